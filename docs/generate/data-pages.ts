@@ -176,7 +176,7 @@ function errorCodesPage(): Page {
     body: lines(
       "Errors quote Cloudflare's own words with the code and the Ray ID, then say what the code means. " +
         "[`explainError`](functions/workers-limits.md#explainerror) gives the same sentences in a program.",
-      section(2, "Codes in an API answer", table(["Code", "Meaning"], rows)),
+      section(2, "Error codes in an API response", table(["Code", "Meaning"], rows)),
       section(
         2,
         "Statuses and error pages",

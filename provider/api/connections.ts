@@ -86,8 +86,8 @@ function pool(
 }
 
 /**
- * The HTTP library, loaded for the first request. Programs that only declare resources, and previews of unchanged stacks,
- * send none and save the tenth of a second.
+ * The HTTP library, loaded with the first request. Loading takes a tenth of a second, which programs that only declare
+ * resources and previews of unchanged stacks don't spend.
  */
 export function undici(): typeof Undici {
   // eslint-disable-next-line @typescript-eslint/no-require-imports -- an import would load it at every start

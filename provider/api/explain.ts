@@ -92,7 +92,7 @@ export const MEANINGS: Readonly<Record<number, string>> = {
   6111: MALFORMED_HEADER,
   7000: "The API has no such path: check the IDs in it and the base URL.",
   7003: "The path names no object: an ID in it is wrong or malformed, or the base URL is wrong.",
-  9106: "Email and key are missing or wrong. Set both again, or use a token.",
+  9106: "The email or the API key is missing or wrong. Set both again, or use a token.",
   10000:
     "The token lacks the permission for this call, or was revoked. Check its permissions in the dashboard.",
   10003: "The zone has no rules in this phase yet. Deploying the first one creates the entry point ruleset.",

@@ -4,11 +4,11 @@ import { ApiError } from "./errors";
 export interface PagesOptions<T> extends Pick<ListOptions<T>, "what" | "record" | "query" | "complete"> {
   /** Items per request: the maximum that Cloudflare allows for this list. */
   readonly perPage: number;
-  /** Identifies an item, to skip one that moved to the next page meanwhile. */
+  /** Identifies an item, so that one that moves to the next page during the read isn't returned twice. */
   readonly key: (item: T) => string;
 }
 
-/** How often a list that changes meanwhile is read from its beginning. */
+/** How often a list is read from its beginning if it changes during the read. */
 const MAX_PASSES = 3;
 
 /**

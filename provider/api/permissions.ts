@@ -80,7 +80,7 @@ export const RESOURCE_PERMISSIONS = {
   LogpushJob: of(
     [ZONE_LOGS, ACCOUNT_LOGS],
     [],
-    "Zone or account, as the job is. Zero Trust datasets also need Zero Trust: PII Read.",
+    "For the zone or the account that the job belongs to. Zero Trust datasets also need Zero Trust: PII Read.",
   ),
   KvNamespace: of([WORKERS_KV]),
   KvEntries: of([WORKERS_KV]),

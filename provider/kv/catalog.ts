@@ -39,7 +39,7 @@ export interface Source extends Writable {
   close?(): Promise<void>;
 }
 
-/** A source in brief: what the inputs of a KvEntries show instead of the entries. */
+/** Summarizes a source. The inputs of a KvEntries contain this instead of the entries. */
 export interface Summary {
   readonly keys: number;
   /** The total size of the values as Cloudflare stores them. */

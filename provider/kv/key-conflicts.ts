@@ -19,7 +19,7 @@ interface Inputs {
   readonly prune?: pulumi.Input<{ readonly prefix: pulumi.Input<string> }>;
 }
 
-/** One KvEntries of the program. */
+/** One KvEntries in the program. */
 export interface KeyDeclaration {
   readonly name: string;
   /** The prefix that it prunes. */
@@ -30,7 +30,7 @@ export interface KeyDeclaration {
 /** A namespace of the program: its ID, or the output that will have it. */
 type Namespace = string | pulumi.OutputInstance<string>;
 
-/** All KvEntries of one run of a program. */
+/** All KvEntries in one run of a program. */
 export class KeyDeclarations {
   /** By namespace, with whether it compared itself with the others. If so, later ones compare themselves with it. */
   readonly #all = new Map<Namespace, Map<KeyDeclaration, boolean>>();

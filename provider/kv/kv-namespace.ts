@@ -430,7 +430,7 @@ async function namespacesOf(ctx: Context, account: string): Promise<Map<string, 
 /** How often a namespace that seems to have keys is listed again. */
 const RECHECK_EVERY_MS = 5_000;
 
-/** @throws If keys remain after the time that a listing may lag behind. */
+/** @throws If the namespace still lists keys after the longest time that a listing may lag. */
 async function refuseUnlessEmpty(ctx: Context, account: string, id: string, title: string): Promise<void> {
   for (let waited = 0; ; waited += RECHECK_EVERY_MS) {
     const left = await countKeys(ctx, account, id);

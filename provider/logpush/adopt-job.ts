@@ -28,7 +28,7 @@ export async function findJobToAdopt(
     equal: () => alike.filter((job) => isAsDeclared(args, job, allFields)),
     refusals: {
       several: () =>
-        `Several jobs could be adopted, each a ${object}: ${ids}. Delete all but one, or choose another name. ${RENAME_HINT}`,
+        `More than one ${object} could be adopted: ${ids}. Delete all but one, or choose another name. ${RENAME_HINT}`,
       never: () =>
         `A ${object} already exists (${ids}), and adopt: "never" prevents adopting it. ${RENAME_HINT} Otherwise choose another name, or delete the job.`,
       different: (job) =>

@@ -116,7 +116,7 @@ function unreadableProblem(text: string): string {
     return "starts with http://, but Logpush only pushes to https://. Use https://";
   const near = nearest(scheme, SCHEME_NAMES);
   const advice = near === undefined ? `Use one of: ${SCHEME_NAMES.join(", ")}` : `Did you mean ${near}://?`;
-  return `has a scheme that Logpush doesn't push to. ${advice}`;
+  return `has a scheme that Logpush doesn't support. ${advice}`;
 }
 
 /** Parameters that the scheme requires, and the key pair if the storage isn't Amazon's own or one key is given. */

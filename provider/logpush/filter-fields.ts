@@ -17,7 +17,7 @@ export interface FieldList {
   readonly dataset: string;
   /** Undefined if the field exists but its type is unknown. */
   readonly types: ReadonlyMap<string, FieldType | undefined>;
-  /** Whether every other field is a mistake. The documented list is not complete; the API's is. */
+  /** Whether the list is complete, so that any other field is a mistake. The API's list is; the documented one isn't. */
   readonly complete: boolean;
   /** Report only fields that don't exist. */
   readonly existenceOnly?: boolean;

@@ -163,7 +163,7 @@ export function isNewDestination(args: JobArgs, olds: JsonObject): boolean {
   );
 }
 
-/** Whether the recorded destination is another place, whatever its credentials. */
+/** Whether the recorded destination points to another place. Credentials don't count. */
 export function isDestinationMoved({ destinationConf }: JobArgs, olds: JsonObject): boolean {
   const before = olds["destinationConf"];
   return typeof before === "string" && !samePlace(before, destinationConf);

@@ -141,8 +141,8 @@ function notCounted(previous: PreviousRules): Finding[] {
     ["pageRules", "page rules", previous.pageRules],
     ["uriOverride", "URI-based overrides", previous.overrides],
     ["settings", "previous settings", previous.packages],
-    ["owaspGroups", "OWASP group overrides, which are not carried over,", previous.owaspGroups],
-    ["owaspRules", "OWASP rule overrides, which are not carried over,", previous.owaspRules],
+    ["owaspGroups", "OWASP group overrides (never carried over)", previous.owaspGroups],
+    ["owaspRules", "OWASP rule overrides (never carried over)", previous.owaspRules],
   ];
   // If the packages can't be read, their content can't either: one finding is enough.
   const known = "unread" in previous.packages ? lists.slice(0, 4) : lists;

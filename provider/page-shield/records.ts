@@ -11,7 +11,7 @@ export interface PageShieldSettingsState {
   readonly useReportingEndpoint?: boolean;
   /** Whether the path of a connection's URL is recorded, not only its host. */
   readonly useConnectionUrlPath?: boolean;
-  /** Members of the response that this version doesn't know, by the API's own names. */
+  /** Members of the response that this version doesn't know, under the API's own names. */
   readonly extra?: JsonObject;
 }
 
@@ -29,7 +29,7 @@ export interface PageShieldPolicyState {
   readonly enabled: boolean;
   /** The Content Security Policy, as text. */
   readonly value: string;
-  /** Members of the response that this version doesn't know, by the API's own names. */
+  /** Members of the response that this version doesn't know, under the API's own names. */
   readonly extra?: JsonObject;
 }
 
@@ -72,7 +72,7 @@ export interface Connection {
   readonly urlContainsCdnCgiPath?: boolean;
   /** The pages on which it was seen. Only if read by ID; for connections, only Cloudflare's OpenAPI document has it. */
   readonly pageUrls?: readonly string[];
-  /** Members of the response that this version doesn't know, by the API's own names. */
+  /** Members of the response that this version doesn't know, under the API's own names. */
   readonly extra?: JsonObject;
 }
 
@@ -97,7 +97,7 @@ export interface ScriptContent {
   readonly malwareScore?: number;
   /** When the content was fetched, in ISO 8601. */
   readonly fetchedAt?: string;
-  /** Members of the response that this version doesn't know, by the API's own names. */
+  /** Members of the response that this version doesn't know, under the API's own names. */
   readonly extra?: JsonObject;
 }
 
@@ -147,7 +147,7 @@ export interface Cookie {
   readonly pageUrls?: readonly string[];
   /** How recently and how often it was seen. Cloudflare doesn't document it for cookies. */
   readonly status?: RecordStatus;
-  /** Members of the response that this version doesn't know, by the API's own names. */
+  /** Members of the response that this version doesn't know, under the API's own names. */
   readonly extra?: JsonObject;
 }
 

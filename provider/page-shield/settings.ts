@@ -261,8 +261,8 @@ function originalUnknown(zone: string, key: string, current: boolean | undefined
 }
 
 /**
- * Writes the settings that differ, if any, and returns what the zone then has. `previous` is recorded even if the outcome
- * is unknown: without it, a destroy couldn't restore the original settings.
+ * Writes only the settings that differ, and returns the zone's settings afterwards. `previous` is recorded even if the
+ * outcome is unknown: without it, a destroy couldn't restore the original settings.
  */
 async function applySettings(
   ctx: Context,

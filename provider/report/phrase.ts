@@ -49,7 +49,7 @@ export function joined(phrases: readonly Phrase[], between = ", "): Phrase {
   return new Phrase(phrases.flatMap(({ parts }, index) => (index === 0 ? parts : [between, ...parts])));
 }
 
-/** The values of a list in a text: `a, b …`. */
+/** Reads the values back from a comma-separated list, which may end in `…`. */
 export function valuesOf(listed: string): Phrase {
   const [, names = "", more = ""] = /^(.*?)((?:,)? …)?$/s.exec(listed) ?? [];
   return joined([joined(names.split(", ").map(value)), words(more)], "");

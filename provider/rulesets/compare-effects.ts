@@ -101,7 +101,7 @@ export function compareDeclared(before: Overrides, after: Overrides): readonly s
 
 type Override = Omit<RuleOverride, "extra">;
 
-/** Members of an override that may let more through. Without a declared value, the ruleset's default is unknown here. */
+/** Changed members of an override that may let more requests through. The ruleset's defaults are unknown here. */
 function weakenedMembers(
   was: Override,
   is: Override,

@@ -30,7 +30,7 @@ export function scoreRuleOf({ rules }: Pick<ManagedRuleset, "rules">): string | 
   return rules.at(-1)?.id;
 }
 
-/** The name of a score threshold. Undefined for any other score. */
+/** The name of a score threshold, such as `low`; undefined for a score without a name. */
 export function thresholdName(score: unknown): string | undefined {
   return Object.entries(SCORE_THRESHOLDS).find(([, value]) => value === score)?.[0];
 }

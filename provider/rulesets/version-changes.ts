@@ -15,7 +15,7 @@ export function missingInVersion(managed: ManagedRuleset, recorded: Recorded): s
   const findings = validate(recorded, managed).map(({ property, reason }) => `${property}: ${reason}`);
   if (findings.length === 0) return [];
   return [
-    `${label(recorded)}: version ${managed.version} of ${JSON.stringify(managed.name)} lacks what these settings name, so they have no effect: ` +
+    `${label(recorded)}: version ${managed.version} of ${JSON.stringify(managed.name)} doesn't have what these settings refer to, so they have no effect: ` +
       `${findings.join("; ")}. Change the program, then run \`pulumi up\`.`,
   ];
 }

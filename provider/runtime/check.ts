@@ -118,8 +118,8 @@ function asWritten(
 const SEPARATOR = "\u0000\n";
 
 /**
- * Failures for the engine. They name no property, because the engine would print its value, secret or not. Redacted all at
- * once, since there may be thousands, about long arguments.
+ * Turns check failures into the engine's form. They name no property, because the engine would print its value, secret or
+ * not. All are redacted in one pass: there may be thousands, and their arguments may be long.
  */
 function refusals(host: Host, failures: readonly CheckFailure[]): CheckFailure[] {
   if (failures.length === 0) return [];

@@ -67,7 +67,7 @@ export const extra = (
   record(json).superRefine((members, ctx) => {
     for (const name of Object.keys(members)) {
       if (!known.includes(name)) continue;
-      const message = "is a known member of the API: set it by its own argument instead of extra";
+      const message = "has an argument of its own. Set that instead of extra";
       ctx.addIssue({ code: "custom", path: [name], message });
     }
   });

@@ -13,7 +13,7 @@ export interface Settings {
   readonly accountId: string | undefined;
   /** `edgeguard:maxRetries`, else EDGEGUARD_MAX_RETRIES. Retries after the first attempt, 0 to 20. */
   readonly maxRetries: number;
-  /** `edgeguard:requestsPerSecond`, else EDGEGUARD_REQUESTS_PER_SECOND, in addition to Cloudflare's documented limit. */
+  /** Cloudflare's documented limit, plus `edgeguard:requestsPerSecond`, else EDGEGUARD_REQUESTS_PER_SECOND, if set. */
   readonly rates: readonly RateWindow[];
   /** `edgeguard:concurrency`, else EDGEGUARD_CONCURRENCY. Requests in flight, 1 to 64. */
   readonly concurrency: number;

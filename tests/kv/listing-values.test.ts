@@ -138,7 +138,7 @@ describe("values", () => {
     expect(mostInFlight(api, () => 1)).toBeLessThanOrEqual(8);
   });
 
-  test("that are too large for one answer are read individually", async () => {
+  test("that are too large for one response are read individually", async () => {
     await store(manyEntries(20));
     api.fault({ match: { path: "/bulk/get" }, kind: "status", status: 413 });
     const keys = Array.from({ length: 20 }, (_, i) => keyAt(i));
@@ -146,7 +146,7 @@ describe("values", () => {
     expect(api.requests).toHaveLength(21);
   });
 
-  test("in a missing namespace are an error", async () => {
+  test("can't be read if the namespace is missing", async () => {
     place = { ...place, namespaceId: "0".repeat(32) };
     expect((await failureOf(values({ keys: ["a"] }))).message).toContain("namespace not found");
     expect((await failureOf(values({ keys: ["a"], isBinary: () => true }))).message).toContain(
@@ -154,7 +154,7 @@ describe("values", () => {
     );
   });
 
-  test("are an error if the API fails", async () => {
+  test("can't be read if the API fails", async () => {
     await store(manyEntries(300));
     api.fault({ match: {}, kind: "status", status: 500, times: 99 });
     const keys = Array.from({ length: 300 }, (_, i) => keyAt(i));

@@ -161,7 +161,7 @@ function written(...entries: Written[]): Manifest {
 
 const keysOf = (rows: readonly Row[]) => rows.map(({ key }) => key);
 
-describe("the comparison with what was written", () => {
+describe("comparing entries with what was written", () => {
   test("finds added, changed and removed entries", async () => {
     const manifest = written({ key: "same" }, { key: "differs" }, { key: "gone" }, { key: "meta" });
     const catalog = await declared(

@@ -42,7 +42,7 @@ describe("a directory", () => {
     expect(entries.map(({ key }) => key)).toEqual(["a.MAP", "keep.map", "sub/c.txt", "sub/tmp/b.txt"]);
   });
 
-  test("is refused with the names of links, special files and files that are too large", async () => {
+  test("is refused if it has links, special files or files that are too large, and names them", async () => {
     project.put("d/good.txt", CANARY);
     project.put("d/with space.txt", CANARY);
     project.put("d/large.bin", "");

@@ -155,21 +155,24 @@ describe("retries", () => {
     expect(new Set(storedKeys(api))).toEqual(new Set(outcome.confirmed));
   };
 
-  test("outlast many 429 answers", async () => {
+  test("survive many 429 responses", async () => {
     failOn({ status: 429, times: 9 });
     await wholly(5 + 9, { maxRetries: "10" });
   });
 
-  test("outlast a 500 on the third batch", async () => {
+  test("survive a 500 on the third batch", async () => {
     api.fault({ match: {}, kind: "slow", delayMs: 0, times: 2 });
     failOn({ status: 500 });
     await wholly(5 + 1);
   });
 
-  test.each(["dropBefore", "dropAfter", "truncated"] as const)("outlast a lost answer (%s)", async (kind) => {
-    api.fault({ match: { path: "/bulk" }, kind, times: 2 });
-    await wholly(5 + 2);
-  });
+  test.each(["dropBefore", "dropAfter", "truncated"] as const)(
+    "survive a lost response (%s)",
+    async (kind) => {
+      api.fault({ match: { path: "/bulk" }, kind, times: 2 });
+      await wholly(5 + 2);
+    },
+  );
 });
 
 describe("a lasting failure", () => {
@@ -297,7 +300,7 @@ describe("unsuccessful_keys", () => {
   });
 });
 
-describe("the answer to a write", () => {
+describe("the response to a write", () => {
   test.each([null, {}, "success", { successful_key_count: 2, unsuccessful_keys: null }])(
     "may be %j",
     async (result) => {

@@ -35,7 +35,7 @@ test.each(["SIGINT", "SIGTERM"] as const)(
   },
 );
 
-test("a port in use is one sentence and exit code 1", async () => {
+test("exits with 1 and one sentence if the port is in use", async () => {
   const api = await startLocalApi();
   const { port } = new URL(api.url);
   const { process: child, output } = run("--port", port);
@@ -44,7 +44,7 @@ test("a port in use is one sentence and exit code 1", async () => {
   await api.close();
 });
 
-test("an argument that makes no sense is refused by name", async () => {
+test("refuses an invalid argument and names it", async () => {
   const { process: child, output } = run("--port", "high");
   expect(await once(child, "close")).toEqual([1, null]);
   expect(output()).toContain("'--port <number>' argument 'high' is invalid");

@@ -76,7 +76,7 @@ withContract.each([
   const pageShield = (zone: keyof LocalApi["zones"]) => `/zones/${api.zones[zone]}/page_shield`;
   const unknownId = "0".repeat(32);
 
-  test("answers reads and changes of the settings as published", async () => {
+  test("reads and changes settings as the OpenAPI document says", async () => {
     const path = pageShield("shop");
     await call("GET", path, 200);
     await call("PUT", path, 200, { enabled: false, use_connection_url_path: true });
@@ -88,7 +88,7 @@ withContract.each([
     await call("GET", pageShield("free"), 403);
   });
 
-  test("answers the life of a policy as published", async () => {
+  test("creates, changes and deletes a policy as the OpenAPI document says", async () => {
     const path = `${pageShield("shop")}/policies`;
     await call("GET", path, 200);
     const id = idOf(await call("POST", path, 200, { ...newPolicy, enabled: "true", note: "further" }));
@@ -106,7 +106,7 @@ withContract.each([
   });
 
   test.each(["scripts", "connections", "cookies"])(
-    "answers lists and details of %s as published",
+    "lists and reads %s as the OpenAPI document says",
     async (kind) => {
       for (const zone of ["shop", "blog", "empty"] as const) {
         const path = `${pageShield(zone)}/${kind}`;
@@ -124,12 +124,12 @@ withContract.each([
     },
   );
 
-  test("answers with a reduced record on a lower plan as published", async () => {
+  test("returns smaller records on a lower plan as the OpenAPI document says", async () => {
     const list = await call("GET", `${pageShield("small")}/scripts`, 200);
     for (const id of each(list, "id")) await call("GET", `${pageShield("small")}/scripts/${String(id)}`, 200);
   });
 
-  test("answers the life of a KV namespace as published", async () => {
+  test("creates, renames and deletes a KV namespace as the OpenAPI document says", async () => {
     const path = `/accounts/${api.accounts.main}/storage/kv/namespaces`;
     await call("GET", path, 200);
     await call("GET", `${path}?per_page=1001`, 400);
@@ -145,7 +145,7 @@ withContract.each([
     await call("POST", path, 403, { title: "x" }, { authorization: "Bearer reader" });
   });
 
-  test("answers writes, reads, listings and deletes of KV keys as published", async () => {
+  test("writes, reads, lists and deletes KV keys as the OpenAPI document says", async () => {
     const path = `/accounts/${api.accounts.main}/storage/kv/namespaces/${api.namespaces.existing}`;
     const pairs = Array.from({ length: 12 }, (_, index) => ({ key: `k${index}`, value: "1" }));
     const rich = [
@@ -187,7 +187,7 @@ withContract.each([
     await call("GET", path.replace(api.namespaces.existing, unknownId) + "/keys", 404);
   });
 
-  test("answers reads of managed rulesets, and refuses changes, as published", async () => {
+  test("reads managed rulesets and refuses to change them as the OpenAPI document says", async () => {
     const root = `/accounts/${api.accounts.main}/rulesets`;
     await call("GET", root, 200);
     await call("GET", `${root}?per_page=1`, 200);
@@ -198,7 +198,7 @@ withContract.each([
     await call("DELETE", `${root}/${managedRulesets.owasp}`, 405);
   });
 
-  test("answers the life of a zone's entry point and of its rules as published", async () => {
+  test("creates, changes and deletes an entry point and its rules as the OpenAPI document says", async () => {
     const root = `/zones/${api.zones.empty}/rulesets`;
     const entryPoint = `${root}/phases/http_request_firewall_managed/entrypoint`;
     const score = { id: OWASP_SCORE_RULE, score_threshold: 25, action: "managed_challenge" };
@@ -257,48 +257,51 @@ withContract.each([
     await call("DELETE", `${shop}/${managedRulesets.owasp}/rules/${seededRules.shop.managed}`, 400);
   });
 
-  test.each(["zones", "accounts"] as const)("answers Logpush of %s as published", async (kind) => {
-    const scope = kind === "zones" ? `/zones/${api.zones.empty}` : `/accounts/${api.accounts.main}`;
-    const [dataset, elsewhere] =
-      kind === "zones" ? ["http_requests", "audit_logs"] : ["audit_logs", "http_requests"];
-    const path = `${scope}/logpush`;
-    const destination_conf = "s3://shop-logs/edge?region=eu-central-1";
-    const job = { ...newJob, dataset, output_options: null };
+  test.each(["zones", "accounts"] as const)(
+    "serves Logpush for %s as the OpenAPI document says",
+    async (kind) => {
+      const scope = kind === "zones" ? `/zones/${api.zones.empty}` : `/accounts/${api.accounts.main}`;
+      const [dataset, elsewhere] =
+        kind === "zones" ? ["http_requests", "audit_logs"] : ["audit_logs", "http_requests"];
+      const path = `${scope}/logpush`;
+      const destination_conf = "s3://shop-logs/edge?region=eu-central-1";
+      const job = { ...newJob, dataset, output_options: null };
 
-    const made = await call("POST", `${path}/jobs`, 200, { destination_conf: DATADOG, dataset });
-    const id = Number(await madeAt(`${path}/jobs`, made));
-    await call("POST", `${path}/jobs`, 200, { ...job, output_options: { sample_rate: 0.5 }, filter: "" });
-    await call("POST", `${path}/jobs`, 400, { ...job, filter: "{}" });
-    await call("POST", `${path}/jobs`, 400, { ...job, dataset: elsewhere });
-    await call("POST", `${path}/jobs`, 400, { ...job, destination_conf });
-    await call("GET", `${path}/jobs`, 200);
-    await call("GET", `${path}/jobs`, 403, undefined, { authorization: "Bearer unknown" });
-    await call("GET", `${path}/jobs/${id}`, 200);
-    await call("GET", `${path}/jobs/999`, 404);
-    await call("PUT", `${path}/jobs/${id}`, 200, { enabled: true, name: null });
-    await call("PUT", `${path}/jobs/${id}`, 400, { enabled: "true" });
-    api.logpush.setHealth(id, { last_error: "2026-10-01T00:00:00Z", error_message: "access denied" });
-    await call("GET", `${path}/datasets/${dataset}/jobs`, 200);
-    await call("GET", `${path}/datasets/${elsewhere}/jobs`, 404);
-    await call("GET", `${path}/datasets/${dataset}/fields`, 200);
-    await call("GET", `${path}/datasets/${elsewhere}/fields`, 404);
+      const made = await call("POST", `${path}/jobs`, 200, { destination_conf: DATADOG, dataset });
+      const id = Number(await madeAt(`${path}/jobs`, made));
+      await call("POST", `${path}/jobs`, 200, { ...job, output_options: { sample_rate: 0.5 }, filter: "" });
+      await call("POST", `${path}/jobs`, 400, { ...job, filter: "{}" });
+      await call("POST", `${path}/jobs`, 400, { ...job, dataset: elsewhere });
+      await call("POST", `${path}/jobs`, 400, { ...job, destination_conf });
+      await call("GET", `${path}/jobs`, 200);
+      await call("GET", `${path}/jobs`, 403, undefined, { authorization: "Bearer unknown" });
+      await call("GET", `${path}/jobs/${id}`, 200);
+      await call("GET", `${path}/jobs/999`, 404);
+      await call("PUT", `${path}/jobs/${id}`, 200, { enabled: true, name: null });
+      await call("PUT", `${path}/jobs/${id}`, 400, { enabled: "true" });
+      api.logpush.setHealth(id, { last_error: "2026-10-01T00:00:00Z", error_message: "access denied" });
+      await call("GET", `${path}/datasets/${dataset}/jobs`, 200);
+      await call("GET", `${path}/datasets/${elsewhere}/jobs`, 404);
+      await call("GET", `${path}/datasets/${dataset}/fields`, 200);
+      await call("GET", `${path}/datasets/${elsewhere}/fields`, 404);
 
-    await call("POST", `${path}/ownership`, 200, { destination_conf });
-    await call("POST", `${path}/ownership`, 400, { destination_conf: "s3://shop-logs" });
-    await call("POST", `${path}/ownership/validate`, 200, { destination_conf, ownership_challenge: "0" });
-    await call("POST", `${path}/ownership/validate`, 400, { destination_conf });
-    await call("POST", `${path}/validate/destination`, 200, { destination_conf });
-    await call("POST", `${path}/validate/destination`, 400, {});
-    await call("POST", `${path}/validate/destination/exists`, 200, { destination_conf: DATADOG });
-    await call("POST", `${path}/validate/destination/exists`, 400, { destination_conf: "nowhere" });
-    await call("POST", `${path}/validate/origin`, 200, { logpull_options: "fields=RayID", dataset });
-    await call("POST", `${path}/validate/origin`, 404, { logpull_options: "", dataset: "nonsense" });
-    await call("DELETE", `${path}/jobs/${id}`, 200);
-    await call("DELETE", `${path}/jobs/${id}`, 404);
-  });
+      await call("POST", `${path}/ownership`, 200, { destination_conf });
+      await call("POST", `${path}/ownership`, 400, { destination_conf: "s3://shop-logs" });
+      await call("POST", `${path}/ownership/validate`, 200, { destination_conf, ownership_challenge: "0" });
+      await call("POST", `${path}/ownership/validate`, 400, { destination_conf });
+      await call("POST", `${path}/validate/destination`, 200, { destination_conf });
+      await call("POST", `${path}/validate/destination`, 400, {});
+      await call("POST", `${path}/validate/destination/exists`, 200, { destination_conf: DATADOG });
+      await call("POST", `${path}/validate/destination/exists`, 400, { destination_conf: "nowhere" });
+      await call("POST", `${path}/validate/origin`, 200, { logpull_options: "fields=RayID", dataset });
+      await call("POST", `${path}/validate/origin`, 404, { logpull_options: "", dataset: "nonsense" });
+      await call("DELETE", `${path}/jobs/${id}`, 200);
+      await call("DELETE", `${path}/jobs/${id}`, 404);
+    },
+  );
 
   test.each(["page_shield", "storage/kv", "zones/{zone_id}/rulesets", "logpush"])(
-    "was judged on every published %s operation, in success and in failure",
+    "was checked on every %s operation of the document, with a success and a failure",
     (part) => {
       for (const { method, template } of contract?.operations(part) ?? []) {
         const operation = `${method} ${template}`;
@@ -313,19 +316,19 @@ withContract.each([
   );
 });
 
-withContract("the contract as a judge", () => {
+withContract("the check against the OpenAPI document", () => {
   const path = `/zones/${"0".repeat(32)}/page_shield`;
   const complaints = (status: number, body: unknown) =>
     contract?.complaints("GET", path, { status, body }) ?? [];
 
-  test("refuses an answer that lacks a published member", () => {
+  test("reports a response that lacks a required member", () => {
     const result = { enabled: true, updated_at: "2026-01-01T00:00:00Z", use_connection_url_path: false };
     expect(complaints(200, { success: true, errors: [], messages: [], result }).join()).toContain(
       "use_cloudflare_reporting_endpoint",
     );
   });
 
-  test("refuses an error code below 1000, and a failure that claims success", () => {
+  test("reports an error code below 1000, and a failure with success: true", () => {
     const errors = [{ code: 999, message: "x" }];
     expect(complaints(400, { success: false, errors, messages: [], result: null }).join()).toContain(
       ">= 1000",
@@ -333,7 +336,7 @@ withContract("the contract as a judge", () => {
     expect(complaints(400, { success: true, errors: [], messages: [], result: null })).not.toEqual([]);
   });
 
-  test("accepts null only where the contract says nullable", () => {
+  test("accepts null only where the document says nullable", () => {
     const script = {
       ...{
         id: "0".repeat(32),
@@ -353,7 +356,7 @@ withContract("the contract as a judge", () => {
     expect(judge({ ...script, host: null })).not.toEqual([]);
   });
 
-  test("refuses a status and an operation that are not published", () => {
+  test("reports undocumented statuses and operations", () => {
     expect(complaints(302, {})).toEqual([`GET /zones/{zone_id}/page_shield does not publish status 302`]);
     expect(contract?.complaints("PATCH", path, { status: 200, body: {} })).toEqual([
       `PATCH ${path} is not published`,
@@ -361,7 +364,7 @@ withContract("the contract as a judge", () => {
   });
 });
 
-test("a contract that is not there is said in one line, and judged by nobody", () => {
+test("without the OpenAPI document, one line says that the contract tests did not run", () => {
   const said = jest.spyOn(process.stderr, "write").mockReturnValue(true);
   expect(openContract("/nowhere/openapi.json")).toBeUndefined();
   expect(said.mock.calls).toEqual([["Contract tests did not run: /nowhere/openapi.json is not there.\n"]]);

@@ -14,7 +14,7 @@ const listed = z.object({
   ),
 });
 
-test("every control that is listed answers, and takes the bodies that are shown", async () => {
+test("every listed control route works with the body shown for it", async () => {
   const api = await startLocalApi();
   try {
     const control = controlOf(api);
@@ -45,7 +45,7 @@ test("every control that is listed answers, and takes the bodies that are shown"
   }
 });
 
-test("a control that does not exist is refused, with where to find those that do", async () => {
+test("refuses an unknown control route and says where to find the list", async () => {
   const api = await startLocalApi();
   try {
     const { status, body } = await controlOf(api)("POST", "/fault", {});

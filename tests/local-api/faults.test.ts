@@ -16,7 +16,7 @@ const create = () => callerOf(api)("POST", policies, newPolicy);
 const stored = async () => each(await callerOf(api)("GET", policies), "id").length;
 const posts: Pick<Fault, "match"> = { match: { method: "POST" } };
 
-test("status: answers an envelope error with Retry-After, and does nothing", async () => {
+test("status: returns an error with Retry-After and doesn't apply the request", async () => {
   api.fault({ ...posts, kind: "status", status: 429, retryAfter: 2, message: "slow down" });
   const answer = await create();
   expect(answer).toMatchObject({ status: 429, body: { errors: [{ code: 10429, message: "slow down" }] } });
@@ -24,7 +24,7 @@ test("status: answers an envelope error with Retry-After, and does nothing", asy
   expect(await stored()).toBe(0);
 });
 
-test("dropBefore: breaks the connection and does nothing", async () => {
+test("dropBefore: drops the connection and doesn't apply the request", async () => {
   api.fault({ ...posts, kind: "dropBefore" });
   await expect(create()).rejects.toThrow("fetch failed");
   expect(await stored()).toBe(0);
@@ -36,14 +36,14 @@ test("dropBefore: breaks the connection and does nothing", async () => {
   });
 });
 
-test("dropAfter: does the work, then breaks the connection without an answer", async () => {
+test("dropAfter: applies the request, then drops the connection without a response", async () => {
   api.fault({ ...posts, kind: "dropAfter" });
   await expect(create()).rejects.toThrow("fetch failed");
   expect(await stored()).toBe(1);
   expect(api.requests[0]).toMatchObject({ status: null, fault: "dropAfter" });
 });
 
-test("truncated: does the work, sends headers and half of the body, then breaks the connection", async () => {
+test("truncated: applies the request, sends the headers and half of the body, then drops the connection", async () => {
   api.fault({ ...posts, kind: "truncated" });
   const response = await fetch(api.url + policies, {
     method: "POST",
@@ -57,7 +57,7 @@ test("truncated: does the work, sends headers and half of the body, then breaks 
   expect(api.requests[0]).toMatchObject({ status: 200, fault: "truncated" });
 });
 
-test("raw: answers this very text, and does nothing", async () => {
+test("raw: returns exactly this text and doesn't apply the request", async () => {
   api.fault({ ...posts, kind: "raw", status: 502, body: "<html>Bad gateway</html>" });
   const answer = await create();
   expect(answer).toMatchObject({ status: 502, body: "<html>Bad gateway</html>" });
@@ -76,30 +76,33 @@ test("raw: answers this very text, and does nothing", async () => {
 test.each([
   ["before", 0],
   ["after", 1],
-] as const)("slow: waits %s the work: a client that gives up leaves %i policies", async (when, count) => {
-  api.fault({ ...posts, kind: "slow", delayMs: 60_000, when });
-  const patience = new AbortController();
-  const impatient = fetch(api.url + policies, {
-    method: "POST",
-    headers: { ...token, "content-type": "application/json" },
-    body: JSON.stringify(newPolicy),
-    signal: patience.signal,
-  });
-  const gaveUp = expect(impatient).rejects.toThrow("aborted");
-  while (api.requests.length === 0 || (await stored()) !== count) await sleep(5);
-  patience.abort();
-  await gaveUp;
-  expect(await stored()).toBe(count);
-});
+] as const)(
+  "slow: waits %s it applies the request, so a client that gives up leaves %i policies",
+  async (when, count) => {
+    api.fault({ ...posts, kind: "slow", delayMs: 60_000, when });
+    const patience = new AbortController();
+    const impatient = fetch(api.url + policies, {
+      method: "POST",
+      headers: { ...token, "content-type": "application/json" },
+      body: JSON.stringify(newPolicy),
+      signal: patience.signal,
+    });
+    const gaveUp = expect(impatient).rejects.toThrow("aborted");
+    while (api.requests.length === 0 || (await stored()) !== count) await sleep(5);
+    patience.abort();
+    await gaveUp;
+    expect(await stored()).toBe(count);
+  },
+);
 
-test("slow: answers as ever in the end", async () => {
+test("slow: returns the usual response in the end", async () => {
   const { waits } = virtualTime();
   api.fault({ ...posts, kind: "slow", delayMs: 60 });
   expect(await create()).toMatchObject({ status: 200 });
   expect(waits).toEqual([60]);
 });
 
-test("faults strike as many matching requests as they say, in the order they were given", async () => {
+test("each fault hits the number of matching requests it was set for, in the order of the faults", async () => {
   api.fault({ match: { path: "policies" }, kind: "status", status: 503, times: 2 });
   api.fault({ match: { path: "/policies$" }, kind: "status", status: 500 });
   const settings = `/zones/${api.zones.empty}/page_shield`;
@@ -110,7 +113,7 @@ test("faults strike as many matching requests as they say, in the order they wer
   expect(statuses).toEqual([503, 503, 500, 200]);
 });
 
-test("faults can be cleared, and given over HTTP", async () => {
+test("faults can be cleared, and added over HTTP", async () => {
   api.fault({ match: {}, kind: "status", status: 503 });
   api.clearFaults();
   expect(await create()).toMatchObject({ status: 200 });
@@ -127,7 +130,7 @@ test("faults can be cleared, and given over HTTP", async () => {
   expect(await create()).toMatchObject({ status: 200 });
 });
 
-test("a fault that makes no sense is refused where it is given", async () => {
+test("refuses an invalid fault when it's added", async () => {
   expect(() => api.fault({ match: { path: "(" }, kind: "dropAfter" })).toThrow("not a regular expression");
   expect(await controlOf(api)("POST", "/faults", { match: {}, kind: "explode" })).toMatchObject({
     status: 400,

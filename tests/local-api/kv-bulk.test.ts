@@ -104,7 +104,7 @@ describe("a bulk write", () => {
     expect(Buffer.from(await read.arrayBuffer()).equals(value)).toBe(true);
   });
 
-  test('answers null in the "documented" dialect', async () => {
+  test('returns null in the "documented" dialect', async () => {
     const documented = await startLocalApi({ dialect: "documented" });
     const other = await newNamespace(documented);
     expect(await other.put([{ key: "a", value: "1" }])).toMatchObject({
@@ -201,7 +201,7 @@ describe("an unsuccessful fault", () => {
     expect((await kv.list()).names).toEqual(["b", "c", "d"]);
   });
 
-  test("waits for a bulk request, and takes one of keys, count and fraction", async () => {
+  test("hits the next bulk request, and accepts one of keys, count and fraction", async () => {
     expect(() => api.fault({ kind: "unsuccessful", match: {} })).toThrow("one of keys, count and fraction");
     expect(() => api.fault({ kind: "unsuccessful", match: {}, count: 1, fraction: 1 })).toThrow("one of");
     api.fault({ kind: "unsuccessful", match: {}, count: 1 });

@@ -122,19 +122,19 @@ describe("a key", () => {
     expect((await kv.list()).names).toEqual([]);
   });
 
-  test("has up to 512 bytes of UTF-8", async () => {
+  test("may have up to 512 bytes of UTF-8", async () => {
     expect(await put("ü".repeat(256), "1")).toMatchObject({ status: 200 });
     expect(await put("ü".repeat(257), "1")).toMatchObject(failed(414, 10030));
   });
 
-  test("is one correctly encoded segment of the path", async () => {
+  test("must be a single, correctly encoded path segment", async () => {
     expect(await kv.call("PUT", `${kv.path}/values/a/b`, "1")).toMatchObject({ status: 404 });
     expect(await kv.call("PUT", `${kv.path}/values/%FF`, "1")).toMatchObject(failed(400, 10042));
   });
 });
 
 describe("an expiration", () => {
-  test("follows the clock, in reads and listings", async () => {
+  test("hides the key from reads and listings once the clock reaches it", async () => {
     await put("ttl", "1", "?expiration_ttl=60");
     await put("time", "2", `?expiration=${SECONDS + 120}`);
     await put("both", "3", `?expiration=${SECONDS + 600}&expiration_ttl=90`);
@@ -154,7 +154,7 @@ describe("an expiration", () => {
     expect((await controlOf(api)("GET", "/clock")).body).toEqual({ now: "2026-10-01T00:02:00.500Z" });
   });
 
-  test("is at least 60 seconds ahead; a TTL overrides an expiration", async () => {
+  test("must be at least 60 seconds ahead; a TTL overrides it", async () => {
     expect(await put("a", "1", "?expiration_ttl=59")).toMatchObject(failed(400, 10034));
     expect(await put("a", "1", "?expiration_ttl=soon")).toMatchObject(failed(400, 10034));
     expect(await put("a", "1", `?expiration=${SECONDS + 59}`)).toMatchObject(failed(400, 10033));
@@ -162,7 +162,7 @@ describe("an expiration", () => {
     expect(await put("a", "1", `?expiration=${SECONDS + 60}`)).toMatchObject({ status: 200 });
   });
 
-  test("never comes back, because the clock only moves ahead", async () => {
+  test("is final, because the clock only moves forward", async () => {
     expect(() => api.advance(-1)).toThrow("the clock only moves ahead");
     expect(await controlOf(api)("POST", "/clock", { advanceMs: -1 })).toMatchObject({ status: 400 });
   });

@@ -38,7 +38,7 @@ describe("a listing of keys", () => {
     expect((await kv.list()).cursor).toBeUndefined();
   });
 
-  test("shows the keys with a prefix, which every page request repeats", async () => {
+  test("lists only keys with the prefix, which every page request repeats", async () => {
     const { kv } = await namespaceIn();
     await kv.put(pairs(["a", "ü/1", "ü/2", "ü", "v", ...numbered(0, 30)]));
     expect((await kv.list(`prefix=${encodeURIComponent("ü")}`)).names).toEqual(["ü", "ü/1", "ü/2"]);
@@ -72,7 +72,7 @@ describe("a listing of keys", () => {
     }
   });
 
-  test("may have empty pages: before every page, or by a fault", async () => {
+  test("may have empty pages, before every page or because of a fault", async () => {
     const often = await namespaceIn({ kvEmptyPages: 2 });
     await often.kv.put(pairs(numbered(0, 30)));
     expect(await often.kv.listAll("limit=10")).toEqual({ names: numbered(0, 30), pages: 9, empty: 6 });

@@ -29,7 +29,7 @@ test("a namespace is created, read, renamed and deleted with its keys", async ()
   expect(await call("DELETE", `${path}/${id}`, {})).toMatchObject(failed(404, 10013));
 });
 
-test('in the "documented" dialect, a namespace has an ID and a title, and a rename answers an empty object', async () => {
+test('in the "documented" dialect, a namespace has an ID and a title, and a rename returns an empty object', async () => {
   const api = await start({ dialect: "documented" });
   const call = callerOf(api);
   const id = idOf(await call("POST", namespacesOf(api), { title: "prices" }));
@@ -53,7 +53,7 @@ test("a title is unique, not empty, and has up to 512 characters", async () => {
   expect(await call("POST", path, [])).toMatchObject(failed(400, 10012));
 });
 
-test("namespaces are listed by page in the requested order, without a number of pages", async () => {
+test("namespaces are listed by page in the requested order, without a page count", async () => {
   const api = await start();
   const call = callerOf(api);
   const path = namespacesOf(api);

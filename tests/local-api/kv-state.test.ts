@@ -54,7 +54,7 @@ describe("the request log", () => {
     expect((await kv.list()).names).toEqual([]);
   });
 
-  test("has each request's start and end by the real clock", async () => {
+  test("records when each request started and ended, by the real clock", async () => {
     const time = virtualTime();
     const api = await start({ latencyMs: 100, clock: () => new Date(0) });
     const kv = kvCaller(api, api.namespaces.existing);
@@ -80,7 +80,7 @@ describe("the request log", () => {
   });
 });
 
-test("stores only digests of values on request, and then can't return the values", async () => {
+test("stores only digests of values if asked to, and then can't return the values", async () => {
   const api = await start({ kvStore: "digests" });
   const kv = await newNamespace(api);
   await kv.put([{ key: "a", value: "abc", metadata: 1 }]);
@@ -117,7 +117,7 @@ describe("state", () => {
     expect(api.snapshot().kv).toEqual(after.kv);
   });
 
-  test("is described with the account", async () => {
+  test("is in the account that /info lists", async () => {
     const api = await start();
     expect((await controlOf(api)("GET", "/info")).body).toMatchObject({
       accounts: [{ id: api.accounts.main, name: "main" }],
@@ -132,7 +132,7 @@ describe("in a folder, KV", () => {
   });
   afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-  test("survives the process: namespaces, values, metadata, expirations, deletes and the initial data", async () => {
+  test("survives a restart: namespaces, values, metadata, expirations, deletes and the initial data", async () => {
     let now = Date.parse("2026-10-01T00:00:00Z");
     const clock = () => new Date(now);
     const first = await start({ persistTo: folder, clock });
@@ -205,7 +205,7 @@ describe("in a folder, KV", () => {
     expect((await start({ persistTo: folder })).snapshot().kv).toEqual(kept);
   });
 
-  test("that's invalid stops the start with one sentence", async () => {
+  test("fails the start with one sentence if it's invalid", async () => {
     const first = await start({ persistTo: folder });
     await newNamespace(first);
     await first.close();

@@ -131,7 +131,7 @@ describe("ownership", () => {
     expect(answers.slice(5).map(({ status }) => status)).toEqual(free.map(() => 200));
   });
 
-  test("is a challenge in a file at the destination, which the job sends back", async () => {
+  test("is proven by a challenge in a file at the destination, which the job sends back", async () => {
     const withDate = "s3://shop-logs/edge/{DATE}?region=eu-central-1";
     const answer = await call("POST", `${scope}/logpush/ownership`, { destination_conf: withDate });
     expect(result(answer)).toEqual({
@@ -146,7 +146,7 @@ describe("ownership", () => {
     expect((await controlOf(api)("GET", `/logpush/sink/${file?.path ?? ""}`)).body).toBe(token);
   });
 
-  test("is a token bound to the scope and the destination, valid for seven days", async () => {
+  test("is proven by a token for one scope and destination, valid for seven days", async () => {
     const token = await tokenFor(api, call, scope, S3);
     const issued = Date.parse("2026-10-01T12:00:00Z") / 1000;
     expect(token).toMatch(/^[\w-]+\.[\w-]+\.[\w-]+$/);
@@ -256,7 +256,7 @@ describe("the datasets of a scope", () => {
     );
   });
 
-  test("gain and lose fields by the control route", async () => {
+  test("gain and lose fields through a control route", async () => {
     const fields = {
       http_requests: { NewField: "int", BotScore: null },
       casb_findings: { FindingID: "string" },
@@ -274,7 +274,7 @@ describe("the datasets of a scope", () => {
     expect(await call("POST", jobs, gone)).toMatchObject(refusal(400, 1004, "unknown field BotScore"));
   });
 
-  test("that Cloudflare has, but whose fields the local API doesn't know, say so", async () => {
+  test("say so if Cloudflare has them but the local API doesn't know their fields", async () => {
     const account = `/accounts/${api.accounts.main}`;
     const unknown = refusal(404, 1002, "doesn't know the fields of dataset casb_findings");
     expect(await call("GET", path(account, "casb_findings", "fields"))).toMatchObject(unknown);

@@ -27,7 +27,7 @@ describe("a job", () => {
   });
   beforeEach(() => api.reset());
 
-  test("is disabled, unfiltered and of http_requests by default", async () => {
+  test("is disabled by default, without a filter, and pushes http_requests", async () => {
     const answer = await call("POST", path, { destination_conf: DATADOG });
     expect(answer.status).toBe(200);
     expect(result(answer)).toEqual({
@@ -115,7 +115,7 @@ describe("a job", () => {
     expect(await create(call, path)).toBe(id + 1);
   });
 
-  test("is accessible with an email and API key as with a token", async () => {
+  test("can also be accessed with an email and API key", async () => {
     const withKey = callerOf(api, { "x-auth-email": "local@example.com", "x-auth-key": "local-key" });
     expect(await withKey("POST", path, newJob)).toMatchObject({ status: 200 });
     const wrong = callerOf(api, { "x-auth-email": "local@example.com", "x-auth-key": "wrong" });
@@ -365,7 +365,7 @@ describe("a response", () => {
     });
   });
 
-  test("of a strict API rejects unknown members, and dataset and kind in a PUT", async () => {
+  test("is an error for unknown members, and for dataset and kind in a PUT, if the API is strict", async () => {
     const api = await start({ strict: true });
     const call = callerOf(api);
     const path = zonePath(api);
@@ -426,7 +426,7 @@ describe("the jobs of a state file", () => {
     expect(each(await call("GET", zonePath(api)), "id")).toEqual([id]);
   });
 
-  test("are empty if an older version without Logpush wrote the file", async () => {
+  test("are none if an older version without Logpush wrote the file", async () => {
     const api = await start();
     const older = Object.fromEntries(Object.entries(api.snapshot()).filter(([name]) => name !== "logpush"));
     expect(await controlOf(api)("PUT", "/state", older)).toMatchObject({ status: 204 });

@@ -247,7 +247,7 @@ describe("generated lines", () => {
   const get = async (query: string) =>
     (await fetch(new URL(`/__local/logpush/lines/${query}`, api.url))).text();
 
-  test("are the same for the same seed, and others for another", async () => {
+  test("are the same for the same seed, and differ between seeds", async () => {
     const first = await get("http_requests?count=20&seed=1");
     expect(await get("http_requests?count=20")).toBe(first);
     expect(await get("http_requests?count=20&seed=2")).not.toBe(first);
@@ -261,7 +261,7 @@ describe("generated lines", () => {
     "spectrum_events",
     "workers_trace_events",
     "audit_logs",
-  ])("of %s have every field of the dataset, each of its type", async (dataset) => {
+  ])("of %s have every field of the dataset, with its type", async (dataset) => {
     const scope = ["workers_trace_events", "audit_logs"].includes(dataset)
       ? `/accounts/${api.accounts.main}`
       : `/zones/${api.zones.empty}`;
@@ -284,7 +284,7 @@ describe("generated lines", () => {
     }
   });
 
-  test("don't exist for an unknown dataset", async () => {
+  test("are refused for an unknown dataset", async () => {
     expect(await get("nonsense")).toContain("dataset nonsense not found");
   });
 });

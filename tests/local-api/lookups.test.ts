@@ -127,7 +127,7 @@ describe("records", () => {
     expect(scores.filter((score) => score === null)).toHaveLength(2);
   });
 
-  test("have more members of a script if read by ID", async () => {
+  test("have more members if a script is read by ID", async () => {
     const [id] = await list("scripts", "urls=pay.js", "id");
     const listed = await call("GET", `${shop}/scripts?urls=pay.js`);
     expect(each(listed, "versions")).toEqual([undefined]);
@@ -138,7 +138,7 @@ describe("records", () => {
     });
   });
 
-  test("omit on lower plans what those don't have", async () => {
+  test("omit what a lower plan doesn't include", async () => {
     const [id] = each(await call("GET", `/zones/${api.zones.small}/page_shield/scripts`), "id");
     const script = await call("GET", `/zones/${api.zones.small}/page_shield/scripts/${String(id)}`);
     expect(Object.keys(result(script)).sort()).toEqual(

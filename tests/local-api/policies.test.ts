@@ -98,7 +98,7 @@ describe.each<[Dialect, "string" | "boolean"]>([
     });
   });
 
-  test("are deleted as the dialect says, even if they don't exist", async () => {
+  test("can be deleted even if they don't exist, with the dialect's response", async () => {
     const id = idOf(await call("POST", path, newPolicy));
     const first = await call("DELETE", `${path}/${id}`);
     const second = await call("DELETE", `${path}/${id}`);
@@ -141,7 +141,7 @@ describe.each<[Dialect, "string" | "boolean"]>([
   });
 });
 
-test("the quota of policies is an option", async () => {
+test("the policy quota is configurable", async () => {
   const api = await startLocalApi({
     limits: { maxPolicies: { free: 0, pro: 0, business: 0, enterprise: 1 } },
   });

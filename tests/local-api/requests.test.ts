@@ -33,7 +33,7 @@ describe("credentials", () => {
     });
   });
 
-  test("that are missing, half or wrong are refused as Cloudflare refuses them", async () => {
+  test("that are missing, incomplete or wrong are refused the way Cloudflare does", async () => {
     expect(await get({})).toMatchObject(failed(400, 9106));
     expect(await get({ "x-auth-email": "local@example.com" })).toMatchObject(failed(400, 9106));
     expect(await get({ "x-auth-email": "local@example.com", "x-auth-key": "no" })).toMatchObject(
@@ -53,14 +53,14 @@ describe("credentials", () => {
   });
 });
 
-describe("requests that lead nowhere", () => {
+describe("requests that match no route or object", () => {
   test.each([
     ["GET", "/nowhere", 404, 7003],
     ["GET", "/zones/ABC/page_shield", 400, 7003],
     ["GET", `/zones/${"9".repeat(32)}/page_shield`, 404, 7003],
     ["PATCH", "settings", 405, 10405],
     ["DELETE", "policies/", 405, 10405],
-  ])("%s %s answers %i with code %i", async (method, where, status, code) => {
+  ])("%s %s returns %i with code %i", async (method, where, status, code) => {
     const path = where.startsWith("/") ? where : where === "settings" ? settings : `${settings}/${where}`;
     const answer = await callerOf(api)(method, path);
     expect(answer).toMatchObject({ status, body: { success: false, result: null } });
@@ -87,7 +87,7 @@ describe("bodies", () => {
 });
 
 describe("the request log", () => {
-  test("holds what was sent and how it was answered, in order", async () => {
+  test("records each request and its response, in order", async () => {
     await callerOf(api)("PUT", settings, { enabled: true }, { "user-agent": "tests/1" });
     await callerOf(api)("GET", `${settings}/scripts?hosts=a,b&page=2`);
     expect(api.requests).toMatchObject([
@@ -106,7 +106,7 @@ describe("the request log", () => {
     expect(api.requests[1]).not.toHaveProperty("body");
   });
 
-  test("names the kind of credential and never its value", async () => {
+  test("records the kind of credential, never its value", async () => {
     await callerOf(api)("GET", settings);
     await callerOf(api, { "x-auth-email": "local@example.com", "x-auth-key": "local-key" })("GET", settings);
     await callerOf(api, {})("GET", settings);
@@ -123,7 +123,7 @@ describe("the request log", () => {
   });
 });
 
-test("every answer carries a request id, also a refused one", async () => {
+test("every response has a request ID, errors included", async () => {
   const good = await callerOf(api)("GET", settings);
   const refused = await callerOf(api, {})("GET", "/nowhere");
   expect(good.headers.get("cf-ray")).toMatch(/^[0-9a-f]{16}-LOC$/);

@@ -263,7 +263,7 @@ describe("a zone's entry point", () => {
     expect(result(await empty.read())["version"]).toBe("61");
   });
 
-  test("shows a write after the read lag, though writes see each other", async () => {
+  test("shows a write only after the read lag, though writes see each other at once", async () => {
     const slow = await startLocalApi({ readLagMs: 1000, clock: () => now });
     const zone = new ZoneRulesets(slow, slow.zones.blog);
     const path = `${zone.root}/${seededEntryPoints.blog}/rules`;

@@ -74,7 +74,7 @@ describe("the managed rulesets of an account", () => {
     await other.close();
   });
 
-  test("score with rules of one paranoia level each, and act in the last rule", async () => {
+  test("score with rules of one paranoia level each; the last rule acts on the score", async () => {
     const rules = await read(managedRulesets.owasp);
     const scoring = rules.slice(0, -1);
     const levels = scoring.map(({ categories }) =>

@@ -13,7 +13,7 @@ afterEach(() => api.close());
 
 const body = async (method: string, path: string, sent?: unknown) => (await call(method, path, sent)).body;
 
-test("answers hold what the published document requires and what somebody set, and nothing else", async () => {
+test("responses contain what the OpenAPI document requires and what somebody set, and nothing else", async () => {
   const zone = `/zones/${api.zones.shop}`;
   const account = `/accounts/${api.accounts.main}`;
   const namespaces = `${account}/storage/kv/namespaces`;
@@ -52,7 +52,7 @@ test("answers hold what the published document requires and what somebody set, a
   ).toEqual(told);
 });
 
-test("refusals hold what the published document requires of them", async () => {
+test("error responses contain what the OpenAPI document requires", async () => {
   const unknown = "0".repeat(32);
   const code = expect.any(Number) as unknown;
   const message = expect.any(String) as unknown;
@@ -75,7 +75,7 @@ test("refusals hold what the published document requires of them", async () => {
   });
 });
 
-test("a listing goes on behind its cursor, and names the keys that failed", async () => {
+test("a listing keeps its cursor, and a bulk write the keys that failed", async () => {
   const path = `/accounts/${api.accounts.main}/storage/kv/namespaces/${api.namespaces.existing}`;
   const pairs = Array.from({ length: 12 }, (_, index) => ({ key: `k${index}`, value: "1" }));
   api.fault({ kind: "unsuccessful", match: {}, count: 1 });
@@ -87,7 +87,7 @@ test("a listing goes on behind its cursor, and names the keys that failed", asyn
   });
 });
 
-test("a listing that lags shows a write later than a read does", async () => {
+test("with a listing lag, lists show a write later than reads do", async () => {
   await api.close();
   let now = 0;
   api = await startLocalApi({ listLagMs: 5_000, clock: () => new Date(Date.UTC(2026, 9, 1) + now) });

@@ -7,7 +7,7 @@ import { callerOf, controlOf, each, idOf, newPolicy, result, start } from "./cli
 import { virtualTime } from "../support/virtual-time";
 
 describe("a read lag", () => {
-  test("hides writes from reads until it is over, never from writes", async () => {
+  test("hides writes from reads until it has passed, but never from other writes", async () => {
     let now = Date.parse("2026-10-01T00:00:00Z");
     const api = await start({ readLagMs: 1000, clock: () => new Date(now) });
     const call = callerOf(api);
@@ -26,7 +26,7 @@ describe("a read lag", () => {
 });
 
 describe("a rate limit", () => {
-  test("is announced, then refuses everything of that credential until the block ends", async () => {
+  test("is announced, then blocks every request with that credential until the block ends", async () => {
     let now = 0;
     const api = await start({
       clock: () => new Date(now),
@@ -59,7 +59,7 @@ describe("a rate limit", () => {
 });
 
 describe("state", () => {
-  test("can be kept, put back and reset", async () => {
+  test("can be saved, restored and reset", async () => {
     const api = await start();
     const call = callerOf(api);
     const path = `/zones/${api.zones.empty}/page_shield/policies`;
@@ -83,7 +83,7 @@ describe("state", () => {
     });
     afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-    test("outlives the process", async () => {
+    test("survives a restart", async () => {
       const first = await start({ persistTo: folder });
       const path = `/zones/${first.zones.empty}/page_shield/policies`;
       const created = await callerOf(first)("POST", path, { ...newPolicy, further: 1 });
@@ -97,7 +97,7 @@ describe("state", () => {
       expect(readdirSync(folder)).toEqual(["in-use.json", "local-api.json"]);
     });
 
-    test("that is not ours stops the start with a sentence", async () => {
+    test("fails the start with one sentence if the file is another program's", async () => {
       await (await start({ persistTo: folder })).close();
       const kept = await start({ persistTo: folder });
       kept.reset();
@@ -114,7 +114,7 @@ describe("state", () => {
 });
 
 describe("the control routes", () => {
-  test("tell what runs, and need no credential", async () => {
+  test("describe the running API, and need no credentials", async () => {
     const api = await start({ dialect: "documented" });
     const control = controlOf(api);
     expect(await control("GET", "/health")).toMatchObject({ status: 200, body: { healthy: true } });
@@ -127,7 +127,7 @@ describe("the control routes", () => {
     });
   });
 
-  test("show and clear the request log, in which they themselves do not appear", async () => {
+  test("show and clear the request log, which doesn't include them", async () => {
     const api = await start();
     const control = controlOf(api);
     await callerOf(api)("GET", `/zones/${api.zones.shop}/page_shield`);
@@ -136,7 +136,7 @@ describe("the control routes", () => {
     expect((await control("GET", "/requests")).body).toEqual([]);
   });
 
-  test("set what Page Shield has detected in a zone: beside the rest, or instead of it", async () => {
+  test("add to a zone's Page Shield detections, or replace them", async () => {
     const api = await start();
     const control = controlOf(api);
     const found = `/zones/${api.zones.blog}/scripts`;
@@ -153,7 +153,7 @@ describe("the control routes", () => {
     expect(await control("PATCH", `/zones/${"0".repeat(32)}/scripts`, [])).toMatchObject({ status: 404 });
   });
 
-  test("keep, put back and reset the state", async () => {
+  test("save, restore and reset the state", async () => {
     const api = await start();
     const control = controlOf(api);
     const before = (await control("GET", "/state")).body;
@@ -167,14 +167,14 @@ describe("the control routes", () => {
 });
 
 describe("the server", () => {
-  test("waits before each answer when told to", async () => {
+  test("waits before each response if latencyMs is set", async () => {
     const { waits } = virtualTime();
     const api = await start({ latencyMs: 60 });
     await callerOf(api)("GET", `/zones/${api.zones.shop}/page_shield`);
     expect(waits).toEqual([60]);
   });
 
-  test("closes at once, also while a request waits, and does not carry that one out", async () => {
+  test("closes at once, even while a request waits, and doesn't apply that request", async () => {
     const api = await start();
     api.fault({ match: {}, kind: "slow", delayMs: 60_000 });
     const waiting = callerOf(api)("PUT", `/zones/${api.zones.shop}/page_shield`, { enabled: false });

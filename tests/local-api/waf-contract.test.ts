@@ -58,7 +58,7 @@ withContract("the previous WAF rules in the openapi dialect", () => {
 
   const waf = (zone: keyof LocalApi["zones"]) => `/zones/${api.zones[zone]}/firewall/waf`;
 
-  test("answers reads and changes of packages as published", async () => {
+  test("reads and changes packages as the OpenAPI document says", async () => {
     const path = `${waf("migratePro")}/packages`;
     await call("GET", path, 200);
     await call("GET", `${path}?per_page=4`, 400);
@@ -71,24 +71,27 @@ withContract("the previous WAF rules in the openapi dialect", () => {
     await call("GET", `${waf("migrateRetired")}/packages/${OWASP}`, 410);
   });
 
-  test.each([OWASP, VENDOR])("answers groups and rules of package %s as published", async (id) => {
-    const path = `${waf("migratePro")}/packages/${id}`;
-    const [group] = each(await call("GET", `${path}/groups`, 200), "id");
-    await call("GET", `${path}/groups/${String(group)}`, 200);
-    await call("PATCH", `${path}/groups/${String(group)}`, 200, { mode: "off" });
-    await call("PATCH", `${path}/groups/${String(group)}`, 400, { mode: "simulate" });
-    await call("GET", `${path}/groups?order=name`, 400);
-    await call("GET", `${path}/groups/${"0".repeat(32)}`, 404);
+  test.each([OWASP, VENDOR])(
+    "serves groups and rules of package %s as the OpenAPI document says",
+    async (id) => {
+      const path = `${waf("migratePro")}/packages/${id}`;
+      const [group] = each(await call("GET", `${path}/groups`, 200), "id");
+      await call("GET", `${path}/groups/${String(group)}`, 200);
+      await call("PATCH", `${path}/groups/${String(group)}`, 200, { mode: "off" });
+      await call("PATCH", `${path}/groups/${String(group)}`, 400, { mode: "simulate" });
+      await call("GET", `${path}/groups?order=name`, 400);
+      await call("GET", `${path}/groups/${"0".repeat(32)}`, 404);
 
-    const [rule] = each(await call("GET", `${path}/rules`, 200), "id");
-    await call("GET", `${path}/rules/${String(rule)}`, 200);
-    await call("PATCH", `${path}/rules/${String(rule)}`, 200, { mode: id === OWASP ? "off" : "simulate" });
-    await call("PATCH", `${path}/rules/${String(rule)}`, 400, { mode: id === OWASP ? "simulate" : "off" });
-    await call("GET", `${path}/rules?per_page=101`, 400);
-    await call("GET", `${path}/rules/999999`, 404);
-  });
+      const [rule] = each(await call("GET", `${path}/rules`, 200), "id");
+      await call("GET", `${path}/rules/${String(rule)}`, 200);
+      await call("PATCH", `${path}/rules/${String(rule)}`, 200, { mode: id === OWASP ? "off" : "simulate" });
+      await call("PATCH", `${path}/rules/${String(rule)}`, 400, { mode: id === OWASP ? "simulate" : "off" });
+      await call("GET", `${path}/rules?per_page=101`, 400);
+      await call("GET", `${path}/rules/999999`, 404);
+    },
+  );
 
-  test("answers the life of a URI-based override as published", async () => {
+  test("creates, changes and deletes a URI-based override as the OpenAPI document says", async () => {
     const path = `${waf("migratePro")}/overrides`;
     const sent = { urls: ["shop.example.com/*"], rules: { "100100": "disable" } };
     const id = idOf(await call("POST", path, 200, sent));
@@ -103,7 +106,7 @@ withContract("the previous WAF rules in the openapi dialect", () => {
     await call("GET", `${path}/${id}`, 404);
   });
 
-  test("was judged on every published operation, in success and in failure", () => {
+  test("was checked on every operation of the document, with a success and a failure", () => {
     for (const { method, template } of contract?.operations("/firewall/waf/") ?? []) {
       const operation = `${method} ${template}`;
       const outcomes = new Set(judged.filter((one) => one.operation === operation).map((one) => one.failed));
@@ -111,7 +114,7 @@ withContract("the previous WAF rules in the openapi dialect", () => {
     }
   });
 
-  test("is judged no less for what the document contradicts itself in", () => {
+  test("is still checked where the document contradicts itself", () => {
     const path = `${waf("migratePro")}/packages/${OWASP}`;
     const failure = { success: false, errors: [{ code: 1000, message: "x" }], messages: [], result: null };
     const judge = (status: number, body: unknown, at = path) =>

@@ -31,7 +31,7 @@ const state = (migration_state: string, old_waf: string, new_waf: string) => ({
 const execute = { action: "execute", action_parameters: { id: NEW_VENDOR }, expression: "true" };
 
 describe("a whole migration", () => {
-  test("of an Enterprise zone is check, config, a PUT to validate and one to finish", async () => {
+  test("of an Enterprise zone takes a check, the configuration, a PUT to validate and one to finish", async () => {
     const zone = new Migrating(api, "migrateEnterprise");
     api.clearRequests();
 
@@ -139,7 +139,7 @@ describe("the states", () => {
     ["finished", "migratePro", "1", 200, "finished", false],
     ["finished", "migratePro", undefined, 200, "finished", undefined],
   ])(
-    "%s of %s: a PUT with %s answers %i and leads to %s",
+    "%s of %s: a PUT with %s returns %i and leads to %s",
     async (from, name, mode, status, to, effective) => {
       const zone = new Migrating(api, name);
       reach[from]?.(name);
@@ -205,7 +205,7 @@ describe("the states", () => {
     expect(await zone.status()).toMatchObject(state("finished", "disabled", "enabled"));
   });
 
-  test("answer with configurable names, members and values", async () => {
+  test("have configurable names, members and values in responses", async () => {
     api.changeWaf({
       stateNames: { validation: "SIDE_BY_SIDE", finished: "Phase2Done" },
       statusMembers: { state: "state", previous: "previous_rules", next: "new_rules" },
@@ -296,7 +296,7 @@ describe("the seeded zones", () => {
     expect(stepsOf("migrateFinished")).toHaveLength(1);
   });
 
-  test("of other products are migrated already", async () => {
+  test("that belong to other products are already migrated", async () => {
     for (const name of ["shop", "blog", "small", "empty"] as const) {
       const zone = new Migrating(api, name);
       expect(await zone.status()).toMatchObject(state("finished", "disabled", "enabled"));
@@ -304,7 +304,7 @@ describe("the seeded zones", () => {
     }
   });
 
-  test.each([404, 410] as const)("can be retired by Cloudflare, with the answer %i", async (status) => {
+  test.each([404, 410] as const)("return %i once Cloudflare has retired them", async (status) => {
     const zone = new Migrating(api, "migrateRetired");
     act("migrateRetired", { do: "retire", status });
     for (const answer of [
@@ -381,7 +381,7 @@ describe("a colleague in the dashboard", () => {
     expect(await zone.status()).toMatchObject(state("finished", "disabled", "enabled"));
   });
 
-  test("sees a PUT that was applied although it answered an error", async () => {
+  test("sees a PUT that was applied although it returned an error", async () => {
     const zone = new Migrating(api, "migrateEnterprise");
     act("migrateEnterprise", { do: "failAfterPut", status: 502 });
     expect(await zone.put("validation", [execute])).toMatchObject(refused(502, 12040));
@@ -392,7 +392,7 @@ describe("a colleague in the dashboard", () => {
 });
 
 describe("the control routes", () => {
-  test("act and show the same over HTTP", async () => {
+  test("do and show the same over HTTP", async () => {
     const control = controlOf(api);
     const path = `/zones/${api.zones.migratePro}/waf`;
     expect(await control("POST", path, { do: "package", sensitivity: "low" })).toMatchObject({ status: 200 });
@@ -415,7 +415,7 @@ describe("the control routes", () => {
     expect(await control("PATCH", "/waf", { pendingMs: -1 })).toMatchObject({ status: 400 });
   });
 
-  test("keep migrations with the rest of the state", async () => {
+  test("save migrations with the rest of the state", async () => {
     const zone = new Migrating(api, "migratePro");
     await zone.put("pending", [execute]);
     const kept = api.snapshot();

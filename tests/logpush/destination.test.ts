@@ -93,11 +93,11 @@ describe("rejects a destination", () => {
       "http://logs.example.com",
       [/^starts with http:\/\/, but Logpush only pushes to https:\/\/\. Use https:\/\/$/],
     ],
-    ["gcs://logs", [/^has a scheme that Logpush doesn't push to\. Did you mean gs:\/\/\?$/]],
+    ["gcs://logs", [/^has a scheme that Logpush doesn't support\. Did you mean gs:\/\/\?$/]],
     [
       "ftp-archive://x",
       [
-        /has a scheme that Logpush doesn't push to\. Use one of: s3, r2, gs, azure, https, splunk, datadog, sumo,/,
+        /has a scheme that Logpush doesn't support\. Use one of: s3, r2, gs, azure, https, splunk, datadog, sumo,/,
       ],
     ],
     [LONG, []],

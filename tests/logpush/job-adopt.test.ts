@@ -8,7 +8,7 @@ benchForEach();
 
 describe("an existing job of the same name", () => {
   test.each([{}, { filter: "hidden" }, { destination: "redacted", defaults: "hidden" }] as const)(
-    "is adopted and written once if it matches in all that the API shows, and the preview says so (%j)",
+    "is adopted and written once if everything that the API shows matches, and the preview says so (%j)",
     async (logpush) => {
       await restart({ logpush });
       const id = await b.made();
@@ -95,7 +95,7 @@ describe("an existing job of the same name", () => {
     expect(await b.stored()).toHaveLength(1);
   });
 
-  test('gets everything that differs changed with adopt: "takeOver"', async () => {
+  test('has everything that differs changed with adopt: "takeOver"', async () => {
     const id = await b.made({
       enabled: false,
       filter: "",
@@ -130,7 +130,7 @@ describe("an existing job of the same name", () => {
     async (adopt) => {
       const ids = [await b.made(), await b.made({ enabled: false })];
       const [reason] = await new Operation(b.api).refusals(TYPE, { ...b.job, adopt });
-      expect(reason).toContain("Several jobs could be adopted, each a Logpush job");
+      expect(reason).toContain("More than one Logpush job");
       expect(reason).toContain(`: ${ids.join(", ")}. Delete all but one`);
     },
   );

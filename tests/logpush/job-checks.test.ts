@@ -147,7 +147,7 @@ describe("a preview rejects, without any request,", () => {
     [
       "a known option as extra",
       { outputOptions: { extra: { sample_rate: 1 } } },
-      "outputOptions.extra.sample_rate: is a known member of the API: set it by its own argument instead of extra",
+      "outputOptions.extra.sample_rate: has an argument of its own. Set that instead of extra",
     ],
     [
       "a CVE flag that is not a boolean",
@@ -223,7 +223,7 @@ describe("a preview rejects, without any request,", () => {
     [
       "a known member as extra",
       { extra: { destination_conf: "x" } },
-      /^extra\.destination_conf: is a known member of the API/,
+      /^extra\.destination_conf: has an argument of its own/,
     ],
     ["an unknown argument", { fieldNames: ["A"] }, /^fieldNames: unknown argument "fieldNames"/],
   ])("%s", async (_what, more, sentence) => {

@@ -106,7 +106,7 @@ describe("a rule that a colleague adds", () => {
     expect(recorded.outputs["concurrentChanges"]).toMatchObject([{ outcome: "unknown" }]);
   });
 
-  test("is put back even if the answer to the PUT was lost", async () => {
+  test("is put back even if the response to the PUT was lost", async () => {
     const zoneId = api.zones.migrateDeployed;
     const inputs = await withConfirmation(api, { zoneId, target: "finished" });
     const path = await rulesPath(zoneId);
@@ -152,7 +152,7 @@ describe("a rule that a colleague adds", () => {
     expect(outputs).not.toHaveProperty("concurrentChanges");
   });
 
-  test("right after the PUT stays as it is, without a message", async () => {
+  test("right after the PUT stays, without a message", async () => {
     const zoneId = api.zones.migrateDeployed;
     const inputs = await withConfirmation(api, { zoneId, target: "finished" });
     const path = await rulesPath(zoneId);

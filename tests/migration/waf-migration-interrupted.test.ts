@@ -247,7 +247,7 @@ describe("a switch that takes time", () => {
   });
 });
 
-describe("an answer to the PUT", () => {
+describe("a response to the PUT", () => {
   test.each([
     ["is lost after the PUT was carried out", { kind: "dropAfter" }, true],
     ["is cut off", { kind: "truncated" }, true],
@@ -327,14 +327,17 @@ describe("an answer to the PUT", () => {
     });
   });
 
-  test.each([500, 400, 403])("is %i although the configuration was taken: the zone tells", async (status) => {
-    const zoneId = zone("migrateEnterprise");
-    api.inDashboard(zoneId, { do: "failAfterPut", status, times: 2 });
-    const validating = await migrated(api, { zoneId, target: "validation" });
-    const recorded = await migrated(api, { zoneId, target: "finished" }, validating);
-    expect(recorded.outputs).toMatchObject({ migrationState: "finished" });
-    expect(puts(api)).toEqual([PUT.validation, PUT.pending]);
-  });
+  test.each([500, 400, 403])(
+    "is %i although the configuration was applied: the zone's state decides",
+    async (status) => {
+      const zoneId = zone("migrateEnterprise");
+      api.inDashboard(zoneId, { do: "failAfterPut", status, times: 2 });
+      const validating = await migrated(api, { zoneId, target: "validation" });
+      const recorded = await migrated(api, { zoneId, target: "finished" }, validating);
+      expect(recorded.outputs).toMatchObject({ migrationState: "finished" });
+      expect(puts(api)).toEqual([PUT.validation, PUT.pending]);
+    },
+  );
 
   test("that is a rate limit: everything is read and checked again before the PUT is sent again", async () => {
     const zoneId = zone("migratePro");

@@ -281,7 +281,7 @@ describe("a confirmation", () => {
     expect(puts(api)).toEqual([]);
   });
 
-  test("of a validation says that the new version runs first; the update says to check the security events", async () => {
+  test("for the validation step says that the new version runs first; the update says to check the security events", async () => {
     const inputs = { zoneId: zone("migrateEnterprise"), plan: "enterprise", target: "validation" };
     const [missing] = await new Operation(api).refusals(TYPE, inputs);
     expect(missing).toContain(

@@ -356,14 +356,14 @@ describe("unknown members of a policy", () => {
     "%s is not one of them",
     async (name) => {
       expect(await new Operation(api).refusals(TYPE, { ...policy, extra: { [name]: "x" } })).toEqual([
-        `extra.${name}: is a known member of the API: set it by its own argument instead of extra`,
+        `extra.${name}: has an argument of its own. Set that instead of extra`,
       ]);
     },
   );
 });
 
 describe("a policy that already exists", () => {
-  test("is adopted without a write if it's equal in every field, and the preview says so and what a destroy does", async () => {
+  test("is adopted without a write if every field matches, and the preview says so and what a destroy will do", async () => {
     const id = await createElsewhere({ value: "script-src cdn.example.com 'self'", enabled: "true" });
     api.clearRequests();
     const op = new Operation(api);

@@ -279,7 +279,7 @@ describe("a rejected change", () => {
 });
 
 describe("a lost response", () => {
-  test("is made up for by a second attempt", async () => {
+  test("is followed by a second attempt, which succeeds", async () => {
     api.fault({ match: { method: "PUT" }, kind: "dropAfter" });
     const recorded = await new Operation(api).up(TYPE, { ...zone, enabled: true });
     expect(recorded.outputs).toMatchObject({ previous: { enabled: false } });

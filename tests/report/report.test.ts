@@ -105,7 +105,7 @@ describe("secrets", () => {
     for (const format of formats) expect(report(read(`${name}.json`), format).text).not.toMatch(/canary/i);
   });
 
-  test("are in the engine's own message about a refused one", () => {
+  test("are in the recorded plan, in the engine's own error message", () => {
     expect(read("secret.json")).toContain("canary-secret-key");
   });
 

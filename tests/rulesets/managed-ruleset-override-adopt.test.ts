@@ -26,7 +26,7 @@ const SHOP_CATEGORIES = [
 const content = async (): Promise<unknown> =>
   (await bench.rules()).map((rule) => ({ ...rule, version: "", last_updated: "" }));
 
-describe("an adopted rule with a skip rule in front of it that is declared as its exception", () => {
+describe("a skip rule in front of an adopted rule, declared as its exception,", () => {
   const adopted = async (): Promise<{ declared: Declaration; skipId: string }> => {
     const declared = { ...(await shop()), categories: SHOP_CATEGORIES, exceptions: [HOOK] };
     const { id } = await bench.addRule({
@@ -156,7 +156,7 @@ describe("somebody else's rule that runs the same ruleset for the same requests"
     },
   );
 
-  test("is refused with adopt never, as is what an earlier run left behind", async () => {
+  test('is refused with adopt: "never", even if an earlier run left it behind', async () => {
     const declared = { ...(await blog()), adopt: "never" };
     expect(await bench.operation().refusals(TYPE, declared)).toEqual([
       expect.stringMatching(
@@ -405,7 +405,7 @@ describe("takeOver", () => {
     expect(sameBut(await content())).toEqual(sameBut(before));
   });
 
-  test("records how the rule was found even if the answer to the change is lost", async () => {
+  test("records how the rule was found even if the response to the change is lost", async () => {
     const declared = changed(await shop());
     const before = await content();
     bench.api.fault({ match: { method: "PATCH" }, times: 2, kind: "dropAfter" });

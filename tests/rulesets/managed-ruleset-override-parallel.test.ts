@@ -124,7 +124,7 @@ describe("somebody else is faster", () => {
   });
 });
 
-describe("a lost answer", () => {
+describe("a lost response", () => {
   test.each([
     ["to creating the entry point", "empty", { method: "POST", path: "/rulesets$" }],
     ["to adding the rule", "shop", { method: "POST", path: "/rules$" }],

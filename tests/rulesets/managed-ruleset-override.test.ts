@@ -353,7 +353,7 @@ describe("the order", () => {
     await bench.expectNoChanges(declared, recorded);
   });
 
-  test("has a category only once that repeats what owasp means", async () => {
+  test("contains a category only once if it repeats what owasp means", async () => {
     const categories = [
       { tag: "paranoia-level-4", enabled: false },
       { tag: "sqli", enabled: true },
@@ -603,7 +603,7 @@ describe("exceptions", () => {
 });
 
 describe("a version of the ruleset", () => {
-  test("that is newer shows in an output and isn't a change", async () => {
+  test("newer than the recorded one shows in an output and isn't a change", async () => {
     const declared = bench.declare({ version: "latest", owasp: { paranoiaLevel: 2 } });
     const recorded = await bench.up(declared);
     await bench.publishVersion(managedRulesets.owasp, {
@@ -615,7 +615,7 @@ describe("a version of the ruleset", () => {
     expect(await bench.operation().preview(TYPE, declared, refreshed)).toMatchObject({ step: "same" });
   });
 
-  test("without an overridden rule is a warning of the refresh", async () => {
+  test("that lacks an overridden rule makes the refresh warn", async () => {
     const [first] = await ruleIds(managedRulesets.owasp);
     const gone = first ?? "";
     const declared = bench.declare({ rules: { [gone]: { enabled: false } } });
@@ -626,13 +626,13 @@ describe("a version of the ruleset", () => {
     expect(op.warned).toEqual([
       expect.stringMatching(
         new RegExp(
-          `version 38 of "${OWASP}" lacks what these settings name, .*rules\\["${gone}"\\].*Change the program`,
+          `version 38 of "${OWASP}" doesn't have what these settings refer to, .*rules\\["${gone}"\\].*Change the program`,
         ),
       ),
     ]);
   });
 
-  test("in which another rule compares the score is a warning of the refresh, and the next update sets the threshold there", async () => {
+  test("in which another rule compares the score makes the refresh warn, and the next update sets the threshold there", async () => {
     const last = "f".repeat(32);
     const declared = bench.declare({ owasp: { paranoiaLevel: 4, scoreThreshold: 60 } });
     const recorded = await bench.up(declared);

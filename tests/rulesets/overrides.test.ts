@@ -90,7 +90,7 @@ function sharedTagsIn(overrides: Overrides, ruleset: ManagedRuleset): ReturnType
   );
 }
 
-test("compiled overrides read back as what was declared", () => {
+test("compiled overrides can be read back as declared", () => {
   for (const [ruleset, withOwasp] of both()) {
     fc.assert(
       fc.property(declarations(ruleset, withOwasp), (declared) => {

@@ -96,7 +96,7 @@ describe("a value that isn't known yet passes", () => {
       }),
     ).toEqual([
       'action: must be "log", "allow" or "add_reporting_directives", not "block"',
-      "extra.description: is a known member of the API: set it by its own argument instead of extra",
+      "extra.description: has an argument of its own. Set that instead of extra",
     ]);
   });
 
@@ -230,7 +230,7 @@ describe("the check refuses", () => {
     ]);
   });
 
-  test("a misspelt secret without showing it", async () => {
+  test("a misspelled secret without showing it", async () => {
     const found = await refusals("PageShieldPolicy", {
       ...policy,
       value: null,

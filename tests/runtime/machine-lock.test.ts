@@ -40,7 +40,7 @@ async function deadPid(): Promise<number> {
   return child.pid ?? 0;
 }
 
-test("eight processes that start together hold it one after the other", async () => {
+test("eight processes that start together take the lock one after the other", async () => {
   let holders = 0;
   let most = 0;
   let done = 0;
