@@ -32,8 +32,8 @@ const program = new Command("edgeguard-local api")
       .default("openapi"),
   )
   .option("--strict", "refuse what only the other dialect knows", false)
-  .option("--sparse", "leave out of answers what the OpenAPI does not require", false)
-  .option("--latency <ms>", "wait before each answer", wholeNumber, 0)
+  .option("--sparse", "omit from responses what the OpenAPI document doesn't require", false)
+  .option("--latency <ms>", "wait before each response", wholeNumber, 0)
   .option("--read-lag <ms>", "how late reads see a write", wholeNumber, 0)
   .option("--list-lag <ms>", "how late listings see a write", wholeNumber, 0)
   .addHelpText(

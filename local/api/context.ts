@@ -11,7 +11,7 @@ export interface ApiEnv {
     zone: Zone;
     /** Struck the request. */
     fault: Fault | undefined;
-    /** Set by a fault that answers past Hono: the status that went out, or null when none did. */
+    /** Set by a fault that responds without Hono: the status that was sent, or null if none was. */
     sentStatus: number | null | undefined;
   };
 }

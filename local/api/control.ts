@@ -30,7 +30,7 @@ export function controlRoutes(app: ApiRouter, services: Services): void {
       "Content-Type": "application/json",
     });
   });
-  controls.add("GET", "/health", "answers as soon as the API does", (c) => c.json({ healthy: true }));
+  controls.add("GET", "/health", "responds as soon as the API does", (c) => c.json({ healthy: true }));
   controls.add("GET", "/info", "shows accounts and zones, with their plans", (c) =>
     c.json({
       dialect: settings.dialect,

@@ -74,11 +74,11 @@ async function ensure(
   const namespaces = state.kv?.namespaces ?? [];
   const free = namespaces.every((each) => each.title !== title);
   const begun = { id, title: free ? title : id, entries: [] };
-  const answer = await fetch(address, {
+  const response = await fetch(address, {
     method: "PUT",
     headers: { "content-type": "application/json" },
     body: JSON.stringify({ ...state, kv: { namespaces: [...namespaces, begun] } }),
   });
-  if (!answer.ok) throw new Error(`namespace ${id} could not be begun at ${url}: ${await answer.text()}`);
+  if (!response.ok) throw new Error(`namespace ${id} could not be begun at ${url}: ${await response.text()}`);
   return true;
 }

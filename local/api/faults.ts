@@ -24,7 +24,7 @@ export const faultSchema = z.discriminatedUnion("kind", [
   }),
   /** The connection breaks before the request is carried out. */
   z.strictObject({ ...scope, kind: z.literal("dropBefore") }),
-  /** The request is carried out, then the connection breaks without an answer. */
+  /** The request is carried out, then the connection breaks without a response. */
   z.strictObject({ ...scope, kind: z.literal("dropAfter") }),
   /** Waits before or after the request is carried out. */
   z.strictObject({
@@ -36,7 +36,7 @@ export const faultSchema = z.discriminatedUnion("kind", [
   }),
   /** Headers and half of the body, then the connection breaks. */
   z.strictObject({ ...scope, kind: z.literal("truncated") }),
-  /** Not carried out; answers this text instead of the envelope. */
+  /** Not carried out; returns this text instead of the envelope. */
   z.strictObject({
     ...scope,
     kind: z.literal("raw"),
@@ -46,7 +46,7 @@ export const faultSchema = z.discriminatedUnion("kind", [
   }),
   /**
    * Strikes bulk writes and deletes of keys only. Carried out but for the keys named, or the first so many, or the
-   * first part of them; the answer lists those. Give one of the three.
+   * first part of them; the response lists those. Give one of the three.
    */
   z
     .strictObject({

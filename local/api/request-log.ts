@@ -10,13 +10,13 @@ export interface LoggedRequest {
   readonly at: string;
   /** Milliseconds by the real clock, however the API's own was set or moved: what was in flight together overlaps. */
   readonly startedAt: number;
-  /** Just before the answer goes out; null while there is none. */
+  /** Just before the response is sent; null until then. */
   endedAt: number | null;
   readonly method: string;
   /** Below the base address, without the query: `/zones/…/page_shield`. */
   readonly path: string;
   readonly query: Readonly<Record<string, string>>;
-  /** Of the answer; null while there is none, and for ever when the connection was dropped. */
+  /** Of the response; null until it's sent, and forever if the connection was dropped. */
   status: number | null;
   /** Kind of the fault that struck it. */
   fault?: string;

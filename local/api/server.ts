@@ -91,7 +91,7 @@ async function start(options: LocalApiOptions): Promise<LocalApi> {
   const settings = { ...chosen, clock: clock.now };
   const { persistTo, kvStore } = settings;
   const closing = new AbortController();
-  setMaxListeners(0, closing.signal); // As many answers may be held back at once as there are callers.
+  setMaxListeners(0, closing.signal); // Each caller may have a delayed response.
 
   const kept = persistTo === undefined ? undefined : load(persistTo);
   const onWrite = () => {
@@ -121,8 +121,8 @@ async function start(options: LocalApiOptions): Promise<LocalApi> {
 
   const app = createApp({ settings, clock, state, faults, log, wait });
   // The adapter would otherwise replace the global Request and Response of a test or a program that runs us in process.
-  const answer = getRequestListener(app.fetch, { overrideGlobalObjects: false });
-  const server = createServer((request, response) => void answer(request, response));
+  const handle = getRequestListener(app.fetch, { overrideGlobalObjects: false });
+  const server = createServer((request, response) => void handle(request, response));
   // Only the client ends an idle connection: if we did, its next request could be on its way and be lost.
   server.keepAliveTimeout = 0;
   const port = await listen(server, settings.port);

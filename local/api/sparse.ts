@@ -4,7 +4,7 @@ import type { ApiContext } from "./context";
 import { BASE_PATH } from "./route";
 
 /**
- * Answers as sparse as Cloudflare's OpenAPI document allows: without each member that it does not require, unless
+ * Makes responses as sparse as Cloudflare's OpenAPI document allows: they omit members that it doesn't require, unless
  * somebody set it or a client could not go on without it.
  */
 
@@ -35,7 +35,7 @@ const requirements: readonly Requirement[] = [
   { on: /^/, success: [], failure: ["errors"] },
 ];
 
-/** Requests that ask something although their method is not GET: without the result there is no answer. */
+/** Requests that only ask something although their method isn't GET: the result is the point of them. */
 const questions = /\/(ownership|ownership\/validate|validate\/[\w/]+|bulk\/get)$/;
 
 const message = z.looseObject({ code: z.number(), message: z.string() });
@@ -49,15 +49,15 @@ const envelope = z.looseObject({
   result_info: fields.optional(),
 });
 
-/** Makes each answer sparse on its way out. */
+/** Makes each response sparse on its way out. */
 export async function answerSparsely(c: ApiContext, next: Next): Promise<void> {
   await next();
   const full = envelope.safeParse(c.get("sentStatus") === undefined ? await json(c.res) : undefined);
   if (!full.success || c.get("fault")?.kind === "raw") return;
   const { status, headers } = c.res;
-  const answer = sparse(`${c.req.method} ${c.req.path.slice(BASE_PATH.length)}`, full.data);
+  const reduced = sparse(`${c.req.method} ${c.req.path.slice(BASE_PATH.length)}`, full.data);
   c.res = undefined;
-  c.res = new Response(JSON.stringify(answer), { status, headers: new Headers(headers) });
+  c.res = new Response(JSON.stringify(reduced), { status, headers: new Headers(headers) });
 }
 
 async function json(response: Response): Promise<unknown> {
@@ -69,11 +69,11 @@ function sparse(request: string, full: z.infer<typeof envelope>): Fields {
   const { success, result, errors, messages, result_info } = full;
   const required = requirements.find(({ on }) => on.test(request))?.[success ? "success" : "failure"] ?? [];
   const asks = request.startsWith("GET ") || questions.test(request);
-  const told = asks || required.includes("result") || holdsFailedKeys(result);
+  const hasResult = asks || required.includes("result") || holdsFailedKeys(result);
   const notes = { errors: errors.map((each) => note(request, each)), messages };
   const info = required.includes("result_info") ? result_info : cursorOf(result_info);
   return {
-    ...(required.includes("result") || (told && !isHollow(result))
+    ...(required.includes("result") || (hasResult && !isHollow(result))
       ? { result: record(request, result) }
       : {}),
     success,

@@ -32,11 +32,11 @@ export async function strike(
       return hangUp(c);
     case "dropAfter":
       await next();
-      replaceAnswer(c, hangUp(c));
+      replaceResponse(c, hangUp(c));
       return undefined;
     case "truncated":
       await next();
-      replaceAnswer(c, await sendHalf(c));
+      replaceResponse(c, await sendHalf(c));
       return undefined;
     case "unsuccessful":
     case "emptyPage":
@@ -68,10 +68,10 @@ async function sendHalf(c: ApiContext): Promise<Response> {
   return RESPONSE_ALREADY_SENT;
 }
 
-/** Hono merges the headers of the answer it replaces; clearing it first keeps the marker clean. */
-function replaceAnswer(c: ApiContext, answer: Response): void {
+/** Hono merges the headers of the response it replaces; clearing it first keeps the marker clean. */
+function replaceResponse(c: ApiContext, response: Response): void {
   c.res = undefined;
-  c.res = answer;
+  c.res = response;
 }
 
 function contentful(status: number): ContentfulStatusCode {

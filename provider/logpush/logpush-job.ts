@@ -274,8 +274,8 @@ export interface LogpushJobArgs {
  * `pulumi up` asks Cloudflare to write a token there and names the file; set `ownershipChallenge` to its content and run
  * `pulumi up` again. A refresh warns if the job is failing.
  *
- * Token permissions: Logs Write, for a preview as well, for the zone or the account that the job belongs to. A Zero Trust
- * dataset also needs Zero Trust: PII Read.
+ * Token permissions: Logs Write, for a preview as well. Grant it for the zone or the account that the job belongs to. A Zero
+ * Trust dataset also needs Zero Trust: PII Read.
  *
  * @example Push server errors to an HTTPS endpoint
  * ```ts

@@ -103,7 +103,7 @@ describe("a refused credential", () => {
     expect(warnings).toEqual([
       "edgeguard:apiToken lacks a permission for some requests; using CLOUDFLARE_API_TOKEN for those.",
     ]);
-    // Still asked first: its own refusal is the first answer.
+    // Still sent first: its own refusal is the first response.
     api.fault({ match: {}, kind: "status", status: 403, code: 10010, message: "not yours" });
     await client.get(settings, { what: WHAT, schema });
     expect(api.requests.map(({ status }) => status)).toEqual([403, 200, 403, 200]);

@@ -67,10 +67,10 @@ test("an error from the API on the command line", async () => {
   const io = { stdin, stdout, stderr, env, cwd: __dirname, interrupted: () => new AbortController().signal };
   const code = await run(["kv", "namespace", "list"], io);
   stderr.end();
-  const told = await text(stderr);
+  const printed = await text(stderr);
   expect(code).toBe(1);
-  expect(told).toContain("gone\\u001b[2J");
-  expect(obeyed(told)).toEqual([]);
+  expect(printed).toContain("gone\\u001b[2J");
+  expect(obeyed(printed)).toEqual([]);
 });
 
 test("text that only resembles a terminal control sequence stays as it is", () => {

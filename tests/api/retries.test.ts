@@ -90,7 +90,7 @@ describe("GET, PUT and DELETE", () => {
   );
 
   test("are sent again after a response that was cut off", async () => {
-    const cutOff = ["GET", "PUT"] as const; // The answer to a DELETE has no body to cut.
+    const cutOff = ["GET", "PUT"] as const; // The response to a DELETE has no body to cut.
     cutOff.forEach((method) => api.fault({ match: { method }, kind: "truncated" }));
     await Promise.all(cutOff.map((method) => send(method)));
     expect(api.requests.map(({ fault }) => fault ?? "none").sort()).toEqual([
@@ -248,12 +248,12 @@ describe("Retry-After", () => {
     const budget = new RateBudget([{ requests: 1, ms: 2000 }]);
     const { client } = clientOf(api.url, { budget });
     const first = failureOf(client.get(settings, { what: WHAT, schema }));
-    const queued = failureOf(client.get(settings, { what: WHAT, schema })); // Waits when the answer comes.
+    const queued = failureOf(client.get(settings, { what: WHAT, schema })); // Already waits when the response comes.
     await first;
     const later = failureOf(client.put(settings, { what: "Setting", schema, body: put }));
-    const told =
+    const refused =
       /^Trying failed: GET \S+ was not sent: Cloudflare asked to pause for another 3600 s\. Run the command again after that\.$/;
-    expect((await queued).message).toMatch(told);
+    expect((await queued).message).toMatch(refused);
     expect(await later).toMatchObject({ outcome: "notDone", status: undefined });
     expect(api.requests).toHaveLength(1);
   });
@@ -458,7 +458,7 @@ describe("a cancelled operation", () => {
       name: "CancelledError",
       message: "Reading was not sent: the operation was cancelled, or the Pulumi engine exited.",
     });
-    expect(api.requests[0]?.endedAt).toBeNull(); // The answer was not waited for.
+    expect(api.requests[0]?.endedAt).toBeNull(); // Nobody waited for the response.
     expect(client.inFlight).toBe(0);
     expect((await failureOf(client.put(settings, { what: WHAT, schema, body: put }))).name).toBe(
       "CancelledError",

@@ -36,10 +36,10 @@ describe("a client with patient: false", () => {
     const ask = () => failureOf(client.get("/x", { what: "Looking", schema }));
     const failures = await Promise.all(Array.from({ length: 6 }, ask));
     failures.push(await ask());
-    const told = failures.map(
+    const outcomes = failures.map(
       ({ message }) => /no complete response within|was not sent: an earlier/.exec(message)?.[0],
     );
-    expect(told.sort()).toEqual([
+    expect(outcomes.sort()).toEqual([
       ...Array.from({ length: 2 }, () => "no complete response within"),
       ...Array.from({ length: 5 }, () => "was not sent: an earlier"),
     ]);

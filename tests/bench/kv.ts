@@ -43,16 +43,16 @@ async function startService(options: LocalApiOptions): Promise<Service> {
       process.send({ url: api.url, accountId: api.accounts.main, namespaceId: api.namespaces.existing });
     });`;
   const child = spawn(process.execPath, ["-e", source], { stdio: ["ignore", "inherit", "inherit", "ipc"] });
-  const [told] = (await once(child, "message")) as [Omit<Service, "child">];
-  return { child, ...told };
+  const [service] = (await once(child, "message")) as [Omit<Service, "child">];
+  return { child, ...service };
 }
 
 const control = (service: Service, path: string): string => new URL(`/__local/${path}`, service.url).href;
 
 async function requestsOf(service: Service): Promise<LoggedRequest[]> {
-  const answer = (await (await fetch(control(service, "requests"))).json()) as LoggedRequest[];
+  const response = (await (await fetch(control(service, "requests"))).json()) as LoggedRequest[];
   await fetch(control(service, "requests"), { method: "DELETE" });
-  return answer;
+  return response;
 }
 
 /** Deletes all entries. */

@@ -98,8 +98,8 @@ export class Desk {
 
   /** A plain request, by no code of ours. */
   async raw(method: string, path: string, body?: unknown): Promise<unknown> {
-    const answer = await callerOf(this.api)(method, `${this.namespaces}${path}`, body);
-    return (answer.body as { result?: unknown } | undefined)?.result;
+    const response = await callerOf(this.api)(method, `${this.namespaces}${path}`, body);
+    return (response.body as { result?: unknown } | undefined)?.result;
   }
 
   get namespaces(): string {
@@ -109,8 +109,8 @@ export class Desk {
   /** The value of a key as bytes, or undefined. */
   async value(key: string, namespace: string = this.api.namespaces.existing): Promise<Buffer | undefined> {
     const url = `${this.api.url}${this.namespaces}/${namespace}/values/${encodeURIComponent(key)}`;
-    const answer = await fetch(url, { headers: { authorization: "Bearer local-token" } });
-    return answer.status === 404 ? undefined : Buffer.from(await answer.arrayBuffer());
+    const response = await fetch(url, { headers: { authorization: "Bearer local-token" } });
+    return response.status === 404 ? undefined : Buffer.from(await response.arrayBuffer());
   }
 
   /** Keys of a namespace as the API lists them. */

@@ -52,7 +52,7 @@ describe.each(engines().map((engine) => [engine.name, engine] as const))("on %s"
   });
 
   it("continues after a killed provider host, and creates nothing twice", async () => {
-    // Carried out, then a minute without an answer: the host dies in between.
+    // Carried out, then a minute without a response: the host dies in between.
     api.fault({ kind: "slow", delayMs: 60_000, when: "after", match: { method: "POST", path: POLICIES } });
     const up = finished(project.start("up", "--yes", "--skip-preview"));
     await until(() => posts() === 1);

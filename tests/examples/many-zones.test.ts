@@ -59,10 +59,10 @@ describe("many zones, one stack each", () => {
       expect(stdout.match(/│ done +│ \+ 3 created/g)).toHaveLength(count - 1);
       expect(stdout + stderr).not.toContain(TOKEN);
       for (const zone of zones) {
-        const answer = await fetch(`${api.url}/zones/${zone}/page_shield/policies`, {
+        const response = await fetch(`${api.url}/zones/${zone}/page_shield/policies`, {
           headers: { Authorization: `Bearer ${TOKEN}` },
         });
-        expect(await answer.json()).toMatchObject({ result: [{ description: "baseline" }] });
+        expect(await response.json()).toMatchObject({ result: [{ description: "baseline" }] });
       }
     }, 300_000);
   }

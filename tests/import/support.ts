@@ -105,9 +105,9 @@ export class ImportDesk {
   /** Sends a plain request, as from the dashboard, and returns its result. */
   async send(method: string, path: string, body?: unknown): Promise<Record<string, unknown>> {
     const where = path.replace("{zone}", this.zone).replace("{account}", this.account);
-    const answer = await rawSend(this.api, method, where, body);
-    if (answer["success"] !== true) throw new Error(`${method} ${where}: ${JSON.stringify(answer)}`);
-    return answer["result"] as Record<string, unknown>;
+    const response = await rawSend(this.api, method, where, body);
+    if (response["success"] !== true) throw new Error(`${method} ${where}: ${JSON.stringify(response)}`);
+    return response["result"] as Record<string, unknown>;
   }
 
   async job(name: string, members: Record<string, unknown>, scope = "zones/{zone}"): Promise<void> {

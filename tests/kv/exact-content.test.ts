@@ -21,10 +21,10 @@ const path = (): string =>
 const listed = async (): Promise<unknown> => (await rawGet(setup.api, `${path()}/keys`))["result"];
 
 async function valueOf(key: string): Promise<Buffer> {
-  const answer = await fetch(`${setup.api.url}${path()}/values/${encodeURIComponent(key)}`, {
+  const response = await fetch(`${setup.api.url}${path()}/values/${encodeURIComponent(key)}`, {
     headers: { authorization: "Bearer local-token" },
   });
-  return Buffer.from(await answer.arrayBuffer());
+  return Buffer.from(await response.arrayBuffer());
 }
 
 describe("a special file", () => {

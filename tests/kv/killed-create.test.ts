@@ -12,7 +12,7 @@ import { LONG } from "../support/long";
 /** kill -9 at a random moment of a create. The long run has 20 seeds. */
 const SEEDS = LONG ? 20 : 1;
 const COUNT = 3_000;
-/** The slowest answer to a write. Two are in flight at a time, so a create takes several times as long. */
+/** The slowest response to a write. Two are in flight at a time, so a create takes several times as long. */
 const LONGEST_MS = 300;
 
 const FOLDER = mkdtempSync(join(tmpdir(), "edgeguard-kill-"));

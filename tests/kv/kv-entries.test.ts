@@ -31,9 +31,9 @@ const raw = async (method: string, path: string, body?: unknown): Promise<{ id: 
     headers: { authorization: "Bearer local-token", "content-type": "application/json" },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   });
-  const answer = (await response.json()) as { success: boolean; result: { id: string } };
-  if (!answer.success) throw new Error(JSON.stringify(answer));
-  return answer.result;
+  const parsed = (await response.json()) as { success: boolean; result: { id: string } };
+  if (!parsed.success) throw new Error(JSON.stringify(parsed));
+  return parsed.result;
 };
 
 /** Every key in the namespace with its value. */

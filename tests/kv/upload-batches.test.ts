@@ -86,7 +86,7 @@ describe("a batch", () => {
 describe("progress", () => {
   let now = 0;
   let lines: string[];
-  const told = (total: number, steps: readonly (readonly [atMs: number, count: number])[]) => {
+  const reported = (total: number, steps: readonly (readonly [atMs: number, count: number])[]) => {
     now = 0;
     lines = [];
     const say = { info: (line: string) => void lines.push(line), warn: () => undefined };
@@ -102,17 +102,17 @@ describe("progress", () => {
   afterEach(() => void jest.restoreAllMocks());
 
   test("shows counts, rate and remaining time", () => {
-    expect(told(100_000, [[4_938, 30_000], [5_000, 10_000]])).toEqual([
+    expect(reported(100_000, [[4_938, 30_000], [5_000, 10_000]])).toEqual([
       "KvEntries 5a0c: 40,000 of 100,000 entries written, 8,000 per second, about 8 s left",
     ]); // prettier-ignore
-    expect(told(1_000_000, [[60_000, 12_345]])).toEqual([
+    expect(reported(1_000_000, [[60_000, 12_345]])).toEqual([
       "KvEntries 5a0c: 12,345 of 1,000,000 entries written, 210 per second, about 81 min left",
     ]); // prettier-ignore
   });
 
   test("is shown at most every five seconds, and not when the work is done", () => {
     const steps = Array.from({ length: 130 }, (_, i) => [(i + 1) * 100, 10] as const);
-    expect(told(1_300, steps)).toHaveLength(2);
-    expect(told(10, [[9_000, 10]])).toEqual([]);
+    expect(reported(1_300, steps)).toHaveLength(2);
+    expect(reported(10, [[9_000, 10]])).toEqual([]);
   });
 });

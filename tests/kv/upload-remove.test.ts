@@ -56,9 +56,9 @@ test("counts a missing key as deleted", async () => {
 test.each([
   ["405", { status: 405, code: 10_405 }],
   ["a 404 for the route", { status: 404, code: 7003 }],
-])("uses the older form of the API after %s, and from then on", async (_name, answer) => {
+])("uses the older form of the API after %s, and from then on", async (_name, response) => {
   const keys = await filled(20_000);
-  api.fault({ match: { method: "POST", path: "/bulk/delete" }, kind: "status", ...answer, times: 9 });
+  api.fault({ match: { method: "POST", path: "/bulk/delete" }, kind: "status", ...response, times: 9 });
   const { ctx } = contextFor(api, { config: { concurrency: "1" } });
   expect(await removed(keys, ctx)).toMatchObject({ done: 20_000, failed: [] });
   expect(sentBatches(api)).toEqual(["POST bulk/delete 10000", "DELETE bulk 10000", "DELETE bulk 10000"]);

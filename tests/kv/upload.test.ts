@@ -359,11 +359,11 @@ test("no value appears in any message, error or debug line", async () => {
   api.fault({ match: {}, kind: "dropAfter" });
   failures.push(await uploaded(entries, ctx));
   expect(failures.map(({ error }) => error?.name)).toEqual(["ApiError", "ApiError", "ApiError"]);
-  const told = [
+  const texts = [
     ...said,
     ...[refused, unsuccessful].flatMap(({ failed }) => failed.map(({ reason }) => reason)),
     ...failures.map(({ error }) => `${error?.message ?? ""} ${JSON.stringify(error)}`),
   ];
-  expect(told.length).toBeGreaterThan(10);
-  expect(told.join("\n")).not.toContain(canary);
+  expect(texts.length).toBeGreaterThan(10);
+  expect(texts.join("\n")).not.toContain(canary);
 });

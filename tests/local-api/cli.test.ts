@@ -25,10 +25,10 @@ test.each(["SIGINT", "SIGTERM"] as const)(
     expect(output()).toContain("pulumi config set --secret edgeguard:apiToken my-token\n");
     expect(output()).toContain(`EDGEGUARD_BASE_URL=${url} CLOUDFLARE_API_TOKEN=my-token\n`);
     const zone = /([0-9a-f]{32}) {2}shop\.example +enterprise/.exec(output())?.[1] ?? "";
-    const answer = await fetch(`${url}/zones/${zone}/page_shield`, {
+    const response = await fetch(`${url}/zones/${zone}/page_shield`, {
       headers: { authorization: "Bearer my-token" },
     });
-    expect(await answer.json()).toMatchObject({ result: { use_platform_reporting_endpoint: true } });
+    expect(await response.json()).toMatchObject({ result: { use_platform_reporting_endpoint: true } });
 
     child.kill(signal);
     expect(await once(child, "exit")).toEqual([0, null]);

@@ -1,7 +1,7 @@
 import { type LocalApi, type LocalApiOptions, startLocalApi } from "edgeguard-local";
 import { z } from "zod";
 
-export interface Answer {
+export interface ApiResponse {
   readonly status: number;
   readonly headers: Headers;
   /** Parsed JSON, else the text; undefined when there was none. */
@@ -13,7 +13,7 @@ export type Call = (
   path: string,
   body?: unknown,
   headers?: Record<string, string>,
-) => Promise<Answer>;
+) => Promise<ApiResponse>;
 
 export const token = { authorization: "Bearer local-token" };
 
@@ -33,7 +33,7 @@ async function request(
   method: string,
   body: unknown,
   headers: Record<string, string>,
-): Promise<Answer> {
+): Promise<ApiResponse> {
   const sent = typeof body === "string" ? body : JSON.stringify(body);
   const response = await fetch(url, {
     method,
@@ -44,20 +44,20 @@ async function request(
   return { status: response.status, headers: response.headers, body: parsed(text) };
 }
 
-export function idOf(answer: Answer): string {
-  return z.object({ result: z.object({ id: z.string() }) }).parse(answer.body).result.id;
+export function idOf(response: ApiResponse): string {
+  return z.object({ result: z.object({ id: z.string() }) }).parse(response.body).result.id;
 }
 
-/** Values of one member over a list answer. */
-export function each(answer: Answer, member: string): unknown[] {
+/** Values of one member over a list response. */
+export function each(response: ApiResponse, member: string): unknown[] {
   const list = z
     .object({ result: z.array(z.record(z.string(), z.unknown())).default([]) })
-    .parse(answer.body);
+    .parse(response.body);
   return list.result.map((record) => record[member]);
 }
 
-export function result(answer: Answer): Record<string, unknown> {
-  return z.object({ result: z.record(z.string(), z.unknown()) }).parse(answer.body).result;
+export function result(response: ApiResponse): Record<string, unknown> {
+  return z.object({ result: z.record(z.string(), z.unknown()) }).parse(response.body).result;
 }
 
 const running: LocalApi[] = [];

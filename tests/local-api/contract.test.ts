@@ -7,7 +7,7 @@ import {
 } from "edgeguard-local";
 import { z } from "zod";
 import { openContract } from "../support/openapi";
-import { type Answer, callerOf, each, idOf, newPolicy, result, token } from "./client";
+import { type ApiResponse, callerOf, each, idOf, newPolicy, result, token } from "./client";
 import { DATADOG, newJob } from "./logpush-client";
 
 const contract = openContract();
@@ -34,21 +34,21 @@ withContract.each([
     expected: number,
     body?: unknown,
     headers: Record<string, string> = token,
-  ): Promise<Answer> {
-    const answer = await callerOf(api, headers)(method, path, body);
+  ): Promise<ApiResponse> {
+    const response = await callerOf(api, headers)(method, path, body);
     const operation = contract?.operation(method, path.split("?")[0] ?? path);
     expect({
       request: `${method} ${path}`,
-      status: answer.status,
-      complaints: contract?.complaints(method, path.split("?")[0] ?? path, answer),
+      status: response.status,
+      complaints: contract?.complaints(method, path.split("?")[0] ?? path, response),
     }).toEqual({ request: `${method} ${path}`, status: expected, complaints: [] });
-    if (sparse) expect(dispensable(method, path, answer)).toEqual([]);
-    judged.push({ operation: `${method} ${operation?.template ?? path}`, failed: answer.status >= 400 });
-    return answer;
+    if (sparse) expect(dispensable(method, path, response)).toEqual([]);
+    judged.push({ operation: `${method} ${operation?.template ?? path}`, failed: response.status >= 400 });
+    return response;
   }
 
   /** Members of the envelope that hold nothing and that the contract could do without. */
-  function dispensable(method: string, path: string, { status, body }: Answer): string[] {
+  function dispensable(method: string, path: string, { status, body }: ApiResponse): string[] {
     if (typeof body !== "object" || body === null || Buffer.isBuffer(body)) return [];
     const empty = Object.entries(body).filter(
       ([, value]) =>
@@ -64,11 +64,11 @@ withContract.each([
       });
   }
 
-  /** The id of what a POST has made, which a sparse answer may not tell: then that of the list's last record. */
-  async function madeAt(path: string, answer: Answer): Promise<string> {
+  /** The id of what a POST has made, which a sparse response may not tell: then that of the list's last record. */
+  async function madeAt(path: string, response: ApiResponse): Promise<string> {
     const [id] =
-      "result" in (answer.body as object)
-        ? [result(answer)["id"]]
+      "result" in (response.body as object)
+        ? [result(response)["id"]]
         : each(await call("GET", path, 200), "id").slice(-1);
     return String(id);
   }

@@ -18,9 +18,9 @@ const posts: Pick<Fault, "match"> = { match: { method: "POST" } };
 
 test("status: returns an error with Retry-After and doesn't apply the request", async () => {
   api.fault({ ...posts, kind: "status", status: 429, retryAfter: 2, message: "slow down" });
-  const answer = await create();
-  expect(answer).toMatchObject({ status: 429, body: { errors: [{ code: 10429, message: "slow down" }] } });
-  expect(answer.headers.get("retry-after")).toBe("2");
+  const response = await create();
+  expect(response).toMatchObject({ status: 429, body: { errors: [{ code: 10429, message: "slow down" }] } });
+  expect(response.headers.get("retry-after")).toBe("2");
   expect(await stored()).toBe(0);
 });
 
@@ -59,9 +59,9 @@ test("truncated: applies the request, sends the headers and half of the body, th
 
 test("raw: returns exactly this text and doesn't apply the request", async () => {
   api.fault({ ...posts, kind: "raw", status: 502, body: "<html>Bad gateway</html>" });
-  const answer = await create();
-  expect(answer).toMatchObject({ status: 502, body: "<html>Bad gateway</html>" });
-  expect(answer.headers.get("content-type")).toContain("text/html");
+  const response = await create();
+  expect(response).toMatchObject({ status: 502, body: "<html>Bad gateway</html>" });
+  expect(response.headers.get("content-type")).toContain("text/html");
   api.fault({
     ...posts,
     kind: "raw",

@@ -23,13 +23,13 @@ const counts = (successful: number, ...unsuccessful: string[]) => ({
 
 describe("a bulk write", () => {
   test("stores the value, metadata and expiration of each pair; the last pair of a key wins", async () => {
-    const answer = await kv.put([
+    const response = await kv.put([
       { key: "a", value: "first" },
       { key: "b", value: "aGVsbG8=", base64: true, metadata: ["any", { json: true }] },
       { key: "c", value: "Größe", expiration_ttl: 60, expiration: 1 },
       { key: "a", value: "last", expiration: SECONDS + 60, metadata: null },
     ]);
-    expect(answer).toMatchObject(counts(4));
+    expect(response).toMatchObject(counts(4));
     expect((await kv.list()).keys).toEqual([
       { name: "a", expiration: SECONDS + 60 },
       { name: "b", metadata: ["any", { json: true }] },
@@ -196,8 +196,8 @@ describe("an unsuccessful fault", () => {
   test("can name the keys, and applies to deletes, too", async () => {
     await kv.put(pairs);
     api.fault({ kind: "unsuccessful", match: {}, keys: ["b", "x"] });
-    const answer = await kv.call("POST", `${kv.path}/bulk/delete`, ["a", "b"]);
-    expect(answer).toMatchObject(counts(1, "b"));
+    const response = await kv.call("POST", `${kv.path}/bulk/delete`, ["a", "b"]);
+    expect(response).toMatchObject(counts(1, "b"));
     expect((await kv.list()).names).toEqual(["b", "c", "d"]);
   });
 

@@ -1,6 +1,6 @@
 import type { LocalApi } from "edgeguard-local";
 import { z } from "zod";
-import { type Answer, type Call, callerOf, idOf, token } from "./client";
+import { type ApiResponse, type Call, callerOf, idOf, token } from "./client";
 
 export interface Pair {
   readonly key: string;
@@ -22,7 +22,7 @@ export interface KvCaller {
   readonly id: string;
   readonly path: string;
   readonly call: Call;
-  put(pairs: readonly Pair[]): Promise<Answer>;
+  put(pairs: readonly Pair[]): Promise<ApiResponse>;
   list(query?: string): Promise<Listing>;
   /** The names on all pages, the number of pages, and how many were empty. */
   listAll(query?: string): Promise<{ names: string[]; pages: number; empty: number }>;
@@ -42,8 +42,8 @@ export function failed(status: number, code: number, pointer?: string): object {
 let created = 0;
 
 export async function newNamespace(api: LocalApi): Promise<KvCaller> {
-  const answer = await callerOf(api)("POST", namespacesOf(api), { title: `test ${++created}` });
-  return kvCaller(api, idOf(answer));
+  const response = await callerOf(api)("POST", namespacesOf(api), { title: `test ${++created}` });
+  return kvCaller(api, idOf(response));
 }
 
 export function kvCaller(api: LocalApi, id: string): KvCaller {
@@ -51,8 +51,8 @@ export function kvCaller(api: LocalApi, id: string): KvCaller {
   const path = `${namespacesOf(api)}/${id}`;
 
   const list = async (query = "") => {
-    const answer = await call("GET", `${path}/keys${query === "" ? "" : `?${query}`}`);
-    const { result, result_info } = listing.parse(answer.body);
+    const response = await call("GET", `${path}/keys${query === "" ? "" : `?${query}`}`);
+    const { result, result_info } = listing.parse(response.body);
     expect(result_info.count).toBe(result.length);
     const names = result.map((key) => String(key["name"]));
     return { keys: result, names, cursor: result_info.cursor };

@@ -29,10 +29,10 @@ const binary = new Uint8Array([0, 255, 13, 10, 45, 45, 200, 0xef, 0xbb, 0xbf]);
 describe("a value", () => {
   test("is written and read byte for byte, without an envelope", async () => {
     expect(await put("raw", binary)).toMatchObject({ status: 200, body: { success: true, result: null } });
-    const answer = await get("raw");
-    expect(new Uint8Array(await answer.arrayBuffer())).toEqual(binary);
-    expect(answer.headers.get("content-type")).toBe("application/octet-stream");
-    expect(answer.headers.get("expiration")).toBeNull();
+    const response = await get("raw");
+    expect(new Uint8Array(await response.arrayBuffer())).toEqual(binary);
+    expect(response.headers.get("content-type")).toBe("application/octet-stream");
+    expect(response.headers.get("expiration")).toBeNull();
 
     const long = new Uint8Array(5000).fill(200);
     await put("long", long);

@@ -91,7 +91,8 @@ test("an account's number of namespaces is limited", async () => {
 test("refuses other accounts, malformed IDs, unknown methods and missing permissions", async () => {
   const api = await start({ credentials: [{ token: "local-token" }, { token: "reader", readOnly: true }] });
   const call = callerOf(api);
-  const code = (answer: unknown) => (answer as { body: { errors: { code: number }[] } }).body.errors[0]?.code;
+  const code = (response: unknown) =>
+    (response as { body: { errors: { code: number }[] } }).body.errors[0]?.code;
 
   const elsewhere = await call("GET", `/accounts/${UNKNOWN_ID}/storage/kv/namespaces`);
   expect([elsewhere.status, code(elsewhere)]).toEqual([404, 7003]);

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { LocalApi } from "edgeguard-local";
-import { type Answer, type Call, result } from "./client";
+import { type ApiResponse, type Call, result } from "./client";
 
 /** A destination that needs no ownership challenge. */
 export const DATADOG =
@@ -14,8 +14,8 @@ export const newJob = {
   output_options: { field_names: ["ClientIP", "EdgeStartTimestamp", "RayID"], timestamp_format: "rfc3339" },
 };
 
-export function jobId(answer: Answer): number {
-  return z.object({ id: z.number() }).parse(result(answer)).id;
+export function jobId(response: ApiResponse): number {
+  return z.object({ id: z.number() }).parse(result(response)).id;
 }
 
 /** Creates a job that must be accepted. */
@@ -24,9 +24,9 @@ export async function create(
   path: string,
   members: Record<string, unknown> = {},
 ): Promise<number> {
-  const answer = await call("POST", path, { ...newJob, ...members });
-  expect(answer).toMatchObject({ status: 200 });
-  return jobId(answer);
+  const response = await call("POST", path, { ...newJob, ...members });
+  expect(response).toMatchObject({ status: 200 });
+  return jobId(response);
 }
 
 /** The ownership token that a challenge wrote to the sink. */
@@ -36,8 +36,8 @@ export async function tokenFor(
   scope: string,
   destination: string,
 ): Promise<string> {
-  const answer = await call("POST", `${scope}/logpush/ownership`, { destination_conf: destination });
-  const { filename } = z.object({ filename: z.string() }).parse(result(answer));
+  const response = await call("POST", `${scope}/logpush/ownership`, { destination_conf: destination });
+  const { filename } = z.object({ filename: z.string() }).parse(result(response));
   const file = api.logpush.files().find(({ path }) => path.endsWith(filename));
   return api.logpush.read(file?.path ?? "no file");
 }

@@ -42,8 +42,8 @@ describe("a destination", () => {
   ])("%s is rejected by every route, without showing its secrets", async (destination, why) => {
     const refused = refusal(400, 1002, why, "/destination_conf");
     for (const path of [jobs, `${scope}/logpush/ownership`]) {
-      const answer = await call("POST", path, { ...newJob, destination_conf: destination });
-      expect(answer).toMatchObject(refused);
+      const response = await call("POST", path, { ...newJob, destination_conf: destination });
+      expect(response).toMatchObject(refused);
     }
     expect(
       result(await call("POST", `${scope}/logpush/validate/destination`, { destination_conf: destination })),
@@ -98,8 +98,8 @@ describe("a destination", () => {
     ["timestamps=iso", false, "logpull_options: unknown timestamps iso"],
     ["sample=2", false, "logpull_options: sample must be between 0 and 1"],
   ])("doesn't affect how logpull_options are validated: %s", async (options, valid, message) => {
-    const answer = await call("POST", `${scope}/logpush/validate/origin`, { logpull_options: options });
-    expect(result(answer)).toEqual({ valid, message });
+    const response = await call("POST", `${scope}/logpush/validate/origin`, { logpull_options: options });
+    expect(result(response)).toEqual({ valid, message });
   });
 });
 
@@ -120,27 +120,27 @@ describe("ownership", () => {
       `s3://shop-logs?region=x&endpoint=minio.example&${keys}`,
       `r2://shop-logs?account-id=${api.accounts.main}&${keys}`,
     ];
-    const answers = [];
+    const responses = [];
     for (const destination_conf of [...asked, ...free]) {
-      const answer = await call("POST", jobs, { ...newJob, destination_conf });
-      answers.push(answer);
-      if (answer.status === 200) await call("DELETE", `${jobs}/${String(result(answer)["id"])}`);
+      const response = await call("POST", jobs, { ...newJob, destination_conf });
+      responses.push(response);
+      if (response.status === 200) await call("DELETE", `${jobs}/${String(result(response)["id"])}`);
     }
     const refused = refusal(400, 1002, "ownership_challenge is required", "/ownership_challenge");
-    expect(answers.slice(0, 5)).toMatchObject(asked.map(() => refused));
-    expect(answers.slice(5).map(({ status }) => status)).toEqual(free.map(() => 200));
+    expect(responses.slice(0, 5)).toMatchObject(asked.map(() => refused));
+    expect(responses.slice(5).map(({ status }) => status)).toEqual(free.map(() => 200));
   });
 
   test("is proven by a challenge in a file at the destination, which the job sends back", async () => {
     const withDate = "s3://shop-logs/edge/{DATE}?region=eu-central-1";
-    const answer = await call("POST", `${scope}/logpush/ownership`, { destination_conf: withDate });
-    expect(result(answer)).toEqual({
+    const response = await call("POST", `${scope}/logpush/ownership`, { destination_conf: withDate });
+    expect(result(response)).toEqual({
       filename: expect.stringMatching(/^edge\/20261001\/ownership-challenge-[0-9a-f]{8}\.txt$/) as string,
       message: expect.stringContaining(api.logpush.folder) as string,
       valid: true,
     });
     const [file] = api.logpush.files();
-    expect(file?.path).toBe(`s3/shop-logs/${String(result(answer)["filename"])}`);
+    expect(file?.path).toBe(`s3/shop-logs/${String(result(response)["filename"])}`);
     const token = api.logpush.read(file?.path ?? "");
     await create(call, jobs, { destination_conf: withDate, ownership_challenge: token });
     expect((await controlOf(api)("GET", `/logpush/sink/${file?.path ?? ""}`)).body).toBe(token);

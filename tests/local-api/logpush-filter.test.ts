@@ -42,8 +42,8 @@ describe("a filter", () => {
     ["a moment as nanoseconds", where(leaf("EdgeStartTimestamp", "leq", "1790812800000000000"))],
     ["nothing", ""],
   ])("is accepted with %s, and returned as it was sent", async (_, filter) => {
-    const answer = await call("POST", jobs, { ...newJob, filter });
-    expect(answer).toMatchObject({ status: 200, body: { result: { filter } } });
+    const response = await call("POST", jobs, { ...newJob, filter });
+    expect(response).toMatchObject({ status: 200, body: { result: { filter } } });
   });
 
   const undecoded = (value: string, kinds: string) =>

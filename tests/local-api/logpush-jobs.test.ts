@@ -28,9 +28,9 @@ describe("a job", () => {
   beforeEach(() => api.reset());
 
   test("is disabled by default, without a filter, and pushes http_requests", async () => {
-    const answer = await call("POST", path, { destination_conf: DATADOG });
-    expect(answer.status).toBe(200);
-    expect(result(answer)).toEqual({
+    const response = await call("POST", path, { destination_conf: DATADOG });
+    expect(response.status).toBe(200);
+    expect(result(response)).toEqual({
       id: 102,
       name: "",
       dataset: "http_requests",

@@ -226,8 +226,8 @@ describe("a push", () => {
         headers: { "content-type": "application/x-ndjson" },
         body: text,
       });
-    const answer = await ndjson(lines.map((line) => `${JSON.stringify(line)}\n\n`).join(""));
-    const report = (await answer.json()) as { files: string[] };
+    const response = await ndjson(lines.map((line) => `${JSON.stringify(line)}\n\n`).join(""));
+    const report = (await response.json()) as { files: string[] };
     expect(report).toMatchObject({ lines: 2, passed: 1, sent: 1 });
     const [file = ""] = report.files;
     expect((await control("GET", `/logpush/sink/${file}`)).body).toEqual({ RayID: "bb" });

@@ -31,15 +31,15 @@ describe("lists", () => {
     const whole = await list("scripts", EVERY, "id");
     const pages: unknown[] = [];
     for (let page = 1; page <= 5; page++) {
-      const answer = await call(
+      const response = await call(
         "GET",
         `${shop}/scripts?${EVERY.replace("page=all", `page=${page}&per_page=5`)}`,
       );
       const count = page < 5 ? 5 : 4;
-      expect(answer.body).toMatchObject({
+      expect(response.body).toMatchObject({
         result_info: { page, per_page: 5, count, total_count: 24, total_pages: 5 },
       });
-      pages.push(...each(answer, "id"));
+      pages.push(...each(response, "id"));
     }
     expect(pages).toEqual(whole);
     expect(new Set(pages).size).toBe(24);

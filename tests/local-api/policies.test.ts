@@ -76,8 +76,8 @@ describe.each<[Dialect, "string" | "boolean"]>([
   });
 
   test("reject a body that lacks members, with a pointer to each", async () => {
-    const answer = await call("POST", path, { description: "x", action: "block" });
-    expect(answer).toMatchObject({
+    const response = await call("POST", path, { description: "x", action: "block" });
+    expect(response).toMatchObject({
       status: 400,
       body: {
         errors: ["/action", "/expression", "/enabled", "/value"].map((pointer) => ({

@@ -62,9 +62,9 @@ describe("requests that match no route or object", () => {
     ["DELETE", "policies/", 405, 10405],
   ])("%s %s returns %i with code %i", async (method, where, status, code) => {
     const path = where.startsWith("/") ? where : where === "settings" ? settings : `${settings}/${where}`;
-    const answer = await callerOf(api)(method, path);
-    expect(answer).toMatchObject({ status, body: { success: false, result: null } });
-    expect(answer).toHaveProperty("body.errors.0.code", code);
+    const response = await callerOf(api)(method, path);
+    expect(response).toMatchObject({ status, body: { success: false, result: null } });
+    expect(response).toHaveProperty("body.errors.0.code", code);
   });
 });
 

@@ -1,6 +1,6 @@
 import type { EffectiveWaf, LocalApi } from "edgeguard-local";
 import { z } from "zod";
-import { type Answer, type Call, callerOf, controlOf, result } from "./client";
+import { type ApiResponse, type Call, callerOf, controlOf, result } from "./client";
 
 export const PHASE = "http_request_firewall_managed";
 
@@ -17,12 +17,12 @@ const rule = z.looseObject({
 
 export type Rule = z.infer<typeof rule>;
 
-export function rulesOf(answer: Answer): Rule[] {
-  return z.array(rule).parse(result(answer)["rules"]);
+export function rulesOf(response: ApiResponse): Rule[] {
+  return z.array(rule).parse(result(response)["rules"]);
 }
 
-export function idsOf(answer: Answer): string[] {
-  return rulesOf(answer).map(({ id }) => id);
+export function idsOf(response: ApiResponse): string[] {
+  return rulesOf(response).map(({ id }) => id);
 }
 
 /** A zone's rulesets over HTTP. */
@@ -42,29 +42,29 @@ export class ZoneRulesets {
     this.entryPoint = `${this.root}/phases/${PHASE}/entrypoint`;
   }
 
-  read(): Promise<Answer> {
+  read(): Promise<ApiResponse> {
     return this.call("GET", this.entryPoint);
   }
 
   /** Replaces the entry point. */
-  put(body: unknown): Promise<Answer> {
+  put(body: unknown): Promise<ApiResponse> {
     return this.call("PUT", this.entryPoint, body);
   }
 
   /** Creates an empty entry point. */
-  create(): Promise<Answer> {
+  create(): Promise<ApiResponse> {
     return this.call("POST", this.root, { name: "default", kind: "zone", phase: PHASE, rules: [] });
   }
 
-  async add(rule: object): Promise<Answer> {
+  async add(rule: object): Promise<ApiResponse> {
     return this.call("POST", `${await this.#id()}/rules`, rule);
   }
 
-  async change(id: string, rule: object): Promise<Answer> {
+  async change(id: string, rule: object): Promise<ApiResponse> {
     return this.call("PATCH", `${await this.#id()}/rules/${id}`, rule);
   }
 
-  async remove(id: string): Promise<Answer> {
+  async remove(id: string): Promise<ApiResponse> {
     return this.call("DELETE", `${await this.#id()}/rules/${id}`);
   }
 

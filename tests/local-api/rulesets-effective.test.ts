@@ -28,10 +28,10 @@ describe("the effective rules of a zone", () => {
     more: object = {},
   ): Promise<readonly EffectiveRule[]> {
     const action_parameters = { id, ...(overrides === undefined ? {} : { overrides }) };
-    const answer = await zone.put({
+    const response = await zone.put({
       rules: [{ action: "execute", expression: "true", action_parameters, ...more }],
     });
-    expect(answer).toMatchObject({ status: 200 });
+    expect(response).toMatchObject({ status: 200 });
     return (await zone.effective()).deployments[0]?.rules ?? [];
   }
   const tagged = (rules: readonly EffectiveRule[], ...tags: string[]) =>
@@ -155,7 +155,7 @@ describe("the effective rules of a zone", () => {
       return { action: "skip", ref, expression: "ip.src eq 10.0.0.1", action_parameters, enabled };
     };
     const execute = (id: string) => ({ action: "execute", expression: "true", action_parameters: { id } });
-    const answer = await zone.put({
+    const response = await zone.put({
       rules: [
         skip("one rule", { rules: { [owasp]: [OWASP_SCORE_RULE] } }),
         skip("off", { ruleset: "current" }, false),
@@ -165,7 +165,7 @@ describe("the effective rules of a zone", () => {
         execute(managed),
       ],
     });
-    const [one, , , , all] = rulesOf(answer).map(({ id }) => id);
+    const [one, , , , all] = rulesOf(response).map(({ id }) => id);
     const { deployments, exceptions } = await zone.effective();
     expect(exceptions.map(({ ref }) => ref)).toEqual(["one rule", "off", "whole ruleset", "all"]);
     const skipped = deployments.map(({ rules }) => rules.filter(({ skippedBy }) => skippedBy.length > 0));

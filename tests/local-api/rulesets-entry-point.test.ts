@@ -149,12 +149,12 @@ describe("a zone's entry point", () => {
 
   test("adds a rule at the end and returns all rules", async () => {
     const before = rulesOf(await shop.read());
-    const answer = await shop.add({ ...execute, ref: "mine", description: "d", enabled: false });
-    const after = rulesOf(answer);
+    const response = await shop.add({ ...execute, ref: "mine", description: "d", enabled: false });
+    const after = rulesOf(response);
     expect(after.slice(0, -1)).toEqual(before);
     expect(after.at(-1)).toMatchObject({ ref: "mine", description: "d", enabled: false, version: "1" });
-    expect(result(answer)["version"]).toBe("7");
-    expect(result(await shop.read())).toEqual(result(answer));
+    expect(result(response)["version"]).toBe("7");
+    expect(result(await shop.read())).toEqual(result(response));
   });
 
   test.each([
@@ -174,9 +174,9 @@ describe("a zone's entry point", () => {
 
   test("moves a rule by its position alone, without a new version of the rule", async () => {
     const before = rulesOf(await shop.read());
-    const answer = await shop.change(credentials, { position: { before: managed } });
-    expect(rulesOf(answer)).toEqual([before[0], before[2], before[1]]);
-    expect(result(answer)["version"]).toBe("7");
+    const response = await shop.change(credentials, { position: { before: managed } });
+    expect(rulesOf(response)).toEqual([before[0], before[2], before[1]]);
+    expect(result(response)["version"]).toBe("7");
     expect(idsOf(await shop.change(credentials, { position: { index: 3 } }))).toEqual([
       monitoring,
       managed,
@@ -205,9 +205,9 @@ describe("a zone's entry point", () => {
   test("keeps a rule's version if a PATCH changes nothing, but gets a new version itself", async () => {
     const [, rule] = rulesOf(await shop.read());
     now = new Date("2026-09-02T11:00:00Z");
-    const answer = await shop.change(managed, rule ?? {});
-    expect(rulesOf(answer)[1]).toEqual(rule);
-    expect(result(answer)["version"]).toBe("7");
+    const response = await shop.change(managed, rule ?? {});
+    expect(rulesOf(response)[1]).toEqual(rule);
+    expect(result(response)["version"]).toBe("7");
   });
 
   test("still exists when its last rule is deleted", async () => {

@@ -43,11 +43,11 @@ describe("the managed rulesets of an account", () => {
     const seen: unknown[] = [];
     let cursor: string | undefined = "";
     for (let page = 0; page < 9 && cursor !== undefined; page++) {
-      const answer = await call("GET", `${root}?per_page=3${cursor === "" ? "" : `&cursor=${cursor}`}`);
-      seen.push(each(answer, "id").length, ...each(answer, "id"));
+      const response = await call("GET", `${root}?per_page=3${cursor === "" ? "" : `&cursor=${cursor}`}`);
+      seen.push(each(response, "id").length, ...each(response, "id"));
       cursor = z
         .looseObject({ result_info: z.object({ cursors: z.object({ after: z.string() }) }).optional() })
-        .parse(answer.body).result_info?.cursors.after;
+        .parse(response.body).result_info?.cursors.after;
     }
     const [a, b, c, d] = Object.values(managedRulesets);
     expect(seen).toEqual([3, a, b, c, 1, d]);

@@ -39,17 +39,17 @@ test("responses contain what the OpenAPI document requires and what somebody set
     result_info: expect.objectContaining({ page: 1 }) as unknown,
   });
 
-  const told = { success: true, errors: [], messages: [] };
+  const success = { success: true, errors: [], messages: [] };
   const jobs = `/zones/${api.zones.empty}/logpush/jobs`;
-  expect(await body("POST", jobs, { destination_conf: DATADOG, name: "shop" })).toEqual(told);
+  expect(await body("POST", jobs, { destination_conf: DATADOG, name: "shop" })).toEqual(success);
   expect(await body("GET", jobs)).toEqual({
-    ...told,
+    ...success,
     result: [{ id: 102, name: "shop", destination_conf: expect.any(String) as unknown }],
   });
-  expect(await body("POST", namespaces, { title: "flags" })).toEqual(told);
+  expect(await body("POST", namespaces, { title: "flags" })).toEqual(success);
   expect(
     await body("PUT", `${namespaces}/${api.namespaces.existing}/bulk`, [{ key: "a", value: "1" }]),
-  ).toEqual(told);
+  ).toEqual(success);
 });
 
 test("error responses contain what the OpenAPI document requires", async () => {
@@ -100,7 +100,7 @@ test("with a listing lag, lists show a write later than reads do", async () => {
     call("POST", policies, newPolicy),
     call("POST", jobs, { destination_conf: DATADOG }),
     call("POST", namespaces, { title: "flags" }),
-  ]).then((made) => made.map((answer) => (answer.body as { result: { id: string | number } }).result.id));
+  ]).then((made) => made.map((response) => (response.body as { result: { id: string | number } }).result.id));
   await call("PUT", keys.replace("keys", "bulk"), [{ key: "new", value: "1" }]);
 
   const listed = async () =>

@@ -1,6 +1,6 @@
 import type { LocalApi, WafSettingsChange } from "edgeguard-local";
 import { z } from "zod";
-import { type Answer, type Call, callerOf, result } from "./client";
+import { type ApiResponse, type Call, callerOf, result } from "./client";
 
 /** The packages of the previous rules, which are the same in every zone. */
 export const OWASP = "c504870194831cd12c3fc0284f294abb";
@@ -27,11 +27,11 @@ export class Migrating {
     this.entryPoint = `${this.root}/rulesets/phases/http_request_firewall_managed/entrypoint`;
   }
 
-  check(query = "?phase_two=1"): Promise<Answer> {
+  check(query = "?phase_two=1"): Promise<ApiResponse> {
     return this.call("GET", `${this.root}/waf_migration/check${query}`);
   }
 
-  config(query = "?phase_two=1"): Promise<Answer> {
+  config(query = "?phase_two=1"): Promise<ApiResponse> {
     return this.call("GET", `${this.root}/waf_migration/config${query}`);
   }
 
@@ -39,23 +39,23 @@ export class Migrating {
     return z.array(rule).parse(result(await this.config())["rules"]);
   }
 
-  status(): Promise<Answer> {
+  status(): Promise<ApiResponse> {
     return this.call("GET", `${this.root}/waf_migration/status`);
   }
 
   /** Without a mode, a plain update. */
-  put(mode?: string, rules: readonly object[] = [], query = "&phase_two=1"): Promise<Answer> {
+  put(mode?: string, rules: readonly object[] = [], query = "&phase_two=1"): Promise<ApiResponse> {
     const asked = mode === undefined ? "" : `?waf_migration=${mode}${query}`;
     return this.call("PUT", this.entryPoint + asked, { name: "default", rules });
   }
 
-  legacy(method: string, path: string, body?: unknown): Promise<Answer> {
+  legacy(method: string, path: string, body?: unknown): Promise<ApiResponse> {
     return this.call(method, `${this.root}/firewall/waf${path}`, body);
   }
 
   async saved(): Promise<SentRule[]> {
-    const answer = await this.call("GET", this.entryPoint);
-    return answer.status === 404 ? [] : z.array(rule).parse(result(answer)["rules"]);
+    const response = await this.call("GET", this.entryPoint);
+    return response.status === 404 ? [] : z.array(rule).parse(result(response)["rules"]);
   }
 }
 

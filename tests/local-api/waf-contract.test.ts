@@ -1,30 +1,32 @@
 import { type LocalApi, startLocalApi } from "edgeguard-local";
 import { openContract } from "../support/openapi";
-import { type Answer, callerOf, each, idOf, token } from "./client";
+import { type ApiResponse, callerOf, each, idOf, token } from "./client";
 import { OWASP, VENDOR } from "./waf-client";
 
 const contract = openContract();
 const withContract = contract === undefined ? describe.skip : describe;
 
 /**
- * Nothing satisfies these parts of the published document: a failure has to be a success as well, and the one answer of
+ * Nothing satisfies these parts of the published document: a failure has to be a success as well, and the one response of
  * a package has to fit exactly one of two forms that every object fits. What is left of the judgement counts.
  */
 const contradictions: readonly (readonly [RegExp, (status: number, path: string) => boolean])[] = [
   [/^\/success .*"allowedValues":\[true\]/, (status) => status >= 400],
   [/^\/result must be (object|array|string) /, (status) => status >= 400],
   [/^\/result must match (a schema in anyOf|exactly one schema in oneOf) /, (status) => status >= 400],
-  [/^the answer must match (a schema in anyOf|exactly one schema in oneOf) /, (status) => status >= 400],
+  [/^the response must match (a schema in anyOf|exactly one schema in oneOf) /, (status) => status >= 400],
   [
-    /^the answer must match exactly one schema in oneOf .*"passingSchemas":\[0,1\]/,
+    /^the response must match exactly one schema in oneOf .*"passingSchemas":\[0,1\]/,
     (_, path) => /\/packages\/[0-9a-f]+$/.test(path),
   ],
 ];
 
-function complaintsOf(method: string, path: string, answer: Pick<Answer, "status" | "body">) {
+function complaintsOf(method: string, path: string, response: Pick<ApiResponse, "status" | "body">) {
   return contract
-    ?.complaints(method, path, answer)
-    .filter((text) => !contradictions.some(([said, where]) => said.test(text) && where(answer.status, path)));
+    ?.complaints(method, path, response)
+    .filter(
+      (text) => !contradictions.some(([said, where]) => said.test(text) && where(response.status, path)),
+    );
 }
 
 withContract("the previous WAF rules in the openapi dialect", () => {
@@ -41,19 +43,19 @@ withContract("the previous WAF rules in the openapi dialect", () => {
     expected: number,
     body?: unknown,
     headers: Record<string, string> = token,
-  ): Promise<Answer> {
-    const answer = await callerOf(api, headers)(method, path, body);
+  ): Promise<ApiResponse> {
+    const response = await callerOf(api, headers)(method, path, body);
     const bare = path.split("?")[0] ?? path;
-    const complaints = complaintsOf(method, bare, answer);
+    const complaints = complaintsOf(method, bare, response);
     const request = `${method} ${path}`;
-    expect({ request, status: answer.status, complaints }).toEqual({
+    expect({ request, status: response.status, complaints }).toEqual({
       request,
       status: expected,
       complaints: [],
     });
     const operation = contract?.operation(method, bare)?.template ?? path;
-    judged.push({ operation: `${method} ${operation}`, failed: answer.status >= 400 });
-    return answer;
+    judged.push({ operation: `${method} ${operation}`, failed: response.status >= 400 });
+    return response;
   }
 
   const waf = (zone: keyof LocalApi["zones"]) => `/zones/${api.zones[zone]}/firewall/waf`;

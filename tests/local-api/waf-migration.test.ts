@@ -175,8 +175,8 @@ describe("the states", () => {
 
   test("move once if many requests come at the same time", async () => {
     const zone = new Migrating(api, "migratePro");
-    const answers = await Promise.all(Array.from({ length: 6 }, () => zone.put("pending", [execute])));
-    expect(answers.map(({ status }) => status)).toEqual(Array(6).fill(200));
+    const responses = await Promise.all(Array.from({ length: 6 }, () => zone.put("pending", [execute])));
+    expect(responses.map(({ status }) => status)).toEqual(Array(6).fill(200));
     expect(stepsOf("migratePro").filter(({ effective }) => effective)).toHaveLength(1);
   });
 
@@ -307,11 +307,11 @@ describe("the seeded zones", () => {
   test.each([404, 410] as const)("return %i once Cloudflare has retired them", async (status) => {
     const zone = new Migrating(api, "migrateRetired");
     act("migrateRetired", { do: "retire", status });
-    for (const answer of [
+    for (const response of [
       ...[await zone.check(), await zone.config(), await zone.status(), await zone.put("pending", [execute])],
       ...[await zone.legacy("GET", "/packages"), await zone.legacy("GET", "/overrides")],
     ]) {
-      expect(answer).toMatchObject(refused(status, 12011));
+      expect(response).toMatchObject(refused(status, 12011));
     }
     expect(await zone.saved()).toEqual([]);
   });

@@ -17,9 +17,9 @@ const notFound = { status: 404, body: { success: false, result: null, errors: [{
 
 describe("packages of the previous rules", () => {
   test("are Cloudflare's, and OWASP with its sensitivity and action", async () => {
-    const answer = await zone.legacy("GET", "/packages");
+    const response = await zone.legacy("GET", "/packages");
     const zone_id = api.zones.migrateEnterprise;
-    expect(answer.body).toMatchObject({
+    expect(response.body).toMatchObject({
       result: [
         { id: VENDOR, name: "CloudFlare", zone_id, detection_mode: "traditional", status: "active" },
         {
@@ -216,9 +216,9 @@ describe("beside the previous rules", () => {
 
   test("page rules are one list, with their targets and actions", async () => {
     const page = new Migrating(api, "migratePageRule");
-    const answer = await page.call("GET", `${page.root}/pagerules`);
-    expect(answer.body).not.toHaveProperty("result_info");
-    expect(answer.body).toMatchObject({
+    const response = await page.call("GET", `${page.root}/pagerules`);
+    expect(response.body).not.toHaveProperty("result_info");
+    expect(response.body).toMatchObject({
       result: [
         {
           targets: [

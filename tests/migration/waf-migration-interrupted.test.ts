@@ -15,7 +15,7 @@ import {
   CLOUDFLARE,
 } from "./support";
 
-/** Switches that take time, lost answers, colleagues in the dashboard, and ways back. */
+/** Switches that take time, lost responses, colleagues in the dashboard, and attempts to go back. */
 
 /** Waits are this many times shorter: what they wait for has happened already, or never happens. */
 const MOCK_HURRY = 20;

@@ -180,7 +180,7 @@ test(`the next up converges with one effective PUT, from each of ${2 * POINTS.le
   await until(() => cases.every(arrived));
   host.child.kill("SIGKILL");
   await host.ended;
-  // What has arrived whole is carried out, although nobody waits for the answer.
+  // What has arrived whole is carried out, although nobody waits for the response.
   await until(() =>
     cases.filter(isLate).every(({ zone, step }) => effectiveSteps(api, zone).length > stepsBefore(step)),
   );

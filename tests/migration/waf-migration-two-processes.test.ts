@@ -132,15 +132,15 @@ test(
 
       const after = await rulesOf(api, zoneId);
       const sent = puts(api).filter((each) => each.startsWith("PUT"));
-      const told = outcomes(round).sort();
-      for (const each of told) {
+      const ended = outcomes(round).sort();
+      for (const each of ended) {
         expect(each).toMatch(/^(finished$|failed: .*confirm doesn't match)/);
         const kind = each.replace(/:.*/, "");
         ends.set(kind, (ends.get(kind) ?? 0) + 1);
       }
       within += puts(api).length - sent.length > refs.length ? 1 : 0;
       // Sent by one of the two, unless a colleague's rule had come before.
-      expect({ round, sent }).toEqual({ round, sent: told.includes("finished") ? [PUT.pending] : [] });
+      expect({ round, sent }).toEqual({ round, sent: ended.includes("finished") ? [PUT.pending] : [] });
       expect(after.map(({ ref }) => ref)).toEqual(
         expect.arrayContaining([...before.map(({ ref }) => ref), ...refs]),
       );

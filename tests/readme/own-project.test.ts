@@ -150,10 +150,10 @@ describeLong("a first install", () => {
         arrived.flatMap(({ method, fault }) => (fault === undefined ? [] : [`${method} ${fault}`])),
       ).toEqual(["GET status", "GET status", "PUT dropAfter"]);
       const zone = /zoneId (\w+)/.exec(script)?.[1] ?? "";
-      const answer = await fetch(`${url}/zones/${zone}/page_shield/policies`, {
+      const response = await fetch(`${url}/zones/${zone}/page_shield/policies`, {
         headers: { authorization: "Bearer local-token" },
       });
-      expect(await answer.json()).toMatchObject({
+      expect(await response.json()).toMatchObject({
         result: expect.arrayContaining([
           expect.objectContaining({ description: "checkout", action: "allow" }) as object,
         ]) as object,

@@ -459,7 +459,7 @@ describe("KV entries", () => {
     expect(report(plan, "json", { keys: 1, share: 0.01 }).dangers).toHaveLength(1);
   });
 
-  test("that share a namespace are told apart by name", () => {
+  test("that share a namespace each show their own line", () => {
     const lines = ["one: +1 ~0 -0 (+a)", "two: eu: +1 ~1 -1 (+b, ~c, -d)"];
     const text = reportOn(lines, of("one", 6), of("two: eu", 6));
     expect(text).toContain("<b>one</b>: +1 ~0 -0 (");

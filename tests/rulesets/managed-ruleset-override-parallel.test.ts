@@ -19,7 +19,7 @@ const declaration = (number: number, more: Record<string, unknown> = {}): Declar
     ...more,
   });
 
-/** Delays each answer differently, so that requests overlap. */
+/** Delays each response differently, so that requests overlap. */
 async function start(zone: ZoneName, options: LocalApiOptions = {}): Promise<void> {
   bench = await RulesetsBench.start(zone, options);
   for (let index = 0; index < 60; index += 1) {

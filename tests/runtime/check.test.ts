@@ -222,7 +222,7 @@ describe("the check refuses", () => {
       Array.from({ length: 3_000 }, (_, id) => [String(id).padStart(32, "0"), { enabld: false }]),
     );
     const each = await refusals("ManagedRulesetOverride", { ...deployment, ruleset: "x", rules });
-    expect(each).toHaveLength(3_000); // Nothing is said of what only follows, and that is told in no time.
+    expect(each).toHaveLength(3_000); // No follow-up errors, and no delay.
     const skip = { rule: { this: ["a".repeat(32)] } };
     const exceptions = [{ expression: "true", skip }];
     expect(await refusals("ManagedRulesetOverride", { ...deployment, ruleset: "x", exceptions })).toEqual([

@@ -19,8 +19,8 @@ afterEach(() => api.close());
 async function inProvider(script: string, more: Record<string, string> = {}) {
   const provider = providerProcess(
     { "edgeguard:baseUrl": api.url, "edgeguard:apiToken": CANARY.token, "edgeguard:maxRetries": "0" },
-    `const told = (e) => ({ message: e.message, stack: e.stack, text: String(e), id: e.id, properties: e.properties, reasons: e.reasons });
-     const failing = (promise) => promise.then((r) => { throw new Error("did not fail: " + JSON.stringify(r)); }, told);
+    `const detailsOf = (e) => ({ message: e.message, stack: e.stack, text: String(e), id: e.id, properties: e.properties, reasons: e.reasons });
+     const failing = (promise) => promise.then((r) => { throw new Error("did not fail: " + JSON.stringify(r)); }, detailsOf);
      const zoneId = "${api.zones.empty}";
      ${script}
      process.exit(0);`,

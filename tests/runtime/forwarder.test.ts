@@ -27,8 +27,8 @@ function inHost(type: string, work: string): unknown {
   const loader = require.resolve("require-from-string", { paths: [require.resolve("@pulumi/pulumi")] });
   const script = `
     const provider = require(${JSON.stringify(loader)})(${JSON.stringify(forwarder(type))}).handler();
-    const told = (e) => ({ message: e.message, id: e.id, stack: e.stack, text: String(e) });
-    (async () => { ${work} })().then((r) => console.log(JSON.stringify(r)), (e) => console.log(JSON.stringify({ error: told(e) })));`;
+    const detailsOf = (e) => ({ message: e.message, id: e.id, stack: e.stack, text: String(e) });
+    (async () => { ${work} })().then((r) => console.log(JSON.stringify(r)), (e) => console.log(JSON.stringify({ error: detailsOf(e) })));`;
   const output = execFileSync(process.execPath, ["-e", script], { cwd: folder, encoding: "utf8" });
   return JSON.parse(output.trim());
 }

@@ -32,15 +32,15 @@ interface WireRuleset {
 }
 
 export async function result<T>(api: LocalApi, where: string): Promise<T> {
-  const answer = await raw(api, "GET", where);
-  if (!answer.success) throw new Error(`GET ${where}: ${JSON.stringify(answer)}`);
-  return answer.result as T; // The caller knows the shape.
+  const response = await raw(api, "GET", where);
+  if (!response.success) throw new Error(`GET ${where}: ${JSON.stringify(response)}`);
+  return response.result as T; // The caller knows the shape.
 }
 
 async function send<T>(api: LocalApi, method: string, where: string, body: unknown): Promise<T> {
-  const answer = await raw(api, method, where, body);
-  if (!answer.success) throw new Error(`${method} ${where}: ${JSON.stringify(answer)}`);
-  return answer.result as T;
+  const response = await raw(api, method, where, body);
+  if (!response.success) throw new Error(`${method} ${where}: ${JSON.stringify(response)}`);
+  return response.result as T;
 }
 
 export async function catalogOf(api: LocalApi): Promise<Catalog> {
@@ -94,12 +94,12 @@ export interface ZoneRule {
 }
 
 export async function rulesOf(api: LocalApi, zone: string): Promise<readonly ZoneRule[]> {
-  const answer = await raw(
+  const response = await raw(
     api,
     "GET",
     `/zones/${zone}/rulesets/phases/http_request_firewall_managed/entrypoint`,
   );
-  return answer.success ? (answer.result as { rules: ZoneRule[] }).rules : []; // A zone may have none.
+  return response.success ? (response.result as { rules: ZoneRule[] }).rules : []; // A zone may have none.
 }
 
 /** Zones that programs change, by kind of object. */

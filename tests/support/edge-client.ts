@@ -47,7 +47,7 @@ afterEach(async () => {
   await Promise.all(open.splice(0).map((server) => server.close()));
 });
 
-/** A server for answers that the local API never gives. Lives until the end of the test. */
+/** A server for responses that the local API never gives. Lives until the end of the test. */
 export async function serve(
   answer: (request: IncomingMessage, response: ServerResponse) => void | Promise<void>,
 ): Promise<Throwaway> {
@@ -73,7 +73,7 @@ export async function serve(
   return throwaway;
 }
 
-/** A server that stands before `api`: all is carried out there, and some answers are lost for another status, or edited. */
+/** A server in front of `api`: everything is applied there, but some responses are edited or replaced with another status. */
 export function through(
   api: { readonly url: string },
   statusOf: (method: string, url: string) => number | undefined,

@@ -4,7 +4,7 @@ import Ajv, { type ErrorObject, type ValidateFunction } from "ajv";
 import addFormats from "ajv-formats";
 
 /**
- * Cloudflare's published OpenAPI document, which answers are validated against. It lies beside the repository and is
+ * Cloudflare's published OpenAPI document, which responses are validated against. It lies beside the repository and is
  * never copied into it.
  */
 const PUBLISHED_FILE = resolve(__dirname, "../../../shared/api/openapi-subset.json");
@@ -18,9 +18,9 @@ export interface Operation {
   readonly template: string;
 }
 
-export interface Answer {
+export interface ApiResponse {
   readonly status: number;
-  /** Parsed JSON; undefined when the answer had no body. */
+  /** Parsed JSON; undefined if the response had no body. */
   readonly body: unknown;
 }
 
@@ -61,8 +61,8 @@ export class Contract {
     return serving.sort((a, b) => a.template.split("{").length - b.template.split("{").length)[0];
   }
 
-  /** What the contract has against an answer; nothing when it is as published. Bodies that are not JSON pass. */
-  complaints(method: string, path: string, answer: Answer): string[] {
+  /** What a response has that the document does not allow. Bodies that are not JSON pass. */
+  complaints(method: string, path: string, answer: ApiResponse): string[] {
     const operation = this.operation(method, path);
     if (operation === undefined) return [`${method} ${path} is not published`];
 
@@ -96,7 +96,7 @@ export class Contract {
 }
 
 function sentence({ instancePath, message, params }: ErrorObject): string {
-  return `${instancePath === "" ? "the answer" : instancePath} ${message ?? "is invalid"} ${JSON.stringify(params)}`;
+  return `${instancePath === "" ? "the response" : instancePath} ${message ?? "is invalid"} ${JSON.stringify(params)}`;
 }
 
 /** OpenAPI 3.0 differs from JSON Schema where a value may be null and where a bound is exclusive. */

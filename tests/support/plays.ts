@@ -2,7 +2,7 @@ import { LOCAL_ENGINE, type Dialect, type EngineCommand, type LocalApiOptions } 
 import { engines } from "./engine";
 import { LONG } from "./long";
 
-/** How the API answers while a story is played. */
+/** How the API responds while a scenario runs. */
 export interface Mode {
   readonly name: "documented" | "documented, sparse" | "openapi" | "openapi, sparse" | "listings 5 s late";
   readonly api: LocalApiOptions;
@@ -22,7 +22,7 @@ const MODES: readonly Mode[] = [
 export interface Play {
   readonly title: string;
   readonly engine: EngineCommand;
-  /** Absent where the API answers as the story has it. */
+  /** Absent where the API responds as in the scenario. */
   readonly mode?: Mode;
 }
 

@@ -12,8 +12,8 @@ import { edgeguardResources, itAgrees, Project, summaryOf, type Deployment } fro
 import { lagOf, plays, type Mode, type Play } from "./plays";
 
 /**
- * A story told as data: programs as folders, steps, and what each step is to show. It is played on every engine of the
- * machine, and the engines have to agree on what was sent and on what was recorded.
+ * A scenario as data: programs in folders, steps, and what each step must show. It runs on every engine that the
+ * machine has, and all engines must send and record the same.
  */
 export interface Scenario {
   /** A sentence about behavior. */
@@ -22,7 +22,7 @@ export interface Scenario {
   readonly folder: string;
   readonly zone?: ZoneName;
   readonly dialect?: Dialect;
-  /** The dialects whose answers its looks understand. Default: both. */
+  /** The dialects whose responses its checks understand. Default: both. */
   readonly dialects?: readonly Dialect[];
   /** Further options of the local API. */
   readonly api?: LocalApiOptions;
@@ -52,7 +52,7 @@ export interface EngineStep {
   readonly hides?: readonly string[];
   /** Default 0; "failure" is any other. */
   readonly code?: 0 | "failure";
-  /** What differs where the API answers in another way. */
+  /** What differs where the API responds in another way. */
   readonly in?: Partial<Record<Mode["name"], Pick<EngineStep, "changes" | "writes" | "requests" | "says">>>;
 }
 
@@ -75,7 +75,7 @@ export interface AdvanceStep {
   readonly advanceSeconds: number;
 }
 
-/** What a raw GET has to answer, among other things. */
+/** What a raw GET must return, among other things. */
 export interface LookStep {
   readonly look: string;
   readonly result: unknown;
@@ -132,7 +132,7 @@ async function play(scenario: Scenario, on: Play): Promise<unknown> {
       else if ("look" in step)
         expect({
           place,
-          // A sparse answer leaves out a list that is empty.
+          // A sparse response omits an empty list.
           result: (await raw(api, "GET", await path(api, zone, step.look))).result ?? [],
         }).toMatchObject({ place, result: step.result });
       else {

@@ -14,7 +14,7 @@ export const behaviorSchema = z.strictObject({
   /** Whether `output_options` in a response contains the defaults of members that weren't sent. */
   defaults: z.enum(["shown", "hidden"]),
   /**
-   * The form of the CVE-2021-44228 flag in answers. Both forms are accepted, but by "booleanOnly" and "stringOnly":
+   * The form of the CVE-2021-44228 flag in responses. Both forms are accepted, except by "booleanOnly" and "stringOnly":
    * those refuse the other with a 400 that points at it.
    */
   cve: z.enum(["boolean", "string", "booleanOnly", "stringOnly"]),

@@ -37,7 +37,7 @@ const wafAction = z.discriminatedUnion("do", [
   z.strictObject({ do: z.literal("completeSwitch") }),
   /** Lets the next switch hang. */
   z.strictObject({ do: z.literal("hang") }),
-  /** Applies the next effective PUTs, but answers with this status. */
+  /** Applies the next effective PUTs, but returns this status. */
   z.strictObject({
     do: z.literal("failAfterPut"),
     status: z.int().min(400).max(599),
@@ -192,7 +192,7 @@ function inPackages<T extends { readonly id: string }>(
   throw failures.notFound(what);
 }
 
-/** Controls that Cloudflare doesn't have: the inside of a migration, a colleague, and undocumented answers. */
+/** Controls that Cloudflare doesn't have: the inside of a migration, a colleague, and undocumented responses. */
 export function wafControlRoutes(controls: ControlRoutes, services: Services): void {
   const path = "/zones/:zoneId/waf";
   controls.add("GET", path, "shows a zone's previous WAF rules and its migration", (c) =>
@@ -208,7 +208,7 @@ export function wafControlRoutes(controls: ControlRoutes, services: Services): v
   );
 
   const { settings } = services;
-  controls.add("GET", "/waf", "shows how migrations answer where Cloudflare documents nothing", (c) =>
+  controls.add("GET", "/waf", "shows how migrations behave where Cloudflare documents nothing", (c) =>
     c.json(settings.waf),
   );
   controls.add(

@@ -110,7 +110,7 @@ export function requireMigratable(waf: WafZone, limits: Services["settings"]["li
   if (first !== undefined) throw first;
 }
 
-/** Retired paths answer the same for the previous rules and for the migration. */
+/** Retired paths return the same for the previous rules and for the migration. */
 export function requireNotRetired({ migration: { retired } }: WafZone): void {
   if (retired !== null) throw wafFailures.retired(retired);
 }

@@ -8,7 +8,7 @@ const stateNames = z.strictObject({
   finished: z.string(),
 } satisfies Record<Phase, z.ZodString>);
 
-/** How the local API answers where Cloudflare documents nothing about a migration. Can change while it runs. */
+/** How the local API behaves where Cloudflare documents nothing about a migration. Can change while it runs. */
 const wafSettings = z.strictObject({
   /** How long the final switch takes, in milliseconds: the zone is pending meanwhile. */
   pendingMs: z.number().min(0),
@@ -21,7 +21,7 @@ const wafSettings = z.strictObject({
   /** Which rules a status shows enabled while a zone is pending. */
   pendingShows: z.enum(["previous", "both"]),
   /**
-   * Whether the check answers `compatible: false` for everything that blocks a migration, or only for URI-based overrides,
+   * Whether the check returns `compatible: false` for everything that blocks a migration, or only for URI-based overrides,
    * as Cloudflare documents it. The PUT refuses everything else.
    */
   checkKnows: z.enum(["overrides", "everything"]),

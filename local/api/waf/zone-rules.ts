@@ -36,6 +36,6 @@ export function zoneRuleRoutes(app: ApiRouter, zoneRoot: string, { state, settin
     GET: (c) => listed(c, visible(c).firewallRules.map(wire.firewallRuleToWire), settings.limits),
   });
 
-  // A single answer, without pages.
+  // A single response, without pages.
   route(app, `${zoneRoot}/pagerules`, { GET: (c) => ok(c, visible(c).pageRules.map(wire.pageRuleToWire)) });
 }

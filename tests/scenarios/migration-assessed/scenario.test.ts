@@ -28,7 +28,7 @@ test.each(plays().map((play) => [play.title, play] as const))(
         "no step can be undone",
       ])
         expect(shown).toMatch(words);
-      // The digest covers the rules as they are answered: a sparse answer leaves out an empty description.
+      // The digest covers the rules as the API returns them: a sparse response omits an empty description.
       const comparable = (text = ""): string =>
         mode?.api.sparse === true ? text.replace(/[0-9a-f]{64}/g, "{digest}") : text;
       expect(comparable(guideBlock())).toBe(comparable(shown));
