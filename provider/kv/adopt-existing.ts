@@ -107,7 +107,7 @@ export async function adoptExisting(
 
 type Rows = ReadonlyMap<string, Row>;
 
-/** Declared keys that the resource didn't write and that weren't deleted in this operation, `most` of them. */
+/** At most `most` declared keys that the resource didn't write and that this operation didn't delete. */
 function newKeys(
   ctx: Context,
   { namespaceId }: NamespaceAddress,

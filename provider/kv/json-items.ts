@@ -24,7 +24,7 @@ interface Place {
 /** The file is not a JSON array, or is incomplete. Quotes none of its content, which may be secret. */
 export class NotAnArrayError extends SourceError {
   override readonly name = "NotAnArrayError";
-  /** The message with the column, too, and for an array of anything. */
+  /** The message with the column, worded for any JSON array instead of an array of entries. */
   readonly withColumn: string;
 
   constructor(message: string, withColumn: string) {

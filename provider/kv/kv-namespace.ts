@@ -415,12 +415,12 @@ async function namespaceByTitle(
   return (await namespacesOf(ctx, account)).get(title);
 }
 
-/** Once per preview. */
+/** The account's namespaces by title, read once per preview. */
 function namespacesOnce(ctx: Context, account: string): Promise<Map<string, Namespace>> {
   return ctx.once(`namespaces of ${account}`, () => namespacesOf(ctx, account));
 }
 
-/** By title. */
+/** The account's namespaces by title. */
 async function namespacesOf(ctx: Context, account: string): Promise<Map<string, Namespace>> {
   const found = new Map<string, Namespace>();
   for await (const one of listNamespacesOf(ctx.api, account, namespace)) found.set(one.title, one);

@@ -75,7 +75,7 @@ export interface Scheme {
   readonly place: "bucket" | "endpoint";
   /** What `host` is, if not a host. */
   readonly hostIs?: "bucket name" | "stream name";
-  /** Whether Cloudflare requires an ownership challenge. "if asked": its response to the create says so. */
+  /** Whether Cloudflare requires an ownership challenge. With "if asked", the response to the create says so. */
   readonly proof: "always" | "unless keys" | "if asked" | "never";
   /** Whether Cloudflare replaces `{DATE}` in the path. */
   readonly supportsDate?: true;

@@ -68,8 +68,8 @@ function typedDestinationReason(issue: z.core.$ZodIssue): string {
 }
 
 /**
- * The argument as the program wrote it: the class passes `destination`, from a builder, and `destinationConf`, a string, as
- * one argument.
+ * The name of the argument that the program set. The class passes a builder's `destination` and a `destinationConf` string on
+ * as one argument.
  */
 export function destinationName(given: JsonObject): "destination" | "destinationConf" {
   return typeof given["destinationConf"] === "string" ? "destinationConf" : "destination";

@@ -72,8 +72,8 @@ const rulesetLabel = ({ name, id }: RunningRuleset["managed"]): string =>
   name === "" ? id : JSON.stringify(name);
 
 /**
- * Compares two declarations for a ruleset without knowing its rules. What isn't provably as strong for any rules counts as
- * weaker. Gives lines as `compareEffects` does.
+ * Compares two declarations for a ruleset without knowing its rules. A change counts as weaker unless it's as strong for
+ * any rules. Returns the same lines as `compareEffects`.
  */
 export function compareDeclared(before: Overrides, after: Overrides): readonly string[] {
   const lines: string[] = [];

@@ -8,7 +8,7 @@ export class NotRegularError extends Error {
   }
 }
 
-const NOT_REGULAR = "it is not a regular file but a pipe, socket or device";
+const NOT_REGULAR = "it is a pipe, socket or device, not a regular file";
 
 /** Why a file can't be read. */
 export function readErrorReason(error: unknown): string {

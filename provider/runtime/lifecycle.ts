@@ -43,7 +43,7 @@ export interface Context {
 export interface Findings {
   readonly computed?: JsonObject;
   readonly failures?: readonly CheckFailure[];
-  /** Work for the update that no recorded change shows; shown to the reviewer. */
+  /** Work that the update has to do although no argument changed. The preview shows it. */
   readonly pendingWork?: string;
   /** The existing object that the create adopts; shown to the reviewer and recorded as the input `adopted`. */
   readonly adopts?: Adoption;
@@ -88,7 +88,7 @@ interface Data<Shape extends z.ZodRawShape, Computed extends object> {
   readonly computed: z.ZodType<Computed> & { readonly shape: Readonly<Record<string, unknown>> };
   /** Inputs that `derive` and `live` add. A reviewer sees them, but they don't count as changes by themselves. */
   readonly computedInputs?: readonly string[];
-  /** What also counts as a change, and what doesn't. By default, every argument counts and no computed input. */
+  /** Exceptions to what counts as a change. By default, every argument counts, and computed inputs don't. */
   readonly compared?: {
     readonly ignore: readonly (keyof Shape & string)[];
     readonly also: readonly string[];

@@ -79,7 +79,7 @@ test("Ctrl-C while reading a pipe ends the command and leaves no temporary copy"
 test("refuses a device, which may be endless", async () => {
   const refused = {
     code: 1,
-    stderr: expect.stringContaining("it is not a regular file but a pipe") as string,
+    stderr: expect.stringContaining("it is a pipe, socket or device, not a regular file") as string,
   };
   expect(await from("", "put", "/dev/zero")).toMatchObject(refused);
   const put = ["kv", "key", "put", "k", "--path", "/dev/zero", "--binding", "EXISTING"];

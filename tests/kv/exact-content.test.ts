@@ -44,7 +44,7 @@ describe("a special file", () => {
     ["a device", "/dev/zero"],
   ])("can't be the file of the entries: %s", async (_, given) => {
     expect(await refusals({ file: given })).toEqual([
-      `file: ${given} cannot be read: it is not a regular file but a pipe, socket or device (looked for ${given})`,
+      `file: ${given} cannot be read: it is a pipe, socket or device, not a regular file (looked for ${given})`,
     ]);
   });
 

@@ -90,7 +90,7 @@ test.each<[string, Args, Args, string]>([
   expect(await refusals({ one, third: { keys: ["z"] } })).toEqual([]);
 });
 
-test("recognizes a namespace without an ID yet by its output, and reports two owners of a key with one error", async () => {
+test("recognizes a new namespace, whose ID isn't known yet, and reports two owners of a key with one error", async () => {
   const declarations = new KeyDeclarations();
   const declaration = { keys: ["a"] };
   const [mine, other] = [

@@ -73,7 +73,7 @@ test("leaves out scripts on a threat list, whatever their score", () => {
   expect(scriptSources(found)).toMatchObject({ scriptSrc: [], leftOut: [{ reason: "reported" }] });
 });
 
-test("leaves out a script that differs from a left-out one only in its query", () => {
+test("leaves out a script if it differs from a left-out one only in its query", () => {
   const found = snapshot(
     { url: "https://a.example/tag.js?id=good" },
     { url: "https://a.example/tag.js?id=bad", jsIntegrityScore: 3 },
@@ -88,7 +88,7 @@ test("leaves out a script that differs from a left-out one only in its query", (
   });
 });
 
-test("leaves out a folder that contains a left-out script", () => {
+test("leaves out a folder if a script in it is left out", () => {
   const found = snapshot(
     { url: "https://a.example/" },
     { url: "https://a.example/deep/bad.js", jsIntegrityScore: 3 },
