@@ -100,10 +100,11 @@ function argumentTable(
 
 /** What changing an argument does, as its docstring says; a test compares it with the lifecycle. */
 function changeOf({ name, doc }: Member, lifecycle: LifecycleFacts | undefined): string {
-  if (lifecycle?.replaceOn.includes(name) === true || /Changing it replaces/.test(doc.text))
+  const text = doc.text.replace(/\s+/g, " "); // A docstring may break a line within the sentence.
+  if (lifecycle?.replaceOn.includes(name) === true || text.includes("Changing it replaces"))
     return "**replaces**";
-  if (/Write-only\./.test(doc.text) && !/Updates in place/.test(doc.text)) return "write-only";
-  return /Changing it sends no request/.test(doc.text) ? "sends no request" : "updates in place";
+  if (text.includes("Write-only.") && !text.includes("Updates in place")) return "write-only";
+  return text.includes("Changing it sends no request") ? "sends no request" : "updates in place";
 }
 
 function argumentSection(member: Member, links: Links, path: string): string {

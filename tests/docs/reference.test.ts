@@ -59,6 +59,10 @@ beforeAll(() => {
   });
 });
 
+test("every example has code", () => {
+  expect(EXAMPLES.filter(({ code }) => code.trim() === "")).toEqual([]);
+});
+
 test("every example in a docstring compiles in strict mode", () => {
   const problems = EXAMPLES.flatMap(({ file, name }, index) =>
     ts

@@ -1,0 +1,56 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { type LocalApi, startLocalApi } from "edgeguard-local";
+import type { JsonObject } from "../../provider/runtime/values";
+import { kebab } from "../../docs/generate/markdown";
+import { REPOSITORY } from "../support/engine";
+import { Operation } from "../support/operation";
+import type { ResourceName } from "../support/permissions-markdown";
+import { SAMPLES } from "../support/samples";
+
+/** Arguments that "send no request" when changed: the update may read, but writes nothing. */
+
+const CHANGES: Readonly<Partial<Record<ResourceName, JsonObject>>> = {
+  PageShieldSettings: { onDestroy: "keep" },
+  PageShieldPolicy: { adopt: "takeOver" },
+  ManagedRulesetOverride: { adopt: "takeOver", onDestroy: "keep" },
+  LogpushJob: { adopt: "takeOver", filterChecks: "warn" },
+  KvNamespace: { adopt: "takeOver", forceDestroy: true },
+};
+/** The local API has the managed rulesets in one account only. */
+const NOT_PLAYED = ["ManagedRulesetOverride.accountId"];
+
+let api: LocalApi;
+beforeAll(async () => {
+  api = await startLocalApi();
+});
+afterAll(() => api.close());
+
+test("every such argument of the reference is played", () => {
+  const documented = (Object.keys(SAMPLES) as ResourceName[]).flatMap((type) => {
+    const page = readFileSync(join(REPOSITORY, `docs/reference/resources/${kebab(type)}.md`), "utf8");
+    return [...page.matchAll(/^\| \[`(\w+)`\].*\| sends no request \|$/gm)].map(
+      ([, name]) => `${type}.${name}`,
+    );
+  });
+  const played = Object.entries(CHANGES).flatMap(([type, change]) =>
+    Object.keys(change).map((name) => `${type}.${name}`),
+  );
+  expect(documented.sort()).toEqual([...played, ...NOT_PLAYED].sort());
+});
+
+test.each(
+  Object.entries(CHANGES).flatMap(([type, change]) =>
+    Object.entries(change).map(([name, value]) => [type as ResourceName, name, value] as const),
+  ),
+)("changing %s.%s writes nothing", async (type, name, value) => {
+  api.reset();
+  const { args } = SAMPLES[type](api);
+  const recorded = await new Operation(api).up(type, args);
+  api.clearRequests();
+  const op = new Operation(api);
+  const { step, inputs } = await op.preview(type, { ...args, [name]: value }, recorded);
+  expect(step).toBe("update");
+  await op.update(type, inputs, recorded);
+  expect(api.requests.filter(({ method }) => method !== "GET")).toEqual([]);
+});
