@@ -1,22 +1,11 @@
 import { readdirSync, readFileSync } from "node:fs";
+import { dirname, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { defineConfig, type DefaultTheme } from "vitepress";
+import { defineConfig, type DefaultTheme, type MarkdownEnv } from "vitepress";
+import { GUIDES } from "../generate/guides.ts";
 import { slug } from "../generate/markdown.ts";
 
 const DOCS = fileURLToPath(new URL("..", import.meta.url));
-
-const GUIDES = [
-  "first-hour",
-  "policy-from-detections",
-  "rules-logs-kv",
-  "migrate-a-waf",
-  "pipelines",
-  "many-zones",
-  "state-and-secrets",
-  "troubleshooting",
-  "how-it-works",
-  "differences-from-terraform",
-];
 
 /** A page by its title. */
 function entry(path: string): DefaultTheme.SidebarItem {
@@ -37,6 +26,10 @@ function entries(folder: string, first: readonly string[] = []): DefaultTheme.Si
   return ordered.map((name) => entry(`${folder}/${name}`));
 }
 
+function leavesDocs(href: string, page: string): boolean {
+  return href.startsWith("../") && !resolve(dirname(page), href).startsWith(DOCS);
+}
+
 export default defineConfig({
   title: "pulumi-edgeguard",
   description: "Pulumi resources for Cloudflare: Page Shield, WAF managed rulesets, Logpush and Workers KV",
@@ -45,15 +38,20 @@ export default defineConfig({
   base: process.env["DOCS_BASE"] ?? "/",
   cleanUrls: false,
   srcExclude: ["README.md"],
-  // Links to files outside docs/ are for GitHub; a test checks that they exist.
-  ignoreDeadLinks: [
-    /\/(tests|examples|provider|local)\//,
-    /^(\.\.\/)+(README|CONTRIBUTING|CHANGELOG|examples|tests)/,
-  ],
   markdown: {
     anchor: { slugify: slug },
-    // Vue would evaluate the "{{" of a template or a message.
     config: ({ renderer: { rules } }) => {
+      const openLink = rules.link_open;
+      // Links to files outside docs/ are for GitHub: here they are plain text.
+      rules.link_open = (tokens, index, options, env: MarkdownEnv, self) => {
+        const href = tokens[index]?.attrGet("href") ?? "";
+        const close = tokens.slice(index).find(({ type }) => type === "link_close");
+        if (close === undefined || !leavesDocs(href, env.path))
+          return openLink?.(tokens, index, options, env, self) ?? self.renderToken(tokens, index, options);
+        close.hidden = true;
+        return "";
+      };
+      // Vue would evaluate the "{{" of a template or a message.
       for (const kind of ["text", "code_inline"] as const) {
         const render = rules[kind];
         rules[kind] = (...all) => (render?.(...all) ?? "").replaceAll("{{", "&#123;&#123;");
@@ -82,6 +80,14 @@ export default defineConfig({
       },
     ],
     outline: [2, 3],
-    search: { provider: "local", options: { detailedView: true } },
+    search: {
+      provider: "local",
+      options: {
+        detailedView: true,
+        // The table of all messages would hide the sections that explain them.
+        _render: (text, env: MarkdownEnv, md) =>
+          md.render(env.relativePath === "reference/messages.md" ? text.replace(/^\|.*\n/gm, "") : text, env),
+      },
+    },
   },
 });

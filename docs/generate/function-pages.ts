@@ -1,7 +1,7 @@
 import { block, code, lines, list, section, slug, type Page } from "./markdown";
 import type { Asked } from "./lookup-samples";
 import type { Item, Model } from "./model";
-import { examples, members, seen, type Links } from "./reference";
+import { broken, examples, members, seen, type Links } from "./reference";
 
 /** A page of lookups and functions: everything exported from these folders that has no page of its own. */
 interface Group {
@@ -144,7 +144,7 @@ export function functionPage(
       request !== undefined && request.rights.length > 0 && `**Permissions** ${request.rights.join("; ")}`,
       doc.throws.length > 0 && `**Fails**\n\n${list(doc.throws)}`,
       examples(4, doc.examples),
-      doc.see.length > 0 && `**See** ${doc.see.map(seen).join(", ")}`,
+      doc.see.length > 0 && `**See**\n\n${list(doc.see.map(seen))}`,
     );
   }
 
@@ -165,14 +165,4 @@ function argumentTypes({ parameters }: Item, model: Model): Item[] {
   return model.items.filter(
     ({ name, kind }) => kind === "interface" && name !== "LookupOptions" && words.includes(name),
   );
-}
-
-/** A long union or object, one member a line. */
-function broken(type: string): string {
-  if (type.length < 100) return type;
-  return type.startsWith("{")
-    ? type
-        .replace(/^\{ | \}$/g, (brace) => (brace.startsWith("{") ? "{\n  " : "\n}"))
-        .replace(/; (?=\w+\??: )/g, ";\n  ")
-    : type.replaceAll(" | ", "\n  | ");
 }

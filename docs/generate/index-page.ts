@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { GUIDES } from "./guides";
 import { firstSentence, lines, list, section, table, type Page } from "./markdown";
 import type { Model } from "./model";
 
@@ -13,6 +14,8 @@ export function indexPage(pages: readonly Page[], model: Model): Page {
     title: "Reference",
     summary: "Every resource, lookup, function, command, setting and message.",
     body: lines(
+      "Start with the [permissions](permissions.md) that an API token needs and Cloudflare's [limits](limits.md). The " +
+        "[glossary](../glossary.md) has the words that these pages use.",
       section(
         2,
         "Resources",
@@ -37,18 +40,25 @@ export function indexPage(pages: readonly Page[], model: Model): Page {
   };
 }
 
+/** A guide's place in the sidebar. Others come after the guides. */
+function placeOf(file: string): number {
+  const index = GUIDES.indexOf(file.replace(/\.md$/, ""));
+  return index < 0 ? GUIDES.length : index;
+}
+
 /** The file for language models: every page with one line (https://llmstxt.org). */
 export function llmsText(reference: readonly Page[]): string {
   const docs = join(__dirname, "..");
   const guides = ["guides", "."].flatMap((folder) =>
     readdirSync(join(docs, folder))
       .filter((name) => name.endsWith(".md") && name !== "index.md")
-      .sort()
+      .sort((one, other) => placeOf(one) - placeOf(other) || (one < other ? -1 : 1))
       .map((name) => {
         const text = readFileSync(join(docs, folder, name), "utf8");
         const title = /^# (.*)$/m.exec(text)?.[1] ?? name;
         const first = /^# .*\n+(?!```|#)((?:.+\n)+)/m.exec(text)?.[1] ?? "";
-        return `[${title}](${join(folder, name)}): ${firstSentence(first.trim())}`;
+        const summary = firstSentence(first.trim());
+        return `[${title}](${join(folder, name)})${summary === "" ? "" : `: ${summary}`}`;
       }),
   );
   const pages = reference.map(

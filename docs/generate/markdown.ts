@@ -46,8 +46,8 @@ export function list(items: readonly string[]): string {
 }
 
 export function code(text: string): string {
-  const ticks = text.includes("`") ? "``" : "`";
-  return text === "" ? "" : `${ticks}${text}${ticks}`;
+  if (text === "") return "";
+  return text.includes("`") ? `\`\` ${text} \`\`` : `\`${text}\``;
 }
 
 export function block(language: string, text: string): string {

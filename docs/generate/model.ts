@@ -14,6 +14,7 @@ export interface Example {
 /** A docstring, as Markdown. */
 export interface Doc {
   readonly text: string;
+  /** Markdown: code is in backticks, and prose isn't. */
   readonly defaultValue?: string;
   readonly examples: readonly Example[];
   readonly destroy?: string;
@@ -28,6 +29,8 @@ export interface Member {
   /** As a program writes it. */
   readonly type: string;
   readonly optional: boolean;
+  /** The value has this member or one of its siblings: the type is a union of objects. */
+  readonly alternative: boolean;
   readonly doc: Doc;
   /** Of an object that is written out in the type. */
   readonly members: readonly Member[];
@@ -188,8 +191,11 @@ class Reader {
       name: reflection.name === "__namedParameters" ? "args" : reflection.name,
       type: plainType(reflection.type),
       optional: reflection.flags.isOptional || reflection.defaultValue !== undefined,
+      alternative: false,
       doc: this.#docOf(reflection),
-      members: membersIn(reflection.type).map((each) => this.#member(each)),
+      members: formsOf(reflection.type).flatMap((form, _, forms) =>
+        form.map((each) => ({ ...this.#member(each), alternative: forms.length > 1 })),
+      ),
     };
   }
 
@@ -212,7 +218,10 @@ class Reader {
       ...(returns === undefined ? {} : { returns }),
       examples: comment.getTags("@example").map((tag) => exampleOf(tag.name, this.#text(tag.content))),
       throws: tags("@throws"),
-      see: tags("@see").flatMap((text) => text.split(/\n(?:- )?/).map((line) => line.replace(/^- /, ""))),
+      // TypeDoc joins several into a list.
+      see: tags("@see").flatMap((text) =>
+        text.split("\n").flatMap((line) => line.replace(/^[\s-]+/, "") || []),
+      ),
     };
   }
 
@@ -237,20 +246,20 @@ function exampleOf(title: string | undefined, content: string): Example {
   return { title: (title ?? content.split("```")[0] ?? "").trim(), code };
 }
 
-/** TypeDoc puts a default that is no code into a block. */
+/** TypeDoc puts a default that is prose into a block. */
 function unfenced(text: string): string {
-  return text.replace(/^```\w*\n([^]*?)\n```$/, "$1").replace(/^`([^`]*)`$/, "$1");
+  return text.replace(/^```\w*\n([^]*?)\n```$/, "$1");
 }
 
-/** The members of an object that a type writes out, be it in an array or an input. */
-function membersIn(type: TypeDoc.SomeType | undefined): TypeDoc.DeclarationReflection[] {
+/** The members of each object that a type writes out, be it in an array or an input: a union may have several. */
+function formsOf(type: TypeDoc.SomeType | undefined): TypeDoc.DeclarationReflection[][] {
   return (
-    type?.visit<TypeDoc.DeclarationReflection[]>({
-      reflection: ({ declaration }) => declaration.children ?? [],
-      reference: ({ typeArguments = [] }) => typeArguments.flatMap(membersIn),
-      union: ({ types }) => types.flatMap(membersIn),
-      array: ({ elementType }) => membersIn(elementType),
-      typeOperator: ({ target }) => membersIn(target),
+    type?.visit<TypeDoc.DeclarationReflection[][]>({
+      reflection: ({ declaration: { children } }) => (children === undefined ? [] : [children]),
+      reference: ({ typeArguments = [] }) => typeArguments.flatMap(formsOf),
+      union: ({ types }) => types.flatMap(formsOf),
+      array: ({ elementType }) => formsOf(elementType),
+      typeOperator: ({ target }) => formsOf(target),
     }) ?? []
   );
 }
@@ -261,7 +270,8 @@ const WRAPPERS = /\b(?:pulumi\.)?(?:Input|LiteralUnion|Readonly|OutputInstance|O
 function plainType(type: TypeDoc.SomeType | string | undefined): string {
   let plain = String(type ?? "")
     .replace(/readonly |\| undefined(?=[;,} ]|$)/g, "")
-    .replace(/\(string & \{\}\)|string & \{\}/g, "string");
+    .replace(/\(string & \{\}\)|string & \{\}/g, "string")
+    .replace(/ \| (?:\(number & \{\}\)|number & \{\})/g, "");
   for (let start = plain.search(WRAPPERS); start >= 0; start = plain.search(WRAPPERS)) {
     const open = plain.indexOf("<", start);
     let depth = 0;

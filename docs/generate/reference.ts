@@ -57,7 +57,7 @@ export function members(all: readonly Member[], links: Links, from: string): str
 
   function rows({ name, type, optional, doc, members: nested }: Member, prefix: string): string[][] {
     const path = prefix + name;
-    const meaning = [doc.text, doc.defaultValue === undefined ? "" : `Default: ${code(doc.defaultValue)}.`];
+    const meaning = [doc.text, defaultOf({ doc })];
     const shown = nested.length === 0 ? links.type(type, from) : "object";
     return [
       [`${code(path)}${optional ? "" : ", required"}`, shown, meaning.join(" ").trim()],
@@ -66,9 +66,36 @@ export function members(all: readonly Member[], links: Links, from: string): str
   }
 }
 
+export function defaultOf({ doc: { defaultValue } }: Pick<Member, "doc">): string {
+  return defaultValue === undefined ? "" : `Default: ${defaultValue.replace(/\.$/, "")}.`;
+}
+
 /** A page of Cloudflare's by its address, an operation of its API as code. */
 export function seen(text: string): string {
   return /^https?:/.test(text)
     ? `[${text.replace(/^https?:\/\/|\/$/g, "")}](${text})`
     : text.replace(/^([A-Z]+ \/\S*)$/, "`$1`");
+}
+
+/** A long union or object, one member a line. */
+export function broken(type: string): string {
+  if (type.length < 100) return type;
+  return type.startsWith("{")
+    ? type
+        .replace(/^\{ | \}$/g, (brace) => (brace.startsWith("{") ? "{\n  " : "\n}"))
+        .replace(/; (?=\w+\??: )/g, ";\n  ")
+    : membersOfUnion(type).join("\n  | ");
+}
+
+/** The members of a union, without those of the types inside it. */
+function membersOfUnion(type: string): string[] {
+  const parts = [""];
+  let depth = 0;
+  for (const [i, char] of Array.from(type).entries()) {
+    const isArrow = char === ">" && type[i - 1] === "=";
+    depth += "{(<".includes(char) ? 1 : "})>".includes(char) && !isArrow ? -1 : 0;
+    if (depth === 0 && char === "|") parts.push("");
+    else parts[parts.length - 1] += char;
+  }
+  return parts.map((part) => part.trim());
 }

@@ -1,7 +1,9 @@
 import type { LocalApi } from "edgeguard-local";
+import { sameJson } from "../../provider/runtime/values";
 import { Operation } from "../../tests/support/operation";
 import type { ResourceName } from "../../tests/messages/mistakes";
 import { SAMPLES } from "../../tests/support/samples";
+import { code } from "./markdown";
 
 /** What a resource sends at each step of its life, as the local API records it. */
 export async function requestsOf(
@@ -29,7 +31,9 @@ export async function requestsOf(
   const asked = (await new Operation(api).refusals(type, changed, created)).join(" ");
   const confirm = /confirm: "([0-9a-f]{64})"/.exec(asked)?.[1];
   const wanted = confirm === undefined ? changed : { ...changed, confirm };
-  const change = await step("Preview of a change", (op) => op.preview(type, wanted, created));
+  const differing = Object.keys(wanted).filter((name) => !sameJson(wanted[name], args[name]));
+  const title = `Preview of a change of ${differing.map(code).join(" and ")}`;
+  const change = await step(title, (op) => op.preview(type, wanted, created));
   const updated =
     change.step === "update"
       ? await step("Update", (op) => op.update(type, change.inputs, created))

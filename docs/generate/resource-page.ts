@@ -14,7 +14,7 @@ import {
   type Page,
 } from "./markdown";
 import type { Item, Member, Model } from "./model";
-import { examples, seen, type Links } from "./reference";
+import { broken, defaultOf, examples, seen, type Links } from "./reference";
 
 /** What the lifecycle says that no docstring does. */
 export interface LifecycleFacts {
@@ -56,7 +56,14 @@ export function resourcePage(
       argumentTable(args, lifecycle, links, path),
       ...args.members.map((each) => argumentSection(each, links, path)),
       ...nested.map((each) =>
-        section(3, each.name, each.doc.text, argumentTable(each, undefined, links, path), ...described(each)),
+        section(
+          3,
+          each.name,
+          each.doc.text,
+          each.members.length === 0 && block("ts", broken(each.type)),
+          argumentTable(each, undefined, links, path),
+          ...described(each),
+        ),
       ),
     ),
     section(2, "Outputs", "Every argument is also an output.", outputs(item, lifecycle, links, path)),
@@ -91,7 +98,7 @@ function argumentTable(
       return [
         `${lifecycle === undefined ? code(name) : `[${code(name)}](#${name.toLowerCase()})`}${secret}`,
         each.members.length > 0 ? "object" : links.type(type, path),
-        optional ? code(doc.defaultValue ?? "") || "none" : "**required**",
+        optional ? (doc.defaultValue ?? "none") : "**required**",
         changeOf(each, lifecycle),
       ];
     }),
@@ -112,24 +119,28 @@ function argumentSection(member: Member, links: Links, path: string): string {
     3,
     code(member.name),
     member.doc.text,
-    member.doc.defaultValue !== undefined && `Default: ${code(member.doc.defaultValue)}.`,
+    defaultOf(member),
     nestedTable(member, links, path),
     ...member.doc.examples.map(({ code: text }) => block("ts", text)),
   );
 }
 
-function nestedTable({ members }: Member, links: Links, path: string, prefix = ""): string {
+function nestedTable({ members, type: whole }: Member, links: Links, path: string): string {
   const rows = (all: readonly Member[], before: string): string[][] =>
-    all.flatMap(({ name, type, optional, doc, members: inner }) => [
+    all.flatMap(({ name, type, optional, alternative, doc, members: inner }) => [
       [
         code(before + name),
         inner.length > 0 ? "object" : links.type(type, path),
-        optional ? code(doc.defaultValue ?? "") || "none" : "**required**",
+        optional ? (doc.defaultValue ?? "none") : alternative ? "one of" : "**required**",
         doc.text,
       ],
       ...rows(inner, `${before}${name}.`),
     ]);
-  return table(["Member", "Type", "Default", "Meaning"], rows(members, prefix));
+  const text = /(?:^|\| )\(?string\b/.test(whole) ? ", or a string" : "";
+  return lines(
+    members.some(({ alternative }) => alternative) && `Takes an object with one of these members${text}:`,
+    table(["Member", "Type", "Default", "Meaning"], rows(members, "")),
+  );
 }
 
 function described(item: Item): string[] {
@@ -184,11 +195,12 @@ function requestRows(steps: ResourceInput["requests"]): string[][] {
 }
 
 export function mistakeSection(mistake: Mistake, played: Played): string {
-  const { title, warns, fix } = mistake;
+  const { title, warns, fix, files = {} } = mistake;
   return section(
     3,
     title,
     played.written !== undefined && block("ts", written(played.written)),
+    ...Object.entries(files).map(([file, text]) => lines(`${code(file)} contains:`, block("json", text))),
     `The preview ${warns === true ? "warns" : "fails"}:`,
     quote(played.said),
     played.instead !== undefined && lines("Write instead:", block("ts", written(played.instead))),
@@ -197,7 +209,10 @@ export function mistakeSection(mistake: Mistake, played: Played): string {
 }
 
 function written(args: object): string {
-  return Object.entries(args)
-    .map(([argument, value]) => (value === null ? `// no ${argument}` : `${argument}: ${literal(value)},`))
-    .join("\n");
+  const given = Object.entries(args).filter(([, value]) => value !== null);
+  if (given.length === 0)
+    return Object.keys(args)
+      .map((argument) => `// no ${argument}`)
+      .join("\n");
+  return given.map(([argument, value]) => `${argument}: ${literal(value)},`).join("\n");
 }

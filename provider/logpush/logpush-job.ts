@@ -323,8 +323,10 @@ export interface LogpushJobArgs {
  * @throws in the preview, if an existing job may not be adopted, or the zone's job limit is reached.
  * @throws in the update, if the destination needs an ownership token. Cloudflare has then written one there.
  * @see https://developers.cloudflare.com/logs/logpush/
- * @see `POST /zones/{zone_id}/logpush/jobs` and `PUT /zones/{zone_id}/logpush/jobs/{job_id}`
- * @see `POST /accounts/{account_id}/logpush/jobs` and `PUT /accounts/{account_id}/logpush/jobs/{job_id}`
+ * @see `POST /zones/{zone_id}/logpush/jobs`
+ * @see `PUT /zones/{zone_id}/logpush/jobs/{job_id}`
+ * @see `POST /accounts/{account_id}/logpush/jobs`
+ * @see `PUT /accounts/{account_id}/logpush/jobs/{job_id}`
  */
 export class LogpushJob extends edgeResource<LogpushJobArgs>()(logpushJob) {
   /** The destination as the API's string. Secret. */

@@ -303,7 +303,8 @@ export interface WafMigrationArgs {
  * @throws in the update if Cloudflare's switch takes longer than `waitFor.timeout`.
  *
  * @see https://developers.cloudflare.com/waf/reference/migration-guides/waf-managed-rules-migration/
- * @see `GET /zones/{zone_id}/waf_migration/check`, `GET /zones/{zone_id}/waf_migration/config`
+ * @see `GET /zones/{zone_id}/waf_migration/check`
+ * @see `GET /zones/{zone_id}/waf_migration/config`
  * @see `PUT /zones/{zone_id}/rulesets/phases/http_request_firewall_managed/entrypoint`
  */
 export class WafMigration extends edgeResource<WafMigrationArgs>()(wafMigration) {

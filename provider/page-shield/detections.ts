@@ -67,7 +67,9 @@ const KINDS = ["scripts", "connections", "cookies"] as const;
  * @throws `LookupError` if an argument is wrong or the file can't be written.
  * @throws If the token lacks Page Shield Read, or the plan lacks a kind. The file is then unchanged.
  * @see https://developers.cloudflare.com/page-shield/detection/
- * @see `GET /zones/{zone_id}/page_shield/scripts`, `/connections` and `/cookies`
+ * @see `GET /zones/{zone_id}/page_shield/scripts`
+ * @see `GET /zones/{zone_id}/page_shield/connections`
+ * @see `GET /zones/{zone_id}/page_shield/cookies`
  */
 export function saveDetections(
   zoneId: string,

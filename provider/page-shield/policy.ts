@@ -237,7 +237,9 @@ export interface PageShieldPolicyArgs {
  *
  * @see https://developers.cloudflare.com/page-shield/policies/
  * @see `POST /zones/{zone_id}/page_shield/policies`
- * @see `GET`, `PUT` and `DELETE /zones/{zone_id}/page_shield/policies/{policy_id}`
+ * @see `GET /zones/{zone_id}/page_shield/policies/{policy_id}`
+ * @see `PUT /zones/{zone_id}/page_shield/policies/{policy_id}`
+ * @see `DELETE /zones/{zone_id}/page_shield/policies/{policy_id}`
  */
 export class PageShieldPolicy extends edgeResource<PageShieldPolicyArgs>()(pageShieldPolicy) {
   /** The policy as CSP text, in canonical order. */

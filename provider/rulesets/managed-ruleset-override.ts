@@ -336,7 +336,15 @@ export interface ManagedRulesetOverrideArgs {
    * Updates in place. The same rule then executes another ruleset.
    */
   readonly ruleset: pulumi.Input<
-    string | { readonly id: pulumi.Input<string> } | { readonly name: pulumi.Input<string> }
+    | string
+    | {
+        /** The ruleset's ID, as 32 hex digits. */
+        readonly id: pulumi.Input<string>;
+      }
+    | {
+        /** The ruleset's name, such as `Cloudflare Managed Ruleset`. */
+        readonly name: pulumi.Input<string>;
+      }
   >;
   /**
    * The version to deploy: `"latest"` or a version number as a string. It's sent only if you set it; otherwise Cloudflare

@@ -7,10 +7,6 @@ import type { Skip } from "./wire";
 
 /** What an exception skips, in the program's form and in Cloudflare's. */
 
-/** A managed ruleset, by name or ID, or `"this"` for the one that the resource deploys. */
-export type SkippedRuleset =
-  string | { readonly id: pulumi.Input<string> } | { readonly name: pulumi.Input<string> };
-
 /**
  * What an exception skips. `"all"` skips every managed rule after the exception, including those of other deployments.
  * `"this"` skips the ruleset that the resource deploys. `{ rulesets: ["this", "Cloudflare Managed Ruleset"] }` skips whole
@@ -18,7 +14,13 @@ export type SkippedRuleset =
  */
 export type SkipArgs =
   | LiteralUnion<"all" | "this">
-  | { readonly rulesets: pulumi.Input<readonly pulumi.Input<SkippedRuleset>[]> }
+  | {
+      readonly rulesets: pulumi.Input<
+        readonly pulumi.Input<
+          string | { readonly id: pulumi.Input<string> } | { readonly name: pulumi.Input<string> }
+        >[]
+      >;
+    }
   | { readonly rules: pulumi.Input<Record<string, pulumi.Input<readonly pulumi.Input<string>[]>>> };
 
 /** The ruleset that the resource deploys. */

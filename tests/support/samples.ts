@@ -37,7 +37,7 @@ export const SAMPLES: Readonly<Record<keyof typeof RESOURCE_PERMISSIONS, (api: L
         dataset: "http_requests",
         destinationConf: "https://logs.example.com/in",
       },
-      { enabled: false },
+      { outputOptions: { fieldNames: ["ClientIP", "EdgeResponseStatus"] } },
     ),
   KvNamespace: ({ accounts }) => of({ accountId: accounts.main, title: "catalog" }, { title: "products" }),
   KvEntries: ({ accounts, namespaces }) =>

@@ -1,15 +1,10 @@
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { rawSend } from "../../support/operation";
 import type { Mistake } from "./play";
-
-const file = (name: string, text: string) => (_api: unknown, folder: string) =>
-  writeFileSync(join(folder, name), text);
 
 export const KV_ENTRIES: readonly Mistake[] = [
   {
     title: "A file that isn't JSON",
-    before: file("catalog.json", '[\n  { "key": "a", "value": "1" }\n  { "key": "b" }\n]\n'),
+    files: { "catalog.json": '[\n  { "key": "a", "value": "1" }\n  { "key": "b" }\n]\n' },
     write: { entries: null, file: "catalog.json" },
     fix: "Put the comma after the first entry.",
   },
@@ -20,19 +15,19 @@ export const KV_ENTRIES: readonly Mistake[] = [
   },
   {
     title: "An entry without a value",
-    before: file("catalog.json", '[\n  { "key": "a" }\n]\n'),
+    files: { "catalog.json": '[\n  { "key": "a" }\n]\n' },
     write: { entries: null, file: "catalog.json" },
     fix: "Give each entry a `value`.",
   },
   {
     title: "A key twice in a file",
-    before: file("catalog.json", '[\n  { "key": "a", "value": "1" },\n  { "key": "a", "value": "2" }\n]\n'),
+    files: { "catalog.json": '[\n  { "key": "a", "value": "1" },\n  { "key": "a", "value": "2" }\n]\n' },
     write: { entries: null, file: "catalog.json" },
     fix: "Remove one of the two entries.",
   },
   {
     title: "A file and entries",
-    before: file("catalog.json", "[]"),
+    files: { "catalog.json": "[]" },
     write: { file: "catalog.json", entries: { a: "1" } },
     instead: { entries: { a: "1" } },
   },
@@ -55,6 +50,12 @@ export const KV_ENTRIES: readonly Mistake[] = [
     title: "A TTL below 60 seconds",
     write: { entries: { a: { value: "1", expirationTtl: 30 } } },
     instead: { entries: { a: { value: "1", expirationTtl: 60 } } },
+  },
+  {
+    title: "Metadata of more than 1,024 bytes",
+    write: { entries: { a: { value: "1", metadata: { note: "x".repeat(1024) } } } },
+    instead: { entries: { a: { value: "1", metadata: { note: "short" } } } },
+    fix: "Keep a few short facts in the metadata, and the rest in the value.",
   },
   {
     title: "A number as a value",

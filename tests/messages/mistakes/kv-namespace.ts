@@ -51,5 +51,11 @@ export const KV_NAMESPACE: readonly Mistake[] = [
     write: { title: "c".repeat(513) },
     instead: { title: "catalog" },
   },
+  {
+    title: "Text instead of a boolean for `preview`",
+    write: { preview: "staging" },
+    instead: { preview: true },
+    fix: "`preview` says whether the namespace is the preview namespace of its title; it doesn't name one.",
+  },
   { title: "A misspelled argument", write: { forceDestory: true }, instead: { forceDestroy: true } },
 ];

@@ -46,6 +46,18 @@ export const LOGPUSH_JOB: readonly Mistake[] = [
     instead: { destinationConf: "s3://my-logs/http?region=us-east-1", ownershipChallenge: "a-token" },
   },
   {
+    title: "A destination that needs an ownership challenge",
+    write: { destinationConf: "gs://my-logs/http" },
+    fix: "Run `pulumi up` once: it names the file that Cloudflare wrote to the destination. Set `ownershipChallenge` to that file's content, and run `pulumi up` again.",
+    warns: true,
+  },
+  {
+    title: "A sample rate out of range",
+    write: { outputOptions: { sampleRate: 10 } },
+    instead: { outputOptions: { sampleRate: 0.1 } },
+    fix: "The rate is a share of the log lines: `0.1` pushes 10 percent of them.",
+  },
+  {
     title: "Both a zone and an account",
     write: (api) => ({ accountId: api.accounts.main }),
     instead: (api) => ({ zoneId: api.zones.empty }),

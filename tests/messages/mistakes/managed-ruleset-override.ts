@@ -50,6 +50,15 @@ export const MANAGED_RULESET_OVERRIDE: readonly Mistake[] = [
     instead: { ...OWASP, owasp: { paranoiaLevel: 2, scoreThreshold: "medium" } },
   },
   {
+    title: "Categories that contradict the paranoia level",
+    write: {
+      ...OWASP,
+      owasp: { paranoiaLevel: 2 },
+      categories: [{ tag: "paranoia-level-3", enabled: true }],
+    },
+    instead: { ...OWASP, owasp: { paranoiaLevel: 3 } },
+  },
+  {
     title: "OWASP settings on another ruleset",
     write: { owasp: { paranoiaLevel: 2 } },
     instead: { ...OWASP, owasp: { paranoiaLevel: 2 } },

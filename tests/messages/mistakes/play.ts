@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type LocalApi, managedRulesets } from "edgeguard-local";
@@ -20,8 +20,10 @@ export interface Mistake {
   readonly instead?: JsonObject | ((api: LocalApi) => JsonObject);
   /** What to do where no argument is wrong. Markdown. */
   readonly fix?: string;
-  /** What is the case before: objects in Cloudflare, files in the program's folder, a fault. */
-  readonly before?: (api: LocalApi, folder: string) => unknown;
+  /** Files in the program's folder: text by name. */
+  readonly files?: Readonly<Record<string, string>>;
+  /** What is the case before: objects in Cloudflare, a fault. */
+  readonly before?: (api: LocalApi) => unknown;
   /** The resource exists already, as the sample declares it with these arguments. */
   readonly existing?: JsonObject;
   /** What is said where no resource is played. */
@@ -76,8 +78,8 @@ export async function playMistake(api: LocalApi, type: ResourceName, mistake: Mi
     }
   };
   try {
-    mkdirSync(folder, { recursive: true });
-    await mistake.before?.(api, folder);
+    for (const [name, text] of Object.entries(mistake.files ?? {})) writeFileSync(join(folder, name), text);
+    await mistake.before?.(api);
     const { refused, warned } = await previewed(declared(mistake.write));
     const instead =
       mistake.instead === undefined ? { refused: [] } : await previewed(declared(mistake.instead));

@@ -16,6 +16,11 @@ export const WAF_MIGRATION: readonly Mistake[] = [
     write: { target: "finished", confirm: "0d8f6deb72ed" },
     fix: "Copy all 64 digits.",
   },
+  {
+    title: "A zone that is blocked",
+    write: (api) => ({ zoneId: api.zones.migrateOverrides, target: "finished" }),
+    fix: 'Do what each line of the message says, or stay at `target: "assessed"` until you can. [`migrationReadiness`](../functions/waf-migration.md#migrationreadiness) lists what blocks each of your zones.',
+  },
   { title: "A target that doesn't exist", write: { target: "done" }, instead: { target: "assessed" } },
   { title: "No target", write: { target: null }, instead: { target: "assessed" } },
   {

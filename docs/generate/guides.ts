@@ -1,0 +1,13 @@
+/** The guides in the order of the sidebar, by file name. */
+export const GUIDES: readonly string[] = [
+  "first-hour",
+  "policy-from-detections",
+  "rules-logs-kv",
+  "migrate-a-waf",
+  "pipelines",
+  "many-zones",
+  "state-and-secrets",
+  "troubleshooting",
+  "how-it-works",
+  "differences-from-terraform",
+];
