@@ -89,13 +89,14 @@ export function broken(type: string): string {
 
 /** The members of a union, without those of the types inside it. */
 function membersOfUnion(type: string): string[] {
-  const parts = [""];
   let depth = 0;
-  for (const [i, char] of Array.from(type).entries()) {
+  const bars = Array.from(type, (char, i) => {
     const isArrow = char === ">" && type[i - 1] === "=";
     depth += "{(<".includes(char) ? 1 : "})>".includes(char) && !isArrow ? -1 : 0;
-    if (depth === 0 && char === "|") parts.push("");
-    else parts[parts.length - 1] += char;
-  }
-  return parts.map((part) => part.trim());
+    return depth === 0 && char === "|" ? "\n" : char;
+  });
+  return bars
+    .join("")
+    .split("\n")
+    .map((part) => part.trim());
 }
