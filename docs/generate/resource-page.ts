@@ -111,7 +111,7 @@ function changeOf({ name, doc }: Member, lifecycle: LifecycleFacts | undefined):
   if (lifecycle?.replaceOn.includes(name) === true || text.includes("Changing it replaces"))
     return "**replaces**";
   if (text.includes("Write-only.") && !text.includes("Updates in place")) return "write-only";
-  return text.includes("Changing it sends no request") ? "sends no request" : "updates in place";
+  return text.includes("Changing it writes nothing") ? "writes nothing" : "updates in place";
 }
 
 function argumentSection(member: Member, links: Links, path: string): string {

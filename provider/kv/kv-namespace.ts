@@ -182,15 +182,14 @@ export interface KvNamespaceArgs {
   readonly preview?: pulumi.Input<boolean>;
   /**
    * What to do if the account already has a namespace with this title. `"ifEqual"` adopts it if it has no keys, or only
-   * keys that the program declares. `"takeOver"` adopts it with all its keys. `"never"` refuses. Changing it sends no
-   * request.
+   * keys that the program declares. `"takeOver"` adopts it with all its keys. `"never"` refuses. Changing it writes nothing.
    *
    * @defaultValue `"ifEqual"`
    */
   readonly adopt?: pulumi.Input<LiteralUnion<Adopt>>;
   /**
    * Whether destroying the resource deletes a namespace that still has keys, and the keys with it. Without it, the destroy
-   * fails and says how many keys there are. Changing it sends no request.
+   * fails and says how many keys there are. Changing it writes nothing.
    *
    * @defaultValue `false`
    */

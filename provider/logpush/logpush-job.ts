@@ -208,7 +208,7 @@ export interface LogpushJobArgs {
   readonly filter?: pulumi.Input<Filter | string>;
   /**
    * What to do with a filter that exceeds the documented limits ("about 30 operators and 1000 bytes") or doesn't fit its
-   * fields as documented. `"error"` fails the preview; `"warn"` warns and sends it. Changing it sends no request.
+   * fields as documented. `"error"` fails the preview; `"warn"` warns and sends it. Changing it writes nothing.
    *
    * @defaultValue `"error"`
    */
@@ -258,7 +258,7 @@ export interface LogpushJobArgs {
   /**
    * What to do with an existing job of this name, dataset and zone or account. `"ifEqual"` adopts one that matches in
    * everything that the API shows, and writes it once. `"takeOver"` also changes what differs. `"never"` refuses. Changing
-   * it sends no request.
+   * it writes nothing.
    *
    * @defaultValue `"ifEqual"`
    */

@@ -177,7 +177,7 @@ export interface PageShieldPolicyArgs {
   /**
    * What to do if the zone already has such a policy. `"ifEqual"` adopts a policy that is equal in every field, `"never"`
    * fails, and `"takeOver"` adopts the policy with this description and changes what differs. A forced replacement needs
-   * `"ifEqual"` or `"takeOver"`: with `"never"`, the resource's own policy is in the way. Changing it sends no request.
+   * `"ifEqual"` or `"takeOver"`: with `"never"`, the resource's own policy is in the way. Changing it writes nothing.
    *
    * @defaultValue `"ifEqual"`
    */

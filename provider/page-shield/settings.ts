@@ -140,7 +140,7 @@ export interface PageShieldSettingsArgs {
   /**
    * What a destroy does, because the API can't delete settings. `"restore"` puts back what the zone had before the first
    * `pulumi up`, for every setting declared here; `"keep"` sends nothing. If the first update is killed before it's
-   * recorded, the original values are lost, and the next one takes its own for them. Changing it sends no request.
+   * recorded, the original values are lost, and the next one takes its own for them. Changing it writes nothing.
    *
    * @defaultValue `"restore"`
    */

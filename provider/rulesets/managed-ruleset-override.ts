@@ -328,7 +328,7 @@ export interface ManagedRulesetOverrideArgs {
   readonly zoneId: pulumi.Input<string>;
   /**
    * The account that has the managed ruleset, as 32 hex digits. By default, the setting `edgeguard:accountId`, or
-   * `CLOUDFLARE_ACCOUNT_ID`. Changing it sends no request.
+   * `CLOUDFLARE_ACCOUNT_ID`. Changing it writes nothing.
    */
   readonly accountId?: pulumi.Input<string>;
   /**
@@ -421,14 +421,14 @@ export interface ManagedRulesetOverrideArgs {
    * What to do if the zone already has a rule with the declared ref, or one that executes the same ruleset with the same
    * expression, because two of them would run it twice. `"ifEqual"` adopts the rule if it matches the program.
    * `"takeOver"` adopts it and changes what differs. `"never"` refuses, even a rule that an earlier run of this resource
-   * left behind. Several such rules are an error. Changing it sends no request.
+   * left behind. Several such rules are an error. Changing it writes nothing.
    * @defaultValue `"ifEqual"`
    */
   readonly adopt?: pulumi.Input<LiteralUnion<Adopt>>;
   /**
    * What `pulumi destroy` does. `"remove"` deletes the rule. `"restore"` puts an adopted rule back as it was found, and
    * deletes one that this resource created. `"keep"` leaves the rule and its exceptions as they are. By default, a rule that
-   * this resource created is removed, and one that it adopted is restored. Changing it sends no request.
+   * this resource created is removed, and one that it adopted is restored. Changing it writes nothing.
    */
   readonly onDestroy?: pulumi.Input<LiteralUnion<"restore" | "remove" | "keep">>;
 }

@@ -108,7 +108,7 @@ test("every exported name has a docstring, but for interfaces of arguments", () 
   expect(undocumented.map(([name]) => name)).toEqual([]);
 });
 
-const CHANGES = /Changing it replaces the\b|Updates in place\b|Changing it sends no request\b/g;
+const CHANGES = /Changing it replaces the\b|Updates in place\b|Changing it writes nothing\b/g;
 
 test.each(LIFECYCLES)("every argument of $type says what changing it does", ({ type, replaceOn }) => {
   const args = exported().get(`${type}Args`);

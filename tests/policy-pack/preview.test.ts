@@ -42,8 +42,8 @@ onCli(
       expect(found.sort()).toEqual([
         "advisory workers-near-limits small",
         "mandatory allow-needs-snapshot strict",
-        "mandatory workers-limits shop",
         "mandatory no-force-destroy-in-production catalog",
+        "mandatory workers-limits shop",
         "mandatory zones-need-managed-ruleset strict",
       ]);
       expect(refused.text).not.toContain("s3cret");

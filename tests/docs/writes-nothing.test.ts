@@ -8,7 +8,7 @@ import { Operation } from "../support/operation";
 import type { ResourceName } from "../support/permissions-markdown";
 import { SAMPLES } from "../support/samples";
 
-/** Arguments that "send no request" when changed: the update may read, but writes nothing. */
+/** Arguments whose change writes nothing (the update may read). */
 
 const CHANGES: Readonly<Partial<Record<ResourceName, JsonObject>>> = {
   PageShieldSettings: { onDestroy: "keep" },
@@ -29,7 +29,7 @@ afterAll(() => api.close());
 test("every such argument of the reference is played", () => {
   const documented = (Object.keys(SAMPLES) as ResourceName[]).flatMap((type) => {
     const page = readFileSync(join(REPOSITORY, `docs/reference/resources/${kebab(type)}.md`), "utf8");
-    return [...page.matchAll(/^\| \[`(\w+)`\].*\| sends no request \|$/gm)].map(
+    return [...page.matchAll(/^\| \[`(\w+)`\].*\| writes nothing \|$/gm)].map(
       ([, name]) => `${type}.${name}`,
     );
   });
