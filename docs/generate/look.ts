@@ -27,7 +27,7 @@ const PAGES = [
 /** What people ask, and the page that has to be among the answers. */
 const QUESTIONS = {
   paranoiaLevel: "managed-ruleset-override",
-  "is not a zone ID": "messages",
+  "is not a zone ID": "zone-id",
   onDestroy: "page-shield-settings",
 };
 

@@ -9,7 +9,7 @@ export interface RateWindow {
 /** Cloudflare's limit per user: https://developers.cloudflare.com/fundamentals/api/reference/limits/. */
 export const DOCUMENTED_RATE: RateWindow = { requests: 1_200, ms: 5 * 60_000 };
 
-/** How long nothing may be sent, and why (a clause). */
+/** How long to wait before sending anything, and why (a clause). */
 export interface Wait {
   readonly ms: number;
   readonly reason: string;

@@ -34,7 +34,7 @@ export function register(program: Command, io: Io): void {
     .addOption(
       new Option(
         "--project <name>",
-        "create a Pulumi project with this name there; default: the enclosing project, else a new one named after the directory",
+        "create a Pulumi project with this name in the --out directory; default: the enclosing project, else a new one named after the directory",
       ).argParser(projectName),
     )
     .option("--force", "overwrite existing files", false)

@@ -54,7 +54,7 @@ export class Drafter {
   readonly #names: ReadonlyMap<ExistingObject, string>;
   readonly #keys = new UniqueNames();
   readonly #variables = new UniqueNames(RESERVED_NAMES);
-  /** Constants that hold a resource, by its object. */
+  /** The constant that holds each resource, by existing object. */
   readonly #referred = new Map<ExistingObject, string>();
 
   constructor(found: readonly ExistingObject[], zones: readonly Zone[], accounts: readonly Account[]) {

@@ -12,7 +12,7 @@ export interface Verification extends NamespaceAddress {
   readonly writtenAt: number;
 }
 
-/** Describes the drift from the manifest, and updates the manifest to what exists. Undefined without drift. */
+/** Describes the drift from the manifest, and updates the manifest to match what exists. Undefined without drift. */
 export async function driftOf(
   ctx: Context,
   state: Verification,

@@ -214,7 +214,7 @@ export function checkDefaults({ metadata, expirationTtl }: EntryDefaults): strin
 }
 
 /**
- * Whether the entry has expired: it's counted, but neither compared nor sent. Cloudflare refuses an entry that expires
+ * Whether the entry has expired. Expired entries are included in counts, but neither compared nor sent. Cloudflare refuses an entry that expires
  * within the next minute, and the whole batch with it, so the last minute counts as expired.
  */
 export function isExpired({ expiration }: Pick<RecordedEntry, "expiration">, nowSeconds: number): boolean {

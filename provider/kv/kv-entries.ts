@@ -418,7 +418,7 @@ export class KvEntries extends edgeResource<KvEntriesArgs>()(kvEntries) {
   }
 }
 
-/** Ignoring a source's changes also ignores its content, which is compared by the digest. */
+/** If `ignoreChanges` names a source, also ignores `digest`: changed content is detected by it. */
 function ignoringContent(
   opts: pulumi.CustomResourceOptions | undefined,
 ): pulumi.CustomResourceOptions | undefined {

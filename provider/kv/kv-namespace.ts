@@ -308,7 +308,7 @@ function isTitleTaken(error: unknown): boolean {
   return error instanceof ApiError && error.hasCode(TITLE_TAKEN);
 }
 
-/** What's known about a namespace of the program before it's created. */
+/** What's known about a namespace that the program declares, before it's created. */
 interface ProgramState {
   /** Whether the resource had this title before: in a replacement, the existing namespace is its own. */
   isRedeclared: boolean;

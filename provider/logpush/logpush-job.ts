@@ -393,8 +393,7 @@ function defaultName(name: string): string {
 }
 
 /**
- * Reports a new credential for the same destination. After an import, the outputs have credentials hidden and can't show
- * the difference; the inputs of the last run can, unless they come from the import, too.
+ * Reports a new credential for the same destination. After an import, credentials are masked in the outputs, so these can't show the difference. The last run's inputs can, unless they come from the import as well.
  */
 function credentialChange(
   ctx: Context,
@@ -404,7 +403,7 @@ function credentialChange(
   if (typeof before !== "string" || sameDestination(declared, before)) return undefined;
   if (hidesCredentials(before)) {
     ctx.say.warn(
-      `${jobLabel(name)}: a changed credential won't be detected, because the recorded destination hides its credentials. The next change of the job sends it.`,
+      `${jobLabel(name)}: a changed credential won't be detected, because the recorded destination hides its credentials. It will be sent with the next change to the job.`,
     );
     return undefined;
   }

@@ -107,7 +107,10 @@ function decide(
   if (state.phase === "other")
     return { kind: "wait", why: `Cloudflare doesn't document the state ${JSON.stringify(stateText(state))}` };
   if (state.phase === "validation" && (plan === "pro" || plan === "business"))
-    return { kind: "wait", why: `plan "${plan}" has no validation, so a switch must be in progress` };
+    return {
+      kind: "wait",
+      why: `plan "${plan}" has no validation phase, so the zone must already be switching`,
+    };
 
   const blocks = blocking(findings);
   if (blocks.length > 0 || sending === undefined) {

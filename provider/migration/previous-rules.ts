@@ -150,7 +150,7 @@ export function isOwasp({ detection_mode, name }: Package): boolean {
   return detection_mode === "anomaly" || /owasp/i.test(name ?? "");
 }
 
-/** Whether a firewall rule bypasses the managed rules: only those are migrated. */
+/** Whether a firewall rule bypasses the managed rules. Only firewall rules that do are migrated. */
 export function isMigrated({ action, products }: FirewallRule): boolean {
   return action === "bypass" && (products === null || products === undefined || products.includes("waf"));
 }

@@ -77,7 +77,7 @@ export interface MigrationRule {
    * @defaultValue `true`
    */
   readonly enabled?: boolean;
-  /** A name of the rule that stays when its ID changes. Updates in place. */
+  /** A stable name for the rule: it stays the same when the rule's ID changes. Updates in place. */
   readonly ref?: string;
   /** What the rule executes or skips. Updates in place. */
   readonly actionParameters?: MigrationRuleParameters;

@@ -521,7 +521,7 @@ export class ManagedRulesetOverride extends edgeResource<ManagedRulesetOverrideA
   declare readonly adopted: pulumi.Output<Adopted | undefined>;
   /** The adopted rule as it was found, which a destroy restores. Absent if the rule was this program's own. */
   declare readonly previous: pulumi.Output<Previous | undefined>;
-  /** What the declaration amounted to when it last changed. Absent if the preview couldn't read from Cloudflare. */
+  /** The rules and actions that the declaration resolved to when it last changed. Absent if the preview couldn't read from Cloudflare. */
   declare readonly expansion: pulumi.Output<RulesetExpansion | undefined>;
 
   constructor(name: string, args: ManagedRulesetOverrideArgs, opts?: pulumi.CustomResourceOptions) {

@@ -13,7 +13,7 @@ export interface LimitFinding {
   readonly message: string;
   /** In bytes, in milliseconds, or a count. Absent if not known. */
   readonly measured?: number;
-  /** The limit by its larger reading, in the same unit. */
+  /** The limit, with 1 MB taken as 1,048,576 bytes; in the unit of `measured`. */
   readonly allowed: number;
   /** Cloudflare's page about the limit. */
   readonly source: string;

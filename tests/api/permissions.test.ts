@@ -81,7 +81,7 @@ const LIVES: Readonly<Record<ResourceName, () => readonly [object, object]>> = {
   },
 };
 
-test.each(NAMES)("%s sends nothing that needs a permission it doesn't document", async (name) => {
+test.each(NAMES)("%s needs only the permissions that it documents", async (name) => {
   const [first, second] = LIVES[name]();
   const created = await new Operation(api).up(name, { ...first });
   await new Operation(api).refresh(name, created);

@@ -227,7 +227,7 @@ describe("a switch that takes time", () => {
     });
   });
 
-  test("never sends a PUT if the start has an unknown name", async () => {
+  test("never sends a PUT if Cloudflare reports the initial state under an unknown name", async () => {
     api.changeWaf({ stateNames: { start: "phase-two-ready" } });
     const inputs = { zoneId: zone("migratePro"), target: "finished", waitFor: { timeout: 0 } };
     const op = new Operation(api);

@@ -164,7 +164,7 @@ describe.each(["documented", "openapi"] as const)("lookups in the %s dialect", (
       expect(items.map(({ name }) => name)).toEqual(urls);
     });
 
-    test("counts in the preview of an enforced policy", async () => {
+    test("is still counted in the preview of an enforced policy", async () => {
       const proxied = await seenAgainDuringListing("scripts");
       const op = new Operation({ url: proxied.config?.["baseUrl"] ?? "" });
       const { inputs } = await op.preview("PageShieldPolicy", {

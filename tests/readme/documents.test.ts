@@ -134,7 +134,7 @@ describe("the README and the guides", () => {
     }
   });
 
-  it("test a filter on log lines with the command they show", async () => {
+  it("show a filter command that works on log lines", async () => {
     const bin = join(REPOSITORY, "provider/dist/cli/main.js");
     writeFileSync(join(home, "edgeguard"), `#!/bin/sh\nexec node "${bin}" "$@"\n`, { mode: 0o755 });
     const lines = [200, 500, 503].map((EdgeResponseStatus) => JSON.stringify({ EdgeResponseStatus }));

@@ -155,7 +155,7 @@ describe("the preview refuses, without a request:", () => {
     [
       "an exception for rules without their ruleset",
       { exceptions: [{ expression: "true", skip: { rules: [RULE] } }] },
-      "exceptions[0].skip.rules: lists rules without their ruleset. Write { this: [ruleIds] } for rules of this resource's ruleset; for another one's, use its name or ID instead of this",
+      "exceptions[0].skip.rules: lists rules without their ruleset. Write { this: [ruleIds] } for rules in this resource's ruleset. For another ruleset, put its name or ID in place of the key this",
     ],
     [
       "an exception for a ruleset ID that is too short",
