@@ -1,10 +1,18 @@
 const { availableParallelism } = require("node:os");
 
+/** What a user does first takes minutes: the long run has it, and a stage of .ci/run of its own (`npm run test:use`). */
+const USE = [
+  "/tests/readme/own-project",
+  "/tests/readme/demo",
+  "/tests/examples/(programs|pipeline|many-zones)",
+];
+
 /** @type {import("jest").Config} */
 module.exports = {
   testEnvironment: "node",
   roots: ["<rootDir>/tests"],
   testMatch: ["**/*.test.ts"],
+  testPathIgnorePatterns: process.env["EDGEGUARD_TEST_LONG"] === "1" ? [] : USE,
   transform: { "^.+\\.ts$": "<rootDir>/tests/support/transform.js" },
   moduleNameMapper: {
     "^pulumi-edgeguard$": "<rootDir>/provider/index.ts",

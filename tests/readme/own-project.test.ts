@@ -18,7 +18,6 @@ import { isolatedEnvironment, LOCAL_ENGINE, pulumiCli, startLocalApi } from "edg
 import { z } from "zod";
 import { REPOSITORY } from "../support/engine";
 import { blockWith, commandsOf, programs } from "../support/documents";
-import { describeLong } from "../support/long";
 import { raw } from "../support/scenario";
 
 /** Runs the commands of the README and the guides as a reader would. */
@@ -40,8 +39,7 @@ function installing(line: string): string {
 
 const requests = z.array(z.object({ method: z.string(), path: z.string(), fault: z.string().optional() }));
 
-// npm takes a minute for it: .ci/run has it as a stage of its own.
-describeLong("a first install", () => {
+describe("a first install", () => {
   // An installation takes longer than all that is run on it: the second project begins with what the first one has.
   beforeAll(async () => {
     home = mkdtempSync(join(tmpdir(), "edgeguard-readme-"));

@@ -1,4 +1,5 @@
 import { LOCAL_ENGINE, pulumiCli } from "edgeguard-local";
+import { LONG } from "./long";
 
 /** Says before the first test which engines the engine tests run on. */
 export default function announce(): void {
@@ -8,4 +9,8 @@ export default function announce(): void {
   console.log(
     `\nEngine tests run on ${LOCAL_ENGINE.name}${cli === undefined ? ` (${why})` : ` and on ${cli.name}`}.`,
   );
+  if (!LONG)
+    console.log(
+      "Not in this run: installing the packages, the demo and the examples. `npm run test:use` runs them.",
+    );
 }
