@@ -1,19 +1,21 @@
-import { execFileSync } from "node:child_process";
+import { execFile } from "node:child_process";
 import { resolve } from "node:path";
+import { promisify } from "node:util";
 import { median, type Row } from "./table";
 
+const run = promisify(execFile);
 const MOST_SECONDS = 60;
 
 /** Building the reference and the site, with the tools of docs/ installed. */
 export async function docs(): Promise<Row[]> {
-  const npm = (script: string): void => {
-    execFileSync("npm", ["run", "--silent", script], { cwd: resolve(__dirname, "../.."), stdio: "ignore" });
+  const npm = async (script: string): Promise<void> => {
+    await run("npm", ["run", "--silent", script], { cwd: resolve(__dirname, "../..") });
   };
-  npm("docs:install");
+  await npm("docs:install");
   return [
     {
       what: "building the reference and the site",
-      ours: (await median(1, () => Promise.resolve(npm("docs:site")))) / 1000,
+      ours: (await median(1, () => npm("docs:site"))) / 1000,
       unit: "s",
       against: "the bound",
       theirs: MOST_SECONDS,
