@@ -13,7 +13,7 @@ import {
 } from "./address";
 import { type Batch, batches, Body, textBytes } from "./batches";
 import type { Row, Writable } from "./catalog";
-import { formatNumber } from "./entry";
+import { formatNumber } from "../limits/workers";
 
 /** Bulk writes and deletes: sent as parallel batches, and again for keys that Cloudflare reports as unsuccessful. */
 

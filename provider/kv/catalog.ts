@@ -15,6 +15,7 @@ import {
   type ValidEntry,
 } from "./entry";
 import { SourceError } from "./source-handle";
+import { pluralize } from "../runtime/values";
 
 /** Entries that can be written. Their values are read from the source whenever a body is built. */
 export interface Writable {
@@ -199,9 +200,7 @@ class FirstLines {
 
   lines(): string[] {
     const more = this.#count - this.#lines.length;
-    return more === 0
-      ? this.#lines
-      : [...this.#lines, `and ${more} more ${this.#what}${more === 1 ? "" : "s"}`];
+    return more === 0 ? this.#lines : [...this.#lines, `and ${pluralize(more, `more ${this.#what}`)}`];
   }
 }
 

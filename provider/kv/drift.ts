@@ -1,7 +1,8 @@
 import { KV } from "../limits";
 import type { Context } from "../runtime/lifecycle";
 import { subjectOf, type NamespaceAddress } from "./address";
-import { formatNumber, digest, UNCERTAIN } from "./entry";
+import { formatNumber } from "../limits/workers";
+import { digest, UNCERTAIN } from "./entry";
 import { mayHaveExpired, listKeys, type ListedKey, sameListed } from "./listing";
 import type { Manifest } from "./manifest";
 import { readValues } from "./values";

@@ -3,14 +3,13 @@ import { hash } from "node:crypto";
 import { KV } from "../limits";
 import { nearest } from "../runtime/nearest";
 import { canonicalJson, type JsonObject, type Json } from "../runtime/values";
-import { checkMetadata, formatNumber, typeName } from "./metadata";
+import { formatNumber } from "../limits/workers";
+import { checkMetadata, typeName } from "./metadata";
 
 /**
  * An entry as declared and as recorded, and its limits. Messages name the entry's place, its key, the size and the limit,
  * but never its value or metadata, which may be secret.
  */
-
-export { formatNumber };
 
 /** A declared entry, checked and with defaults applied. */
 export interface Entry {

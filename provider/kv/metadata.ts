@@ -1,6 +1,7 @@
 import { KV } from "../limits";
 import { propertyPath } from "../runtime/inputs";
 import { isJsonObject, type JsonObject } from "../runtime/values";
+import { formatNumber } from "../limits/workers";
 
 /** Checks an entry's metadata: its type, its size, and numbers that lose digits in JSON. */
 
@@ -31,11 +32,6 @@ type NumberPath = readonly (string | number)[];
 /** Names the number by its path, because its value may be secret. */
 function inexactNumber(path: NumberPath): string {
   return `${propertyPath(["metadata", ...path])} is a number that loses digits in JSON; write it as a string`;
-}
-
-/** `26,214,400` */
-export function formatNumber(n: number): string {
-  return n.toLocaleString("en-US");
 }
 
 /** The type of a value, without the value. */

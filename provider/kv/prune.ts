@@ -1,7 +1,8 @@
 import { KV } from "../limits";
 import type { Context } from "../runtime/lifecycle";
 import { subjectOf, type NamespaceAddress } from "./address";
-import { formatNumber, quoteKeys } from "./entry";
+import { formatNumber } from "../limits/workers";
+import { quoteKeys } from "./entry";
 import { deletedKeys, ownedKeys } from "./owned-keys";
 import { listKeys, type ListedKey } from "./listing";
 import { readValues } from "./values";

@@ -1,4 +1,5 @@
 import { DANGERS, type Danger, type JudgedDanger, type Report } from "./model";
+import { formatNumber } from "../limits/workers";
 import { joined, name, say, words, type Phrase } from "./phrase";
 import { counted, truncate } from "./values";
 
@@ -37,8 +38,7 @@ function linesOf(dangers: readonly Danger[]): readonly (readonly [kind: string, 
     if (kind !== "replace" && kind !== "delete")
       return those.map((danger) => [kind, say`${resource(danger)}: ${danger.sentence}`]);
     if (those.length === 0) return [];
-    const more =
-      those.length > MOST_NAMED ? ` and ${(those.length - MOST_NAMED).toLocaleString("en-US")} more` : "";
+    const more = those.length > MOST_NAMED ? ` and ${formatNumber(those.length - MOST_NAMED)} more` : "";
     const named = those.slice(0, MOST_NAMED).map(resource);
     return [[kind, say`${joined(named)}${words(more)}`]];
   });

@@ -1,4 +1,5 @@
 import { escapeInvisible } from "../api/printable";
+import { formatNumber } from "../limits/workers";
 import { fenced, html, htmlOf, inTable, markdown, markdownWithin, prose, span, proseWithin } from "./escape";
 import { countsLine, dangerLines, digestLine } from "./lines";
 import { OPERATION, type Block, type Message, type Report, type Section } from "./model";
@@ -88,7 +89,7 @@ const MOST_NAMED = 10;
 function cutLine(left: readonly Section[], limit: number): string {
   const names = left.slice(0, MOST_NAMED).map(({ kind, name }) => nameOf(truncate(`${kind} ${name}`, 80)));
   const more = left.length > names.length ? " …" : "";
-  const what = say`${words(counted(left.length, "resource"))} left out to stay within the ${words(limit.toLocaleString("en-US"))} characters of a comment: ${joined(names)}${words(more)}`;
+  const what = say`${words(counted(left.length, "resource"))} left out to stay within the ${words(formatNumber(limit))} characters of a comment: ${joined(names)}${words(more)}`;
   return `_${markdownWithin(what, ROOM.omittedLine - 100)}._ ${FULL_REPORT} shows all of them.`;
 }
 
@@ -140,7 +141,7 @@ function fitLines(lines: readonly string[], room: number, rest: (more: string) =
   let length = 0;
   const fitting = lines.findIndex((line) => (length += line.length + 1) > room);
   if (fitting < 0) return lines.join("\n");
-  return [...lines.slice(0, fitting), rest((lines.length - fitting).toLocaleString("en-US"))].join("\n");
+  return [...lines.slice(0, fitting), rest(formatNumber(lines.length - fitting))].join("\n");
 }
 
 /** A small Mermaid state diagram. Text from a plan never gets into it. */

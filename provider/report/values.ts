@@ -1,4 +1,5 @@
 import { escapeInvisible } from "../api/printable";
+import { formatNumber } from "../limits/workers";
 import { isJsonObject, sameJson, UNKNOWN, type JsonObject } from "../runtime/values";
 import { value, words, type Phrase } from "./phrase";
 
@@ -92,7 +93,7 @@ export const asObject = (given: unknown): JsonObject => (isJsonObject(given) ? g
 
 /** "1 key", "1,200 keys". */
 export function counted(count: number, one: string, many = `${one}s`): string {
-  return `${count.toLocaleString("en-US")} ${count === 1 ? one : many}`;
+  return `${formatNumber(count)} ${count === 1 ? one : many}`;
 }
 
 export const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);

@@ -1,5 +1,5 @@
 import { escapeInvisible } from "../api/printable";
-import { formatNumber } from "../kv/entry";
+import { formatNumber } from "../limits/workers";
 import type { Io } from "./io";
 
 const EVERY_MS = 100;

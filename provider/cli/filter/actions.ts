@@ -1,7 +1,7 @@
 import { createReadStream, statSync } from "node:fs";
 import { resolve } from "node:path";
 import { LOGPUSH } from "../../limits";
-import { formatNumber } from "../../kv/entry";
+import { formatNumber } from "../../limits/workers";
 import { FilterError, parseFilter, leavesOf, type CheckedFilter } from "../../logpush/filter-read";
 import { compileFilter, sizeOf, sizeProblem, filterTree } from "../../logpush/filter-text";
 import {

@@ -1,6 +1,7 @@
 import { remove, upload, type BulkOutcome } from "../../kv/bulk";
 import { readCatalog, type Catalog, type Row, type Source } from "../../kv/catalog";
-import { formatNumber, quoteKey, declaredValueOf } from "../../kv/entry";
+import { quoteKey, declaredValueOf } from "../../kv/entry";
+import { formatNumber } from "../../limits/workers";
 import { NotAnArrayError } from "../../kv/json-items";
 import { compare } from "../../kv/converge";
 import { FileSource } from "../../kv/source-file";

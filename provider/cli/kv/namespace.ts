@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { namespacePath, namespacesPath } from "../../kv/address";
-import { formatNumber } from "../../kv/entry";
+import { formatNumber } from "../../limits/workers";
 import { listKeys as keysOf, listNamespacesOf, namespacesByTitle } from "../../kv/listing";
 import { KV } from "../../limits";
 import { nearest } from "../../runtime/nearest";

@@ -1,4 +1,5 @@
 import { say, words } from "../phrase";
+import { formatNumber } from "../../limits/workers";
 import { overwritten, pruned, removed } from "../sections/kv";
 import { isReplaced, losesObject, successor } from "../sections/section";
 import { cell, counted } from "../values";
@@ -34,9 +35,7 @@ export const ownKeysRemoved: Judge = (all, { keys, share }) => {
   const { count, before } = removed(all);
   if (count === 0 || count < keys || count < share * before) return [];
   const which =
-    count === before
-      ? counted(count, "key")
-      : `${count.toLocaleString("en-US")} of ${counted(before, "key")}`;
+    count === before ? counted(count, "key") : `${formatNumber(count)} of ${counted(before, "key")}`;
   return [
     [
       "removes",

@@ -1,4 +1,5 @@
 import { isJsonObject } from "../../runtime/values";
+import { formatNumber } from "../../limits/workers";
 import { CspError, parseCsp, type Directives } from "../../page-shield/csp";
 import { newlyAllowed } from "../../page-shield/newly-allowed";
 import { joined, say, value, words, type Phrase } from "../phrase";
@@ -186,7 +187,5 @@ export const policyBlocks: Judge = (all) => {
   if (count === 0) return [];
   const more = words(count > scripts.length ? " …" : "");
   const which = scripts.length === 0 ? words("") : say`: ${joined(scripts.map(value))}${more}`;
-  return [
-    ["blocks", say`would block ${words(count.toLocaleString("en-US"))} of the zone's active scripts${which}`],
-  ];
+  return [["blocks", say`would block ${words(formatNumber(count))} of the zone's active scripts${which}`]];
 };

@@ -1,4 +1,5 @@
 import { say, valuesOf, words, type Phrase } from "../phrase";
+import { formatNumber } from "../../limits/workers";
 import { ownMessages } from "../diagnostics";
 import { escapeInvisible } from "../../api/printable";
 import { asObject, cell, compare, counted, asNumber, asText } from "../values";
@@ -31,7 +32,7 @@ export const kvEntries: SectionWriter = {
     const [line, ...others] = changeLines(all);
     if (line !== undefined && others.length === 0) return phraseOf(line);
     if (after === undefined) return words("");
-    const was = before === undefined || before === after ? "" : `${before.toLocaleString("en-US")} → `;
+    const was = before === undefined || before === after ? "" : `${formatNumber(before)} → `;
     return words(`${was}${counted(after, "key")}`);
   },
   blocks: (all) => {

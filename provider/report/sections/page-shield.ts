@@ -1,4 +1,5 @@
 import { omit, ownMember } from "../../runtime/values";
+import { formatNumber } from "../../limits/workers";
 import type { Block } from "../model";
 import { say, value, words, type Phrase } from "../phrase";
 import { asObject, cell, counted, differences, asList, asNumber, formatValue, asText } from "../values";
@@ -86,7 +87,7 @@ function blocked(all: StepView): readonly Block[] {
       "What it would block is unknown: no active scripts have been seen on the pages it covers.";
     return [textBlock(words(unknown))];
   }
-  const some = count === 0 ? "none" : count.toLocaleString("en-US");
+  const some = count === 0 ? "none" : formatNumber(count);
   const impact = `Would block ${some} of the ${counted(seen, "active script")} seen on the pages it covers`;
   if (count === 0) return [textBlock(words(`${impact}.`))];
   const more = count > scripts.length ? [words(`and ${count - scripts.length} more`)] : [];
