@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { block, code, lines, section, type Page } from "./markdown";
-import { REPOSITORY } from "./model";
+import { REPOSITORY } from "../../tests/support/repository";
 
 /** A command with its help, as `--help` prints it. */
 interface Command {

@@ -6,14 +6,13 @@ import { RESOURCE_PERMISSIONS } from "../../provider/api/permissions";
 import { RETRY } from "../../provider/api/retry";
 import { LOGPUSH } from "../../provider/limits";
 import { DEFAULT_BASE_URL, PLAIN, type CONFIG_KEYS } from "../../provider/runtime/settings";
+import { REPOSITORY } from "../../tests/support/repository";
 import { limitsMarkdown } from "../../tests/support/limits-markdown";
 import { permissionsMarkdown } from "../../tests/support/permissions-markdown";
 import { FAULTS } from "../faults";
 import { code, lines, list, section, table, type Page } from "./markdown";
 
 /** Pages made of tables in the code. A test compares them, too: they need no TypeDoc. */
-
-const ROOT = join(__dirname, "../..");
 
 export function dataPages(): Page[] {
   return [settingsPage(), permissionsPage(), limitsPage(), errorCodesPage(), faultsPage(), worksWithPage()];
@@ -222,7 +221,8 @@ interface Manifest {
 }
 
 function worksWithPage(): Page {
-  const read = (path: string): Manifest => JSON.parse(readFileSync(join(ROOT, path), "utf8")) as Manifest;
+  const read = (path: string): Manifest =>
+    JSON.parse(readFileSync(join(REPOSITORY, path), "utf8")) as Manifest;
   const [root, provider] = [read("package.json"), read("provider/package.json")];
   const versions = (name: string): string[] => [
     code(provider.peerDependencies[name] ?? ""),

@@ -1,6 +1,6 @@
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { managedRulesets, startLocalApi, type LocalApi } from "edgeguard-local";
+import { managedRulesets, type LocalApi } from "edgeguard-local";
 import * as edgeguard from "pulumi-edgeguard";
 import { permissionName, permissionFor } from "../../provider/api/permissions";
 import { templateOf } from "./requests";
@@ -56,22 +56,17 @@ function namespaceOf({ accounts, namespaces }: LocalApi): { accountId: string; n
 }
 
 /** The requests of each lookup, as the local API records them, with the permissions that they need. */
-export async function askedByLookups(): Promise<ReadonlyMap<string, Asked>> {
+export async function askedByLookups(api: LocalApi): Promise<ReadonlyMap<string, Asked>> {
   const asked = new Map<string, Asked>();
-  const api = await startLocalApi();
-  try {
-    for (const [name, call] of Object.entries(CALLS)) {
-      api.clearRequests();
-      const config = { baseUrl: api.url, apiToken: "local-token", maxRetries: "0" };
-      await call(api, { config }).catch(() => undefined); // What is not there was asked for all the same.
-      const rights = api.requests.flatMap(({ method, path }) => permissionFor(method, path) ?? []);
-      asked.set(name, {
-        requests: [...new Set(api.requests.map(templateOf))],
-        rights: [...new Set(rights.map(permissionName))],
-      });
-    }
-    return asked;
-  } finally {
-    await api.close();
+  for (const [name, call] of Object.entries(CALLS)) {
+    api.clearRequests();
+    const config = { baseUrl: api.url, apiToken: "local-token", maxRetries: "0" };
+    await call(api, { config }).catch(() => undefined); // What is not there was asked for all the same.
+    const rights = api.requests.flatMap(({ method, path }) => permissionFor(method, path) ?? []);
+    asked.set(name, {
+      requests: [...new Set(api.requests.map(templateOf))],
+      rights: [...new Set(rights.map(permissionName))],
+    });
   }
+  return asked;
 }

@@ -1,26 +1,21 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { startLocalApi } from "edgeguard-local";
-import { kvEntries } from "../../provider/kv/kv-entries";
-import { kvNamespace } from "../../provider/kv/kv-namespace";
-import { logpushJob } from "../../provider/logpush/logpush-job";
-import { wafMigration } from "../../provider/migration/waf-migration";
-import { pageShieldPolicy } from "../../provider/page-shield/policy";
-import { pageShieldSettings } from "../../provider/page-shield/settings";
-import { managedRulesetOverride } from "../../provider/rulesets/managed-ruleset-override";
 import { commandPages } from "./command-pages";
 import { dataPages } from "./data-pages";
+import { LIFECYCLES } from "./lifecycles";
 import { indexPage, llmsText } from "./index-page";
 import { functionPage, grouped } from "./function-pages";
 import { askedByLookups } from "./lookup-samples";
+import { REPOSITORY } from "../../tests/support/repository";
 import { COMMON, MISTAKES, playMistake, type ResourceName } from "../../tests/messages/mistakes";
 import { textOf, type Page } from "./markdown";
-import { readModel, REPOSITORY, type Item, type Model } from "./model";
+import { readModel, type Item, type Model } from "./model";
 import { messagesPage, type PlayedMistake } from "./messages-page";
 import { pictureOf } from "./picture";
 import { Links } from "./reference";
 import { requestsOf } from "./requests";
-import { pathOf, resourcePage, type LifecycleFacts } from "./resource-page";
+import { pathOf, resourcePage } from "./resource-page";
 
 /** Writes docs/reference. With --check it compares instead, and says what differs. */
 
@@ -30,16 +25,7 @@ const LLMS = "../public/llms.txt";
 /** The image in the README. */
 const PICTURE = "../public/report.svg";
 
-const LIFECYCLES: Readonly<Record<ResourceName, LifecycleFacts>> = {
-  PageShieldSettings: pageShieldSettings,
-  PageShieldPolicy: pageShieldPolicy,
-  ManagedRulesetOverride: managedRulesetOverride,
-  WafMigration: wafMigration,
-  LogpushJob: logpushJob,
-  KvNamespace: kvNamespace,
-  KvEntries: kvEntries,
-};
-const RESOURCES = Object.keys(LIFECYCLES) as ResourceName[]; // The keys are those of an object that is written out above.
+const RESOURCES = Object.keys(LIFECYCLES) as ResourceName[]; // The keys of an object that is written out.
 
 async function pages(): Promise<Page[]> {
   const model = await readModel();
@@ -51,10 +37,10 @@ async function pages(): Promise<Page[]> {
     for (const each of types) links.place(each.name, pathOf(name));
   }
   const groups = grouped(model, links);
-  const asked = await askedByLookups();
-  const functions = groups.map((group) => functionPage(group, links, model, asked));
   const api = await startLocalApi();
   try {
+    const asked = await askedByLookups(api);
+    const functions = groups.map((group) => functionPage(group, links, model, asked));
     const all: Page[] = [];
     const messages: PlayedMistake[] = [];
     for (const each of COMMON) messages.push(["", each, await playMistake(api, "PageShieldSettings", each)]);

@@ -1,10 +1,9 @@
 import { join, relative } from "node:path";
 import { SymbolFlags, TypeFormatFlags } from "typescript";
 import type * as TypeDoc from "typedoc" with { "resolution-mode": "import" };
+import { REPOSITORY } from "../../tests/support/repository";
 
 /** What the docstrings and types of provider/index.ts say, read with TypeDoc. */
-
-export const REPOSITORY = join(__dirname, "../..");
 
 export interface Example {
   readonly title: string;
@@ -120,7 +119,7 @@ class Reader {
     const name = prefix + reflection.name;
     const shapes = this.#shapesOf(reflection);
     const shape = shapes.at(-1);
-    const common = { name, file: fileOf(reflection), doc: this.#docOf(reflection) };
+    const common = { name, file: fileOf(reflection), doc: this.#doc(reflection.comment) };
     const nothing = { members: [], parameters: [], signatures: [], type: "" };
     if (reflection.kind === ReflectionKind.Namespace)
       return [
@@ -192,15 +191,11 @@ class Reader {
       type: plainType(reflection.type),
       optional: reflection.flags.isOptional || reflection.defaultValue !== undefined,
       alternative: false,
-      doc: this.#docOf(reflection),
+      doc: this.#doc(reflection.comment),
       members: formsOf(reflection.type).flatMap((form, _, forms) =>
         form.map((each) => ({ ...this.#member(each), alternative: forms.length > 1 })),
       ),
     };
-  }
-
-  #docOf(reflection: TypeDoc.Reflection): Doc {
-    return this.#doc(reflection.comment);
   }
 
   #doc(comment: TypeDoc.Comment | undefined): Doc {

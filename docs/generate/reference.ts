@@ -1,3 +1,4 @@
+import { posix } from "node:path";
 import { block, code, lines, section, slug, table } from "./markdown";
 import type { Example, Member } from "./model";
 
@@ -16,7 +17,9 @@ export class Links {
   to(name: string, from: string): string | undefined {
     const place = this.#places.get(name);
     if (place === undefined) return undefined;
-    return place.path === from ? `#${place.anchor}` : `${relative(from, place.path)}#${place.anchor}`;
+    return place.path === from
+      ? `#${place.anchor}`
+      : `${posix.relative(posix.dirname(from), place.path)}#${place.anchor}`;
   }
 
   /** A type as code, with a link to each exported name in it. */
@@ -32,16 +35,6 @@ export class Links {
     if (linked.length === 1) return `[${code(text)}](${only.to})`;
     return `${code(text)} (${linked.map(({ name, to }) => `[${name}](${to})`).join(", ")})`;
   }
-}
-
-export function relative(from: string, to: string): string {
-  const up = from.split("/").slice(0, -1);
-  const down = to.split("/");
-  while (up.length > 0 && down.length > 1 && up[0] === down[0]) {
-    up.shift();
-    down.shift();
-  }
-  return [...up.map(() => ".."), ...down].join("/");
 }
 
 export function examples(level: number, all: readonly Example[]): string {

@@ -23,8 +23,7 @@ export async function requestsOf(
       steps.push([title, api.requests.map(templateOf)]);
     }
   };
-  await step("Preview of a new resource", (op) => op.preview(type, args));
-  const preview = await new Operation(api).preview(type, args);
+  const preview = await step("Preview of a new resource", (op) => op.preview(type, args));
   const created = await step("Create", (op) => op.create(type, preview.inputs));
   await step("Preview, nothing changed", (op) => op.preview(type, args, created));
   // A step of a migration is confirmed by the digest that its preview asks for.

@@ -13,17 +13,9 @@ import {
   table,
   type Page,
 } from "./markdown";
+import type { LifecycleFacts } from "./lifecycles";
 import type { Item, Member, Model } from "./model";
 import { broken, defaultOf, examples, seen, type Links } from "./reference";
-
-/** What the lifecycle says that no docstring does. */
-export interface LifecycleFacts {
-  readonly args: { readonly shape: object };
-  readonly replaceOn: readonly string[];
-  readonly secret?: object;
-  readonly computed: { readonly shape: object };
-  readonly secretOutputs?: readonly string[];
-}
 
 export interface ResourceInput {
   readonly name: ResourceName;

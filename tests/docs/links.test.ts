@@ -36,7 +36,7 @@ function anchors(document: string): Set<string> {
     tokens(document)
       .filter((token): token is Tokens.Heading => token.type === "heading")
       .map(({ text }) => {
-        const name = slug(text.replace(/\[([^\]]*)\]\([^)]*\)/g, "$1"));
+        const name = slug(text);
         const before = seen.get(name) ?? 0;
         seen.set(name, before + 1);
         return before === 0 ? name : `${name}-${before}`;

@@ -5,34 +5,24 @@ import ts from "typescript";
 import { dataPages } from "../../docs/generate/data-pages";
 import { textOf } from "../../docs/generate/markdown";
 import { FAULTS } from "../../docs/faults";
-import { kvEntries } from "../../provider/kv/kv-entries";
-import { kvNamespace } from "../../provider/kv/kv-namespace";
-import { logpushJob } from "../../provider/logpush/logpush-job";
-import { wafMigration } from "../../provider/migration/waf-migration";
-import { pageShieldPolicy } from "../../provider/page-shield/policy";
-import { pageShieldSettings } from "../../provider/page-shield/settings";
-import { managedRulesetOverride } from "../../provider/rulesets/managed-ruleset-override";
+import { LIFECYCLES } from "../../docs/generate/lifecycles";
 import { examples } from "../support/docstrings";
+import { DOCUMENTS, programsOf } from "../support/documents";
 import { REPOSITORY } from "../support/engine";
 
 /** The reference is complete, its examples compile, and its tables are those of the code. */
 
 const FOLDER = join(REPOSITORY, "docs/reference");
-const LIFECYCLES = [
-  kvEntries,
-  kvNamespace,
-  logpushJob,
-  managedRulesetOverride,
-  pageShieldPolicy,
-  pageShieldSettings,
-  wafMigration,
-];
 const EXAMPLES = examples();
+const PROGRAMS = DOCUMENTS.flatMap((file) =>
+  programsOf(file).map(({ text }, index) => ({ file, name: `program ${index + 1}`, code: text })),
+);
+const ALL = [...EXAMPLES, ...PROGRAMS];
 
 // One program for all: to read the types of the package takes longer than to check the examples.
 const ENTRY = join(REPOSITORY, "provider/dist/index.d.ts");
 const fileOf = (index: number): string => join(REPOSITORY, "tests/docs", `example-${index}.ts`);
-const texts = new Map(EXAMPLES.map(({ code }, index) => [fileOf(index), `${code}\nexport {};\n`]));
+const texts = new Map(ALL.map(({ code }, index) => [fileOf(index), `${code}\nexport {};\n`]));
 let program: ts.Program;
 beforeAll(() => {
   const options: ts.CompilerOptions = {
@@ -63,8 +53,12 @@ test("every example has code", () => {
   expect(EXAMPLES.filter(({ code }) => code.trim() === "")).toEqual([]);
 });
 
-test("every example in a docstring compiles in strict mode", () => {
-  const problems = EXAMPLES.flatMap(({ file, name }, index) =>
+test("the README and the guides have programs", () => {
+  expect(PROGRAMS.length).toBeGreaterThanOrEqual(2);
+});
+
+test("every example in a docstring and every program in a document compiles in strict mode", () => {
+  const problems = ALL.flatMap(({ file, name }, index) =>
     ts
       .getPreEmitDiagnostics(program, program.getSourceFile(fileOf(index)))
       .map(({ messageText }) => `${file}, ${name}: ${ts.flattenDiagnosticMessageText(messageText, "\n")}`),
@@ -110,19 +104,22 @@ test("every exported name has a docstring, but for interfaces of arguments", () 
 
 const CHANGES = /Changing it replaces the\b|Updates in place\b|Changing it writes nothing\b/g;
 
-test.each(LIFECYCLES)("every argument of $type says what changing it does", ({ type, replaceOn }) => {
-  const args = exported().get(`${type}Args`);
-  const members = [...(args?.members?.values() ?? [])];
-  expect(members.length).toBeGreaterThan(1);
-  const wrong = members.flatMap((member) => {
-    const doc = docOf(member).replace(/\s+/g, " ");
-    const said = doc.match(CHANGES) ?? doc.match(/Write-only\./g) ?? [];
-    const isReplaced = (replaceOn as readonly string[]).includes(member.name);
-    const isRight = said.length === 1 && said[0].startsWith("Changing it replaces") === isReplaced;
-    return isRight ? [] : [`${member.name}: ${said.join(", ") || "says nothing"}`];
-  });
-  expect(wrong).toEqual([]);
-});
+test.each(Object.entries(LIFECYCLES))(
+  "every argument of %s says what changing it does",
+  (type, { replaceOn }) => {
+    const args = exported().get(`${type}Args`);
+    const members = [...(args?.members?.values() ?? [])];
+    expect(members.length).toBeGreaterThan(1);
+    const wrong = members.flatMap((member) => {
+      const doc = docOf(member).replace(/\s+/g, " ");
+      const said = doc.match(CHANGES) ?? doc.match(/Write-only\./g) ?? [];
+      const isReplaced = replaceOn.includes(member.name);
+      const isRight = said.length === 1 && said[0].startsWith("Changing it replaces") === isReplaced;
+      return isRight ? [] : [`${member.name}: ${said.join(", ") || "says nothing"}`];
+    });
+    expect(wrong).toEqual([]);
+  },
+);
 
 test.each(dataPages().map((page) => [page.path, page] as const))(
   "%s shows what the code says",

@@ -17,7 +17,7 @@ import { promisify } from "node:util";
 import { isolatedEnvironment, LOCAL_ENGINE, pulumiCli, startLocalApi } from "edgeguard-local";
 import { z } from "zod";
 import { REPOSITORY } from "../support/engine";
-import { blockWith, commandsOf, programs } from "../support/documents";
+import { blockWith, commandsOf, programsOf } from "../support/documents";
 import { raw } from "../support/scenario";
 
 /** Runs the commands of the README and the guides as a reader would. */
@@ -69,7 +69,7 @@ describe("a first install", () => {
     writeFileSync(join(project, "Pulumi.yaml"), "name: own-project\nruntime: nodejs\n");
     writeFileSync(
       join(project, "index.ts"),
-      (programs()[0]?.text ?? "").replace("0da42c8d2132a9ddaf714f9e7c920711", api.zones.empty),
+      (programsOf("README.md")[0]?.text ?? "").replace("0da42c8d2132a9ddaf714f9e7c920711", api.zones.empty),
     );
     const [, ...commands] = PROGRAM;
     try {

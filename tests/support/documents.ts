@@ -44,7 +44,7 @@ export function blockWith(command: string): Block {
   return found;
 }
 
-/** The TypeScript programs of all documents, README first. */
-export function programs(): Block[] {
-  return DOCUMENTS.flatMap(blocksOf).filter(({ language }) => language === "ts");
+/** The TypeScript programs of a document. */
+export function programsOf(document: string): Block[] {
+  return blocksOf(document).filter(({ language }) => language === "ts");
 }

@@ -11,7 +11,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import {
   isolatedEnvironment,
   LOCAL_ENGINE,
@@ -20,10 +20,11 @@ import {
   type EngineCommand,
 } from "edgeguard-local";
 import { runEngine } from "../../local/engine";
+import { REPOSITORY } from "./repository";
+
+export { REPOSITORY };
 
 /** Drives a Pulumi engine by its command line: the real CLI where one is on PATH, and the local one always. */
-
-export const REPOSITORY = resolve(__dirname, "../..");
 
 /** Every engine of this machine. EDGEGUARD_TEST_ENGINE=local leaves the CLI out. */
 export function engines(): EngineCommand[] {

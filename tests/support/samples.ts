@@ -1,6 +1,6 @@
 import { type LocalApi, managedRulesets } from "edgeguard-local";
-import type { RESOURCE_PERMISSIONS } from "../../provider/api/permissions";
 import type { JsonObject } from "../../provider/runtime/values";
+import type { ResourceName } from "./permissions-markdown";
 
 /** A resource as somebody first declares it, and as a later change of the program does. */
 export interface Sample {
@@ -9,7 +9,7 @@ export interface Sample {
 }
 
 /** One of each resource. */
-export const SAMPLES: Readonly<Record<keyof typeof RESOURCE_PERMISSIONS, (api: LocalApi) => Sample>> = {
+export const SAMPLES: Readonly<Record<ResourceName, (api: LocalApi) => Sample>> = {
   PageShieldSettings: ({ zones }) =>
     of({ zoneId: zones.empty, enabled: true }, { useConnectionUrlPath: true }),
   PageShieldPolicy: ({ zones }) =>

@@ -5,10 +5,12 @@ import { LOGPUSH_JOB } from "./logpush-job";
 import { MANAGED_RULESET_OVERRIDE } from "./managed-ruleset-override";
 import { PAGE_SHIELD_POLICY } from "./page-shield-policy";
 import { PAGE_SHIELD_SETTINGS } from "./page-shield-settings";
-import type { Mistake, ResourceName } from "./play";
+import type { ResourceName } from "../../support/permissions-markdown";
+import type { Mistake } from "./play";
 import { WAF_MIGRATION } from "./waf-migration";
 
-export { type Mistake, type Played, playMistake, type ResourceName } from "./play";
+export { type Mistake, type Played, playMistake } from "./play";
+export type { ResourceName };
 export { COMMON };
 
 /** The most likely mistakes, by resource. */

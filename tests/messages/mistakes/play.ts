@@ -2,13 +2,11 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type LocalApi, managedRulesets } from "edgeguard-local";
-import type { RESOURCE_PERMISSIONS } from "../../../provider/api/permissions";
 import { omitAbsent } from "../../../provider/runtime/members";
 import type { JsonObject } from "../../../provider/runtime/values";
 import { Operation } from "../../support/operation";
+import type { ResourceName } from "../../support/permissions-markdown";
 import { SAMPLES } from "../../support/samples";
-
-export type ResourceName = keyof typeof RESOURCE_PERMISSIONS;
 
 /** A mistake that people make: `mistakes.test.ts` plays it, and the reference shows it with what the preview says. */
 export interface Mistake {

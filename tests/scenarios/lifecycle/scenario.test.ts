@@ -1,5 +1,5 @@
 import { playScenario, type Step } from "../../support/scenario";
-import { LONG } from "../../support/long";
+import { describeLong } from "../../support/long";
 
 const SETTINGS = "/zones/{zone}/page_shield";
 const POLICIES = `${SETTINGS}/policies`;
@@ -78,7 +78,7 @@ playScenario({
 });
 
 // Each product's own tests cover this dialect's requests and state without an engine.
-if (LONG) {
+describeLong("in the documented dialect", () => {
   playScenario({
     title: "Page Shield of a zone is declared, drifts, is repaired and restored (documented dialect)",
     folder: __dirname,
@@ -90,6 +90,4 @@ if (LONG) {
       (step) => !("run" in step && (step.run === "preview" || step.requests === 0)),
     ),
   });
-} else {
-  it.todo("the same in the documented dialect: with EDGEGUARD_TEST_LONG=1 (npm run test:long)");
-}
+});

@@ -1,0 +1,28 @@
+import { kvEntries } from "../../provider/kv/kv-entries";
+import { kvNamespace } from "../../provider/kv/kv-namespace";
+import { logpushJob } from "../../provider/logpush/logpush-job";
+import { wafMigration } from "../../provider/migration/waf-migration";
+import { pageShieldPolicy } from "../../provider/page-shield/policy";
+import { pageShieldSettings } from "../../provider/page-shield/settings";
+import { managedRulesetOverride } from "../../provider/rulesets/managed-ruleset-override";
+import type { ResourceName } from "../../tests/support/permissions-markdown";
+
+/** What a lifecycle says that no docstring does. */
+export interface LifecycleFacts {
+  readonly args: { readonly shape: object };
+  readonly replaceOn: readonly string[];
+  readonly secret?: object;
+  readonly computed: { readonly shape: object };
+  readonly secretOutputs?: readonly string[];
+}
+
+/** Every resource, in the order of the reference. */
+export const LIFECYCLES: Readonly<Record<ResourceName, LifecycleFacts>> = {
+  PageShieldSettings: pageShieldSettings,
+  PageShieldPolicy: pageShieldPolicy,
+  ManagedRulesetOverride: managedRulesetOverride,
+  WafMigration: wafMigration,
+  LogpushJob: logpushJob,
+  KvNamespace: kvNamespace,
+  KvEntries: kvEntries,
+};
