@@ -1,6 +1,6 @@
 import { execFileSync, spawn } from "node:child_process";
-import { mkdtempSync, readdirSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdtempSync, readdirSync, statSync } from "node:fs";
+import { devNull, tmpdir } from "node:os";
 import { join } from "node:path";
 import { BIN, Desk, ended, type Ran } from "./support";
 
@@ -86,7 +86,10 @@ test("refuses a device, which may be endless", async () => {
   expect(await desk.here(...put)).toMatchObject(refused);
 });
 
-test("/dev/null is an empty file", async () => {
+// Some containers have a regular file there, which holds what other processes wrote to it.
+const IS_DEVICE = statSync(devNull).isCharacterDevice();
+const SKIPPED = IS_DEVICE ? "" : " (skipped: on this machine, /dev/null is not a device)";
+(IS_DEVICE ? test : test.skip)(`/dev/null is an empty file${SKIPPED}`, async () => {
   const empty = { code: 1, stderr: expect.stringContaining("/dev/null is empty") as string };
   expect(await from("", "get", "/dev/null")).toMatchObject(empty);
   const put = ["kv", "key", "put", "blank", "--path", "/dev/null", "--binding", "EXISTING"];
