@@ -1,10 +1,7 @@
-import { forwarder } from "../runtime/forwarder";
+import { forwarder, TYPE_PREFIX } from "../runtime/forwarder";
 import type { JsonObject } from "../runtime/values";
 import { setCommand } from "./program";
 import type { Verified } from "./verify";
-
-/** Type token of this package's resources, up to the class name. */
-const TYPE_PREFIX = "pulumi-nodejs:dynamic/edgeguard:";
 
 /** The engine's mark for special values in its files, and its value for a secret. */
 const SIGNATURE = "4dabf18193072939515e22adb298388d";

@@ -1,5 +1,6 @@
 import { type JsonObject, isJsonObject, omit, sameJson } from "../runtime/values";
 import { z } from "zod";
+import { TYPE_PREFIX } from "../runtime/forwarder";
 import { KEPT } from "../runtime/resource-type";
 import { messagesOf, type Diagnostic } from "./diagnostics";
 import { SECRET } from "./values";
@@ -108,9 +109,6 @@ export class PlanError extends Error {
   override readonly name = "PlanError";
 }
 
-/** Type prefix of this package's resources in a program's plan. */
-const OWN = "pulumi-nodejs:dynamic/edgeguard:";
-
 /**
  * Reads the output of `pulumi preview --json`.
  *
@@ -178,7 +176,7 @@ function stepOf({ op, urn, oldState, newState, replaceReasons }: NonNullable<Dig
   return {
     op,
     urn,
-    kind: type.startsWith(OWN) ? type.slice(OWN.length) : undefined,
+    kind: type.startsWith(TYPE_PREFIX) ? type.slice(TYPE_PREFIX.length) : undefined,
     type,
     name: name.join("::"),
     custom: (newState ?? oldState)?.custom ?? true,

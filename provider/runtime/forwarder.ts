@@ -1,3 +1,6 @@
+/** Type token of this package's resources, up to the class name: the engine calls them dynamic resources. */
+export const TYPE_PREFIX = "pulumi-nodejs:dynamic/edgeguard:";
+
 /**
  * The only code of this package in a state file: a constant text that loads the package by name and forwards the verb. A
  * closure serialized by the SDK would change with the SDK's and TypeScript's versions, and show as a change of every

@@ -1,6 +1,6 @@
 import * as pulumi from "@pulumi/pulumi";
 import { Redactor } from "../api/redact";
-import { forwarder } from "./forwarder";
+import { forwarder, TYPE_PREFIX } from "./forwarder";
 import { checkStackConfig, perRun, refusal } from "./program";
 import { computedInputsOf, NAME } from "./resource-type";
 import { SECRETS, stringsIn, type SecretRules } from "./secrets";
@@ -38,7 +38,7 @@ export abstract class EdgeResource extends pulumi.CustomResource {
     );
     const secrets = [...(opts.additionalSecretOutputs ?? []), ...(data.secretOutputs ?? [])];
     super(
-      `pulumi-nodejs:dynamic/edgeguard:${type}`,
+      `${TYPE_PREFIX}${type}`,
       name,
       {
         ...unset,
@@ -64,19 +64,36 @@ export type OutputsOf<Args extends object, Canonical extends object> = {
   readonly [Name in keyof Args]-?: pulumi.Output<Canonical[Name & keyof Canonical]>;
 };
 
-export type ResourceBase<Args extends object, Canonical extends object> = abstract new (
-  name: string,
-  args: object,
-  opts?: pulumi.CustomResourceOptions,
-  claim?: () => void,
-) => EdgeResource & OutputsOf<Pick<Args, keyof Args & keyof Canonical>, Canonical>;
+export type ResourceBase<Args extends object, Canonical extends object> = TypedClass &
+  (abstract new (
+    name: string,
+    args: object,
+    opts?: pulumi.CustomResourceOptions,
+    claim?: () => void,
+  ) => EdgeResource & OutputsOf<Pick<Args, keyof Args & keyof Canonical>, Canonical>);
+
+/** How policies tell a class's resources: `validateResourceOfType` of @pulumi/policy compares `__pulumiType`. */
+export interface TypedClass {
+  /** The type of the class's resources in plans and state. */
+  readonly __pulumiType: string;
+  /** Whether the value is a resource of this class, whichever copy of the package made it. */
+  isInstance<T>(this: abstract new (...args: never[]) => T, value: unknown): value is T;
+}
 
 /** The base of one resource class. It has every argument as an output, so the class declares only computed outputs. */
 export function edgeResource<Args extends object>() {
   return <Shape extends z.ZodRawShape, Computed extends object>(
     lifecycle: Lifecycle<Shape, Computed>,
   ): ResourceBase<Args, Canonical<Shape>> => {
+    const type = `${TYPE_PREFIX}${lifecycle.type}`;
     abstract class Base extends EdgeResource {
+      static readonly __pulumiType = type;
+
+      // Without `this`: @pulumi/policy calls it as a function of its own.
+      static override isInstance(value: unknown): value is Base {
+        return typeof value === "object" && value !== null && Reflect.get(value, "__pulumiType") === type;
+      }
+
       constructor(name: string, args: object, opts?: pulumi.CustomResourceOptions, claim?: () => void) {
         super(lifecycle, name, args, opts, claim);
       }
