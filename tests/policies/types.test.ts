@@ -14,7 +14,7 @@ test.each(CLASSES)("%s tells its own resources from all others", (name, each) =>
   const type = `pulumi-nodejs:dynamic/edgeguard:${name}`;
   expect(each.__pulumiType).toBe(type);
   // As @pulumi/policy calls it: not as a method, and with what another copy of the package may have made.
-  const isInstance = (value: unknown): boolean => Reflect.apply(each.isInstance, undefined, [value]);
+  const isInstance = Reflect.get(each, "isInstance") as (value: unknown) => boolean;
   expect(isInstance({ __pulumiType: type })).toBe(true);
   for (const other of [undefined, null, "text", {}, { __pulumiType: "aws:s3/bucket:Bucket" }])
     expect(isInstance(other)).toBe(false);
