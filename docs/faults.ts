@@ -12,7 +12,7 @@ export const FAULTS: readonly { readonly area: string; readonly rows: readonly F
       {
         fault: "A read, update or delete gets no response, or half of one",
         result: "It's sent again.",
-        test: ["tests/api/retries.test.ts", "are sent again after a response that was cut off"],
+        test: ["tests/api/retries.test.ts", "retries GET, PUT and DELETE after a response that was cut off"],
       },
       {
         fault: "The response to a create is lost",
@@ -34,7 +34,7 @@ export const FAULTS: readonly { readonly area: string; readonly rows: readonly F
       {
         fault: "Cloudflare returns 429 with `Retry-After`",
         result: "Every request of the run waits that long. A wait of more than five seconds is announced.",
-        test: ["tests/api/retries.test.ts", "a wait of more than five seconds is announced"],
+        test: ["tests/api/retries.test.ts", "announces a wait of more than five seconds"],
       },
       {
         fault: "A storm of 429 during a bulk write to Workers KV",
@@ -80,7 +80,7 @@ export const FAULTS: readonly { readonly area: string; readonly rows: readonly F
         result: "The next update continues from there and creates nothing twice.",
         test: [
           "tests/engine/interruptions.test.ts",
-          "continues after a killed provider host, and creates nothing twice",
+          "continues after the provider host was killed, and creates nothing twice",
         ],
       },
       {
@@ -88,7 +88,7 @@ export const FAULTS: readonly { readonly area: string; readonly rows: readonly F
         result: "The provider sends nothing more. The next update converges.",
         test: [
           "tests/engine/interruptions.test.ts",
-          "sends nothing after the engine was killed in mid-create, and the next up converges",
+          "sends nothing after the engine was killed in the middle of a create, and the next up converges",
         ],
       },
       {
@@ -101,7 +101,7 @@ export const FAULTS: readonly { readonly area: string; readonly rows: readonly F
         result: "Steps under way finish and are recorded. No other step begins.",
         test: [
           "tests/local-engine/interruption.test.ts",
-          "finishes the running step after Ctrl-C, and starts no others",
+          "Ctrl-C lets the running step finish, and starts no others",
         ],
       },
       {
@@ -159,7 +159,7 @@ export const FAULTS: readonly { readonly area: string; readonly rows: readonly F
         result: "It's redacted everywhere.",
         test: [
           "tests/engine/interruptions.test.ts",
-          "keeps every credential out of the state and of what is printed",
+          "keeps every credential out of the state and the output",
         ],
       },
     ],

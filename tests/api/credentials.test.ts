@@ -23,7 +23,7 @@ const saved: Credential = { kind: "token", token: "stale-token", origin: "edgegu
 const fresh: Credential = { kind: "token", token: "fresh-token", origin: "CLOUDFLARE_API_TOKEN" };
 
 describe("a refused credential", () => {
-  test("from stack config: the error says that a refresh uses the token of the last up", async () => {
+  test("if a token from stack config is refused, the error says that a refresh uses the token saved by the last up", async () => {
     const { client } = clientOf(api.url, { credential: saved, purpose: refreshing });
     const failure = await failureOf(client.get(settings, { what: WHAT, schema }));
     expect(failure.message).toContain("returned 403 Forbidden: Authentication error [code 10000]");
@@ -32,7 +32,7 @@ describe("a refused credential", () => {
     expect(api.requests).toHaveLength(1);
   });
 
-  test("from the environment: the error doesn't mention the last up", async () => {
+  test("if a token from the environment is refused, the error doesn't mention the last up", async () => {
     const { client } = clientOf(api.url, {
       credential: { ...saved, origin: "CLOUDFLARE_API_TOKEN" },
       purpose: refreshing,
@@ -42,7 +42,7 @@ describe("a refused credential", () => {
     expect(failure.message).not.toContain("last up");
   });
 
-  test("is replaced by the environment's for this and all later requests, with one message", async () => {
+  test("falls back to the environment's token for this and all later requests, with one message", async () => {
     const { client, warnings } = clientOf(api.url, {
       credential: saved,
       fallback: fresh,
@@ -57,14 +57,14 @@ describe("a refused credential", () => {
     expect(warnings[0]).toContain("token saved by the last `pulumi up`");
   });
 
-  test("is also replaced for requests that were refused at the same time", async () => {
+  test("retries all requests that were refused at the same time with the environment's token", async () => {
     const { client, warnings } = clientOf(api.url, { credential: saved, fallback: fresh, concurrency: 8 });
     await Promise.all(Array.from({ length: 8 }, () => client.get(settings, { what: WHAT, schema })));
     expect(api.requests.filter(({ status }) => status === 200)).toHaveLength(8);
     expect(warnings).toHaveLength(1);
   });
 
-  test("is the one in the error if the fallback, tried only once, is refused as well", async () => {
+  test("tries the fallback only once, and if it's refused as well, the error is about the first token", async () => {
     const other: Credential = { ...fresh, token: "other-stale-token" };
     const { client, warnings } = clientOf(api.url, { credential: saved, fallback: other });
     expect((await failureOf(client.get(settings, { what: WHAT, schema }))).message).toContain(
@@ -81,21 +81,21 @@ describe("a refused credential", () => {
     ["401", 401, 1],
     ["a malformed one's code", 400, 6003],
     ["a bad key pair's code", 400, 9106],
-  ])("is recognized by %s", async (_name, status, code) => {
+  ])("recognizes a refused token by %s", async (_name, status, code) => {
     api.fault({ match: {}, kind: "status", status, code });
     const { client } = clientOf(api.url, { credential: saved, fallback: fresh });
     await client.get(settings, { what: WHAT, schema });
     expect(api.requests.map((r) => r.status)).toEqual([status, 200]);
   });
 
-  test("doesn't hide a different failure of the request sent with the fallback", async () => {
+  test("still reports a different failure of the request sent with the fallback", async () => {
     api.fault({ match: {}, kind: "status", status: 403 });
     api.fault({ match: {}, kind: "status", status: 409, message: "in conflict" });
     const { client } = clientOf(api.url, { credential: saved, fallback: fresh });
     expect((await failureOf(client.get(settings, { what: WHAT, schema }))).message).toContain("in conflict");
   });
 
-  test("is replaced for that request only if a 403 says that it lacks a permission", async () => {
+  test("after a 403 for a missing permission, uses the fallback for that request only", async () => {
     api.fault({ match: { method: "PUT" }, kind: "status", status: 403, code: 10010 });
     const reader: Credential = { kind: "token", token: "reader-token", origin: "edgeguard:apiToken" };
     const { client, warnings } = clientOf(api.url, { credential: reader, fallback: fresh });
@@ -110,7 +110,7 @@ describe("a refused credential", () => {
     expect(warnings).toHaveLength(1);
   });
 
-  test("isn't tried again if the fallback is valid but lacks the permission", async () => {
+  test("doesn't try the refused token again if the fallback is valid but lacks the permission", async () => {
     const reader: Credential = { ...fresh, token: "reader-token" };
     const { client, warnings } = clientOf(api.url, { credential: saved, fallback: reader });
     api.fault({ match: {}, kind: "status", status: 401 });
@@ -123,7 +123,7 @@ describe("a refused credential", () => {
     expect(api.requests.map(({ status }) => status)).toEqual([401, 403, 200]);
   });
 
-  test("isn't ruled out by a 403 if the fallback lacks the permission, too", async () => {
+  test("keeps using the token after a 403 if the fallback lacks the permission, too", async () => {
     const { client } = clientOf(api.url, { credential: saved, fallback: fresh });
     api.fault({ match: {}, kind: "status", status: 403, code: 10010, message: "first" });
     api.fault({ match: {}, kind: "status", status: 403, code: 10010, message: "second" });
@@ -133,7 +133,7 @@ describe("a refused credential", () => {
     await client.get(settings, { what: WHAT, schema });
   });
 
-  test("has its own rate budget", async () => {
+  test("counts the refused token and the fallback against separate rate budgets", async () => {
     const [budget, fallbackBudget] = [1, 2].map(() => new RateBudget([{ requests: 1, ms: 60_000 }]));
     const { client } = clientOf(api.url, {
       credential: saved,
@@ -145,7 +145,7 @@ describe("a refused credential", () => {
     expect(api.requests.map(({ status }) => status)).toEqual([403, 200]);
   });
 
-  test("is said to lack a permission if the status is 403", async () => {
+  test("says that the token lacks a permission if the status is 403", async () => {
     api.fault({ match: {}, kind: "status", status: 403, code: 10010, message: "not entitled" });
     const failure = await failureOf(
       clientOf(api.url, { credential: fresh }).client.get(settings, { what: WHAT, schema }),
@@ -154,7 +154,7 @@ describe("a refused credential", () => {
   });
 });
 
-test("without a credential, nothing is sent, and the error says where to set one", async () => {
+test("without credentials, nothing is sent, and the error says where to set them", async () => {
   const { client } = clientOf(api.url, { credential: undefined });
   const failure = await failureOf(client.get(settings, { what: "Reading zone x", schema }));
   expect(failure.message).toMatch(/^Reading zone x needs credentials, and none are set\./);
@@ -163,7 +163,7 @@ test("without a credential, nothing is sent, and the error says where to set one
   expect(api.requests).toHaveLength(0);
 });
 
-describe("a secret in Cloudflare's response isn't shown", () => {
+describe("secrets in Cloudflare's responses aren't shown", () => {
   const token = { kind: "token", token: 'c4n"ary/T0ken+x', origin: "t" } as const;
   const pair = { kind: "key", email: "canary+1@example.com", key: "c4naryK3y&", origin: "p" } as const;
   const forms = (secret: string) => [secret, encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1)];
@@ -203,13 +203,13 @@ describe("a secret in Cloudflare's response isn't shown", () => {
       200,
       { success: true, result: Object.fromEntries(secrets.map((s) => [s, s])) },
     ],
-  ])("in %s", async (_where, status, body) => {
+  ])("hides a secret that Cloudflare returns in %s", async (_where, status, body) => {
     const text = await shown(status, JSON.stringify(body));
     expect(text).toContain("[secret]");
     for (const secret of secrets) expect(text).not.toContain(secret);
   });
 
-  test("in an HTML page, even if the excerpt ends in the middle of it", async () => {
+  test("hides a secret in an HTML page, even if the quoted excerpt ends in the middle of it", async () => {
     for (const at of [0, 105, 112, 118]) {
       const text = await shown(502, `${"x".repeat(at)}${token.token}${pair.email}${pair.key}`);
       for (const secret of secrets) expect(text).not.toContain(secret);
@@ -218,7 +218,7 @@ describe("a secret in Cloudflare's response isn't shown", () => {
     }
   });
 
-  test("if one secret contains another, but keeps strings that are too short to be one", () => {
+  test("hides a secret that contains another one, but not strings that are too short to be secrets", () => {
     const redactor = new Redactor();
     redactor.add("abcd", "abcdefgh", "x", undefined);
     expect(redactor.redact("abcdefgh abcd x")).toBe("[secret] [secret] x");

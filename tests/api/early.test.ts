@@ -19,7 +19,7 @@ function answerAndClose(socket: Socket, text = REFUSAL): void {
 const write = (url: string) =>
   failureOf(clientOf(url, { maxRetries: 0 }).client.put("/x", { what: "Writing", schema, body }));
 
-test("a body refused while it's being sent is reported as refused", async () => {
+test("reports a request as refused if the refusal arrives while its body is still being sent", async () => {
   const server = await serve((request) => {
     let read = 0;
     request.on("data", (chunk: Buffer) => {
@@ -38,7 +38,7 @@ test("a body refused while it's being sent is reported as refused", async () => 
   }
 });
 
-test("a body is also reported as refused if only the start of the refusal arrives", async () => {
+test("reports a request as refused even if only the start of the refusal arrives", async () => {
   const server = await serve((request) => answerAndClose(request.socket, REFUSAL.slice(0, 20)));
   const failure = await write(server.url);
   expect(failure).toMatchObject({ status: 413, outcome: "notDone" });
@@ -48,7 +48,7 @@ test("a body is also reported as refused if only the start of the refusal arrive
 });
 
 test.each(["read", "close"] as const)(
-  "the local API refuses a body that's too large as a server behind a proxy does (%s)",
+  "the local API refuses an oversized body the way a server behind a proxy does (%s)",
   async (largeBodies) => {
     const api = await startLocalApi({ largeBodies, limits: { maxBodyBytes: 1_000_000 } });
     const failure = await write(api.url);
@@ -69,14 +69,14 @@ describe("a garbled response", () => {
     ["cut off", '{"success":true,"res'],
     ["not the envelope", '{"ok":true}'],
     ["empty", ""],
-  ])("to a GET: the request is sent again (%s)", async (_name, garbled) => {
+  ])("sends a GET again after a garbled response (%s)", async (_name, garbled) => {
     const server = await serve((_request, response) => {
       response.end(server.seen.length === 1 ? garbled : envelope("right"));
     });
     expect(await clientOf(server.url).client.get("/x", { what: "Reading", schema })).toBe("right");
   });
 
-  test("is quoted in the error if it stays garbled", async () => {
+  test("quotes the response in the error if it's still garbled after the retries", async () => {
     const server = await serve((_request, response) => void response.end("<html>Sign in</html>"));
     const failure = await failureOf(clientOf(server.url).client.get("/x", { what: "Reading", schema }));
     expect(failure.message).toContain(
@@ -84,7 +84,7 @@ describe("a garbled response", () => {
     );
   });
 
-  test("to a PUT: the request isn't sent again, because it was applied", async () => {
+  test("doesn't send a PUT again after a garbled response, because it was applied", async () => {
     const server = await serve((_request, response) => void response.end("<html>"));
     await failureOf(clientOf(server.url).client.put("/x", { what: "Writing", schema, body: {} }));
     expect(server.seen).toHaveLength(1);

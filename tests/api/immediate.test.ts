@@ -10,7 +10,7 @@ const options = { what: "Sending it", schema: z.unknown(), body: {}, immediate: 
 test.each([
   ["a status that is usually retried", 503, "unknown"],
   ["a rate limit", 429, "notDone"],
-] as const)("isn't sent again after %s", async (_what, status, outcome) => {
+] as const)("an immediate request isn't sent again after %s", async (_what, status, outcome) => {
   const service = await serve((_request, response) => {
     response.writeHead(status, { "retry-after": "0" });
     response.end('{"success":false,"errors":[],"messages":[],"result":null}');
@@ -23,7 +23,7 @@ test.each([
   await client.close();
 });
 
-test("fails at once instead of waiting for the rate budget", async () => {
+test("an immediate request fails at once instead of waiting for the rate budget", async () => {
   const service = await serve((_request, response) => void response.end(envelope({})));
   const budget = new RateBudget([]);
   budget.pause(60_000);
@@ -35,7 +35,7 @@ test("fails at once instead of waiting for the rate budget", async () => {
   await client.close();
 });
 
-test("is sent if nothing delays it", async () => {
+test("an immediate request is sent if nothing delays it", async () => {
   const service = await serve((_request, response) => void response.end(envelope({ taken: true })));
   const { client } = clientOf(service.url);
   expect(await client.put("/it", options)).toEqual({ taken: true });

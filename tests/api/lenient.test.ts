@@ -25,10 +25,10 @@ async function answering(answers: Readonly<Record<string, readonly [number, obje
   });
 }
 
-describe("a response without a result", () => {
+describe("responses without a result", () => {
   const gone = { success: false, errors: [{ code: 10013, message: "namespace not found" }] };
 
-  test("means that the object is gone: a refresh forgets it, and a destroy is done", async () => {
+  test("treat the object as gone: a refresh forgets it, and a destroy is done", async () => {
     const path = `/accounts/${ACCOUNT_ID}/storage/kv/namespaces/${NAMESPACE_ID}`;
     const server = await answering({
       [`GET ${path}`]: [404, gone],
@@ -40,7 +40,7 @@ describe("a response without a result", () => {
     expect(server.seen.some((request) => request.startsWith(`GET ${path}/keys`))).toBe(true);
   });
 
-  test("keeps the error code, so that a create whose title is taken finds the namespace with that title", async () => {
+  test("keep the error code, so a create whose title is taken finds the namespace with that title", async () => {
     const path = `/accounts/${ACCOUNT_ID}/storage/kv/namespaces`;
     const server = await answering({
       [`POST ${path}`]: [400, { success: false, errors: [{ code: 10014, message: "already exists" }] }],
@@ -51,7 +51,7 @@ describe("a response without a result", () => {
     expect(recorded.id).toBe(NAMESPACE_ID);
   });
 
-  test("confirms a bulk write", async () => {
+  test("confirm a bulk write", async () => {
     const server = await answering({
       [`PUT /accounts/${ACCOUNT_ID}/storage/kv/namespaces/${NAMESPACE_ID}/bulk`]: [
         200,
@@ -75,7 +75,7 @@ describe("a response without a result", () => {
     ["messages", { ...gone, messages: [7, { text: "x" }, "said"] }],
     ["result_info", { ...gone, result_info: { page: "one", cursors: 3 } }],
     ["result_info, as a list", { ...gone, result_info: [] }],
-  ])("is understood despite %s", async (_name, odd) => {
+  ])("understands a response despite %s", async (_name, odd) => {
     const server = await answering({
       [`GET /accounts/${ACCOUNT_ID}/storage/kv/namespaces/${NAMESPACE_ID}`]: [
         404,
@@ -86,11 +86,11 @@ describe("a response without a result", () => {
   });
 });
 
-describe("a list with a record that can't be read", () => {
+describe("lists with a record that can't be read", () => {
   const record = z.looseObject({ id: z.string(), size: z.number() });
   const odd = { id: "odd", url: "https://a.example/x.js", size: "large", secret: "hunter22" };
 
-  test("returns the other records, and a warning identifies the unreadable one", async () => {
+  test("returns the other records, and warns about the unreadable one", async () => {
     const list = [{ id: "a", size: 1 }, odd, null, "text", { id: "b", size: 2 }];
     const server = await serve((_request, response) => void response.end(envelope(list)));
     const { client, warnings } = clientOf(server.url);
@@ -115,7 +115,7 @@ describe("a list with a record that can't be read", () => {
     expect(failure.message).toContain('id "odd", url "https://a.example/x.js": size: ');
   });
 
-  test("prevents a create, because the unreadable policy may be the one to adopt", async () => {
+  test("refuses to create a policy beside an unreadable one, which could be the one to adopt", async () => {
     const policies = `/zones/${ZONE_ID}/page_shield/policies`;
     const server = await answering({
       [`GET ${policies}`]: [
@@ -135,7 +135,7 @@ describe("a list with a record that can't be read", () => {
     expect(server.seen.filter((request) => !request.startsWith("GET"))).toEqual([]);
   });
 
-  test("prevents the deletion of a namespace with an unreadable key", async () => {
+  test("refuses to delete a namespace that has an unreadable key", async () => {
     const path = `/accounts/${ACCOUNT_ID}/storage/kv/namespaces/${NAMESPACE_ID}`;
     const server = await answering({
       [`GET ${path}/keys`]: [200, { success: true, result: [{ key: "a" }] }],
@@ -147,7 +147,7 @@ describe("a list with a record that can't be read", () => {
     expect(server.seen.filter((request) => !request.startsWith("GET"))).toEqual([]);
   });
 
-  test("keeps a zone's rule of an unknown form in its place", () => {
+  test("keeps a rule of an unknown form in its place", () => {
     const rules = [
       { id: "1", action: "execute", expression: "true", action_parameters: { id: "x" } },
       {

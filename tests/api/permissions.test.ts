@@ -94,7 +94,7 @@ test.each(NAMES)("%s needs only the permissions that it documents", async (name)
   expect(needed.filter((permission) => !allowed.includes(permission))).toEqual([]);
 });
 
-describe("a forbidden request names the permission", () => {
+describe("a 403 names the missing permission", () => {
   const schema = z.unknown();
   const zone = "/zones/5a0c1e7f3b2d4968a7e1c0f2d3b4a505";
   const account = "/accounts/5a0c1e7f3b2d4968a7e1c0f2d3b4a5f1";
@@ -124,7 +124,7 @@ describe("a forbidden request names the permission", () => {
       `${kv}/1/bulk`,
       "Workers KV Storage Write (in the dashboard: Account > Workers KV Storage > Edit)",
     ],
-  ] as const)("of %s %s", async (method, path, permission) => {
+  ] as const)("names the permission for %s %s", async (method, path, permission) => {
     api.fault({ match: {}, kind: "status", status: 403, code: 10000, message: "Authentication error" });
     const { client } = clientOf(api.url);
     const { message } = await failureOf(client.send(method, path, { what: "Asking", schema }));
@@ -132,7 +132,7 @@ describe("a forbidden request names the permission", () => {
     expect(message).toContain(`lacks the permission ${permission} for this ${where}`);
   });
 
-  test("and calls the token valid if it has worked earlier in this run", async () => {
+  test("says that the token is valid if it worked earlier in this run", async () => {
     const { client } = clientOf(api.url, {
       credential: { kind: "token", token: "local-token", origin: "CLOUDFLARE_API_TOKEN" },
     });
@@ -146,7 +146,7 @@ describe("a forbidden request names the permission", () => {
     expect(message).not.toMatch(/no longer valid|revoked/);
   });
 
-  test("and suggests Zero Trust: PII Read if Cloudflare refuses a Zero Trust dataset", async () => {
+  test("suggests Zero Trust: PII Read if Cloudflare refuses a Zero Trust dataset", async () => {
     const words = "reading job for product 'access_requests' is not allowed";
     api.fault({ match: { path: "logpush" }, kind: "status", status: 403, code: 1004, message: words });
     const [first] = LIVES.LogpushJob();
@@ -155,7 +155,7 @@ describe("a forbidden request names the permission", () => {
   });
 });
 
-test("a read that only informs is skipped, and the warning names the permission", async () => {
+test("skips a read that only informs, and the warning names the missing permission", async () => {
   api.fault({ match: { path: "/page_shield/scripts" }, kind: "status", status: 403, code: 10000 });
   const op = new Operation(api);
   const [first] = LIVES.PageShieldPolicy();
@@ -165,11 +165,11 @@ test("a read that only informs is skipped, and the warning names the permission"
   ]);
 });
 
-describe("the advice matches the operation", () => {
+describe("the advice after a refusal matches the operation", () => {
   const zoneId = "0123456789abcdef0123456789abcdef";
   const gone = { match: {}, kind: "status", status: 404, code: 7003, message: "Could not route" } as const;
 
-  test("a create mentions neither the state nor the last up", async () => {
+  test("doesn't mention the state or the last up after a failed create", async () => {
     api.fault({ ...gone, times: 9 });
     const [refusal] = await new Operation(api).refusals("PageShieldSettings", { zoneId, enabled: true });
     expect(refusal).toContain("The zone or account does not exist");
@@ -182,7 +182,7 @@ describe("the advice matches the operation", () => {
   });
 
   test.each(["PageShieldPolicy", "LogpushJob", "ManagedRulesetOverride"] as const)(
-    "a refresh of a %s whose zone is gone says how to forget it, or to check the token",
+    "a refresh of a %s in a deleted zone says how to remove it from state, or to check the token",
     async (type) => {
       const [declared] = LIVES[type]();
       const made = await new Operation(api).up(type, { ...declared });
@@ -194,7 +194,7 @@ describe("the advice matches the operation", () => {
     },
   );
 
-  test("a preview with a refused token doesn't mention the last up, a refresh does", async () => {
+  test("mentions the last up if a refresh's token is refused, but not if a preview's is", async () => {
     const made = await new Operation(api).up("PageShieldSettings", {
       zoneId: api.zones.empty,
       enabled: true,
@@ -208,7 +208,7 @@ describe("the advice matches the operation", () => {
     expect(message).toContain("A refresh or destroy uses the token saved by the last `pulumi up`");
   });
 
-  test("a refresh of a deleted zone says how to forget it, and doesn't suggest a refresh", async () => {
+  test("a refresh in a deleted zone says how to remove it from state, and doesn't suggest a refresh", async () => {
     const [first] = LIVES.PageShieldPolicy();
     const made = await new Operation(api).up("PageShieldPolicy", { ...first });
     api.fault({ ...gone, times: 9 });
@@ -218,7 +218,7 @@ describe("the advice matches the operation", () => {
   });
 });
 
-test("an empty secret is called empty, not unset", async () => {
+test("says that an empty secret is empty, not that it's unset", async () => {
   const op = new Operation(api, {
     config: { "edgeguard:apiToken": "" },
     env: { CLOUDFLARE_API_TOKEN: " " },

@@ -39,7 +39,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-test("an error from the API, and its messages, in a resource", async () => {
+test("makes an API error in a resource safe to print, with its messages", async () => {
   const operation = new Operation({ url });
   const { message } = await operation.failedUp("KvNamespace", { accountId: ACCOUNT, title: HOSTILE });
   const said = [...operation.said, ...operation.warned];
@@ -49,7 +49,7 @@ test("an error from the API, and its messages, in a resource", async () => {
   await operation.host.close();
 });
 
-test("a value refused by a check", async () => {
+test("makes a refused value safe to print", async () => {
   const operation = new Operation({ url });
   const wrong = { zoneId: HOSTILE, enabled: HOSTILE, onDestroy: HOSTILE, [HOSTILE]: 1 };
   const refusals = await operation.refusals("PageShieldSettings", wrong);
@@ -57,7 +57,7 @@ test("a value refused by a check", async () => {
   expect(obeyed(refusals.join("\n"))).toEqual([]);
 });
 
-test("an error from the API on the command line", async () => {
+test("makes an API error on the command line safe to print", async () => {
   const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
   const env = {
     EDGEGUARD_BASE_URL: url,
@@ -73,7 +73,7 @@ test("an error from the API on the command line", async () => {
   expect(obeyed(printed)).toEqual([]);
 });
 
-test("text that only resembles a terminal control sequence stays as it is", () => {
+test("leaves text alone that only resembles a terminal control sequence", () => {
   for (const plain of ["::1", "::ffff:192.0.2.1", "a::add-mask::b", "## [link]", "<b>", "grüße 👋"])
     expect(escapeInvisible(plain)).toBe(plain);
   expect(printable("first\n  second")).toBe("first\n  second");

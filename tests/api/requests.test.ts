@@ -28,7 +28,7 @@ const newPolicy = {
 test.each([
   ["token", { kind: "token", token: "local-token", origin: "edgeguard:apiToken" }],
   ["key", { kind: "key", email: "local@example.com", key: "local-key", origin: "edgeguard:apiEmail" }],
-] as const)("a %s is sent in its own headers only, with every method", async (kind, credential) => {
+] as const)("sends a %s in its own headers only, with every method", async (kind, credential) => {
   const { client } = clientOf(api.url, { credential });
   await client.get(settings, { what: WHAT, schema: any });
   await client.put(settings, { what: WHAT, schema: any, body: { enabled: true } });
@@ -42,7 +42,7 @@ test.each([
   expect(new Set(api.requests.map(({ credential }) => credential))).toEqual(new Set([kind]));
 });
 
-test("Content-Type is sent only with a body", async () => {
+test("sends Content-Type only with a body", async () => {
   const { client } = clientOf(api.url);
   await client.get(settings, { what: WHAT, schema: any });
   await client.put(settings, { what: WHAT, schema: any, body: { enabled: true } });
@@ -54,14 +54,14 @@ test("Content-Type is sent only with a body", async () => {
   ]);
 });
 
-test("User-Agent names the package and the version in package.json", async () => {
+test("sends the package's name and version as User-Agent", async () => {
   await clientOf(api.url).client.get(settings, { what: WHAT, schema: any });
   expect(api.requests[0]?.userAgent).toBe(`pulumi-edgeguard/${VERSION} node/${process.versions.node}`);
   const manifest: unknown = JSON.parse(readFileSync("provider/package.json", "utf8"));
   expect(manifest).toMatchObject({ version: VERSION });
 });
 
-test("a base URL with a trailing slash gets no second one, and keeps its prefix", async () => {
+test("keeps the path prefix of a base URL, and adds no second slash to a trailing one", async () => {
   await clientOf(`${api.url}/`).client.get(settings, {
     what: WHAT,
     schema: any,
@@ -70,7 +70,7 @@ test("a base URL with a trailing slash gets no second one, and keeps its prefix"
   expect(api.requests[0]).toMatchObject({ path: settings, query: { page: "1" }, status: 200 });
 });
 
-test("an error is one sentence: attempt, request, status, message, code, pointer, request ID, next step", async () => {
+test("an error is one sentence with the attempt, request, status, message, code, pointer, request ID and next step", async () => {
   const { client } = clientOf(api.url, { maxRetries: 0 });
   const failure = await failureOf(
     client.put(settings, { what: "Changing Page Shield settings", schema: any, body: { enabled: "yes" } }),
@@ -88,7 +88,7 @@ test("an error is one sentence: attempt, request, status, message, code, pointer
   );
 });
 
-test("the caller's advice comes first, and can use status and codes", async () => {
+test("puts the caller's advice first, which can depend on the status and codes", async () => {
   api.fault({ match: {}, kind: "status", status: 409, code: 1234 });
   const failure = await failureOf(
     clientOf(api.url).client.get(settings, {
@@ -100,7 +100,7 @@ test("the caller's advice comes first, and can use status and codes", async () =
   expect(failure.message).toMatch(/ Seen 409 and 1234\.$/);
 });
 
-test("if Cloudflare can't route an ID, the error says what to check", async () => {
+test("says what to check if Cloudflare can't route an ID", async () => {
   const failure = await failureOf(
     clientOf(api.url).client.get("/zones/zzz/page_shield", { what: WHAT, schema: any }),
   );
@@ -109,7 +109,7 @@ test("if Cloudflare can't route an ID, the error says what to check", async () =
   );
 });
 
-describe("a response that isn't a plain success", () => {
+describe("responses that aren't a plain success", () => {
   let server: Throwaway;
   let reply: { status: number; body: string };
 
@@ -123,7 +123,7 @@ describe("a response that isn't a plain success", () => {
   const get = () =>
     clientOf(server.url, { maxRetries: 0 }).client.get("/x", { what: WHAT, schema: z.string() });
 
-  test("success: false with a 200 is a refusal that changed nothing", async () => {
+  test("treats success: false with a 200 as a refusal that changed nothing", async () => {
     reply = {
       status: 200,
       body: '{"success":false,"result":null,"errors":[{"code":1004,"message":"no more"}]}',
@@ -133,12 +133,12 @@ describe("a response that isn't a plain success", () => {
     expect(failure.message).toContain("no more [code 1004]");
   });
 
-  test("success: false without any error is still a failure", async () => {
+  test("treats success: false without any error as a failure", async () => {
     reply = { status: 200, body: '{"success":false,"result":null}' };
     expect((await failureOf(get())).message).toContain("Cloudflare gave no reason");
   });
 
-  test("success: true with a failing status is a failure", async () => {
+  test("treats success: true with a failing status as a failure", async () => {
     reply = { status: 400, body: envelope("fine") };
     expect(await failureOf(get())).toMatchObject({ status: 400 });
   });
@@ -148,7 +148,7 @@ describe("a response that isn't a plain success", () => {
     ["an error page", 502, "<html>\n<h1>Bad gateway</h1></html>"],
     ["JSON that is not the envelope", 200, '{"ok":true}'],
     ["nothing", 200, ""],
-  ])("%s is described, and its outcome is unknown", async (_name, status, body) => {
+  ])("describes %s, and says that the outcome is unknown", async (_name, status, body) => {
     reply = { status, body };
     const failure = await failureOf(get());
     expect(failure).toMatchObject({ status, outcome: "unknown" });
@@ -157,12 +157,12 @@ describe("a response that isn't a plain success", () => {
     );
   });
 
-  test("a long page is cut", async () => {
+  test("cuts a long page in the error", async () => {
     reply = { status: 500, body: "x".repeat(100_000) };
     expect((await failureOf(get())).message.length).toBeLessThan(500);
   });
 
-  test("a result of another shape is an error that names the member", async () => {
+  test("names the member of a result that has the wrong type", async () => {
     reply = { status: 200, body: envelope({ list: [1] }) };
     const { client } = clientOf(server.url);
     const failure = await failureOf(
@@ -172,12 +172,12 @@ describe("a response that isn't a plain success", () => {
     expect(failure.message).toContain("check for a newer version");
   });
 
-  test("a 204 is a success without a result", async () => {
+  test("accepts a 204 as a success without a result", async () => {
     reply = { status: 204, body: "" };
     expect(await clientOf(server.url).client.delete("/x", { what: WHAT, schema: z.null() })).toBeNull();
   });
 
-  test("messages in the envelope are passed on once, as text or records, also from failures", async () => {
+  test("passes on the envelope's messages once, as text or records, even from failures", async () => {
     reply = {
       status: 200,
       body: envelope("r", { messages: ["Heed this", { code: 1, message: "and this" }, ""] }),

@@ -60,13 +60,13 @@ describe("GET, PUT and DELETE", () => {
   beforeEach(() => (random = jest.spyOn(Math, "random").mockReturnValue(0))); // So that no retry waits.
   afterEach(() => random.mockRestore());
 
-  test("are retried after Cloudflare's own edge status codes", () => {
+  test("retries GET, PUT and DELETE after Cloudflare's own edge status codes", () => {
     expect(RETRY.statuses).toEqual(
       expect.arrayContaining([502, 503, 504, 520, 521, 522, 523, 524, 525, 526, 527, 530]),
     );
   });
 
-  test.each(RETRY.statuses)("are sent again after %i", async (status) => {
+  test.each(RETRY.statuses)("retries GET, PUT and DELETE after %i", async (status) => {
     strike({ kind: "status", status });
     await all();
     expect(methods.map(statuses)).toEqual([
@@ -77,7 +77,7 @@ describe("GET, PUT and DELETE", () => {
   });
 
   test.each(["dropBefore", "dropAfter"] as const)(
-    "are sent again after a lost connection (%s)",
+    "retries GET, PUT and DELETE after a lost connection (%s)",
     async (kind) => {
       strike({ kind });
       await all();
@@ -89,7 +89,7 @@ describe("GET, PUT and DELETE", () => {
     },
   );
 
-  test("are sent again after a response that was cut off", async () => {
+  test("retries GET, PUT and DELETE after a response that was cut off", async () => {
     const cutOff = ["GET", "PUT"] as const; // The response to a DELETE has no body to cut.
     cutOff.forEach((method) => api.fault({ match: { method }, kind: "truncated" }));
     await Promise.all(cutOff.map((method) => send(method)));
@@ -101,17 +101,20 @@ describe("GET, PUT and DELETE", () => {
     ]);
   });
 
-  test.each([400, 401, 403, 404, 409, 413, 501])("aren't sent again after %i", async (status) => {
-    strike({ kind: "status", status });
-    const failures = await Promise.all(methods.map((method) => failureOf(send(method))));
-    expect(failures).toEqual(methods.map(() => expect.objectContaining({ status }) as unknown));
-    expect(api.requests).toHaveLength(3);
-  });
+  test.each([400, 401, 403, 404, 409, 413, 501])(
+    "doesn't retry GET, PUT and DELETE after %i",
+    async (status) => {
+      strike({ kind: "status", status });
+      const failures = await Promise.all(methods.map((method) => failureOf(send(method))));
+      expect(failures).toEqual(methods.map(() => expect.objectContaining({ status }) as unknown));
+      expect(api.requests).toHaveLength(3);
+    },
+  );
 });
 
 describe("POST", () => {
   test.each([408, 500, 502, 503, 504, 520, 525, 530])(
-    "isn't sent again after %i, because Cloudflare may have applied it",
+    "doesn't retry a POST after %i, because Cloudflare may have applied it",
     async (status) => {
       api.fault({ match: {}, kind: "status", status });
       const failure = await failureOf(send("POST", 5));
@@ -121,19 +124,22 @@ describe("POST", () => {
     },
   );
 
-  test.each(["dropBefore", "dropAfter", "truncated"] as const)("isn't sent again after %s", async (kind) => {
-    api.fault({ match: {}, kind });
-    expect(await failureOf(send("POST", 5))).toMatchObject({ status: undefined, outcome: "unknown" });
-    expect(api.requests).toHaveLength(1);
-  });
+  test.each(["dropBefore", "dropAfter", "truncated"] as const)(
+    "doesn't retry a POST after %s",
+    async (kind) => {
+      api.fault({ match: {}, kind });
+      expect(await failureOf(send("POST", 5))).toMatchObject({ status: undefined, outcome: "unknown" });
+      expect(api.requests).toHaveLength(1);
+    },
+  );
 
-  test("is sent again after 429, because Cloudflare can't have applied it", async () => {
+  test("retries a POST after 429, because Cloudflare can't have applied it", async () => {
     api.fault({ match: {}, kind: "status", status: 429 });
     await send("POST");
     expect(api.requests.map(({ status }) => status)).toEqual([429, 200]);
   });
 
-  test("is sent again after a refused connection", async () => {
+  test("retries a POST after a refused connection", async () => {
     const listener = createServer().listen(0, "127.0.0.1");
     await new Promise((resolve) => listener.once("listening", resolve));
     const { port } = listener.address() as AddressInfo;
@@ -146,7 +152,7 @@ describe("POST", () => {
     expect(debug).toHaveLength(3);
   });
 
-  test("is sent again after a 500 if the caller says that repeating is safe", async () => {
+  test("retries a POST after a 500 if the caller says that repeating it is safe", async () => {
     api.fault({ match: {}, kind: "status", status: 500 });
     await clientOf(api.url).client.post(policies, { what: WHAT, schema, body: newPolicy, repeatable: true });
     expect(api.requests.map(({ status }) => status)).toEqual([500, 200]);
@@ -159,21 +165,24 @@ describe("the outcome of a request covers all its attempts", () => {
     statuses.forEach((status) => api.fault({ match: { method }, kind: "status", status }));
   };
 
-  test.each([400, 403, 429])("a PUT that was lost, then got a %i, may have been applied", async (status) => {
-    lostThen("PUT", status);
-    const failure = await failureOf(send("PUT"));
-    expect(failure).toMatchObject({ status, outcome: "unknown" });
-    expect(failure.message).toContain("after 2 attempts");
-    expect(failure.message).toContain("Cloudflare may have applied it.");
-    expect(mayHaveBeenApplied(failure)).toBe(true);
-  });
+  test.each([400, 403, 429])(
+    "the outcome of a PUT is unknown once a response was lost, even if the retry gets a %i",
+    async (status) => {
+      lostThen("PUT", status);
+      const failure = await failureOf(send("PUT"));
+      expect(failure).toMatchObject({ status, outcome: "unknown" });
+      expect(failure.message).toContain("after 2 attempts");
+      expect(failure.message).toContain("Cloudflare may have applied it.");
+      expect(mayHaveBeenApplied(failure)).toBe(true);
+    },
+  );
 
-  test("a GET has no outcome", async () => {
+  test("a failed GET changed nothing, even if a response was lost", async () => {
     lostThen("GET", 400);
     expect(await failureOf(send("GET"))).toMatchObject({ status: 400, outcome: "notDone" });
   });
 
-  test("includes attempts with the fallback credential", async () => {
+  test("the outcome includes attempts with the fallback credential", async () => {
     lostThen("PUT", 401, 400);
     const { client } = clientOf(api.url, {
       fallback: { kind: "token", token: "other", origin: "CLOUDFLARE_API_TOKEN" },
@@ -182,7 +191,7 @@ describe("the outcome of a request covers all its attempts", () => {
     expect(failure).toMatchObject({ status: 400, outcome: "unknown" });
   });
 
-  test("excludes other requests", async () => {
+  test("the outcome doesn't depend on other requests", async () => {
     lostThen("PUT", 400, 400);
     const { client } = clientOf(api.url);
     await failureOf(client.put(settings, { what: WHAT, schema, body: put }));
@@ -194,7 +203,7 @@ describe("the outcome of a request covers all its attempts", () => {
 
 describe("an unreachable host", () => {
   test.each(["EHOSTUNREACH", "ENETUNREACH"])(
-    "(%s) counts as unsent only if the connection failed",
+    "an unreachable host (%s) counts as unsent only if the connection failed",
     (errorCode) => {
       const connecting = { method: "POST", errorCode, syscall: "connect" };
       const reading = { method: "POST", errorCode, syscall: "read" };
@@ -212,21 +221,21 @@ test.each([0, 2])("maxRetries: %i makes one more attempt than that", async (maxR
   expect(failure.message.includes(`after ${maxRetries + 1} attempts`)).toBe(maxRetries > 0);
 });
 
-test("the backoff doubles up to its limit, with full jitter", () => {
+test("doubles the backoff up to its limit, with full jitter", () => {
   const longest = [2, 3, 4, 5, 20].map((next) => backoffMs(next, () => 1));
   expect(longest).toEqual([400, 800, 1600, 3200, 30_000]);
   expect(backoffMs(5, () => 0)).toBe(0);
 });
 
 describe("Retry-After", () => {
-  test("of 2 is waited for in full", async () => {
+  test("waits the full two seconds of a Retry-After of 2", async () => {
     virtualTime();
     api.fault({ match: {}, kind: "status", status: 429, retryAfter: 2 });
     await send("GET");
     expect(arrivals()).toEqual([0, 2000]);
   });
 
-  test("as an HTTP date is waited for until that second", async () => {
+  test("waits until the time that a Retry-After gives as an HTTP date", async () => {
     virtualTime();
     const date = new Date(Math.ceil((Date.now() + 500) / 1000) * 1000);
     api.fault({ match: {}, kind: "status", status: 503, retryAfter: date.toUTCString() });
@@ -234,7 +243,7 @@ describe("Retry-After", () => {
     expect(api.requests[1]?.at).toBe(date.toISOString());
   });
 
-  test.each([429, 503])("beyond the limit fails at once (%i)", async (status) => {
+  test.each([429, 503])("fails at once if Retry-After is beyond the limit (%i)", async (status) => {
     const { waits } = virtualTime();
     api.fault({ match: {}, kind: "status", status, retryAfter: 3600 });
     const failure = await failureOf(send("GET", 5));
@@ -243,7 +252,7 @@ describe("Retry-After", () => {
     expect(api.requests).toHaveLength(1);
   });
 
-  test("beyond the limit fails every caller at once, and nothing is sent", async () => {
+  test("fails every waiting caller at once if Retry-After is beyond the limit, and sends nothing", async () => {
     api.fault({ match: {}, kind: "status", status: 429, retryAfter: 3600 });
     const budget = new RateBudget([{ requests: 1, ms: 2000 }]);
     const { client } = clientOf(api.url, { budget });
@@ -259,7 +268,7 @@ describe("Retry-After", () => {
   });
 
   test.each(["0", "Thu, 01 Jan 1970 00:00:00 GMT", "-1", "soon"])(
-    "of %j doesn't cause a burst of requests",
+    "doesn't send a burst of requests after a Retry-After of %j",
     async (retryAfter) => {
       const { waits } = virtualTime();
       api.fault({ match: {}, kind: "status", status: 503, retryAfter, times: 2 });
@@ -271,7 +280,7 @@ describe("Retry-After", () => {
     },
   );
 
-  test("a wait of more than five seconds is announced", async () => {
+  test("announces a wait of more than five seconds", async () => {
     api.fault({ match: {}, kind: "status", status: 429, retryAfter: 60 });
     const controller = new AbortController();
     const { client, info } = clientOf(api.url, { signal: controller.signal });
@@ -283,7 +292,7 @@ describe("Retry-After", () => {
     expect(api.requests).toHaveLength(1);
   });
 
-  test("of a 429 applies to every caller with the same budget, and to no other", async () => {
+  test("makes every caller with the same rate budget wait after a 429, and no others", async () => {
     const time = virtualTime();
     time.stop();
     api.fault({ match: {}, kind: "status", status: 429, retryAfter: 1 });
@@ -301,7 +310,7 @@ describe("Retry-After", () => {
 });
 
 describe("the rate budget", () => {
-  test("lets no more through than its limit in any window, first come, first served", async () => {
+  test("lets no more requests through than its limit in any window, first come, first served", async () => {
     virtualTime();
     const started = performance.now();
     const budget = new RateBudget([
@@ -321,7 +330,7 @@ describe("the rate budget", () => {
     expect(times).toEqual([0, 0, 0, 200, 200, 200, 400, 400]);
   });
 
-  test("slows requests down, retries included", async () => {
+  test("slows requests down, including retries", async () => {
     virtualTime();
     jest.spyOn(Math, "random").mockReturnValue(0);
     api.fault({ match: {}, kind: "status", status: 503 });
@@ -331,7 +340,7 @@ describe("the rate budget", () => {
     expect(arrivals()).toEqual([0, 150, 300]);
   });
 
-  test("announces a long wait", async () => {
+  test("announces a long wait for the rate budget", async () => {
     const budget = new RateBudget([DOCUMENTED_RATE]);
     await Promise.all(Array.from({ length: 1200 }, () => budget.take()));
     const controller = new AbortController();
@@ -346,7 +355,7 @@ describe("the rate budget", () => {
     expect(api.requests).toHaveLength(0);
   });
 
-  test("isn't waited for by a client with patient: false, not even behind other callers that wait", async () => {
+  test("a client with patience: false never waits for the rate budget, not even behind callers that do", async () => {
     const time = virtualTime();
     time.stop();
     const budget = new RateBudget([{ requests: 1, ms: 60_000 }]);
@@ -365,7 +374,7 @@ describe("the rate budget", () => {
     await patient;
   });
 
-  test("is given up by a caller with maxWaitMs if a pause makes the wait longer", async () => {
+  test("a caller with maxWaitMs gives up if a pause makes its wait longer", async () => {
     const budget = new RateBudget([{ requests: 1, ms: 1000 }]);
     await budget.take();
     const controller = new AbortController();
@@ -388,7 +397,7 @@ describe("the rate budget", () => {
     expect(waits).toEqual([100]);
   });
 
-  test("a caller that gives up loses its turn and doesn't affect the others", async () => {
+  test("a caller that gives up leaves the queue and doesn't affect the others", async () => {
     const budget = new RateBudget([{ requests: 1, ms: 120 }]);
     await budget.take();
     const controller = new AbortController();
@@ -400,7 +409,7 @@ describe("the rate budget", () => {
   });
 });
 
-test("no more requests are in flight than the concurrency allows, even with several clients", async () => {
+test("keeps requests in flight within the concurrency, even across several clients", async () => {
   let open = 0;
   let most = 0;
   const server = await serve(async (_request, response) => {
@@ -422,7 +431,7 @@ test("no more requests are in flight than the concurrency allows, even with seve
 describe("time limits", () => {
   const timeouts = { connectMs: 10_000, headersMs: 1000, bodyMs: 1000 };
 
-  test("a response that doesn't start in time counts as lost: a GET is sent again, a POST isn't", async () => {
+  test("treats a response that doesn't start in time as lost: retries a GET, but not a POST", async () => {
     api.fault({ match: {}, kind: "slow", delayMs: 60_000 });
     const { client } = clientOf(api.url, { timeouts });
     await client.get(settings, { what: WHAT, schema });
@@ -434,7 +443,7 @@ describe("time limits", () => {
     expect(api.requests).toHaveLength(3);
   });
 
-  test("a response that stops halfway counts as cut off", async () => {
+  test("treats a response that stops halfway as cut off", async () => {
     const server = await serve((_request, response) => {
       response.writeHead(200, { "content-length": "100" });
       response.write('{"success":');
@@ -446,7 +455,7 @@ describe("time limits", () => {
 });
 
 describe("a cancelled operation", () => {
-  test("aborts requests in flight, and sends nothing afterwards", async () => {
+  test("aborts requests in flight when the operation is cancelled, and sends nothing afterwards", async () => {
     api.fault({ match: {}, kind: "slow", delayMs: 60_000 });
     const controller = new AbortController();
     const { client } = clientOf(api.url, { signal: controller.signal, maxRetries: 5 });
@@ -466,7 +475,7 @@ describe("a cancelled operation", () => {
     expect(api.requests).toHaveLength(1);
   });
 
-  test("doesn't send requests that wait for a free connection", async () => {
+  test("doesn't send requests that are waiting for a free connection", async () => {
     api.fault({ match: {}, kind: "slow", delayMs: 5000, times: 20 });
     const controller = new AbortController();
     const { client } = clientOf(api.url, { signal: controller.signal, concurrency: 2 });
@@ -478,7 +487,7 @@ describe("a cancelled operation", () => {
     expect(api.requests).toHaveLength(2);
   });
 
-  test("doesn't send requests that wait for a free connection if no new ones may start", async () => {
+  test("doesn't send requests that are waiting for a free connection once no new ones may start", async () => {
     api.fault({ match: {}, kind: "slow", delayMs: 200, times: 20 });
     const controller = new AbortController();
     const { client } = clientOf(api.url, { closing: controller.signal, concurrency: 2 });
@@ -518,7 +527,7 @@ describe("a cancelled operation", () => {
     [503, "unknown"],
     [429, "notDone"],
   ])(
-    "aborts a change that waits to be sent again after %i, and its outcome is %s",
+    "doesn't retry a change after %i once the operation is cancelled, and reports its outcome as %s",
     async (status, outcome) => {
       api.fault({ match: { method: "PUT" }, kind: "status", status, retryAfter: 60 });
       const controller = new AbortController();
@@ -530,7 +539,7 @@ describe("a cancelled operation", () => {
     },
   );
 
-  test("ends a wait for the rate budget at once", async () => {
+  test("stops waiting for the rate budget at once", async () => {
     const controller = new AbortController();
     const budget = new RateBudget([{ requests: 1, ms: 60_000 }]);
     const { client } = clientOf(api.url, { signal: controller.signal, budget });

@@ -6,8 +6,8 @@ import { Operation } from "../support/operation";
 
 const schema = z.unknown();
 
-describe("the time limit of an attempt", () => {
-  test("ends a response that keeps trickling in, and the GET is sent again", async () => {
+describe("the time limit for one attempt", () => {
+  test("ends a response that keeps trickling in, and retries the GET", async () => {
     let asked = 0;
     const server = await serve((_request, response) => {
       asked += 1;
@@ -20,7 +20,7 @@ describe("the time limit of an attempt", () => {
     expect(debug[0]).toContain("-> ETIMEDOUT in ");
   });
 
-  test("is reported as a cut-off response if it ends the last attempt", async () => {
+  test("reports a cut-off response if the last attempt runs into the time limit", async () => {
     const server = await serve((_request, response) => void response.write("{"));
     const { client } = clientOf(server.url, { attemptMs: 2_000, maxRetries: 0 });
     const failure = await failureOf(client.put("/x", { what: "Writing", schema, body: {} }));
@@ -30,7 +30,7 @@ describe("the time limit of an attempt", () => {
 });
 
 describe("a client with patient: false", () => {
-  test("sends nothing more after the first request that got no response in time", async () => {
+  test("a client with patience: false sends nothing more once a request timed out", async () => {
     const server = await serve(() => undefined);
     const { client } = clientOf(server.url, { attemptMs: 50, maxRetries: 0, patient: false, concurrency: 2 });
     const ask = () => failureOf(client.get("/x", { what: "Looking", schema }));
@@ -46,7 +46,7 @@ describe("a client with patient: false", () => {
     expect(server.seen.length).toBeLessThanOrEqual(2); // On a busy machine the time is over before a request has arrived.
   });
 
-  test("continues after an error response", async () => {
+  test("a client with patience: false keeps going after an error response", async () => {
     const server = await serve((_request, response) => void response.writeHead(503).end());
     const { client } = clientOf(server.url, { maxRetries: 0, patient: false });
     for (let asked = 0; asked < 2; asked += 1) await failureOf(client.get("/x", { what: "Looking", schema }));
@@ -54,7 +54,7 @@ describe("a client with patient: false", () => {
   });
 });
 
-test("previewing twenty zones behind a silent server waits once, with one warning", async () => {
+test("a preview of twenty zones waits once for a server that doesn't respond, and warns once", async () => {
   const server = await serve(() => undefined);
   const real = setTimeout;
   const scaled = jest
@@ -106,7 +106,7 @@ describe("a proxy", () => {
     ["https_proxy", "https"],
     ["http_proxy", "https"], // Which stands for both where there is no other.
   ])(
-    "that refuses to connect is named with its variable (%s for %s): nothing was sent",
+    "names a proxy that refuses to connect, and its variable (%s for %s), and sends nothing",
     async (name, scheme) => {
       process.env[name] = `http://user:pa%40ss@word@${at}`;
       const failure = await create(`${scheme}://api.example/v4`);
@@ -127,7 +127,7 @@ describe("a proxy", () => {
     ["HTTP_PROXY", "http://", "http://", "http://proxy.example:3128"],
     ["HTTPS_PROXY", "http://user:pass@proxy:port", "http://proxy:port", "http://proxy:port"],
   ])(
-    "%s=%s is described without credentials, with what to set instead",
+    "describes %s=%s without its credentials, and says what to set instead",
     async (name, value, shown, better) => {
       process.env[name] = value;
       const failure = await create("https://api.example/v4");
@@ -139,7 +139,7 @@ describe("a proxy", () => {
     },
   );
 
-  test("with an empty variable isn't used", async () => {
+  test("ignores a proxy variable that's empty", async () => {
     process.env["HTTP_PROXY"] = "";
     const server = await serve((_request, response) => void response.end(envelope("direct")));
     expect(await clientOf(server.url).client.get("/x", { what: "Reading", schema })).toBe("direct");

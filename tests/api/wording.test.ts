@@ -16,7 +16,7 @@ test.each([
       JSON.stringify({ success: false, errors: [{ code: 1, message: "no" }], messages: [text] }),
   ],
   ["a page", (text: string) => `<html>${text}`],
-])("long runs of any character in %s are shortened without delay", async (_name, answerOf) => {
+])("shortens long runs of any character in %s without delay", async (_name, answerOf) => {
   let sign = "";
   const server = await serve((_request, response) => {
     response.writeHead(400);
@@ -37,7 +37,7 @@ test.each([
   await pause();
 });
 
-test("a destination with a long run of slashes is parsed without delay", async () => {
+test("parses a destination with a long run of slashes without delay", async () => {
   const destination_conf = `https://logs.example/${"/".repeat(4 * RUN)}x?header_Authorization=secret`;
   const job = { id: 1, name: "j", dataset: "http_requests", destination_conf };
   const server = await serve(

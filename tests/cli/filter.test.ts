@@ -55,7 +55,7 @@ For example, these don't pass:
   line 5: {"ClientRequestHost":"blog.shop.example","ClientRequestPath":"/\u2028","EdgeResponseStatus":500}
 `;
 
-describe("the built command", () => {
+describe("edgeguard filter, as built", () => {
   test("counts the lines of a file that pass, and shows the first of each kind", async () => {
     expect(await bin([FILTER, "lines.ndjson"])).toMatchObject({ code: 0, stdout: OUTPUT, stderr: "" });
   });
@@ -64,7 +64,7 @@ describe("the built command", () => {
     expect(await bin(["@filter.json"], NDJSON)).toMatchObject({ code: 0, stdout: OUTPUT, stderr: "" });
   });
 
-  test("prints the lines that pass, byte for byte, and nothing else to stdout", async () => {
+  test("prints the passing lines byte for byte, and nothing else to stdout", async () => {
     const ran = await bin([FILTER, "lines.ndjson", "--print"]);
     expect(ran).toMatchObject({
       code: 0,
@@ -87,7 +87,7 @@ test.each([
   expect(await here(args, { input })).toEqual({ code: 0, stdout: OUTPUT, stderr: "" });
 });
 
-test("prints compressed lines unchanged, and as many examples as --examples says", async () => {
+test("prints compressed lines unchanged, and as many examples as --examples asks for", async () => {
   expect((await here([FILTER, "lines.ndjson.gz", "--print"])).stdout).toBe(
     `${LINES[1] ?? ""}\n${LINES[2] ?? ""}\n`,
   );
@@ -116,7 +116,7 @@ test("prints the complete result as JSON", async () => {
   });
 });
 
-test("warns of what makes the counts less reliable than they look", async () => {
+test("warns about lines that make the counts less reliable", async () => {
   const ran = await here([FILTER, "broken.ndjson"]);
   expect(ran.code).toBe(0);
   expect(ran.stdout).toContain("1 of 4 lines passes, 1 doesn't, 2 can't be read.");
@@ -136,7 +136,7 @@ test("warns of what makes the counts less reliable than they look", async () => 
   );
 });
 
-describe("exits with", () => {
+describe("exit code", () => {
   test.each<[number, string, string[], RegExp]>([
     [1, "no lines", [FILTER], /^edgeguard: no log lines\. Write one JSON object on each line/],
     [
@@ -176,7 +176,7 @@ describe("exits with", () => {
     expect(ran.stderr).toMatch(sentence);
   });
 
-  test("1 if no line is JSON", async () => {
+  test("exits with 1 if no line is JSON", async () => {
     expect(await here([FILTER], { input: "one\ntwo\n" })).toEqual({
       code: 1,
       stdout: "",
@@ -185,7 +185,7 @@ describe("exits with", () => {
     });
   });
 
-  test("0 even if no line passes", async () => {
+  test("exits with 0 even if no line passes", async () => {
     const none = FILTER.replace("500", "600");
     const ran = await here([none, "lines.ndjson"]);
     expect(ran).toMatchObject({
@@ -194,7 +194,7 @@ describe("exits with", () => {
     });
   });
 
-  test("2 without lines at a terminal", async () => {
+  test("exits with 2 if there are no lines and stdin is a terminal", async () => {
     expect(await here([FILTER], { tty: true })).toMatchObject({
       code: 2,
       stderr: expect.stringMatching(/no log lines to test/) as string,
@@ -202,7 +202,7 @@ describe("exits with", () => {
   });
 });
 
-describe("rejects what a preview of a LogpushJob would reject:", () => {
+describe("rejects whatever a LogpushJob's preview would reject:", () => {
   const on = (key: string, operator = "eq", value = "50"): string =>
     JSON.stringify({ where: { key, operator, value } });
   const STATUS = '{"EdgeResponseStatus":500}';
@@ -248,7 +248,7 @@ describe("rejects what a preview of a LogpushJob would reject:", () => {
     });
   });
 
-  test("but only warns of a dataset whose fields only the API knows", async () => {
+  test("only warns about a dataset whose fields only the API knows", async () => {
     const ran = await here([on("QueryName"), "--dataset", "gateway_dns"], { input: '{"QueryName":"50"}' });
     expect(ran).toMatchObject({
       code: 0,
@@ -257,7 +257,7 @@ describe("rejects what a preview of a LogpushJob would reject:", () => {
     });
   });
 
-  test("with --zone, a field that the API doesn't list for the zone", async () => {
+  test("with --zone, rejects a field that the API doesn't list for the zone", async () => {
     const api = await startLocalApi({
       logpush: { fields: { http_requests: { NewField: "string", JA4: null } } },
     });

@@ -14,7 +14,7 @@ beforeEach(() => desk.api.clearRequests());
 const writes = (): string[] =>
   desk.api.requests.filter(({ method }) => method !== "GET").map(({ method, path }) => `${method} ${path}`);
 
-test("namespace create prints the binding; list, rename and delete find the namespace", async () => {
+test("namespace create prints the binding, and list, rename and delete find the namespace", async () => {
   desk.write("staging.toml", `account_id = "${desk.api.accounts.main}"\n[env.staging]\n`);
   const made = await desk.bin(
     ...["kv", "namespace", "create", "my catalog", "--env", "staging", "--preview"],
@@ -64,7 +64,7 @@ test("namespace list prints all namespaces of the account", async () => {
 });
 
 describe("key put", () => {
-  test("writes a value with TTL and metadata without printing them", async () => {
+  test("key put writes a value with TTL and metadata without printing them", async () => {
     const ran = await desk.bin(
       ...["kv", "key", "put", "greeting/new", "s3cret value", "--binding=EXISTING"],
       ...["--ttl", "60", "--expiration", "4102444800", "--metadata", '{"owner":"shop"}'],
@@ -81,7 +81,7 @@ describe("key put", () => {
     expect(writes()).toEqual([`PUT ${desk.namespaces}/${desk.api.namespaces.existing}/bulk`]);
   });
 
-  test("writes a file's bytes, and key get returns the same bytes", async () => {
+  test("key put writes a file's bytes, and key get returns the same bytes", async () => {
     const bytes = Buffer.concat([randomBytes(70_000), Buffer.from([0xff, 0x0a, 0x00, 0x0d, 0x0a])]);
     desk.write("picture", bytes);
     expect(
@@ -100,7 +100,7 @@ describe("key put", () => {
     expect(asText.stderr).toMatch(/is not UTF-8 text: 70,005 bytes/);
   });
 
-  test("accepts an expiration and an empty value", async () => {
+  test("key put accepts an expiration and an empty value", async () => {
     const options = ["--expiration", "4102444800", "--namespace-id", desk.api.namespaces.existing];
     expect(await desk.here("kv", "key", "put", "empty", "", ...options)).toMatchObject({ code: 0 });
     expect(await desk.value("empty")).toEqual(Buffer.alloc(0));
@@ -159,7 +159,7 @@ test("key list prints the names and expirations of all pages as one array", asyn
   });
 });
 
-test("key delete says if there's nothing to delete, but still sends the delete", async () => {
+test("key delete says that there's nothing to delete, but still sends the delete", async () => {
   const ran = await desk.here("kv", "key", "delete", "nothing", "--binding", "EXISTING", "--remote", "-f");
   expect(ran).toMatchObject({ code: 0, stdout: "" });
   expect(ran.stderr).toMatch(/^edgeguard: namespace .* has no key "nothing"; nothing to delete\.\n$/);
@@ -169,7 +169,7 @@ test("key delete says if there's nothing to delete, but still sends the delete",
   expect(deleted.stderr).toContain('deleted key "something" from namespace');
 });
 
-test("key get says if a key or its namespace doesn't exist", async () => {
+test("key get says that a key or its namespace doesn't exist", async () => {
   const ran = await desk.here("kv", "key", "get", "nothing", "--binding", "EXISTING");
   expect(ran).toMatchObject({
     code: 1,
@@ -188,7 +188,7 @@ describe("bulk", () => {
     { key: "bulk/past", value: "old", expiration: 1_000_000_000 },
   ];
 
-  test("put writes a file, get prints it in the same form, delete accepts a listing", async () => {
+  test("bulk put writes a file, bulk get prints it in the same form, and bulk delete accepts a listing", async () => {
     desk.write("entries.json", JSON.stringify(entries));
     const put = await desk.bin("kv", "bulk", "put", "entries.json", "--binding", "EXISTING");
     expect(put).toMatchObject({ code: 0, stdout: "" });
@@ -218,7 +218,7 @@ describe("bulk", () => {
     expect((await desk.keys()).filter(({ name }) => String(name).startsWith("bulk/"))).toEqual([]);
   });
 
-  test("delete accepts a file for put, and asks", async () => {
+  test("bulk delete accepts a file for bulk put, and asks first", async () => {
     desk.write("entries.json", JSON.stringify(entries.slice(0, 3)));
     const onExisting = ["entries.json", "--binding", "EXISTING", "--remote"];
     await desk.here("kv", "bulk", "put", ...onExisting);
@@ -229,7 +229,7 @@ describe("bulk", () => {
     expect((await desk.keys()).filter(({ name }) => String(name).startsWith("bulk/"))).toEqual([]);
   });
 
-  test("put --dry-run checks and counts without credentials or requests", async () => {
+  test("bulk put --dry-run checks and counts without credentials or requests", async () => {
     desk.write("entries.json", JSON.stringify(entries));
     const ran = await desk.at(
       { env: {} },
@@ -248,7 +248,7 @@ describe("bulk", () => {
     expect(desk.api.requests).toHaveLength(0);
   });
 
-  test("get prints the keys that exist and fails for the others", async () => {
+  test("bulk get prints the keys that exist and fails for the others", async () => {
     desk.write("keys.json", '["greeting", "nothing", {"name":"nobody"}]');
     const ran = await desk.here("kv", "bulk", "get", "keys.json", "--binding", "EXISTING");
     expect(ran.code).toBe(1);
@@ -256,7 +256,7 @@ describe("bulk", () => {
     expect(ran.stderr).toMatch(/2 of 3 keys are not in .*: "nothing", "nobody"\./);
   });
 
-  test("delete fails if the namespace doesn't exist", async () => {
+  test("bulk delete fails if the namespace doesn't exist", async () => {
     desk.write("keys.json", '["greeting"]');
     const ran = await desk.here(
       "kv",
@@ -272,7 +272,7 @@ describe("bulk", () => {
   });
 });
 
-test("the colon forms of earlier versions work, with one deprecation warning", async () => {
+test("the colon forms of earlier versions still work, with one deprecation warning", async () => {
   const ran = await desk.bin("kv:key", "get", "greeting", "--binding", "EXISTING");
   expect(ran).toMatchObject({ code: 0, stdout: "Hello" });
   expect(ran.stderr).toBe('edgeguard: "kv:key" is deprecated and will be removed. Use "kv key".\n');
@@ -281,7 +281,7 @@ test("the colon forms of earlier versions work, with one deprecation warning", a
   expect(await desk.here("kv:bulk", "get", "keys.json", "--binding", "EXISTING")).toMatchObject({ code: 0 });
 });
 
-test("commands don't load Pulumi", async () => {
+test("kv commands don't load Pulumi", async () => {
   const hook = desk.write(
     "hook.cjs",
     `process.on("exit", () => console.error(Object.keys(require.cache).filter((path) => path.includes("@pulumi")).length, "of Pulumi"));`,
@@ -291,7 +291,7 @@ test("commands don't load Pulumi", async () => {
   expect(ran).toMatchObject({ code: 0, stdout: "Hello", stderr: "0 of Pulumi\n" });
 });
 
-test("the package declares an executable bin", () => {
+test("package.json declares an executable bin", () => {
   const provider = join(__dirname, "../../provider");
   const { bin } = JSON.parse(readFileSync(join(provider, "package.json"), "utf8")) as {
     bin: Record<string, string>;

@@ -66,7 +66,7 @@ test("resends keys that Cloudflare reports as unsuccessful", async () => {
   expect(String(await desk.value(keys[4] ?? ""))).toContain(keys[4]);
 });
 
-test("ends with counts and exit code 1 if the API fails, and the same command writes the rest", async () => {
+test("if the API fails, prints counts and exits with 1, and running the command again writes the rest", async () => {
   files(20_000);
   desk.api.fault({ match: { path: "/bulk" }, kind: "status", status: 500 });
   const ran = await desk.here("kv", "bulk", "put", "entries.json", ...BINDING);
@@ -122,7 +122,7 @@ test("key list ends silently if its reader closes the pipe", async () => {
   expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
 });
 
-test("an interrupted listing is invalid JSON, so that it can't be taken for complete", async () => {
+test("an interrupted listing is invalid JSON, so nobody mistakes it for a complete one", async () => {
   files(4_500);
   await desk.here("kv", "bulk", "put", "entries.json", ...BINDING);
   desk.api.fault({ match: { method: "GET", path: "/keys" }, kind: "slow", delayMs: 0, times: 4 });

@@ -76,7 +76,7 @@ test("Ctrl-C while reading a pipe ends the command and leaves no temporary copy"
   expect(await ran).toMatchObject({ code: 130, stderr: "edgeguard: interrupted. Nothing was sent.\n" });
 });
 
-test("refuses a device, which may be endless", async () => {
+test("refuses a device, because it may never end", async () => {
   const refused = {
     code: 1,
     stderr: expect.stringContaining("it is a pipe, socket or device, not a regular file") as string,
@@ -97,7 +97,7 @@ const SKIPPED = IS_DEVICE ? "" : " (skipped: on this machine, /dev/null is not a
   expect(await desk.value("blank")).toEqual(Buffer.alloc(0));
 });
 
-test("refuses metadata that would lose digits, and handles names of inherited members", async () => {
+test("refuses metadata that would lose digits, and accepts names of inherited members", async () => {
   const metadata = '{"a":[{"id":9007199254740993}]}';
   const args = ["kv", "key", "put", "__proto__", "v", "--metadata", metadata, "--binding", "EXISTING"];
   expect(await desk.here(...args)).toMatchObject({

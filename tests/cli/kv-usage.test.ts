@@ -21,21 +21,24 @@ describe("help", () => {
   const program = new Command();
   register(program, processIo());
 
-  test.each(leaves(program, []).map((path) => [path.join(" ")]))("of %s has one example", async (path) => {
-    const ran = await desk.here(...path.split(" "), "--help");
-    expect(ran).toMatchObject({ code: 0, stderr: "" });
-    expect(ran.stdout.match(/^ {2}\$ edgeguard .*$/gm)).toEqual([
-      expect.stringContaining(`edgeguard ${path}`),
-    ]);
-  });
+  test.each(leaves(program, []).map((path) => [path.join(" ")]))(
+    "the help of %s has one example",
+    async (path) => {
+      const ran = await desk.here(...path.split(" "), "--help");
+      expect(ran).toMatchObject({ code: 0, stderr: "" });
+      expect(ran.stdout.match(/^ {2}\$ edgeguard .*$/gm)).toEqual([
+        expect.stringContaining(`edgeguard ${path}`),
+      ]);
+    },
+  );
 
-  test("and the version load only the parser", async () => {
+  test("loads only the parser for help and version", async () => {
     const { version } = jest.requireActual<{ version: string }>("../../provider/package.json");
     expect(await desk.bin("--version")).toMatchObject({ code: 0, stdout: `${version}\n`, stderr: "" });
   });
 });
 
-describe("a wrong command line exits with 2 and one sentence, without a request:", () => {
+describe("exits with 2 and one sentence, without a request, if the command line is wrong:", () => {
   const EXISTING = ["--binding", "EXISTING"];
   const put = (...more: string[]): string[] => ["kv", "key", "put", "key", "value", ...EXISTING, ...more];
   test.each<[string, string[], RegExp]>([
@@ -92,7 +95,7 @@ describe("a wrong command line exits with 2 and one sentence, without a request:
     expect(desk.api.requests).toHaveLength(0);
   });
 
-  test("values at the limits are accepted", async () => {
+  test("accepts values at the limits", async () => {
     const metadata = JSON.stringify({ a: "x".repeat(1016) });
     expect(Buffer.byteLength(metadata)).toBe(1024);
     expect(await desk.here(...put("--ttl", "60", "--metadata", metadata))).toMatchObject({ code: 0 });
@@ -102,16 +105,16 @@ describe("a wrong command line exits with 2 and one sentence, without a request:
   });
 });
 
-describe("a failure exits with 1:", () => {
+describe("exits with 1 after a failure:", () => {
   const get = ["kv", "key", "get", "greeting"];
 
-  test("without credentials", async () => {
+  test("exits with 1 without credentials", async () => {
     const ran = await desk.at({ env: { EDGEGUARD_BASE_URL: desk.api.url } }, ...get, "--binding", "EXISTING");
     expect(ran).toMatchObject({ code: 1, stdout: "" });
     expect(ran.stderr).toMatch(/this command needs credentials, and none are set\. Set CLOUDFLARE_API_TOKEN/);
   });
 
-  test("with a refused token, which isn't printed", async () => {
+  test("exits with 1 if the token is refused, and doesn't print it", async () => {
     const env = { ...desk.env, CLOUDFLARE_API_TOKEN: "wrong-token-0815" };
     const ran = await desk.at({ env }, ...get, "--binding", "EXISTING");
     expect(ran.code).toBe(1);
@@ -121,7 +124,7 @@ describe("a failure exits with 1:", () => {
     expect(ran.stderr).not.toContain("0815");
   });
 
-  test("without an account", async () => {
+  test("exits with 1 without an account", async () => {
     const other = join(desk.cwd, "elsewhere.toml");
     desk.write("elsewhere.toml", "");
     const ran = await desk.here(...get, "--namespace-id", "a".repeat(32), "--config", other);
@@ -131,7 +134,7 @@ describe("a failure exits with 1:", () => {
     });
   });
 
-  test("with an invalid setting, named by its variable", async () => {
+  test("exits with 1 for an invalid setting, and names its variable", async () => {
     const ran = await desk.at(
       { env: { ...desk.env, EDGEGUARD_CONCURRENCY: "many" } },
       ...get,
@@ -151,7 +154,7 @@ describe("a failure exits with 1:", () => {
     expect(nowhere.stderr).toMatch(/Check EDGEGUARD_BASE_URL and the network\./);
   });
 
-  test("with a value's file that can't be read", async () => {
+  test("exits with 1 if the value's file can't be read", async () => {
     const put = ["kv", "key", "put", "key", "--binding", "EXISTING", "--path"];
     expect((await desk.here(...put, "nothing.bin")).stderr).toMatch(
       /nothing\.bin cannot be read: it does not exist \(looked for \//,
@@ -202,7 +205,7 @@ preview_id = "${id("d")}"
       [["--preview"], "b"],
       [["--env", "staging"], "c"],
       [["--env", "staging", "--preview"], "d"],
-    ])("with %j selects the namespace %s", async (options, digit) => {
+    ])("selects the namespace with %j: %s", async (options, digit) => {
       desk.write(name, text);
       const ran = await resolved("--binding", "CATALOG", "--config", name, ...options);
       expect(ran).toMatchObject({ code: 0, stderr: expect.stringContaining(id(digit)) as string });
@@ -219,7 +222,7 @@ preview_id = "${id("d")}"
     ["bulk put", ["entries.json"]],
     ["bulk get", ["keys.json"]],
     ["bulk delete", ["keys.json", "--yes"]],
-  ])("selects the environment's namespace for kv %s --env", async (command, more) => {
+  ])("selects the namespace of the environment for kv %s --env", async (command, more) => {
     desk.write("own.toml", TOML);
     desk.write("entries.json", '[{"key":"greeting","value":"Hello"}]');
     desk.write("keys.json", '["greeting"]');
@@ -230,7 +233,7 @@ preview_id = "${id("d")}"
     expect(new Set(asked)).toEqual(new Set([id("c")]));
   });
 
-  test("selects the environment's account for kv namespace list --env", async () => {
+  test("selects the account of the environment for kv namespace list --env", async () => {
     desk.write("own.toml", `account_id = "${id("1")}"\n[env.staging]\naccount_id = "${id("2")}"\n`);
     await desk.here("kv", "namespace", "list", "--config", "own.toml", "--env", "staging");
     expect(desk.api.requests.map(({ path }) => path.split("/")[2])).toEqual([id("2")]);
@@ -243,7 +246,7 @@ preview_id = "${id("d")}"
     ["namespace delete", ["--namespace-id", id("a"), "--yes"]],
     ["key get", ["greeting", "--namespace-id", id("a"), "--local"]],
     ["bulk put", ["entries.json", "--namespace-id", id("a")]],
-  ])("fails kv %s for an unknown environment", async (command, more) => {
+  ])("kv %s fails for an unknown environment", async (command, more) => {
     desk.write("own.toml", TOML);
     desk.write("entries.json", '[{"key":"greeting","value":"Hello"}]');
     const options = ["--config", "own.toml", "--env", "stagin"];
@@ -258,7 +261,7 @@ preview_id = "${id("d")}"
     ["a last line without a line break", 'name = "shop"'],
     ["another table", '[vars]\nSHOP = "kettles"\n[env.staging]\n[env.staging.vars]\nSHOP = "test"'],
     ["a namespace", `[[kv_namespaces]]\nbinding = "A"\nid = "${id("a")}"`],
-  ])("stays valid when namespace create's output is appended to %s", async (_, before) => {
+  ])("%s stays valid when you append namespace create's output", async (_, before) => {
     desk.api.reset();
     const path = desk.write("own.toml", before);
     const create = ["kv", "namespace", "create", "DRAFTS", "--config", "own.toml"];
@@ -272,7 +275,7 @@ preview_id = "${id("d")}"
     });
   });
 
-  test("doesn't get a second table for a binding, nor one if its namespaces are an array", async () => {
+  test("namespace create prints no second table for a binding, and none if the file has an array of namespaces", async () => {
     desk.api.reset();
     const account = `account_id = "${desk.api.accounts.main}"\n`;
     desk.write("own.toml", `${account}[[kv_namespaces]]\nbinding = "CATALOG"\nid = "${id("a")}"`);
@@ -295,7 +298,7 @@ preview_id = "${id("d")}"
     );
   });
 
-  test("is the nearest one in this folder or above", async () => {
+  test("uses the nearest configuration file in this folder or above", async () => {
     const below = join(desk.cwd, "src", "deep");
     mkdirSync(below, { recursive: true });
     const ran = await desk.at({ cwd: below }, "kv", "key", "get", "greeting", "--binding", "EXISTING");
@@ -343,14 +346,14 @@ preview_id = "${id("d")}"
     ],
     ["bad.json", '{ "kv_namespaces": [{ "binding": 7 }] }', /bad\.json: kv_namespaces\[0\]\.binding: /],
     ["missing.toml", undefined, /missing\.toml cannot be read: it does not exist/],
-  ])("is reported as invalid without quoting it: %s", async (name, text, words) => {
+  ])("reports an invalid configuration file without quoting it: %s", async (name, text, words) => {
     if (text !== undefined) desk.write(name, text);
     const ran = await resolved("--binding", "A", "--config", name);
     expect(ran).toMatchObject({ code: 1, stderr: expect.stringMatching(words) as string });
     expect(ran.stderr).not.toContain("s3cret");
   });
 
-  test("sets the account, with a warning if the environment variable differs, and --account-id overrides both", async () => {
+  test("takes the account from the file and warns if the environment variable differs; --account-id overrides both", async () => {
     const env = { ...desk.env, CLOUDFLARE_ACCOUNT_ID: "e".repeat(32) };
     const both = await desk.at({ env }, "kv", "namespace", "list");
     expect(both).toMatchObject({
@@ -366,7 +369,7 @@ preview_id = "${id("d")}"
     });
   });
 
-  test("decides the format of the binding that namespace create prints", async () => {
+  test("namespace create prints the binding in the format of the configuration file", async () => {
     desk.write("own.jsonc", JSONC.replace("{", `{ "account_id": "${desk.api.accounts.main}",`));
     const ran = await desk.here(
       "kv",
@@ -385,7 +388,7 @@ preview_id = "${id("d")}"
   });
 });
 
-describe("an invalid file is reported with the place, and nothing is sent:", () => {
+describe("reports where a file is invalid, and sends nothing:", () => {
   test.each<[string, string, string, RegExp]>([
     [
       "put",
@@ -443,7 +446,7 @@ describe("an invalid file is reported with the place, and nothing is sent:", () 
     expect(desk.api.requests).toHaveLength(0);
   });
 
-  test.each(["put", "get", "delete"])("%s of a missing file", async (verb) => {
+  test.each(["put", "get", "delete"])("%s fails for a missing file", async (verb) => {
     const ran = await desk.here("kv", "bulk", verb, "nowhere.json", "--binding", "EXISTING");
     expect(ran).toMatchObject({
       code: 1,
@@ -478,7 +481,7 @@ describe("a delete", () => {
   const greeting = async (): Promise<string> => String(await desk.value("greeting", existing()));
 
   test.each(DELETES)(
-    "of a %s asks on a terminal, and takes anything but a yes as a no",
+    "asks before deleting a %s on a terminal, and takes anything but yes as no",
     async (_, args, question) => {
       for (const typed of ["n\n", "\n", "yesterday\n", "\u0003"]) {
         const no = await desk.at({ typed }, ...args, "--binding", "EXISTING");
@@ -495,7 +498,7 @@ describe("a delete", () => {
     },
   );
 
-  test.each(DELETES)("of a %s fails without a terminal, unless --yes is passed", async (_, args) => {
+  test.each(DELETES)("without a terminal, deletes a %s only with --yes", async (_, args) => {
     const refused = await desk.here(...args, "--binding", "EXISTING");
     expect(refused).toMatchObject({ code: 2, stdout: "" });
     expect(refused.stderr).toMatch(/nothing was deleted: no terminal to ask ".*"\. Pass --yes to confirm\./);
@@ -505,7 +508,7 @@ describe("a delete", () => {
   });
 });
 
-test("bulk delete of no keys doesn't ask", async () => {
+test("bulk delete doesn't ask if there are no keys", async () => {
   desk.write("keys.json", "[]");
   const ran = await desk.here("kv", "bulk", "delete", "keys.json", "--binding", "EXISTING");
   expect(ran).toMatchObject({
@@ -515,7 +518,7 @@ test("bulk delete of no keys doesn't ask", async () => {
   expect(desk.api.requests).toHaveLength(0);
 });
 
-test("namespace create says if the title is taken, and how to find the ID", async () => {
+test("namespace create says that the title is taken, and how to find the ID", async () => {
   const ran = await desk.here("kv", "namespace", "create", "existing");
   expect(ran).toMatchObject({ code: 1, stdout: "" });
   expect(ran.stderr).toMatch(
@@ -523,7 +526,7 @@ test("namespace create says if the title is taken, and how to find the ID", asyn
   );
 });
 
-test("says that --preview has no effect with --namespace-id", async () => {
+test("warns that --preview has no effect with --namespace-id", async () => {
   const ran = await desk.here(
     "kv",
     "key",
@@ -539,7 +542,7 @@ test("says that --preview has no effect with --namespace-id", async () => {
   });
 });
 
-test("names the sources of the account ID if the account doesn't exist", async () => {
+test("says where the account ID came from if the account doesn't exist", async () => {
   const ran = await desk.here("kv", "namespace", "list", "--account-id", "f".repeat(32));
   expect(ran).toMatchObject({ code: 1 });
   expect(ran.stderr).toContain(

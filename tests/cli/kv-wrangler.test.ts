@@ -73,7 +73,7 @@ async function runCommands(tool: "edgeguard" | "wrangler"): Promise<unknown> {
   }
 }
 
-test("the commands have the expected effect", async () => {
+test("kv commands do what Wrangler's do", async () => {
   expect(await runCommands("edgeguard")).toEqual({
     title: "existing",
     entries: [

@@ -10,7 +10,7 @@ const { bin, here } = new Shell("report");
 const digestIn = (name: string): string =>
   /^Digest of these dangers: `([0-9a-f]{64})`$/m.exec(read(`${name}.md`))?.[1] ?? "the report shows none";
 
-describe("the built command", () => {
+describe("edgeguard report, as built", () => {
   test("reads a file or standard input, and writes the report to stdout", async () => {
     const [file, piped] = await Promise.all([bin([pathOf("changed.json")]), bin([], read("changed.json"))]);
     expect(file).toMatchObject({ code: 0, stdout: read("changed.md"), stderr: "" });
@@ -30,7 +30,7 @@ describe("the built command", () => {
   });
 });
 
-describe("exits with", () => {
+describe("exit code", () => {
   const ALL = "irreversible,unprotect,blocks,replace,delete";
   test.each<[number, string, string | undefined]>([
     [0, "changed", undefined],
@@ -62,7 +62,7 @@ describe("exits with", () => {
     );
   });
 
-  test("1 and the first five names if there are many dangers", async () => {
+  test("exits with 1 and lists the first five names if there are many dangers", async () => {
     const steps = Array.from({ length: 8 }, (_, i) =>
       stepOf("delete", "PageShieldPolicy", `p${i}`, { old: { action: "log" } }),
     );
@@ -115,7 +115,7 @@ describe("exits with", () => {
     expect(ran.stderr).toMatch(sentence);
   });
 
-  test("2 without a plan at a terminal", async () => {
+  test("exits with 2 if there's no plan and stdin is a terminal", async () => {
     expect(await here([], { tty: true })).toMatchObject({
       code: 2,
       stderr: expect.stringMatching(/no plan\. Name a file/) as string,
@@ -126,13 +126,13 @@ describe("exits with", () => {
 describe("with --accept,", () => {
   const GATE = ["--fail-on", "irreversible,unprotect"];
 
-  test("accepted dangers pass, and the report marks them", async () => {
+  test("lets accepted dangers pass, and marks them in the report", async () => {
     const ran = await here([pathOf("changed.json"), ...GATE, "--accept", digestIn("changed")]);
     const accepted = read("changed.md").replace(/^- \*\*(\w+)\*\*/gm, "- **$1 (accepted)**");
     expect(ran).toMatchObject({ code: 0, stdout: accepted, stderr: "" });
   });
 
-  test("a digest of another plan fails, and the error names the right one", async () => {
+  test("fails if the accepted digest belongs to another plan, and the error gives the right one", async () => {
     const { code, stderr } = await here([
       pathOf("changed.json"),
       ...GATE,
@@ -170,7 +170,7 @@ describe("with --accept,", () => {
   const dangersIn = z.object({ dangers: z.array(z.object({ digest: z.string() })) });
 });
 
-test("--help has one example and explains each danger", async () => {
+test("--help has one example and explains each kind of danger", async () => {
   const { code, stdout } = await here(["--help"]);
   expect(code).toBe(0);
   expect(stdout.match(/^ {2}\$ .*$/gm)).toHaveLength(1);

@@ -52,7 +52,7 @@ test("every resource has at least two examples", () => {
   expect(counts.filter(([, count]) => count < 2)).toEqual([]);
 });
 
-test("the examples of all resources preview against the local API", async () => {
+test("every resource's examples can be previewed against the local API", async () => {
   EXAMPLES.forEach(writeFilesOf);
   const settings = [
     ...EXAMPLES.map(({ code }) => code)

@@ -63,6 +63,6 @@ function leadsSomewhere(document: string, href: string): boolean {
   return text.endsWith(".md") && anchors(text).has(decodeURIComponent(anchor));
 }
 
-test.each(DOCUMENTS)("every link of %s leads to a file and heading that exist", (document) => {
+test.each(DOCUMENTS)("every link in %s leads to a file and heading that exist", (document) => {
   expect(brokenLinks(document)).toEqual([]);
 });

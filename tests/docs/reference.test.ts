@@ -53,7 +53,7 @@ test("every example has code", () => {
   expect(EXAMPLES.filter(({ code }) => code.trim() === "")).toEqual([]);
 });
 
-test("the README and the guides have programs", () => {
+test("the README and the guides contain programs", () => {
   expect(PROGRAMS.length).toBeGreaterThanOrEqual(2);
 });
 
@@ -94,7 +94,7 @@ test("every exported name is in the reference", () => {
   expect(names.filter((name) => !new RegExp(`\\b${name}\\b`).test(reference))).toEqual([]);
 });
 
-test("every exported name has a docstring, but for interfaces of arguments", () => {
+test("every exported name has a docstring, except interfaces of arguments", () => {
   const undocumented = [...exported()].filter(
     ([name, symbol]) =>
       !/Args$/.test(name) && (symbol.flags & ts.SymbolFlags.ValueModule) === 0 && docOf(symbol) === "",
@@ -121,15 +121,12 @@ test.each(Object.entries(LIFECYCLES))(
   },
 );
 
-test.each(dataPages().map((page) => [page.path, page] as const))(
-  "%s shows what the code says",
-  (path, page) => {
-    // To update it, run `npm run docs`.
-    expect(readFileSync(join(FOLDER, path), "utf8")).toBe(textOf(page));
-  },
-);
+test.each(dataPages().map((page) => [page.path, page] as const))("%s matches the code", (path, page) => {
+  // To update it, run `npm run docs`.
+  expect(readFileSync(join(FOLDER, path), "utf8")).toBe(textOf(page));
+});
 
-test("every fault names a test that exists", () => {
+test("every fault's test exists", () => {
   const tests = FAULTS.flatMap(({ rows }) => rows.map(({ test }) => test));
   const missing = tests.filter(
     ([file, title]) => !readFileSync(join(REPOSITORY, file), "utf8").includes(title),

@@ -17,10 +17,10 @@ const QUOTED = [...read("docs/guides/troubleshooting.md").matchAll(/^\| (`.*?`) 
   ([, cell = ""]) => [...cell.matchAll(/`([^`]+)`/g)].map(([, fragment = ""]) => fragment),
 );
 
-test("quotes several messages", () => {
+test("the troubleshooting guide quotes several messages", () => {
   expect(QUOTED.length).toBeGreaterThan(5);
 });
 
-test.each(QUOTED)("`%s` occurs in a message", (fragment) => {
+test.each(QUOTED)("`%s` is part of a message", (fragment) => {
   expect(MESSAGES.some((text) => text.includes(fragment))).toBe(true);
 });

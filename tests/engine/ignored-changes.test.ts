@@ -29,7 +29,7 @@ describe.each(engines().map((engine) => [engine.name, engine] as const))("on %s"
       }, { ignoreChanges: ["destination"] });`);
   };
 
-  it("another destination of a LogpushJob is no change, and nothing is sent", async () => {
+  it("with ignoreChanges, changing a LogpushJob's destination shows no change and sends nothing", async () => {
     declare("https://one.example.com/in");
     await project.ok("up", "--yes", "--skip-preview");
     declare("https://two.example.com/in");

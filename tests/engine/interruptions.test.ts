@@ -51,7 +51,7 @@ describe.each(engines().map((engine) => [engine.name, engine] as const))("on %s"
     await project.ok("preview", "--expect-no-changes");
   });
 
-  it("continues after a killed provider host, and creates nothing twice", async () => {
+  it("continues after the provider host was killed, and creates nothing twice", async () => {
     // Carried out, then a minute without a response: the host dies in between.
     api.fault({ kind: "slow", delayMs: 60_000, when: "after", match: { method: "POST", path: POLICIES } });
     const up = finished(project.start("up", "--yes", "--skip-preview"));
@@ -71,7 +71,7 @@ describe.each(engines().map((engine) => [engine.name, engine] as const))("on %s"
     await project.ok("preview", "--expect-no-changes");
   });
 
-  it("sends nothing after the engine was killed in mid-create, and the next up converges", async () => {
+  it("sends nothing after the engine was killed in the middle of a create, and the next up converges", async () => {
     // A host that outlived its engine would write after this Retry-After.
     api.fault({ kind: "status", status: 429, retryAfter: 60, match: { method: "POST", path: POLICIES } });
     const child = project.start("up", "--yes", "--skip-preview");
@@ -111,7 +111,7 @@ describe.each(engines().map((engine) => [engine.name, engine] as const))("on %s"
     expect(api.requests.filter((r) => r.method === "DELETE" && r.status === 204)).toHaveLength(1);
   });
 
-  it("keeps a secret inside an argument secret, although the argument is stored in another form", async () => {
+  it("keeps a secret inside an argument secret, even if the argument is stored in another form", async () => {
     project.write(
       PROGRAM.replace(
         `"script-src 'self'"`,
@@ -126,7 +126,7 @@ describe.each(engines().map((engine) => [engine.name, engine] as const))("on %s"
     }
   });
 
-  it("keeps every credential out of the state and of what is printed", async () => {
+  it("keeps every credential out of the state and the output", async () => {
     await tokenInConfig();
     project.env = { EDGEGUARD_DEBUG: "1" };
     api.fault({

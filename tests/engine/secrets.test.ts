@@ -73,7 +73,7 @@ describe.each(engines().map((engine) => [engine.name, engine] as const))("on %s"
     project.remove();
   });
 
-  it("keeps an output secret that is made from a secret argument, and no other", async () => {
+  it("keeps an output secret if it comes from a secret argument, and no others", async () => {
     project.write(HEALTHY);
     const { text } = await project.ok("up", "--yes", "--diff");
     expect(text).not.toContain(CANARY);
@@ -90,7 +90,7 @@ describe.each(engines().map((engine) => [engine.name, engine] as const))("on %s"
     await project.ok("preview", "--expect-no-changes");
   });
 
-  it("keeps the assessment of a secret configuration secret, which lists its rules", async () => {
+  it("keeps the assessment secret if the configuration is secret, because it lists the rules", async () => {
     project.write(ASSESSED);
     for (const command of [["preview"], ["up", "--yes"], ["refresh", "--yes"]])
       expect(leaks((await project.ok(...command, "--diff")).text)).toEqual([]);
@@ -98,7 +98,7 @@ describe.each(engines().map((engine) => [engine.name, engine] as const))("on %s"
     await project.ok("preview", "--expect-no-changes");
   });
 
-  it("warns of a token that the stack's configuration has in plain text, or without its namespace", async () => {
+  it("warns about a token in plain text, or without its namespace, in the stack's configuration", async () => {
     project.write(`
       const { PageShieldSettings } = require("pulumi-edgeguard");
       const zoneId = "${api.zones.empty}";

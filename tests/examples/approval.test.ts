@@ -32,7 +32,7 @@ const accept = (login: string, more: Partial<Comment> & { sha?: string; digest?:
   return { login, body: `/edgeguard accept ${sha} ${digest}`, ...rest };
 };
 
-describe("an acceptance", () => {
+describe("accepting dangers in a pull request", () => {
   let home: string;
   let github: GitHub;
 
@@ -115,7 +115,7 @@ describe("an acceptance", () => {
     expect(await afterPreview()).toEqual([expected]);
   });
 
-  test("is judged as soon as it's written or removed", async () => {
+  test("judges an acceptance as soon as it's written or removed", async () => {
     const waiting = {
       creator: BOT,
       context: "edgeguard",
@@ -129,7 +129,7 @@ describe("an acceptance", () => {
     expect((await afterComment()).at(-1)).toBe(`failure: Dangers not accepted: ${DIGEST}`);
   });
 
-  test("that arrives while another run judges isn't overwritten", async () => {
+  test("keeps an acceptance that arrives while another run is judging", async () => {
     github.onStatus = () => (github.comments = [accept("wendy")]);
     expect(await afterPreview()).toEqual([
       `failure: Dangers not accepted: ${DIGEST}`,
@@ -137,7 +137,7 @@ describe("an acceptance", () => {
     ]);
   });
 
-  test("isn't needed without dangers, and isn't possible without a readable report", async () => {
+  test("needs no acceptance without dangers, and allows none without a readable report", async () => {
     expect(await afterPreview({ report: { dangers: [{ verdict: "passes" }], digest: DIGEST } })).toEqual([
       "success: No dangers",
     ]);
@@ -150,7 +150,7 @@ describe("an acceptance", () => {
     );
   });
 
-  test("doesn't count for a digest from somebody else's status", async () => {
+  test("ignores a digest from a status that somebody else set", async () => {
     github.comments = [accept("wendy")];
     github.statuses = [{ creator: "mallory", context: "edgeguard", state: "failure", description: DIGEST }];
     expect(await afterComment()).toHaveLength(1);
@@ -158,7 +158,7 @@ describe("an acceptance", () => {
     expect(await afterComment()).toHaveLength(1);
   });
 
-  test("is ignored if the pull request has newer commits or is closed", async () => {
+  test("ignores an acceptance if the pull request has newer commits or is closed", async () => {
     github.pull.head.sha = OLDER;
     expect(await afterPreview()).toEqual([]);
     github.pull.state = "closed";
@@ -166,7 +166,7 @@ describe("an acceptance", () => {
     expect(await afterComment()).toHaveLength(1);
   });
 
-  test("is found again when the merge is applied, by permissions at that time", async () => {
+  test("finds the acceptance again when the merge is applied, and checks permissions as of then", async () => {
     github.comments = [
       accept("wendy"),
       accept("adam", { digest: OTHER }),
@@ -187,7 +187,7 @@ describe("an acceptance", () => {
     expect(await script("accepted")).toMatchObject({ code: 0, stdout: "\n" });
   });
 
-  test("doesn't count if GitHub's API fails", async () => {
+  test("doesn't count an acceptance if GitHub's API fails", async () => {
     github.comments = [accept("wendy")];
     github.broken = /permission$/;
     expect(await script("accepted")).toEqual({

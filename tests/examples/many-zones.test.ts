@@ -178,7 +178,7 @@ describe("the zones file", () => {
 });
 
 describe("fan-out", () => {
-  it("limits how many run at once, continues after a failure, and returns results in order", async () => {
+  it("limits how many stacks run at once, continues after a failure, and returns results in order", async () => {
     let atWork = 0;
     let most = 0;
     const finished = await fanOut([5, 1, 4, 2, 3], 2, async (item) => {
@@ -198,7 +198,7 @@ describe("fan-out", () => {
     ]);
   });
 
-  it("reads counts and reasons from an engine's output", () => {
+  it("reads counts and reasons from the engine's output", () => {
     expect(countsIn("…\n\nResources:\n    + 2 created\n    1 unchanged\n\nDuration: 1s\n")).toBe(
       "+ 2 created, 1 unchanged",
     );

@@ -85,7 +85,7 @@ describe.each(engines())("on $name", (engine) => {
   afterAll(() => api.close());
 
   it.each(APPLIED)(
-    "%s is applied and leaves an empty plan",
+    "applying %s leaves an empty plan",
     async (name, { makes, config }) => {
       const project = new Project(engine, name);
       try {

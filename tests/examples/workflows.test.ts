@@ -35,7 +35,7 @@ describe.each(files)("the workflow %s", (file) => {
     ).not.toEqual([]);
   });
 
-  it("puts no expression into a shell command", () => {
+  it("puts no GitHub expression into a shell command", () => {
     for (const { run = "" } of steps) expect(run).not.toContain("${{");
   });
 
@@ -49,7 +49,7 @@ describe.each(files)("the workflow %s", (file) => {
   });
 });
 
-it("runs one job per stack at a time, lets only merged code write, and grants each workflow minimal permissions", () => {
+it("runs one job per stack at a time, lets only merged code write, and gives each workflow minimal permissions", () => {
   const groups = files.map((file) => [
     file,
     workflow.parse(parse(readFileSync(join(FOLDER, file), "utf8"))).concurrency.group,

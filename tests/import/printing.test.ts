@@ -6,7 +6,7 @@ import { filterCode } from "../../provider/import/reading/filter";
 import { typedDestination } from "../../provider/logpush/destination-schemes";
 import { isShownAs, sameDestination } from "../../provider/logpush/destination-text";
 
-describe("names", () => {
+describe("names in the generated program", () => {
   it.each([
     ["Checkout: own scripts", "checkout-own-scripts"],
     ["  Café & Zürich ", "cafe-zurich"],
@@ -16,9 +16,11 @@ describe("names", () => {
       "one two three four five six seven eight nine ten eleven twelve thirteen",
       "one-two-three-four-five-six-seven-eight-nine-ten-eleven-twelve",
     ],
-  ])("come from what people call their objects: %j", (text, name) => expect(slug(text)).toBe(name));
+  ])("names resources after what people call their objects: %j", (text, name) =>
+    expect(slug(text)).toBe(name),
+  );
 
-  it("tell objects with the same label apart by further labels, then by ID, in any order", () => {
+  it("tells objects with the same label apart by further labels, then by ID, in any order", () => {
     const objects = [
       { id: "0f2a11112222", labels: ["checkout"] },
       { id: "1111", labels: ["CSP", "www.shop.example"] },
@@ -45,9 +47,11 @@ describe("names", () => {
     ["v10-2", "v10_2"],
     ["delete", "zoneDelete"],
     ["", "zone"],
-  ])("become identifiers: %j", (name, constant) => expect(identifier(name, "zone")).toBe(constant));
+  ])("turns labels into identifiers: %j", (name, constant) =>
+    expect(identifier(name, "zone")).toBe(constant),
+  );
 
-  it("come from the hosts in expressions if there's no label", () => {
+  it("names objects without a label after the hosts in their expressions", () => {
     expect(
       hostsIn('(http.host in {"www.shop.example" "Shop.example"} or http.host eq "a.b") and x eq "c.d"'),
     ).toEqual(["a.b", "shop.example", "www.shop.example"]);
@@ -58,7 +62,7 @@ describe("names", () => {
 });
 
 describe("expressions", () => {
-  it("are printed on one line if they fit, else with one member per line", () => {
+  it("prints an expression on one line if it fits, and otherwise one member per line", () => {
     expect(print(codeOf({ a: 1, "b-c": [true, "x"], __proto: null, d: undefined }))).toBe(
       '{ a: 1, "b-c": [true, "x"], __proto: null }',
     );
@@ -67,7 +71,7 @@ describe("expressions", () => {
     );
   });
 
-  it("have the value that they print, with constants and calls", () => {
+  it("prints code that evaluates to the original value, with constants and calls", () => {
     const code = codeOf({
       zoneId: constant("zoneId", "0da4"),
       f: call("filter.eq", ["a", constant("b", 2)], { key: "a" }),
@@ -76,7 +80,7 @@ describe("expressions", () => {
     expect(code.value).toEqual({ zoneId: "0da4", f: { key: "a" } });
   });
 
-  it("print any text as a string literal of it", () => {
+  it("prints any text as a string literal of it", () => {
     const odd = "line\nbreak \u2028 \"quoted\" 'both' ` ${x} */ \\ \ud800";
     const asRun = (value: unknown): unknown => eval(`(${print(codeOf(value))})`);
     for (const text of [odd, 'say "a\\b"', "it's"]) expect(asRun(text)).toBe(text);
@@ -84,7 +88,7 @@ describe("expressions", () => {
     expect(Object.entries(asRun(members) as object)).toEqual(Object.entries(members));
   });
 
-  it("have comments that no text can break out of", () => {
+  it("prints comments that no text can break out of", () => {
     expect(commented("first\n process.exit() \u2028 x")).toBe("// first process.exit() x");
     expect(print(objectOf({ a: 1 }, { a: "why" }))).toBe("{\n  // why\n  a: 1,\n}");
     expect(
@@ -182,13 +186,13 @@ describe("filters", () => {
       { and: [{ key: "OfTomorrow", operator: "!contains", value: "1" }] },
       'filter.where(filter.and(filter.notContains("OfTomorrow", "1")))',
     ],
-  ])("use the builders: %j", (where, text) => expect(of(where)).toBe(text));
+  ])("uses the filter builders: %j", (where, text) => expect(of(where)).toBe(text));
 
   it.each([
     { and: [{ key: "EdgeResponseStatus", operator: "startsWith", value: "5" }] },
     { and: [{ key: "EdgeResponseStatus", operator: "eq", value: "0500" }] },
     { or: [{ and: [{ key: "WorkerSubrequest", operator: "eq", value: "yes" }] }] },
-  ])("stay text if no builder takes them: %j", (where) => {
+  ])("keeps a filter as text if the builders can't express it: %j", (where) => {
     expect(of(where)).toBe(`'${JSON.stringify({ where })}'`);
   });
 });

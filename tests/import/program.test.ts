@@ -9,7 +9,7 @@ import { ImportDesk } from "./support";
 const ONLY_READS = /^(GET|POST .*\/bulk\/get$)/;
 
 describe("edgeguard import", () => {
-  it("only reads, and writes a state that each resource's preview and refresh leave unchanged", async () => {
+  it("only reads, and writes a state that every resource's preview and refresh leave unchanged", async () => {
     const desk = await ImportDesk.from();
     await desk.job("audit", { destination_conf: "https://logs.example/in?header_X-Key=hush-1" });
     desk.api.clearRequests();
@@ -79,7 +79,7 @@ describe("an existing exception before a deployment", () => {
     return { desk, recorded, before: await rulesOf(desk) };
   };
 
-  it("is declared with the deployment, changed through it, and restored by a destroy", async () => {
+  it("declares an existing exception with its deployment, which can change it, and a destroy restores it", async () => {
     const { desk, recorded, before } = await imported();
     expect(recorded.inputs["exceptions"]).toEqual([
       {
@@ -101,7 +101,7 @@ describe("an existing exception before a deployment", () => {
     expect((await rulesOf(desk)).map(content)).toEqual(before.map(content));
   });
 
-  it("names its own ruleset as `this`, and others by name", async () => {
+  it("names the exception's own ruleset as `this`, and others by name", async () => {
     const desk = await ImportDesk.from();
     const path = "/zones/{zone}/rulesets/phases/http_request_firewall_managed/entrypoint";
     const { rules } = (await desk.send("GET", path)) as { rules: Record<string, unknown>[] };
@@ -128,7 +128,7 @@ describe("an existing exception before a deployment", () => {
     });
   });
 
-  it("is removed with the deployment if onDestroy is remove", async () => {
+  it("a destroy removes the exception with the deployment if onDestroy is remove", async () => {
     const { desk, recorded, before } = await imported();
     const outputs = { ...recorded.outputs, onDestroy: "remove" };
     await new Operation(desk.api).destroy("ManagedRulesetOverride", { ...recorded, outputs });
@@ -152,8 +152,8 @@ const idOf = (rule: unknown): unknown => (rule as { id: unknown }).id;
 /** Without what every write changes. */
 const content = (rule: unknown): unknown => ({ ...(rule as object), version: "", last_updated: "" });
 
-describe("what can't be declared", () => {
-  it("is listed with the reason in the summary and the program, and the rest is declared", async () => {
+describe("objects that can't be declared", () => {
+  it("lists them with the reason in the summary and the program, and declares the rest", async () => {
     const desk = await ImportDesk.from();
     const policy = {
       action: "log",
@@ -233,8 +233,8 @@ describe("what can't be declared", () => {
   });
 });
 
-describe("what can't be read", () => {
-  it("is listed, and the rest is imported", async () => {
+describe("objects that can't be read", () => {
+  it("lists what can't be read, and imports the rest", async () => {
     const desk = await ImportDesk.from();
     desk.api.fault({ kind: "status", status: 403, code: 10000, match: { path: "/page_shield/policies" } });
     const { code, stderr } = await desk.run(["--zone", desk.zone]);
@@ -261,7 +261,7 @@ describe("what can't be read", () => {
       { kind: "dropBefore", match: { path: "page_shield/policies" }, times: 9 },
       /got no response.*Nothing was written/,
     ],
-  ] as const)("ends the command without writing anything: %s", async (_, fault, words) => {
+  ] as const)("ends without writing anything: %s", async (_, fault, words) => {
     const desk = await ImportDesk.from();
     desk.api.fault(fault);
     const { code, stderr } = await desk.run(["--zone", desk.zone, "--only", "page-shield"]);
@@ -272,7 +272,7 @@ describe("what can't be read", () => {
     expect(desk.has("")).toBe(false);
   });
 
-  it("isn't read after Ctrl-C, and nothing is written", async () => {
+  it("stops reading after Ctrl-C, and writes nothing", async () => {
     const desk = await ImportDesk.from();
     expect(await desk.run(["--zone", desk.zone], { stopped: true })).toEqual({
       code: 130,
@@ -281,7 +281,7 @@ describe("what can't be read", () => {
     expect({ asked: desk.api.requests, written: desk.has("") }).toEqual({ asked: [], written: false });
   });
 
-  it("asks to check the zone ID if Cloudflare doesn't know the zone", async () => {
+  it("says to check the zone ID if Cloudflare doesn't know the zone", async () => {
     const desk = await ImportDesk.from();
     const { code, stderr } = await desk.run(["--zone", "0".repeat(32)]);
     expect({ code, stderr }).toEqual({
@@ -294,7 +294,7 @@ describe("what can't be read", () => {
 describe("the account of managed rulesets", () => {
   const ACCOUNT = { EDGEGUARD_ACCOUNT_ID: "" };
 
-  it("is the zone's own if nothing else is given", async () => {
+  it("uses the zone's own account for managed rulesets if no other is given", async () => {
     const desk = await ImportDesk.from();
     const env = { ...desk.env, ...ACCOUNT };
     expect(await desk.run(["--zone", desk.zone, "--only", "rulesets"], { env })).toMatchObject({ code: 0 });
@@ -302,7 +302,7 @@ describe("the account of managed rulesets", () => {
     expect(recorded?.inputs).toMatchObject({ accountId: desk.account });
   });
 
-  it("is required if the token can't read the zone, and nothing is written", async () => {
+  it("requires an account if the token can't read the zone, and writes nothing", async () => {
     const desk = await ImportDesk.from();
     const zone = { method: "GET", path: `zones/${desk.zone}$` };
     desk.api.fault({ kind: "status", status: 403, code: 9109, match: zone, times: 9 });
@@ -322,7 +322,7 @@ describe("the account of managed rulesets", () => {
     expect([...desk.recorded().keys()][0]).toBe("PageShieldSettings checkoutShopExample");
   });
 
-  it("is the zone's own for namespaces, too, if --only asks for them", async () => {
+  it("uses the zone's own account for namespaces, too, if --only asks for them", async () => {
     const desk = await ImportDesk.from();
     const env = { ...desk.env, ...ACCOUNT };
     expect(await desk.run(["--zone", desk.zone, "--only", "kv"], { env })).toMatchObject({ code: 0 });
@@ -339,7 +339,7 @@ describe("the account of managed rulesets", () => {
 describe("the Pulumi project", () => {
   const POLICIES = ["--only", "page-shield"];
 
-  it("is created with the folder's name if there's none, and left alone otherwise", async () => {
+  it("creates a Pulumi project with the folder's name if there's none, and otherwise leaves it alone", async () => {
     const desk = await ImportDesk.from();
     const args = ["--zone", desk.zone, ...POLICIES];
     const { stderr } = await desk.run(args);
@@ -363,7 +363,7 @@ describe("the Pulumi project", () => {
       "main: src/",
       /the program of \S+out\/Pulumi\.yaml is in \S+out\/src\. Pass --out src\.\n$/,
     ],
-  ])("%s is refused before any request", async (_, file, main, words) => {
+  ])("refuses %s before sending any request", async (_, file, main, words) => {
     const desk = await ImportDesk.from();
     desk.write(file, `name: infra\nruntime: nodejs\n${main}\n`);
     const args = ["--zone", desk.zone, ...POLICIES];
@@ -374,7 +374,7 @@ describe("the Pulumi project", () => {
     });
   });
 
-  it("of a parent folder is used if its program is in the output folder, and --project creates another", async () => {
+  it("uses a parent folder's project if its program is in the output folder; --project creates another", async () => {
     const desk = await ImportDesk.from();
     desk.write("../Pulumi.yaml", "name: infra\nruntime: nodejs\nmain: ./out # of the shop\n");
     const args = ["--zone", desk.zone, ...POLICIES];
@@ -386,7 +386,7 @@ describe("the Pulumi project", () => {
 });
 
 describe("existing files", () => {
-  it("are overwritten only with --force, and without it nothing is requested", async () => {
+  it("overwrites existing files only with --force, and otherwise sends no request", async () => {
     const desk = await ImportDesk.from();
     mkdirSync(desk.folder);
     writeFileSync(join(desk.folder, "index.ts"), "mine");
@@ -413,14 +413,14 @@ describe("the command line", () => {
     [["--zone", "{zone}", "--only", "waf"], "Choose from page-shield, rulesets, logpush, kv"],
     [["--zone", "{zone}", "--only", "rulesets", "--with-values"], "Add kv to --only"],
     [["--zone", "{zone}", "--project", "my shop"], "Use 1 to 100 letters"],
-  ])("refuses %j", async (args, words) => {
+  ])("refuses the command line %j", async (args, words) => {
     const desk = await ImportDesk.from();
     const given = args.map((arg) => arg.replace("{account}", desk.account).replace("{zone}", desk.zone));
     expect(await desk.run(given)).toEqual({ code: 2, stderr: expect.stringContaining(words) as string });
     expect(desk.api.requests).toEqual([]);
   });
 
-  it("takes several zones, prefixes names with the zone, and reads all pages of an account", async () => {
+  it("takes several zones, prefixes names with the zone's, and reads all pages of an account", async () => {
     const desk = await ImportDesk.from();
     const titles = Array.from({ length: 100 }, (_, i) => `n${i}`);
     const path = "/accounts/{account}/storage/kv/namespaces";

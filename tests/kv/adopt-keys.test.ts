@@ -70,7 +70,7 @@ async function failedUpdate(inputs: Inputs, previous: Recorded): Promise<string>
 
 const DIFFERS = /1 declared key already exists with different content \("b"\)\. Nothing was written\./;
 
-test("refuses to adopt a key that others wrote when an update declares it, in the preview and in the update", async () => {
+test("refuses to adopt a key that somebody else wrote, in the preview and the update that declare it", async () => {
   const recorded = await up(declare({ a: "1" }));
   await writeElsewhere({ b: "theirs" });
   const more = declare({ a: "1", b: "mine" });
@@ -87,7 +87,7 @@ test("doesn't let one stack overwrite the keys of another", async () => {
   expect(await failedUpdate(both, first)).toMatch(/250 declared keys already exist with different content/);
 });
 
-test("adopts an existing key that matches, says so, and deletes it when it's no longer declared", async () => {
+test("adopts an existing key that matches, says so, and deletes it once it's no longer declared", async () => {
   const recorded = await up(declare({ a: "1" }));
   await writeElsewhere({ b: "2" }, { metadata: { n: 1 }, expiration_ttl: 3600 });
   const more = declare({ a: "1", b: { value: "2", metadata: { n: 1 }, expirationTtl: 3600 } });
@@ -101,7 +101,7 @@ test("adopts an existing key that matches, says so, and deletes it when it's no 
   expect(await stored("a", "b")).toEqual({ a: "1", b: null });
 });
 
-test('adopt: "never" also refuses a key that matches; adopt: "takeOver" says in the preview what it overwrites', async () => {
+test('adopt: "never" also refuses a key that matches; with "takeOver", the preview says what it overwrites', async () => {
   const recorded = await up(declare({ a: "1" }));
   await writeElsewhere({ b: "2" });
   const never = declare({ a: "1", b: "2" }, { adopt: "never" });
@@ -117,13 +117,13 @@ test('adopt: "never" also refuses a key that matches; adopt: "takeOver" says in 
   expect(await stored("b")).toEqual({ b: "mine" });
 });
 
-test("refuses a create in the preview if its namespace exists", async () => {
+test("refuses a create in the preview if the key exists in an existing namespace", async () => {
   await writeElsewhere({ b: "theirs" });
   expect(await preview(declare({ a: "1", b: "mine" }))).toMatch(DIFFERS);
   expect(requests()).toEqual(["POST /bulk/get"]);
 });
 
-test("sends no read without new keys, and a single one for a few of them", async () => {
+test("reads nothing if there are no new keys, and sends a single read for a few of them", async () => {
   const recorded = await up(declare({ a: "1", b: "2" }));
   api.clearRequests();
   const changed = await up(declare({ a: "one" }), recorded);
@@ -148,7 +148,7 @@ test("finds many new keys by listing the namespace, unless reading them takes fe
   );
 });
 
-test("reads binary values individually", async () => {
+test("reads binary values one by one", async () => {
   const recorded = await up(declare({ a: "1" }));
   const bytes = Buffer.of(0xff, 0x00, 0x80).toString("base64");
   await writeElsewhere({ "b-longer": "x" });
@@ -159,7 +159,7 @@ test("reads binary values individually", async () => {
   expect(await preview(declare({ a: "1", b: "text" }), recorded)).toMatch(DIFFERS);
 });
 
-test("adopts the keys of an update that was killed before they were recorded", async () => {
+test("adopts the keys of an update that was killed before it could record them", async () => {
   const recorded = await up(declare({ a: "1" }));
   const more = declare({ a: "1", b: { value: "2", expirationTtl: 600 } });
   await up(more, recorded); // Written but not recorded.
@@ -169,7 +169,7 @@ test("adopts the keys of an update that was killed before they were recorded", a
   expect((await new Operation(api).preview(TYPE, more, again)).step).toBe("same");
 });
 
-test("doesn't take a key for existing that was just deleted, although it's still listed", async () => {
+test("doesn't mistake a key that it just deleted for an existing one, even if the list still shows it", async () => {
   api.lagKv(address.namespaceId, { listing: 60_000 });
   const all = { a: "1", ...numbered("k/", 150, "1") };
   const whole = await up(declare(all, { adopt: "never" }));
@@ -200,7 +200,7 @@ test("refuses a key that another resource wrote in the same update, before writi
   expect(await stored("a", "b", "c")).toEqual({ a: "1", b: "1", c: null });
 });
 
-test("fails the preview and the update if they'd delete more of its keys than maxOwnDeletes, but not a destroy", async () => {
+test("fails the preview and the update if they'd delete more of its own keys than maxOwnDeletes, but not a destroy", async () => {
   const recorded = await up(declare(numbered("own/", 12, "1"), { maxOwnDeletes: 10 }));
   const none = declare({}, { maxOwnDeletes: 10 });
   const refused =
@@ -234,14 +234,14 @@ describe("a replacement into another namespace", () => {
     await rawSend(api, "PUT", `${there}/bulk`, body);
   };
 
-  test("previews what prune deletes there", async () => {
+  test("previews what prune deletes in the new namespace", async () => {
     await bulk({ theirs: "x" });
     const said = await preview({ ...declare({ a: "mine" }, { prune: { prefix: "" } }), ...moved }, recorded);
     expect(said).toContain('prune deletes 1 key that others wrote: "theirs"');
     expect(said).toContain("+1 ~0 -0 (+a)");
   });
 
-  test("fails the preview if somebody else wrote one of the keys", async () => {
+  test("fails the preview if somebody else wrote one of the keys in the new namespace", async () => {
     await bulk({ a: "theirs" });
     const inputs = { ...declare({ a: "mine" }), ...moved };
     await expect(new Operation(api).preview(TYPE, inputs, recorded)).rejects.toThrow(

@@ -54,7 +54,7 @@ describe("the scanner", () => {
     expect(() => scanner.scan(first, 0, false, () => undefined)).toThrow(Mistake);
   });
 
-  test("finds the entries of any array of objects, wherever the pieces are split", () => {
+  test("finds the entries of any array of objects, no matter where chunks are split", () => {
     fc.assert(
       fc.property(
         fc.array(fc.tuple(object, blank, blank)),
@@ -176,7 +176,7 @@ describe("the body of a bulk write", () => {
     expect(asIs).toBe(0);
   });
 
-  test("has the same meaning for unchanged and rewritten entries", async () => {
+  test("means the same for unchanged and rewritten entries", async () => {
     const control = fc.nat(300).map((n) => "\0\u001f".repeat(n));
     const value = fc.oneof(text, fc.string({ unit: "grapheme" }), control);
     const entry = fc.record(

@@ -42,13 +42,13 @@ describe("a special file", () => {
     ["a pipe", pipe],
     ["a socket", socket],
     ["a device", "/dev/zero"],
-  ])("can't be the file of the entries: %s", async (_, given) => {
+  ])("refuses a special file as the file of entries: %s", async (_, given) => {
     expect(await refusals({ file: given })).toEqual([
       `file: ${given} cannot be read: it is a pipe, socket or device, not a regular file (looked for ${given})`,
     ]);
   });
 
-  test("can't be in the directory, or be the directory", async () => {
+  test("refuses a special file in the directory, or instead of it", async () => {
     const directory = join(setup.folder, "special");
     mkdirSync(directory);
     execFileSync("mkfifo", [join(directory, "pipe")]);
@@ -74,7 +74,7 @@ describe("a key with an invisible character", () => {
       "a\\u0378",
       "U+0378 as character 2, which Unicode doesn't assign",
     ],
-  ])("is written, with a warning: %s", async (_, key, shown, what) => {
+  ])("writes a key with an invisible character, and warns about it: %s", async (_, key, shown, what) => {
     const op = new Operation(setup.api);
     await op.preview(TYPE, { ...setup.address, __resourceName: "odd", entries: { [key]: "v" } });
     expect(op.said).toEqual([`edgeguard: KvEntries odd: +1 ~0 -0 (+${shown})`]);
@@ -85,7 +85,7 @@ describe("a key with an invisible character", () => {
     expect(await listed()).toEqual([{ name: key }]);
   });
 
-  test("doesn't include emoji or other alphabets", async () => {
+  test("doesn't warn about emoji or other alphabets", async () => {
     const op = new Operation(setup.api);
     const entries = { "straße/münchen": "1", "👩‍🚀/❤️/🏴󠁧󠁢󠁳󠁣󠁴󠁿": "2", "日本語/Ελλάδα": "3" };
     await op.preview(TYPE, { ...setup.address, entries });
@@ -103,14 +103,14 @@ describe("a number in metadata", () => {
     ['{"id":1e-400}', "metadata.id"],
     ['{"n":[1,{"a b":0.12345678901234567890}]}', 'metadata.n[1]["a b"]'],
     ['{"s":"\\"{9","__proto__":{"n":-12345678901234567890}}', "metadata.__proto__.n"],
-  ])("is refused if a double loses its digits: %s", async (metadata, place) => {
+  ])("refuses a number in metadata that would lose digits as a double: %s", async (metadata, place) => {
     writeFileSync(FILE, written(metadata));
     expect(await refusals({ file: FILE })).toEqual([
       `file: ${FILE}: entry 1 (line 1, key "a"): ${place} ${LOST}`,
     ]);
   });
 
-  test("is accepted if a double keeps it, however it's written", async () => {
+  test("accepts a number in metadata that a double keeps, however it's written", async () => {
     const numbers = [
       "9007199254740991",
       "-0",
@@ -128,7 +128,7 @@ describe("a number in metadata", () => {
     expect(await listed()).toEqual([{ name: "a", metadata }]);
   });
 
-  test("is refused in a program, too, if JavaScript may have lost its digits", async () => {
+  test("also refuses a number in a program if JavaScript may have lost its digits", async () => {
     const metadata = { n: [1, 2 ** 53] };
     expect(await refusals({ entries: { a: { value: "v", metadata } } })).toEqual([
       `entries: key "a": metadata.n[1] ${LOST}`,
@@ -155,8 +155,8 @@ test.each([
 const NAMES = ["__proto__", "constructor", "hasOwnProperty", "prototype", "toString", "valueOf"];
 const name = fc.constantFrom(...NAMES);
 
-describe("names of inherited members", () => {
-  test("work as keys and metadata members, from every source", async () => {
+describe("keys named like inherited members", () => {
+  test("writes them as keys and metadata members, from every source", async () => {
     const sources = ["entries", "file", "directory"] as const;
     const given = fc.record({
       source: fc.constantFrom(...sources),
@@ -197,7 +197,7 @@ describe("names of inherited members", () => {
     );
   });
 
-  test("aren't members of an entry", async () => {
+  test("doesn't read an entry's members from its prototype", async () => {
     const stray: unknown = JSON.parse('{"value":"v","__proto__":1,"constructor":2}');
     expect(await refusals({ entries: { a: stray } })).toEqual(
       ["__proto__", "constructor"].map((member): unknown =>
@@ -234,7 +234,7 @@ test("sends control characters as base64, so that no body grows too large", asyn
   ).toBe("same");
 });
 
-test("reports no drift of TTLs if Cloudflare's clock differs from this machine's by minutes", async () => {
+test("reports no drift of TTLs if Cloudflare's clock is minutes off from this machine's", async () => {
   const ahead = await startLocalApi({ clock: () => new Date(Date.now() + 600_000) });
   const behind = await startLocalApi({ clock: () => new Date(Date.now() - 600_000) });
   try {

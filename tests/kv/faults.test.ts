@@ -86,7 +86,7 @@ describe.each([
 ] as const)("%s", (_, kind) => {
   beforeEach(() => start());
 
-  test("is reported, and the next update sends only that batch", async () => {
+  test("reports the failed batch, and the next update sends only that batch", async () => {
     onTheThird(kind);
     const recorded = await failed();
     api.clearRequests();
@@ -98,7 +98,7 @@ describe.each([
     expect(api.requests).toEqual([]);
   });
 
-  test("is remembered by a refresh", async () => {
+  test("a refresh remembers the failed batch", async () => {
     onTheThird(kind);
     const refreshed = await new Operation(api).refresh(TYPE, await failed());
     await up(refreshed);
@@ -106,7 +106,7 @@ describe.each([
     expect(sum(bulkWrites(api).slice(4))).toBe(BATCH);
   });
 
-  test("while values change leaves no trace after the change is reverted", async () => {
+  test("leaves no trace of a failed change once the change is reverted", async () => {
     const before = await up();
     inputs = { ...inputs, file: CHANGED_FILE };
     onTheThird(kind);
@@ -116,7 +116,7 @@ describe.each([
     expect(difference(storedValues(api), declared)).toEqual([]);
   });
 
-  test("while keys are deleted leaves none missing after they're declared again", async () => {
+  test("writes all keys that are declared again after their deletion failed", async () => {
     const before = await up();
     const fewer = join(FOLDER, "fewer.json");
     writeBulkFile(fewer, new Map([...declared].slice(0, 10)));
@@ -129,7 +129,7 @@ describe.each([
   });
 });
 
-test("a destroy deletes keys of a write with an unknown outcome", async () => {
+test("a destroy deletes keys whose write has an unknown outcome", async () => {
   await start();
   onTheThird("dropAfter");
   const recorded = await failed();

@@ -64,7 +64,7 @@ test.each<[string, string, Args, string | undefined]>([
   expect(await refusals({ owner: owner(prefix), other })).toEqual(refused);
 });
 
-test("refuses two owners of one prefix, but not one alone", async () => {
+test("refuses two owners of one prefix, but accepts a single one", async () => {
   const mine = { keys: ["p/a"] };
   expect(await refusals({ owner: owner("p/", mine) })).toEqual([]);
   expect(await refusals({ owner: owner("p/b/", mine), other: owner("p/", mine) })).not.toEqual([]);
@@ -90,7 +90,7 @@ test.each<[string, Args, Args, string]>([
   expect(await refusals({ one, third: { keys: ["z"] } })).toEqual([]);
 });
 
-test("recognizes a new namespace, whose ID isn't known yet, and reports two owners of a key with one error", async () => {
+test("recognizes a new namespace before its ID is known, and reports two owners of a key in one error", async () => {
   const declarations = new KeyDeclarations();
   const declaration = { keys: ["a"] };
   const [mine, other] = [
@@ -110,14 +110,14 @@ test("recognizes a new namespace, whose ID isn't known yet, and reports two owne
   expect(reasons[0]?.message).toContain('both declare the key "a" in the same namespace');
 });
 
-test("ignores other namespaces", async () => {
+test("ignores keys of other namespaces", async () => {
   const declarations = new KeyDeclarations();
   const declaration = { keys: ["p/a"] };
   await declarations.add("n", { name: "owner", prefix: "", declaration });
   await declarations.add("m", { name: "other", declaration });
 });
 
-test("a resource that prunes waits for the comparison, whatever values are secret or unknown", async () => {
+test("a resource that prunes waits for the comparison, even if values are secret or unknown", async () => {
   const namespaceId = "0".repeat(32);
   const entries = { a: pulumi.secret("1"), b: pulumi.output(new Promise<string>(() => undefined)) };
   expect(refuseKeyConflicts("plain", { namespaceId, entries })).toBe(namespaceId);

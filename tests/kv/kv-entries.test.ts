@@ -66,7 +66,7 @@ const puts = (): readonly LoggedRequest[] => api.requests.filter((r) => r.method
 const bulk = (): number[] => puts().map((r) => r.batch?.entries ?? -1);
 
 describe("entries", () => {
-  test("are written in one request, and unchanged entries need no request", async () => {
+  test("writes all entries in one request, and sends nothing if none changed", async () => {
     const recorded = await up(
       entries({ a: "1", b: { value: "Mg==", base64: true }, "c/d": { value: "3", metadata: { n: 1 } } }),
     );
@@ -83,7 +83,7 @@ describe("entries", () => {
     expect(api.requests).toEqual([]);
   });
 
-  test("are added, changed and deleted as needed, with one line in the preview", async () => {
+  test("adds, changes and deletes entries as needed, with one line in the preview", async () => {
     const before = await up(entries({ a: "1", b: "2", c: "3" }));
     await raw("PUT", `/${namespaceId}/bulk`, [{ key: "theirs", value: "x" }]);
     api.clearRequests();
@@ -96,7 +96,7 @@ describe("entries", () => {
     expect(await stored()).toEqual({ theirs: "x" });
   });
 
-  test("that already exist are adopted if they match, and refused by name if not", async () => {
+  test("adopts existing entries that match, and refuses the others by name", async () => {
     await raw("PUT", `/${namespaceId}/bulk`, [
       { key: "a", value: "1" },
       { key: "b", value: "other" },
@@ -118,7 +118,7 @@ describe("entries", () => {
     expect(await stored()).toEqual({ a: "1", b: "2", c: "3", d: "4" });
   });
 
-  test("that already exist are compared with as few requests as possible", async () => {
+  test("compares existing entries with as few requests as possible", async () => {
     const bytes = Buffer.of(0xff, 0x00, 0x80).toString("base64");
     const declared = entries({ a: "1", b: { value: bytes, base64: true }, c: "3", new: "4" });
     await raw("PUT", `/${namespaceId}/bulk`, [
@@ -141,7 +141,7 @@ describe("entries", () => {
     expect(bulk()).toEqual([1]);
   });
 
-  test("that exceed a limit fail the preview, one message each, without showing a value", async () => {
+  test("fails the preview for entries over a limit, with one message each, and shows no value", async () => {
     const refusals = await new Operation(api).refusals(
       TYPE,
       entries({
@@ -161,7 +161,7 @@ describe("entries", () => {
 });
 
 describe("a file", () => {
-  test("leaves no value in the state, and moving its content to another file isn't a change", async () => {
+  test("keeps a file's values out of the state, and finds no change if the content moves to another file", async () => {
     const first = join(folder, "one.json");
     const second = join(folder, "two.json");
     writeFileSync(
@@ -190,7 +190,7 @@ describe("a file", () => {
     expect(await stored()).toEqual({});
   });
 
-  test("isn't sent if it changes between preview and update", async () => {
+  test("doesn't send a file that changed between preview and update", async () => {
     const file = join(folder, "entries.json");
     writeFileSync(file, JSON.stringify([{ key: "a", value: "1" }]));
     const op = new Operation(api);
@@ -202,8 +202,8 @@ describe("a file", () => {
   });
 });
 
-describe("drift", () => {
-  test("is found by a refresh and repaired by the next update", async () => {
+describe("KvEntries drift", () => {
+  test("finds drift in a refresh, and repairs it in the next update", async () => {
     const recorded = await up(entries({ a: "1", b: "2", c: "3" }));
     await raw("POST", `/${namespaceId}/bulk/delete`, ["a"]);
     const later = { ...recorded, outputs: { ...recorded.outputs, writtenAt: 1 } }; // Long after our write.
@@ -218,7 +218,7 @@ describe("drift", () => {
     );
   });
 
-  test("doesn't include entries that expired on time by Cloudflare's clock", async () => {
+  test("doesn't report entries that expired on time by Cloudflare's clock", async () => {
     const at = Math.floor(Date.now() / 1000);
     const declared = entries({
       brief: { value: "1", expirationTtl: 100 },
@@ -242,7 +242,7 @@ describe("drift", () => {
     expect(api.requests).toEqual([]);
   });
 
-  test("isn't reported right after a write, which may not be visible yet", async () => {
+  test("doesn't report drift right after a write, which may not be visible yet", async () => {
     const inputs = entries({ a: "1" }, { verify: "values" });
     const recorded = await up(inputs);
     await raw("PUT", `/${namespaceId}/bulk`, [{ key: "a", value: "theirs" }]);
@@ -251,7 +251,7 @@ describe("drift", () => {
     expect(api.requests.map(({ path }) => path.split("/").at(-1))).toEqual(["keys"]);
   });
 
-  test('of a value is found only with verify: "values"', async () => {
+  test('finds a changed value only with verify: "values"', async () => {
     const inputs = entries({ a: "1", b: "2" }, { verify: "values", __resourceName: "products" });
     const recorded = await up(inputs);
     await raw("PUT", `/${namespaceId}/bulk`, [{ key: "b", value: "theirs" }]);
@@ -265,7 +265,7 @@ describe("drift", () => {
 });
 
 describe("prune", () => {
-  test("previews and deletes unmanaged keys under the prefix, and refuses above the limit", async () => {
+  test("previews and deletes unmanaged keys under the prefix, and refuses to delete more than the limit", async () => {
     await raw(
       "PUT",
       `/${namespaceId}/bulk`,
@@ -346,7 +346,7 @@ test.each([
   expect(message).toMatch(/1 declared key already exists with different content \("a"\)/);
 });
 
-test("prune doesn't count keys that the same update deleted, although they're still listed", async () => {
+test("prune doesn't count keys that the same update deleted, even if they're still listed", async () => {
   api.lagKv(namespaceId, { listing: 60_000 });
   const before = await up(entries({ "p/old": "1" }));
   api.advance(60_000); // From now on it's listed, for a minute after its deletion, too.

@@ -127,7 +127,7 @@ test("deletes the namespace at once after its entries, although they're still li
   expect(fresh.id).not.toBe(namespace.id);
 });
 
-test("creates a namespace with a title that another resource gives up only after that rename", async () => {
+test("creates a namespace with a title that another resource gives up, once that rename is done", async () => {
   made += 1;
   const [from, to] = [`given up ${made}`, `renamed ${made}`];
   const renamed = await new Operation(api).up(NAMESPACE, { accountId, title: from });

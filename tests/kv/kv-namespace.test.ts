@@ -41,7 +41,7 @@ test.each([
   ["never", "full", "refused", NEVER],
   ["takeOver", "empty", "adopted", undefined],
   ["takeOver", "full", "adopted", undefined],
-] as const)("adopt: %j: an existing %s namespace is %s", async (adopt, state, _, refusal) => {
+] as const)("with adopt: %j, an existing %s namespace is %s", async (adopt, state, _, refusal) => {
   const id = await existing("shop", ...(state === "full" ? ["a"] : []));
   const inputs = { accountId, title: "shop", ...(adopt && { adopt }) };
   if (refusal === undefined) {
@@ -53,7 +53,7 @@ test.each([
   expect((await failureOf(unseen.up(TYPE, inputs))).message).toMatch(refusal);
 });
 
-test("a preview namespace's title ends in _preview, in the account and in the state", async () => {
+test("adds _preview to a preview namespace's title, in the account and in the state", async () => {
   const { id, outputs } = await up({ title: "fresh", preview: true });
   expect(outputs).toMatchObject({ title: "fresh", preview: true, fullTitle: "fresh_preview" });
   expect(await titles()).toContainEqual(expect.objectContaining({ id, title: "fresh_preview" }));
@@ -104,7 +104,7 @@ test("the snippet of an unchanged namespace is known in a preview", async () => 
   expect(await (snippet as unknown as { isKnown: Promise<boolean> }).isKnown).toBe(true);
 });
 
-test("warns in the preview if the account has no room for a new namespace", async () => {
+test("warns in the preview if the account has no room for another namespace", async () => {
   const full = Array.from({ length: 1_000 }, (_, n) => ({
     id: n.toString(16).padStart(32, "0"),
     title: `n${n}`,
@@ -121,7 +121,7 @@ test("warns in the preview if the account has no room for a new namespace", asyn
 });
 
 describe("a rename", () => {
-  test("to another namespace's title fails the preview", async () => {
+  test("a rename to another namespace's title fails the preview", async () => {
     const id = await existing("taken");
     const recorded = await up({ title: "mine" });
     const op = new Operation(api);
@@ -130,7 +130,7 @@ describe("a rename", () => {
     expect(message).toMatch(/Choose another title, or rename that namespace first\./);
   });
 
-  test("that somebody already made in the dashboard is no conflict", async () => {
+  test("a rename that somebody already made in the dashboard is no conflict", async () => {
     const recorded = await up({ title: "mine" });
     await rawSend(api, "PUT", `${path}/${recorded.id}`, { title: "theirs" });
     const op = new Operation(api);
@@ -139,7 +139,7 @@ describe("a rename", () => {
     });
   });
 
-  test("to a title that another resource gives up in the same update warns, and works after that rename", async () => {
+  test("warns about a rename to a title that another resource gives up in the same update, and works after that", async () => {
     const [first, second] = [await up({ title: "first" }), await up({ title: "second" })];
     const op = new Operation(api);
     const plan = await op.preview(TYPE, { accountId, title: "third" }, first);

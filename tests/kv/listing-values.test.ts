@@ -34,7 +34,7 @@ const BINARY = Buffer.from([0xff, 0xfe, 0x00, 0x80, 0xef, 0xbb, 0xbf]);
 const binary = (key: string): Entry => ({ key, value: BINARY.toString("base64"), base64: true });
 
 describe("values", () => {
-  test("are read 100 per request, several requests at once", async () => {
+  test("reads 100 values per request, several requests at once", async () => {
     await store(manyEntries(950));
     api.fault({ match: {}, kind: "slow", delayMs: 50, times: 100 });
     const found = await values({ keys: Array.from({ length: 950 }, (_, i) => keyAt(i)) });
@@ -50,7 +50,7 @@ describe("values", () => {
     expect(mostInFlight(api, () => 1)).toBeGreaterThanOrEqual(4);
   });
 
-  test("come with their metadata, whatever their keys, and without missing ones", async () => {
+  test("returns values with their metadata, whatever their keys, and leaves out missing keys", async () => {
     const entries: Entry[] = [
       textEntry("straße/ü ber", "Grüß Gott 🙂"),
       { key: "__proto__", value: "p", base64: false, metadata: { a: 1 } },
@@ -68,7 +68,7 @@ describe("values", () => {
     expect(api.requests).toHaveLength(1);
   });
 
-  test("that aren't text are found by bisection and read individually, byte for byte", async () => {
+  test("finds values that aren't text by bisection, and reads them one by one, byte for byte", async () => {
     const others = Array.from({ length: 7 }, (_, i) => textEntry(`t${i}`, "text"));
     await store([...others, { ...binary("a/b?c#d%"), metadata: { m: true } }]);
     const found = await values({ keys: [...others.map(({ key }) => key), "a/b?c#d%"] });
@@ -87,7 +87,7 @@ describe("values", () => {
     ]);
   });
 
-  test("that are known to be binary aren't read in bulk", async () => {
+  test("doesn't read values in bulk that are known to be binary", async () => {
     await store([textEntry("t", "text"), binary("b1"), binary("b2")]);
     const found = await values({
       keys: ["b1", "t", "missing", "b2"],
@@ -103,7 +103,7 @@ describe("values", () => {
     ]);
   });
 
-  test("that the bulk read garbles are read individually", async () => {
+  test("reads values one by one if the bulk read garbles them", async () => {
     const raw: Record<string, Buffer> = { cut: BINARY, real: Buffer.from("a \ufffd b"), half: BINARY };
     const server = await serve((request, response) => {
       request.resume().on("end", () => {
@@ -127,7 +127,7 @@ describe("values", () => {
     expect(server.seen.filter((line) => line.includes("/values/"))).toHaveLength(3);
   });
 
-  test.each([404, 405])("are all read individually if the API has no bulk read (%i)", async (status) => {
+  test.each([404, 405])("reads all values one by one if the API has no bulk read (%i)", async (status) => {
     await store(manyEntries(250));
     api.fault({ match: { path: "/bulk/get" }, kind: "status", status, times: 99 });
     const keys = Array.from({ length: 250 }, (_, i) => keyAt(i));
@@ -138,7 +138,7 @@ describe("values", () => {
     expect(mostInFlight(api, () => 1)).toBeLessThanOrEqual(8);
   });
 
-  test("that are too large for one response are read individually", async () => {
+  test("reads values one by one if they're too large for one response", async () => {
     await store(manyEntries(20));
     api.fault({ match: { path: "/bulk/get" }, kind: "status", status: 413 });
     const keys = Array.from({ length: 20 }, (_, i) => keyAt(i));
@@ -146,7 +146,7 @@ describe("values", () => {
     expect(api.requests).toHaveLength(21);
   });
 
-  test("can't be read if the namespace is missing", async () => {
+  test("fails to read values if the namespace is missing", async () => {
     place = { ...place, namespaceId: "0".repeat(32) };
     expect((await failureOf(values({ keys: ["a"] }))).message).toContain("namespace not found");
     expect((await failureOf(values({ keys: ["a"], isBinary: () => true }))).message).toContain(
@@ -154,7 +154,7 @@ describe("values", () => {
     );
   });
 
-  test("can't be read if the API fails", async () => {
+  test("fails to read values if the API fails", async () => {
     await store(manyEntries(300));
     api.fault({ match: {}, kind: "status", status: 500, times: 99 });
     const keys = Array.from({ length: 300 }, (_, i) => keyAt(i));
@@ -177,7 +177,7 @@ describe("getBytes", () => {
     expect((await client.getBytes(pathOf("none"), { what })).bytes).toEqual(Buffer.alloc(0));
   });
 
-  test("is retried like any GET", async () => {
+  test("retries a read of bytes like any GET", async () => {
     await store([binary("v")]);
     const { client } = clientOf(api.url, { maxRetries: 3 });
     api.fault({ match: {}, kind: "status", status: 500 });
@@ -194,7 +194,7 @@ describe("getBytes", () => {
     expect(failure.message).toContain("get: 'key not found' [code 10009]");
   });
 
-  test("tries the fallback credential, and hides both", async () => {
+  test("tries the fallback credential, and hides both credentials", async () => {
     await store([binary("v")]);
     const old = { kind: "token", token: "old-token", origin: "edgeguard:apiToken" } as const;
     const { client, debug } = clientOf(api.url, { credential: old, fallback: TOKEN });

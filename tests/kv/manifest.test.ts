@@ -36,12 +36,12 @@ const byKey = (map: Iterable<[string, RecordedEntry]>): [string, RecordedEntry][
   [...map].sort(([a], [b]) => (a < b ? -1 : 1));
 
 describe("a manifest", () => {
-  test("may be empty", async () => {
+  test("accepts an empty manifest", async () => {
     const back = await decodeManifest(await encodeManifest(new Map()));
     expect([back.size, [...back]]).toEqual([0, []]);
   });
 
-  test("behaves like a map, also after encoding and decoding it", async () => {
+  test("behaves like a map, even after encoding and decoding", async () => {
     for (let seed = 1; seed <= 40; seed += 1) {
       const below = random(seed);
       const expected = new Map<string, RecordedEntry>();
@@ -84,7 +84,7 @@ describe("a manifest", () => {
     for (const key of keys) expect(back.get(key)).toEqual(record);
   });
 
-  test("that was truncated or changed anywhere is refused", async () => {
+  test("refuses a manifest that was truncated or changed anywhere", async () => {
     const manifest: Manifest = new Map();
     for (let i = 0; i < 20; i += 1) manifest.set(`key:${i}`, { value: digest(String(i)) });
     const text = await encodeManifest(manifest);
@@ -103,7 +103,7 @@ describe("a manifest", () => {
     }
   });
 
-  test("of a later version is refused with both format numbers", async () => {
+  test("refuses a manifest of a later version, with both format numbers", async () => {
     const bytes = Buffer.from(await encodeManifest(new Map()), "base64").subarray(0, -8);
     bytes.writeUInt8(2, 0);
     const sum = createHash("sha256").update(bytes).digest().subarray(0, 8);
@@ -112,7 +112,7 @@ describe("a manifest", () => {
     );
   });
 
-  test("with unexpected content is refused without a parser's error", async () => {
+  test("refuses a manifest with unexpected content, without a parser's error", async () => {
     const body = Buffer.concat([Buffer.from([1, 0, 0, 0, 4]), Buffer.from("none")]);
     const sum = createHash("sha256").update(body).digest().subarray(0, 8);
     const text = Buffer.concat([body, sum]).toString("base64");
@@ -122,23 +122,26 @@ describe("a manifest", () => {
     );
   });
 
-  test.each([1_000, 20_000])("of %i realistic keys takes less than 40 characters per key", async (keys) => {
-    const manifest: Manifest = new Map();
-    for (let i = 0; i < keys; i += 1) {
-      manifest.set(`catalog:product:${createHash("sha1").update(String(i)).digest("hex").slice(0, 12)}`, {
-        value: digest(String(i)),
-        metadata: digest(String(i % 10)),
-      });
-    }
-    const before = process.memoryUsage().rss;
-    const text = await encodeManifest(manifest);
-    const back = await decodeManifest(text);
-    console.log(
-      `manifest of ${keys} keys: ${(text.length / keys).toFixed(1)} characters a key, resident memory +${((process.memoryUsage().rss - before) / 2 ** 20).toFixed(0)} MB`,
-    );
-    expect(back.size).toBe(keys);
-    expect(text.length / keys).toBeLessThan(40);
-  });
+  test.each([1_000, 20_000])(
+    "takes less than 40 characters per key for a manifest of %i realistic keys",
+    async (keys) => {
+      const manifest: Manifest = new Map();
+      for (let i = 0; i < keys; i += 1) {
+        manifest.set(`catalog:product:${createHash("sha1").update(String(i)).digest("hex").slice(0, 12)}`, {
+          value: digest(String(i)),
+          metadata: digest(String(i % 10)),
+        });
+      }
+      const before = process.memoryUsage().rss;
+      const text = await encodeManifest(manifest);
+      const back = await decodeManifest(text);
+      console.log(
+        `manifest of ${keys} keys: ${(text.length / keys).toFixed(1)} characters a key, resident memory +${((process.memoryUsage().rss - before) / 2 ** 20).toFixed(0)} MB`,
+      );
+      expect(back.size).toBe(keys);
+      expect(text.length / keys).toBeLessThan(40);
+    },
+  );
 });
 
 const NOW = 1_800_000_000;
@@ -239,7 +242,7 @@ describe("comparing entries with what was written", () => {
   });
 });
 
-describe("the preview's line", () => {
+describe("the preview's summary line", () => {
   const many = (count: number, letter: string): string[] =>
     Array.from({ length: count }, (_, i) => `${letter}${i}`);
 

@@ -43,7 +43,7 @@ const SOURCES: [string, () => Record<string, unknown>, string][] = [
 ];
 
 describe.each(SOURCES)("%s", (_, source, path) => {
-  test("isn't sent if it changed after the check", async () => {
+  test("doesn't send a source that changed after the check", async () => {
     const op = new Operation(api);
     const { inputs } = await op.preview(TYPE, { ...address, ...source() });
     writeFileSync(join(folder, path), '[{"key":"other","value":"1"}]');
@@ -53,7 +53,7 @@ describe.each(SOURCES)("%s", (_, source, path) => {
     expect(api.requests).toEqual([]);
   });
 
-  test("is sent if it has the same content in another form", async () => {
+  test("sends a source that has the same content in another form", async () => {
     const op = new Operation(api);
     const { inputs } = await op.preview(TYPE, { ...address, ...source() });
     const entries = Array.from(declared, ([key, value]) => ({ key, value })).reverse();
@@ -62,7 +62,7 @@ describe.each(SOURCES)("%s", (_, source, path) => {
     expect(difference(storedValues(api), declared)).toEqual([]);
   });
 
-  test("isn't sent any further if it changes during the update, and the next update continues", async () => {
+  test("stops sending a source that changes during the update, and the next update continues", async () => {
     const op = new Operation(api, { config: { "edgeguard:concurrency": "1" } });
     const inputs = { ...address, ...source() };
     api.fault({ kind: "slow", delayMs: 100, times: 2, match: { method: "PUT" } });

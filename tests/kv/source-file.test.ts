@@ -6,8 +6,8 @@ let project: ProjectFolder;
 beforeEach(() => (project = new ProjectFolder()));
 afterEach(() => project.remove());
 
-describe("a bulk file", () => {
-  test("may have every member of wrangler's format, and can be read repeatedly", async () => {
+describe("the source file of KvEntries", () => {
+  test("accepts every member of Wrangler's format, and can be read repeatedly", async () => {
     project.put(
       "data/catalog.json",
       `\ufeff[{"key":"a","value":"text \\u00e9 \\ud83d\\ude42","metadata":{"n":[1,null]}},\r\n
@@ -27,7 +27,7 @@ describe("a bulk file", () => {
       expect(await project.entriesOf({ file: "data/catalog.json" })).toEqual(expected);
   });
 
-  test("may have no entries", async () => {
+  test("accepts a file without entries", async () => {
     project.put("empty.json", "[]");
     expect(await project.entriesOf({ file: "empty.json" })).toEqual([]);
   });
@@ -100,7 +100,7 @@ describe("a bulk file", () => {
     expect(await project.problemsOf({ file: "f.json" })).toEqual([sentence]);
   });
 
-  test("is refused with the line of a mistake far down", async () => {
+  test("gives the line of a mistake far down in the file", async () => {
     const lines = Array.from(
       { length: 9_000 },
       (_, i) => `${JSON.stringify({ key: `k${i}`, value: "v".repeat(100) })},`,
@@ -111,7 +111,7 @@ describe("a bulk file", () => {
     ]);
   });
 
-  test("is read correctly wherever its pieces are split", async () => {
+  test("reads a file correctly no matter where chunks are split", async () => {
     const entries = Array.from({ length: 9_000 }, (_, i) => ({
       key: `é🙂${i}`,
       value: `日本語"\\\n${"🙂".repeat(i % 23)}`,
@@ -127,7 +127,7 @@ describe("a bulk file", () => {
     expect(await project.problemsOf({ file: "f.json" })).toEqual(["f.json, line 2: the text is not UTF-8"]);
   });
 
-  test("is refused with position, line and key of each invalid entry", async () => {
+  test("gives position, line and key of each invalid entry", async () => {
     project.put(
       "f.json",
       `[\n${entry("a")},\n\n{"key":"b",\n "value":{"x":"${CANARY}"}},\n "${CANARY}", {"value":"${CANARY}"},
@@ -146,7 +146,7 @@ describe("a bulk file", () => {
     ]);
   });
 
-  test("is refused with both positions of a duplicate key", async () => {
+  test("gives both positions of a duplicate key", async () => {
     project.put(
       "f.json",
       `[${entry("a")},\n${entry("b")},\n${entry("é")},${entry("a")},\n${entry("\u00e9")},${entry("a")}]`,
@@ -158,7 +158,7 @@ describe("a bulk file", () => {
     ]);
   });
 
-  test("that's missing is named with its absolute path", async () => {
+  test("names a missing file by its absolute path", async () => {
     mkdirSync(join(project.path, "dir"));
     expect(await project.problemsOf({ file: "none.json" })).toEqual([
       `none.json cannot be read: it does not exist (looked for ${join(project.path, "none.json")})`,
@@ -168,7 +168,7 @@ describe("a bulk file", () => {
     ]);
   });
 
-  test("is refused with the problems before the mistake, and the mistake last", async () => {
+  test("lists the problems before a syntax error, and the syntax error last", async () => {
     const bad = Array.from({ length: 12 }, (_, i) => `{"key":"k${i}","value":1}`);
     project.put("f.json", `[${bad.join(",")}, oops`);
     const problems = await project.problemsOf({ file: "f.json" });

@@ -7,7 +7,7 @@ beforeEach(() => (project = new ProjectFolder()));
 afterEach(() => project.remove());
 
 describe("inline entries", () => {
-  test("are strings or objects, and get the defaults for what they don't set", async () => {
+  test("accepts inline entries as strings or objects, and adds the defaults they don't set", async () => {
     expect(
       await project.entriesOf({
         entries: {
@@ -122,7 +122,7 @@ describe("inline entries", () => {
     expect(await project.problemsOf(declaration)).toEqual([sentence]);
   });
 
-  test("may be as large as the limits, and not a byte larger", async () => {
+  test("accepts inline entries up to the limits, and not a byte more", async () => {
     const key = "é".repeat(256);
     const metadata = { m: "x".repeat(1016) };
     expect(
@@ -144,14 +144,14 @@ describe("inline entries", () => {
     ]);
   });
 
-  test("may have emoji and letters of any script in their keys", async () => {
+  test("accepts keys with emoji and letters of any script", async () => {
     const keys = ["👩‍👩‍👧", "🏴󠁧󠁢󠁥󠁮󠁧󠁿", "日本語", 'a,b;c"d\\e', "...", "__proto__", "%20"];
     expect(await project.problemsOf({ entries: Object.fromEntries(keys.map((key) => [key, "v"])) })).toEqual(
       [],
     );
   });
 
-  test("are refused with the first ten problems and the number of the others", async () => {
+  test("lists the first ten problems and counts the others", async () => {
     const entries = Object.fromEntries(Array.from({ length: 33 }, (_, i) => [`k${i}`, 1]));
     const problems = await project.problemsOf({ entries });
     expect(problems).toHaveLength(11);
@@ -159,7 +159,7 @@ describe("inline entries", () => {
   });
 });
 
-describe("a declaration is refused", () => {
+describe("refuses an invalid declaration", () => {
   test.each<[string, Declaration, string]>([
     ["without a source", {}, "set exactly one of entries, file and directory; none is set"],
     [

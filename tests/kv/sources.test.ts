@@ -11,8 +11,8 @@ let project: ProjectFolder;
 beforeEach(() => (project = new ProjectFolder()));
 afterEach(() => project.remove());
 
-describe("a directory", () => {
-  test("has one key per file, sorted, with text as it is and other values as base64", async () => {
+describe("a directory of entries", () => {
+  test("reads one key per file, sorted, with text as it is and other values as base64", async () => {
     const binary = Buffer.of(0, 0xff, 0xfe, 0x80);
     project.put("public/b.bin", binary);
     project.put("public/a/z.txt", "\ufeffzett");
@@ -32,7 +32,7 @@ describe("a directory", () => {
     ]);
   });
 
-  test("leaves out what case-sensitive .gitignore patterns match, including links", async () => {
+  test("leaves out whatever matches the case-sensitive .gitignore patterns, including links", async () => {
     for (const path of ["a.map", "a.MAP", "keep.map", "tmp/a.txt", "sub/tmp/b.txt", "sub/c.txt"])
       project.put(`d/${path}`, "v");
     symlinkSync("/etc/hostname", join(project.path, "d/link"));
@@ -42,7 +42,7 @@ describe("a directory", () => {
     expect(entries.map(({ key }) => key)).toEqual(["a.MAP", "keep.map", "sub/c.txt", "sub/tmp/b.txt"]);
   });
 
-  test("is refused if it has links, special files or files that are too large, and names them", async () => {
+  test("refuses a directory with links, special files or files that are too large, and names them", async () => {
     project.put("d/good.txt", CANARY);
     project.put("d/with space.txt", CANARY);
     project.put("d/large.bin", "");
@@ -59,7 +59,7 @@ describe("a directory", () => {
     ]);
   });
 
-  test("that's missing, or is a file, is refused", async () => {
+  test("refuses a directory that's missing, or that's a file", async () => {
     project.put("file", "v");
     expect(await project.problemsOf({ directory: "none" })).toEqual([
       `none cannot be read: it does not exist (looked for ${join(project.path, "none")})`,
@@ -70,10 +70,10 @@ describe("a directory", () => {
   });
 });
 
-describe("the summary", () => {
+describe("the summary of a source", () => {
   const bulkJson = (entries: readonly object[]): string => JSON.stringify(entries);
 
-  test("has the same digest for the same entries in any order, form or place", async () => {
+  test("gives the same entries the same digest, in any order, form or place", async () => {
     project.put(
       "a.json",
       bulkJson([
@@ -112,7 +112,7 @@ describe("the summary", () => {
     });
   });
 
-  test("has a different digest if anything about an entry changes", async () => {
+  test("gives a different digest if anything about an entry changes", async () => {
     const entry = { value: "v", metadata: { a: 1 }, expirationTtl: 60 };
     const variants: Record<string, unknown>[] = [
       { k: entry },
@@ -132,7 +132,7 @@ describe("the summary", () => {
     expect(new Set(digests).size).toBe(variants.length);
   });
 
-  test("has the SHA-256 of all entries, sorted by key, as its digest", async () => {
+  test("uses the SHA-256 of all entries, sorted by key, as the digest", async () => {
     const keys = ["a", "é", "b/1", "🙂", "B", "\ue000"];
     const entry = (key: string) => ({ value: `of ${key}`, metadata: { key }, expirationTtl: 60 });
     const rows = [...keys]

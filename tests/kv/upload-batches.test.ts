@@ -19,8 +19,8 @@ const strange: Entry[] = [
   { key: "expires", value: "v", base64: false, expiration: 4_102_444_800 },
 ];
 
-describe("a batch", () => {
-  test("knows the exact size of its body, whatever it contains", () => {
+describe("a batch of entries", () => {
+  test("knows the exact size of a batch's body, whatever it contains", () => {
     for (const most of [1, 3, 8]) {
       const found = cut(strange, most, Infinity);
       expect(found.map(({ bytes }) => bytes)).toEqual(found.map((batch) => Buffer.byteLength(bodyOf(batch))));
@@ -28,7 +28,7 @@ describe("a batch", () => {
     }
   });
 
-  test("has a body of that size, from entries or from unchanged text", () => {
+  test("builds a body of exactly that size, from entries or from unchanged text", () => {
     const [batch] = cut(strange, 100, Infinity);
     const texts = Buffer.from(strange.map((entry) => JSON.stringify(toRequest(entry))).join(""));
     const body = new Body(strange.map(entryBytes));
@@ -44,31 +44,31 @@ describe("a batch", () => {
     expect(JSON.parse(bytes.toString())).toEqual(JSON.parse(JSON.stringify(strange.map(toRequest))));
   });
 
-  test("is never sent with a body that isn't full: the rest is uninitialized memory", () => {
+  test("never sends a body that isn't full, because the rest is uninitialized memory", () => {
     const body = new Body([100]);
     body.add(textEntry("a", "1"));
     expect(() => body.done()).toThrow(new RangeError("expected a body of 102 bytes but wrote 25"));
   });
 
-  test("is limited by its number of entries", () => {
+  test("limits the number of entries in a batch", () => {
     const found = cut(manyEntries(25), 10, Infinity);
     expect(found.map(({ items }) => items.length)).toEqual([10, 10, 5]);
     expect(cut([], 10, Infinity)).toEqual([]);
   });
 
-  test("is limited by its size, and filled up to it", () => {
+  test("limits the size of a batch, and fills it up to the limit", () => {
     const [whole] = cut(manyEntries(4), 4, Infinity);
     const bytes = whole?.bytes ?? 0;
     expect(cut(manyEntries(8), 100, bytes).map(({ items }) => items.length)).toEqual([4, 4]);
     expect(cut(manyEntries(4), 100, bytes - 1).map(({ items }) => items.length)).toEqual([3, 1]);
   });
 
-  test("may be a single entry that's larger than the limit", () => {
+  test("puts a single entry that's larger than the limit into its own batch", () => {
     const found = cut([textEntry("a", "1"), textEntry("b", "x".repeat(1000)), textEntry("c", "1")], 10, 500);
     expect(found.map(({ items }) => items.map(({ key }) => key))).toEqual([["a"], ["b"], ["c"]]);
   });
 
-  test("is returned before the next one is read", () => {
+  test("returns a batch before it reads the next one", () => {
     let read = 0;
     const counted = function* () {
       for (const entry of manyEntries(100)) {
@@ -83,7 +83,7 @@ describe("a batch", () => {
   });
 });
 
-describe("progress", () => {
+describe("upload progress", () => {
   let now = 0;
   let lines: string[];
   const reported = (total: number, steps: readonly (readonly [atMs: number, count: number])[]) => {
@@ -110,7 +110,7 @@ describe("progress", () => {
     ]); // prettier-ignore
   });
 
-  test("is shown at most every five seconds, and not when the work is done", () => {
+  test("shows progress at most every five seconds, and not once the work is done", () => {
     const steps = Array.from({ length: 130 }, (_, i) => [(i + 1) * 100, 10] as const);
     expect(reported(1_300, steps)).toHaveLength(2);
     expect(reported(10, [[9_000, 10]])).toEqual([]);

@@ -56,7 +56,7 @@ test("counts a missing key as deleted", async () => {
 test.each([
   ["405", { status: 405, code: 10_405 }],
   ["a 404 for the route", { status: 404, code: 7003 }],
-])("uses the older form of the API after %s, and from then on", async (_name, response) => {
+])("switches to the older form of the API after %s, and stays with it", async (_name, response) => {
   const keys = await filled(20_000);
   api.fault({ match: { method: "POST", path: "/bulk/delete" }, kind: "status", ...response, times: 9 });
   const { ctx } = contextFor(api, { config: { concurrency: "1" } });
@@ -79,7 +79,7 @@ test("counts all keys in a missing namespace as deleted after one request", asyn
   expect(sentBatches(api)).toEqual(["POST bulk/delete 10000"]);
 });
 
-test.each(["dropBefore", "dropAfter"] as const)("is sent again after %s", async (kind) => {
+test.each(["dropBefore", "dropAfter"] as const)("sends a delete again after %s", async (kind) => {
   const keys = await filled(10);
   api.fault({ match: {}, kind });
   expect(await removed(keys, contextFor(api).ctx)).toMatchObject({ done: 10, failed: [] });
@@ -87,7 +87,7 @@ test.each(["dropBefore", "dropAfter"] as const)("is sent again after %s", async 
   expect(storedKeys(api)).toEqual([]);
 });
 
-test("resends only unsuccessful keys, and names those that stay", async () => {
+test("resends only unsuccessful keys, and names those that stay unsuccessful", async () => {
   const keys = await filled(100);
   api.fault({ match: {}, kind: "unsuccessful", keys: [keyAt(7)], times: 9 });
   const outcome = await removed(keys, contextFor(api).ctx);

@@ -58,7 +58,7 @@ const failOn = (fault: Omit<Extract<Fault, { kind: "status" }>, "match" | "kind"
   api.fault({ match: { method: "PUT", path: "/bulk" }, kind: "status", ...fault });
 
 describe("entries", () => {
-  test("are written as declared, with the API's names", async () => {
+  test("writes entries as declared, with the API's names", async () => {
     const { ctx } = contextFor(api);
     const entries: Entry[] = [
       textEntry("text", "Grüß Gott"),
@@ -91,12 +91,12 @@ describe("entries", () => {
     });
   });
 
-  test("take no request if there are none", async () => {
+  test("sends no request if there are no entries", async () => {
     expect(await uploaded([], contextFor(api).ctx)).toMatchObject({ done: 0, failed: [] });
     expect(api.requests).toHaveLength(0);
   });
 
-  test("100,000 take 10 to 13 requests, at least 4 and at most 8 of them in flight", async () => {
+  test("writes 100,000 entries in 10 to 13 requests, at least 4 and at most 8 of them in flight", async () => {
     await api.close();
     jest.replaceProperty(KV, "MAX_BULK_ENTRIES", FULL_BATCH);
     await start({ latencyMs: 500 }); // Much longer than building a batch takes, on a busy machine, too.
@@ -111,7 +111,7 @@ describe("entries", () => {
     expect(storedKeys(api)).toHaveLength(100_000);
   });
 
-  test("that take long are reported with the remaining time", async () => {
+  test("reports a long upload with the remaining time", async () => {
     const { ctx, said } = contextFor(api, { config: { concurrency: "1" } });
     const time = jest.spyOn(performance, "now");
     let at = 0;
@@ -124,7 +124,7 @@ describe("entries", () => {
     ]);
   });
 
-  test("never take more than the memory limit for bodies, whatever the concurrency", async () => {
+  test("never exceeds the memory limit for bodies, whatever the concurrency", async () => {
     await api.close();
     await start({ latencyMs: 100, kvStore: "digests" });
     const value = "x".repeat(6 * 1024 * 1024);
@@ -155,19 +155,19 @@ describe("retries", () => {
     expect(new Set(storedKeys(api))).toEqual(new Set(outcome.confirmed));
   };
 
-  test("survive many 429 responses", async () => {
+  test("gets through many 429 responses", async () => {
     failOn({ status: 429, times: 9 });
     await wholly(5 + 9, { maxRetries: "10" });
   });
 
-  test("survive a 500 on the third batch", async () => {
+  test("gets through a 500 on the third batch", async () => {
     api.fault({ match: {}, kind: "slow", delayMs: 0, times: 2 });
     failOn({ status: 500 });
     await wholly(5 + 1);
   });
 
   test.each(["dropBefore", "dropAfter", "truncated"] as const)(
-    "survive a lost response (%s)",
+    "gets through a lost response (%s)",
     async (kind) => {
       api.fault({ match: { path: "/bulk" }, kind, times: 2 });
       await wholly(5 + 2);
@@ -175,7 +175,7 @@ describe("retries", () => {
   );
 });
 
-describe("a lasting failure", () => {
+describe("an upload that keeps failing", () => {
   test("starts no further batch, finishes those in flight, and reports what was written", async () => {
     api.fault({ match: {}, kind: "slow", delayMs: 300, times: 2 });
     failOn({ status: 500, times: 100 });
@@ -212,7 +212,7 @@ describe("a lasting failure", () => {
     expect(storedKeys(api)).toHaveLength(10);
   });
 
-  test("says if the namespace is missing", async () => {
+  test("says that the namespace is missing", async () => {
     const gone = { ...place, namespaceId: "0".repeat(32) };
     const { error } = await uploaded(manyEntries(1), contextFor(api).ctx, gone);
     expect(error?.message).toContain(`Writing key "${keyAt(0)}" to namespace ${gone.namespaceId} failed: `);
@@ -222,7 +222,7 @@ describe("a lasting failure", () => {
     );
   });
 
-  test("of a source that changed keeps what was written before", async () => {
+  test("keeps what was written before a source changed", async () => {
     const { rows, entries } = uploadOf(manyEntries(2_500));
     const fill: typeof entries.fill = (body, some) =>
       some.some(({ key }) => key === keyAt(2_000))
@@ -235,7 +235,7 @@ describe("a lasting failure", () => {
     });
   });
 
-  test("builds no further body", async () => {
+  test("builds no further bodies after a failure", async () => {
     failOn({ status: 400 });
     let made = 0;
     const { ctx } = contextFor(api, { config: { concurrency: "1" } });
@@ -250,7 +250,7 @@ describe("a lasting failure", () => {
 });
 
 describe("a body that is too large (413)", () => {
-  test("is halved until it's accepted", async () => {
+  test("halves a body that's too large until it's accepted", async () => {
     failOn({ status: 413, times: 3 });
     const { ctx } = contextFor(api);
     expect(await uploaded(manyEntries(1_000), ctx)).toMatchObject({ done: 1_000, failed: [] });
@@ -258,7 +258,7 @@ describe("a body that is too large (413)", () => {
     expect(storedKeys(api)).toHaveLength(1_000);
   });
 
-  test("is halved down to the entry that's too large, which is named with the reason", async () => {
+  test("halves a body down to the entry that's too large, and names it with the reason", async () => {
     failOn({ status: 413, code: 10_024, message: "payload too large", times: 3 });
     const outcome = await uploaded(manyEntries(4), contextFor(api).ctx);
     expect(outcome).toMatchObject({ done: 3, failed: [{ key: keyAt(0) }] });
@@ -276,7 +276,7 @@ describe("unsuccessful_keys", () => {
   const unsuccessful = (fault: { keys?: string[]; fraction?: number; times?: number }) =>
     api.fault({ match: {}, kind: "unsuccessful", ...fault });
 
-  test("are resent alone", async () => {
+  test("resends only the unsuccessful keys", async () => {
     unsuccessful({ fraction: 0.5, times: 3 });
     const { ctx, pauses } = contextFor(api);
     const outcome = await uploaded(manyEntries(1_000), ctx);
@@ -286,7 +286,7 @@ describe("unsuccessful_keys", () => {
     expect(storedKeys(api)).toHaveLength(1_000);
   });
 
-  test("that stay unsuccessful are named, and everything else is written", async () => {
+  test("names keys that stay unsuccessful, and writes everything else", async () => {
     unsuccessful({ keys: [keyAt(3), keyAt(1_200)], times: 100 });
     const outcome = await uploaded(manyEntries(2_000), contextFor(api).ctx);
     expect(outcome.error).toBeUndefined();
@@ -302,7 +302,7 @@ describe("unsuccessful_keys", () => {
 
 describe("the response to a write", () => {
   test.each([null, {}, "success", { successful_key_count: 2, unsuccessful_keys: null }])(
-    "may be %j",
+    "accepts %j as the response to a write",
     async (result) => {
       const server = await serve((request, response) => {
         request.resume().on("end", () => response.end(envelope(result)));
@@ -311,7 +311,7 @@ describe("the response to a write", () => {
     },
   );
 
-  test("isn't a success if it can't be parsed", async () => {
+  test("doesn't take a response to a write that can't be parsed for a success", async () => {
     const server = await serve((request, response) => {
       request.resume().on("end", () => response.end(envelope({ unsuccessful_keys: [1] })));
     });
@@ -321,7 +321,7 @@ describe("the response to a write", () => {
 });
 
 describe("a cancelled operation", () => {
-  test("finishes what's in flight and starts nothing", async () => {
+  test("finishes what's in flight after a cancellation, and starts nothing", async () => {
     api.fault({ match: {}, kind: "slow", delayMs: 300, times: 100 });
     const closing = new AbortController();
     const { ctx } = contextFor(api, { closing: closing.signal, config: { concurrency: "2" } });
@@ -332,7 +332,7 @@ describe("a cancelled operation", () => {
     expect(api.requests).toHaveLength(2);
   });
 
-  test("that's aborted counts only confirmed entries", async () => {
+  test("counts only confirmed entries if the operation is aborted", async () => {
     api.fault({ match: {}, kind: "slow", delayMs: 5_000, times: 100 });
     const gone = new AbortController();
     const { ctx } = contextFor(api, { signal: gone.signal });
@@ -343,7 +343,7 @@ describe("a cancelled operation", () => {
   });
 });
 
-test("no value appears in any message, error or debug line", async () => {
+test("shows no value in any message, error or debug line", async () => {
   const canary = "canary-4711";
   const entries = Array.from({ length: 4 }, (_, i) => textEntry(keyAt(i), `${canary} ${i}`));
   const { ctx, said } = contextFor(api, { env: { EDGEGUARD_DEBUG: "1" }, config: { maxRetries: "0" } });

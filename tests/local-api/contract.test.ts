@@ -364,7 +364,7 @@ withContract("the check against the OpenAPI document", () => {
   });
 });
 
-test("without the OpenAPI document, one line says that the contract tests did not run", () => {
+test("prints one line saying that the contract tests didn't run if the OpenAPI document is missing", () => {
   const said = jest.spyOn(process.stderr, "write").mockReturnValue(true);
   expect(openContract("/nowhere/openapi.json")).toBeUndefined();
   expect(said.mock.calls).toEqual([["Contract tests did not run: /nowhere/openapi.json is not there.\n"]]);

@@ -102,7 +102,7 @@ test("slow: returns the usual response in the end", async () => {
   expect(waits).toEqual([60]);
 });
 
-test("each fault hits the number of matching requests it was set for, in the order of the faults", async () => {
+test("each fault hits as many matching requests as it was set for, in the order of the faults", async () => {
   api.fault({ match: { path: "policies" }, kind: "status", status: 503, times: 2 });
   api.fault({ match: { path: "/policies$" }, kind: "status", status: 500 });
   const settings = `/zones/${api.zones.empty}/page_shield`;

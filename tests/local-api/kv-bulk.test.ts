@@ -21,7 +21,7 @@ const counts = (successful: number, ...unsuccessful: string[]) => ({
   body: { result: { successful_key_count: successful, unsuccessful_keys: unsuccessful } },
 });
 
-describe("a bulk write", () => {
+describe("bulk writes", () => {
   test("stores the value, metadata and expiration of each pair; the last pair of a key wins", async () => {
     const response = await kv.put([
       { key: "a", value: "first" },
@@ -67,7 +67,7 @@ describe("a bulk write", () => {
       10033,
       "/0/expiration",
     ],
-  ])("is refused as a whole with %s", async (_, body, status, code, pointer) => {
+  ])("refuses a whole bulk write with %s", async (_, body, status, code, pointer) => {
     const good = { key: "good", value: "1" };
     const shifted = pointer?.replace("/0", "/1");
     const sent = Array.isArray(body) ? [good, ...(body as unknown[])] : body;
@@ -104,7 +104,7 @@ describe("a bulk write", () => {
     expect(Buffer.from(await read.arrayBuffer()).equals(value)).toBe(true);
   });
 
-  test('returns null in the "documented" dialect', async () => {
+  test('returns null for a bulk write in the "documented" dialect', async () => {
     const documented = await startLocalApi({ dialect: "documented" });
     const other = await newNamespace(documented);
     expect(await other.put([{ key: "a", value: "1" }])).toMatchObject({
@@ -117,11 +117,11 @@ describe("a bulk write", () => {
   });
 });
 
-describe("a bulk delete", () => {
+describe("bulk deletes", () => {
   test.each([
     ["POST", "/bulk/delete"],
     ["DELETE", "/bulk"],
-  ])("by %s %s deletes the given keys, existing or not", async (method, path) => {
+  ])("a bulk delete by %s %s deletes the given keys, whether they exist or not", async (method, path) => {
     await kv.put(["a", "b", "c"].map((key) => ({ key, value: key })));
     expect(await kv.call(method, kv.path + path, ["a", "c", "never"])).toMatchObject(counts(3));
     expect((await kv.list()).names).toEqual(["b"]);
@@ -134,7 +134,7 @@ describe("a bulk delete", () => {
   });
 });
 
-describe("a bulk read", () => {
+describe("bulk reads", () => {
   const read = (body: unknown) => kv.call("POST", `${kv.path}/bulk/get`, body);
   const values = (values: object) => ({ status: 200, body: { result: { values } } });
 
@@ -156,7 +156,7 @@ describe("a bulk read", () => {
     });
   });
 
-  test("accepts 1 to 100 keys", async () => {
+  test("accepts 1 to 100 keys in a bulk read", async () => {
     const keys = Array.from({ length: 101 }, (_, index) => `k${index}`);
     expect(await read({ keys: keys.slice(1) })).toMatchObject({ status: 200 });
     expect(await read({ keys })).toMatchObject(failed(400, 10029));
@@ -178,10 +178,10 @@ describe("a bulk read", () => {
   });
 });
 
-describe("an unsuccessful fault", () => {
+describe('the fault "unsuccessful"', () => {
   const pairs = ["a", "b", "c", "d"].map((key) => ({ key, value: key }));
 
-  test("skips some keys of a bulk write and names them", async () => {
+  test("skips some keys of a bulk write and lists them", async () => {
     const match = { path: kv.id };
     api.fault({ kind: "unsuccessful", match, fraction: 0.5 });
     expect(await kv.put(pairs)).toMatchObject(counts(2, "a", "b"));
@@ -193,7 +193,7 @@ describe("an unsuccessful fault", () => {
     expect(api.requests.filter(({ fault }) => fault === "unsuccessful")).toHaveLength(3);
   });
 
-  test("can name the keys, and applies to deletes, too", async () => {
+  test("can list the keys to skip, and applies to deletes, too", async () => {
     await kv.put(pairs);
     api.fault({ kind: "unsuccessful", match: {}, keys: ["b", "x"] });
     const response = await kv.call("POST", `${kv.path}/bulk/delete`, ["a", "b"]);

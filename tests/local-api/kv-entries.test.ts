@@ -26,8 +26,8 @@ async function put(key: string, body: string | Uint8Array<ArrayBuffer> | FormDat
 
 const binary = new Uint8Array([0, 255, 13, 10, 45, 45, 200, 0xef, 0xbb, 0xbf]);
 
-describe("a value", () => {
-  test("is written and read byte for byte, without an envelope", async () => {
+describe("KV values", () => {
+  test("writes and reads a value byte for byte, without an envelope", async () => {
     expect(await put("raw", binary)).toMatchObject({ status: 200, body: { success: true, result: null } });
     const response = await get("raw");
     expect(new Uint8Array(await response.arrayBuffer())).toEqual(binary);
@@ -43,7 +43,7 @@ describe("a value", () => {
     expect(await kv.text("empty")).toBe("");
   });
 
-  test("may be in a form with its metadata, as text or as a file", async () => {
+  test("accepts a value in a form with its metadata, as text or as a file", async () => {
     const form = new FormData();
     form.append("value", new Blob([binary]), "value.bin");
     form.append("metadata", JSON.stringify({ revision: 2 }));
@@ -66,7 +66,7 @@ describe("a value", () => {
     expect(await put("x", broken)).toMatchObject(failed(400, 10047));
   });
 
-  test("is replaced completely: a write without metadata and expiration clears them", async () => {
+  test("replaces an entry completely: a write without metadata and expiration clears them", async () => {
     await kv.put([{ key: "a", value: "1", metadata: { m: 1 }, expiration_ttl: 100 }]);
     expect((await kv.list()).keys).toEqual([{ name: "a", metadata: { m: 1 }, expiration: SECONDS + 100 }]);
     await put("a", "2");
@@ -74,7 +74,7 @@ describe("a value", () => {
     expect(await kv.text("a")).toBe("2");
   });
 
-  test("that doesn't exist is a 404, and may be deleted", async () => {
+  test("returns 404 for a missing key, and accepts its deletion", async () => {
     expect(await kv.call("GET", `${kv.path}/values/none`)).toMatchObject(failed(404, 10009));
     expect(await metadata("none")).toMatchObject(failed(404, 10009));
     const remove = () => kv.call("DELETE", `${kv.path}/values/a`);
@@ -93,13 +93,13 @@ describe("a value", () => {
     }
   });
 
-  test("is refused above the limit", async () => {
+  test("refuses a value above the limit", async () => {
     expect(await put("a", "x".repeat(5000))).toMatchObject({ status: 200 });
     expect(await put("a", "x".repeat(5001))).toMatchObject(failed(413, 10024));
   });
 });
 
-describe("a key", () => {
+describe("KV keys", () => {
   test.each([
     "a/b",
     "a%2Fb",
@@ -110,7 +110,7 @@ describe("a key", () => {
     "back\\slash",
     "line\nbreak",
     "__proto__",
-  ])("may be %j", async (key) => {
+  ])("accepts the key %j", async (key) => {
     await put(key, "written");
     expect((await kv.list()).names).toEqual([key]);
     expect(await kv.text(key)).toBe("written");
@@ -122,19 +122,19 @@ describe("a key", () => {
     expect((await kv.list()).names).toEqual([]);
   });
 
-  test("may have up to 512 bytes of UTF-8", async () => {
+  test("accepts keys of up to 512 bytes of UTF-8", async () => {
     expect(await put("ü".repeat(256), "1")).toMatchObject({ status: 200 });
     expect(await put("ü".repeat(257), "1")).toMatchObject(failed(414, 10030));
   });
 
-  test("must be a single, correctly encoded path segment", async () => {
+  test("refuses a key that isn't a single, correctly encoded path segment", async () => {
     expect(await kv.call("PUT", `${kv.path}/values/a/b`, "1")).toMatchObject({ status: 404 });
     expect(await kv.call("PUT", `${kv.path}/values/%FF`, "1")).toMatchObject(failed(400, 10042));
   });
 });
 
-describe("an expiration", () => {
-  test("hides the key from reads and listings once the clock reaches it", async () => {
+describe("KV expirations", () => {
+  test("hides an expired key from reads and listings once the clock reaches its expiration", async () => {
     await put("ttl", "1", "?expiration_ttl=60");
     await put("time", "2", `?expiration=${SECONDS + 120}`);
     await put("both", "3", `?expiration=${SECONDS + 600}&expiration_ttl=90`);
@@ -154,7 +154,7 @@ describe("an expiration", () => {
     expect((await controlOf(api)("GET", "/clock")).body).toEqual({ now: "2026-10-01T00:02:00.500Z" });
   });
 
-  test("must be at least 60 seconds ahead; a TTL overrides it", async () => {
+  test("refuses an expiration less than 60 seconds ahead; a TTL overrides it", async () => {
     expect(await put("a", "1", "?expiration_ttl=59")).toMatchObject(failed(400, 10034));
     expect(await put("a", "1", "?expiration_ttl=soon")).toMatchObject(failed(400, 10034));
     expect(await put("a", "1", `?expiration=${SECONDS + 59}`)).toMatchObject(failed(400, 10033));
@@ -162,7 +162,7 @@ describe("an expiration", () => {
     expect(await put("a", "1", `?expiration=${SECONDS + 60}`)).toMatchObject({ status: 200 });
   });
 
-  test("is final, because the clock only moves forward", async () => {
+  test("never brings an expired key back, because the clock only moves forward", async () => {
     expect(() => api.advance(-1)).toThrow("the clock only moves ahead");
     expect(await controlOf(api)("POST", "/clock", { advanceMs: -1 })).toMatchObject({ status: 400 });
   });

@@ -11,8 +11,8 @@ const numbered = (from: number, to: number) =>
   Array.from({ length: to - from }, (_, index) => `k${String(from + index).padStart(6, "0")}`);
 const pairs = (keys: readonly string[]) => keys.map((key) => ({ key, value: key }));
 
-describe("a listing of keys", () => {
-  test("is sorted by UTF-8 bytes, not by UTF-16", async () => {
+describe("listing keys", () => {
+  test("sorts keys by UTF-8 bytes, not by UTF-16", async () => {
     const { kv } = await namespaceIn();
     const names = ["b", "\u{1F388}", "\uFF5E", "ü", "B", "a/2", "a/10", "\uE000", "a"];
     await kv.put(pairs(names));
@@ -21,7 +21,7 @@ describe("a listing of keys", () => {
     expect(byBytes).not.toEqual([...names].sort());
   });
 
-  test("continues by cursor, with each key once, and ends with an empty cursor", async () => {
+  test("continues by cursor, lists each key once, and ends with an empty cursor", async () => {
     const { kv } = await namespaceIn();
     const names = numbered(0, 2500);
     await kv.put(pairs([...names].reverse()));
@@ -31,7 +31,7 @@ describe("a listing of keys", () => {
     expect((await kv.list("prefix=k0024&limit=100")).cursor).toBe("");
   });
 
-  test('ends without a cursor in the "documented" dialect', async () => {
+  test('ends a listing without a cursor in the "documented" dialect', async () => {
     const { kv } = await namespaceIn({ dialect: "documented" });
     await kv.put(pairs(numbered(0, 11)));
     expect((await kv.list("limit=10")).cursor).toMatch(/./);
@@ -72,7 +72,7 @@ describe("a listing of keys", () => {
     }
   });
 
-  test("may have empty pages, before every page or because of a fault", async () => {
+  test("can return empty pages, before every page or because of a fault", async () => {
     const often = await namespaceIn({ kvEmptyPages: 2 });
     await often.kv.put(pairs(numbered(0, 30)));
     expect(await often.kv.listAll("limit=10")).toEqual({ names: numbered(0, 30), pages: 9, empty: 6 });
@@ -84,8 +84,8 @@ describe("a listing of keys", () => {
   });
 });
 
-describe("a lag", () => {
-  test("hides writes and deletes from listings until it has passed", async () => {
+describe("listing and read lags", () => {
+  test("hides writes and deletes from listings until the lag has passed", async () => {
     const { api, kv } = await namespaceIn({ kvLagMs: { listing: 1000 } });
     await kv.put(pairs(["a", "b"]));
     expect((await kv.list()).names).toEqual([]);
@@ -99,7 +99,7 @@ describe("a lag", () => {
     expect((await kv.list()).names).toEqual(["b"]);
   });
 
-  test("hides them from reads, metadata and bulk reads with its own duration", async () => {
+  test("hides writes from reads, metadata and bulk reads for a lag of their own", async () => {
     const { api, kv } = await namespaceIn({ kvLagMs: { reads: 1000, listing: 200 } });
     const read = () => kv.call("POST", `${kv.path}/bulk/get`, { keys: ["a"] });
     await kv.put([{ key: "a", value: "1", metadata: 1 }]);
@@ -114,7 +114,7 @@ describe("a lag", () => {
     expect(await kv.text("a")).toBe("2");
   });
 
-  test("can start and end at any time, for one namespace", async () => {
+  test("starts and ends a lag at any time, for one namespace", async () => {
     const { api, kv } = await namespaceIn();
     const other = await newNamespace(api);
     await kv.put(pairs(["a"]));
@@ -138,7 +138,7 @@ describe("a lag", () => {
 });
 
 describe("100,000 keys", () => {
-  test("can be written, listed, listed by prefix and deleted", async () => {
+  test("writes, lists, lists by prefix and deletes 100,000 keys", async () => {
     const { api, kv } = await namespaceIn({ kvStore: "digests" });
     const names = numbered(0, 100_000);
     const batches = Array.from({ length: 10 }, (_, index) =>

@@ -3,7 +3,7 @@ import { failed, kvCaller, namespacesOf } from "./kv-client";
 
 const UNKNOWN_ID = "0".repeat(32);
 
-test("a namespace is created, read, renamed and deleted with its keys", async () => {
+test("creates, reads and renames a namespace, and deletes it with its keys", async () => {
   const api = await start();
   const call = callerOf(api);
   const path = namespacesOf(api);
@@ -29,7 +29,7 @@ test("a namespace is created, read, renamed and deleted with its keys", async ()
   expect(await call("DELETE", `${path}/${id}`, {})).toMatchObject(failed(404, 10013));
 });
 
-test('in the "documented" dialect, a namespace has an ID and a title, and a rename returns an empty object', async () => {
+test('in the "documented" dialect, a namespace has only an ID and a title, and a rename returns an empty object', async () => {
   const api = await start({ dialect: "documented" });
   const call = callerOf(api);
   const id = idOf(await call("POST", namespacesOf(api), { title: "prices" }));
@@ -38,7 +38,7 @@ test('in the "documented" dialect, a namespace has an ID and a title, and a rena
   expect(result(await call("GET", `${namespacesOf(api)}/${id}`))).toEqual({ id, title: "other" });
 });
 
-test("a title is unique, not empty, and has up to 512 characters", async () => {
+test("refuses a title that's taken, empty or longer than 512 characters", async () => {
   const api = await start();
   const call = callerOf(api);
   const path = namespacesOf(api);
@@ -53,7 +53,7 @@ test("a title is unique, not empty, and has up to 512 characters", async () => {
   expect(await call("POST", path, [])).toMatchObject(failed(400, 10012));
 });
 
-test("namespaces are listed by page in the requested order, without a page count", async () => {
+test("lists namespaces by page in the requested order, without a page count", async () => {
   const api = await start();
   const call = callerOf(api);
   const path = namespacesOf(api);
@@ -81,7 +81,7 @@ test("namespaces are listed by page in the requested order, without a page count
   }
 });
 
-test("an account's number of namespaces is limited", async () => {
+test("limits the number of namespaces in an account", async () => {
   const api = await start({ limits: { maxNamespaces: 2 } });
   const call = callerOf(api);
   expect(await call("POST", namespacesOf(api), { title: "a" })).toMatchObject({ status: 200 });
@@ -110,7 +110,7 @@ test("refuses other accounts, malformed IDs, unknown methods and missing permiss
   expect(await callerOf(api, {})("GET", `${path}/keys`)).toMatchObject(failed(400, 9106));
 });
 
-test("the initial namespace has keys of every kind", async () => {
+test("starts with a namespace that has keys of every kind", async () => {
   const api = await start();
   const { keys } = await kvCaller(api, api.namespaces.existing).list();
   expect(keys).toEqual([

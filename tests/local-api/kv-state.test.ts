@@ -15,7 +15,7 @@ import { failed, kvCaller, namespacesOf, newNamespace } from "./kv-client";
 import { virtualTime } from "../support/virtual-time";
 
 describe("the request log", () => {
-  test("has counts instead of keys and values", async () => {
+  test("logs counts instead of keys and values", async () => {
     const api = await start();
     const kv = await newNamespace(api);
     api.clearRequests();
@@ -93,7 +93,7 @@ test("stores only digests of values if asked to, and then can't return the value
 });
 
 describe("state", () => {
-  test("includes KV, which is saved, restored and reset with the rest", async () => {
+  test("saves, restores and resets KV with the rest of the state", async () => {
     const api = await start();
     const before = api.snapshot();
     const existing = kvCaller(api, api.namespaces.existing);
@@ -117,7 +117,7 @@ describe("state", () => {
     expect(api.snapshot().kv).toEqual(after.kv);
   });
 
-  test("is in the account that /info lists", async () => {
+  test("keeps KV in the account that /info lists", async () => {
     const api = await start();
     expect((await controlOf(api)("GET", "/info")).body).toMatchObject({
       accounts: [{ id: api.accounts.main, name: "main" }],
@@ -125,14 +125,14 @@ describe("state", () => {
   });
 });
 
-describe("in a folder, KV", () => {
+describe("KV in a folder", () => {
   let folder: string;
   beforeEach(() => {
     folder = mkdtempSync(join(tmpdir(), "local-api-kv-"));
   });
   afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-  test("survives a restart: namespaces, values, metadata, expirations, deletes and the initial data", async () => {
+  test("survives a restart with its namespaces, values, metadata, expirations, deletes and initial data", async () => {
     let now = Date.parse("2026-10-01T00:00:00Z");
     const clock = () => new Date(now);
     const first = await start({ persistTo: folder, clock });
@@ -164,7 +164,7 @@ describe("in a folder, KV", () => {
     ]);
   });
 
-  test("isn't touched by other writes, and is appended to by its own", async () => {
+  test("writes KV only for its own writes, and appends them", async () => {
     const api = await start({ persistTo: folder });
     const kv = kvCaller(api, api.namespaces.existing);
     await callerOf(api)("POST", `/zones/${api.zones.empty}/page_shield/policies`, newPolicy);
@@ -177,7 +177,7 @@ describe("in a folder, KV", () => {
     expect(readFileSync(join(folder, "local-api.json"), "utf8")).not.toContain("greeting");
   });
 
-  test("drops outdated lines and an incomplete last line when it's opened", async () => {
+  test("drops outdated lines and an incomplete last line when it opens the folder", async () => {
     const first = await start({ persistTo: folder });
     const kv = await newNamespace(first);
     for (let round = 0; round < 20; round++) await kv.put([{ key: "a", value: `round ${round}` }]);
@@ -195,7 +195,7 @@ describe("in a folder, KV", () => {
     expect((await kvCaller(third, kv.id).list()).names).toEqual(["a", "b"]);
   });
 
-  test("is restored and reset, too", async () => {
+  test("restores and resets KV, too", async () => {
     const first = await start({ persistTo: folder });
     const kv = await newNamespace(first);
     await kv.put([{ key: "a", value: "1" }]);
@@ -205,7 +205,7 @@ describe("in a folder, KV", () => {
     expect((await start({ persistTo: folder })).snapshot().kv).toEqual(kept);
   });
 
-  test("fails the start with one sentence if it's invalid", async () => {
+  test("refuses to start with invalid KV data, and says why in one sentence", async () => {
     const first = await start({ persistTo: folder });
     await newNamespace(first);
     await first.close();

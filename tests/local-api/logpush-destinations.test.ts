@@ -21,7 +21,7 @@ afterEach(() => api.close());
 const claimsOf = (token: string): unknown =>
   JSON.parse(Buffer.from(token.split(".")[1] ?? "", "base64url").toString());
 
-describe("a destination", () => {
+describe("Logpush destinations", () => {
   test.each<[string, string]>([
     ["ftp://host/path", "must begin with one of"],
     ["shop-logs", "must begin with one of"],
@@ -50,7 +50,7 @@ describe("a destination", () => {
     ).toEqual({ valid: false, message: expect.stringContaining(why) as string });
   });
 
-  test("may have up to 4096 characters", async () => {
+  test("accepts a destination of up to 4096 characters", async () => {
     const long = (length: number) =>
       `https://logs.example/${"x".repeat(length - "https://logs.example/".length)}`;
     const path = `${scope}/logpush/validate/destination`;
@@ -62,7 +62,7 @@ describe("a destination", () => {
     expect(await call("POST", path, { destination_conf: long(4097) })).toMatchObject(refused);
   });
 
-  test("exists if a job of the scope pushes to its bucket and path, whatever the parameters", async () => {
+  test("finds a destination if a job of the scope pushes to its bucket and path, whatever the parameters", async () => {
     const path = `${scope}/logpush/validate/destination/exists`;
     expect(result(await call("POST", path, { destination_conf: DATADOG }))).toEqual({ exists: false });
     await create(call, jobs);
@@ -72,7 +72,7 @@ describe("a destination", () => {
     expect(result(await call("POST", account, { destination_conf: DATADOG }))).toEqual({ exists: false });
   });
 
-  test("that rejects writes can't be used for a job, fails validation, and gets no challenge", async () => {
+  test("refuses a job, a validation and a challenge for a destination that rejects writes", async () => {
     const control = controlOf(api);
     const knob = await control("PATCH", "/logpush/behavior", { unwritable: ["datadog://intake"] });
     expect(knob).toMatchObject({ status: 200, body: { unwritable: ["datadog://intake"], filter: "shown" } });
@@ -97,14 +97,17 @@ describe("a destination", () => {
     ["fields=RayId", false, "logpull_options: unknown field RayId"],
     ["timestamps=iso", false, "logpull_options: unknown timestamps iso"],
     ["sample=2", false, "logpull_options: sample must be between 0 and 1"],
-  ])("doesn't affect how logpull_options are validated: %s", async (options, valid, message) => {
-    const response = await call("POST", `${scope}/logpush/validate/origin`, { logpull_options: options });
-    expect(result(response)).toEqual({ valid, message });
-  });
+  ])(
+    "the destination doesn't affect how logpull_options are validated: %s",
+    async (options, valid, message) => {
+      const response = await call("POST", `${scope}/logpush/validate/origin`, { logpull_options: options });
+      expect(result(response)).toEqual({ valid, message });
+    },
+  );
 });
 
-describe("ownership", () => {
-  test("is required for buckets, but not for destinations with credentials", async () => {
+describe("Logpush ownership", () => {
+  test("requires an ownership token for buckets, but not for destinations with credentials", async () => {
     const keys = "access-key-id=a&secret-access-key=b";
     const asked = [
       S3,
@@ -131,7 +134,7 @@ describe("ownership", () => {
     expect(responses.slice(5).map(({ status }) => status)).toEqual(free.map(() => 200));
   });
 
-  test("is proven by a challenge in a file at the destination, which the job sends back", async () => {
+  test("proves ownership by a challenge in a file at the destination, which the job sends back", async () => {
     const withDate = "s3://shop-logs/edge/{DATE}?region=eu-central-1";
     const response = await call("POST", `${scope}/logpush/ownership`, { destination_conf: withDate });
     expect(result(response)).toEqual({
@@ -146,7 +149,7 @@ describe("ownership", () => {
     expect((await controlOf(api)("GET", `/logpush/sink/${file?.path ?? ""}`)).body).toBe(token);
   });
 
-  test("is proven by a token for one scope and destination, valid for seven days", async () => {
+  test("issues a token for one scope and destination, valid for seven days", async () => {
     const token = await tokenFor(api, call, scope, S3);
     const issued = Date.parse("2026-10-01T12:00:00Z") / 1000;
     expect(token).toMatch(/^[\w-]+\.[\w-]+\.[\w-]+$/);
@@ -162,7 +165,7 @@ describe("ownership", () => {
     expect(claimsOf(ofAccount)).toMatchObject({ object_type: "account", object_id: api.accounts.main });
   });
 
-  test("is rejected for another scope or destination, when changed, and when expired", async () => {
+  test("rejects a token for another scope or destination, a changed one, and an expired one", async () => {
     const token = await tokenFor(api, call, scope, S3);
     const [header = "", , signature = ""] = token.split(".");
     const forged = Buffer.from(JSON.stringify({ ...Object(claimsOf(token)), exp: 9e9 })).toString(
@@ -190,7 +193,7 @@ describe("ownership", () => {
     );
   });
 
-  test("is required again for another bucket or path, but not for other parameters", async () => {
+  test("requires a new token for another bucket or path, but not for other parameters", async () => {
     const ownership_challenge = await tokenFor(api, call, scope, S3);
     const path = `${jobs}/${await create(call, jobs, { destination_conf: S3, ownership_challenge })}`;
 
@@ -210,18 +213,21 @@ describe("ownership", () => {
     ["s3://shop-logs/../../../etc?region=x", "s3/shop-logs/etc/"],
     ["gs://shop-logs/a b/ü", "gs/shop-logs/a_b/_/"],
     ["sumo://collectors.example/receiver/v1/http/canary", "sumo/collectors.example/receiver/v1/http/secret/"],
-  ])("writes its file inside the sink, without a secret in the path: %s", async (destination, folder) => {
-    await call("POST", `${scope}/logpush/ownership`, { destination_conf: destination });
-    expect(api.logpush.files().map(({ path }) => path)).toEqual([
-      expect.stringMatching(new RegExp(`^${folder}ownership-challenge-[0-9a-f]{8}\\.txt$`)),
-    ]);
-  });
+  ])(
+    "writes the token's file inside the sink, without a secret in the path: %s",
+    async (destination, folder) => {
+      await call("POST", `${scope}/logpush/ownership`, { destination_conf: destination });
+      expect(api.logpush.files().map(({ path }) => path)).toEqual([
+        expect.stringMatching(new RegExp(`^${folder}ownership-challenge-[0-9a-f]{8}\\.txt$`)),
+      ]);
+    },
+  );
 });
 
-describe("the datasets of a scope", () => {
+describe("Logpush datasets", () => {
   const path = (of: string, dataset: string, what: string) => `${of}/logpush/datasets/${dataset}/${what}`;
 
-  test("list their fields with their types", async () => {
+  test("lists the fields of a dataset with their types", async () => {
     const fields = result(await call("GET", path(scope, "http_requests", "fields")));
     expect(fields).toMatchObject({
       ClientIP: "string",
@@ -248,7 +254,7 @@ describe("the datasets of a scope", () => {
     "spectrum_events",
     "page_shield_events",
     "zaraz_events",
-  ])("include %s for a zone, but not for an account", async (dataset) => {
+  ])("lists %s for a zone, but not for an account", async (dataset) => {
     expect(await call("GET", path(scope, dataset, "fields"))).toMatchObject({ status: 200 });
     const unknown = refusal(404, 1002, `dataset ${dataset} not found`);
     expect(await call("GET", path(`/accounts/${api.accounts.main}`, dataset, "fields"))).toMatchObject(
@@ -256,7 +262,7 @@ describe("the datasets of a scope", () => {
     );
   });
 
-  test("gain and lose fields through a control route", async () => {
+  test("adds and removes fields through a control route", async () => {
     const fields = {
       http_requests: { NewField: "int", BotScore: null },
       casb_findings: { FindingID: "string" },
@@ -274,7 +280,7 @@ describe("the datasets of a scope", () => {
     expect(await call("POST", jobs, gone)).toMatchObject(refusal(400, 1004, "unknown field BotScore"));
   });
 
-  test("say so if Cloudflare has them but the local API doesn't know their fields", async () => {
+  test("says that Cloudflare has a dataset whose fields the local API doesn't know", async () => {
     const account = `/accounts/${api.accounts.main}`;
     const unknown = refusal(404, 1002, "doesn't know the fields of dataset casb_findings");
     expect(await call("GET", path(account, "casb_findings", "fields"))).toMatchObject(unknown);

@@ -24,7 +24,7 @@ const leaf = (key: string, operator: string, value: Json) => ({ key, operator, v
 const where = (node: Json): string => JSON.stringify({ where: node });
 const host = leaf("ClientRequestHost", "eq", "example.com");
 
-describe("a filter", () => {
+describe("Logpush filters", () => {
   test.each<[string, string]>([
     ["the documented example", where({ and: [leaf("ClientRequestPath", "contains", "/static"), host] })],
     ["a bare comparison", where(host)],
@@ -119,7 +119,7 @@ describe("a filter", () => {
     );
   });
 
-  test("is rejected in an update with the update's message, and the old one stays", async () => {
+  test("rejects an invalid filter in an update with the update's message, and keeps the old one", async () => {
     const id = await create(call, jobs, { filter: where(host) });
     const refused = refusal(
       400,
@@ -140,7 +140,7 @@ describe("a filter", () => {
     "OriginatorRayID",
     "RuleID",
     "Source",
-  ])("of firewall_events can't use %s", async (field) => {
+  ])("rejects %s in a filter of firewall_events", async (field) => {
     const job = {
       ...newJob,
       dataset: "firewall_events",
@@ -153,7 +153,7 @@ describe("a filter", () => {
 
   const tooLarge = refusal(400, 1002, "filter exceeds the limit", "/filter");
 
-  test("may have 30 operators, including groups, and not one more", async () => {
+  test("accepts a filter of 30 operators, including groups, and not one more", async () => {
     // Counted by hand: 1 + 29, then 1 + (1 + 13) + (1 + 14).
     const many = (count: number): Json[] => Array.from({ length: count }, () => leaf("JA4", "eq", ""));
     const flat = (count: number) => where({ and: many(count) });
@@ -166,7 +166,7 @@ describe("a filter", () => {
     expect(await post(nested(15))).toMatchObject(tooLarge);
   });
 
-  test("may have 1000 bytes of UTF-8, and not one more", async () => {
+  test("accepts a filter of 1000 bytes of UTF-8, and not one more", async () => {
     const start = '{"where":{"key":"ClientRequestPath","operator":"eq","value":"';
     const filter = (value: string) => `${start}${value}"}}`;
     expect(start).toHaveLength(61);
@@ -178,7 +178,7 @@ describe("a filter", () => {
   });
 });
 
-describe("a line", () => {
+describe("testing a line", () => {
   const line = {
     RayID: "8c1f",
     ClientRequestHost: "www.example.com",

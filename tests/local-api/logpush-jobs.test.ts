@@ -15,7 +15,7 @@ afterAll(() => Promise.all(running.map((api) => api.close())));
 
 const zonePath = (api: LocalApi) => `/zones/${api.zones.empty}/logpush/jobs`;
 
-describe("a job", () => {
+describe("Logpush jobs", () => {
   let api: LocalApi;
   let call: Call;
   let path: string;
@@ -27,7 +27,7 @@ describe("a job", () => {
   });
   beforeEach(() => api.reset());
 
-  test("is disabled by default, without a filter, and pushes http_requests", async () => {
+  test("creates a job that's disabled, has no filter, and pushes http_requests by default", async () => {
     const response = await call("POST", path, { destination_conf: DATADOG });
     expect(response.status).toBe(200);
     expect(result(response)).toEqual({
@@ -50,7 +50,7 @@ describe("a job", () => {
     });
   });
 
-  test("is returned with the defaults of its output options", async () => {
+  test("returns a job with the defaults of its output options", async () => {
     const id = await create(call, path);
     expect(result(await call("GET", `${path}/${id}`))["output_options"]).toEqual({
       ...newJob.output_options,
@@ -67,7 +67,7 @@ describe("a job", () => {
     });
   });
 
-  test("is listed in its own scope, and under its dataset", async () => {
+  test("lists a job in its own scope, and under its dataset", async () => {
     const account = `/accounts/${api.accounts.main}/logpush`;
     const zoneJob = await create(call, path);
     const events = await create(call, path, { dataset: "firewall_events", output_options: null });
@@ -80,7 +80,7 @@ describe("a job", () => {
     expect(await call("GET", `${account}/jobs/${zoneJob}`)).toMatchObject({ status: 404 });
   });
 
-  test("keeps on PUT what wasn't sent, except output options, which are replaced as a whole", async () => {
+  test("keeps what a PUT omits, except output options, which it replaces as a whole", async () => {
     const filter = '{"where":{"and":[{"key":"ClientIP","operator":"eq","value":"192.0.2.1"}]}}';
     const id = await create(call, path, { filter, max_upload_records: 5000 });
     await call("PUT", `${path}/${id}`, { name: "renamed" });
@@ -105,7 +105,7 @@ describe("a job", () => {
     expect(job).toMatchObject({ id, note: "ours", weight: 3, last_error: null });
   });
 
-  test("returns its ID when deleted, and the ID is never reused", async () => {
+  test("returns the ID of a deleted job, and never reuses it", async () => {
     const id = await create(call, path);
     expect(await call("DELETE", `${path}/${id}`)).toMatchObject({ status: 200, body: { result: { id } } });
     const gone = refusal(404, 1002, `job ${id} not found`);
@@ -115,7 +115,7 @@ describe("a job", () => {
     expect(await create(call, path)).toBe(id + 1);
   });
 
-  test("can also be accessed with an email and API key", async () => {
+  test("accepts an email and API key for jobs, too", async () => {
     const withKey = callerOf(api, { "x-auth-email": "local@example.com", "x-auth-key": "local-key" });
     expect(await withKey("POST", path, newJob)).toMatchObject({ status: 200 });
     const wrong = callerOf(api, { "x-auth-email": "local@example.com", "x-auth-key": "wrong" });
@@ -132,7 +132,7 @@ describe("a job", () => {
     });
   });
 
-  test("can't change its dataset or kind", async () => {
+  test("refuses to change a job's dataset or kind", async () => {
     const id = await create(call, path, { kind: "edge" });
     for (const member of [{ dataset: "dns_logs" }, { kind: "" }]) {
       const [name = ""] = Object.keys(member);
@@ -268,7 +268,7 @@ describe("a job", () => {
 });
 
 describe("the job limit", () => {
-  test("is 4 in a zone: a fifth is rejected until one is deleted", async () => {
+  test("rejects a fifth job in a zone until one is deleted", async () => {
     const api = await start();
     const call = callerOf(api);
     const path = zonePath(api);
@@ -280,7 +280,7 @@ describe("the job limit", () => {
     expect(await call("POST", path, newJob)).toMatchObject({ status: 200 });
   });
 
-  test("is 0 on a plan without Logpush, with the same message; an account has its own limit", async () => {
+  test("rejects every job on a plan without Logpush, with the same message; an account has its own limit", async () => {
     const api = await start({ limits: { maxAccountLogpushJobs: 1 } });
     const call = callerOf(api);
     const refused = refusal(403, 1004, "exceeded max jobs allowed");
@@ -292,11 +292,11 @@ describe("the job limit", () => {
   });
 });
 
-describe("a response", () => {
+describe("Logpush responses", () => {
   const r2 = (api: LocalApi) =>
     `r2://logs/shop/{DATE}?account-id=${api.accounts.main}&access-key-id=canary-id&secret-access-key=canary-key`;
 
-  test("shows a destination in full or redacted, and a redacted one is rejected", async () => {
+  test("shows a destination in full or redacted, and rejects a redacted one", async () => {
     const api = await start({ logpush: { destination: "redacted" } });
     const call = callerOf(api);
     const path = zonePath(api);
@@ -350,7 +350,7 @@ describe("a response", () => {
     ["string", { dialect: "documented" }, ["true", true], "none", "true"],
     ["boolean", { dialect: "openapi", strict: true }, [true], "true", true],
     ["string", { dialect: "documented", strict: true }, ["true"], true, "true"],
-  ] as const)("has the flag as a %s with %j", async (_, options, accepted, refused, shown) => {
+  ] as const)("returns the flag as a %s with %j", async (_, options, accepted, refused, shown) => {
     const api = await start(options);
     const call = callerOf(api);
     const path = zonePath(api);
@@ -365,7 +365,7 @@ describe("a response", () => {
     });
   });
 
-  test("is an error for unknown members, and for dataset and kind in a PUT, if the API is strict", async () => {
+  test("a strict API refuses unknown members, and dataset and kind in a PUT", async () => {
     const api = await start({ strict: true });
     const call = callerOf(api);
     const path = zonePath(api);
@@ -378,8 +378,8 @@ describe("a response", () => {
   });
 });
 
-describe("the health of a job", () => {
-  test("is set by a control route, and cleared by a successful push", async () => {
+describe("the health of a Logpush job", () => {
+  test("a control route sets a job's health, and a successful push clears it", async () => {
     const api = await start();
     const call = callerOf(api);
     const path = zonePath(api);
@@ -397,8 +397,8 @@ describe("the health of a job", () => {
   });
 });
 
-describe("the jobs of a state file", () => {
-  test("survive a restart, and are restored from a snapshot", async () => {
+describe("Logpush jobs in a state file", () => {
+  test("Logpush jobs survive a restart, and are restored from a snapshot", async () => {
     const folder = mkdtempSync(join(tmpdir(), "edgeguard-test-"));
     const first = await startLocalApi({ persistTo: folder });
     const id = await create(callerOf(first), zonePath(first), { filter: "" });
@@ -417,7 +417,7 @@ describe("the jobs of a state file", () => {
     rmSync(folder, { recursive: true });
   });
 
-  test("show up in reads only after the lag", async () => {
+  test("Logpush jobs show up in reads only after the lag", async () => {
     const api = await start({ readLagMs: 1000 });
     const call = callerOf(api);
     const id = await create(call, zonePath(api));
@@ -426,7 +426,7 @@ describe("the jobs of a state file", () => {
     expect(each(await call("GET", zonePath(api)), "id")).toEqual([id]);
   });
 
-  test("are none if an older version without Logpush wrote the file", async () => {
+  test("there are no Logpush jobs if an older version without Logpush wrote the file", async () => {
     const api = await start();
     const older = Object.fromEntries(Object.entries(api.snapshot()).filter(([name]) => name !== "logpush"));
     expect(await controlOf(api)("PUT", "/state", older)).toMatchObject({ status: 204 });

@@ -124,7 +124,7 @@ describe("the records of a push", () => {
     expect(await written({ field_names: names, ...options })).toEqual([text]);
   });
 
-  test("follow logpull_options only without output_options", async () => {
+  test("records follow logpull_options only without output_options", async () => {
     const older = { logpull_options: "fields=RayID,EdgeStartTimestamp&timestamps=rfc3339" };
     const id = await create(call, jobs, { ...older, output_options: null });
     const [file = ""] = api.logpush.push(id, lines.slice(0, 1)).files;
@@ -134,7 +134,7 @@ describe("the records of a push", () => {
     ]);
   });
 
-  test("go to a new file after enough records or bytes", async () => {
+  test("a push starts a new file after enough records or bytes", async () => {
     const records = Array.from({ length: 2500 }, (_, index) => ({ RayID: String(index) }));
     const split = async (members: Record<string, unknown>, given: typeof records) => {
       const id = await create(call, jobs, { output_options: { field_names: ["RayID"] }, ...members });
@@ -148,7 +148,7 @@ describe("the records of a push", () => {
   });
 });
 
-describe("a push", () => {
+describe("Logpush pushes", () => {
   const errors = '{"where":{"and":[{"key":"EdgeResponseStatus","operator":"geq","value":"500"}]}}';
 
   test("writes the lines that pass the filter to the destination's folder", async () => {
@@ -181,7 +181,7 @@ describe("a push", () => {
     expect(api.logpush.push(id, { count: 100 })).toMatchObject({ passed: 100, sent: 0, files: [] });
   });
 
-  test("is rejected for a disabled or missing job", async () => {
+  test("refuses to push for a disabled or missing job", async () => {
     const id = await create(call, jobs, { enabled: false });
     const control = controlOf(api);
     const path = (job: number | string) => `/logpush/jobs/${job}/push`;
@@ -196,7 +196,7 @@ describe("a push", () => {
     expect(await control("POST", path(id), { count: 0 })).toMatchObject({ status: 400 });
   });
 
-  test("to a destination that rejects writes records an error in the job", async () => {
+  test("records an error in the job if its destination rejects writes", async () => {
     const id = await create(call, jobs);
     api.logpush.configure({ unwritable: [DATADOG] });
     expect(api.logpush.push(id, lines)).toMatchObject({
@@ -211,7 +211,7 @@ describe("a push", () => {
     });
   });
 
-  test("accepts lines over HTTP, as JSON, NDJSON or generated, and serves its files", async () => {
+  test("accepts lines over HTTP, as JSON, NDJSON or generated, and serves the pushed files", async () => {
     const id = await create(call, jobs, { filter: errors, output_options: { field_names: ["RayID"] } });
     const control = controlOf(api);
     const path = `/logpush/jobs/${id}/push`;
@@ -243,11 +243,11 @@ describe("a push", () => {
   });
 });
 
-describe("generated lines", () => {
+describe("generated log lines", () => {
   const get = async (query: string) =>
     (await fetch(new URL(`/__local/logpush/lines/${query}`, api.url))).text();
 
-  test("are the same for the same seed, and differ between seeds", async () => {
+  test("generates the same lines for the same seed, and others for another seed", async () => {
     const first = await get("http_requests?count=20&seed=1");
     expect(await get("http_requests?count=20")).toBe(first);
     expect(await get("http_requests?count=20&seed=2")).not.toBe(first);
@@ -261,7 +261,7 @@ describe("generated lines", () => {
     "spectrum_events",
     "workers_trace_events",
     "audit_logs",
-  ])("of %s have every field of the dataset, with its type", async (dataset) => {
+  ])("generates every field of %s, with its type", async (dataset) => {
     const scope = ["workers_trace_events", "audit_logs"].includes(dataset)
       ? `/accounts/${api.accounts.main}`
       : `/zones/${api.zones.empty}`;
@@ -284,12 +284,12 @@ describe("generated lines", () => {
     }
   });
 
-  test("are refused for an unknown dataset", async () => {
+  test("generates no lines for an unknown dataset", async () => {
     expect(await get("nonsense")).toContain("dataset nonsense not found");
   });
 });
 
-test("closing the API deletes the sink", async () => {
+test("deletes the sink when the API is closed", async () => {
   const own = await startLocalApi();
   await callerOf(own)("POST", `/zones/${own.zones.empty}/logpush/ownership`, {
     destination_conf: newJob.destination_conf,

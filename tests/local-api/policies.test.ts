@@ -17,7 +17,7 @@ describe.each<[Dialect, "string" | "boolean"]>([
   });
   afterEach(() => api.close());
 
-  test("are created with an ID that the API assigns, read and listed", async () => {
+  test("creates a policy with an ID that the API assigns, and reads and lists it", async () => {
     const created = await call("POST", path, { ...newPolicy, id: "f".repeat(32) });
     expect(created).toMatchObject({ status: 200, body: { result: { ...newPolicy, enabled: wire(true) } } });
     expect(idOf(created)).toMatch(/^[0-9a-f]{32}$/);
@@ -26,7 +26,7 @@ describe.each<[Dialect, "string" | "boolean"]>([
     expect((await call("GET", path)).body).toMatchObject({ result: [result(created)] });
   });
 
-  test("are listed in order of creation, with result_info as the dialect says", async () => {
+  test("lists policies in order of creation, with result_info as the dialect has it", async () => {
     const first = idOf(await call("POST", path, newPolicy));
     const second = idOf(await call("POST", path, newPolicy));
     const list = await call("GET", path);
@@ -44,22 +44,25 @@ describe.each<[Dialect, "string" | "boolean"]>([
     ["value", ""],
     ["value", "script-src größe.example"],
     ["value", "'self'; script-src"],
-  ])("are rejected with an invalid %s, %j, on POST and PUT, with a pointer to it", async (member, wrong) => {
-    const id = idOf(await call("POST", path, newPolicy));
-    const refused = { status: 400, body: { errors: [{ code: 10001, source: { pointer: `/${member}` } }] } };
-    expect(await call("POST", path, { ...newPolicy, [member]: wrong })).toMatchObject(refused);
-    expect(await call("PUT", `${path}/${id}`, { [member]: wrong })).toMatchObject(refused);
-    expect(each(await call("GET", path), member)).toEqual([newPolicy[member as keyof typeof newPolicy]]);
-  });
+  ])(
+    "rejects a policy with an invalid %s, %j, on POST and PUT, with a pointer to it",
+    async (member, wrong) => {
+      const id = idOf(await call("POST", path, newPolicy));
+      const refused = { status: 400, body: { errors: [{ code: 10001, source: { pointer: `/${member}` } }] } };
+      expect(await call("POST", path, { ...newPolicy, [member]: wrong })).toMatchObject(refused);
+      expect(await call("PUT", `${path}/${id}`, { [member]: wrong })).toMatchObject(refused);
+      expect(each(await call("GET", path), member)).toEqual([newPolicy[member as keyof typeof newPolicy]]);
+    },
+  );
 
-  test(`accept both forms of enabled, and return the ${form}`, async () => {
+  test(`accepts both forms of enabled, and returns the ${form}`, async () => {
     for (const enabled of [true, "true", false, "false"]) {
       const created = await call("POST", path, { ...newPolicy, enabled });
       expect(result(created)["enabled"]).toBe(wire(String(enabled) === "true"));
     }
   });
 
-  test("change only the sent members on PUT", async () => {
+  test("changes only the sent members of a policy on PUT", async () => {
     const id = idOf(await call("POST", path, newPolicy));
     expect(result(await call("PUT", `${path}/${id}`, { action: "log", enabled: false }))).toEqual({
       ...newPolicy,
@@ -69,13 +72,13 @@ describe.each<[Dialect, "string" | "boolean"]>([
     });
   });
 
-  test("store unknown members and return them", async () => {
+  test("stores unknown members of a policy and returns them", async () => {
     const id = idOf(await call("POST", path, { ...newPolicy, report_group: "csp", weight: 3 }));
     await call("PUT", `${path}/${id}`, { weight: 4 });
     expect(result(await call("GET", `${path}/${id}`))).toMatchObject({ report_group: "csp", weight: 4 });
   });
 
-  test("reject a body that lacks members, with a pointer to each", async () => {
+  test("rejects a body that lacks members, with a pointer to each", async () => {
     const response = await call("POST", path, { description: "x", action: "block" });
     expect(response).toMatchObject({
       status: 400,
@@ -88,7 +91,7 @@ describe.each<[Dialect, "string" | "boolean"]>([
     });
   });
 
-  test("return 404 for an unknown ID and a routing error for a malformed one", async () => {
+  test("returns 404 for an unknown policy ID and a routing error for a malformed one", async () => {
     const unknown = { status: 404, body: { success: false, result: null, errors: [{ code: 10004 }] } };
     expect(await call("GET", `${path}/${"0".repeat(32)}`)).toMatchObject(unknown);
     expect(await call("PUT", `${path}/${"0".repeat(32)}`, newPolicy)).toMatchObject(unknown);
@@ -98,7 +101,7 @@ describe.each<[Dialect, "string" | "boolean"]>([
     });
   });
 
-  test("can be deleted even if they don't exist, with the dialect's response", async () => {
+  test("accepts the deletion of a missing policy, with the dialect's response", async () => {
     const id = idOf(await call("POST", path, newPolicy));
     const first = await call("DELETE", `${path}/${id}`);
     const second = await call("DELETE", `${path}/${id}`);
@@ -114,7 +117,7 @@ describe.each<[Dialect, "string" | "boolean"]>([
     expect(each(await call("GET", path), "id")).toEqual([]);
   });
 
-  test("are rejected above the quota, which is zero without the entitlement", async () => {
+  test("rejects policies above the quota, which is zero without the entitlement", async () => {
     const free = `/zones/${api.zones.free}/page_shield/policies`;
     const { body, status } = await call("POST", free, newPolicy);
     expect(status).toBe(400);
@@ -127,7 +130,7 @@ describe.each<[Dialect, "string" | "boolean"]>([
     });
   });
 
-  test("reject the other dialect's form of enabled if strict", async () => {
+  test("a strict API rejects the other dialect's form of enabled", async () => {
     const strict = await startLocalApi({ dialect, strict: true });
     const enabled = form === "string" ? true : "true";
     expect(await callerOf(strict)("POST", path, { ...newPolicy, enabled })).toMatchObject({

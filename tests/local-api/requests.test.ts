@@ -26,14 +26,14 @@ const failed = (status: number, code: number) => ({
 describe("credentials", () => {
   const get = (headers: Record<string, string>) => callerOf(api, headers)("GET", settings);
 
-  test("are a token, or an email with its key", async () => {
+  test("accepts a token, or an email with its key", async () => {
     expect(await get(token)).toMatchObject({ status: 200 });
     expect(await get({ "x-auth-email": "local@example.com", "x-auth-key": "local-key" })).toMatchObject({
       status: 200,
     });
   });
 
-  test("that are missing, incomplete or wrong are refused the way Cloudflare does", async () => {
+  test("refuses missing, incomplete and wrong credentials the way Cloudflare does", async () => {
     expect(await get({})).toMatchObject(failed(400, 9106));
     expect(await get({ "x-auth-email": "local@example.com" })).toMatchObject(failed(400, 9106));
     expect(await get({ "x-auth-email": "local@example.com", "x-auth-key": "no" })).toMatchObject(
@@ -45,7 +45,7 @@ describe("credentials", () => {
     }
   });
 
-  test("that may only read are refused on a write", async () => {
+  test("refuses a write with read-only credentials", async () => {
     const reader = callerOf(api, { authorization: "Bearer reader" });
     expect(await reader("GET", settings)).toMatchObject({ status: 200 });
     expect(await reader("PUT", settings, { enabled: false })).toMatchObject(failed(403, 10000));
@@ -68,18 +68,18 @@ describe("requests that match no route or object", () => {
   });
 });
 
-describe("bodies", () => {
+describe("request bodies", () => {
   const put = (body: string, contentType?: string) =>
     callerOf(api)("PUT", settings, body, contentType === undefined ? {} : { "content-type": contentType });
 
-  test("must be JSON, and say so", async () => {
+  test("refuses a body that isn't JSON, or doesn't say so", async () => {
     expect(await put("{enabled}")).toMatchObject(failed(400, 10001));
     expect(await put("[]")).toMatchObject(failed(400, 10001));
     expect(await put('{"enabled":true}', "text/plain")).toMatchObject(failed(415, 10415));
     expect(await put('{"enabled":true}', "application/json; charset=utf-8")).toMatchObject({ status: 200 });
   });
 
-  test("above the limit are refused", async () => {
+  test("refuses a body above the limit", async () => {
     expect(await put(JSON.stringify({ enabled: true, padding: "x".repeat(1000) }))).toMatchObject(
       failed(413, 10413),
     );
@@ -114,7 +114,7 @@ describe("the request log", () => {
     expect(JSON.stringify(api.requests)).not.toMatch(/local-token|local-key|local@example/);
   });
 
-  test("can be cleared, and stays the same array", async () => {
+  test("the request log can be cleared, and stays the same array", async () => {
     const { requests } = api;
     await callerOf(api)("GET", settings);
     expect(requests).toHaveLength(1);
@@ -123,7 +123,7 @@ describe("the request log", () => {
   });
 });
 
-test("every response has a request ID, errors included", async () => {
+test("every response has a request ID, including errors", async () => {
   const good = await callerOf(api)("GET", settings);
   const refused = await callerOf(api, {})("GET", "/nowhere");
   expect(good.headers.get("cf-ray")).toMatch(/^[0-9a-f]{16}-LOC$/);

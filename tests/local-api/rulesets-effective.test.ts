@@ -41,12 +41,12 @@ describe("the effective rules of a zone", () => {
     rules.filter(({ enabled }) => !enabled).length,
   ];
 
-  test("are none without a deployment", async () => {
+  test("no rules are effective without a deployment", async () => {
     expect(await zone.effective()).toEqual({ deployments: [], exceptions: [] });
     expect((await controlOf(api)("GET", `/zones/${"0".repeat(32)}/effective-waf`)).status).toBe(404);
   });
 
-  test("are the ruleset's defaults without overrides", async () => {
+  test("without overrides, the effective rules are the ruleset's defaults", async () => {
     const rules = await deploy(owasp);
     expect(counts(rules)).toEqual([168, 0]);
     expect(rules.at(-1)).toMatchObject({
@@ -61,7 +61,7 @@ describe("the effective rules of a zone", () => {
     [1, ["paranoia-level-2", "paranoia-level-3", "paranoia-level-4"]],
     [2, ["paranoia-level-3", "paranoia-level-4"]],
     [3, ["paranoia-level-4"]],
-  ])("at paranoia level %i are all but those tagged above it", async (_, above) => {
+  ])("at paranoia level %i, all rules are effective except those tagged above it", async (_, above) => {
     const rules = await deploy(owasp, {
       categories: above.map((category) => ({ category, enabled: false })),
     });
@@ -70,7 +70,7 @@ describe("the effective rules of a zone", () => {
     }
   });
 
-  test("have the threshold and the action of the last rule's override", async () => {
+  test("the last rule's override decides the threshold and the action", async () => {
     const rules = await deploy(owasp, {
       rules: [{ id: OWASP_SCORE_RULE, score_threshold: 25, action: "managed_challenge" }],
     });
@@ -78,7 +78,7 @@ describe("the effective rules of a zone", () => {
     expect(counts(rules)).toEqual([168, 0]);
   });
 
-  test("change with the order of categories if rules have several of the tags", async () => {
+  test("the order of categories matters for rules that have several of the tags", async () => {
     const wordpress = { category: "wordpress", enabled: false };
     const sqli = { category: "sqli", enabled: true, action: "log" };
     const first = await deploy(managed, { categories: [wordpress, sqli] });
@@ -95,7 +95,7 @@ describe("the effective rules of a zone", () => {
     expect(others(first)).toEqual(others(swapped));
   });
 
-  test("follow rules before categories, and categories before the ruleset", async () => {
+  test("rule overrides win over categories, and categories over the ruleset", async () => {
     const xss = tagged(await deploy(managed), "xss");
     const [one, other] = xss;
     const rules = await deploy(managed, {
@@ -114,14 +114,14 @@ describe("the effective rules of a zone", () => {
     });
   });
 
-  test("keep the action of rules that don't accept the ruleset's", async () => {
+  test("rules that don't accept the ruleset's action keep their own", async () => {
     const rules = await deploy(owasp, { action: "log" });
     expect(rules.filter(({ action }) => action === "log").map(({ id }) => id)).toEqual([OWASP_SCORE_RULE]);
     const uploads = tagged(await deploy(managed, { action: "challenge" }), "file-upload");
     expect(uploads.every(({ action }) => action === "block")).toBe(true);
   });
 
-  test("follow a new version unless the deployment pins one", async () => {
+  test("the effective rules follow a new version unless the deployment pins one", async () => {
     const [rule] = rulesOf(await zone.call("GET", `${zone.root}/${owasp}`));
     const change = [{ id: rule?.id, categories: ["protocol", "paranoia-level-3"] }];
     const overrides = { categories: [{ category: "paranoia-level-3", enabled: false }] };
@@ -145,12 +145,12 @@ describe("the effective rules of a zone", () => {
     ]);
   });
 
-  test("are none in a disabled deployment", async () => {
+  test("no rules are effective in a disabled deployment", async () => {
     await deploy(owasp, undefined, { enabled: false });
     expect((await zone.effective()).deployments).toMatchObject([{ enabled: false, on: 0, off: 168 }]);
   });
 
-  test("list the exceptions, and for each rule those in front of it", async () => {
+  test("lists the exceptions, and for each rule those in front of it", async () => {
     const skip = (ref: string, action_parameters: object, enabled = true) => {
       return { action: "skip", ref, expression: "ip.src eq 10.0.0.1", action_parameters, enabled };
     };
@@ -174,7 +174,7 @@ describe("the effective rules of a zone", () => {
     expect(skipped[1]?.every(({ skippedBy }) => skippedBy.join() === all)).toBe(true);
   });
 
-  test("are those of the seeded zone", async () => {
+  test("computes the effective rules of the seeded zone", async () => {
     const shop = new ZoneRulesets(api, api.zones.shop);
     const { deployments, exceptions } = await shop.effective();
     const { monitoring, managed: baseline, credentials } = seededRules.shop;

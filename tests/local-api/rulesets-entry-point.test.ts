@@ -32,7 +32,7 @@ describe("a zone's entry point", () => {
   });
   afterAll(() => api.close());
 
-  test("exists in two of the seeded zones", async () => {
+  test("two of the seeded zones have an entry point", async () => {
     const blog = new ZoneRulesets(api, api.zones.blog);
     expect([idOf(await shop.read()), idOf(await blog.read())]).toEqual(Object.values(seededEntryPoints));
     expect(idsOf(await shop.read())).toEqual([monitoring, managed, credentials]);
@@ -48,7 +48,7 @@ describe("a zone's entry point", () => {
     }
   });
 
-  test("keeps every version with its rules", async () => {
+  test("an entry point keeps every version with its rules", async () => {
     const before = await shop.read();
     const root = `${shop.root}/${idOf(before)}`;
     await shop.call("DELETE", `${root}/rules/${monitoring}`);
@@ -60,7 +60,7 @@ describe("a zone's entry point", () => {
     expect(await shop.call("GET", `${root}/versions/${version + 2}`)).toMatchObject({ status: 404 });
   });
 
-  test("is created once, and a second POST fails with 20217", async () => {
+  test("creates an entry point once, and a second POST fails with 20217", async () => {
     const made = await empty.create();
     expect(made).toMatchObject({
       status: 200,
@@ -86,7 +86,7 @@ describe("a zone's entry point", () => {
     ]);
   });
 
-  test("is also created by PUT, and keeps its first name", async () => {
+  test("a PUT also creates the entry point, which keeps its first name", async () => {
     const made = await empty.put({ name: "default", rules: [execute] });
     const again = await empty.put({ name: "other", rules: [] });
     expect([made, again]).toMatchObject([
@@ -134,7 +134,7 @@ describe("a zone's entry point", () => {
     });
   });
 
-  test("treats empty IDs and refs as unset, as the configuration of a migration has them", async () => {
+  test("treats empty IDs and refs as unset, as in the configuration of a migration", async () => {
     const [rule] = rulesOf(
       await empty.put({ name: "default", rules: [{ ...execute, id: "", ref: "", version: "" }] }),
     );
@@ -172,7 +172,7 @@ describe("a zone's entry point", () => {
     ]);
   });
 
-  test("moves a rule by its position alone, without a new version of the rule", async () => {
+  test("moves a rule without giving it a new version if only its position is sent", async () => {
     const before = rulesOf(await shop.read());
     const response = await shop.change(credentials, { position: { before: managed } });
     expect(rulesOf(response)).toEqual([before[0], before[2], before[1]]);
@@ -202,7 +202,7 @@ describe("a zone's entry point", () => {
     expect([after[0], after[2]]).toEqual([before[0], before[2]]);
   });
 
-  test("keeps a rule's version if a PATCH changes nothing, but gets a new version itself", async () => {
+  test("a PATCH that changes nothing keeps the rule's version, but the entry point gets a new one", async () => {
     const [, rule] = rulesOf(await shop.read());
     now = new Date("2026-09-02T11:00:00Z");
     const response = await shop.change(managed, rule ?? {});
@@ -210,7 +210,7 @@ describe("a zone's entry point", () => {
     expect(result(response)["version"]).toBe("7");
   });
 
-  test("still exists when its last rule is deleted", async () => {
+  test("an entry point still exists when its last rule is deleted", async () => {
     const blog = new ZoneRulesets(api, api.zones.blog);
     expect(await blog.remove(seededRules.blog.owasp)).toMatchObject({
       status: 200,
@@ -220,7 +220,7 @@ describe("a zone's entry point", () => {
     expect(result(await blog.read())).toMatchObject({ rules: [] });
   });
 
-  test("is deleted with its rules, and can be created again", async () => {
+  test("deletes an entry point with its rules, and creates it again", async () => {
     const path = `${shop.root}/${seededEntryPoints.shop}`;
     expect(await shop.call("DELETE", path)).toMatchObject({ status: 204, body: undefined });
     expect(await shop.read()).toMatchObject({ status: 404, body: { errors: [{ code: 10003 }] } });
@@ -228,7 +228,7 @@ describe("a zone's entry point", () => {
     expect((await shop.create()).status).toBe(200);
   });
 
-  test("isn't changed by a dry run, which refuses the same mistakes", async () => {
+  test("a dry run doesn't change the entry point, and refuses the same mistakes", async () => {
     const before = result(await shop.read());
     const rule = `${shop.root}/${seededEntryPoints.shop}/rules/${managed}?dry_run=true`;
     expect(await shop.call("PUT", `${shop.entryPoint}?dry_run=true`, { rules: [] })).toMatchObject({
@@ -243,7 +243,7 @@ describe("a zone's entry point", () => {
     expect(result(await shop.read())).toEqual(before);
   });
 
-  test("loses no rule to parallel writes", async () => {
+  test("loses no rule when writes run in parallel", async () => {
     await empty.create();
     const refs = Array.from({ length: 30 }, (_, index) => `writer-${index}`);
     const path = `${empty.root}/${idOf(await empty.read())}/rules`;
@@ -275,7 +275,7 @@ describe("a zone's entry point", () => {
     await slow.close();
   });
 
-  test("is part of a snapshot, and doesn't exist in a snapshot without rulesets", async () => {
+  test("includes the entry point in a snapshot, and removes it if the snapshot has no rulesets", async () => {
     await shop.add({ ...execute, ref: "kept" });
     const snapshot = api.snapshot();
     const before = result(await shop.read());
@@ -293,7 +293,7 @@ describe("a zone's entry point", () => {
     expect((await shop.read()).status).toBe(404);
   });
 
-  test("is read in the path's phase, and only one phase is served", async () => {
+  test("reads the entry point in the path's phase, and serves only one phase", async () => {
     const other = `${shop.root}/phases/http_ratelimit/entrypoint`;
     expect(await shop.call("GET", other)).toMatchObject({ status: 404, body: { errors: [{ code: 10003 }] } });
     expect(await shop.call("PUT", other, { rules: [] })).toMatchObject({

@@ -19,7 +19,7 @@ describe("the managed rulesets of an account", () => {
   const read = async (id: string) => rulesOf(await call("GET", `${root}/${id}`));
   const publish = (id: string, body: unknown) => controlOf(api)("POST", `/rulesets/${id}/versions`, body);
 
-  test("are listed without rules, with Cloudflare's IDs", async () => {
+  test("lists managed rulesets without rules, with Cloudflare's IDs", async () => {
     const list = await call("GET", root);
     expect(each(list, "id")).toEqual(Object.values(managedRulesets));
     expect(each(list, "rules")).toEqual([undefined, undefined, undefined, undefined]);
@@ -39,7 +39,7 @@ describe("the managed rulesets of an account", () => {
     });
   });
 
-  test("are listed in pages with a cursor", async () => {
+  test("lists managed rulesets in pages with a cursor", async () => {
     const seen: unknown[] = [];
     let cursor: string | undefined = "";
     for (let page = 0; page < 9 && cursor !== undefined; page++) {
@@ -55,7 +55,7 @@ describe("the managed rulesets of an account", () => {
     expect((await call("GET", `${root}?per_page=51`)).status).toBe(400);
   });
 
-  test("have many rules with several tags, some of them off, some with fewer actions", async () => {
+  test("managed rulesets have many rules with several tags, some of them off, some with fewer actions", async () => {
     const rules = await read(managedRulesets.managed);
     expect(rules.length).toBeGreaterThanOrEqual(120);
     expect(unique(rules.map(({ id }) => id))).toBe(rules.length);
@@ -67,14 +67,14 @@ describe("the managed rulesets of an account", () => {
     expect(unique(rules.map((rule) => String(rule["allowed_override_actions"])))).toBe(2);
   });
 
-  test("are the same at every start", async () => {
+  test("managed rulesets are the same at every start", async () => {
     const other = await startLocalApi();
     const theirs = await callerOf(other)("GET", `${root}/${managedRulesets.managed}`);
     expect(rulesOf(theirs)).toEqual(await read(managedRulesets.managed));
     await other.close();
   });
 
-  test("score with rules of one paranoia level each; the last rule acts on the score", async () => {
+  test("each scoring rule has one paranoia level, and the last rule acts on the score", async () => {
     const rules = await read(managedRulesets.owasp);
     const scoring = rules.slice(0, -1);
     const levels = scoring.map(({ categories }) =>
@@ -89,7 +89,7 @@ describe("the managed rulesets of an account", () => {
     expect(rules.at(-1)).toMatchObject({ id: OWASP_SCORE_RULE, action: "block", score_threshold: 40 });
   });
 
-  test("show an expression only in the dialect whose schema requires one", async () => {
+  test("shows a rule's expression only in the dialect whose schema requires one", async () => {
     const documented = await startLocalApi({ dialect: "documented" });
     const [rule] = rulesOf(await callerOf(documented)("GET", `${root}/${managedRulesets.free}`));
     expect(rule).not.toHaveProperty("expression");
@@ -97,7 +97,7 @@ describe("the managed rulesets of an account", () => {
     await documented.close();
   });
 
-  test("can be read in an older version", async () => {
+  test("reads a managed ruleset in an older version", async () => {
     const path = `${root}/${managedRulesets.managed}/versions`;
     expect(each(await call("GET", path), "version")).toEqual(["87", "88"]);
     const [before, after] = [
@@ -108,7 +108,7 @@ describe("the managed rulesets of an account", () => {
     expect((await call("GET", `${path}/86`)).status).toBe(404);
   });
 
-  test("change when a version is published, and the rule that compares the score stays the last", async () => {
+  test("publishing a version changes the rules, and the rule that compares the score stays last", async () => {
     const before = await read(managedRulesets.owasp);
     const [gone, changed] = before;
     const published = await publish(managedRulesets.owasp, {
@@ -131,7 +131,7 @@ describe("the managed rulesets of an account", () => {
     expect(after.at(-1)).toEqual(before.at(-1));
   });
 
-  test("keep a published version in a snapshot, and lose it in a reset", async () => {
+  test("keeps a published version in a snapshot, and drops it in a reset", async () => {
     const version = async () => result(await call("GET", `${root}/${managedRulesets.free}`))["version"];
     await publish(managedRulesets.free, { add: [{ description: "new", categories: ["log4j"] }] });
     const snapshot = api.snapshot();
@@ -141,7 +141,7 @@ describe("the managed rulesets of an account", () => {
     expect(await version()).toBe("22");
   });
 
-  test("are one plain array in the dialect without pages", async () => {
+  test("returns managed rulesets as one plain array in the dialect without pages", async () => {
     const documented = await startLocalApi({ dialect: "documented" });
     const list = await callerOf(documented)("GET", `${root}?per_page=1`);
     expect(each(list, "id")).toEqual(Object.values(managedRulesets));
@@ -159,11 +159,11 @@ describe("the managed rulesets of an account", () => {
       400,
     ],
     ["a member that rules don't have", managedRulesets.free, { add: [{ description: "x", tags: [] }] }, 400],
-  ])("refuse to publish %s", async (_, id, body, status) => {
+  ])("refuses to publish %s", async (_, id, body, status) => {
     expect((await publish(id, body)).status).toBe(status);
   });
 
-  test("are read-only, and unknown IDs and paths are refused", async () => {
+  test("refuses writes to managed rulesets, unknown IDs and unknown paths", async () => {
     const owasp = `${root}/${managedRulesets.owasp}`;
     expect(await call("GET", `${root}/${"0".repeat(32)}`)).toMatchObject({ status: 404 });
     expect(await call("GET", `${root}/owasp`)).toMatchObject({

@@ -39,13 +39,13 @@ test.each([
   'http.request.uri.path matches r#"a"b$"# or http.request.full_uri strict wildcard "*\\"*"',
   'is_timed_hmac_valid_v0("key", concat(http.host, "/"), 100000, http.request.timestamp.sec, 8)',
   "\n  ssl\r\n  and\tssl\n",
-])("an expression is stored as it was sent: %j", async (expression) => {
+])("stores an expression as it was sent: %j", async (expression) => {
   const other = new ZoneRulesets(api, api.zones.small);
   expect(await other.put({ rules: [expressed(expression)] })).toMatchObject({ status: 200 });
   expect(rulesOf(await other.read())).toMatchObject([{ expression }]);
 });
 
-test("an invalid expression is refused with line and column", async () => {
+test("refuses an invalid expression with line and column", async () => {
   const rule = expressed("ssl\n or http.host eq shop.example");
   const { body } = await shop.add(rule);
   expect(JSON.stringify(body)).toContain(
@@ -152,7 +152,7 @@ describe("refuses a rule, with code and pointer,", () => {
     await expectRefused(rule, code, pointer);
   });
 
-  test("overriding the threshold of a rule that doesn't compare the score", async () => {
+  test("refuses to override the threshold of a rule that doesn't compare the score", async () => {
     const account = await callerOf(api)("GET", `/accounts/${api.accounts.main}/rulesets/${owasp}`);
     const id = rulesOf(account)[0]?.id;
     const rules = [{ id, score_threshold: 25 }];
@@ -192,7 +192,7 @@ describe("refuses a rule, with code and pointer,", () => {
     await expectRefused({ ...execute({}), position }, code, `/position${pointer}`);
   });
 
-  test("placed next to itself", async () => {
+  test("refuses a rule placed next to itself", async () => {
     const position = { after: seededRules.shop.managed };
     expect(await shop.change(seededRules.shop.managed, { position })).toMatchObject({
       status: 400,
@@ -223,7 +223,7 @@ test.each([
   'any(http.request.headers["x-a"][*] eq "1") && ip.geoip.asnum == 64496',
   'ip.src in $office && cf.zone.plan eq "ENT"',
   "ssl",
-])("the expression %s is accepted", async (expression) => {
+])("accepts the expression %s", async (expression) => {
   expect(
     (await shop.call("PUT", `${shop.entryPoint}?dry_run=true`, { rules: [expressed(expression)] })).status,
   ).toBe(200);
@@ -285,7 +285,7 @@ test("refuses to change the kind or phase of a ruleset, or anything of a managed
   expect((await shop.call("GET", `${shop.root}/${owasp}`)).status).toBe(200);
 });
 
-test("the free plan only executes the free ruleset", async () => {
+test("the free plan can only execute the free ruleset", async () => {
   const zone = new ZoneRulesets(api, api.zones.free);
   for (const id of [managed, owasp, exposedCredentials]) {
     expect(await zone.put({ rules: [execute({ id })] })).toMatchObject({

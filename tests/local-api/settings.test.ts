@@ -15,14 +15,14 @@ describe.each<[Dialect, string, string]>([
   });
   afterEach(() => api.close());
 
-  test("of a new zone are off, with reports to Cloudflare", async () => {
+  test("Page Shield is off in a new zone, with reports to Cloudflare", async () => {
     expect((await call("GET", pathOf("empty"))).body).toMatchObject({
       success: true,
       result: { enabled: false, [reporting]: true, use_connection_url_path: false },
     });
   });
 
-  test("change only the sent members, and update updated_at", async () => {
+  test("changes only the settings that were sent, and updates updated_at", async () => {
     await call("PUT", pathOf("shop"), { [reporting]: false });
     await call("PUT", pathOf("shop"), { use_connection_url_path: true });
     expect(result(await call("GET", pathOf("shop")))).toEqual({
@@ -33,25 +33,25 @@ describe.each<[Dialect, string, string]>([
     });
   });
 
-  test("return the dialect's members after an update", async () => {
+  test("returns the dialect's members after an update", async () => {
     const members = ["enabled", "updated_at"];
     const all = dialect === "documented" ? members : [...members, reporting, "use_connection_url_path"];
     expect(Object.keys(result(await call("PUT", pathOf("shop"), { enabled: true })))).toEqual(all);
   });
 
-  test("ignore the other dialect's name for the reporting member", async () => {
+  test("ignores the other dialect's name for the reporting member", async () => {
     expect(await call("PUT", pathOf("shop"), { [foreign]: false })).toMatchObject({ status: 200 });
     expect(result(await call("GET", pathOf("shop")))).toMatchObject({ [reporting]: true });
   });
 
-  test("reject a value that isn't a boolean, with a pointer to it", async () => {
+  test("rejects a setting that isn't a boolean, with a pointer to it", async () => {
     expect(await call("PUT", pathOf("shop"), { enabled: "true" })).toMatchObject({
       status: 400,
       body: { success: false, result: null, errors: [{ code: 10001, source: { pointer: "/enabled" } }] },
     });
   });
 
-  test("need a paid plan, and the Enterprise plan for own report endpoints and connection paths", async () => {
+  test("requires a paid plan for settings, and Enterprise for own report endpoints and connection paths", async () => {
     const notEntitled = { status: 403, body: { success: false, errors: [{ code: 10010 }] } };
     expect(await call("PUT", pathOf("small"), { [reporting]: false })).toMatchObject(notEntitled);
     expect(await call("PUT", pathOf("blog"), { use_connection_url_path: true })).toMatchObject(notEntitled);
@@ -62,7 +62,7 @@ describe.each<[Dialect, string, string]>([
   });
 });
 
-test("a strict API rejects the other dialect's name of the reporting member", async () => {
+test("a strict API rejects the other dialect's name for the reporting member", async () => {
   const api = await startLocalApi({ strict: true });
   const body = { use_platform_reporting_endpoint: false };
   expect(await callerOf(api)("PUT", `/zones/${api.zones.shop}/page_shield`, body)).toMatchObject({

@@ -6,7 +6,7 @@ import { LocalApiStartError, startLocalApi } from "edgeguard-local";
 import { callerOf, controlOf, each, idOf, newPolicy, result, start } from "./client";
 import { virtualTime } from "../support/virtual-time";
 
-describe("a read lag", () => {
+describe("the read lag", () => {
   test("hides writes from reads until it has passed, but never from other writes", async () => {
     let now = Date.parse("2026-10-01T00:00:00Z");
     const api = await start({ readLagMs: 1000, clock: () => new Date(now) });
@@ -25,7 +25,7 @@ describe("a read lag", () => {
   });
 });
 
-describe("a rate limit", () => {
+describe("the rate limit", () => {
   test("is announced, then blocks every request with that credential until the block ends", async () => {
     let now = 0;
     const api = await start({
@@ -58,7 +58,7 @@ describe("a rate limit", () => {
   });
 });
 
-describe("state", () => {
+describe("the state", () => {
   test("can be saved, restored and reset", async () => {
     const api = await start();
     const call = callerOf(api);
@@ -76,7 +76,7 @@ describe("state", () => {
     expect(api.snapshot()).toEqual(before);
   });
 
-  describe("in a folder", () => {
+  describe("state in a folder", () => {
     let folder: string;
     beforeEach(() => {
       folder = join(mkdtempSync(join(tmpdir(), "local-api-")), "state");
@@ -97,7 +97,7 @@ describe("state", () => {
       expect(readdirSync(folder)).toEqual(["in-use.json", "local-api.json"]);
     });
 
-    test("fails the start with one sentence if the file is another program's", async () => {
+    test("refuses to start on another program's file, and says so in one sentence", async () => {
       await (await start({ persistTo: folder })).close();
       const kept = await start({ persistTo: folder });
       kept.reset();

@@ -116,7 +116,7 @@ withContract("the previous WAF rules in the openapi dialect", () => {
     }
   });
 
-  test("is still checked where the document contradicts itself", () => {
+  test("is still checked where the OpenAPI document contradicts itself", () => {
     const path = `${waf("migratePro")}/packages/${OWASP}`;
     const failure = { success: false, errors: [{ code: 1000, message: "x" }], messages: [], result: null };
     const judge = (status: number, body: unknown, at = path) =>

@@ -20,7 +20,7 @@ async function proposedAfter(...actions: WafAction[]) {
 const blank = { id: "", version: "", ref: "" };
 const level = (number: number) => ({ category: `paranoia-level-${number}`, enabled: false });
 
-test("an untouched zone's configuration has both rulesets, with empty id, version and ref", async () => {
+test("the configuration of an untouched zone has both rulesets, with empty id, version and ref", async () => {
   const zone = new Migrating(api, "migrateRetired");
   api.inDashboard(api.zones.migrateRetired, { do: "retire", status: null });
   expect(result(await zone.config())).toEqual({
@@ -70,7 +70,7 @@ test.each<["high" | "medium" | "low" | "default", number[], number]>([
   },
 );
 
-test("an OWASP package that is off isn't deployed", async () => {
+test("leaves out an OWASP package that's off", async () => {
   const rules = await proposedAfter({ do: "package", sensitivity: "off" });
   expect(rules).toMatchObject([{ action_parameters: { id: NEW_VENDOR } }]);
 });
@@ -96,7 +96,7 @@ test("changed OWASP groups and rules don't change the configuration", async () =
   expect(changed).toEqual(untouched);
 });
 
-test("changed groups and rules of Cloudflare's package become overrides of tags and rules", async () => {
+test("turns changed groups and rules of Cloudflare's package into overrides of tags and rules", async () => {
   const zone = new Migrating(api, "migrateRetired");
   api.inDashboard(api.zones.migrateRetired, { do: "retire", status: null });
   const named = async (name: string) => {
@@ -136,7 +136,7 @@ test.each<["disable" | "simulate" | "block" | "challenge", object]>([
   });
 });
 
-test("firewall rules that bypass the managed rules become the first exceptions; others stay as they are", async () => {
+test("turns firewall rules that bypass the managed rules into the first exceptions, and leaves others alone", async () => {
   const rules = await proposedAfter({
     do: "firewallRules",
     rules: [
@@ -172,12 +172,12 @@ test.each([
     'http.host eq "shop.example" and http.request.uri.path wildcard "/*/img/*.png"',
   ],
   ["*", "true"],
-])("a page rule that turns them off on %s becomes an exception where %s", async (url, expression) => {
+])("turns a page rule that turns them off on %s into an exception where %s", async (url, expression) => {
   const [rule] = await proposedAfter({ do: "pageRules", rules: [{ url, actions: off }] });
   expect(rule).toMatchObject({ action: "skip", expression, action_parameters: { ruleset: "current" } });
 });
 
-test("a page rule that disables security becomes an exception, too; disabled and other ones don't", async () => {
+test("turns a page rule that disables security into an exception, too, but no disabled or other ones", async () => {
   const rules = await proposedAfter({
     do: "pageRules",
     rules: [
@@ -194,7 +194,7 @@ test("a page rule that disables security becomes an exception, too; disabled and
   ]);
 });
 
-test("of two matching page rules, the one with the higher priority applies", async () => {
+test("applies the page rule with the higher priority if two match", async () => {
   const [rule] = await proposedAfter({
     do: "pageRules",
     rules: [
@@ -207,7 +207,7 @@ test("of two matching page rules, the one with the higher priority applies", asy
   );
 });
 
-test("in a zone that has the rules off, the new rules are off unless a page rule turns them on", async () => {
+test("keeps the new rules off in a zone that has the rules off, unless a page rule turns them on", async () => {
   const all = await proposedAfter({ do: "setting", value: "off" });
   expect(all.map(({ enabled }) => enabled)).toEqual([false, false]);
   const some = await proposedAfter({

@@ -31,7 +31,7 @@ const state = (migration_state: string, old_waf: string, new_waf: string) => ({
 const execute = { action: "execute", action_parameters: { id: NEW_VENDOR }, expression: "true" };
 
 describe("a whole migration", () => {
-  test("of an Enterprise zone takes a check, the configuration, a PUT to validate and one to finish", async () => {
+  test("migrates an Enterprise zone with a check, the configuration, a PUT to validate and one to finish", async () => {
     const zone = new Migrating(api, "migrateEnterprise");
     api.clearRequests();
 
@@ -108,7 +108,7 @@ describe("a whole migration", () => {
   });
 });
 
-describe("the states", () => {
+describe("the states of a migration", () => {
   const reach: Record<string, (zone: ZoneName) => void> = {
     start: () => undefined,
     validation: (zone) => act(zone, { do: "validate" }),
@@ -159,7 +159,7 @@ describe("the states", () => {
     },
   );
 
-  test("don't move without phase_two=1, with an unknown mode, with a refused body or in a dry run", async () => {
+  test("a zone doesn't move without phase_two=1, with an unknown mode, with a refused body or in a dry run", async () => {
     const zone = new Migrating(api, "migrateEnterprise");
     expect(await zone.put("pending", [execute], "")).toMatchObject(refused(400, 12020));
     expect(await zone.put("pending", [execute], "&phase_two=2")).toMatchObject(refused(400, 12020));
@@ -173,14 +173,14 @@ describe("the states", () => {
     expect(await zone.saved()).toEqual([]);
   });
 
-  test("move once if many requests come at the same time", async () => {
+  test("a zone moves once even if many requests come at the same time", async () => {
     const zone = new Migrating(api, "migratePro");
     const responses = await Promise.all(Array.from({ length: 6 }, () => zone.put("pending", [execute])));
     expect(responses.map(({ status }) => status)).toEqual(Array(6).fill(200));
     expect(stepsOf("migratePro").filter(({ effective }) => effective)).toHaveLength(1);
   });
 
-  test("let a zone below Enterprise prepare new rules that are disabled", async () => {
+  test("a zone below Enterprise can prepare new rules that are disabled", async () => {
     const zone = new Migrating(api, "migratePro");
     expect(await zone.put(undefined, [{ ...execute, enabled: false }, execute])).toMatchObject({
       status: 400,
@@ -191,7 +191,7 @@ describe("the states", () => {
     expect(await zone.put(undefined, [execute])).toMatchObject({ status: 200 });
   });
 
-  test("keep a zone pending until the switch completes", async () => {
+  test("a zone stays pending until the switch completes", async () => {
     api.changeWaf({ pendingMs: 60_000 });
     const zone = new Migrating(api, "migratePro");
     await zone.put("pending", await zone.proposed());
@@ -205,7 +205,7 @@ describe("the states", () => {
     expect(await zone.status()).toMatchObject(state("finished", "disabled", "enabled"));
   });
 
-  test("have configurable names, members and values in responses", async () => {
+  test("the names, members and values of states in responses are configurable", async () => {
     api.changeWaf({
       stateNames: { validation: "SIDE_BY_SIDE", finished: "Phase2Done" },
       statusMembers: { state: "state", previous: "previous_rules", next: "new_rules" },
@@ -226,8 +226,8 @@ describe("the states", () => {
   });
 });
 
-describe("what blocks", () => {
-  test("URI-based overrides: until they are deleted there is no migration option", async () => {
+describe("what blocks a migration", () => {
+  test("offers no migration until URI-based overrides are deleted", async () => {
     const zone = new Migrating(api, "migrateOverrides");
     expect(result(await zone.check())).toEqual({ compatible: false });
     expect(await zone.put("pending", [execute])).toMatchObject(refused(400, 12030));
@@ -253,7 +253,7 @@ describe("what blocks", () => {
     expect(result(await zone.check())).toEqual({ compatible: false });
   });
 
-  test("seeded zones are exactly at the limits and just beyond them", () => {
+  test("has seeded zones exactly at the limits and just beyond them", () => {
     const measures = (name: ZoneName) => {
       const rules = api.waf(api.zones[name]).firewallRules;
       const bypassing = rules.filter(({ products }) => products?.includes("waf"));
@@ -269,7 +269,7 @@ describe("what blocks", () => {
 });
 
 describe("the seeded zones", () => {
-  test("contain what their names say", async () => {
+  test("each seeded zone contains what its name says", async () => {
     const deployed = new Migrating(api, "migrateDeployed");
     const [office, executed] = await deployed.saved();
     expect([office?.action, executed?.action]).toEqual(["skip", "execute"]);
@@ -296,7 +296,7 @@ describe("the seeded zones", () => {
     expect(stepsOf("migrateFinished")).toHaveLength(1);
   });
 
-  test("that belong to other products are already migrated", async () => {
+  test("seeded zones of other products are already migrated", async () => {
     for (const name of ["shop", "blog", "small", "empty"] as const) {
       const zone = new Migrating(api, name);
       expect(await zone.status()).toMatchObject(state("finished", "disabled", "enabled"));
@@ -304,21 +304,29 @@ describe("the seeded zones", () => {
     }
   });
 
-  test.each([404, 410] as const)("return %i once Cloudflare has retired them", async (status) => {
-    const zone = new Migrating(api, "migrateRetired");
-    act("migrateRetired", { do: "retire", status });
-    for (const response of [
-      ...[await zone.check(), await zone.config(), await zone.status(), await zone.put("pending", [execute])],
-      ...[await zone.legacy("GET", "/packages"), await zone.legacy("GET", "/overrides")],
-    ]) {
-      expect(response).toMatchObject(refused(status, 12011));
-    }
-    expect(await zone.saved()).toEqual([]);
-  });
+  test.each([404, 410] as const)(
+    "seeded zones return %i once Cloudflare has retired the migration",
+    async (status) => {
+      const zone = new Migrating(api, "migrateRetired");
+      act("migrateRetired", { do: "retire", status });
+      for (const response of [
+        ...[
+          await zone.check(),
+          await zone.config(),
+          await zone.status(),
+          await zone.put("pending", [execute]),
+        ],
+        ...[await zone.legacy("GET", "/packages"), await zone.legacy("GET", "/overrides")],
+      ]) {
+        expect(response).toMatchObject(refused(status, 12011));
+      }
+      expect(await zone.saved()).toEqual([]);
+    },
+  );
 });
 
 describe("a colleague in the dashboard", () => {
-  test("finishes a zone from start: its own rules stay before the proposed ones", async () => {
+  test("a colleague who finishes a zone from start keeps its own rules before the proposed ones", async () => {
     const zone = new Migrating(api, "migrateDeployed");
     const own = await zone.saved();
     expect(act("migrateDeployed", { do: "finish" })).toMatchObject({
@@ -329,7 +337,7 @@ describe("a colleague in the dashboard", () => {
     expect(act("migrateDeployed", { do: "finish" }).migration.steps).toHaveLength(1);
   });
 
-  test("turns off the previous version of a zone in validation, whose rules stay as they are", async () => {
+  test("a colleague who turns off the previous version of a zone in validation leaves its rules alone", async () => {
     const zone = new Migrating(api, "migrateValidating");
     const before = await zone.saved();
     act("migrateValidating", { do: "finish" });
@@ -337,7 +345,7 @@ describe("a colleague in the dashboard", () => {
     expect(await zone.saved()).toEqual(before);
   });
 
-  test("can only do what Cloudflare allows", () => {
+  test("a colleague can only do what Cloudflare allows", () => {
     expect(() => act("migratePro", { do: "validate" })).toThrow("Enterprise zones only");
     expect(() => act("migrateFinished", { do: "validate" })).toThrow("can not go back");
     expect(() => act("migrateOverrides", { do: "finish" })).toThrow(
@@ -347,7 +355,7 @@ describe("a colleague in the dashboard", () => {
     expect(() => act("migratePro", { do: "rule", id: "1", mode: "off" })).toThrow("WAF rule not found");
   });
 
-  test("adjusts members of a rule", async () => {
+  test("a colleague can adjust members of a rule", async () => {
     const zone = new Migrating(api, "migrateValidating");
     const [first, second] = await zone.saved();
     act("migrateValidating", { do: "adjust", rule: String(second?.["id"]), change: { enabled: false } });
@@ -359,7 +367,7 @@ describe("a colleague in the dashboard", () => {
     });
   });
 
-  test("adds and deletes overrides, and changes settings", async () => {
+  test("a colleague can add and delete overrides, and change settings", async () => {
     const zone = new Migrating(api, "migratePro");
     const override = { urls: ["*"], groups: { a: "disable" } };
     const [added] = act("migratePro", { do: "addOverride", override }).overrides;
@@ -371,7 +379,7 @@ describe("a colleague in the dashboard", () => {
     });
   });
 
-  test("completes a switch that hangs", async () => {
+  test("a colleague can complete a switch that hangs", async () => {
     const zone = new Migrating(api, "migratePro");
     act("migratePro", { do: "hang" });
     await zone.put("pending", [execute]);
@@ -381,7 +389,7 @@ describe("a colleague in the dashboard", () => {
     expect(await zone.status()).toMatchObject(state("finished", "disabled", "enabled"));
   });
 
-  test("sees a PUT that was applied although it returned an error", async () => {
+  test("a colleague sees a PUT that was applied although it returned an error", async () => {
     const zone = new Migrating(api, "migrateEnterprise");
     act("migrateEnterprise", { do: "failAfterPut", status: 502 });
     expect(await zone.put("validation", [execute])).toMatchObject(refused(502, 12040));
@@ -391,8 +399,8 @@ describe("a colleague in the dashboard", () => {
   });
 });
 
-describe("the control routes", () => {
-  test("do and show the same over HTTP", async () => {
+describe("the control routes for migrations", () => {
+  test("the control routes do and show all of this over HTTP", async () => {
     const control = controlOf(api);
     const path = `/zones/${api.zones.migratePro}/waf`;
     expect(await control("POST", path, { do: "package", sensitivity: "low" })).toMatchObject({ status: 200 });
@@ -415,7 +423,7 @@ describe("the control routes", () => {
     expect(await control("PATCH", "/waf", { pendingMs: -1 })).toMatchObject({ status: 400 });
   });
 
-  test("save migrations with the rest of the state", async () => {
+  test("saves migrations with the rest of the state", async () => {
     const zone = new Migrating(api, "migratePro");
     await zone.put("pending", [execute]);
     const kept = api.snapshot();

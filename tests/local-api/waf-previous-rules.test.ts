@@ -16,7 +16,7 @@ afterAll(() => api.close());
 const notFound = { status: 404, body: { success: false, result: null, errors: [{ code: 10004 }] } };
 
 describe("packages of the previous rules", () => {
-  test("are Cloudflare's, and OWASP with its sensitivity and action", async () => {
+  test("has Cloudflare's package, and OWASP with its sensitivity and action", async () => {
     const response = await zone.legacy("GET", "/packages");
     const zone_id = api.zones.migrateEnterprise;
     expect(response.body).toMatchObject({
@@ -32,11 +32,14 @@ describe("packages of the previous rules", () => {
     expect(result(await zone.legacy("GET", `/packages/${VENDOR}`))).not.toHaveProperty("sensitivity");
   });
 
-  test.each(["high", "medium", "low", "off", "default"])("take the sensitivity %s", async (sensitivity) => {
-    const changed = await zone.legacy("PATCH", `/packages/${OWASP}`, { sensitivity });
-    expect(result(changed)).toMatchObject({ sensitivity, action_mode: "block" });
-    expect(result(await zone.legacy("GET", `/packages/${OWASP}`))).toEqual(result(changed));
-  });
+  test.each(["high", "medium", "low", "off", "default"])(
+    "the OWASP package takes the sensitivity %s",
+    async (sensitivity) => {
+      const changed = await zone.legacy("PATCH", `/packages/${OWASP}`, { sensitivity });
+      expect(result(changed)).toMatchObject({ sensitivity, action_mode: "block" });
+      expect(result(await zone.legacy("GET", `/packages/${OWASP}`))).toEqual(result(changed));
+    },
+  );
 
   test.each<[string, object, string]>([
     [OWASP, { sensitivity: "extreme" }, "/sensitivity"],
@@ -49,7 +52,7 @@ describe("packages of the previous rules", () => {
     });
   });
 
-  test("with an unknown ID are not found, and neither is their content", async () => {
+  test("doesn't find a package with an unknown ID, nor its content", async () => {
     const unknown = "0".repeat(32);
     for (const path of [`/packages/${unknown}`, `/packages/${unknown}/groups`, `/packages/${unknown}/rules`])
       expect(await zone.legacy("GET", path)).toMatchObject(notFound);
@@ -57,8 +60,8 @@ describe("packages of the previous rules", () => {
   });
 });
 
-describe("groups and rules", () => {
-  test("show and count changes", async () => {
+describe("groups and rules of the previous packages", () => {
+  test("shows and counts changed groups and rules", async () => {
     const groups = await zone.legacy("GET", `/packages/${OWASP}/groups`);
     expect(groups.body).toMatchObject({
       result: [
@@ -81,7 +84,7 @@ describe("groups and rules", () => {
     });
   });
 
-  test("change by PATCH, and count as unchanged once they are back in their default mode", async () => {
+  test("changes groups and rules by PATCH, and counts them as unchanged once they're back in their default mode", async () => {
     const before = api.waf(api.zones.migrateEnterprise).vendor;
     const rule = `/packages/${VENDOR}/rules/100300`;
     expect(result(await zone.legacy("PATCH", rule, { mode: "simulate" }))).toMatchObject({
@@ -104,14 +107,14 @@ describe("groups and rules", () => {
     [`/packages/${VENDOR}/rules/100300`, "on"],
     [`/packages/${OWASP}/rules/960001`, "block"],
     [`/packages/${OWASP}/rules/960001`, "sometimes"],
-  ])("refuse for %s the mode %s", async (path, mode) => {
+  ])("refuses for %s the mode %s", async (path, mode) => {
     expect(await zone.legacy("PATCH", path, { mode })).toMatchObject({
       status: 400,
       body: { errors: [{ code: 10001, source: { pointer: "/mode" } }] },
     });
   });
 
-  test("are found in their own package only", async () => {
+  test("finds groups and rules in their own package only", async () => {
     expect(await zone.legacy("GET", `/packages/${VENDOR}/rules/960001`)).toMatchObject(notFound);
     expect(await zone.legacy("GET", `/packages/${OWASP}/groups/${"0".repeat(32)}`)).toMatchObject(notFound);
     expect(await zone.legacy("GET", `/packages/${OWASP}/rules/nonsense`)).toMatchObject({ status: 400 });
@@ -127,7 +130,7 @@ describe("groups and rules", () => {
   });
 
   test.each(["per_page=4", "per_page=101", "page=0", "order=mode", "direction=up", "match=some"])(
-    "are not listed by %s",
+    "doesn't list groups or rules by %s",
     async (query) => {
       expect(await zone.legacy("GET", `/packages/${VENDOR}/rules?${query}`)).toMatchObject({
         status: 400,
@@ -140,7 +143,7 @@ describe("groups and rules", () => {
 describe("URI-based overrides", () => {
   const sent = { urls: ["shop.example.com/cart/*"], rules: { "100100": "disable" } };
 
-  test("are created with defaults, listed, replaced and deleted", async () => {
+  test("creates URI-based overrides with defaults, lists, replaces and deletes them", async () => {
     const created = await zone.legacy("POST", "/overrides", sent);
     const id = idOf(created);
     expect(result(created)).toEqual({
@@ -173,7 +176,7 @@ describe("URI-based overrides", () => {
     });
   });
 
-  test("are only replaced as a whole, and with their own ID", async () => {
+  test("replaces a URI-based override only as a whole, and with its own ID", async () => {
     const id = idOf(await zone.legacy("POST", "/overrides", sent));
     expect(await zone.legacy("PUT", `/overrides/${id}`, { ...sent, id })).toMatchObject({
       status: 400,
@@ -185,7 +188,7 @@ describe("URI-based overrides", () => {
 });
 
 describe("beside the previous rules", () => {
-  test("the zone's setting turns them on and off", async () => {
+  test("the zone's setting turns the previous rules on and off", async () => {
     const path = `${zone.root}/settings/waf`;
     expect(result(await zone.call("GET", path))).toMatchObject({ id: "waf", value: "on", editable: true });
     expect(result(await zone.call("PATCH", path, { value: "off" }))).toMatchObject({ value: "off" });
@@ -193,7 +196,7 @@ describe("beside the previous rules", () => {
     expect(await zone.call("PATCH", path, { value: "maybe" })).toMatchObject({ status: 400 });
   });
 
-  test("firewall rules are listed by page, those that bypass among them", async () => {
+  test("lists firewall rules by page, including those that bypass the managed rules", async () => {
     const limits = new Migrating(api, "migrateLimits");
     const first = await limits.call("GET", `${limits.root}/firewall/rules?per_page=100`);
     const info = { page: 1, per_page: 100, count: 100, total_count: 202, total_pages: 3 };
@@ -214,7 +217,7 @@ describe("beside the previous rules", () => {
     });
   });
 
-  test("page rules are one list, with their targets and actions", async () => {
+  test("lists page rules with their targets and actions", async () => {
     const page = new Migrating(api, "migratePageRule");
     const response = await page.call("GET", `${page.root}/pagerules`);
     expect(response.body).not.toHaveProperty("result_info");
@@ -234,7 +237,7 @@ describe("beside the previous rules", () => {
     });
   });
 
-  test("an unknown zone and a missing credential are refused", async () => {
+  test("refuses an unknown zone and a missing credential", async () => {
     const anonymous = callerOf(api, {});
     for (const path of ["/firewall/waf/packages", "/firewall/rules", "/pagerules", "/waf_migration/status"]) {
       expect(await anonymous("GET", zone.root + path)).toMatchObject({ status: 400 });

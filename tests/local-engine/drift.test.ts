@@ -4,12 +4,12 @@ import { describeLong } from "../support/long";
 
 const urn = (name: string): string => `urn:pulumi:dev::test::pulumi-nodejs:dynamic/test:Thing::${name}`;
 
-describeLong("drift", () => {
+describeLong("drift on the local engine", () => {
   const getStack = sharedStack({
     resources: { still: { args: { size: 1 } }, moved: { args: { size: 1 } }, gone: { args: { size: 1 } } },
   });
 
-  it("shows in a refresh", async () => {
+  it("a refresh shows drift", async () => {
     const stack = getStack();
     await stack.up();
     writeFileSync(stack.objectFile((await stack.resource("moved"))?.id ?? ""), JSON.stringify({ size: 7 }));
@@ -22,14 +22,14 @@ describeLong("drift", () => {
     expect(await stack.resource("gone")).toBeDefined();
   });
 
-  it("shows in a preview with --refresh", async () => {
+  it("a preview with --refresh shows drift", async () => {
     const plan = await getStack().preview("--refresh");
     expect(opsOf(plan)).toEqual(
       expect.arrayContaining(["create gone", "refresh gone", "refresh moved", "update moved"]),
     );
   });
 
-  it("is recorded by a refresh and repaired by the next update", async () => {
+  it("a refresh records drift, and the next update repairs it", async () => {
     const stack = getStack();
     const refresh = await stack.run("refresh", "--yes", "--skip-preview", "--expect-no-changes");
     expect(refresh).toMatchObject({
@@ -47,7 +47,7 @@ describeLong("a stack with existing resources", () => {
     resources: { a: { args: { size: 1 } }, b: { args: { token: { secret: "hush" } } } },
   });
 
-  it("imports them from a file, and the next preview shows no changes", async () => {
+  it("imports existing resources from a file, and the next preview shows no changes", async () => {
     const stack = getStack();
     await stack.up();
     const { resources } = await stack.export("--show-secrets");
@@ -90,7 +90,7 @@ describeLong("a stack with existing resources", () => {
     );
   });
 
-  it("limits an update and a destroy to their targets", async () => {
+  it("--target limits updates and destroys to those resources", async () => {
     const stack = getStack();
     stack.setProgram({
       resources: {

@@ -2,10 +2,10 @@ import { RegisterResourceRequest } from "@pulumi/pulumi/proto/resource_pb";
 import { goalOf } from "../../local/engine/goal";
 import { nameOf, opsOf, sharedStack } from "./support";
 
-describe("a failure", () => {
+describe("failures on the local engine", () => {
   const getStack = sharedStack({ resources: { bad: { args: { size: -1 } } } });
 
-  it("in a check shows on the resource and fails the preview", async () => {
+  it("shows a failed check on the resource and fails the preview", async () => {
     const plan = await getStack().preview();
     expect(plan.diagnostics).toEqual([
       {
@@ -18,7 +18,7 @@ describe("a failure", () => {
     expect(plan.exitCode).toBe(1);
   });
 
-  it("in a create isn't recorded: parallel steps finish, and dependents don't start", async () => {
+  it("doesn't record a failed create: parallel steps finish, and dependents don't start", async () => {
     const stack = getStack();
     stack.setProgram({
       resources: {
@@ -37,7 +37,7 @@ describe("a failure", () => {
     expect(pending_operations).toEqual([]);
   });
 
-  it("after the object was created is recorded, and the next update continues from there", async () => {
+  it("records an object that was created before the failure, and the next update continues from there", async () => {
     const stack = getStack();
     stack.setProgram({ resources: { half: { args: { fail: "init" } } }, outputs: { said: "before" } });
     expect((await stack.run("up", "--yes", "--skip-preview")).out).toContain("* the wheels are missing");
@@ -54,7 +54,7 @@ describe("a failure", () => {
     expect(quarter?.inputs["size"]).toBeUndefined();
   });
 
-  it("of the program changes nothing, not even the outputs", async () => {
+  it("a failing program changes nothing, not even the outputs", async () => {
     const stack = getStack();
     stack.calls();
     stack.setProgram({ throws: true });
@@ -89,7 +89,7 @@ describe("a failure", () => {
   });
 });
 
-describe("a registration", () => {
+describe("registrations", () => {
   function hooks(): RegisterResourceRequest.ResourceHooksBinding {
     const binding = new RegisterResourceRequest.ResourceHooksBinding();
     binding.addBeforeCreate("h");
@@ -113,7 +113,7 @@ describe("a registration", () => {
       request().setCustomtimeouts(new RegisterResourceRequest.CustomTimeouts().setCreate("5m")),
     ],
     ["the resource option `hooks`", request().setHooks(hooks())],
-  ])("with %s is refused by name", (feature, asked) => {
+  ])("refuses a registration with %s, and says why", (feature, asked) => {
     expect(() => goalOf(asked, "/")).toThrow(`the local engine does not support ${feature}`);
   });
 });

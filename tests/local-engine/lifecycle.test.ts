@@ -61,7 +61,7 @@ describe("a stack, from its first preview to its removal", () => {
     });
   });
 
-  it("has nothing to do the second time, and leaves the state file unchanged", async () => {
+  it("does nothing the second time, and leaves the state file unchanged", async () => {
     const stack = getStack();
     const before = stack.stateFile();
     const shown = await stack.up("--expect-no-changes");
@@ -166,7 +166,7 @@ describe("a stack, from its first preview to its removal", () => {
     ]);
   });
 
-  it("destroys everything in reverse order, and is removed", async () => {
+  it("destroys everything in reverse order, and removes the stack", async () => {
     const stack = getStack();
     stack.setProgram({
       resources: {

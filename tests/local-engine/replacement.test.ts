@@ -24,7 +24,7 @@ const programWith = (kind: string, x: number, safe = "one"): ProgramSpec => ({
 describeLong("a replacement", () => {
   const getStack = sharedStack(programWith("one", 1));
 
-  it("is planned as one step, with its reasons", async () => {
+  it("plans a replacement as one step, with its reasons", async () => {
     const stack = getStack();
     await stack.up();
     stack.calls();
@@ -68,7 +68,7 @@ describeLong("a replacement", () => {
     expect((await stack.export()).resources.filter((each) => each["delete"] === true)).toEqual([]);
   });
 
-  it("is refused for a protected resource, and limited by --target-replace", async () => {
+  it("refuses to replace a protected resource, and replaces only the targets of --target-replace", async () => {
     const stack = getStack();
     stack.setProgram(programWith("two", 2, "two"));
     const { exitCode, out } = await stack.run("up", "--yes", "--skip-preview");
@@ -84,7 +84,7 @@ describeLong("a replacement", () => {
 describeLong("a replacement that fails halfway", () => {
   const getStack = sharedStack({ resources: { base: { args: { kind: "one", deleteFirst: true } } } });
 
-  it("continues if the old resource is already deleted", async () => {
+  it("continues a replacement that failed after the old resource was deleted", async () => {
     const stack = getStack();
     await stack.up();
     stack.setProgram({ resources: { base: { args: { kind: "two", deleteFirst: true, fail: "create" } } } });

@@ -1,6 +1,6 @@
 import { Crypter } from "../../local/engine/secrets";
 
-describe("the passphrase", () => {
+describe("the passphrase of a stack", () => {
   it("decrypts what the Pulumi CLI wrote", async () => {
     const salt = "v1:zODf3MaaWeg=:v1:aqisiN8TjMQlndGO:V6/F2Op3276nfr44Z+8HetvUNZl4mA==";
     const crypter = await Crypter.open("test", salt);
