@@ -5,32 +5,59 @@ export const TYPE_PREFIX = "pulumi-nodejs:dynamic/edgeguard:";
  * The only code of this package in a state file: a constant text that loads the package by name and forwards the verb. A
  * closure serialized by the SDK would change with the SDK's and TypeScript's versions, and show as a change of every
  * resource. `refresh` and `destroy` run the text in the state, so the names in it (`pulumi-edgeguard/runtime`, the seven
- * verbs) never change.
+ * verbs) never change. Each resource's state has it twice, so it's short.
+ *
+ * It runs in the program's folder. If the program only depends on a package that depends on this one, such as a company's
+ * components, pnpm doesn't let it load this one from there. So it then walks the dependencies, nearest first, by their real
+ * folders, and finds the package that needs this one. No path is recorded.
  */
 export function forwarder(type: string): string {
-  return `// Forwards to the installed package pulumi-edgeguard. Holds no logic and no value.
+  return `// Forwards to pulumi-edgeguard, found from the program's folder or its dependencies.
 const type = ${JSON.stringify(type)};
-const run = (verb, ...args) => {
-  let runtime;
+const name = "pulumi-edgeguard";
+const textOf = (e) => String(e?.message || e).split("\\n")[0];
+const load = (from) => {
   try {
-    runtime = require("pulumi-edgeguard/runtime");
+    return from(name + "/runtime");
   } catch (e) {
-    const reason = String((e && e.message) || e).split("\\n")[0];
-    const error = new Error("edgeguard: " + type + " needs the package pulumi-edgeguard, which cannot be loaded from " + process.cwd() +
-      ": run npm install in that directory (and build the package if it is linked from source), then run the command again. Reason: " + reason);
-    error.stack = "";
-    throw error;
+    if (textOf(e) !== \`Cannot find module '\${name}/runtime'\`) throw e;
   }
+};
+const find = () => {
+  const fs = require("fs"), path = require("path");
+  const folders = new Set();
+  for (let at = process.cwd(); !folders.has(at); at = path.dirname(at)) folders.add(at);
+  for (const folder of folders) {
+    const file = path.join(folder, "package.json");
+    const from = require("module").createRequire(file);
+    let needs = {};
+    try {
+      const p = JSON.parse(fs.readFileSync(file, "utf8"));
+      needs = { ...p.dependencies, ...p.peerDependencies, ...(!folder.includes("node_modules") && p.devDependencies) };
+    } catch {}
+    const found = name in needs && load(from);
+    if (found) return found;
+    for (const need in needs)
+      for (const modules of from.resolve.paths(need) || [])
+        try {
+          folders.add(fs.realpathSync(path.join(modules, need)));
+          break;
+        } catch {}
+  }
+};
+let runtime, why;
+const run = (verb, args) => {
+  if (!why)
+    try {
+      why = \`and neither \${process.cwd()} nor its dependencies have it. Add \${name} to the dependencies in its package.json and install them. In a bundle, also mark it as external.\`;
+      runtime = load(require) || find();
+    } catch (e) {
+      why = \`which can't be loaded: \${textOf(e)}. Install the dependencies in \${process.cwd()} again; build the package if it's linked from source.\`;
+    }
+  if (!runtime) throw Object.assign(new Error(\`edgeguard: \${type} needs the package \${name}, \${why}\`), { stack: "" });
   return runtime[verb](type, ...args);
 };
-exports.handler = () => ({
-  configure: (req) => run("configure", req),
-  check: async (olds, news) => run("check", olds, news),
-  diff: async (id, olds, news) => run("diff", id, olds, news),
-  create: async (inputs) => run("create", inputs),
-  read: async (id, props) => run("read", id, props),
-  update: async (id, olds, news) => run("update", id, olds, news),
-  delete: async (id, props) => run("delete", id, props),
-});
+const verbs = ["configure", "check", "diff", "create", "read", "update", "delete"];
+exports.handler = () => Object.fromEntries(verbs.map((verb) => [verb, (...args) => run(verb, args)]));
 `;
 }

@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { forwarder } from "../../provider/runtime/forwarder";
@@ -7,7 +7,7 @@ import { TYPES } from "../soak/program";
 
 let folder: string;
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), "edgeguard-forwarder-"));
+  folder = realpathSync(mkdtempSync(join(tmpdir(), "edgeguard-forwarder-")));
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -22,21 +22,40 @@ test("the text never changes: state files contain it, and a change would show on
   expect(forwarder("PageShieldPolicy")).toMatchSnapshot();
 });
 
-/** Evaluates the text as the host does, in a process of its own that works in `folder`, and does `work` with it. */
-function inHost(type: string, work: string): unknown {
+/** Evaluates the text as the host does, in a process of its own that works in `folder` or below, and does `work` with it. */
+function inHost(type: string, work: string, from = "."): unknown {
   const loader = require.resolve("require-from-string", { paths: [require.resolve("@pulumi/pulumi")] });
   const script = `
     const provider = require(${JSON.stringify(loader)})(${JSON.stringify(forwarder(type))}).handler();
     const detailsOf = (e) => ({ message: e.message, id: e.id, stack: e.stack, text: String(e) });
     (async () => { ${work} })().then((r) => console.log(JSON.stringify(r)), (e) => console.log(JSON.stringify({ error: detailsOf(e) })));`;
-  const output = execFileSync(process.execPath, ["-e", script], { cwd: folder, encoding: "utf8" });
+  const output = execFileSync(process.execPath, ["-e", script], {
+    cwd: join(folder, from),
+    encoding: "utf8",
+  });
   return JSON.parse(output.trim());
 }
 
-function install(source: string): void {
-  const target = join(folder, "node_modules/pulumi-edgeguard");
+function install(source: string, below = "."): void {
+  const target = join(folder, below, "node_modules/pulumi-edgeguard");
   mkdirSync(target, { recursive: true });
   writeFileSync(join(target, "runtime.js"), source);
+}
+
+/** A package's folder, with its package.json. */
+function pack(at: string, members: object): void {
+  mkdirSync(join(folder, at), { recursive: true });
+  manifest(at, members);
+}
+
+function manifest(at: string, members: object): void {
+  writeFileSync(join(folder, at, "package.json"), JSON.stringify({ name: "any", ...members }));
+}
+
+/** Links a package from one folder into another, as pnpm and workspaces do. */
+function link(from: string, to: string, name: string): void {
+  mkdirSync(join(folder, to), { recursive: true });
+  symlinkSync(join(folder, from, name), join(folder, to, name));
 }
 
 test("passes every verb on with the type's name first, and returns its result", () => {
@@ -64,21 +83,95 @@ test("configure returns at once: the engine doesn't wait for it either", () => {
   expect(inHost("KvEntries", "return typeof provider.configure({}).then")).toBe("undefined");
 });
 
-test("if the package is missing, the error says where and what to do, in one sentence", () => {
+test("if the package is missing, the error says where, what to add, and what a bundle needs", () => {
   expect(inHost("PageShieldPolicy", "return await provider.create({})")).toEqual({
     error: {
-      message: expect.stringMatching(
-        /^edgeguard: PageShieldPolicy needs the package pulumi-edgeguard, which cannot be loaded from .*: run npm install in that directory .* Reason: Cannot find module 'pulumi-edgeguard\/runtime'$/,
-      ) as string,
+      message: `edgeguard: PageShieldPolicy needs the package pulumi-edgeguard, and neither ${folder} nor its dependencies have it. Add pulumi-edgeguard to the dependencies in its package.json and install them. In a bundle, also mark it as external.`,
       stack: "",
       text: expect.any(String) as string,
     },
   });
 });
 
-test("if the package is broken, the error gives the reason", () => {
+test("if the package is broken, the error gives the reason, and no other copy is looked for", () => {
   install("throw new Error('half installed\\nat line 7')");
+  pack("node_modules/company", { dependencies: { "pulumi-edgeguard": "1" } });
+  install("exports.read = () => 'another copy'", "node_modules/company");
+  manifest(".", { dependencies: { company: "1" } });
   expect(inHost("PageShieldPolicy", "return await provider.read('id', {})")).toMatchObject({
-    error: { message: expect.stringMatching(/Reason: half installed$/) as string },
+    error: {
+      message: `edgeguard: PageShieldPolicy needs the package pulumi-edgeguard, which can't be loaded: half installed. Install the dependencies in ${folder} again; build the package if it's linked from source.`,
+    },
+  });
+});
+
+test("if the package isn't built, the error says to build it", () => {
+  pack("node_modules/pulumi-edgeguard", { exports: { "./runtime": "./dist/register.js" } });
+  expect(inHost("PageShieldPolicy", "return await provider.read('id', {})")).toMatchObject({
+    error: {
+      message: expect.stringMatching(
+        /which can't be loaded: Cannot find module '.*dist\/register\.js'\. .*build the package if it's linked from source\.$/,
+      ) as string,
+    },
+  });
+});
+
+describe("a program that has the package only through others", () => {
+  const found = (from = "."): unknown => inHost("KvEntries", "return await provider.read('id', {})", from);
+
+  test("pnpm: it's found beside the component package that depends on it", () => {
+    const store = "node_modules/.pnpm";
+    pack(`${store}/company@1.0.0/node_modules/company`, { dependencies: { "pulumi-edgeguard": "^1" } });
+    install("exports.read = () => 'of the company'", `${store}/pulumi-edgeguard@1.0.0`);
+    link(
+      `${store}/pulumi-edgeguard@1.0.0/node_modules`,
+      `${store}/company@1.0.0/node_modules`,
+      "pulumi-edgeguard",
+    );
+    link(`${store}/company@1.0.0/node_modules`, "node_modules", "company");
+    manifest(".", { dependencies: { company: "^1" } });
+    expect(found()).toBe("of the company");
+  });
+
+  test("it's found through several packages, from a program's folder below its package", () => {
+    pack("node_modules/platform", { dependencies: { company: "^1" } });
+    pack("node_modules/platform/node_modules/company", { dependencies: { "pulumi-edgeguard": "^1" } });
+    install("exports.read = () => 'far down'", "node_modules/platform/node_modules/company");
+    manifest(".", { dependencies: { platform: "^1" } });
+    mkdirSync(join(folder, "src/infra"), { recursive: true });
+    expect(found("src/infra")).toBe("far down");
+  });
+
+  test("workspace: it's found from the real folder of a linked package, a devDependency of the program", () => {
+    pack("packages/company", { peerDependencies: { "pulumi-edgeguard": "^1" } });
+    install("exports.read = () => 'of the workspace'", "packages/company");
+    pack("packages/infra", { devDependencies: { company: "workspace:*" } });
+    link("packages", "packages/infra/node_modules", "company");
+    expect(found("packages/infra")).toBe("of the workspace");
+  });
+
+  test("of several versions, the nearest to the program is used", () => {
+    pack("node_modules/far", { dependencies: { further: "^1" } });
+    pack("node_modules/far/node_modules/further", { dependencies: { "pulumi-edgeguard": "^1" } });
+    install("exports.read = () => 'version 1'", "node_modules/far/node_modules/further");
+    pack("node_modules/near", { dependencies: { "pulumi-edgeguard": "^2" } });
+    install("exports.read = () => 'version 2'", "node_modules/near");
+    manifest(".", { dependencies: { far: "^1", near: "^1" } });
+    expect(found()).toBe("version 2");
+  });
+
+  test("circles, missing packages, built-in names and broken manifests don't get in the way", () => {
+    pack("node_modules/one", { dependencies: { two: "^1" } });
+    pack("node_modules/two", {
+      dependencies: { one: "^1", buffer: "^6", gone: "^1", "pulumi-edgeguard": "^1" },
+    });
+    pack("node_modules/odd", {});
+    writeFileSync(join(folder, "node_modules/odd/package.json"), "{");
+    manifest(".", { dependencies: { odd: "^1", one: "^1", "../..": "^1", "": "^1" } });
+    expect(found()).toMatchObject({
+      error: { message: expect.stringContaining("Add pulumi-edgeguard to the dependencies") as string },
+    });
+    install("exports.read = () => 'of two'", "node_modules/two");
+    expect(found()).toBe("of two");
   });
 });
