@@ -121,9 +121,10 @@ export function refuseKeyConflicts(name: string, args: Inputs): pulumi.Input<str
 export async function declaredKeysFor(
   namespace: () => pulumi.OutputInstance<string> | undefined,
 ): Promise<DeclaredKeys[] | undefined> {
+  const declarations = perRun(DECLARATIONS, () => new KeyDeclarations());
   await nextTurn(); // Let the rest of the program declare its resources.
   const id = namespace();
-  const found = id === undefined ? [] : perRun(DECLARATIONS, () => new KeyDeclarations()).of(id);
+  const found = id === undefined ? [] : declarations.of(id);
   return found.length === 0 ? undefined : found;
 }
 

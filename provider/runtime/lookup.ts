@@ -4,7 +4,7 @@ import { ApiError } from "../api/errors";
 import { printable } from "../api/printable";
 import { Host } from "./host";
 import { checkInputs } from "./inputs";
-import { checkStackConfig, refusal } from "./program";
+import { checkStackConfig, currentRun, refusal } from "./program";
 import { SettingsError, type CONFIG_KEYS } from "./settings";
 import { isJsonObject } from "./values";
 import { MissingCredentialsError } from "../api/credential";
@@ -152,7 +152,7 @@ export function warn(line: string): void {
 }
 
 function inProgram(): boolean {
-  return pulumi.runtime.getStackResource() !== undefined;
+  return currentRun() !== undefined;
 }
 
 function isExpected(error: unknown): error is Error {
@@ -162,9 +162,9 @@ function isExpected(error: unknown): error is Error {
 const HOSTS = new WeakMap<object, Host>();
 const PLAIN_SCRIPT = {};
 
-/** One host per `config`, or per run of a program: with the Automation API, one process may run several. */
+/** One host per `config`, or per run of a program. */
 function hostOf({ config }: LookupOptions): Host {
-  const owner = config ?? pulumi.runtime.getStackResource() ?? PLAIN_SCRIPT;
+  const owner = config ?? currentRun() ?? PLAIN_SCRIPT;
   const found = HOSTS.get(owner);
   if (found !== undefined) return found;
   const out = inProgram() ? ENGINE : STDERR;

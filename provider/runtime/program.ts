@@ -36,11 +36,19 @@ function isConfigSecret(key: string): boolean {
 }
 
 const CONFIG_SEEN = new WeakMap<object, boolean>();
-const NO_STACK = {}; // A unit test with mocks has no stack resource.
+const NO_PROGRAM = {}; // A class used outside of any run: the SDK refuses it next.
 
-/** One value per run of a program. With the Automation API, one process may run many. */
+/**
+ * What stands for the current run of a program: its stack or, in a unit test, what `setMocks` set. Undefined in a plain
+ * script. With the Automation API or mocks, one process may run many programs.
+ */
+export function currentRun(): object | undefined {
+  return pulumi.runtime.getStackResource() ?? pulumi.runtime.getMonitor();
+}
+
+/** One value per run of a program. Call it before waiting for anything, which may outlast the run. */
 export function perRun<T>(values: WeakMap<object, T>, make: () => T): T {
-  const run = pulumi.runtime.getStackResource() ?? NO_STACK;
+  const run = currentRun() ?? NO_PROGRAM;
   const found = values.get(run);
   if (found !== undefined) return found;
   const made = make();

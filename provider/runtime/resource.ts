@@ -112,10 +112,10 @@ export function claimOnce<T extends Record<string, unknown>>(
   parts: T,
   claimsOf: (parts: pulumi.Unwrap<T>) => readonly Claim[],
 ): () => void {
+  const claims = perRun(CLAIMS, () => new Map<string, string>());
   const refuseClash = (known: pulumi.Unwrap<T>, secrets: readonly string[]): void => {
     const redactor = new Redactor((r) => r.add(...stringsIn(pick(known, secrets))));
     for (const claim of claimsOf(known)) {
-      const claims = perRun(CLAIMS, () => new Map<string, string>());
       const key = `${type} ${claim.key}`;
       const other = claims.get(key);
       claims.set(key, other ?? name);
