@@ -1,0 +1,117 @@
+import { execFileSync } from "node:child_process";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { z } from "zod";
+import { REPOSITORY } from "../support/repository";
+import { blocksOf, programsOf } from "../support/documents";
+
+/** What `npm publish` would send, file by file. */
+
+const LIMIT_BYTES = 2_000_000;
+
+const packed = z.array(
+  z.object({
+    name: z.string(),
+    unpackedSize: z.number(),
+    files: z.array(z.object({ path: z.string(), mode: z.number() })),
+  }),
+);
+const published = z.object({
+  license: z.string(),
+  description: z.string(),
+  engines: z.object({ node: z.string() }),
+  main: z.string(),
+  types: z.string(),
+  bin: z.record(z.string(), z.string()),
+  exports: z.record(z.string(), z.union([z.string(), z.record(z.string(), z.string())])),
+  repository: z.object({ url: z.string(), directory: z.string() }),
+  scripts: z.object({ prepack: z.string() }),
+  publishConfig: z.object({ access: z.literal("public"), provenance: z.literal(true) }),
+});
+
+const PACKAGES = packed.parse(
+  JSON.parse(
+    execFileSync("npm", ["pack", "--workspaces", "--dry-run", "--json", "--silent", "--ignore-scripts"], {
+      cwd: REPOSITORY,
+      encoding: "utf8",
+      stdio: ["ignore", "pipe", "ignore"],
+    }),
+  ),
+);
+
+it("there are two packages", () => {
+  expect(PACKAGES.map(({ name }) => name)).toEqual(["pulumi-edgeguard", "edgeguard-local"]);
+});
+
+describe.each([
+  ["pulumi-edgeguard", "provider"],
+  ["edgeguard-local", "local"],
+])("the package %s", (name, folder) => {
+  const directory = join(REPOSITORY, folder);
+  const { files, unpackedSize } = PACKAGES.find((each) => each.name === name) ?? {
+    files: [],
+    unpackedSize: 0,
+  };
+  const sources = readdirSync(directory, { recursive: true, encoding: "utf8" })
+    .filter((path) => path.endsWith(".ts") && !/^(dist|node_modules)\//.test(path))
+    .map((path) => path.replace(/\.ts$/, ""));
+  const built = sources.flatMap((path) => [`dist/${path}.d.ts`, `dist/${path}.js`]);
+  // A checkout's dist keeps the build of sources that are gone; packing for npm begins with an empty one.
+  const isLeftover = (path: string): boolean => /^dist\/.*\.(js|d\.ts)$/.test(path) && !built.includes(path);
+  const paths = files.map(({ path }) => path).filter((path) => !isLeftover(path));
+  const manifest = published.parse(JSON.parse(readFileSync(join(directory, "package.json"), "utf8")));
+
+  it("has README, license, manifest, its command and the build of each source, and nothing else", () => {
+    expect(paths.toSorted()).toEqual(
+      ["LICENSE", "README.md", "package.json", ...Object.values(manifest.bin), ...built].toSorted(),
+    );
+    expect(manifest.scripts.prepack).toMatch(/^rm -rf dist && /);
+    expect(unpackedSize).toBeLessThan(LIMIT_BYTES);
+  });
+
+  it("refers to no file that it lacks: its entry points exist, and no line names a source map", () => {
+    const entries = Object.values(manifest.exports).flatMap((each) =>
+      typeof each === "string" ? [each] : Object.values(each),
+    );
+    for (const entry of [manifest.main, manifest.types, ...Object.values(manifest.bin), ...entries])
+      expect(paths).toContain(entry.replace(/^\.\//, ""));
+    const mapped = paths.filter(
+      (path) =>
+        path.endsWith(".js") &&
+        readFileSync(join(directory, path), "utf8").includes("\n//# sourceMappingURL="),
+    );
+    expect(mapped).toEqual([]);
+  });
+
+  it("has commands that run without being given the right to", () => {
+    const commands = files.filter(({ path }) => path.startsWith("bin/"));
+    expect(commands.map(({ mode }) => mode & 0o111)).toEqual([0o111]);
+  });
+
+  it("names the repository and the folder that provenance is compared with, the license and the oldest Node.js", () => {
+    expect(manifest).toMatchObject({
+      license: "Apache-2.0",
+      engines: { node: ">=20.18.1" },
+      repository: {
+        url: "git+https://github.com/pulumi-edgeguard/pulumi-edgeguard.git",
+        directory: folder,
+      },
+    });
+    expect(readFileSync(join(directory, "LICENSE"))).toEqual(readFileSync(join(REPOSITORY, "LICENSE")));
+  });
+
+  it("has a README whose links work on npm: each is absolute", () => {
+    const links = [...readFileSync(join(directory, "README.md"), "utf8").matchAll(/\]\(([^)]+)\)/g)];
+    expect(links.length).toBeGreaterThan(2);
+    for (const [, href] of links) {
+      expect(href).toMatch(/^https:\/\//);
+      const path = /\/blob\/main\/(.+)$/.exec(href ?? "")?.[1];
+      if (path !== undefined) expect(() => readFileSync(join(REPOSITORY, path))).not.toThrow();
+    }
+  });
+});
+
+it("shows on npm the program that the README begins with", () => {
+  expect(programsOf("provider/README.md")[0]).toEqual(programsOf("README.md")[0]);
+  expect(blocksOf("local/README.md").map(({ language }) => language)).toEqual(["sh", "ts"]);
+});
