@@ -28,7 +28,7 @@ export const FAULTS: readonly { readonly area: string; readonly rows: readonly F
           "The update waits for the list. If that isn't enough, it names both objects and deletes neither.",
         test: [
           "tests/page-shield/policy.test.ts",
-          "longer: names both, records the second, and deletes none",
+          "if the list lags for longer, names both policies, records the second, and deletes none",
         ],
       },
       {
@@ -138,7 +138,7 @@ export const FAULTS: readonly { readonly area: string; readonly rows: readonly F
         result: "They take turns, and both changes land.",
         test: [
           "tests/runtime/verbs.test.ts",
-          "two resources of one zone that are created together both succeed, one after the other",
+          "creates two resources of one zone one after the other if they're created together",
         ],
       },
     ],

@@ -28,7 +28,7 @@ async function answering(answers: Readonly<Record<string, readonly [number, obje
 describe("responses without a result", () => {
   const gone = { success: false, errors: [{ code: 10013, message: "namespace not found" }] };
 
-  test("treat the object as gone: a refresh forgets it, and a destroy is done", async () => {
+  test("treats a deleted object as gone: a refresh forgets it, and a destroy is done", async () => {
     const path = `/accounts/${ACCOUNT_ID}/storage/kv/namespaces/${NAMESPACE_ID}`;
     const server = await answering({
       [`GET ${path}`]: [404, gone],
@@ -40,7 +40,7 @@ describe("responses without a result", () => {
     expect(server.seen.some((request) => request.startsWith(`GET ${path}/keys`))).toBe(true);
   });
 
-  test("keep the error code, so a create whose title is taken finds the namespace with that title", async () => {
+  test("keeps the error code, so a create whose title is taken finds the namespace with that title", async () => {
     const path = `/accounts/${ACCOUNT_ID}/storage/kv/namespaces`;
     const server = await answering({
       [`POST ${path}`]: [400, { success: false, errors: [{ code: 10014, message: "already exists" }] }],
@@ -51,7 +51,7 @@ describe("responses without a result", () => {
     expect(recorded.id).toBe(NAMESPACE_ID);
   });
 
-  test("confirm a bulk write", async () => {
+  test("treats a response without a result as a confirmed bulk write", async () => {
     const server = await answering({
       [`PUT /accounts/${ACCOUNT_ID}/storage/kv/namespaces/${NAMESPACE_ID}/bulk`]: [
         200,

@@ -170,7 +170,7 @@ describe("exit code", () => {
     ],
     [2, "--examples that isn't a number", [FILTER, "--examples", "many"], /Pass a number from 0 to 9999/],
     [2, "an unknown format", [FILTER, "--format", "csv"], /Allowed choices are text, json/],
-  ])("%i for %s", async (code, _, args, sentence) => {
+  ])("exits with %i for %s", async (code, _, args, sentence) => {
     const ran = await here(args);
     expect({ code: ran.code, stdout: ran.stdout }).toEqual({ code, stdout: "" });
     expect(ran.stderr).toMatch(sentence);

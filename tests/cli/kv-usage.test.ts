@@ -331,7 +331,7 @@ preview_id = "${id("d")}"
       /Environments don't inherit bindings/,
     ],
     ["a missing ID", ["--binding", "DRAFTS"], /has no id; pass --preview to use its preview_id/],
-  ])("is reported with %s", async (_, options, words) => {
+  ])("reports an invalid configuration file with %s", async (_, options, words) => {
     desk.write("own.toml", TOML);
     const ran = await resolved("--config", "own.toml", ...options);
     expect(ran).toMatchObject({ code: 1, stderr: expect.stringMatching(words) as string });

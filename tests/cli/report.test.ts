@@ -54,7 +54,7 @@ describe("exit code", () => {
     [1, "failed", undefined],
     [1, "refused", undefined],
     [1, "secret", ALL],
-  ])("%i for the plan %s and --fail-on %s", async (code, name, failOn) => {
+  ])("exits with %i for the plan %s and --fail-on %s", async (code, name, failOn) => {
     const ran = await here([pathOf(`${name}.json`), ...(failOn === undefined ? [] : ["--fail-on", failOn])]);
     expect({ code: ran.code, stdout: ran.stdout }).toEqual({ code, stdout: read(`${name}.md`) });
     expect(ran.stderr).toMatch(
@@ -109,7 +109,7 @@ describe("exit code", () => {
       /two plans are for edge\/dev/,
     ],
     [2, "an unknown option", ["--fail"], /unknown option '--fail'/],
-  ])("%i for %s, and writes nothing to stdout", async (code, _, args, sentence) => {
+  ])("exits with %i for %s, and writes nothing to stdout", async (code, _, args, sentence) => {
     const ran = await here(args);
     expect({ code: ran.code, stdout: ran.stdout }).toEqual({ code, stdout: "" });
     expect(ran.stderr).toMatch(sentence);

@@ -170,7 +170,7 @@ describe("the body of a bulk write", () => {
       { value: "v", metadata: { d: 1 }, expiration_ttl: 90 },
       { metadata: { d: 1 }, expirationTtl: 90 },
     ],
-  ])("is rewritten if the file has %s", async (_, entry, meant, defaults) => {
+  ])("rewrites the body if the file has %s", async (_, entry, meant, defaults) => {
     const { body, asIs } = await sentOf(`[${entry}]`, defaults);
     expect(body).toEqual([{ key: "a", ...meant }]);
     expect(asIs).toBe(0);

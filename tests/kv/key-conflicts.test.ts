@@ -47,7 +47,7 @@ test.each<[string, string, Args, string | undefined]>([
   ["no key in a file", "g/c", { file: FILE }, undefined],
   ["no file of a directory", "pages/other/", { directory: { path: DIRECTORY, prefix: "pages/" } }, undefined],
   ["a missing file, which the check reports", "p/", { file: join(FOLDER, "none.json") }, undefined],
-])("pruning a prefix over %s", async (_, prefix, other, key) => {
+])("compares a pruned prefix with %s", async (_, prefix, other, key) => {
   const refused =
     key === undefined
       ? []
@@ -82,7 +82,7 @@ test.each<[string, Args, Args, string]>([
     { directory: { path: DIRECTORY, prefix: "g/" } },
     "g/b",
   ],
-])("refuses once a key that two resources declare %s", async (_, one, other, key) => {
+])("refuses a key that two resources declare %s, with one error", async (_, one, other, key) => {
   writeFileSync(join(DIRECTORY, "b"), "4");
   const clash = `KvEntries "one" and "other" both declare the key ${JSON.stringify(key)} in namespace n. Keep it in one of them.`;
   expect(await refusals({ one, other })).toEqual([`edgeguard: ${clash}`]);

@@ -95,7 +95,7 @@ describe("the source file of KvEntries", () => {
       ]),
       "f.json, line 2: the text is not UTF-8",
     ],
-  ])("that %s is refused with the line", async (_title, content, sentence) => {
+  ])("gives the line of a file that %s", async (_title, content, sentence) => {
     project.put("f.json", content);
     expect(await project.problemsOf({ file: "f.json" })).toEqual([sentence]);
   });

@@ -39,7 +39,7 @@ describe("Logpush destinations", () => {
     ["datadog://intake.example/v1/input", "datadog:// needs header_DD-API-KEY"],
     ["sumo://collectors.example/other", "needs the path of an HTTP source"],
     ["https://", "needs a bucket or a host"],
-  ])("%s is rejected by every route, without showing its secrets", async (destination, why) => {
+  ])("every route rejects %s, without showing its secrets", async (destination, why) => {
     const refused = refusal(400, 1002, why, "/destination_conf");
     for (const path of [jobs, `${scope}/logpush/ownership`]) {
       const response = await call("POST", path, { ...newJob, destination_conf: destination });

@@ -41,7 +41,7 @@ describe("Logpush filters", () => {
     ["a moment as a date", where(leaf("EdgeStartTimestamp", "gt", "2026-10-01T00:00:00Z"))],
     ["a moment as nanoseconds", where(leaf("EdgeStartTimestamp", "leq", "1790812800000000000"))],
     ["nothing", ""],
-  ])("is accepted with %s, and returned as it was sent", async (_, filter) => {
+  ])("accepts a filter with %s, and returns it as it was sent", async (_, filter) => {
     const response = await call("POST", jobs, { ...newJob, filter });
     expect(response).toMatchObject({ status: 200, body: { result: { filter } } });
   });
@@ -112,7 +112,7 @@ describe("Logpush filters", () => {
       undecoded('"\\"yes\\""', "bool"),
     ],
     ["a set outside of in", where(leaf("ClientCountry", "eq", ["de"])), undecoded('"[\\"de\\"]"', "string")],
-  ])("is rejected with %s", async (_, filter, why) => {
+  ])("rejects a filter with %s", async (_, filter, why) => {
     const message = `creating a new job is not allowed: bad predicate: ${why}`;
     expect(await call("POST", jobs, { ...newJob, filter })).toMatchObject(
       refusal(400, 1004, message, "/filter"),
@@ -256,7 +256,7 @@ describe("testing a line", () => {
     [{ and: [{ or: [yes, no] }, { or: [no] }] }, false],
     [yes, true],
     [no, false],
-  ])("passes a group if its parts say so: %j is %s", async (node, passes) => {
+  ])("combines the conditions of a group: %j is %s", async (node, passes) => {
     const id = await create(call, jobs, { filter: where(node) });
     expect(api.logpush.push(id, [line]).passed).toBe(passes ? 1 : 0);
   });

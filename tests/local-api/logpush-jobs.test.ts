@@ -240,7 +240,7 @@ describe("Logpush jobs", () => {
       "creating a new job is not allowed: unknown field RayId",
       "/output_options/field_names/1",
     ],
-  ])("is rejected with %s", async (_, members, status, code, message, pointer) => {
+  ])("rejects a job with %s", async (_, members, status, code, message, pointer) => {
     expect(await call("POST", path, { ...newJob, ...members })).toMatchObject(
       refusal(status, code, message, pointer),
     );
@@ -261,7 +261,7 @@ describe("Logpush jobs", () => {
     ["no measure", { max_upload_bytes: null, max_upload_interval_seconds: null, max_upload_records: null }],
     ["a sample rate of 0", options({ sample_rate: 0 })],
     ["a sample rate of 1", options({ sample_rate: 1 })],
-  ])("is accepted with %s", async (_, members) => {
+  ])("accepts a job with %s", async (_, members) => {
     const id = await create(call, path, members);
     expect(result(await call("GET", `${path}/${id}`))).toMatchObject(members);
   });

@@ -120,7 +120,7 @@ describe("the records of a push", () => {
       { "CVE-2021-44228": "true", field_names: ["ClientRequestUserAgent"], output_type: "csv" },
       '"curl ""8"", x{jndi:x}"\n\n',
     ],
-  ])("are written as %s", async (_, options, text) => {
+  ])("writes records as %s", async (_, options, text) => {
     expect(await written({ field_names: names, ...options })).toEqual([text]);
   });
 

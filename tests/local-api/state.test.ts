@@ -59,7 +59,7 @@ describe("the rate limit", () => {
 });
 
 describe("the state", () => {
-  test("can be saved, restored and reset", async () => {
+  test("saves, restores and resets the state", async () => {
     const api = await start();
     const call = callerOf(api);
     const path = `/zones/${api.zones.empty}/page_shield/policies`;
@@ -114,7 +114,7 @@ describe("the state", () => {
 });
 
 describe("the control routes", () => {
-  test("describe the running API, and need no credentials", async () => {
+  test("the control routes describe the running API, and need no credentials", async () => {
     const api = await start({ dialect: "documented" });
     const control = controlOf(api);
     expect(await control("GET", "/health")).toMatchObject({ status: 200, body: { healthy: true } });
@@ -127,7 +127,7 @@ describe("the control routes", () => {
     });
   });
 
-  test("show and clear the request log, which doesn't include them", async () => {
+  test("the control routes show and clear the request log, which doesn't include them", async () => {
     const api = await start();
     const control = controlOf(api);
     await callerOf(api)("GET", `/zones/${api.zones.shop}/page_shield`);
@@ -136,7 +136,7 @@ describe("the control routes", () => {
     expect((await control("GET", "/requests")).body).toEqual([]);
   });
 
-  test("add to a zone's Page Shield detections, or replace them", async () => {
+  test("a control route adds to a zone's Page Shield detections, or replaces them", async () => {
     const api = await start();
     const control = controlOf(api);
     const found = `/zones/${api.zones.blog}/scripts`;
@@ -153,7 +153,7 @@ describe("the control routes", () => {
     expect(await control("PATCH", `/zones/${"0".repeat(32)}/scripts`, [])).toMatchObject({ status: 404 });
   });
 
-  test("save, restore and reset the state", async () => {
+  test("the control routes save, restore and reset the state", async () => {
     const api = await start();
     const control = controlOf(api);
     const before = (await control("GET", "/state")).body;

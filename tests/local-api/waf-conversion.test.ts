@@ -58,7 +58,7 @@ test.each<["high" | "medium" | "low" | "default", number[], number]>([
   ["low", [2, 3, 4], 40],
   ["default", [3, 4], 40],
 ])(
-  "sensitivity %s switches off the levels %j and asks for a score of %i",
+  "turns the sensitivity %s into the disabled levels %j and a threshold of %i",
   async (sensitivity, off, score) => {
     const [, rule] = await proposedAfter({ do: "package", sensitivity });
     expect(rule).toMatchObject({
@@ -79,7 +79,7 @@ test.each<["block" | "challenge" | "simulate", string]>([
   ["block", "block"],
   ["challenge", "challenge"],
   ["simulate", "log"],
-])("the action %s becomes %s", async (action_mode, action) => {
+])("turns the action %s into %s", async (action_mode, action) => {
   const [, rule] = await proposedAfter({ do: "package", action_mode });
   expect(rule).toMatchObject({ action_parameters: { overrides: { rules: [{ id: SCORE_RULE, action }] } } });
 });
@@ -127,7 +127,7 @@ test.each<["disable" | "simulate" | "block" | "challenge", object]>([
   ["simulate", { action: "log", enabled: true }],
   ["block", { action: "block", enabled: true }],
   ["challenge", { action: "challenge", enabled: true }],
-])("a rule of Cloudflare's package set to %s becomes the override %j", async (mode, override) => {
+])("turns a rule of Cloudflare's package set to %s into the override %j", async (mode, override) => {
   const [rule] = await proposedAfter({ do: "rule", id: "100000", mode });
   const id = "23ee7cebe6e8443e99ecf932ab579455";
   expect(rule?.["action_parameters"]).toEqual({

@@ -83,29 +83,32 @@ describe("a whole migration", () => {
     ["migratePro", "pending"],
     ["migrateBusiness", "1"],
     ["migrateEnterprise", "pending"],
-  ])("of %s is one PUT with %s, and takes the previous rules' APIs away", async (name, mode) => {
-    const zone = new Migrating(api, name);
-    expect(await zone.put(mode, await zone.proposed())).toMatchObject({ status: 200 });
-    expect(stepsOf(name)).toEqual([{ step: "start -finish-> pending", effective: true }]);
-    expect(await zone.status()).toMatchObject(state("finished", "disabled", "enabled"));
-    expect(await zone.check()).toMatchObject({
-      body: { result: { compatible: false, migration_state: "finished" } },
-    });
-    expect(await zone.config()).toMatchObject(refused(400, 12024));
-    for (const path of ["/packages", `/packages/${OWASP}/groups`, `/packages/${OWASP}/rules`, "/overrides"])
-      expect(await zone.legacy("GET", path)).toMatchObject(refused(403, 12010));
-    expect(await zone.legacy("PATCH", `/packages/${OWASP}`, { sensitivity: "off" })).toMatchObject(
-      refused(403, 12010),
-    );
-    expect(await zone.call("PATCH", `${zone.root}/settings/waf`, { value: "off" })).toMatchObject(
-      refused(403, 12010),
-    );
-    expect(await zone.call("GET", `${zone.root}/settings/waf`)).toMatchObject({
-      body: { result: { editable: false } },
-    });
-    for (const path of ["/firewall/rules", "/pagerules"])
-      expect(await zone.call("GET", zone.root + path)).toMatchObject({ status: 200 });
-  });
+  ])(
+    "migrates %s with one PUT of %s, after which the APIs of the previous rules are gone",
+    async (name, mode) => {
+      const zone = new Migrating(api, name);
+      expect(await zone.put(mode, await zone.proposed())).toMatchObject({ status: 200 });
+      expect(stepsOf(name)).toEqual([{ step: "start -finish-> pending", effective: true }]);
+      expect(await zone.status()).toMatchObject(state("finished", "disabled", "enabled"));
+      expect(await zone.check()).toMatchObject({
+        body: { result: { compatible: false, migration_state: "finished" } },
+      });
+      expect(await zone.config()).toMatchObject(refused(400, 12024));
+      for (const path of ["/packages", `/packages/${OWASP}/groups`, `/packages/${OWASP}/rules`, "/overrides"])
+        expect(await zone.legacy("GET", path)).toMatchObject(refused(403, 12010));
+      expect(await zone.legacy("PATCH", `/packages/${OWASP}`, { sensitivity: "off" })).toMatchObject(
+        refused(403, 12010),
+      );
+      expect(await zone.call("PATCH", `${zone.root}/settings/waf`, { value: "off" })).toMatchObject(
+        refused(403, 12010),
+      );
+      expect(await zone.call("GET", `${zone.root}/settings/waf`)).toMatchObject({
+        body: { result: { editable: false } },
+      });
+      for (const path of ["/firewall/rules", "/pagerules"])
+        expect(await zone.call("GET", zone.root + path)).toMatchObject({ status: 200 });
+    },
+  );
 });
 
 describe("the states of a migration", () => {
@@ -139,7 +142,7 @@ describe("the states of a migration", () => {
     ["finished", "migratePro", "1", 200, "finished", false],
     ["finished", "migratePro", undefined, 200, "finished", undefined],
   ])(
-    "%s of %s: a PUT with %s returns %i and leads to %s",
+    "in state %s of %s, a PUT with %s returns %i and leads to %s",
     async (from, name, mode, status, to, effective) => {
       const zone = new Migrating(api, name);
       reach[from]?.(name);

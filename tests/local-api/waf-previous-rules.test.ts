@@ -45,7 +45,7 @@ describe("packages of the previous rules", () => {
     [OWASP, { sensitivity: "extreme" }, "/sensitivity"],
     [OWASP, { action_mode: "log" }, "/action_mode"],
     [VENDOR, { action_mode: "block" }, "/action_mode"],
-  ])("refuse for %s %j, and point at it", async (id, body, pointer) => {
+  ])("refuses to change package %s to %j, and points at the member", async (id, body, pointer) => {
     expect(await zone.legacy("PATCH", `/packages/${id}`, body)).toMatchObject({
       status: 400,
       body: { success: false, errors: [{ code: 10001, source: { pointer } }] },
@@ -125,12 +125,12 @@ describe("groups and rules of the previous packages", () => {
     ["mode=BLK", ["100201"]],
     ["mode=DIS&priority=2&match=any&per_page=5", ["100000", "100001", "100101", "100201", "100301"]],
     ["priority=1&order=description&direction=desc&per_page=5&page=2", ["100100"]],
-  ])("are listed by %s", async (query, ids) => {
+  ])("lists rules by %s", async (query, ids) => {
     expect(each(await zone.legacy("GET", `/packages/${VENDOR}/rules?${query}`), "id")).toEqual(ids);
   });
 
   test.each(["per_page=4", "per_page=101", "page=0", "order=mode", "direction=up", "match=some"])(
-    "doesn't list groups or rules by %s",
+    "doesn't list rules by %s",
     async (query) => {
       expect(await zone.legacy("GET", `/packages/${VENDOR}/rules?${query}`)).toMatchObject({
         status: 400,
@@ -169,7 +169,7 @@ describe("URI-based overrides", () => {
     [{ urls: ["a"], rules: { "1": "log" } }, "/rules/1"],
     [{ ...sent, priority: 1e9 + 1 }, "/priority"],
     [{ ...sent, description: "x".repeat(1025) }, "/description"],
-  ])("are refused as %j", async (body, pointer) => {
+  ])("refuses a URI-based override of %j", async (body, pointer) => {
     expect(await zone.legacy("POST", "/overrides", body)).toMatchObject({
       status: 400,
       body: { errors: [{ source: { pointer } }] },

@@ -98,7 +98,7 @@ describe("the deletion order", () => {
 });
 
 describe("aliases", () => {
-  it("follow a renamed parent", () => {
+  it("follows the aliases of a renamed parent", () => {
     const urn = (type: string, name: string) => `urn:pulumi:dev::test::${type}::${name}`;
     const parent = urn("test:Group", "page");
     const of = { urn: urn("test:Group$test:Thing", "page-rules"), parent, aliases: [] };

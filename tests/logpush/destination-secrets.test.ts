@@ -73,7 +73,7 @@ describe.each(Object.entries(destinations))("a credential of %s", (_scheme, writ
   test.each([
     ["as it is", (it: string) => it],
     ["encoded", encodeURIComponent],
-  ])("%s is never shown", (_how, spell) => {
+  ])("never shows a credential that's written %s", (_how, spell) => {
     fc.assert(
       fc.property(secret, (credential) => {
         const text = write(spell(credential));

@@ -14,7 +14,7 @@ import { typedDestination } from "../../provider/logpush/destination-schemes";
 
 const ACCOUNT = "5a0c1e7f3b2d4968a7e1c0f2d3b4a5f1";
 
-describe("a builder's destination becomes the API's string", () => {
+describe("turns a builder's destination into the API's string", () => {
   test.each([
     [destination.s3({ bucket: "logs", region: "us-east-1" }), "s3://logs?region=us-east-1"],
     [
@@ -165,7 +165,7 @@ test.each([
     '"insecure-skip-verify" is neither true nor false',
   ],
   ["gs://logs//http", "its path has an empty folder (//)"],
-])("only warns of what Cloudflare may accept: %.60s", (text, warning) => {
+])("only warns about a destination that Cloudflare may accept: %.60s", (text, warning) => {
   expect(destinationProblems(text)).toEqual([]);
   expect(destinationWarnings(text)).toEqual([warning]);
 });
@@ -214,7 +214,7 @@ describe("compares two destinations", () => {
   });
 });
 
-describe("what Cloudflare shows can be the declared destination", () => {
+describe("recognizes the declared destination in what Cloudflare shows", () => {
   const own = "s3://logs/http?region=us-east-1&access-key-id=KEYKEY&secret-access-key=a%2Fb";
   test.each([
     [own],
@@ -231,7 +231,7 @@ describe("what Cloudflare shows can be the declared destination", () => {
     [""],
     [null],
     [undefined],
-  ])("%s", (shown) => {
+  ])("recognizes %s", (shown) => {
     expect(agreesWith(own, shown)).toBe(true);
   });
 
@@ -246,11 +246,11 @@ describe("what Cloudflare shows can be the declared destination", () => {
     ["s3://logs/http?secret-access-key=another"],
     ["something else"],
     ["s3://logs/http?region=us-east-1&sse="],
-  ])("not %s", (shown) => {
+  ])("doesn't recognize %s", (shown) => {
     expect(agreesWith(own, shown)).toBe(false);
   });
 
-  test("even if the secret is a folder, or stands before the host", () => {
+  test("recognizes the declared destination even if the secret is a folder, or stands before the host", () => {
     const sumo = "sumo://c.sumologic.com/receiver/v1/http/ZaVnC4";
     expect(agreesWith(sumo, "sumo://c.sumologic.com/receiver/v1/http/****")).toBe(true);
     expect(agreesWith(sumo, "sumo://c.sumologic.com/receiver/v1/http/other")).toBe(false);
@@ -261,7 +261,7 @@ describe("what Cloudflare shows can be the declared destination", () => {
   });
 });
 
-describe("hides a credential in every form that a message may have it in", () => {
+describe("hides a credential in every form that a message may contain", () => {
   const hidden = (text: string, message: string) => {
     const redactor = new Redactor();
     hideDestination(redactor, text);

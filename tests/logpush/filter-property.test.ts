@@ -121,7 +121,7 @@ function rewritten(given: CheckedFilter): string {
   return JSON.stringify(turned(JSON.parse(compileFilter(given))), null, 3);
 }
 
-test(`${RUNS} random filters (10,000 with EDGEGUARD_TEST_LONG=1) mean the same in every spelling, to both evaluators`, () => {
+test(`${RUNS} random filters (10,000 with EDGEGUARD_TEST_LONG=1) mean the same in every notation, to both evaluators`, () => {
   let passed = 0;
   let lines = 0;
   fc.assert(

@@ -16,8 +16,8 @@ const leaf = (key: string, operator: string, value: unknown) => ({
   where: { and: [{ key, operator, value }] },
 });
 
-describe("the builders", () => {
-  test("compile to Cloudflare's JSON, in the order of the program", () => {
+describe("filter builders", () => {
+  test("compiles to Cloudflare's JSON, in the order of the program", () => {
     const typed = where(
       and(
         eq("ClientRequestHost", "example.com"),
@@ -47,12 +47,12 @@ describe("the builders", () => {
     [filter.in("A", [200, 201]), { operator: "in", value: [200, 201] }],
     [filter.isIn("A", ["x"]), { operator: "in", value: ["x"] }],
     [filter.notIn("A", ["x", "y"]), { operator: "!in", value: ["x", "y"] }],
-  ])("write %j with Cloudflare's operator", (built, written) => {
+  ])("writes %j with Cloudflare's operator", (built, written) => {
     const text = filter.compile(where(built));
     expect(JSON.parse(text)).toEqual({ where: { and: [{ key: "A", ...written }] } });
   });
 
-  test("compile to the same as JSON with numbers and booleans", () => {
+  test("compiles to the same as JSON with numbers and booleans", () => {
     const raw = `{ "where" : {"and":[ {"value":200, "key":"EdgeResponseStatus","operator":"eq"},
       {"operator":"eq","key":"WorkerSubrequest","value":true} ] } }`;
     expect(filter.compile(raw)).toBe(
@@ -60,7 +60,7 @@ describe("the builders", () => {
     );
   });
 
-  test("report every problem with its path in one error", () => {
+  test("reports every problem with its path in one error", () => {
     expect(() =>
       filter.compile('{"where":{"or":[{"and":[]},{"key":"A","operator":"is","value":"x"}]}}'),
     ).toThrow(
@@ -145,14 +145,14 @@ describe("rejects a filter", () => {
       leaf("A", "in", ["200", 201]),
       'filter.where.and[0].value[1]: is 201 in a list that starts with "200". Use only strings or only numbers',
     ],
-  ])("written as %j", (given, sentence) => {
+  ])("rejects a filter written as %j", (given, sentence) => {
     const [only, ...more] = problems(given);
     expect(more).toEqual([]);
     if (typeof sentence === "string") expect(only).toBe(sentence);
     else expect(only).toMatch(sentence);
   });
 
-  test("nested so deeply that reading it would exhaust the stack", () => {
+  test("rejects a filter that's nested so deeply that reading it would exhaust the stack", () => {
     const deep = `{"where":${'{"and":['.repeat(120)}{"key":"A","operator":"eq","value":"x"}${"]}".repeat(120)}}`;
     expect(problems(deep)).toEqual([expect.stringContaining("is nested more than 100 groups deep")]);
     const deeper = `{"where":${'{"and":['.repeat(200_000)}`;
@@ -190,14 +190,14 @@ describe("the size of a filter", () => {
     [`${"é".repeat((1_000 - around) / 2)}a`, 1_001, true],
     ['"'.repeat((1_000 - around) / 2), 1_000, false],
     [`${'"'.repeat((1_000 - around) / 2)}a`, 1_001, true],
-  ])("counts bytes of the JSON without white space (%#)", (value, bytes, tooLarge) => {
+  ])("counts the bytes of the JSON without white space (%#)", (value, bytes, tooLarge) => {
     const spaced = JSON.stringify(where(eq("A", value)), null, 8);
     const checked = parseFilter(spaced);
     expect(sizeOf(checked).bytes).toBe(bytes);
     expect(sizeProblem(checked) !== undefined).toBe(tooLarge);
   });
 
-  test("above both limits is one message with advice", () => {
+  test("reports a filter above both limits in one message with advice", () => {
     const [first, ...more] = Array.from({ length: 40 }, (_, i) => eq(`Field${i}`, "x"));
     const problem = sizeProblem(parseFilter(where(and(first ?? eq("A", ""), ...more))));
     expect(problem).toMatch(
@@ -342,7 +342,7 @@ describe("checks a filter against the fields of its dataset:", () => {
     ]);
   });
 
-  test("a field that isn't in a complete list is an error, with the nearest one", () => {
+  test("rejects a field that isn't in a complete list, and suggests the nearest one", () => {
     expect(found(HTTP, "ClientRequestHots", "eq", "x", true)).toEqual([
       'filter.where.and[0].key: "ClientRequestHots" is not a field of dataset http_requests. Did you mean "ClientRequestHost"?',
     ]);
@@ -359,7 +359,7 @@ describe("checks a filter against the fields of its dataset:", () => {
     ["int or string; a time", "int or string"],
     ["The client's IP address", undefined],
     ["", undefined],
-  ])("the description %j means type %s", (text, type) => {
+  ])("a field described as %j has type %s", (text, type) => {
     expect(typeInText(text)).toBe(type);
   });
 });

@@ -6,9 +6,9 @@ import { b, benchForEach, FILTER, refreshed, restart, step, TYPE, up, type Membe
 
 benchForEach();
 
-describe("an existing job of the same name", () => {
+describe("an existing job with the same name", () => {
   test.each([{}, { filter: "hidden" }, { destination: "redacted", defaults: "hidden" }] as const)(
-    "is adopted and written once if everything that the API shows matches, and the preview says so (%j)",
+    "adopts a job and writes it once if everything that the API shows matches, and the preview says so (%j)",
     async (logpush) => {
       await restart({ logpush });
       const id = await b.made();
@@ -25,7 +25,7 @@ describe("an existing job of the same name", () => {
     },
   );
 
-  test("is adopted with advice on interrupted renames, unless it's the program's own in a replacement", async () => {
+  test("adopts a job with advice on interrupted renames, unless it's the program's own in a replacement", async () => {
     const recorded = await up(b.job);
     const rename = new Operation(b.api);
     await rename.up(TYPE, b.job);
@@ -38,7 +38,7 @@ describe("an existing job of the same name", () => {
     expect(replacement.said).toEqual([]);
   });
 
-  test("gets the declared filter if the API doesn't show its own", async () => {
+  test("gives an adopted job the declared filter if the API doesn't show the job's own", async () => {
     await restart({ logpush: { filter: "hidden" } });
     const id = await b.made({ filter: FILTER.replace("500", "400") });
     expect((await up(omit(b.job, ["filter"]))).id).toBe(id);
@@ -74,18 +74,21 @@ describe("an existing job of the same name", () => {
     ],
     ['frequency: "low" → not set', { frequency: "low" }],
     ["maxUploadBytes: 5000000 → not set", { max_upload_bytes: 5_000_000 }],
-  ])("is refused in preview and update, with its ID, if it differs in %s", async (key, more) => {
-    const id = await b.made(more);
-    const sentence = `A Logpush job "shop-requests" of dataset http_requests in zone ${b.api.zones.empty} already exists (${id}) but differs in ${key}. If an interrupted \`pulumi up\` of this resource created it (it has the same name), set adopt: "takeOver" to continue. If you renamed or moved this resource, add its old name to its options: aliases: [{ name: "old-name" }]. Otherwise choose another name, or delete the job.`;
-    const [reason, ...others] = await new Operation(b.api).refusals(TYPE, b.job);
-    expect(reason).toContain(`adopt: ${sentence}`);
-    expect(others).toEqual([]);
-    const offline = new Operation(b.api, { config: { "edgeguard:liveChecks": "false" } });
-    expect((await offline.failedUp(TYPE, b.job)).message).toContain(sentence);
-    expect(b.sent("POST", "PUT")).toEqual(["POST /jobs"]);
-  });
+  ])(
+    "refuses in preview and update to adopt a job that differs in %s, and gives its ID",
+    async (key, more) => {
+      const id = await b.made(more);
+      const sentence = `A Logpush job "shop-requests" of dataset http_requests in zone ${b.api.zones.empty} already exists (${id}) but differs in ${key}. If an interrupted \`pulumi up\` of this resource created it (it has the same name), set adopt: "takeOver" to continue. If you renamed or moved this resource, add its old name to its options: aliases: [{ name: "old-name" }]. Otherwise choose another name, or delete the job.`;
+      const [reason, ...others] = await new Operation(b.api).refusals(TYPE, b.job);
+      expect(reason).toContain(`adopt: ${sentence}`);
+      expect(others).toEqual([]);
+      const offline = new Operation(b.api, { config: { "edgeguard:liveChecks": "false" } });
+      expect((await offline.failedUp(TYPE, b.job)).message).toContain(sentence);
+      expect(b.sent("POST", "PUT")).toEqual(["POST /jobs"]);
+    },
+  );
 
-  test('that an interrupted create left behind is adopted and changed with adopt: "takeOver"', async () => {
+  test('with adopt: "takeOver", adopts and changes a job that an interrupted create left behind', async () => {
     const left = await up({ ...b.job, enabled: false }); // Not recorded in the state.
     const [reason] = await new Operation(b.api).refusals(TYPE, b.job);
     expect(reason).toContain(
@@ -95,7 +98,7 @@ describe("an existing job of the same name", () => {
     expect(await b.stored()).toHaveLength(1);
   });
 
-  test('has everything that differs changed with adopt: "takeOver"', async () => {
+  test('with adopt: "takeOver", changes everything that differs', async () => {
     const id = await b.made({
       enabled: false,
       filter: "",
@@ -116,7 +119,7 @@ describe("an existing job of the same name", () => {
     expect((await refreshed(recorded)).inputs).toEqual(recorded.inputs);
   });
 
-  test('is refused with adopt: "never"', async () => {
+  test('with adopt: "never", refuses to adopt a job', async () => {
     const id = await b.made();
     expect(await new Operation(b.api).refusals(TYPE, { ...b.job, adopt: "never" })).toEqual([
       expect.stringMatching(
@@ -126,7 +129,7 @@ describe("an existing job of the same name", () => {
   });
 
   test.each(["ifEqual", "takeOver", "never"])(
-    "is refused if there are several, with all their IDs (adopt: %j)",
+    "refuses to adopt one of several jobs, and lists their IDs (adopt: %j)",
     async (adopt) => {
       const ids = [await b.made(), await b.made({ enabled: false })];
       const [reason] = await new Operation(b.api).refusals(TYPE, { ...b.job, adopt });
@@ -139,32 +142,35 @@ describe("an existing job of the same name", () => {
     ["another dataset", { dataset: "dns_logs", output_options: null, filter: "" }],
     ["another kind", { kind: "edge" }],
     ["another name", { name: "else" }],
-  ])("is left alone if it has %s", async (_what, more) => {
+  ])("leaves a job alone if it has %s", async (_what, more) => {
     const id = await b.made(more);
     expect((await up(b.job)).id).not.toBe(id);
     expect(await b.stored()).toHaveLength(2);
   });
 
-  test("doesn't matter once the resource's own job is recorded", async () => {
+  test("ignores other jobs once the resource's own job is recorded", async () => {
     const recorded = await up({ ...b.job, adopt: "never" });
     await up({ ...b.job, adopt: "never", enabled: false }, recorded);
     expect(await b.stored()).toHaveLength(1);
   });
 });
 
-describe("a create makes exactly one job", () => {
+describe("creates exactly one job", () => {
   const create = (op = new Operation(b.api, { config: { "edgeguard:liveChecks": "false" } })) =>
     op.up(TYPE, b.job);
 
-  test.each(["dropAfter", "truncated"] as const)("if the response is lost (%s)", async (kind) => {
-    b.api.fault({ match: { method: "POST" }, kind });
-    const recorded = await create();
-    expect((await b.stored()).map(({ id }) => String(id))).toEqual([recorded.id]);
-    expect(b.bodies("POST")).toHaveLength(1);
-  });
+  test.each(["dropAfter", "truncated"] as const)(
+    "creates exactly one job if the response is lost (%s)",
+    async (kind) => {
+      b.api.fault({ match: { method: "POST" }, kind });
+      const recorded = await create();
+      expect((await b.stored()).map(({ id }) => String(id))).toEqual([recorded.id]);
+      expect(b.bodies("POST")).toHaveLength(1);
+    },
+  );
 
   test.each([5_000, 12_000])(
-    "or names both, if the response is lost and the list lags by %i ms",
+    "names both jobs if the response is lost and the list lags by %i ms",
     async (readLagMs) => {
       await restart({ readLagMs });
       b.api.fault({ match: { method: "POST" }, kind: "dropAfter" });
@@ -188,14 +194,14 @@ describe("a create makes exactly one job", () => {
     },
   );
 
-  test("if the API returns 500 although it created the job", async () => {
+  test("creates exactly one job if the API returns 500 although it created the job", async () => {
     const between = await through(b.api, (method) => (method === "POST" ? 500 : undefined));
     const recorded = await new Operation(between).up(TYPE, b.job);
     expect((await b.stored()).map(({ id }) => String(id))).toEqual([recorded.id]);
     expect(b.bodies("POST")).toHaveLength(1);
   });
 
-  test("if the response doesn't contain the job, which is then looked up", async () => {
+  test("looks up the new job if the response doesn't contain it", async () => {
     await restart({ logpush: { created: "none" } });
     await b.made({ name: "another" });
     b.api.clearRequests();
@@ -206,7 +212,7 @@ describe("a create makes exactly one job", () => {
     expect(b.sent("POST")).toEqual(["POST /jobs"]);
   });
 
-  test("if the response contains only the ID, by which the job is then read", async () => {
+  test("reads the new job by its ID if the response contains nothing else", async () => {
     const fault = (id: number) =>
       b.api.fault({
         match: { method: "POST" },
@@ -227,7 +233,7 @@ describe("a create makes exactly one job", () => {
     expect(unread.id).toBe(id);
   });
 
-  test("if the previous update was killed between the POST and its record", async () => {
+  test("creates exactly one job if the previous update was killed between the POST and its record", async () => {
     await create();
     const next = await create();
     expect((await b.stored()).map(({ id }) => String(id))).toEqual([next.id]);

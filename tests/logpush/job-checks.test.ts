@@ -234,7 +234,7 @@ describe("a preview rejects, without any request,", () => {
     expect(b.sent()).toEqual([]);
   });
 
-  test("nothing that is exactly at a limit", async () => {
+  test("accepts arguments that are exactly at their limits", async () => {
     const more = {
       name: "n".repeat(512),
       destinationConf: `gs://${"b".repeat(4_096 - 5)}`,
@@ -258,14 +258,14 @@ describe("a preview rejects, without any request,", () => {
     ).toEqual([]);
   });
 
-  test("an invalid filter, even while the destination is unknown", async () => {
+  test("rejects an invalid filter, even while the destination is unknown", async () => {
     expect(await refusals({ destinationConf: UNKNOWN, filter: FILTER.replace('"500"', '"5xx"') })).toEqual([
       expect.stringMatching(/^filter\.where\.and\[1\]\.value: must be a whole number, not "5xx"/),
     ]);
   });
 });
 
-describe('filterChecks: "warn" only warns that', () => {
+describe('with filterChecks: "warn", only warns that', () => {
   test.each<[string, Members, RegExp]>([
     [
       "a filter is larger than documented",
@@ -285,14 +285,14 @@ describe('filterChecks: "warn" only warns that', () => {
     }
   });
 
-  test("but an invalid filter still fails", async () => {
+  test('with filterChecks: "warn", an invalid filter still fails', async () => {
     expect(await refusals({ filterChecks: "warn", filter: "{}" })).toEqual([
       expect.stringContaining('filter: has no "where"'),
     ]);
   });
 });
 
-describe("a preview warns of", () => {
+describe("a preview warns about", () => {
   test.each<[string, Members, RegExp]>([
     [
       "an unknown dataset",
@@ -333,7 +333,7 @@ describe("a preview warns of", () => {
     expect(await warnings(more)).toContainEqual(expect.stringMatching(sentence));
   });
 
-  test("nothing twice, if nothing has changed", async () => {
+  test("doesn't repeat a warning if nothing has changed", async () => {
     const inputs = { ...b.job, name: "shop requests" };
     const recorded = {
       id: "1",
@@ -346,8 +346,8 @@ describe("a preview warns of", () => {
   });
 });
 
-describe("live checks", () => {
-  test("reject unknown fields and suggest the nearest", async () => {
+describe("live checks of a Logpush job", () => {
+  test("rejects unknown fields and suggests the nearest", async () => {
     const more = {
       outputOptions: { fieldNames: ["RayID", "ClientIp", "EdgeStartTimestmp"] },
       filter: filter.where(filter.and(filter.eq("ClientRequestHots", "x"))),
@@ -360,13 +360,13 @@ describe("live checks", () => {
     expect(await refusals({ ...more, outputOptions: {}, filterChecks: "warn" }, true)).toEqual([]);
   });
 
-  test("send the same requests for one job and for many", async () => {
+  test("sends the same requests for one job and for many", async () => {
     const op = new Operation(b.api);
     for (const name of ["a", "b", "c"]) await op.preview(TYPE, { ...b.job, name });
     expect(b.sent()).toEqual(["GET /jobs", "GET /datasets/http_requests/fields"]);
   });
 
-  test("don't list the fields if the job names none", async () => {
+  test("doesn't list the fields if the job names none", async () => {
     await new Operation(b.api).preview(TYPE, omit(b.job, ["filter", "outputOptions"]));
     expect(b.sent()).toEqual(["GET /jobs"]);
   });
@@ -382,11 +382,11 @@ describe("live checks", () => {
       { dataset: "audit_logs", outputOptions: { fieldNames: ["When"] } },
       'dataset: "audit_logs" is not a dataset of this zone. Set accountId instead of zoneId',
     ],
-  ])("reject %s", async (_what, more, sentence) => {
+  ])("rejects %s", async (_what, more, sentence) => {
     expect(await refusals({ filter: undefined, ...more }, true)).toEqual([sentence]);
   });
 
-  test("only warn if the API lists no fields of a dataset", async () => {
+  test("only warns if the API lists no fields for a dataset", async () => {
     const account = {
       ...omit(b.job, ["zoneId", "filter"]),
       accountId: b.api.accounts.main,
@@ -399,7 +399,7 @@ describe("live checks", () => {
     ]);
   });
 
-  test("fail if the plan or the token doesn't allow the list of jobs, which the update needs, too", async () => {
+  test("fails if the plan or the token doesn't allow listing jobs, because the update needs it, too", async () => {
     b.api.fault({ match: { method: "GET" }, kind: "status", status: 403, message: "not entitled" });
     expect(await new Operation(b.api).refusals(TYPE, b.job)).toEqual([
       expect.stringMatching(/^Listing .* lacks the permission Logs Write .* or the plan lacks Logpush/),
@@ -407,7 +407,7 @@ describe("live checks", () => {
   });
 });
 
-test("an API error says what to do, judged by its status, code and pointer", async () => {
+test("an API error says what to do, based on its status, code and pointer", async () => {
   const zoneId = b.api.zones.free;
   const quota = await new Operation(b.api, offline).failedUp(TYPE, { ...b.job, zoneId });
   expect(quota.message).toContain("exceeded max jobs allowed [code 1004]");

@@ -4,7 +4,7 @@ import { b, benchForEach, refreshed, restart, step, TYPE, up, type Members } fro
 
 benchForEach();
 
-describe("output options", () => {
+describe("Logpush output options", () => {
   const EVERY: Members = {
     fieldNames: ["ClientIP", "RayID"],
     sampleRate: 0.25,
@@ -36,17 +36,20 @@ describe("output options", () => {
     "CVE-2021-44228": "true",
   };
 
-  test.each(["openapi", "documented"] as const)("are all sent and read back (%s)", async (dialect) => {
-    await restart({ dialect });
-    const inputs = { ...b.job, outputOptions: EVERY };
-    const recorded = await up(inputs);
-    expect(b.bodies("POST")[0]?.["output_options"]).toEqual(WIRE);
-    expect((await refreshed(recorded)).inputs).toEqual(recorded.inputs);
-    expect(await step(inputs, recorded)).toBe("same");
-  });
+  test.each(["openapi", "documented"] as const)(
+    "sends all output options and reads them back (%s)",
+    async (dialect) => {
+      await restart({ dialect });
+      const inputs = { ...b.job, outputOptions: EVERY };
+      const recorded = await up(inputs);
+      expect(b.bodies("POST")[0]?.["output_options"]).toEqual(WIRE);
+      expect((await refreshed(recorded)).inputs).toEqual(recorded.inputs);
+      expect(await step(inputs, recorded)).toBe("same");
+    },
+  );
 
   test.each(Object.keys(EVERY))(
-    "changed in the dashboard are drift, declared or not, and are reverted: %s",
+    "reports output options changed in the dashboard as drift, declared or not, and reverts them: %s",
     async (key) => {
       const other: Members = {
         fieldNames: ["ClientIP"],
@@ -80,7 +83,7 @@ describe("output options", () => {
     },
   );
 
-  test("at their defaults aren't drift, whether and however the API returns them", async () => {
+  test("reports no drift for options at their defaults, whether and however the API returns them", async () => {
     const recorded = await up(b.job);
     const answers: Members[] = [
       { field_names: ["ClientIP", "RayID"] },
@@ -118,7 +121,7 @@ describe("output options", () => {
     }
   });
 
-  test("keep the program's order of fields: a change is sent, and Cloudflare's own order isn't drift", async () => {
+  test("keeps the program's order of fields: sends a change, and doesn't report Cloudflare's own order as drift", async () => {
     const recorded = await up(b.job);
     await b.changed(recorded.id, { output_options: { field_names: ["RayID", "ClientIP"] } });
     expect((await refreshed(recorded)).inputs).toEqual(recorded.inputs);
@@ -140,7 +143,7 @@ describe("output options", () => {
     const flags = (method: string) =>
       b.bodies(method).map((body) => (body["output_options"] as Members)["CVE-2021-44228"]);
 
-    test("is sent as a string, and again as a boolean if Cloudflare points at it", async () => {
+    test("sends the CVE flag as a string, and again as a boolean if Cloudflare's error points at it", async () => {
       await restart({ logpush: { cve: "booleanOnly" } });
       const op = new Operation(b.api);
       const recorded = await op.up(TYPE, flagged());
@@ -151,7 +154,7 @@ describe("output options", () => {
       expect(await b.stored()).toHaveLength(2);
     });
 
-    test("is sent only as a string if Cloudflare accepts that", async () => {
+    test("sends the CVE flag only as a string if Cloudflare accepts that", async () => {
       await restart({ logpush: { cve: "stringOnly" } });
       const recorded = await up(flagged());
       expect(flags("POST")).toEqual(["true"]);
@@ -159,7 +162,7 @@ describe("output options", () => {
       expect(flags("PUT")).toEqual(["false"]);
     });
 
-    test("is not sent again after a 400 that points elsewhere", async () => {
+    test("doesn't send the CVE flag again after a 400 that points elsewhere", async () => {
       b.api.fault({
         match: { method: "POST" },
         kind: "status",
@@ -198,7 +201,7 @@ describe('fieldNames: "all"', () => {
       );
     });
 
-  test("is resolved once, then kept and shown in the preview", async () => {
+  test('resolves fieldNames: "all" once, then keeps the fields and shows them in the preview', async () => {
     const service = await serveFields(["ClientIP", "ClientRequestHost", "EdgeResponseStatus", "RayID"]);
     const recorded = await new Operation(service).up(TYPE, all());
     const FIELDS = ["ClientIP", "ClientRequestHost", "EdgeResponseStatus", "RayID"];
@@ -215,7 +218,7 @@ describe('fieldNames: "all"', () => {
     expect((await new Operation(service).refresh(TYPE, recorded))?.inputs).toEqual(recorded.inputs);
   });
 
-  test("keeps its fields when the dataset changes, and the preview warns", async () => {
+  test("keeps the fields when the dataset changes, and the preview warns", async () => {
     const before = await serveFields(["ClientIP", "ClientRequestHost", "EdgeResponseStatus", "RayID"]);
     const recorded = await new Operation(before).up(TYPE, all());
     const after = await serveFields([
@@ -240,7 +243,7 @@ describe('fieldNames: "all"', () => {
     expect(changed.outputs["allFields"]).toEqual(recorded.outputs["allFields"]);
   });
 
-  test("replaced by a list of the same fields sends nothing", async () => {
+  test('sends nothing if a list of the same fields replaces fieldNames: "all"', async () => {
     const service = await serveFields(["ClientIP", "ClientRequestHost", "EdgeResponseStatus", "RayID"]);
     const recorded = await new Operation(service).up(TYPE, all());
     const listed = { fieldNames: recorded.outputs["allFields"], sampleRate: 0.5 };
@@ -249,7 +252,7 @@ describe('fieldNames: "all"', () => {
     expect(after.outputs).not.toHaveProperty("allFields");
   });
 
-  test("is drift if somebody selected fields, and the update restores them", async () => {
+  test("reports drift if somebody selected other fields, and the update restores them", async () => {
     const recorded = await up(all());
     await b.changed(recorded.id, { output_options: { field_names: ["RayID"], sample_rate: 0.5 } });
     const drifted = await refreshed(recorded);
@@ -258,7 +261,7 @@ describe('fieldNames: "all"', () => {
     expect(names("PUT").at(-1)).toEqual(recorded.outputs["allFields"]);
   });
 
-  test("is resolved by the update if the preview made no live checks", async () => {
+  test('resolves fieldNames: "all" in the update if the preview made no live checks', async () => {
     const offline = new Operation(b.api, { config: { "edgeguard:liveChecks": "false" } });
     const recorded = await offline.up(TYPE, all());
     expect(names("POST")[0]).toContain("RayID");

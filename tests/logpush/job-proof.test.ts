@@ -39,8 +39,8 @@ function claiming(claims: Members): string {
   return `${part({ alg: "HS256", typ: "JWT" })}.${part(claims)}.c2lnbmF0dXJl`;
 }
 
-describe("without a token", () => {
-  test("a create requests one, creates no job, and names the file; with it, the job is created", async () => {
+describe("without an ownership token", () => {
+  test("a create requests a token, creates no job, and names the file; with the token, it creates the job", async () => {
     const { message, recorded } = await new Operation(b.api).failedUp(TYPE, job);
     expect(recorded).toBeUndefined();
     expect(await b.stored()).toEqual([]);
@@ -66,7 +66,7 @@ describe("without a token", () => {
     });
   });
 
-  test("a preview requests none, and says what the update will do", async () => {
+  test("a preview requests no token, and says what the update will do", async () => {
     const op = new Operation(b.api);
     await op.preview(TYPE, job);
     expect(op.warned).toEqual([
@@ -78,7 +78,7 @@ describe("without a token", () => {
     expect(b.api.logpush.files()).toEqual([]);
   });
 
-  test("an existing job that matches needs none", async () => {
+  test("needs no token for an existing job that matches", async () => {
     const id = await b.made({ destination_conf: BUCKET, ownership_challenge: await token() });
     b.api.clearRequests();
     const op = new Operation(b.api);
@@ -87,7 +87,7 @@ describe("without a token", () => {
     expect(op.warned).toEqual([]);
   });
 
-  test("a create requests one if Cloudflare turns out to require it", async () => {
+  test("a create requests a token if Cloudflare turns out to require one", async () => {
     // Only Cloudflare knows which account owns the bucket.
     const foreign =
       "r2://logs?account-id=00000000000000000000000000000001&access-key-id=KEYKEY&secret-access-key=SECRET";
@@ -143,7 +143,7 @@ describe("rejects a token before any request", () => {
       () => ({ destination_conf: BUCKET.replace("eu-west-1", "us-east-1") }),
       /^ownershipChallenge: was issued for another destination than this job's\. /,
     ],
-  ])("%s, in preview and update", async (_what, wrong, sentence) => {
+  ])("rejects a token %s, in preview and update", async (_what, wrong, sentence) => {
     const inputs = { ...job, ownershipChallenge: claiming({ ...good(), ...wrong() }) };
     expect(await new Operation(b.api).refusals(TYPE, inputs)).toEqual([expect.stringMatching(sentence)]);
     expect(b.sent()).toEqual([]);
@@ -157,7 +157,7 @@ describe("rejects a token before any request", () => {
     expect(b.sent("POST")).toEqual([]);
   });
 
-  test("but only warns of one that can't be read, and lets Cloudflare decide", async () => {
+  test("only warns about a token that can't be read, and lets Cloudflare decide", async () => {
     const op = new Operation(b.api, offline);
     const { message } = await op.failedUp(TYPE, { ...job, ownershipChallenge: "00000000000000000000" });
     expect(op.warned[0]).toContain(
@@ -169,14 +169,14 @@ describe("rejects a token before any request", () => {
     );
   });
 
-  test("whose claims have other names", async () => {
+  test("rejects a token whose claims have other names", async () => {
     const other = { "object-type": "ZONE", objectId: b.api.zones.shop.toUpperCase(), dest_conf: BUCKET };
     expect(
       await new Operation(b.api, offline).refusals(TYPE, { ...job, ownershipChallenge: claiming(other) }),
     ).toEqual([expect.stringContaining("was issued for zone 5a0c1e7f3b2d4968a7e1c0f2d3b4a501")]);
   });
 
-  test("that is empty or too long", async () => {
+  test("rejects a token that's empty or too long", async () => {
     const refused = (ownershipChallenge: string) =>
       new Operation(b.api, offline).refusals(TYPE, { ...job, ownershipChallenge });
     expect(await refused("")).toEqual(["ownershipChallenge: must not be empty"]);
@@ -186,7 +186,7 @@ describe("rejects a token before any request", () => {
   });
 });
 
-describe("an existing job", () => {
+describe("ownership of an existing job", () => {
   let recorded: Recorded;
   let inputs: Members;
   beforeEach(async () => {
@@ -199,7 +199,7 @@ describe("an existing job", () => {
     ["removed", () => omit(inputs, ["ownershipChallenge"])],
     ["expired", () => ({ ...inputs, ownershipChallenge: claiming({ exp: 1 }) })],
     ["replaced", () => ({ ...inputs, ownershipChallenge: "anything" })],
-  ])("doesn't change if its token is %s", async (_what, other) => {
+  ])("doesn't change the job if its token is %s", async (_what, other) => {
     const op = new Operation(b.api);
     expect(await op.preview(TYPE, other(), recorded)).toMatchObject({ step: "same" });
     expect(op.warned).toEqual([]);
@@ -209,11 +209,11 @@ describe("an existing job", () => {
     expect(b.bodies("PUT")[0]).not.toHaveProperty("ownership_challenge");
   });
 
-  test("keeps its token in a refresh, since the API never returns it", async () => {
+  test("a refresh keeps the job's token, since the API never returns it", async () => {
     expect((await new Operation(b.api).refresh(TYPE, recorded))?.inputs).toEqual(recorded.inputs);
   });
 
-  test("needs a new token to push to another destination", async () => {
+  test("a job needs a new token to push to another destination", async () => {
     const moved = { ...omit(inputs, ["ownershipChallenge"]), destinationConf: ELSEWHERE };
     const { message, recorded: half } = await new Operation(b.api).failedUp(TYPE, moved, recorded);
     expect(message).toContain("was not changed: prove that you own s3://other-logs/http.");
@@ -241,7 +241,7 @@ describe("an existing job", () => {
   });
 });
 
-test("a token that expired by Cloudflare's clock fails the create, and the message says what to do", async () => {
+test("a create fails if the token expired by Cloudflare's clock, and the message says what to do", async () => {
   const inputs = { ...job, ownershipChallenge: await token() };
   b.api.advance(8 * DAY);
   const { message } = await new Operation(b.api, offline).failedUp(TYPE, inputs);

@@ -15,7 +15,7 @@ async function fill(upTo: number): Promise<void> {
 
 const dry = { config: { "edgeguard:liveChecks": "false" } };
 
-describe("a replacement in a zone at its job limit", () => {
+describe("replacing a job in a zone at its job limit", () => {
   let recorded: Recorded;
   beforeEach(async () => {
     recorded = await up(b.job);
@@ -40,7 +40,7 @@ describe("a replacement in a zone at its job limit", () => {
     );
   });
 
-  test("creates first while there is room", async () => {
+  test("creates the new job first while there's room", async () => {
     const [other] = (await b.stored()).filter(({ id }) => String(id) !== recorded.id);
     await new Operation(b.api).destroy(TYPE, { ...recorded, id: String(other?.["id"]) });
     b.api.clearRequests();
@@ -68,7 +68,7 @@ describe("a replacement in a zone at its job limit", () => {
     expect((await op.preview(TYPE, unproven, recorded)).deletesFirst).toBe(false);
   });
 
-  test("keeps the old job if another job is in the way of the new one, and fails the preview", async () => {
+  test("keeps the old job and fails the preview if another job blocks the new one", async () => {
     const [another] = (await b.stored()).filter(({ id }) => String(id) !== recorded.id);
     await new Operation(b.api).destroy(TYPE, { ...recorded, id: String(another?.["id"]) });
     await b.made({ dataset: "firewall_events", output_options: null });
@@ -87,18 +87,18 @@ describe("a replacement in a zone at its job limit", () => {
     expect((await new Operation(b.api).preview(TYPE, events(), recorded)).deletesFirst).toBe(false);
   });
 
-  test("gets the same answer when the engine asks twice", async () => {
+  test("gives the same result when the engine asks twice", async () => {
     const op = new Operation(b.api);
     expect((await op.preview(TYPE, events(), recorded)).deletesFirst).toBe(true);
     expect((await op.preview(TYPE, events(), recorded)).deletesFirst).toBe(true);
   });
 
-  test("in another zone deletes nothing first", async () => {
+  test("deletes nothing first if the new job is in another zone", async () => {
     const moved = { ...events(), zoneId: b.api.zones.shop };
     expect((await new Operation(b.api).preview(TYPE, moved, recorded)).deletesFirst).toBe(false);
   });
 
-  test("without live checks keeps the old job, and the error names deleteBeforeReplace", async () => {
+  test("keeps the old job without live checks, and the error mentions deleteBeforeReplace", async () => {
     const op = new Operation(b.api, dry);
     expect((await op.preview(TYPE, events(), recorded)).deletesFirst).toBe(false);
     const { message } = await op.failedUp(TYPE, events(), recorded);
@@ -108,7 +108,7 @@ describe("a replacement in a zone at its job limit", () => {
 });
 
 describe("a new job", () => {
-  test("above the zone's limit fails the preview, unless the limit was raised", async () => {
+  test("a new job above the zone's limit fails the preview, unless the limit was raised", async () => {
     await fill(4);
     expect(await new Operation(b.api).refusals(TYPE, b.job)).toEqual([
       `LogpushJob "shop-requests": zone ${b.api.zones.empty} has 4 Logpush jobs, and the documented limit is 4. Delete a job first, in a separate update. If Cloudflare has raised your limit, run "pulumi config set edgeguard:logpushJobsPerZone <number>".`,
@@ -120,7 +120,7 @@ describe("a new job", () => {
     ]);
   });
 
-  test("that adopts one of the four needs no room", async () => {
+  test("a job that adopts one of the four needs no room", async () => {
     await b.made();
     await fill(4);
     const op = new Operation(b.api);

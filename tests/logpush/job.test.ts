@@ -10,7 +10,7 @@ const { and, contains, eq, geq, or, where } = filter;
 benchForEach();
 
 describe("a Logpush job", () => {
-  test("is created, updated and destroyed; destroying it again is safe", async () => {
+  test("creates, updates and destroys a job; destroying it again is safe", async () => {
     const recorded = await up(b.job);
     expect(await b.stored()).toEqual([
       expect.objectContaining({
@@ -48,7 +48,7 @@ describe("a Logpush job", () => {
     { logpush: { destination: "redacted" } },
     { logpush: { filter: "hidden" } },
     { logpush: { defaults: "hidden", created: "none", filter: "hidden", destination: "redacted" } },
-  ])("shows no changes in preview, refresh and another update after it was created (%j)", async (options) => {
+  ])("shows no changes in preview, refresh and another update after the create (%j)", async (options) => {
     await restart(options);
     const inputs = { ...b.job, frequency: "high", maxUploadRecords: 1_000, kind: "edge" };
     const recorded = await up(inputs);
@@ -62,7 +62,7 @@ describe("a Logpush job", () => {
     expect(b.sent("POST", "PUT", "DELETE")).toEqual([]);
   });
 
-  test("can belong to an account", async () => {
+  test("manages a job of an account", async () => {
     const account = b.api.accounts.main;
     const inputs = {
       ...omit(b.job, ["zoneId", "filter"]),
@@ -84,7 +84,7 @@ describe("a Logpush job", () => {
     ["zoneId", () => ({ zoneId: b.api.zones.shop })],
     ["dataset", () => ({ dataset: "firewall_events", outputOptions: {}, filter: undefined })],
     ["kind", () => ({ kind: "edge" })],
-  ])("is replaced if its %s changes", async (key, more) => {
+  ])("replaces the job if its %s changes", async (key, more) => {
     const recorded = await up(b.job);
     const other = { ...b.job, ...more() };
     expect(await new Operation(b.api).preview(TYPE, other, recorded)).toMatchObject({ replaces: [key] });
@@ -99,7 +99,7 @@ describe("a Logpush job", () => {
     expect(await step(b.job, recorded)).toBe("same");
   });
 
-  test("that was deleted elsewhere fails the update, which advises a refresh", async () => {
+  test("an update of a job that was deleted elsewhere fails, and advises a refresh", async () => {
     const recorded = await up(b.job);
     await rawSend(b.api, "DELETE", `${b.jobs}/${recorded.id}`);
     const { message } = await new Operation(b.api).failedUp(TYPE, { ...b.job, name: "till" }, recorded);
@@ -108,7 +108,7 @@ describe("a Logpush job", () => {
     expect(await new Operation(b.api).refresh(TYPE, recorded)).toBeUndefined();
   });
 
-  test("is previewed while some of its arguments are unknown", async () => {
+  test("previews a job while some of its arguments are unknown", async () => {
     const unknown = { ...b.job, destinationConf: UNKNOWN, outputOptions: { fieldNames: [UNKNOWN] } };
     expect(await new Operation(b.api).preview(TYPE, unknown)).toMatchObject({ step: "create" });
     expect(b.sent()).toEqual([]);
@@ -187,7 +187,7 @@ test("creates a job with one POST /zones/{zone_id}/logpush/jobs, with email and 
   });
 });
 
-describe("the filter", () => {
+describe("the filter of a job", () => {
   const typed = where(
     and(
       eq("ClientRequestHost", "example.com"),
@@ -200,7 +200,7 @@ describe("the filter", () => {
     { "or": [ {"operator":"geq","key":"EdgeResponseStatus","value":500}, {"value":"/api","key":"ClientRequestPath","operator":"contains"} ] },
     { "key": "ClientRequestHost", "operator": "eq", "value": "example.com" } ] } }`;
 
-  test("is the same from builders, as JSON, and as JSON in another order and spacing", async () => {
+  test("treats a filter from builders, as JSON, and as reordered JSON as the same", async () => {
     const recorded = await up({ ...b.job, filter: typed });
     b.api.clearRequests();
     for (const form of [typed, filter.compile(typed), JSON.stringify(typed, null, 2), elsewise]) {
@@ -211,13 +211,13 @@ describe("the filter", () => {
     expect(b.sent("PUT", "POST")).toEqual([]);
   });
 
-  test("isn't drift if the dashboard wrote it in another order", async () => {
+  test("reports no drift if the dashboard wrote the filter in another order", async () => {
     const recorded = await up({ ...b.job, filter: typed });
     await b.changed(recorded.id, { filter: elsewise.replace(":500", ':"500"').replace(/\s+/g, " ") });
     expect((await refreshed(recorded)).inputs).toEqual(recorded.inputs);
   });
 
-  test("is drift if it matches other lines, and the update restores it", async () => {
+  test("reports drift if the filter matches other lines, and the update restores it", async () => {
     const recorded = await up(b.job);
     const other = FILTER.replace("500", "400");
     await b.changed(recorded.id, { filter: other });
@@ -228,7 +228,7 @@ describe("the filter", () => {
     expect(await b.one()).toMatchObject({ filter: FILTER });
   });
 
-  test("is drift if it was removed, or added to a job without one", async () => {
+  test("reports drift if the filter was removed, or added to a job without one", async () => {
     const recorded = await up(b.job);
     await b.changed(recorded.id, { filter: "" });
     const without = await refreshed(recorded);
@@ -245,7 +245,7 @@ describe("the filter", () => {
     expect(await b.one()).toMatchObject({ filter: "" });
   });
 
-  test("is kept from the state if the API doesn't return it, and a change is written", async () => {
+  test("keeps the filter from the state if the API doesn't return it, and writes a change", async () => {
     await restart({ logpush: { filter: "hidden" } });
     const recorded = await up(b.job);
     expect((await refreshed(recorded)).inputs["filter"]).toBe(FILTER);
@@ -256,7 +256,7 @@ describe("the filter", () => {
     expect(b.bodies("PUT")[1]).toMatchObject({ filter: "" });
   });
 
-  test("is shown as it is if it's invalid, and the update restores it", async () => {
+  test("shows an invalid filter as it is, and the update restores the declared one", async () => {
     const recorded = await up(b.job);
     const raw = { ...(await b.one()), filter: '{"where":"tomorrow"}' };
     const drifted = () =>
@@ -276,7 +276,7 @@ describe("the filter", () => {
   });
 });
 
-describe("an update", () => {
+describe("updating a job", () => {
   test("sends the whole job once, without dataset and kind, whatever changed", async () => {
     const inputs = { ...b.job, kind: "edge", outputOptions: { ...b.job.outputOptions, sampleRate: 0.5 } };
     const recorded = await up(inputs);
@@ -314,7 +314,7 @@ describe("an update", () => {
     ["maxUploadRecords", { maxUploadRecords: 0 }, { max_upload_records: null }],
     ["outputOptions", {}, { output_options: null }],
     ["filter", {}, { filter: "" }],
-  ])("resets %s to its default if it is no longer declared", async (key, more, body) => {
+  ])("resets %s to its default once it's no longer declared", async (key, more, body) => {
     const recorded = await up({ ...b.job, ...more });
     b.api.clearRequests();
     const without = omit(b.job, [key]);
@@ -369,7 +369,7 @@ describe("an update", () => {
     expect(b.api.snapshot().logpush.jobs.map(({ destination_conf }) => destination_conf)).toContain(rotated);
   });
 
-  test("sends a new credential after an import, whose outputs have the old one hidden", async () => {
+  test("sends a new credential after an import whose outputs hide the old one", async () => {
     await restart({ logpush: { destination: "redacted" } });
     const made = await up(b.job);
     const shown = String((await b.one())["destination_conf"]);
@@ -401,7 +401,7 @@ describe("an update", () => {
     expect(b.bodies("PUT")).toMatchObject([{ destination_conf: "https://logs.example.com/raw" }]);
   });
 
-  test("resets the fields if they are no longer named, and keeps other options", async () => {
+  test("resets the list of fields once it's no longer declared, and keeps other options", async () => {
     const named = await up({ ...b.job, outputOptions: { fieldNames: ["ClientIP"], sampleRate: 0.5 } });
     await up({ ...b.job, outputOptions: { sampleRate: 0.5 } }, named);
     expect(b.bodies("PUT")).toMatchObject([{ output_options: { sample_rate: 0.5 } }]);
@@ -424,7 +424,7 @@ describe("an update", () => {
 describe("the health of a job", () => {
   const ERROR = { last_error: "2026-02-03T10:00:00Z", error_message: "no permission to write." };
 
-  test("is recorded, and a change of it shows no changes in the preview", async () => {
+  test("records the health of the job, and previews no changes when it changes", async () => {
     const recorded = await up(b.job);
     b.api.logpush.setHealth(Number(recorded.id), { last_complete: "2026-02-03T09:00:00Z", ...ERROR });
     const sick = await refreshed(recorded);
@@ -458,7 +458,7 @@ describe("the health of a job", () => {
       undefined,
     ],
     ["without an error, so there is no warning", { last_complete: "2026-02-03T09:59:59Z" }, undefined],
-  ])("makes a refresh warn if it failed and last pushed %s", async (_when, health, sentence) => {
+  ])("a refresh warns about a job that failed and last pushed %s", async (_when, health, sentence) => {
     const recorded = await up(b.job);
     b.api.logpush.setHealth(Number(recorded.id), health);
     const op = new Operation(b.api);
@@ -467,7 +467,7 @@ describe("the health of a job", () => {
   });
 });
 
-describe("drift", () => {
+describe("drift of a job", () => {
   test.each<[string, Members, unknown]>([
     ["name", { name: "else" }, "else"],
     ["enabled", { enabled: false }, false],
@@ -476,7 +476,7 @@ describe("drift", () => {
     ["maxUploadBytes", { max_upload_bytes: 6_000_000 }, 6_000_000],
     ["maxUploadIntervalSeconds", { max_upload_interval_seconds: null }, undefined],
     ["maxUploadRecords", { max_upload_records: 2_000 }, 2_000],
-  ])("of %s is detected and reverted", async (key, members, shown) => {
+  ])("detects and reverts drift of %s", async (key, members, shown) => {
     const inputs = {
       ...b.job,
       frequency: "high",
@@ -504,7 +504,7 @@ describe("drift", () => {
       "s3://logs/in?region=auto&endpoint=s3.example.com&access-key-id=a&secret-access-key=b",
     ],
   ])(
-    "is not reported if the API returns the destination with %s, and nothing is written",
+    "reports no drift if the API returns the destination with %s, and writes nothing",
     async (_what, declared, shown) => {
       const job = { ...b.job, destinationConf: declared };
       const recorded = await up(job);
@@ -522,7 +522,7 @@ describe("drift", () => {
     },
   );
 
-  test("is reported for a bucket in another case, or another port", async () => {
+  test("reports drift if a bucket's case or the port differs", async () => {
     for (const [declared, shown] of [
       [
         "s3://logs/in?region=auto&access-key-id=a&secret-access-key=b",
@@ -536,7 +536,7 @@ describe("drift", () => {
     }
   });
 
-  test("of the destination is reported even with hidden credentials, but not of the hidden part", async () => {
+  test("reports drift of a destination with hidden credentials, but not of the hidden part", async () => {
     await restart({ logpush: { destination: "redacted" } });
     const recorded = await up(b.job);
     await b.changed(recorded.id, { destination_conf: HTTPS.replace("first", "other") });

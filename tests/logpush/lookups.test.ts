@@ -62,7 +62,7 @@ test("returns no type if Cloudflare's description starts with none", async () =>
   ]);
 });
 
-test("lists jobs, all or of one dataset, without what may be a credential", async () => {
+test("lists jobs, all or of one dataset, without anything that could be a credential", async () => {
   const secret = "c4nary-token-aaaa";
   const { result } = await raw(api, "POST", `/zones/${zoneId}/logpush/jobs`, {
     name: "requests",
@@ -147,7 +147,7 @@ test.each([
   expect(api.requests).toEqual([]);
 });
 
-test("fails if there is no such dataset", async () => {
+test("fails if the zone or account has no such dataset", async () => {
   await expect(getLogpushFields({ zoneId, dataset: "audit_logs" }, opts)).rejects.toMatchObject({
     name: "ApiError",
     status: 404,

@@ -62,7 +62,7 @@ test("counts the lines that pass and keeps the first of each kind, for every sou
   expect(await testFilter(filter.compile(errors), [NDJSON])).toEqual(RESULT);
 });
 
-test("reports unreadable lines, and lines that lack a field of the filter", async () => {
+test("reports unreadable lines, and lines that lack one of the filter's fields", async () => {
   const lines = [
     "",
     '{"ClientRequestHost":"example.com"}',
@@ -85,7 +85,7 @@ test("reports unreadable lines, and lines that lack a field of the filter", asyn
   });
 });
 
-test("keeps only the examples of a large source", async () => {
+test("keeps only the examples from a large source", async () => {
   function* many() {
     for (let i = 0; i < 50_000; i += 1)
       yield { ClientRequestHost: "example.com", EdgeResponseStatus: i % 600 };

@@ -80,7 +80,7 @@ test.each([
   ]);
 });
 
-test("a server error of the firewall rules counts as not read", async () => {
+test("treats a server error for the firewall rules as unread rules", async () => {
   api.fault({ kind: "status", status: 500, match: { path: "/firewall/rules" } });
   expect((await readinessOf(api.zones.migratePro)).zones).toMatchObject([{ readiness: "notCounted" }]);
 });

@@ -53,7 +53,7 @@ describe("a step sends", () => {
   const start = { phase: "start" } as const;
   const validation = { phase: "validation" } as const;
 
-  test("from start: the own rules, then the proposed ones, without empty members", () => {
+  test("from start, sends the zone's own rules, then the proposed ones, without empty members", () => {
     const own = [stored("a".repeat(32), skip("ssl"))];
     const proposed = [proposedRule(execute(CLOUDFLARE))];
     const { rules } = rulesToSend({ state: start, own, proposed, configured: undefined });
@@ -80,7 +80,7 @@ describe("a step sends", () => {
     ["a disabled rule", execute(CLOUDFLARE, { enabled: false }), execute(CLOUDFLARE), "changed"],
     ["an equal exception", skip("ssl"), skip("ssl"), "kept"],
   ])(
-    "from start: one rule for a proposed rule and %s, with the ID, ref and place of the existing one",
+    "from start, merges a proposed rule with %s, which keeps its ID, ref and place",
     (_what, existing, proposal, origin) => {
       const own = [
         { ...stored("a".repeat(32), existing), ref: "mine", enabled: existing["enabled"] ?? true },
@@ -109,7 +109,7 @@ describe("a step sends", () => {
       skip("ssl", { action_parameters: { rulesets: [CLOUDFLARE] } }),
       skip("ssl"),
     ],
-  ])("from start: an additional rule if the existing one has %s", (_what, existing, proposal) => {
+  ])("from start, adds the proposed rule if the existing one has %s", (_what, existing, proposal) => {
     const own = [stored("a".repeat(32), existing)];
     const { rules } = rulesToSend({
       state: start,
@@ -123,7 +123,7 @@ describe("a step sends", () => {
     ]);
   });
 
-  test("from start: both of two equal existing rules, of which a proposed rule matches one", () => {
+  test("from start, sends both of two equal existing rules, even if a proposed rule matches one", () => {
     const own = [
       stored("a".repeat(32), execute(CLOUDFLARE)),
       stored("b".repeat(32), execute(CLOUDFLARE, { enabled: false })),
@@ -140,7 +140,7 @@ describe("a step sends", () => {
     ]);
   });
 
-  test("from validation: the entry point as it is; the proposal is only shown", () => {
+  test("from validation, sends the entry point as it is, and only shows the proposal", () => {
     const own = [
       stored(
         "a".repeat(32),
@@ -157,7 +157,7 @@ describe("a step sends", () => {
     expect(passedOver).toHaveLength(2);
   });
 
-  test("from validation: the configuration in its order; existing rules keep ID and ref, others are removed", () => {
+  test("from validation, sends the configuration in its order; existing rules keep ID and ref, others are removed", () => {
     const own = [
       stored("a".repeat(32), execute(CLOUDFLARE)),
       stored("b".repeat(32), skip("ssl")),
@@ -174,7 +174,7 @@ describe("a step sends", () => {
   });
 });
 
-test("a rule converts to the form of configuration and back, with unknown members", () => {
+test("converts a rule to the form of configuration and back, with unknown members", () => {
   const wire = execute(OWASP, {
     description: "own",
     enabled: false,
@@ -227,7 +227,7 @@ describe("the digest", () => {
     return confirmationDigest(one, "finished", sending);
   };
 
-  test("covers what the rules do: IDs, versions, times and what Cloudflare fills in don't matter", () => {
+  test("the digest covers what the rules do, but not IDs, versions, times or what Cloudflare fills in", () => {
     const original = digest(observation([]));
     // As after a PUT of which nothing is recorded.
     const rules = [
@@ -238,7 +238,7 @@ describe("the digest", () => {
     expect(contentOf(rules[0] ?? execute(OWASP))).toEqual(contentOf(execute(OWASP)));
   });
 
-  test("changes if a rule that is sent or removed does something else", () => {
+  test("the digest changes if a rule that is sent or removed does something else", () => {
     const of = (rule: WireRule): string =>
       digest(observation([{ ...stored("c".repeat(32), rule), ...rule }]));
     const original = digest(observation([]));
@@ -321,11 +321,11 @@ describe("the text of a rule", () => {
     ["skip as its parameters say", skip("true", { action_parameters: { phases: ["x"] } })],
     [`skip all remaining rules where ${"x".repeat(70)}…`, skip("x".repeat(71))],
     ["log where ssl", { action: "log", expression: "ssl" }],
-  ])("is: %s", (text, rule) => {
+  ])("describes a rule: %s", (text, rule) => {
     expect(ruleText(rule)).toBe(text);
   });
 
-  test("previous sensitivities and actions map as Cloudflare documents", () => {
+  test("maps previous sensitivities and actions as Cloudflare documents", () => {
     const table = ["High", "Medium", "Low", "Default", undefined, "tomorrow's", "off"].map((sensitivity) => {
       const to = mappedSensitivity(sensitivity);
       return [sensitivity, to === undefined ? "not deployed" : `PL${to.paranoiaLevel} ${to.scoreThreshold}`];
@@ -348,7 +348,7 @@ describe("the text of a rule", () => {
   });
 });
 
-describe("an assessment", () => {
+describe("the assessment of a migration", () => {
   const many = (count: number, more: object = {}): Observation => ({
     zoneId: "a".repeat(32),
     state: { phase: "start" },
@@ -379,7 +379,7 @@ describe("an assessment", () => {
     expect(next).toMatchObject({ kind: "refuse", property: "target" });
   });
 
-  test("sends nothing without a verdict, or against one that nothing explains", () => {
+  test("sends nothing without a verdict, or against an unexplained one", () => {
     for (const [compatible, words] of [
       [undefined, "check gave no verdict"],
       [false, "check says that the zone isn't compatible"],
@@ -393,7 +393,7 @@ describe("an assessment", () => {
     }
   });
 
-  test("says if Cloudflare's proposal differs from the documented mapping", () => {
+  test("says that Cloudflare's proposal differs from the documented mapping", () => {
     const rule = execute(OWASP, {
       action_parameters: { id: OWASP, overrides: { rules: [{ id: SCORE_RULE, score_threshold: 60 }] } },
     });

@@ -2,7 +2,7 @@ import { decideState, isFurther, isReached, stateText, TARGETS } from "../../pro
 
 /** How a status is read. Cloudflare documents none of its members, and of the states only `start`. */
 
-describe("the status means", () => {
+describe("the state of a migration", () => {
   const on = { old_waf: "enabled", new_waf: "enabled" };
   const over = { old_waf: "disabled", new_waf: "enabled" };
   const before = { old_waf: "enabled", new_waf: "disabled" };
@@ -46,11 +46,11 @@ describe("the status means", () => {
     ["other", [], undefined],
     ["other", null, "startled"],
     ["other", { from_state: "start", to_state: "finished" }, undefined],
-  ] as const)("%s: %j, with the state %j from the check", (phase, status, check) => {
+  ] as const)("decides on %s from %j, with the state %j from the check", (phase, status, check) => {
     expect(decideState(status, check).phase).toBe(phase);
   });
 
-  test("Cloudflare's own word for an undocumented state, unless it contradicts the rest", () => {
+  test("uses Cloudflare's own word for an undocumented state, unless it contradicts the rest", () => {
     expect(decideState({ ...before, migration_state: "switching" })).toEqual({
       phase: "other",
       raw: "switching",
@@ -65,7 +65,7 @@ describe("the status means", () => {
   });
 });
 
-test("a target is a minimum: a later state reaches it, an unknown one never does", () => {
+test("treats a target as a minimum: a later state reaches it, an unknown one never does", () => {
   const phases = ["start", "validation", "finished", "other", "retired"] as const;
   const rows = phases.map((phase) => [
     phase,

@@ -58,9 +58,9 @@ async function around<T>(
 
 const PUT_OF = (zoneId: string) => ({ method: "PUT", path: entryPoint(zoneId) });
 
-describe("a rule that a colleague adds", () => {
+describe("rules that a colleague adds during a step", () => {
   test.each(["before all others", "behind all others"])(
-    "just before the PUT, %s, is put back in its place, and the update says so",
+    "puts back a rule that a colleague adds just before the PUT, %s, and says so",
     async (where) => {
       const zoneId = api.zones.migrateDeployed;
       const inputs = await withConfirmation(api, { zoneId, target: "finished" });
@@ -89,7 +89,7 @@ describe("a rule that a colleague adds", () => {
     },
   );
 
-  test("just before the PUT is reported even if earlier versions can't be read", async () => {
+  test("reports a rule that a colleague adds just before the PUT even if earlier versions can't be read", async () => {
     const zoneId = api.zones.migrateDeployed;
     const inputs = await withConfirmation(api, { zoneId, target: "finished" });
     const path = await rulesPath(zoneId);
@@ -106,7 +106,7 @@ describe("a rule that a colleague adds", () => {
     expect(recorded.outputs["concurrentChanges"]).toMatchObject([{ outcome: "unknown" }]);
   });
 
-  test("is put back even if the response to the PUT was lost", async () => {
+  test("puts a colleague's rule back even if the response to the PUT was lost", async () => {
     const zoneId = api.zones.migrateDeployed;
     const inputs = await withConfirmation(api, { zoneId, target: "finished" });
     const path = await rulesPath(zoneId);
@@ -120,7 +120,7 @@ describe("a rule that a colleague adds", () => {
     expect((await rulesOf(api, zoneId)).map(({ ref }) => ref)).toContain("pay");
   });
 
-  test("while the update reads the zone: nothing is sent, and the refusal names the rule", async () => {
+  test("sends nothing if a colleague adds a rule while the update reads the zone, and names the rule", async () => {
     const zoneId = api.zones.migrateDeployed;
     const inputs = await withConfirmation(api, { zoneId, target: "finished" });
     const path = await rulesPath(zoneId);
@@ -135,7 +135,7 @@ describe("a rule that a colleague adds", () => {
     expect(puts(api).filter((line) => line.startsWith("PUT"))).toEqual([]);
   });
 
-  test("and removes again while the update reads the zone keeps the confirmation valid", async () => {
+  test("keeps the confirmation valid if a colleague adds a rule and removes it again", async () => {
     const zoneId = api.zones.migrateDeployed;
     const inputs = await withConfirmation(api, { zoneId, target: "finished" });
     const path = await rulesPath(zoneId);
@@ -152,7 +152,7 @@ describe("a rule that a colleague adds", () => {
     expect(outputs).not.toHaveProperty("concurrentChanges");
   });
 
-  test("right after the PUT stays, without a message", async () => {
+  test("keeps a rule that a colleague adds right after the PUT, without a message", async () => {
     const zoneId = api.zones.migrateDeployed;
     const inputs = await withConfirmation(api, { zoneId, target: "finished" });
     const path = await rulesPath(zoneId);
@@ -168,7 +168,7 @@ describe("a rule that a colleague adds", () => {
   });
 });
 
-test("a colleague's change of a rule just before the PUT is made again", async () => {
+test("repeats a colleague's change to a rule that the PUT overwrote", async () => {
   const zoneId = api.zones.migrateDeployed;
   const inputs = await withConfirmation(api, { zoneId, target: "finished" });
   const [skip] = await rulesOf(api, zoneId);
@@ -184,7 +184,7 @@ test("a colleague's change of a rule just before the PUT is made again", async (
   expect(recorded.outputs["concurrentChanges"]).toMatchObject([{ outcome: "restored" }]);
 });
 
-test("a rule that was sent and that somebody removes right after the PUT is reported", async () => {
+test("reports a rule that was sent and that somebody removed right after the PUT", async () => {
   const zoneId = api.zones.migrateDeployed;
   const inputs = await withConfirmation(api, { zoneId, target: "finished" });
   const [skip] = await rulesOf(api, zoneId);
@@ -200,21 +200,24 @@ test("a rule that was sent and that somebody removes right after the PUT is repo
   expect(op.warned.join("\n")).toMatch(/a rule that was sent is not in the entry point \(2 rules\): skip/);
 });
 
-describe("two updates of one zone at the same moment send one PUT", () => {
+describe("two updates of one zone at the same moment", () => {
   test.each([
     ["validation", "migrateEnterprise", "previous"],
     ["finished", "migrateDeployed", "previous"],
     ["finished", "migrateDeployed", "both"],
     ["finished", "migrateValidating", "previous"],
     ["finished", "migrateValidating", "both"],
-  ] as const)("to %s (%s, a switch shows %s)", async (target, name, pendingShows) => {
-    const zoneId = api.zones[name];
-    api.changeWaf({ pendingShows, pendingMs: 300 });
-    const inputs = await withConfirmation(api, { zoneId, target });
-    const both: Recorded[] = await Promise.all([blind().up(TYPE, inputs), blind().up(TYPE, inputs)]);
-    expect(both.map(({ outputs }) => outputs["migrationState"])).toEqual([target, target]);
-    expect(puts(api)).toEqual([target === "validation" ? PUT.validation : PUT.pending]);
-  });
+  ] as const)(
+    "two updates to %s at the same moment send one PUT (%s, a switch shows %s)",
+    async (target, name, pendingShows) => {
+      const zoneId = api.zones[name];
+      api.changeWaf({ pendingShows, pendingMs: 300 });
+      const inputs = await withConfirmation(api, { zoneId, target });
+      const both: Recorded[] = await Promise.all([blind().up(TYPE, inputs), blind().up(TYPE, inputs)]);
+      expect(both.map(({ outputs }) => outputs["migrationState"])).toEqual([target, target]);
+      expect(puts(api)).toEqual([target === "validation" ? PUT.validation : PUT.pending]);
+    },
+  );
 });
 
 test("a rule that was put back stays recorded after the next update and a refresh", async () => {

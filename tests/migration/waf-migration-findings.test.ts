@@ -29,12 +29,12 @@ const about = (findings: readonly Finding[], topic: string): Finding | undefined
 
 const OVERRIDDEN = ["960001", "960002", "981001", "981002", "981003", "973001", "973002"];
 
-describe("seven OWASP rules that are not carried over", () => {
+describe("a migration that loses seven OWASP rules", () => {
   beforeEach(() => {
     for (const id of OVERRIDDEN) api.inDashboard(zoneId, { do: "rule", id, mode: "off" });
   });
 
-  test("are all in the outputs and in readiness JSON; the preview names five and says where the rest is", async () => {
+  test("lists all lost rules in the outputs and readiness JSON; the preview names five and says where the rest is", async () => {
     const { findings, text } = await assessed();
     expect(about(findings, "owaspRules")?.items).toEqual(OVERRIDDEN);
     expect(text).toMatch(/7 OWASP rule overrides: 960001, 960002, 981001, 981002, 981003, …/);
@@ -44,7 +44,7 @@ describe("seven OWASP rules that are not carried over", () => {
     for (const id of OVERRIDDEN) expect(json).toContain(`"${id}"`);
   });
 
-  test("stay recorded after the zone is finished, refreshed and updated", async () => {
+  test("keeps the lost rules recorded once the zone is finished, refreshed and updated", async () => {
     const finished = await migrated(api, { zoneId, target: "finished" });
     const before = (outputs: JsonObject): unknown =>
       about(outputs["assessedBefore"] as Finding[], "owaspRules")?.items;
@@ -56,7 +56,7 @@ describe("seven OWASP rules that are not carried over", () => {
     expect(before(updated.outputs)).toEqual(OVERRIDDEN);
   });
 
-  test("stay recorded if a colleague finishes the zone in the dashboard", async () => {
+  test("keeps the lost rules recorded if a colleague finishes the zone in the dashboard", async () => {
     const inputs = { zoneId, target: "assessed" };
     const recorded = await new Operation(api).up(TYPE, inputs);
     api.inDashboard(zoneId, { do: "finish" });
@@ -82,13 +82,13 @@ test("every rule to send has a line, including exceptions and disabled rules", a
       );
 });
 
-describe("without an enabled rule that executes a managed ruleset", () => {
+describe("zones without an enabled rule that executes a managed ruleset", () => {
   const configuration = [
     { action: "execute", expression: "true", enabled: false, actionParameters: { id: CLOUDFLARE } },
     { action: "skip", expression: "ssl", actionParameters: { rulesets: [OWASP] } },
   ];
 
-  test("a finished zone says that no managed rules act, and newRulesEnabled is false", async () => {
+  test("says that no managed rules act on a finished zone, and newRulesEnabled is false", async () => {
     const recorded = await migrated(api, { zoneId, target: "finished", configuration });
     expect((await rulesOf(api, zoneId)).some(({ action, enabled }) => action === "execute" && enabled)).toBe(
       false,
@@ -107,7 +107,7 @@ describe("without an enabled rule that executes a managed ruleset", () => {
     expect(op.said.join("\n")).not.toContain("the new ones on");
   });
 
-  test("a zone in validation has newRulesEnabled false, too", async () => {
+  test("newRulesEnabled is false in validation, too", async () => {
     const { outputs } = await migrated(api, { zoneId, target: "validation", configuration });
     expect(outputs).toMatchObject({ migrationState: "validation", newRulesEnabled: false });
   });
@@ -121,7 +121,7 @@ describe("firewall rules and page rules that bypass the managed rules", () => {
   ];
   const BYPASSES = [{ expression: "ip.src eq 192.0.2.1", products: ["waf"] }];
 
-  test("are counted if they become exceptions, and no loss is reported", async () => {
+  test("counts bypassing rules that become exceptions, and reports no loss", async () => {
     api.inDashboard(zoneId, { do: "firewallRules", rules: BYPASSES });
     api.inDashboard(zoneId, { do: "pageRules", rules: PAGE_RULES });
     const { findings, text } = await assessed();
@@ -132,7 +132,7 @@ describe("firewall rules and page rules that bypass the managed rules", () => {
     expect(about(findings, "firewallRules")).toBeUndefined();
   });
 
-  test("are named if an exception for them is missing", async () => {
+  test("names bypassing rules that have no matching exception", async () => {
     api.inDashboard(zoneId, { do: "firewallRules", rules: BYPASSES });
     api.inDashboard(zoneId, { do: "pageRules", rules: PAGE_RULES });
     const configuration = [
@@ -158,7 +158,7 @@ describe("firewall rules and page rules that bypass the managed rules", () => {
     });
   });
 
-  test("aren't mentioned if there are none", async () => {
+  test("doesn't mention bypassing rules if there are none", async () => {
     api.inDashboard(zoneId, { do: "firewallRules", rules: [] });
     api.inDashboard(zoneId, { do: "pageRules", rules: [] });
     const { findings, text } = await assessed();

@@ -37,7 +37,7 @@ afterEach(() => api.close());
 
 const zone = (name: keyof LocalApi["zones"]): string => api.zones[name];
 
-describe("a confirmation", () => {
+describe("confirmations", () => {
   const addBeside = async (zoneId: string, rule: JsonObject): Promise<void> => {
     const found = (await rawGet(api, entryPoint(zoneId)))["result"] as { id: string };
     const { success } = await rawSend(api, "POST", `/zones/${zoneId}/rulesets/${found.id}/rules`, rule);
@@ -50,7 +50,7 @@ describe("a confirmation", () => {
     description: "added by a colleague",
   };
 
-  test("covers rules that the step removes: a colleague's rule added after the review isn't deleted", async () => {
+  test("a confirmation covers rules that the step removes, so a colleague's rule added after the review isn't deleted", async () => {
     const zoneId = zone("migrateEnterprise");
     const validated = await migrated(api, { zoneId, target: "validation" });
     const args = { zoneId, target: "finished", configuration: validated.outputs["proposedConfiguration"] };
@@ -63,7 +63,7 @@ describe("a confirmation", () => {
     expect((await rulesOf(api, zoneId)).map(({ description }) => description)).toContain(SKIP.description);
   });
 
-  test("covers rules that the step overwrites: a colleague's change isn't lost silently", async () => {
+  test("a confirmation covers rules that the step overwrites, so a colleague's change isn't silently lost", async () => {
     const zoneId = zone("migrateEnterprise");
     const validated = await migrated(api, { zoneId, target: "validation" });
     const args = { zoneId, target: "finished", configuration: validated.outputs["proposedConfiguration"] };
@@ -94,7 +94,7 @@ describe("a finished migration that Cloudflare has retired", () => {
   });
 });
 
-test("overrides of the previous OWASP package that can't be read are reported as not counted", async () => {
+test("reports overrides of the previous OWASP package that can't be read as not counted", async () => {
   api.fault({ kind: "status", status: 403, times: 50, match: { method: "GET", path: "/groups" } });
   const { outputs } = await new Operation(api).up(TYPE, {
     zoneId: zone("migrateEnterprise"),
@@ -109,7 +109,7 @@ test("overrides of the previous OWASP package that can't be read are reported as
 });
 
 describe("a switch that takes time", () => {
-  test("is waited for", async () => {
+  test("waits for Cloudflare's switch", async () => {
     api.changeWaf({ pendingMs: 300 });
     const recorded = await migrated(api, { zoneId: zone("migratePro"), target: "finished" });
     expect(recorded.outputs).toMatchObject({ migrationState: "finished" });
@@ -117,7 +117,7 @@ describe("a switch that takes time", () => {
   });
 
   test.each(["previous", "both"] as const)(
-    "longer than the time limit is recorded, and the next update continues without a second PUT (shown: %s)",
+    "records a switch that exceeds the time limit, and the next update continues without a second PUT (shown: %s)",
     async (pendingShows) => {
       api.changeWaf({ pendingShows });
       const zoneId = zone("migratePro");
@@ -165,7 +165,7 @@ describe("a switch that takes time", () => {
     ["both", "pro"],
     ["both", undefined],
   ] as const)(
-    "of which nothing was recorded is continued, with one effective PUT (shown: %s, plan: %s)",
+    "continues a switch that wasn't recorded, with one effective PUT (shown: %s, plan: %s)",
     async (pendingShows, plan) => {
       api.changeWaf({ pendingShows });
       const zoneId = zone("migratePro");
@@ -201,7 +201,7 @@ describe("a switch that takes time", () => {
         statusMembers: { state: "state", previous: "previousRules", next: "new_rules_enabled" },
       },
     ],
-  ])("is recognized under unknown names, with values in %s", async (_how, change) => {
+  ])("recognizes a switch under unknown names, with values in %s", async (_how, change) => {
     api.changeWaf({ ...change, pendingMs: 100 });
     const zoneId = zone("migrateEnterprise");
     const validating = await migrated(api, { zoneId, target: "validation" });
@@ -212,7 +212,7 @@ describe("a switch that takes time", () => {
     expect(puts(api)).toEqual([PUT.validation, PUT.pending]);
   });
 
-  test("that ends because Cloudflare retires the migration fails at once", async () => {
+  test("fails at once if Cloudflare retires the migration during the switch", async () => {
     const zoneId = zone("migratePro");
     api.inDashboard(zoneId, { do: "hang" });
     const inputs = await withConfirmation(api, { zoneId, target: "finished" });
@@ -247,7 +247,7 @@ describe("a switch that takes time", () => {
   });
 });
 
-describe("a response to the PUT", () => {
+describe("the response to the PUT", () => {
   test.each([
     ["is lost after the PUT was carried out", { kind: "dropAfter" }, true],
     ["is cut off", { kind: "truncated" }, true],
@@ -255,7 +255,7 @@ describe("a response to the PUT", () => {
     ["is a 503 without the PUT", { kind: "status", status: 503 }, false],
     ["is a proxy's page", { kind: "raw", status: 502, body: "<html>" }, false],
   ] as const)(
-    "that %s: the zone's state decides",
+    "after a response that %s, the zone's state decides",
     async (_what, fault, carriedOut) => {
       const zoneId = zone("migratePro");
       const inputs = await withConfirmation(api, { zoneId, target: "finished" });
@@ -282,7 +282,7 @@ describe("a response to the PUT", () => {
     15_000,
   );
 
-  describe("that leaves open whether Cloudflare accepted the step", () => {
+  describe("a response that leaves open whether Cloudflare accepted the step", () => {
     const failed = async (target: "validation" | "finished", previous?: Recorded): Promise<Recorded> => {
       const zoneId = zone("migrateEnterprise");
       const inputs = await withConfirmation(api, { zoneId, target }, previous);
@@ -320,7 +320,7 @@ describe("a response to the PUT", () => {
       expect(await new Operation(api).refusals(TYPE, withdrawn, refreshed)).toEqual([]);
     });
 
-    test("keeps the step before it as what was reached", async () => {
+    test("keeps the step before it recorded as reached", async () => {
       const validated = await migrated(api, { zoneId: zone("migrateEnterprise"), target: "validation" });
       const recorded = await failed("finished", validated);
       expect(recorded.outputs).toMatchObject({ target: "validation", migrationState: "validation" });
@@ -328,7 +328,7 @@ describe("a response to the PUT", () => {
   });
 
   test.each([500, 400, 403])(
-    "is %i although the configuration was applied: the zone's state decides",
+    "after a %i for a configuration that was applied, the zone's state decides",
     async (status) => {
       const zoneId = zone("migrateEnterprise");
       api.inDashboard(zoneId, { do: "failAfterPut", status, times: 2 });
@@ -339,7 +339,7 @@ describe("a response to the PUT", () => {
     },
   );
 
-  test("that is a rate limit: everything is read and checked again before the PUT is sent again", async () => {
+  test("after a rate limit, reads and checks everything again before it sends the PUT again", async () => {
     const zoneId = zone("migratePro");
     const inputs = await withConfirmation(api, { zoneId, target: "finished" });
     api.fault({ kind: "status", status: 429, retryAfter: 1, match: { method: "PUT" } });
@@ -353,7 +353,7 @@ describe("a response to the PUT", () => {
     expect(effectiveSteps(api, zoneId)).toEqual([]);
   });
 
-  test("that is a lasting rate limit: the error names it", async () => {
+  test("names a rate limit that lasts in the error", async () => {
     const zoneId = zone("migratePro");
     const inputs = await withConfirmation(api, { zoneId, target: "finished" });
     api.fault({ kind: "status", status: 429, times: 20, match: { method: "PUT" } });
@@ -364,7 +364,7 @@ describe("a response to the PUT", () => {
     expect(puts(api)).toHaveLength(5);
   });
 
-  test("that refuses: the error says what to do, and nothing is recorded", async () => {
+  test("after a refusal, the error says what to do, and nothing is recorded", async () => {
     const zoneId = zone("migratePro");
     const inputs = await withConfirmation(api, { zoneId, target: "validation" });
     const { message, recorded } = await new Operation(api).failedUp(TYPE, inputs);
@@ -376,13 +376,13 @@ describe("a response to the PUT", () => {
   });
 });
 
-describe("a zone that others move on", () => {
+describe("a zone that somebody else moves on", () => {
   test.each([
     ["assessed", "finish"],
     ["assessed", "validate"],
     ["validation", "finish"],
   ] as const)(
-    "from %s (dashboard: %s) is recorded, reported once, and then shows no change",
+    "records a move from %s (dashboard: %s), reports it once, and then shows no change",
     async (target, action) => {
       const zoneId = zone("migrateEnterprise");
       const inputs = { zoneId, target };
@@ -412,7 +412,7 @@ describe("a zone that others move on", () => {
     },
   );
 
-  test("shows an update without a refresh, too, which only records it", async () => {
+  test("without a refresh, shows an update that only records the move", async () => {
     const inputs = { zoneId: zone("migratePro"), target: "assessed" };
     const recorded = await new Operation(api).up(TYPE, inputs);
     api.inDashboard(inputs.zoneId, { do: "finish" });
@@ -423,7 +423,7 @@ describe("a zone that others move on", () => {
     expect(puts(api)).toEqual([]);
   });
 
-  test("between review and update is recorded, and nothing is sent", async () => {
+  test("records a move between review and update, and sends nothing", async () => {
     const zoneId = zone("migratePro");
     const inputs = await withConfirmation(api, { zoneId, target: "finished" });
     const assessed = await new Operation(api).up(TYPE, { zoneId, target: "assessed" });
@@ -436,7 +436,7 @@ describe("a zone that others move on", () => {
     expect(puts(api)).toEqual([]);
   });
 
-  test("between the last read and the PUT is recorded, and nothing is sent", async () => {
+  test("records a move between the last read and the PUT, and sends nothing", async () => {
     const zoneId = zone("migratePro");
     const inputs = await withConfirmation(api, { zoneId, target: "finished" });
     api.clearRequests();
@@ -451,7 +451,7 @@ describe("a zone that others move on", () => {
     expect(puts(api)).toEqual([]);
   });
 
-  test("while it's being read is read once more instead of failing", async () => {
+  test("reads the zone once more if it moves during the read, instead of failing", async () => {
     const zoneId = zone("migratePro");
     const inputs = await withConfirmation(api, { zoneId, target: "finished" });
     api.clearRequests();
@@ -466,7 +466,7 @@ describe("a zone that others move on", () => {
     expect(puts(api)).toEqual([]);
   });
 
-  test("to finished is recorded by a new stack with four requests, and left alone", async () => {
+  test("a new stack records a finished zone with four requests, and leaves it alone", async () => {
     const zoneId = zone("migrateFinished");
     const rules = await rulesOf(api, zoneId);
     api.clearRequests();
@@ -502,7 +502,7 @@ describe("a migration can't be undone", () => {
     ["validation", "assessed", /Keep target: "validation", or continue with target: "finished"/],
     ["finished", "validation", /Keep target: "finished", which sends nothing any more/],
     ["finished", "assessed", /Or remove the resource, which leaves the zone as it is/],
-  ] as const)("from %s to %s: refused in the preview, without a request", async (from, to, instead) => {
+  ] as const)("refuses to go from %s to %s in the preview, without a request", async (from, to, instead) => {
     const zoneId = zone("migrateEnterprise");
     const recorded = await migrated(api, { zoneId, target: from });
     api.clearRequests();
@@ -514,7 +514,7 @@ describe("a migration can't be undone", () => {
     expect(api.requests).toEqual([]);
   });
 
-  test("another zone starts its own migration and leaves the old one as it is", async () => {
+  test("starts the migration of another zone and leaves the old zone as it is", async () => {
     const finished = await migrated(api, { zoneId: zone("migratePro"), target: "finished" });
     const inputs = { zoneId: zone("migrateBusiness"), target: "assessed" };
     const op = new Operation(api);
@@ -549,7 +549,7 @@ describe("a migration can't be undone", () => {
       "finished",
       [expect.stringMatching(/only removed from the state\. Nothing was sent, .* last seen at finished\./)],
     ],
-  ] as const)("a destroy of %s sends nothing", async (target, warnings) => {
+  ] as const)("sends nothing when a migration at %s is destroyed", async (target, warnings) => {
     const inputs = { zoneId: zone("migrateEnterprise"), target };
     const recorded =
       target === "assessed" ? await new Operation(api).up(TYPE, inputs) : await migrated(api, inputs);
@@ -560,7 +560,7 @@ describe("a migration can't be undone", () => {
     expect(api.requests).toEqual([]);
   });
 
-  test("a rename without an alias sends nothing, either", async () => {
+  test("sends nothing after a rename without an alias, either", async () => {
     const recorded = await migrated(api, { zoneId: zone("migratePro"), target: "finished" });
     api.clearRequests();
     const op = new Operation(api);
@@ -571,7 +571,7 @@ describe("a migration can't be undone", () => {
   });
 });
 
-describe("invalid arguments are refused before anything is sent:", () => {
+describe("refuses invalid arguments before sending anything:", () => {
   const execute = { action: "execute", expression: "true", actionParameters: { id: CLOUDFLARE } };
   test.each<[string, JsonObject, RegExp]>([
     ["no zone", { zoneId: undefined }, /^zoneId: is required/],
@@ -639,7 +639,7 @@ describe("invalid arguments are refused before anything is sent:", () => {
     expect(api.requests).toEqual([]);
   });
 
-  test("a timeout in seconds and one as text mean the same", async () => {
+  test("reads a timeout in seconds and one as text the same way", async () => {
     const inputs = { zoneId: zone("migratePro"), target: "assessed", waitFor: { timeout: "1h30m" } };
     const recorded = await new Operation(api).up(TYPE, inputs);
     expect(recorded.inputs["waitFor"]).toEqual({ timeout: 5_400 });
@@ -648,7 +648,7 @@ describe("invalid arguments are refused before anything is sent:", () => {
   });
 });
 
-test("rules that weren't proposed stay with all their members", async () => {
+test("keeps rules that weren't proposed, with all their members", async () => {
   const zoneId = zone("migrateDeployed");
   const before = await rulesOf(api, zoneId);
   await rawSend(api, "PUT", entryPoint(zoneId), {

@@ -43,7 +43,7 @@ test.each([
   expect(await blockers()).toEqual(expected);
 });
 
-test("the check and the configuration are read with phase_two=1, the status without a query", async () => {
+test("reads the check and the configuration with phase_two=1, and the status without a query", async () => {
   await new Operation(api).up(TYPE, inputs);
   const asked = api.requests
     .filter(({ path }) => path.includes("/waf_migration/"))

@@ -27,8 +27,8 @@ afterEach(() => api.close());
 const zone = (name: keyof LocalApi["zones"]): string => api.zones[name];
 const IS_TEXT = expect.any(String) as string;
 
-describe("an assessed zone", () => {
-  test("is only read; every preview shows at most 15 lines plus one per rule, and no change", async () => {
+describe("assessing a zone", () => {
+  test("only reads the zone, and every preview shows at most 15 lines plus one per rule, and no change", async () => {
     for (const [name, zoneId] of Object.entries(api.zones).filter(([name]) => name.startsWith("migrate"))) {
       const inputs = { zoneId, target: "assessed" };
       const op = new Operation(api);
@@ -50,7 +50,7 @@ describe("an assessed zone", () => {
     expect(puts(api)).toEqual([]);
   });
 
-  test("that the preview couldn't read is recorded completely by the update, and the next preview is empty", async () => {
+  test("the update records an assessment that the preview couldn't read, and the next preview is empty", async () => {
     const inputs = { zoneId: zone("migratePro"), target: "assessed" };
     api.fault({ kind: "status", status: 503, match: { path: "waf_migration/status" } });
     const op = new Operation(api);
@@ -148,13 +148,13 @@ describe("an assessed zone", () => {
     expect(puts(api)).toEqual([]);
   });
 
-  test("exactly at the limits isn't blocked", async () => {
+  test("a zone that's exactly at the limits isn't blocked", async () => {
     const recorded = await migrated(api, { zoneId: zone("migrateLimits"), target: "finished" });
     expect(recorded.outputs).toMatchObject({ migrationState: "finished" });
     expect(await rulesOf(api, zone("migrateLimits"))).toHaveLength(202);
   });
 
-  test("is printed in full if it's new or has changed, else in one line, or not at all if quiet", async () => {
+  test("prints an assessment in full if it's new or changed, otherwise in one line, or not at all if quiet", async () => {
     const inputs = { zoneId: zone("migratePro"), target: "assessed" };
     const said = async (declared: object, previous?: Recorded): Promise<string[]> => {
       const op = new Operation(api);
@@ -171,7 +171,7 @@ describe("an assessed zone", () => {
     expect((await said({ ...inputs, quiet: true }, recorded))[0]).toContain("OWASP sensitivity medium");
   });
 
-  test("that changes shows an update, which only records it", async () => {
+  test("shows an update if the assessment changes, which only records it", async () => {
     const inputs = { zoneId: zone("migratePro"), target: "assessed" };
     const recorded = await new Operation(api).up(TYPE, inputs);
     api.inDashboard(inputs.zoneId, { do: "package", sensitivity: "medium" });
@@ -197,7 +197,7 @@ describe("an assessed zone", () => {
       "/pagerules",
       "page rules not counted: check them by hand (Cloudflare returned 403; grant the token Page Rules Read (in the dashboard: Zone > Page Rules > Read))",
     ],
-  ])("is assessed even if %s can't be read, and says so", async (path, words) => {
+  ])("assesses the zone even if %s can't be read, and says so", async (path, words) => {
     api.fault({ kind: "status", status: 403, code: 10000, match: { path } });
     const op = new Operation(api);
     const { outputs } = await op.up(TYPE, { zoneId: zone("migratePro"), target: "assessed" });
@@ -208,7 +208,7 @@ describe("an assessed zone", () => {
     );
   });
 
-  test("that can't be read keeps its assessment and shows no change", async () => {
+  test("keeps the assessment of a zone that can't be read, and shows no change", async () => {
     const inputs = { zoneId: zone("migratePro"), target: "assessed" };
     const recorded = await new Operation(api).up(TYPE, inputs);
     const anonymous = new Operation(api, { config: { "edgeguard:apiToken": "" } });
@@ -239,7 +239,7 @@ describe("an assessed zone", () => {
     },
   );
 
-  test("counts as retired after a proxy's 404 only if the zone itself answers", async () => {
+  test("after a proxy's 404, reports the migration as retired only if the zone itself responds", async () => {
     const page = { kind: "raw", status: 404, body: "<html>" } as const;
     const inputs = { zoneId: zone("migratePro"), target: "assessed" };
     api.fault({ ...page, match: { path: "/waf_migration/" } });
@@ -253,7 +253,7 @@ describe("an assessed zone", () => {
     expect(lost.warned).toEqual([expect.stringMatching(/live checks skipped: .* 404 /)]);
   });
 
-  test("doesn't count as retired if the zone doesn't exist", async () => {
+  test("doesn't report the migration as retired if the zone doesn't exist", async () => {
     const op = new Operation(api);
     const nowhere = { zoneId: "0".repeat(32), target: "assessed" };
     expect(await op.refusals(TYPE, nowhere)).toEqual([expect.stringMatching(/zone .*does not exist/i)]);
@@ -261,8 +261,8 @@ describe("an assessed zone", () => {
   });
 });
 
-describe("a confirmation", () => {
-  test("is requested with what it approves; without it or with a wrong one, nothing is sent", async () => {
+describe("the confirmation of a step", () => {
+  test("asks for a confirmation with what it approves; without one or with a wrong one, sends nothing", async () => {
     const inputs = { zoneId: zone("migratePro"), target: "finished" };
     const [missing] = await new Operation(api).refusals(TYPE, inputs);
     expect(missing).toMatch(/^confirm: is missing, so nothing is sent\. .*set confirm: "[0-9a-f]{64}"/);
@@ -281,7 +281,7 @@ describe("a confirmation", () => {
     expect(puts(api)).toEqual([]);
   });
 
-  test("for the validation step says that the new version runs first; the update says to check the security events", async () => {
+  test("says that the new version runs first in validation, and that the security events need a check", async () => {
     const inputs = { zoneId: zone("migrateEnterprise"), plan: "enterprise", target: "validation" };
     const [missing] = await new Operation(api).refusals(TYPE, inputs);
     expect(missing).toContain(
@@ -294,7 +294,7 @@ describe("a confirmation", () => {
     );
   });
 
-  test("is for one zone and one target", async () => {
+  test("accepts a confirmation for one zone and one target only", async () => {
     const digests = await Promise.all([
       digestFor(api, { zoneId: zone("migrateEnterprise"), target: "validation" }),
       digestFor(api, { zoneId: zone("migrateEnterprise"), target: "finished" }),
@@ -330,7 +330,7 @@ describe("a confirmation", () => {
     ],
   ];
   test.each(actions.flatMap(([what, action]) => [false, true].map((own) => [what, own, action] as const)))(
-    "stops matching when %s changes between review and update (own configuration: %s)",
+    "the confirmation stops matching when %s changes between review and update (own configuration: %s)",
     async (_what, own, action) => {
       const inputs = {
         zoneId: zone("migrateBusiness"),
@@ -359,7 +359,7 @@ describe("a confirmation", () => {
     expect(effectiveSteps(api, zoneId)).toEqual(["start > pending"]);
   });
 
-  test("isn't checked once the zone has reached its target", async () => {
+  test("doesn't check the confirmation once the zone has reached its target", async () => {
     const inputs = { zoneId: zone("migratePro"), target: "finished" };
     const recorded = await migrated(api, inputs);
     api.clearRequests();
@@ -377,8 +377,8 @@ describe("a confirmation", () => {
   });
 });
 
-describe("a zone migrates", () => {
-  test("from start to finished with the documented requests and queries", async () => {
+describe("migrating a zone", () => {
+  test("goes from start to finished with the documented requests and queries", async () => {
     const zoneId = zone("migrateEnterprise");
     const steps = (): string[] =>
       api.requests
@@ -406,7 +406,7 @@ describe("a zone migrates", () => {
     expect(effectiveSteps(api, zoneId)).toEqual(["start > validation", "validation > pending"]);
   });
 
-  test("straight to finished, with exactly the proposed rules", async () => {
+  test("goes straight to finished, with exactly the proposed rules", async () => {
     const zoneId = zone("migratePro");
     const op = new Operation(api);
     const recorded = await op.up(
@@ -468,7 +468,7 @@ describe("a zone migrates", () => {
     expect(puts(api)).toEqual([]);
   });
 
-  test("with its own rules first; a proposed rule that exists keeps its ID, ref and place", async () => {
+  test("puts the zone's own rules first; a proposed rule that exists keeps its ID, ref and place", async () => {
     const zoneId = zone("migrateDeployed");
     const before = await rulesOf(api, zoneId);
     const [refusal] = await new Operation(api).refusals(TYPE, { zoneId, target: "finished" });
@@ -485,7 +485,7 @@ describe("a zone migrates", () => {
     expect(puts(api)).toEqual([PUT.pending]);
   });
 
-  test("through validation with the rules adjusted there, and no rule twice", async () => {
+  test("goes through validation with the rules adjusted there, and sends no rule twice", async () => {
     const zoneId = zone("migrateEnterprise");
     const validating = await migrated(api, { zoneId, plan: "enterprise", target: "validation" });
     expect(validating.outputs).toMatchObject({
@@ -522,7 +522,7 @@ describe("a zone migrates", () => {
     expect(puts(api)).toEqual([PUT.validation, PUT.pending]);
   });
 
-  test("through validation with a configuration that replaces the entry point", async () => {
+  test("goes through validation with a configuration that replaces the entry point", async () => {
     const zoneId = zone("migrateValidating");
     const before = await rulesOf(api, zoneId);
     const configuration = [
@@ -554,7 +554,7 @@ describe("a zone migrates", () => {
     expect(puts(api)).toEqual([PUT.pending]);
   });
 
-  test("from start with a configuration instead of the proposed rules", async () => {
+  test("goes from start with a configuration instead of the proposed rules", async () => {
     const zoneId = zone("migratePro");
     const configuration = [{ action: "execute", expression: "true", actionParameters: { id: CLOUDFLARE } }];
     const inputs = { zoneId, target: "finished", configuration };
@@ -567,7 +567,7 @@ describe("a zone migrates", () => {
     expect(recorded.outputs["configurationDigest"]).toBe(recorded.inputs["confirm"]);
   });
 
-  test("with the output proposedConfiguration as configuration: the same rules", async () => {
+  test("sends the same rules if proposedConfiguration is passed as configuration", async () => {
     const zoneId = zone("migrateEnterprise");
     const assessed = await new Operation(api).up(TYPE, { zoneId, target: "assessed" });
     const configuration = assessed.outputs["proposedConfiguration"];
@@ -586,7 +586,7 @@ describe("a zone migrates", () => {
     expect(content(own)).toEqual(content(await rulesOf(api, zoneId)));
   });
 
-  test("with a confirmation given once nothing blocks any more", async () => {
+  test("accepts a confirmation once nothing blocks the zone any more", async () => {
     const inputs = { zoneId: zone("migrateOverrides"), target: "finished" };
     expect(await new Operation(api).refusals(TYPE, inputs)).toHaveLength(1);
     for (const { id } of api.waf(inputs.zoneId).overrides)

@@ -9,7 +9,7 @@ import {
 
 const canonical = (value: string | TypedDirectives) => renderCsp(parseCsp(value));
 
-describe("renders in canonical order:", () => {
+describe("renders a CSP in canonical order:", () => {
   test.each<[string, string | TypedDirectives, string]>([
     [
       "directives in Cloudflare's order",
@@ -51,7 +51,7 @@ describe("renders in canonical order:", () => {
   });
 });
 
-describe("rejects", () => {
+describe("rejects a CSP with", () => {
   test.each<[string, string | TypedDirectives, string]>([
     [
       "a repeated directive",
@@ -123,7 +123,7 @@ describe("warns about", () => {
 });
 
 describe("reports several mistakes at once", () => {
-  test("in an object, each at its path", () => {
+  test("reports several mistakes in an object, each at its path", () => {
     const value = { scriptsrc: ["self"], script_src: ["a b"], "script-scr": ["'self'"], imgSrc: ["none"] };
     expect(problemsOf(value)).toEqual([
       [["scriptsrc"], '"scriptsrc" is not a CSP directive. Did you mean "scriptSrc"?'],
@@ -138,7 +138,7 @@ describe("reports several mistakes at once", () => {
     ]);
   });
 
-  test("in text", () => {
+  test("reports several mistakes in text", () => {
     expect(
       problemsOf("script-scr 'self'; IMG-SRCS self; style-src a,b").map(([, message]) => message),
     ).toEqual([

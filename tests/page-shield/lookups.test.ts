@@ -14,7 +14,7 @@ import {
 import { envelope, serve, through } from "../support/edge-client";
 import { Operation, rawGet } from "../support/operation";
 
-describe.each(["documented", "openapi"] as const)("lookups in the %s dialect", (dialect) => {
+describe.each(["documented", "openapi"] as const)("lookups (%s dialect)", (dialect) => {
   let api: LocalApi;
   let opts: LookupOptions;
   let shop: string;
@@ -115,7 +115,7 @@ describe.each(["documented", "openapi"] as const)("lookups in the %s dialect", (
     expect(api.requests.map(({ query }) => query["page"])).toEqual(["1", "2", "3"]);
   });
 
-  describe("a detection that is seen again between the first page and the second", () => {
+  describe("a detection that's seen again between the first page and the second", () => {
     const urls = Array.from({ length: 205 }, (_, i) => `https://many.example/${i}.js`);
     const days = (index: number): string => new Date(Date.UTC(2026, 0, 1) + index * 86_400_000).toISOString();
     const times = (i: number) => ({ first_seen_at: days(i), last_seen_at: days(i) });
@@ -142,7 +142,7 @@ describe.each(["documented", "openapi"] as const)("lookups in the %s dialect", (
       return { config: { baseUrl: proxy.url, apiToken: "local-token" } };
     }
 
-    test("is in getScripts, which returns the requested order", async () => {
+    test("getScripts still returns it, in the requested order", async () => {
       const proxied = await seenAgainDuringListing("scripts");
       const { items } = await getScripts({ zoneId: api.zones.blog }, proxied);
       expect(items.map(({ url }) => url)).toEqual(urls);
@@ -151,7 +151,7 @@ describe.each(["documented", "openapi"] as const)("lookups in the %s dialect", (
       expect(latest.items.map(({ url }) => url)).toEqual([urls[0], ...urls.slice(1).reverse()]);
     });
 
-    test("is in getConnections", async () => {
+    test("getConnections still returns it", async () => {
       const { items } = await getConnections(
         { zoneId: api.zones.blog },
         await seenAgainDuringListing("connections"),
@@ -159,12 +159,12 @@ describe.each(["documented", "openapi"] as const)("lookups in the %s dialect", (
       expect(items.map(({ url }) => url)).toEqual(urls);
     });
 
-    test("is in getCookies", async () => {
+    test("getCookies still returns it", async () => {
       const { items } = await getCookies({ zoneId: api.zones.blog }, await seenAgainDuringListing("cookies"));
       expect(items.map(({ name }) => name)).toEqual(urls);
     });
 
-    test("is still counted in the preview of an enforced policy", async () => {
+    test("the preview of an enforced policy still counts a script that's seen again during the read", async () => {
       const proxied = await seenAgainDuringListing("scripts");
       const op = new Operation({ url: proxied.config?.["baseUrl"] ?? "" });
       const { inputs } = await op.preview("PageShieldPolicy", {
@@ -322,7 +322,7 @@ describe.each(["documented", "openapi"] as const)("lookups in the %s dialect", (
   });
 });
 
-describe("a detection with all members", () => {
+describe("detections with all members", () => {
   const content = (seed: number) => ({
     hash: String(seed).repeat(64).slice(0, 64),
     js_integrity_score: seed + 1,

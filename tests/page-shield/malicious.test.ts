@@ -37,7 +37,7 @@ test("threat lists don't change whether a script counts as malicious", () => {
   expect(isMalicious(script)).toBe(false);
 });
 
-describe.each(["documented", "openapi"] as const)("assertNoMaliciousScripts in the %s dialect", (dialect) => {
+describe.each(["documented", "openapi"] as const)("assertNoMaliciousScripts (%s dialect)", (dialect) => {
   let api: LocalApi;
   let opts: LookupOptions;
   let written: jest.SpiedFunction<typeof process.stderr.write>;

@@ -6,7 +6,7 @@ const changes = (before: string, after: string): string[] =>
     ({ directive, sources }) => `${directive}: ${sources?.join(" ") ?? "anything"}`,
   );
 
-describe("a policy allows nothing new", () => {
+describe("changes that allow nothing new", () => {
   test.each([
     ["with the same sources in another order", "script-src a.example 'self'", "script-src 'self' a.example"],
     ["without a source", "script-src 'self' a.example", "script-src 'self'"],
@@ -40,12 +40,12 @@ describe("a policy allows nothing new", () => {
       "script-src 'unsafe-eval'",
       "script-src 'wasm-unsafe-eval'",
     ],
-  ])("%s", (_, before, after) => {
+  ])("allows nothing new: %s", (_, before, after) => {
     expect(changes(before, after)).toEqual([]);
   });
 });
 
-describe("a policy allows or may allow more", () => {
+describe("changes that allow or may allow more", () => {
   test.each([
     ["with a host", "script-src 'self'", "script-src 'self' a.example", "script-src: a.example"],
     [
@@ -124,7 +124,7 @@ describe("a policy allows or may allow more", () => {
       "upgrade-insecure-requests: anything",
     ],
     ["with another report destination", "img-src *; report-to a", "img-src *; report-to b", "report-to: b"],
-  ])("%s", (_, before, after, expected) => {
+  ])("allows or may allow more: %s", (_, before, after, expected) => {
     expect(changes(before, after)).toEqual([expected]);
   });
 });

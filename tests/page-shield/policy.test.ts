@@ -33,7 +33,7 @@ const createElsewhere = async (more: object = {}): Promise<string> => {
   return (result as { id: string }).id;
 };
 
-describe("lifecycle", () => {
+describe("lifecycle of a policy", () => {
   test("creates, updates and destroys a policy; destroying it again succeeds", async () => {
     const recorded = await new Operation(api).up(TYPE, policy);
     expect(await stored()).toEqual([{ ...policy, zoneId: undefined, id: recorded.id, enabled: true }]);
@@ -102,7 +102,7 @@ describe("lifecycle", () => {
 });
 
 describe("value and expression", () => {
-  test("the value is sent in canonical order, whether it's text or an object", async () => {
+  test("sends the value in canonical order, whether it's text or an object", async () => {
     const typed = { imgSrc: ["*"], scriptSrc: ["cdn.example.com", "'self'"] };
     const recorded = await new Operation(api).up(TYPE, { ...policy, value: typed });
     expect(bodies("POST")[0]).toMatchObject({ value: "script-src 'self' cdn.example.com; img-src *" });
@@ -112,7 +112,7 @@ describe("value and expression", () => {
     });
   });
 
-  test("a value stored in another order is not drift", async () => {
+  test("sees no drift in a value stored in another order", async () => {
     const recorded = await new Operation(api).up(TYPE, policy);
     await rawSend(api, "PUT", `${path}/${recorded.id}`, {
       value: "Script-Src  CDN.example.com 'self';",
@@ -121,7 +121,7 @@ describe("value and expression", () => {
     expect((await new Operation(api).refresh(TYPE, recorded))?.inputs).toEqual(recorded.inputs);
   });
 
-  test("an invalid expression fails the preview with the position, and an undocumented field is a warning", async () => {
+  test("an invalid expression fails the preview with its position, and an undocumented field only warns", async () => {
     const unquoted = { ...policy, expression: "http.host eq www.empty.example" };
     expect(await new Operation(api).refusals(TYPE, unquoted)).toEqual([
       'expression: column 14: www.empty.example needs quotes. Write "www.empty.example"',
@@ -133,7 +133,7 @@ describe("value and expression", () => {
     ]);
   });
 
-  test("another notation of the expression is no change, in the program or at Cloudflare", async () => {
+  test("sees no change in another notation of the expression, in the program or at Cloudflare", async () => {
     const recorded = await new Operation(api).up(TYPE, policy);
     const other = { ...policy, expression: 'http.host=="www.empty.example"' };
     expect(await new Operation(api).preview(TYPE, other, recorded)).toMatchObject({ step: "same" });
@@ -143,7 +143,7 @@ describe("value and expression", () => {
     expect(await new Operation(api).preview(TYPE, policy, refreshed)).toMatchObject({ step: "same" });
   });
 
-  test("a doubtful value is a warning once, when it changes", async () => {
+  test("warns about a doubtful value once, when it changes", async () => {
     const doubtful = { ...policy, value: { scriptSrc: [] } };
     const op = new Operation(api);
     const recorded = await op.up(TYPE, doubtful);
@@ -170,26 +170,29 @@ describe("value and expression", () => {
   });
 });
 
-describe("enabled is sent", () => {
+describe("sending enabled", () => {
   test.each([
     ["openapi", true],
     ["documented", "true"],
-  ] as const)("in the form that the zone's policies have (%s dialect, strict)", async (dialect, form) => {
-    await api.close();
-    await start({ dialect, strict: true });
-    await createElsewhere({ description: "Other", enabled: form });
-    api.clearRequests();
-    const recorded = await new Operation(api).up(TYPE, policy);
-    await new Operation(api).up(TYPE, { ...policy, description: "Till" }, recorded);
-    expect(api.requests.every(({ status }) => status === 200)).toBe(true);
-    expect([...bodies("POST"), ...bodies("PUT")].map(({ enabled }) => enabled)).toEqual([form, form]);
-  });
+  ] as const)(
+    "sends enabled in the form that the zone's policies have (%s dialect, strict)",
+    async (dialect, form) => {
+      await api.close();
+      await start({ dialect, strict: true });
+      await createElsewhere({ description: "Other", enabled: form });
+      api.clearRequests();
+      const recorded = await new Operation(api).up(TYPE, policy);
+      await new Operation(api).up(TYPE, { ...policy, description: "Till" }, recorded);
+      expect(api.requests.every(({ status }) => status === 200)).toBe(true);
+      expect([...bodies("POST"), ...bodies("PUT")].map(({ enabled }) => enabled)).toEqual([form, form]);
+    },
+  );
 
   test.each([
     ["openapi", ["true", true]],
     ["documented", ["true"]],
   ] as const)(
-    "as a string first, then as a boolean, if the zone has no policies (%s dialect, strict)",
+    "sends enabled as a string first, then as a boolean, if the zone has no policies (%s dialect, strict)",
     async (dialect, forms) => {
       await api.close();
       await start({ dialect, strict: true });
@@ -213,7 +216,7 @@ describe("enabled is sent", () => {
     );
 
   test.each(["openapi", "documented"] as const)(
-    "in the other form after a 400 without a pointer, and then in the accepted form first (%s dialect)",
+    "tries the other form of enabled after a 400 without a pointer, and then starts with the accepted form (%s dialect)",
     async (dialect) => {
       await api.close();
       await start({ dialect, strict: true });
@@ -225,7 +228,7 @@ describe("enabled is sent", () => {
     },
   );
 
-  test("in the form that the zone accepts, even if it returns the other one", async () => {
+  test("sends enabled in the form that the zone accepts, even if it returns the other one", async () => {
     await api.close();
     await start({ dialect: "openapi", strict: true });
     // Returns strings but accepts only booleans.
@@ -283,23 +286,26 @@ describe("enabled is sent", () => {
       ],
       ["expected a boolean"],
     ],
-  ] as const)("in both forms, and reports the more useful of %s", async (_of, refusals, words) => {
-    let posts = 0;
-    const refusing = await serve((request, response) => {
-      if (request.method === "GET") return void response.end(envelope([]));
-      const [pointer, message] = refusals[posts] ?? [undefined, "asked too often"];
-      posts += 1;
-      const errors = [{ code: 10001, message, ...(pointer === undefined ? {} : { source: { pointer } }) }];
-      response.writeHead(400).end(JSON.stringify({ success: false, errors, messages: [], result: null }));
-    });
-    const { message } = await new Operation(refusing, offline).failedUp(TYPE, policy);
-    const messages = ["expected a boolean", "expected text", "no directive", "too many rules"];
-    expect(messages.filter((each) => message.includes(each))).toEqual(words);
-    expect(message.split(words[0])).toHaveLength(2);
-    expect(posts).toBe(2);
-  });
+  ] as const)(
+    "tries both forms of enabled, and reports the more useful of %s",
+    async (_of, refusals, words) => {
+      let posts = 0;
+      const refusing = await serve((request, response) => {
+        if (request.method === "GET") return void response.end(envelope([]));
+        const [pointer, message] = refusals[posts] ?? [undefined, "asked too often"];
+        posts += 1;
+        const errors = [{ code: 10001, message, ...(pointer === undefined ? {} : { source: { pointer } }) }];
+        response.writeHead(400).end(JSON.stringify({ success: false, errors, messages: [], result: null }));
+      });
+      const { message } = await new Operation(refusing, offline).failedUp(TYPE, policy);
+      const messages = ["expected a boolean", "expected text", "no directive", "too many rules"];
+      expect(messages.filter((each) => message.includes(each))).toEqual(words);
+      expect(message.split(words[0])).toHaveLength(2);
+      expect(posts).toBe(2);
+    },
+  );
 
-  test("in one form only if a 400 points at another member", async () => {
+  test("tries only one form of enabled if a 400 points at another member", async () => {
     const pointing = await serve((request, response) => {
       if (request.method === "GET") return void response.end(envelope([]));
       const errors = [{ code: 10001, message: "no", source: { pointer: "/value" } }];
@@ -311,7 +317,7 @@ describe("enabled is sent", () => {
 });
 
 describe("unknown members of a policy", () => {
-  test("survive an update, except Cloudflare's timestamps and version", async () => {
+  test("keeps unknown members in an update, except Cloudflare's timestamps and version", async () => {
     const recorded = await new Operation(api).up(TYPE, policy);
     await rawSend(api, "PUT", `${path}/${recorded.id}`, {
       scope: { a: [1] },
@@ -331,7 +337,7 @@ describe("unknown members of a policy", () => {
     ]);
   });
 
-  test("can be set with extra, and show drift", async () => {
+  test("sets unknown members with extra, and reports their drift", async () => {
     const inputs = { ...policy, extra: { scope: { a: 1, b: [2] } } };
     const recorded = await new Operation(api).up(TYPE, inputs);
     expect(await one()).toMatchObject({ scope: { a: 1, b: [2] } });
@@ -343,7 +349,7 @@ describe("unknown members of a policy", () => {
     expect(await one()).toMatchObject({ scope: { a: 1, b: [2] }, other: 1 });
   });
 
-  test("are omitted from the next update when removed from extra, and the others survive", async () => {
+  test("omits members removed from extra in the next update, and keeps the others", async () => {
     const recorded = await new Operation(api).up(TYPE, { ...policy, extra: { scope: 1, level: 2 } });
     await rawSend(api, "PUT", `${path}/${recorded.id}`, { other: 3 });
     const changed = await new Operation(api).up(TYPE, { ...policy, extra: { level: 2 } }, recorded);
@@ -353,7 +359,7 @@ describe("unknown members of a policy", () => {
   });
 
   test.each(["id", "description", "action", "expression", "enabled", "value"])(
-    "%s is not one of them",
+    "doesn't treat %s as an unknown member",
     async (name) => {
       expect(await new Operation(api).refusals(TYPE, { ...policy, extra: { [name]: "x" } })).toEqual([
         `extra.${name}: has an argument of its own. Set that instead of extra`,
@@ -363,7 +369,7 @@ describe("unknown members of a policy", () => {
 });
 
 describe("a policy that already exists", () => {
-  test("is adopted without a write if every field matches, and the preview says so and what a destroy will do", async () => {
+  test("adopts a policy without a write if every field matches, and says so in the preview, with what a destroy will do", async () => {
     const id = await createElsewhere({ value: "script-src cdn.example.com 'self'", enabled: "true" });
     api.clearRequests();
     const op = new Operation(api);
@@ -380,7 +386,7 @@ describe("a policy that already exists", () => {
     expect(sent(api, "POST", "PUT")).toEqual([]);
   });
 
-  test("stays recorded as adopted through updates, refreshes and updates without live checks", async () => {
+  test("keeps the policy recorded as adopted through updates, refreshes and updates without live checks", async () => {
     await createElsewhere();
     const recorded = await new Operation(api, { config: { "edgeguard:liveChecks": "false" } }).up(
       TYPE,
@@ -401,7 +407,7 @@ describe("a policy that already exists", () => {
     ["expression", "true"],
     ["enabled", false],
     ["value", "script-src 'none'"],
-  ])("is left alone if it differs in %s", async (key, value) => {
+  ])("leaves a policy alone if it differs in %s", async (key, value) => {
     const id = await createElsewhere({ [key]: value });
     const op = new Operation(api);
     const recorded = await op.up(TYPE, policy);
@@ -417,7 +423,7 @@ describe("a policy that already exists", () => {
     );
   });
 
-  test("is named if an interrupted create may have left it, and adopted with adopt: takeOver", async () => {
+  test("names a policy that an interrupted create may have left, and adopts it with adopt: takeOver", async () => {
     const left = await new Operation(api).up(TYPE, { ...policy, value: "script-src 'none'" }); // Not recorded in state.
     const op = new Operation(api);
     await op.preview(TYPE, policy);
@@ -429,14 +435,14 @@ describe("a policy that already exists", () => {
     expect(takeOver.warned).toEqual([]);
   });
 
-  test("is adopted and updated if it lacks a member declared in extra", async () => {
+  test("adopts and updates a policy that lacks a member declared in extra", async () => {
     const id = await createElsewhere();
     const recorded = await new Operation(api).up(TYPE, { ...policy, extra: { scope: 1 } });
     expect(recorded.id).toBe(id);
     expect(await stored()).toMatchObject([{ id, scope: 1 }]);
   });
 
-  test('fails the preview and the update with adopt: "never", which name its ID', async () => {
+  test('with adopt: "never", fails the preview and the update, and names the policy\'s ID', async () => {
     const id = await createElsewhere();
     const inputs = { ...policy, adopt: "never" };
     expect(await new Operation(api).refusals(TYPE, inputs)).toEqual([
@@ -449,7 +455,7 @@ describe("a policy that already exists", () => {
     expect(await stored()).toHaveLength(1);
   });
 
-  test('is adopted and changed with adopt: "takeOver" if it has the same description', async () => {
+  test('with adopt: "takeOver", adopts and changes a policy with the same description', async () => {
     const id = await createElsewhere({ action: "allow", scope: 7 });
     const op = new Operation(api);
     const recorded = await op.up(TYPE, { ...policy, adopt: "takeOver" });
@@ -463,7 +469,7 @@ describe("a policy that already exists", () => {
     expect(await stored()).toEqual([expect.objectContaining({ id, action: "log", scope: 7 })]);
   });
 
-  test('is left alone with adopt: "takeOver" if another one is equal in all fields', async () => {
+  test('with adopt: "takeOver", leaves a policy alone if another one is equal in all fields', async () => {
     await createElsewhere({ action: "allow" });
     const id = await createElsewhere();
     api.clearRequests();
@@ -475,7 +481,7 @@ describe("a policy that already exists", () => {
     ["ifEqual", {}, "equal to this one"],
     ["takeOver", { action: "allow" }, 'with the description "Checkout"'],
   ])(
-    "fails the preview if several could be adopted with adopt: %j, and all IDs are named",
+    "fails the preview if several policies could be adopted with adopt: %j, and lists all IDs",
     async (adopt, more, likeness) => {
       const ids = [await createElsewhere(more), await createElsewhere(more)];
       const [reason] = await new Operation(api).refusals(TYPE, { ...policy, adopt });
@@ -486,7 +492,7 @@ describe("a policy that already exists", () => {
     },
   );
 
-  test("doesn't matter to a resource that already has its policy", async () => {
+  test("ignores other policies if the resource already has its own", async () => {
     const recorded = await new Operation(api).up(TYPE, { ...policy, adopt: "never" });
     await createElsewhere({ description: "Till" });
     const op = new Operation(api);
@@ -502,33 +508,36 @@ describe("creates a policy exactly once", () => {
     return { recorded: await op.up(TYPE, policy), op };
   };
 
-  test.each(["dropAfter", "truncated"] as const)("if its response is lost (%s)", async (kind) => {
-    const { recorded, op } = await create(kind);
-    expect((await stored()).map(({ id }) => id)).toEqual([recorded.id]);
-    expect(bodies("POST")).toHaveLength(1);
-    expect(op.said.join()).toContain("was lost, but it was created and is used");
-  });
+  test.each(["dropAfter", "truncated"] as const)(
+    "creates one policy if the response is lost (%s)",
+    async (kind) => {
+      const { recorded, op } = await create(kind);
+      expect((await stored()).map(({ id }) => id)).toEqual([recorded.id]);
+      expect(bodies("POST")).toHaveLength(1);
+      expect(op.said.join()).toContain("was lost, but it was created and is used");
+    },
+  );
 
-  test("if the request was lost", async () => {
+  test("creates one policy if the request was lost", async () => {
     const { recorded } = await create("dropBefore");
     expect((await stored()).map(({ id }) => id)).toEqual([recorded.id]);
     expect(bodies("POST")).toHaveLength(2);
   });
 
-  test.each([500, 503])("if the API returned %i without creating it", async (status) => {
+  test.each([500, 503])("creates one policy if the API returned %i without creating it", async (status) => {
     api.fault({ match: { method: "POST" }, kind: "status", status });
     const recorded = await new Operation(api, { inNoTime: api }).up(TYPE, policy);
     expect((await stored()).map(({ id }) => id)).toEqual([recorded.id]);
   });
 
-  test("if the API returned 500 after creating it", async () => {
+  test("creates one policy if the API returned 500 after creating it", async () => {
     const proxy = await through(api, (method) => (method === "POST" ? 500 : undefined));
     const recorded = await new Operation(proxy).up(TYPE, policy);
     expect((await stored()).map(({ id }) => id)).toEqual([recorded.id]);
     expect(bodies("POST")).toHaveLength(1);
   });
 
-  describe("if its response is lost and the list lags", () => {
+  describe("a lost response and a list that lags", () => {
     const lagging = async (readLagMs: number) => {
       await api.close();
       await start({ readLagMs });
@@ -541,13 +550,13 @@ describe("creates a policy exactly once", () => {
       return (await stored()).map(({ id }) => id);
     };
 
-    test.each([4_000, 5_000, 8_000])("by %i ms: waits for it", async (readLagMs) => {
+    test.each([4_000, 5_000, 8_000])("waits for a list that lags by %i ms", async (readLagMs) => {
       const recorded = await (await lagging(readLagMs)).up(TYPE, policy);
       expect(await settled()).toEqual([recorded.id]);
       expect(bodies("POST")).toHaveLength(1);
     });
 
-    test("longer: names both, records the second, and deletes none", async () => {
+    test("if the list lags for longer, names both policies, records the second, and deletes none", async () => {
       const op = await lagging(12_000);
       const { message, recorded } = await op.failedUp(TYPE, policy);
       const [first, second] = await settled();
@@ -562,7 +571,7 @@ describe("creates a policy exactly once", () => {
       expect(await new Operation(api).preview(TYPE, policy, recorded)).toMatchObject({ step: "same" });
     });
 
-    test("by a minute: warns that there may be two", async () => {
+    test("if the list lags by a minute, warns that there may be two policies", async () => {
       const op = await lagging(60_000);
       const recorded = await op.up(TYPE, policy);
       expect(await settled()).toContain(recorded.id);
@@ -571,7 +580,7 @@ describe("creates a policy exactly once", () => {
       );
     });
 
-    test("and the second request fails: finds the policy of the first", async () => {
+    test("finds the policy that the first request created if the second request fails", async () => {
       const op = await lagging(12_000);
       const refuse = () =>
         api.fault({ match: { method: "POST" }, kind: "status", status: 403, message: "quota" });
@@ -581,13 +590,13 @@ describe("creates a policy exactly once", () => {
     });
   });
 
-  test("if the operation before was killed between the POST and its record", async () => {
+  test("creates one policy if the operation before was killed between the POST and its record", async () => {
     await new Operation(api).up(TYPE, policy);
     const next = await new Operation(api).up(TYPE, policy);
     expect((await stored()).map(({ id }) => id)).toEqual([next.id]);
   });
 
-  test("and gives up if the API never responds", async () => {
+  test("gives up creating a policy if the API never responds", async () => {
     const op = new Operation(api, {
       config: { "edgeguard:liveChecks": "false", "edgeguard:maxRetries": "1" },
       inNoTime: api,
@@ -605,7 +614,7 @@ describe("wouldBlock", () => {
   const wouldBlock = async (more: object, previous?: Recorded) =>
     (await new Operation(api).preview(TYPE, { ...shop(), ...more }, previous)).inputs["wouldBlock"];
 
-  test("counts scripts by URL on the covered pages, and lists the first five", async () => {
+  test("counts the scripts on the covered pages by URL, and lists the first five", async () => {
     const everywhere = (await wouldBlock({ expression: "true", value: "script-src 'none'" })) as {
       count: number;
       scripts: string[];
@@ -670,7 +679,7 @@ describe("wouldBlock", () => {
   test.each([
     ["action", "log"],
     ["enabled", false],
-  ])("is absent if %s is %j, and no script is read", async (name, value) => {
+  ])("wouldBlock is absent if %s is %j, and no script is read", async (name, value) => {
     expect(await wouldBlock({ [name]: value })).toBeUndefined();
     expect(sent(api)).toEqual(["GET /policies"]);
   });
@@ -687,7 +696,7 @@ describe("wouldBlock", () => {
       "It has seen scripts on account.shop.example, checkout.shop.example, www.shop.example.",
     ],
   ])(
-    "is unknown for a host without detections, which is a warning: %s",
+    "warns that wouldBlock is unknown for a host without detections: %s",
     async (expression, where, advice) => {
       const op = new Operation(api);
       await op.preview(TYPE, { ...shop(), expression, value: "script-src 'none'" });
@@ -698,7 +707,7 @@ describe("wouldBlock", () => {
     },
   );
 
-  test("is unknown for many hosts without detections, which is one warning", async () => {
+  test("warns once that wouldBlock is unknown for many hosts without detections", async () => {
     const hosts = Array.from({ length: 40 }, (_, index) => `"shop${index}.example"`);
     const op = new Operation(api);
     await op.preview(TYPE, {
@@ -713,7 +722,7 @@ describe("wouldBlock", () => {
     ]);
   });
 
-  test("is unknown if Page Shield has seen nothing at all", async () => {
+  test("wouldBlock is unknown if Page Shield hasn't seen anything at all", async () => {
     const op = new Operation(api);
     const { inputs } = await op.preview(TYPE, { ...policy, action: "allow" });
     expect(inputs["wouldBlock"]).toEqual({ count: 0, seen: 0, scripts: [] });
@@ -723,7 +732,7 @@ describe("wouldBlock", () => {
     ]);
   });
 
-  test("is unknown with 'strict-dynamic'", async () => {
+  test("wouldBlock is unknown with 'strict-dynamic'", async () => {
     const op = new Operation(api);
     const value = "script-src 'strict-dynamic' 'sha256-abc'";
     const { inputs } = await op.preview(TYPE, { ...shop(), expression: "true", value });
@@ -733,7 +742,7 @@ describe("wouldBlock", () => {
     ]);
   });
 
-  test("is recorded, and computed again only if the policy changes", async () => {
+  test("records wouldBlock, and computes it again only if the policy changes", async () => {
     const inputs = { ...shop(), expression: "true", value: "script-src 'self'" };
     const recorded = await new Operation(api).up(TYPE, inputs);
     const before = recorded.outputs["wouldBlock"] as { count: number };
@@ -753,14 +762,14 @@ describe("wouldBlock", () => {
     });
   });
 
-  test("is no change by itself", async () => {
+  test("a changed wouldBlock alone is no change", async () => {
     const inputs = { ...shop(), expression: "true", value: "script-src 'self'" };
     const recorded = await new Operation(api).up(TYPE, inputs);
     const other = { ...recorded, outputs: { ...recorded.outputs, wouldBlock: { count: 99, scripts: [] } } };
     expect(await new Operation(api).preview(TYPE, inputs, other)).toMatchObject({ step: "same" });
   });
 
-  test("can't be set by a program", async () => {
+  test("a program can't set wouldBlock", async () => {
     const { inputs } = await new Operation(api).check(TYPE, {
       ...policy,
       wouldBlock: { count: 7, scripts: [] },
@@ -775,7 +784,7 @@ describe("a second enforced allow policy in a zone", () => {
     api.detect(api.zones.empty, { scripts: [script] });
   });
 
-  test("is a warning with the ID of the first", async () => {
+  test("warns about a second allow policy, with the ID of the first", async () => {
     const id = await createElsewhere({ action: "allow", description: "First" });
     const op = new Operation(api);
     await op.preview(TYPE, { ...policy, action: "allow" });
@@ -785,7 +794,7 @@ describe("a second enforced allow policy in a zone", () => {
     ]);
   });
 
-  test("with the same description comes first in the warning, with how to change it instead", async () => {
+  test("puts the policy with the same description first in the warning, with how to change it instead", async () => {
     const other = await createElsewhere({ action: "allow", description: "First" });
     const alike = await createElsewhere({ action: "allow", value: "script-src 'none'" });
     for (const liveChecks of ["true", "false"]) {
@@ -804,7 +813,7 @@ describe("a second enforced allow policy in a zone", () => {
     expect(takeOver.warned).toEqual([expect.stringContaining(`another allow policy: ${other} "First".`)]);
   });
 
-  test("with the same description is a warning when the resource's own value changes", async () => {
+  test("warns about a policy with the same description when the resource's own value changes", async () => {
     const recorded = await new Operation(api).up(TYPE, { ...policy, action: "allow" });
     const twin = await createElsewhere({ action: "allow", value: "script-src 'none'" });
     const op = new Operation(api);
@@ -819,14 +828,14 @@ describe("a second enforced allow policy in a zone", () => {
     ["the other one only logs", { action: "log" }, {}],
     ["this one is disabled", {}, { enabled: false }],
     ["this one only logs", {}, { action: "log" }],
-  ])("is no warning if %s", async (_why, other, own) => {
+  ])("doesn't warn if %s", async (_why, other, own) => {
     await createElsewhere({ action: "allow", description: "First", ...other });
     const op = new Operation(api);
     await op.preview(TYPE, { ...policy, action: "allow", ...own });
     expect(op.warned).toEqual([]);
   });
 
-  test("is never the changed policy itself", async () => {
+  test("never warns about the changed policy itself", async () => {
     const recorded = await new Operation(api).up(TYPE, { ...policy, action: "allow" });
     const op = new Operation(api);
     await op.up(TYPE, { ...policy, action: "allow", description: "Till" }, recorded);
@@ -834,14 +843,14 @@ describe("a second enforced allow policy in a zone", () => {
   });
 });
 
-describe("drift", () => {
+describe("policy drift", () => {
   test.each([
     ["description", "Else", "Else"],
     ["action", "allow", "allow"],
     ["expression", "true", "true"],
     ["enabled", false, false],
     ["value", "script-src 'none'", "script-src 'none'"],
-  ])("of %s is shown and corrected", async (key, value, shown) => {
+  ])("shows and corrects drift of %s", async (key, value, shown) => {
     const recorded = await new Operation(api).up(TYPE, policy);
     await rawSend(api, "PUT", `${path}/${recorded.id}`, { [key]: value });
     const refreshed = await new Operation(api).refresh(TYPE, recorded);
@@ -858,7 +867,7 @@ describe("drift", () => {
     ["value", "", ""],
     ["description", null, ""],
     ["expression", "", ""],
-  ])("to %s %j is shown, corrected and destroyed like any other", async (key, value, shown) => {
+  ])("shows, corrects and destroys a policy that drifted to %s %j", async (key, value, shown) => {
     const recorded = await new Operation(api).up(TYPE, policy);
     const { result } = await rawGet(api, `${path}/${recorded.id}`);
     const body = JSON.stringify({ success: true, result: { ...(result as object), [key]: value } });
@@ -889,7 +898,7 @@ describe("drift", () => {
 });
 
 describe("an error from the API", () => {
-  test("about the entitlement is passed on with advice", async () => {
+  test("passes an error about the entitlement on, with advice", async () => {
     const op = new Operation(api, { config: { "edgeguard:liveChecks": "false" } });
     const { message, recorded } = await op.failedUp(TYPE, { ...policy, zoneId: api.zones.free });
     expect(message).toContain(
@@ -900,7 +909,7 @@ describe("an error from the API", () => {
     expect(bodies("POST").map(({ enabled }) => enabled)).toEqual(["true", true]); // The 400 has no pointer.
   });
 
-  test("while computing wouldBlock is only a warning", async () => {
+  test("only warns if an error occurs while it computes wouldBlock", async () => {
     const op = new Operation(api);
     expect(await op.preview(TYPE, { ...policy, zoneId: api.zones.free, action: "allow" })).toMatchObject({
       step: "create",
@@ -910,7 +919,7 @@ describe("an error from the API", () => {
     ]);
   });
 
-  test("about the action add_reporting_directives is announced by a warning", async () => {
+  test("warns about the action add_reporting_directives before an error occurs", async () => {
     const op = new Operation(api);
     await op.preview(TYPE, { ...policy, action: "add_reporting_directives" });
     expect(op.warned).toEqual([

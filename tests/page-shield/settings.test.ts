@@ -72,7 +72,7 @@ describe.each([
   });
 });
 
-test("settings that already match are not written", async () => {
+test("doesn't write settings that already match", async () => {
   const recorded = await new Operation(api).up(TYPE, { ...zone, enabled: false, useReportingEndpoint: true });
   expect(sent(api)).toEqual(["GET ", "GET "]); // From the check and the create.
   expect(recorded.outputs).toMatchObject({ previous: { enabled: false, useReportingEndpoint: true } });
@@ -97,8 +97,8 @@ test("updatedAt is the time of the write, not of the settings before it", async 
   expect(new Set([original, created, await stored()]).size).toBe(3);
 });
 
-describe("removing an argument", () => {
-  test("restores the value from before it was first set", async () => {
+describe("removing a setting", () => {
+  test("restores the value from before the setting was first declared", async () => {
     await rawSend(api, "PUT", path, { use_cloudflare_reporting_endpoint: false });
     const all = { ...zone, enabled: true, useReportingEndpoint: true, useConnectionUrlPath: true };
     const first = await new Operation(api).up(TYPE, all);
@@ -114,7 +114,7 @@ describe("removing an argument", () => {
     });
   });
 
-  test("restores the value from before it was last added", async () => {
+  test("restores the value from before the setting was last added", async () => {
     const without = { ...zone, enabled: true };
     const withPath = { ...without, useConnectionUrlPath: false };
     let recorded = await new Operation(api).up(TYPE, without);
@@ -138,8 +138,8 @@ describe("removing an argument", () => {
   });
 });
 
-describe("destroy", () => {
-  test("restores the original values of declared settings only", async () => {
+describe("destroying settings", () => {
+  test("restores the original values, but only of declared settings", async () => {
     const recorded = await new Operation(api).up(TYPE, {
       ...zone,
       enabled: true,
@@ -150,7 +150,7 @@ describe("destroy", () => {
     expect(await current()).toEqual([false, true, true]);
   });
 
-  test("sends no write the second time", async () => {
+  test("sends no write if it's destroyed twice", async () => {
     const recorded = await new Operation(api).up(TYPE, { ...zone, enabled: true });
     await new Operation(api).destroy(TYPE, recorded);
     api.clearRequests();
@@ -228,7 +228,7 @@ describe("a refresh keeps the settings in state", () => {
     ],
     ["if the API is down", { kind: "status", status: 503 } as const],
     ["if the token is rejected", { kind: "status", status: 403 } as const],
-  ])("%s", async (_why, fault) => {
+  ])("keeps the settings in state %s", async (_why, fault) => {
     const recorded = await new Operation(api).up(TYPE, { ...zone, enabled: true });
     api.fault({ match: {}, times: 9, ...fault });
     const failure = await failureOf(new Operation(api).refresh(TYPE, recorded));
@@ -236,7 +236,7 @@ describe("a refresh keeps the settings in state", () => {
   });
 });
 
-describe("a rejected change", () => {
+describe("changes that Cloudflare rejects", () => {
   test("says which values need an entitlement, and records nothing", async () => {
     const { message, recorded } = await new Operation(api).failedUp(TYPE, {
       zoneId: api.zones.small,
@@ -250,13 +250,13 @@ describe("a rejected change", () => {
     expect(recorded).toBeUndefined();
   });
 
-  test("fails while reading if the zone's plan lacks Page Shield", async () => {
+  test("fails during the read if the zone's plan lacks Page Shield", async () => {
     const { message } = await new Operation(api).failedUp(TYPE, { zoneId: api.zones.free, enabled: true });
     expect(message).toContain("Reading Page Shield settings of zone");
     expect(message).toContain("not entitled: page_shield");
   });
 
-  test("is reported and recorded as incomplete if Cloudflare accepts it but doesn't keep it", async () => {
+  test("reports and records a change as incomplete if Cloudflare accepts it but doesn't keep it", async () => {
     api.fault({
       match: { method: "PUT" },
       kind: "raw",
@@ -278,15 +278,15 @@ describe("a rejected change", () => {
   });
 });
 
-describe("a lost response", () => {
-  test("is followed by a second attempt, which succeeds", async () => {
+describe("lost responses", () => {
+  test("tries again after a lost response, and succeeds", async () => {
     api.fault({ match: { method: "PUT" }, kind: "dropAfter" });
     const recorded = await new Operation(api).up(TYPE, { ...zone, enabled: true });
     expect(recorded.outputs).toMatchObject({ previous: { enabled: false } });
     expect(puts()).toHaveLength(2);
   });
 
-  test("to every attempt still records the original settings, so that a destroy restores them", async () => {
+  test("records the original settings even if every response is lost, so a destroy restores them", async () => {
     api.fault({ match: { method: "PUT" }, kind: "dropAfter", times: 2 });
     const { recorded, message } = await new Operation(api).failedUp(TYPE, { ...zone, enabled: true });
     expect(message).toContain("Cloudflare may have applied it.");
@@ -302,7 +302,7 @@ describe("a lost response", () => {
     ["is a 403", { kind: "status", status: 403 } as const],
     ["is a 429", { kind: "status", status: 429 } as const],
     ["isn't the API's", { kind: "raw", status: 200, body: "<html>" } as const],
-  ])("to the read after the write (it %s) still records the original settings", async (_how, fault) => {
+  ])("records the original settings even if the read after the write fails (it %s)", async (_how, fault) => {
     const op = new Operation(api, { config: { "edgeguard:maxRetries": "0" } });
     api.fault({ match: { method: "PUT" }, kind: "slow", delayMs: 100, when: "after" });
     const failing = op.failedUp(TYPE, { ...zone, enabled: true });

@@ -58,7 +58,7 @@ describe("a Page Shield policy with action allow", () => {
     expect(found(notKnown("action", "zoneId"))).toEqual([]);
   });
 
-  test("isn't excused by a snapshot that isn't committed or has changed since", () => {
+  test("doesn't accept a snapshot that isn't committed or that has changed since", () => {
     const folder = mkdtempSync(join(tmpdir(), "edgeguard-policy-"));
     const git = (...args: string[]): Buffer =>
       execFileSync("git", ["-C", folder, "-c", "user.name=a", "-c", "user.email=a@b", ...args], {
@@ -96,14 +96,14 @@ test("a WAF migration needs a confirmation unless it only assesses", () => {
   expect(found({ zoneId: ZONE, target: "assessed" })).toEqual([]);
 });
 
-describe("a Logpush credential", () => {
+describe("Logpush credentials", () => {
   const found = (resource: Declared): string[] => rules.noPlaintextCredential(resource);
   test.each([
     "https://logs.example/in?header_Authorization=Basic%20abcdefghijkl",
     "s3://logs/http?access-key-id=AKIAABCDEFGHIJKLMNOP&secret-access-key=s3cret",
     "https://logs.example/?sv=1&sig=s3cret",
     "Bearer s3cret-s3cret",
-  ])("is reported outside of destination: %s", (value) => {
+  ])("reports a credential outside of destination: %s", (value) => {
     const [message, ...more] = found(
       edgeguard("LogpushJob", { destinationConf: value, extra: { nested: [value] } }),
     );
@@ -121,13 +121,13 @@ describe("a Logpush credential", () => {
     "https://logs.example/in",
     "the token bucket",
     'http.host eq "a"',
-  ])("isn't mistaken for %s", (value) => {
+  ])("doesn't mistake %s for a credential", (value) => {
     expect(found(edgeguard("LogpushJob", { name: value, filter: value }))).toEqual([]);
     expect(found(cloudflare("LogpushJob", { destinationConf: value }))).toEqual([]);
   });
 });
 
-test("forceDestroy is refused in production only", () => {
+test("refuses forceDestroy in production only", () => {
   const found = (stack: string, forceDestroy: unknown): string[] =>
     rules.noForceDestroyInProduction(
       edgeguard("KvNamespace", { title: "catalog", forceDestroy }, stack),
@@ -142,12 +142,12 @@ test("forceDestroy is refused in production only", () => {
   expect(found("production", undefined)).toEqual([]);
 });
 
-describe("a zone of the stack", () => {
+describe("the zones of a stack", () => {
   const settingsOf = (zoneId: string): Declared => edgeguard("PageShieldSettings", { zoneId, name: zoneId });
   const zones = (...resources: Declared[]): string[] =>
     rules.zonesNeedManagedRuleset(resources).map(({ message }) => /zone (\w+)/.exec(message)?.[1] ?? "");
 
-  test("needs a managed ruleset, and is reported once if it has none", () => {
+  test("requires a managed ruleset for each zone, and reports a zone without one once", () => {
     expect(
       zones(settingsOf(ZONE), edgeguard("PageShieldPolicy", { zoneId: ZONE }), settingsOf(OTHER)),
     ).toEqual([ZONE, OTHER]);
@@ -166,7 +166,7 @@ describe("a zone of the stack", () => {
         rules: [{ action: "execute" }],
       }),
     ],
-  ])("is covered by %s", (_, deployment) => {
+  ])("accepts a zone covered by %s", (_, deployment) => {
     expect(zones(settingsOf(ZONE), deployment, settingsOf(OTHER))).toEqual([OTHER]);
   });
 
@@ -188,11 +188,11 @@ describe("a zone of the stack", () => {
       "an empty entry point",
       cloudflare("Ruleset", { zoneId: ZONE, phase: "http_request_firewall_managed", rules: [] }),
     ],
-  ])("isn't covered by %s", (_, deployment) => {
+  ])("reports a zone despite %s", (_, deployment) => {
     expect(zones(settingsOf(ZONE), deployment)).toEqual([ZONE]);
   });
 
-  test("can be covered by a deployment for the whole account", () => {
+  test("accepts a deployment for the whole account", () => {
     const account = cloudflare("Ruleset", {
       accountId: "a",
       phase: "http_request_firewall_managed",
@@ -211,7 +211,7 @@ describe("Workers of @pulumi/cloudflare", () => {
   const script = (props: Record<string, unknown>): Declared =>
     cloudflare("WorkersScript", { scriptName: "shop", name: "shop", ...props });
 
-  test("are checked for the size of their code, given as text or as a file", () => {
+  test("checks the size of a Worker's code, given as text or as a file", () => {
     const large = randomBytes(1_200_000).toString("base64");
     expect(errors(script({ content: large }))).toEqual([
       expect.stringMatching(
@@ -227,7 +227,7 @@ describe("Workers of @pulumi/cloudflare", () => {
     expect(errors(cloudflare("WorkersScript", notKnown("content", "bindings")))).toEqual([]);
   });
 
-  test("are checked for their variables, as each version of @pulumi/cloudflare declares them", () => {
+  test("checks a Worker's variables, as each version of @pulumi/cloudflare declares them", () => {
     const value = "s3cret".repeat(1_000);
     const now = script({
       bindings: [
@@ -249,7 +249,7 @@ describe("Workers of @pulumi/cloudflare", () => {
     ]);
   });
 
-  test("are checked for their Cron Triggers and routes, and for the account's Cron Triggers together", () => {
+  test("checks a Worker's Cron Triggers and routes, and the account's Cron Triggers together", () => {
     const trigger = cloudflare("WorkersCronTrigger", {
       scriptName: "shop",
       schedules: many(6).map((i) => ({ cron: `${String(i)} * * * *` })),
@@ -267,7 +267,7 @@ describe("Workers of @pulumi/cloudflare", () => {
     ]);
   });
 
-  test("cause a warning near a limit, by a policy of its own", () => {
+  test("warns near a limit, in a policy of its own", () => {
     const near = many(81).map((i) => cloudflare("WorkersScript", { scriptName: `f${String(i)}` }));
     expect(workerFindings(near, settings, "error")).toEqual([]);
     expect(workerFindings(near, settings, "warning")).toEqual([

@@ -78,15 +78,15 @@ describe("the README and the guides", () => {
   });
   afterEach(() => rmSync(home, { recursive: true, force: true }));
 
-  it.each(DOCUMENTS)("%s has no command that no test runs", (document) => {
+  it.each(DOCUMENTS)("%s only has commands that a test runs", (document) => {
     expect(shellOf(document).map(commandsOf)).toEqual(COMMANDS[document] ?? []);
   });
 
-  it("keep the README to 200 lines", () => {
+  it("keeps the README within 200 lines", () => {
     expect(readFileSync(join(REPOSITORY, "README.md"), "utf8").split("\n").length).toBeLessThanOrEqual(200);
   });
 
-  it("edit KV data with the commands they show", async () => {
+  it("edits KV data with the commands that the guide shows", async () => {
     const api = await startLocalApi();
     writeFileSync(
       join(home, "catalog.json"),
@@ -113,7 +113,7 @@ describe("the README and the guides", () => {
     }
   });
 
-  it("save detections with the command they show", async () => {
+  it("saves detections with the command that the guide shows", async () => {
     const api = await startLocalApi();
     try {
       const script = commandsOf(blockWith("edgeguard detections")).join("\n");
@@ -132,7 +132,7 @@ describe("the README and the guides", () => {
     }
   });
 
-  it("show a filter command that works on log lines", async () => {
+  it("tests log lines with the filter command that the guide shows", async () => {
     const lines = [200, 500, 503].map((EdgeResponseStatus) => JSON.stringify({ EdgeResponseStatus }));
     writeFileSync(join(home, "sample.ndjson"), lines.join("\n"));
     const { stdout } = await run("sh", ["-e", "-c", commandsOf(blockWith("edgeguard filter")).join("\n")], {
@@ -142,7 +142,7 @@ describe("the README and the guides", () => {
     expect(stdout).toMatch(/2 of 3 lines pass/);
   });
 
-  it("rely on commands that npm can link before anything is built", async () => {
+  it("uses only commands that npm can link before anything is built", async () => {
     const { stdout } = await run("git", ["ls-files", "provider/bin", "local/bin"], { cwd: REPOSITORY });
     expect(stdout).toBe("local/bin/edgeguard-local.js\nprovider/bin/edgeguard.js\n");
     for (const folder of ["provider", "local"]) {
@@ -155,7 +155,7 @@ describe("the README and the guides", () => {
     }
   });
 
-  it("have npm cit run by .ci/run, word for word", () => {
+  it("runs npm cit with .ci/run, word for word", () => {
     expect(readFileSync(join(REPOSITORY, ".ci/run"), "utf8")).toMatch(/^stage "install and test" npm cit$/m);
   });
 });

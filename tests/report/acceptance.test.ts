@@ -16,7 +16,7 @@ const under = (urn: string, { oldState }: MadeStep): MadeStep => ({
 });
 
 describe("the digest of a plan's dangers", () => {
-  test("is the same on every run, whatever the engine's order", () => {
+  test("the digest is the same on every run, whatever the engine's order", () => {
     const { digest } = report(read("changed.json"), "json");
     expect(digest).toMatch(/^[0-9a-f]{64}$/);
     for (const seed of [1, 2]) {
@@ -25,7 +25,7 @@ describe("the digest of a plan's dangers", () => {
     }
   });
 
-  test("ignores harmless changes", () => {
+  test("the digest ignores harmless changes", () => {
     const harmless = stepOf("create", "KvNamespace", "new", { new: { title: "new" } });
     expect(digestOf(policy("a"), harmless)).toBe(digestOf(policy("a")));
   });
@@ -37,12 +37,12 @@ describe("the digest of a plan's dangers", () => {
     ["one more danger", [policy("a"), policy("b")]],
     ["another kind", [stepOf("delete", "PageShieldPolicy", "a", { old: { zoneId: "z", action: "log" } })]],
     ["another stack", [{ ...GONE, urn: GONE.urn.replace(":dev:", ":production:") }]],
-  ])("changes with %s", (_, steps) => {
+  ])("the digest changes with %s", (_, steps) => {
     expect(digestOf(...steps)).toMatch(/^[0-9a-f]{64}$/);
     expect(digestOf(...steps)).not.toBe(digestOf(policy("a")));
   });
 
-  test("changes with the end of an expression that's too long to show", () => {
+  test("the digest changes if the end of an expression changes, even if it's too long to show", () => {
     const rule = { zoneId: "z", ruleset: { name: "OWASP" }, expression: "true" };
     const narrowed = (path: string): MadeStep => {
       const expression = `http.request.uri.path in {"${"/long".repeat(80)}" "${path}"}`;
@@ -51,7 +51,7 @@ describe("the digest of a plan's dangers", () => {
     expect(digestOf(narrowed("/a"))).not.toBe(digestOf(narrowed("/b")));
   });
 
-  test("changes with the end of a long expression that's adopted or restored", () => {
+  test("the digest changes if the end of a long expression changes that's adopted or restored", () => {
     const long = (path: string): string => `http.request.uri.path in {"${"/long".repeat(80)}" "${path}"}`;
     const rule = { zoneId: "z", ruleset: { name: "OWASP" }, expression: "false" };
     const takenOver = (path: string): MadeStep => {
@@ -73,7 +73,7 @@ describe("the digest of a plan's dangers", () => {
     expect(digestOf(putBack("/a"))).not.toBe(digestOf(putBack("/b")));
   });
 
-  test("doesn't exist without dangers, or if the preview failed", () => {
+  test("there's no digest without dangers, or if the preview failed", () => {
     expect(report(read("unchanged.json"), "json").digest).toBeUndefined();
     const failed = {
       ...recorded("changed"),
@@ -87,14 +87,14 @@ describe("the digest of a plan's dangers", () => {
   });
 });
 
-describe("an accepted digest", () => {
+describe("accepting digests", () => {
   const DELETES = { failOn: ["unprotect", "delete"] as const };
   const verdicts = (plan: string, ...accepted: string[]): string[] =>
     report(plan, "json", { ...DELETES, accepted: new Set(accepted) }).dangers.map(
       ({ kind, name, verdict }) => `${kind} ${name} ${verdict}`,
     );
 
-  test("of all dangers lets them all through", () => {
+  test("lets all dangers through if the digest covers all of them", () => {
     const plan = planJson(policy("a"), policy("b"));
     expect(verdicts(plan)).toEqual(["unprotect a fails", "unprotect b fails"]);
     expect(verdicts(plan, report(plan, "json").digest ?? "")).toEqual([
@@ -103,7 +103,7 @@ describe("an accepted digest", () => {
     ]);
   });
 
-  test("of one danger lets only that one through, and the report marks it", () => {
+  test("lets only one danger through if the digest covers that one, and the report marks it", () => {
     const plan = planJson(policy("a"), policy("b"));
     const accepted = report(plan, "json").dangers[0]?.digest ?? "";
     expect(verdicts(plan, accepted)).toEqual(["unprotect a accepted", "unprotect b fails"]);
@@ -113,7 +113,7 @@ describe("an accepted digest", () => {
     );
   });
 
-  test("of one danger doesn't cover a second one that reads the same", () => {
+  test("doesn't let a second danger through that reads the same", () => {
     const one = stepOf("delete", "PageShieldSettings", "twin", { old: { zoneId: "z", enabled: false } });
     const twin = under(one.urn.replace("::pulumi", "::team:Site$pulumi"), one);
     const accepted = report(planJson(one), "json").dangers[0]?.digest ?? "";

@@ -57,7 +57,7 @@ test("compares an adopted policy as in an update, and judges the difference", as
   expect(dangers).toEqual([expect.stringMatching(/^unprotect: .*no longer/)]);
 });
 
-test("lists and judges a colleague's overrides that adopting drops", async () => {
+test("lists and judges a colleague's overrides that are dropped by adopting the rule", async () => {
   const { markdown, dangers } = await reported("ManagedRulesetOverride", {
     zoneId: api.zones.shop,
     accountId: api.accounts.main,
@@ -73,7 +73,7 @@ test("lists and judges a colleague's overrides that adopting drops", async () =>
   expect(dangers).toEqual([expect.stringMatching(/^unprotect: .*→ log/)]);
 });
 
-test("judges a filter that an adopted job gets", async () => {
+test("judges the filter that an adopted job gets", async () => {
   const zoneId = api.zones.empty;
   const job = {
     name: "requests",
@@ -97,7 +97,7 @@ test("judges a filter that an adopted job gets", async () => {
   ]);
 });
 
-describe("a destroy restores an adopted deployment", () => {
+describe("destroying an adopted deployment", () => {
   const upload = 'http.request.uri.path eq "/upload"';
 
   /** The dangers of destroying a rule that was adopted with an exception before it. */
@@ -128,18 +128,18 @@ describe("a destroy restores an adopted deployment", () => {
     exceptions: [{ expression: upload, skip: { rulesets: ["Cloudflare OWASP Core Ruleset"] } }],
   };
 
-  test("and loses nothing if it's as it was found", async () => {
+  test("restores it, and loses nothing if it's as it was found", async () => {
     expect(await destroyed({}, excepting)).toEqual(["delete: is deleted"]);
   });
 
-  test("with its old exceptions", async () => {
+  test("restores it with its old exceptions", async () => {
     expect(await destroyed({}, excepting, {})).toEqual([
       expect.stringContaining('unprotect: "Cloudflare OWASP Core Ruleset" gets an exception: '),
       "delete: is deleted",
     ]);
   });
 
-  test("with all of its rules disabled", async () => {
+  test("restores it with all of its rules disabled", async () => {
     expect(await destroyed({ enabled: false }, excepting)).toEqual([
       expect.stringContaining(" is disabled: "),
       "delete: is deleted",
@@ -147,7 +147,7 @@ describe("a destroy restores an adopted deployment", () => {
   });
 });
 
-test("judges a new rule's exception from a ruleset that already runs after it", async () => {
+test("judges a new exception for a ruleset that another rule already runs", async () => {
   const zoneId = api.zones.empty;
   const base = { zoneId, accountId: api.accounts.main, ruleset: { id: managedRulesets.owasp } };
   const one = await new Operation(api).up("ManagedRulesetOverride", { ...base, ref: "one" });

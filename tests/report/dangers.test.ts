@@ -16,7 +16,7 @@ const sentences = (kind: DangerKind, ...steps: MadeStep[]): string[] =>
     .dangers.filter((danger) => danger.kind === kind)
     .map(({ sentence }) => sentence.toString());
 
-describe("a namespace", () => {
+describe("dangers of a namespace", () => {
   const data = { accountId: "a", title: "catalog" };
   test.each<[string, string[], MadeStep[]]>([
     ["is created", [], [stepOf("create", "KvNamespace", "n", { new: { ...data, forceDestroy: true } })]],
@@ -54,12 +54,12 @@ describe("a namespace", () => {
       ["irreversible n", "delete n"],
       [stepOf("delete-replaced", "KvNamespace", "n", { old: { ...data, forceDestroy: true } })],
     ],
-  ])("that %s", (_, dangers, steps) => {
+  ])("judges a namespace that %s", (_, dangers, steps) => {
     expect(dangersOf(...steps)).toEqual(dangers);
   });
 });
 
-describe("Page Shield whose resource is renamed", () => {
+describe("dangers of renaming a Page Shield resource", () => {
   const policy = {
     zoneId: ZONE,
     description: "p",
@@ -111,7 +111,7 @@ describe("Page Shield whose resource is renamed", () => {
     expect(dangersOf(...steps)).toEqual(dangers);
   });
 
-  test("restores nothing, and doesn't say it does", () => {
+  test("restores nothing, and doesn't claim to", () => {
     const renamed = stepOf("create", "PageShieldSettings", "new", { new: settings });
     const deleted = stepOf("delete", "PageShieldSettings", "old", { old: settings, ...before });
     expect(report(planJson(deleted), "markdown").text).toContain("| setting | before | after |");
@@ -119,7 +119,7 @@ describe("Page Shield whose resource is renamed", () => {
   });
 });
 
-describe("the section on a Logpush job is right", () => {
+describe("the section on a Logpush job", () => {
   const filter = (...groups: string[][]): string =>
     JSON.stringify({
       where: {
@@ -133,13 +133,13 @@ describe("the section on a Logpush job is right", () => {
   const change = (old: Record<string, unknown>, next: Record<string, unknown>): string =>
     report(planJson(stepOf("update", "LogpushJob", "j", { old: job(old), new: job(next) })), "markdown").text;
 
-  test("if a condition is removed from one of two groups", () => {
+  test("shows a condition that's removed from one of two groups", () => {
     const text = change({ filter: filter(["A", "X"], ["B", "X"]) }, { filter: filter(["A", "X"], ["B"]) });
     expect(text).not.toContain("the same conditions");
     expect(text).toMatch(/Changed conditions:\n\n```diff\n- +X eq "1"\n```/);
   });
 
-  test("if its options are unknown or secret", () => {
+  test("shows that options are unknown or secret, not that the fields were removed", () => {
     const old = { outputOptions: { fieldNames: ["ClientIP"], sampleRate: 0.5 } };
     for (const outputOptions of [UNKNOWN, "[secret]", { fieldNames: UNKNOWN }, { fieldNames: "[secret]" }]) {
       const text = change(old, { outputOptions });
@@ -149,7 +149,7 @@ describe("the section on a Logpush job is right", () => {
   });
 });
 
-describe("a managed ruleset stops acting", () => {
+describe("dangers of a managed ruleset that stops acting", () => {
   const rule = { zoneId: ZONE, ruleset: { name: "OWASP" }, enabled: true };
   const outputs = { ruleId: "r1", otherManagedRules: [] };
   const gone = stepOf("delete", "ManagedRulesetOverride", "one", { old: rule, outputs });
@@ -268,7 +268,7 @@ describe("a managed ruleset stops acting", () => {
     expect(sentences("unprotect", ...steps)).toEqual(expected);
   });
 
-  test("and other rules in the zone are named, unless the plan removes them, too", () => {
+  test("names other rules in the zone, unless the plan removes them, too", () => {
     const second = stepOf("delete", "ManagedRulesetOverride", "two", {
       old: owasp,
       outputs: { ...outputs, ruleId: "r9" },
@@ -287,7 +287,7 @@ describe("a managed ruleset stops acting", () => {
   });
 });
 
-describe("Page Shield", () => {
+describe("dangers of Page Shield", () => {
   const policy = {
     zoneId: ZONE,
     description: "www",
@@ -386,7 +386,7 @@ describe("Page Shield", () => {
         outputs: previous,
       }),
     ],
-  ])("that %s", (_, dangers, step) => {
+  ])("judges Page Shield that %s", (_, dangers, step) => {
     expect(dangersOf(step)).toEqual(dangers);
   });
 
@@ -408,7 +408,7 @@ describe("Page Shield", () => {
   });
 });
 
-test("names the directive that decided before, if a policy falls back to another one", () => {
+test("names the directive that applied before, if a policy falls back to another one", () => {
   const policy = { zoneId: ZONE, description: "www", action: "allow", expression: "true", enabled: true };
   const change = stepOf("update", "PageShieldPolicy", "p", {
     old: { ...policy, value: "script-src 'self'; img-src *" },
@@ -419,7 +419,7 @@ test("names the directive that decided before, if a policy falls back to another
   ]);
 });
 
-describe("KV entries", () => {
+describe("dangers of KV entries", () => {
   const NAMESPACE = "5a0c1e7f3b2d4968a7e1c0f2d3b4b601";
   const of = (name: string, keys: number, more: object = {}): MadeStep =>
     stepOf("update", "KvEntries", name, {
@@ -432,7 +432,7 @@ describe("KV entries", () => {
       "markdown",
     ).text;
 
-  test("show their own summary line, even if the number of keys doesn't change by as much", () => {
+  test("shows the resource's own summary line, even if the number of keys doesn't change by as much", () => {
     const text = reportOn(["one: +1 ~0 -3 (+a, -b, -c, -d)"], of("one", 9));
     expect(text).toContain(
       "<b>one</b>: +1 ~0 -3 (<code>+a</code>, <code>-b</code>, <code>-c</code>, <code>-d</code>)",
@@ -446,7 +446,7 @@ describe("KV entries", () => {
     ["keys, as their number alone shows", ["12 of 20 keys that it wrote are deleted"], 20, 8, []],
     ["nine keys", [], 9, 0, ["+0 ~0 -9 (a …)"]],
     ["less than half of its keys", [], 21, 11, ["+0 ~0 -10 (a …)"]],
-  ])("that delete %s", (_, dangers, before, after, lines) => {
+  ])("judges entries that delete %s", (_, dangers, before, after, lines) => {
     const step = stepOf("update", "KvEntries", "one", {
       old: { namespaceId: NAMESPACE, keys: before },
       new: { namespaceId: NAMESPACE, keys: after },
@@ -459,14 +459,14 @@ describe("KV entries", () => {
     expect(report(plan, "json", { keys: 1, share: 0.01 }).dangers).toHaveLength(1);
   });
 
-  test("that share a namespace each show their own line", () => {
+  test("shows each summary line if resources share a namespace", () => {
     const lines = ["one: +1 ~0 -0 (+a)", "two: eu: +1 ~1 -1 (+b, ~c, -d)"];
     const text = reportOn(lines, of("one", 6), of("two: eu", 6));
     expect(text).toContain("<b>one</b>: +1 ~0 -0 (");
     expect(text).toContain("<b>two: eu</b>: +1 ~1 -1 (");
   });
 
-  test("with one name in two components show all lines of that name", () => {
+  test("shows all summary lines for a name that two components share", () => {
     const text = reportOn(["one: +1 ~0 -0 (+a)", "one: +1 ~2 -0 (+b, ~c …)"], of("one", 6));
     expect(text).toContain("<b>one</b>: 5 → 6 keys");
     expect(text).toContain(
@@ -474,7 +474,7 @@ describe("KV entries", () => {
     );
   });
 
-  test("show which keys of others they prune, each under its own prefix", () => {
+  test("shows which keys of others are pruned, each under its own prefix", () => {
     const lines = [
       `one: prune deletes 1 key that others wrote: "a/x"`,
       `two: prune deletes 1,200 keys that others wrote: "b/1", "b/2", …`,
@@ -498,7 +498,7 @@ describe("KV entries", () => {
     expect(text).not.toContain("warning");
   });
 
-  test("read the resource's current wording of a prune", async () => {
+  test("reads a prune warning in the resource's current wording", async () => {
     const api = await startLocalApi();
     try {
       const address = { accountId: api.accounts.main, namespaceId: api.namespaces.existing };
@@ -529,7 +529,7 @@ describe("KV entries", () => {
     }
   });
 
-  test("show which keys of others they overwrite, as a danger", async () => {
+  test("shows overwritten keys of others as a danger", async () => {
     const api = await startLocalApi();
     try {
       const operation = new Operation(api);
@@ -552,7 +552,7 @@ describe("KV entries", () => {
     }
   });
 
-  test("show which keys they adopt, and that a destroy deletes them", () => {
+  test("shows which keys are adopted, and that a destroy deletes them", () => {
     const line = `one: 2 declared keys already exist as declared ("a", "b") and are adopted. Destroying the resource deletes them.`;
     const text = reportOn([line], of("one", 5));
     expect(text).toContain(
@@ -560,7 +560,7 @@ describe("KV entries", () => {
     );
   });
 
-  test("of a resource that's not in the plan are a warning", () => {
+  test("warns about entries of a resource that's not in the plan", () => {
     const diagnostics = [
       diagnostic('edgeguard: KvEntries other: prune deletes 1 key that others wrote: "a/x"', "info#err"),
     ];
@@ -570,7 +570,7 @@ describe("KV entries", () => {
   });
 });
 
-describe("other providers", () => {
+describe("resources of other providers", () => {
   const bucket = (op: string): MadeStep => ({
     op,
     urn: "urn:pulumi:dev::edge::aws:s3/bucket:Bucket::logs",
@@ -581,17 +581,17 @@ describe("other providers", () => {
     ["delete", ["delete logs"]],
     ["replace", ["replace logs"]],
     ["update", []],
-  ])("have the dangers of a %s", (op, dangers) => {
+  ])("finds the dangers of a %s", (op, dangers) => {
     expect(dangersOf(bucket(op))).toEqual(dangers);
   });
-  test("have no danger if a component is deleted", () => {
+  test("finds no danger if a component is deleted", () => {
     expect(
       dangersOf({ op: "delete", urn: "urn:pulumi:dev::edge::team:Group::g", oldState: { custom: false } }),
     ).toEqual([]);
   });
 });
 
-describe("a migration", () => {
+describe("dangers of a migration", () => {
   const assessed = (verdict: string): string[] => [
     `WafMigration of zone ${ZONE}: ${verdict}.`,
     "no step can be undone",
@@ -640,11 +640,11 @@ describe("a migration", () => {
         outputs: { migrationState: "finished" },
       }),
     ],
-  ])("that %s", (_, dangers, given) => {
+  ])("judges a migration that %s", (_, dangers, given) => {
     expect(dangersOf(given)).toEqual(dangers);
   });
 
-  test("with an unknown state shows it, but not in the diagram", () => {
+  test("shows an unknown state, but not in the diagram", () => {
     const { text } = report(planJson(step("finished", "start", assessed('state "--> evil"'))), "markdown");
     expect(/```mermaid[^`]*```/.exec(text)?.[0]).not.toMatch(/evil|now\)|next\)/);
     expect(text).toContain('<b>m</b>: state "--&gt; evil"');

@@ -51,7 +51,7 @@ test.each(LIFECYCLES.map((lifecycle) => [lifecycle.type, lifecycle.args] as cons
   },
 );
 
-test("notices a new argument at any depth that has no row yet", () => {
+test("notices a new argument without a row, at any depth", () => {
   const nested = z.object({ owasp: z.object({ paranoiaLevel: z.number(), later: z.boolean() }).optional() });
   const rows = Object.keys(EFFECTS["ManagedRulesetOverride"] ?? {});
   expect(pathsOf(nested, "", rows)).toEqual(["owasp.paranoiaLevel", "owasp.later"]);

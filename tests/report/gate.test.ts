@@ -101,7 +101,7 @@ describe("raising it again passes, unless nobody can prove that it protects as m
   });
 });
 
-describe("without credentials, finds the same from the arguments alone:", () => {
+describe("without credentials, finds the same dangers from the arguments alone:", () => {
   test.each(["weaker.rulesets", "weaker.page-shield", "weaker.logpush"])("%s", (name) => {
     const { steps, ...rest } = recorded(name);
     const unseen = steps.map((step) => {

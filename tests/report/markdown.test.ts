@@ -59,15 +59,15 @@ describe("the rendered comment", () => {
   });
 });
 
-describe("the first line", () => {
-  test("identifies the comment of the same stack", () => {
+describe("the first line of a comment", () => {
+  test("the first line identifies the comment of the same stack", () => {
     for (const name of RECORDED) {
       expect(read(`${name}.md`).split("\n", 1)[0]).toBe("<!-- edgeguard report edge/dev -->");
     }
     // examples/pipelines/github/preview-comment.yml searches for this.
     expect(marker("a/b")).toMatch(/^<!-- edgeguard report[^>]* -->$/);
   });
-  test("can't be ended by a name", () => {
+  test("a name can't end the first line", () => {
     expect(marker('shop--> <img src=x> "/dev')).toBe("<!-- edgeguard report shop-_ _img src_x_ _/dev -->");
   });
   test("names the stack even if the plan is only an error", () => {
@@ -182,7 +182,7 @@ describe("the diagram of a migration", () => {
     codeIn(read(`${name}.md`)).filter(({ lang }) => lang === "mermaid"),
   );
 
-  test("shows the zone's current state and the next one", () => {
+  test("the diagram shows the zone's current state and the next one", () => {
     expect(diagrams.length).toBeGreaterThan(5);
     for (const { text } of diagrams) {
       const [first, direction, ...lines] = text.split("\n");
@@ -226,7 +226,7 @@ describe("a plan that's too large for a comment", () => {
     return JSON.stringify({ steps: [...steps, gone], diagnostics });
   };
 
-  test("is cut to the limit, names what's left out, and keeps the dangers", () => {
+  test("cuts a large plan to the limit, names what's left out, and keeps the dangers", () => {
     const { text } = report(many(2_000), "markdown");
     expect(text.length).toBeLessThanOrEqual(COMMENT_CHARACTERS);
     expect(text.length).toBeGreaterThan(COMMENT_CHARACTERS * 0.9);
@@ -244,12 +244,12 @@ describe("a plan that's too large for a comment", () => {
     expect(html.match(/<\/details>/g)).toHaveLength(shown);
   });
 
-  test("is complete as text", () => {
+  test("a plan that's too large for a comment is complete as text", () => {
     const { text } = report(many(500), "text");
     expect(text.match(/^~ KvEntries/gm)).toHaveLength(500);
   });
 
-  test("is cut within resources, messages and lists, and says so there", () => {
+  test("cuts a large plan within resources, messages and lists, and says so there", () => {
     const rules = Object.fromEntries(
       Array.from({ length: 1_500 }, (_, i) => [String(i).padStart(32, "0"), { enabled: false }]),
     );

@@ -20,17 +20,17 @@ import {
  * and review the difference.
  */
 
-describe("the report on a recorded plan is the reviewed one:", () => {
+describe("the recorded plans give the reviewed report:", () => {
   test.each(RECORDED)("%s", (name) => {
     expect(report(read(`${name}.json`), "markdown").text).toBe(read(`${name}.md`));
   });
 
-  test("as text and as JSON, too", () => {
+  test("gives the reviewed report as text and as JSON, too", () => {
     expect(report(read("changed.json"), "text").text).toBe(read("changed.txt"));
     expect(report(read("migrations.json"), "json").text).toBe(read("migrations.report.json"));
   });
 
-  test("the plans cover every resource and operation", () => {
+  test("the recorded plans cover every resource and operation", () => {
     const steps = RECORDED.flatMap((name) => recorded(name).steps);
     const kinds = new Set(steps.flatMap(({ urn }) => /dynamic\/edgeguard:(\w+)::/.exec(urn)?.[1] ?? []));
     expect([...kinds].sort()).toEqual([
@@ -64,16 +64,16 @@ describe("the report on a recorded plan is the reviewed one:", () => {
     ]);
   });
 
-  test("the plans contain nothing of the machine that recorded them", () => {
+  test("the recorded plans contain nothing from the machine that recorded them", () => {
     const files = readdirSync(pathOf("."));
     for (const file of files)
       expect(read(file)).not.toMatch(/127\.0\.0\.1|localhost|\/tmp\/|\/home\/|\/root\/|\/work\//);
   });
 });
 
-describe("whatever the engine's order", () => {
+describe("the report doesn't depend on the engine's order", () => {
   test.each(["created", "changed", "replaced", "deleted", "migrations"])(
-    "%s gives the same report",
+    "gives the same report for %s",
     (name) => {
       const { steps, diagnostics = [], ...rest } = recorded(name);
       for (const seed of [1, 2, 3]) {
@@ -98,14 +98,14 @@ describe("whatever the engine's order", () => {
   }
 });
 
-describe("secrets", () => {
+describe("secrets in a plan", () => {
   const formats = ["markdown", "text", "json"] as const;
 
-  test.each(RECORDED)("of %s don't appear", (name) => {
+  test.each(RECORDED)("shows no secret of %s", (name) => {
     for (const format of formats) expect(report(read(`${name}.json`), format).text).not.toMatch(/canary/i);
   });
 
-  test("are in the recorded plan, in the engine's own error message", () => {
+  test("a recorded plan contains secrets, in the engine's own error message", () => {
     expect(read("secret.json")).toContain("canary-secret-key");
   });
 
@@ -119,7 +119,7 @@ describe("secrets", () => {
     ["splunk", "splunk://splunk.example.com:8088/raw?channel=CANARY&header_Authorization=Splunk%20CANARY"],
     ["datadog", "datadog://http-intake.logs.datadoghq.com/api/v2/logs?header_DD-API-KEY=CANARY"],
     ["sumo", "sumo://collectors.sumologic.com/receiver/v1/http/CANARY"],
-  ])("in a %s destination stay out, even if the plan shows them", (_, destinationConf) => {
+  ])("hides the secrets in a %s destination, even if the plan shows them", (_, destinationConf) => {
     const job = {
       dataset: "http_requests",
       zoneId: "a",
@@ -165,7 +165,7 @@ describe("secrets", () => {
     expect(report(plan, "text").text).toMatch(/destinationConf\s+│ \[secret\]/);
   });
 
-  test("that are the only change are mentioned", () => {
+  test("says that only a secret changes", () => {
     const job = { dataset: "http_requests", zoneId: "a", destinationConf: "[secret]" };
     const { text } = report(
       planJson(stepOf("update", "LogpushJob", "rotated", { old: job, new: job })),
@@ -217,7 +217,7 @@ describe("refuses input that isn't a plan, with a sentence:", () => {
     expect(() => report(text, "markdown")).toThrow(sentence);
   });
 
-  test("but accepts unknown members of a state", () => {
+  test("accepts unknown members of a state", () => {
     const plan = planJson({ ...step, newState: { inputs: { title: "a" }, deletedWith: "x", tomorrow: [1] } });
     expect(report(`\ufeff${plan}`, "markdown").text).toContain("+ KvNamespace <b>a</b>");
   });

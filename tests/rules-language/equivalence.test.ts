@@ -32,7 +32,7 @@ test.each([
   expect(canonicalExpression(expression)).toBe(canonical);
 });
 
-describe("is wider or equal:", () => {
+describe("wider expressions", () => {
   test.each([
     ["true", 'http.host eq "a"'],
     ["ssl", "(ssl)"],
@@ -43,7 +43,7 @@ describe("is wider or equal:", () => {
     ['not http.host eq "a"', 'not http.host in {"a" "b"}'],
     ["ssl", "false"],
     ["no expression", " no expression"],
-  ])("%j than %j", (wider, narrower) => {
+  ])("%j is as wide as or wider than %j", (wider, narrower) => {
     expect(isWiderOrEqual(wider, narrower)).toBe(true);
   });
 
@@ -57,7 +57,7 @@ describe("is wider or equal:", () => {
     ["ip.src in $a", "ip.src in $b"],
     ["no expression", "ssl"],
     ["ssl", "no expression"],
-  ])("not %j than %j", (wider, narrower) => {
+  ])("%j isn't as wide as %j", (wider, narrower) => {
     expect(isWiderOrEqual(wider, narrower)).toBe(false);
   });
 });
@@ -67,7 +67,7 @@ test.each([
   ['http.host eq "a  b"', 'http.host eq "a  b"'],
   ["(ssl)", "( ssl )"],
   ["  no 'expression'  ", "no 'expression'"],
-])("white space and operator notation don't matter: %j", (expression, normalized) => {
+])("ignores white space and operator notation: %j", (expression, normalized) => {
   expect(normalizeNotation(expression)).toBe(normalized);
 });
 

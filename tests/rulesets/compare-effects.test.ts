@@ -7,7 +7,7 @@ import type { ManagedRule, Overrides } from "../../provider/rulesets/wire";
 
 const none: Overrides = { categories: [], rules: {} };
 
-test("actions are ranked from block to log, and off is weaker than any", () => {
+test("ranks actions from block to log, and off below all of them", () => {
   const order = ["block", "managed_challenge", "js_challenge", "log", "off"];
   order.forEach((one, at) => order.forEach((other, index) => expect(isWeaker(one, other)).toBe(index > at)));
   expect(isWeaker("challenge", "js_challenge")).toBe(false);
@@ -61,7 +61,7 @@ describe("without knowing the rules, a change may protect less", () => {
   });
 });
 
-test("a change that passes without knowing the rules is weaker for no ruleset", () => {
+test("a change that passes without knowing the rules isn't weaker for any ruleset", () => {
   const tags = ["a", "b", "c"];
   const action = fc.constantFrom<RuleAction>("block", "managed_challenge", "log");
   // Mostly from weak to strong, so that enough changes pass.

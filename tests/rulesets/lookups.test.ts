@@ -13,210 +13,205 @@ import {
 } from "pulumi-edgeguard";
 import { RulesetsBench, OWASP, REF, MANAGED } from "./support";
 
-describe.each(["documented", "openapi"] as const)(
-  "lookups of managed rulesets in the %s dialect",
-  (dialect) => {
-    let bench: RulesetsBench;
-    let opts: LookupOptions;
-    beforeAll(async () => {
-      bench = await RulesetsBench.start("shop", { dialect });
-      opts = {
-        config: { baseUrl: bench.api.url, apiToken: "local-token", accountId: bench.api.accounts.main },
-      };
-    });
-    afterAll(() => bench.close());
-    beforeEach(() => {
-      bench.api.reset();
-      bench.api.clearRequests();
-    });
-    const settled = <T>(output: pulumi.Output<T>): Promise<T> =>
-      new Promise((done) => void output.apply((value) => done(value)));
+describe.each(["documented", "openapi"] as const)("managed ruleset lookups (%s dialect)", (dialect) => {
+  let bench: RulesetsBench;
+  let opts: LookupOptions;
+  beforeAll(async () => {
+    bench = await RulesetsBench.start("shop", { dialect });
+    opts = {
+      config: { baseUrl: bench.api.url, apiToken: "local-token", accountId: bench.api.accounts.main },
+    };
+  });
+  afterAll(() => bench.close());
+  beforeEach(() => {
+    bench.api.reset();
+    bench.api.clearRequests();
+  });
+  const settled = <T>(output: pulumi.Output<T>): Promise<T> =>
+    new Promise((done) => void output.apply((value) => done(value)));
 
-    test("list the account's rulesets without rules, in one request", async () => {
-      const found = await getManagedRulesets({}, opts);
-      expect(found).toContainEqual({
-        id: managedRulesets.owasp,
-        name: OWASP,
-        description: expect.any(String) as string,
-        kind: "managed",
-        phase: "http_request_firewall_managed",
-        version: expect.stringMatching(/^\d+$/) as string,
-        lastUpdated: expect.any(String) as string,
+  test("lists the account's rulesets without rules, in one request", async () => {
+    const found = await getManagedRulesets({}, opts);
+    expect(found).toContainEqual({
+      id: managedRulesets.owasp,
+      name: OWASP,
+      description: expect.any(String) as string,
+      kind: "managed",
+      phase: "http_request_firewall_managed",
+      version: expect.stringMatching(/^\d+$/) as string,
+      lastUpdated: expect.any(String) as string,
+    });
+    expect(found.map(({ id }) => id).sort()).toEqual(Object.values(managedRulesets).sort());
+    expect(bench.api.requests).toHaveLength(1);
+    expect(await settled(getManagedRulesetsOutput({}, opts))).toEqual(found);
+  });
+
+  test("reads a ruleset by ID or name, with rules, tags and default actions, and a summary per tag", async () => {
+    const found = await getManagedRuleset({ ruleset: { name: OWASP } }, opts);
+    expect(found).toEqual(await getManagedRuleset({ ruleset: { id: managedRulesets.owasp } }, opts));
+    expect(found).toEqual(await settled(getManagedRulesetOutput({ ruleset: { name: OWASP } }, opts)));
+    expect(found.rules.length).toBeGreaterThanOrEqual(100);
+    expect(found.rules.at(-1)).toMatchObject({
+      id: OWASP_SCORE_RULE,
+      action: "block",
+      scoreThreshold: 40,
+      allowedActions: expect.arrayContaining(["managed_challenge"]) as string[],
+    });
+    const levels = found.tags.filter(({ tag }) => tag.startsWith("paranoia-level-"));
+    expect(levels.map(({ tag }) => tag)).toEqual([1, 2, 3, 4].map((level) => `paranoia-level-${level}`));
+    // Every rule but the one that compares the score has one level.
+    expect(levels.reduce((sum, { rules }) => sum + rules, 0)).toBe(found.rules.length - 1);
+    expect(levels.every(({ rules, on, actions }) => on === rules && actions["score"] === rules)).toBe(true);
+
+    const { rules, tags } = await getManagedRuleset({ ruleset: { name: MANAGED } }, opts);
+    const java = tags.find(({ tag }) => tag === "java");
+    const tagged = rules.filter((rule) => rule.tags.includes("java"));
+    expect(java).toMatchObject({ rules: tagged.length, on: tagged.filter((rule) => rule.enabled).length });
+    expect(Object.values(java?.actions ?? {}).reduce((sum, count) => sum + count)).toBe(tagged.length);
+  });
+
+  test("reads an older version, and refuses one that doesn't exist", async () => {
+    const latest = await getManagedRuleset({ ruleset: { name: OWASP } }, opts);
+    const older = String(Number(latest.version) - 1);
+    const found = await getManagedRuleset({ ruleset: { name: OWASP }, version: older }, opts);
+    expect(found.version).toBe(older);
+    expect(found.rules.length).not.toBe(latest.rules.length);
+    await expect(getManagedRuleset({ ruleset: { name: OWASP }, version: "7" }, opts)).rejects.toThrow(
+      `getManagedRuleset: version: ruleset "${OWASP}" has no version 7; the latest is ${latest.version}.`,
+    );
+  });
+
+  test.each([
+    [
+      { name: "Cloudflare OWASP Core Rulset" },
+      /has no managed ruleset "Cloudflare OWASP Core Rulset"\. Did you mean "Cloudflare OWASP Core Ruleset"\?/,
+    ],
+    [{ id: "0".repeat(32) }, /has no ruleset 0{32}\. It has: "/],
+    [{ id: "x" }, /^getManagedRuleset: ruleset\.id: "x" is not a ruleset ID \(32 hex digits\)/],
+    [{}, /^getManagedRuleset: ruleset: must have exactly one of id and name; neither is set/],
+  ])("refuses the ruleset %j", async (ruleset, sentence) => {
+    await expect(getManagedRuleset({ ruleset } as never, opts)).rejects.toThrow(sentence);
+  });
+
+  test("reads a zone's rules in order, and returns undefined without an entry point", async () => {
+    const found = await getZoneManagedRules({ zoneId: bench.zone }, opts);
+    expect(found).toEqual({
+      id: seededEntryPoints.shop,
+      version: expect.any(String) as string,
+      rules: [
+        expect.objectContaining({ id: seededRules.shop.monitoring, action: "skip", skips: "all" }),
+        expect.objectContaining({
+          ref: "security-team/managed",
+          deploys: {
+            rulesetId: managedRulesets.managed,
+            version: "latest",
+            overrides: {
+              categories: [
+                { tag: "wordpress", enabled: false },
+                { tag: "anomaly", action: "log" },
+              ],
+              rules: {},
+            },
+          },
+        }),
+        expect.objectContaining({ id: seededRules.shop.credentials }),
+      ],
+    });
+    expect(await settled(getZoneManagedRulesOutput({ zoneId: bench.zone }, opts))).toEqual(found);
+    expect(await getZoneManagedRules({ zoneId: bench.api.zones.empty }, opts)).toBeUndefined();
+  });
+
+  describe("explainZone", () => {
+    const explained = () => explainZone({ zoneId: bench.zone }, opts);
+
+    test("explains a zone with the same numbers as the local API computes", async () => {
+      const third = (await bench.managedRules(managedRulesets.owasp)).find(({ categories }) =>
+        categories.includes("paranoia-level-3"),
+      );
+      await bench.up(
+        bench.declare({
+          owasp: { paranoiaLevel: 2, scoreThreshold: "high", action: "managed_challenge" },
+          rules: { [third?.id ?? ""]: { enabled: true } },
+          exceptions: [
+            {
+              expression: 'http.request.uri.path eq "/hook"',
+              skip: { rules: { [managedRulesets.owasp]: [OWASP_SCORE_RULE] } },
+            },
+            { expression: 'http.request.uri.path eq "/feed"', skip: { rulesets: [managedRulesets.free] } },
+          ],
+        }),
+      );
+      const { deployments } = await explained();
+      expect(deployments.map(({ ref }) => ref)).toEqual([
+        "security-team/managed",
+        seededRules.shop.credentials,
+        REF,
+      ]);
+      for (const { ref, rules, switchedOff } of deployments) {
+        const { on, off, rules: all } = await bench.effectiveDeployment(ref);
+        expect(rules).toEqual({ on, off });
+        const byOverride = all.filter((rule) => !rule.enabled && rule.decided.enabled !== "default");
+        expect(byOverride.map(({ id }) => id)).toEqual(
+          expect.arrayContaining(switchedOff.map(({ id }) => id)),
+        );
+      }
+      expect(deployments[2]).toMatchObject({
+        enabled: true,
+        ruleset: { name: OWASP },
+        paranoiaLevel: 2, // One rule of level 3 doesn't raise it.
+        scoreThreshold: 25,
+        action: "managed_challenge",
+        exceptions: [{ skips: "all" }, { skips: 1 }], // The monitoring's and the hook's. The feed's skips another ruleset.
       });
-      expect(found.map(({ id }) => id).sort()).toEqual(Object.values(managedRulesets).sort());
-      expect(bench.api.requests).toHaveLength(1);
-      expect(await settled(getManagedRulesetsOutput({}, opts))).toEqual(found);
+      expect(
+        deployments[0]?.otherAction.every(({ by, action }) => by === "category anomaly" && action === "log"),
+      ).toBe(true);
     });
 
-    test("read a ruleset by ID or name, with rules, tags and default actions, and a summary per tag", async () => {
-      const found = await getManagedRuleset({ ruleset: { name: OWASP } }, opts);
-      expect(found).toEqual(await getManagedRuleset({ ruleset: { id: managedRulesets.owasp } }, opts));
-      expect(found).toEqual(await settled(getManagedRulesetOutput({ ruleset: { name: OWASP } }, opts)));
-      expect(found.rules.length).toBeGreaterThanOrEqual(100);
-      expect(found.rules.at(-1)).toMatchObject({
-        id: OWASP_SCORE_RULE,
-        action: "block",
-        scoreThreshold: 40,
-        allowedActions: expect.arrayContaining(["managed_challenge"]) as string[],
-      });
-      const levels = found.tags.filter(({ tag }) => tag.startsWith("paranoia-level-"));
-      expect(levels.map(({ tag }) => tag)).toEqual([1, 2, 3, 4].map((level) => `paranoia-level-${level}`));
-      // Every rule but the one that compares the score has one level.
-      expect(levels.reduce((sum, { rules }) => sum + rules, 0)).toBe(found.rules.length - 1);
-      expect(levels.every(({ rules, on, actions }) => on === rules && actions["score"] === rules)).toBe(true);
-
-      const { rules, tags } = await getManagedRuleset({ ruleset: { name: MANAGED } }, opts);
-      const java = tags.find(({ tag }) => tag === "java");
-      const tagged = rules.filter((rule) => rule.tags.includes("java"));
-      expect(java).toMatchObject({ rules: tagged.length, on: tagged.filter((rule) => rule.enabled).length });
-      expect(Object.values(java?.actions ?? {}).reduce((sum, count) => sum + count)).toBe(tagged.length);
-    });
-
-    test("read an older version, and refuse one that doesn't exist", async () => {
-      const latest = await getManagedRuleset({ ruleset: { name: OWASP } }, opts);
-      const older = String(Number(latest.version) - 1);
-      const found = await getManagedRuleset({ ruleset: { name: OWASP }, version: older }, opts);
-      expect(found.version).toBe(older);
-      expect(found.rules.length).not.toBe(latest.rules.length);
-      await expect(getManagedRuleset({ ruleset: { name: OWASP }, version: "7" }, opts)).rejects.toThrow(
-        `getManagedRuleset: version: ruleset "${OWASP}" has no version 7; the latest is ${latest.version}.`,
+    test("explains a zone as a table, followed by what differs from the defaults", async () => {
+      await bench.up(
+        bench.declare({
+          enabled: false,
+          expression: 'http.host eq "a|b.example"',
+          owasp: { paranoiaLevel: 3 },
+          rules: { [(await bench.managedRules(managedRulesets.owasp))[0]?.id ?? ""]: { enabled: false } },
+        }),
+      );
+      const { markdown, deployments } = await explained();
+      const lines = markdown.split("\n");
+      expect(lines[0]).toBe(`### Managed rulesets of zone ${bench.zone}`);
+      expect(lines[2]).toBe(
+        "| # | Ruleset | Version | Requests | State | Paranoia level | Threshold | Action | Rules | Exceptions |",
+      );
+      const rules = deployments[2]?.rules;
+      expect(lines[6]).toMatch(
+        `| 3 | ${OWASP} | ${deployments[2]?.ruleset.version ?? ""} | \`http.host eq "a\\|b.example"\` | **off** | 3 | 40 (medium) | block | 0 on, ${rules?.off ?? 0} off | 1 |`,
+      );
+      expect(markdown).toMatch(
+        /1\. Cloudflare Managed Ruleset\n {3}- off: \d+ rules tagged `wordpress`\n {3}- log: \d+ rules tagged `anomaly`/,
+      );
+      expect(markdown).toContain("   - log: 7 rules, by an override of the whole ruleset");
+      expect(markdown).toMatch(/- off: 1 rule: 920100: .* \(`[0-9a-f]{32}`\)/);
+      expect(markdown).toContain(
+        '   - exception for `http.request.uri.path eq "/health" and http.user_agent contains "monitor"` (Monitoring looks at the health page every second): skips all of it',
       );
     });
 
-    test.each([
-      [
-        { name: "Cloudflare OWASP Core Rulset" },
-        /has no managed ruleset "Cloudflare OWASP Core Rulset"\. Did you mean "Cloudflare OWASP Core Ruleset"\?/,
-      ],
-      [{ id: "0".repeat(32) }, /has no ruleset 0{32}\. It has: "/],
-      [{ id: "x" }, /^getManagedRuleset: ruleset\.id: "x" is not a ruleset ID \(32 hex digits\)/],
-      [{}, /^getManagedRuleset: ruleset: must have exactly one of id and name; neither is set/],
-    ])("refuse the ruleset %j", async (ruleset, sentence) => {
-      await expect(getManagedRuleset({ ruleset } as never, opts)).rejects.toThrow(sentence);
+    test("explains a zone without deployments in one sentence, and reads each ruleset once", async () => {
+      const { markdown, deployments } = await explainZone({ zoneId: bench.api.zones.empty }, opts);
+      expect(deployments).toEqual([]);
+      expect(markdown).toBe(
+        `### Managed rulesets of zone ${bench.api.zones.empty}\n\nThe zone deploys no managed ruleset.\n`,
+      );
+      await bench.up(bench.declare());
+      await bench.up(bench.declare({ ref: `${REF}-2`, expression: "ssl" }));
+      const zoneId = bench.zone;
+      bench.api.clearRequests();
+      await explained();
+      expect(
+        bench.api.requests.filter(({ path }) => path.endsWith(managedRulesets.owasp)).length,
+      ).toBeLessThanOrEqual(1);
+      expect(await settled(explainZoneOutput({ zoneId }, opts))).toEqual(await explained());
     });
-
-    test("read a zone's rules in order, or undefined without an entry point", async () => {
-      const found = await getZoneManagedRules({ zoneId: bench.zone }, opts);
-      expect(found).toEqual({
-        id: seededEntryPoints.shop,
-        version: expect.any(String) as string,
-        rules: [
-          expect.objectContaining({ id: seededRules.shop.monitoring, action: "skip", skips: "all" }),
-          expect.objectContaining({
-            ref: "security-team/managed",
-            deploys: {
-              rulesetId: managedRulesets.managed,
-              version: "latest",
-              overrides: {
-                categories: [
-                  { tag: "wordpress", enabled: false },
-                  { tag: "anomaly", action: "log" },
-                ],
-                rules: {},
-              },
-            },
-          }),
-          expect.objectContaining({ id: seededRules.shop.credentials }),
-        ],
-      });
-      expect(await settled(getZoneManagedRulesOutput({ zoneId: bench.zone }, opts))).toEqual(found);
-      expect(await getZoneManagedRules({ zoneId: bench.api.zones.empty }, opts)).toBeUndefined();
-    });
-
-    describe("explain a zone", () => {
-      const explained = () => explainZone({ zoneId: bench.zone }, opts);
-
-      test("with the same numbers as the local API computes", async () => {
-        const third = (await bench.managedRules(managedRulesets.owasp)).find(({ categories }) =>
-          categories.includes("paranoia-level-3"),
-        );
-        await bench.up(
-          bench.declare({
-            owasp: { paranoiaLevel: 2, scoreThreshold: "high", action: "managed_challenge" },
-            rules: { [third?.id ?? ""]: { enabled: true } },
-            exceptions: [
-              {
-                expression: 'http.request.uri.path eq "/hook"',
-                skip: { rules: { [managedRulesets.owasp]: [OWASP_SCORE_RULE] } },
-              },
-              { expression: 'http.request.uri.path eq "/feed"', skip: { rulesets: [managedRulesets.free] } },
-            ],
-          }),
-        );
-        const { deployments } = await explained();
-        expect(deployments.map(({ ref }) => ref)).toEqual([
-          "security-team/managed",
-          seededRules.shop.credentials,
-          REF,
-        ]);
-        for (const { ref, rules, switchedOff } of deployments) {
-          const { on, off, rules: all } = await bench.effectiveDeployment(ref);
-          expect(rules).toEqual({ on, off });
-          const byOverride = all.filter((rule) => !rule.enabled && rule.decided.enabled !== "default");
-          expect(byOverride.map(({ id }) => id)).toEqual(
-            expect.arrayContaining(switchedOff.map(({ id }) => id)),
-          );
-        }
-        expect(deployments[2]).toMatchObject({
-          enabled: true,
-          ruleset: { name: OWASP },
-          paranoiaLevel: 2, // One rule of level 3 doesn't raise it.
-          scoreThreshold: 25,
-          action: "managed_challenge",
-          exceptions: [{ skips: "all" }, { skips: 1 }], // The monitoring's and the hook's. The feed's skips another ruleset.
-        });
-        expect(
-          deployments[0]?.otherAction.every(
-            ({ by, action }) => by === "category anomaly" && action === "log",
-          ),
-        ).toBe(true);
-      });
-
-      test("as a table, followed by what differs from the defaults", async () => {
-        await bench.up(
-          bench.declare({
-            enabled: false,
-            expression: 'http.host eq "a|b.example"',
-            owasp: { paranoiaLevel: 3 },
-            rules: { [(await bench.managedRules(managedRulesets.owasp))[0]?.id ?? ""]: { enabled: false } },
-          }),
-        );
-        const { markdown, deployments } = await explained();
-        const lines = markdown.split("\n");
-        expect(lines[0]).toBe(`### Managed rulesets of zone ${bench.zone}`);
-        expect(lines[2]).toBe(
-          "| # | Ruleset | Version | Requests | State | Paranoia level | Threshold | Action | Rules | Exceptions |",
-        );
-        const rules = deployments[2]?.rules;
-        expect(lines[6]).toMatch(
-          `| 3 | ${OWASP} | ${deployments[2]?.ruleset.version ?? ""} | \`http.host eq "a\\|b.example"\` | **off** | 3 | 40 (medium) | block | 0 on, ${rules?.off ?? 0} off | 1 |`,
-        );
-        expect(markdown).toMatch(
-          /1\. Cloudflare Managed Ruleset\n {3}- off: \d+ rules tagged `wordpress`\n {3}- log: \d+ rules tagged `anomaly`/,
-        );
-        expect(markdown).toContain("   - log: 7 rules, by an override of the whole ruleset");
-        expect(markdown).toMatch(/- off: 1 rule: 920100: .* \(`[0-9a-f]{32}`\)/);
-        expect(markdown).toContain(
-          '   - exception for `http.request.uri.path eq "/health" and http.user_agent contains "monitor"` (Monitoring looks at the health page every second): skips all of it',
-        );
-      });
-
-      test("without deployments in one sentence, and read each ruleset once", async () => {
-        const { markdown, deployments } = await explainZone({ zoneId: bench.api.zones.empty }, opts);
-        expect(deployments).toEqual([]);
-        expect(markdown).toBe(
-          `### Managed rulesets of zone ${bench.api.zones.empty}\n\nThe zone deploys no managed ruleset.\n`,
-        );
-        await bench.up(bench.declare());
-        await bench.up(bench.declare({ ref: `${REF}-2`, expression: "ssl" }));
-        const zoneId = bench.zone;
-        bench.api.clearRequests();
-        await explained();
-        expect(
-          bench.api.requests.filter(({ path }) => path.endsWith(managedRulesets.owasp)).length,
-        ).toBeLessThanOrEqual(1);
-        expect(await settled(explainZoneOutput({ zoneId }, opts))).toEqual(await explained());
-      });
-    });
-  },
-);
+  });
+});

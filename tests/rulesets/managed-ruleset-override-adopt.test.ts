@@ -26,7 +26,7 @@ const SHOP_CATEGORIES = [
 const content = async (): Promise<unknown> =>
   (await bench.rules()).map((rule) => ({ ...rule, version: "", last_updated: "" }));
 
-describe("a skip rule in front of an adopted rule, declared as its exception,", () => {
+describe("a skip rule in front of an adopted rule, declared as its exception", () => {
   const adopted = async (): Promise<{ declared: Declaration; skipId: string }> => {
     const declared = { ...(await shop()), categories: SHOP_CATEGORIES, exceptions: [HOOK] };
     const { id } = await bench.addRule({
@@ -38,16 +38,19 @@ describe("a skip rule in front of an adopted rule, declared as its exception,", 
     return { declared, skipId: id };
   };
 
-  test.each(["first", "last"] as const)("is moved %s with it, and back on a destroy", async (position) => {
-    const { declared } = await adopted();
-    const before = await bench.refs();
-    const recorded = await bench.up({ ...declared, position });
-    expect(await bench.refs()).not.toEqual(before);
-    await bench.operation().destroy(TYPE, recorded);
-    expect(await bench.refs()).toEqual(before);
-  });
+  test.each(["first", "last"] as const)(
+    "moves an adopted exception %s with its rule, and back on a destroy",
+    async (position) => {
+      const { declared } = await adopted();
+      const before = await bench.refs();
+      const recorded = await bench.up({ ...declared, position });
+      expect(await bench.refs()).not.toEqual(before);
+      await bench.operation().destroy(TYPE, recorded);
+      expect(await bench.refs()).toEqual(before);
+    },
+  );
 
-  test("is adopted after a run that was killed before recording it, and survives a destroy", async () => {
+  test("adopts the exception after a run that was killed before recording it, and keeps it on a destroy", async () => {
     const { declared, skipId } = await adopted();
     await bench.up(declared); // This run isn't recorded.
     const recorded = await bench.up(declared);
@@ -56,7 +59,7 @@ describe("a skip rule in front of an adopted rule, declared as its exception,", 
     expect((await bench.rules()).map(({ id }) => id)).toContain(skipId);
   });
 
-  test("stays next to it when another rule is positioned before it", async () => {
+  test("keeps the exception next to its rule when another rule is positioned before it", async () => {
     const { declared, skipId } = await adopted();
     const recorded = await bench.up(declared);
     const other = bench.declare({
@@ -71,14 +74,14 @@ describe("a skip rule in front of an adopted rule, declared as its exception,", 
   });
 });
 
-test("an exception with an empty description has none", async () => {
+test("leaves the description of an exception unset if it's empty", async () => {
   bench = await RulesetsBench.start("shop");
   const declared = bench.declare({ exceptions: [{ ...HOOK, description: "" }] });
   await bench.expectNoChanges(declared, await bench.up(declared));
 });
 
 describe("somebody else's rule that runs the same ruleset for the same requests", () => {
-  test("is adopted by default if it matches, without a write, and a destroy leaves it untouched", async () => {
+  test("adopts a matching rule by default, without a write, and a destroy leaves it untouched", async () => {
     const declared = await blog();
     const before = JSON.stringify(await bench.rules());
     const op = bench.operation();
@@ -102,7 +105,7 @@ describe("somebody else's rule that runs the same ruleset for the same requests"
     expect(JSON.stringify(await bench.rules())).toBe(before);
   });
 
-  test("is adopted if its overrides mean the same as the declared ones", async () => {
+  test("adopts a rule if its overrides mean the same as the declared ones", async () => {
     const declared = { ...(await shop()), categories: [...SHOP_CATEGORIES].reverse(), version: "latest" };
     const recorded = await bench.up(declared);
     expect(recorded.id).toBe(seededRules.shop.managed);
@@ -143,7 +146,7 @@ describe("somebody else's rule that runs the same ruleset for the same requests"
       `To keep what the rule has now, declare: ${HAS}. `,
     ],
   ])(
-    "is refused in the preview if it differs in %s, and the message says what to do",
+    "refuses in the preview to adopt a rule that differs in %s, and says what to do",
     async (differ, change, keep) => {
       const declared = { ...(await shop()), ...change };
       expect(await bench.operation().refusals(TYPE, declared)).toEqual([
@@ -156,7 +159,7 @@ describe("somebody else's rule that runs the same ruleset for the same requests"
     },
   );
 
-  test('is refused with adopt: "never", even if an earlier run left it behind', async () => {
+  test('with adopt: "never", refuses to adopt a rule even if an earlier run left it behind', async () => {
     const declared = { ...(await blog()), adopt: "never" };
     expect(await bench.operation().refusals(TYPE, declared)).toEqual([
       expect.stringMatching(
@@ -172,14 +175,14 @@ describe("somebody else's rule that runs the same ruleset for the same requests"
     ]);
   });
 
-  test("is left alone if its requests or its ruleset differ, and a second rule is added", async () => {
+  test("leaves a rule for other requests or another ruleset alone, and adds a second rule", async () => {
     const declared = await blog();
     await bench.up({ ...declared, expression: 'http.host eq "a.example"', adopt: "never" });
     await bench.up({ ...declared, ref: `${REF}-2`, ruleset: { id: managedRulesets.free }, adopt: "never" });
     expect(bench.writes()).toEqual(["POST /{id}/rules", "POST /{id}/rules"]);
   });
 
-  test("is found when a resource moves to its zone", async () => {
+  test("finds an existing rule when a resource moves to its zone", async () => {
     const declared = await blog();
     const recorded = await bench.up({ ...declared, zoneId: bench.api.zones.empty });
     const moved = { ...declared, owasp: { paranoiaLevel: 2 } };
@@ -192,7 +195,7 @@ describe("somebody else's rule that runs the same ruleset for the same requests"
     expect(op.said.join()).toContain(`takes over the existing rule ${seededRules.blog.owasp} of zone`);
   });
 
-  test("is recorded as adopted without the program's secrets", async () => {
+  test("records the adopted rule without the program's secrets", async () => {
     const declared = await blog();
     const [rule] = await bench.rules();
     const description = "codename-quicksilver";
@@ -204,7 +207,7 @@ describe("somebody else's rule that runs the same ruleset for the same requests"
     expect(JSON.stringify(outputs["adopted"])).not.toContain(description);
   });
 
-  test("is refused if there are several, even with takeOver, and the message lists their IDs", async () => {
+  test("refuses to adopt one of several rules, even with takeOver, and lists their IDs", async () => {
     const declared = { ...(await blog()), adopt: "takeOver" };
     const [rule] = await bench.rules();
     const second = await bench.addRule({
@@ -217,7 +220,7 @@ describe("somebody else's rule that runs the same ruleset for the same requests"
     ]);
   });
 
-  test("is adopted beside one that another program created, which is left alone", async () => {
+  test("adopts a rule beside one that another program created, which is left alone", async () => {
     const declared = await blog();
     await bench.addRule({
       action: "execute",
@@ -232,7 +235,7 @@ describe("somebody else's rule that runs the same ruleset for the same requests"
 describe("somebody else's rule with the declared ref", () => {
   const byRef = { ref: "security-team/managed", expression: "ssl" };
 
-  test("is refused if it differs", async () => {
+  test("refuses to adopt a rule with the same ref if it differs", async () => {
     const declared = { ...(await shop()), ...byRef };
     expect(await bench.operation().refusals(TYPE, declared)).toEqual([
       `adopt: Zone ${bench.zone} already has a rule with the ref "security-team/managed", rule ${seededRules.shop.managed} ("Baseline of the security team"), ` +
@@ -242,7 +245,7 @@ describe("somebody else's rule with the declared ref", () => {
     ]);
   });
 
-  test("is changed with takeOver, and put back on a destroy", async () => {
+  test("changes a rule with the same ref with takeOver, and puts it back on a destroy", async () => {
     const declared = { ...(await shop()), ...byRef, adopt: "takeOver" };
     const before = await content();
     const recorded = await bench.up(declared);
@@ -252,7 +255,7 @@ describe("somebody else's rule with the declared ref", () => {
     expect(await content()).toEqual(before);
   });
 
-  test("is the resource's own in a forced replacement", async () => {
+  test("recognizes the resource's own rule in a forced replacement", async () => {
     bench = await RulesetsBench.start("shop");
     const declared = bench.declare({ ref: "waf", exceptions: [HOOK] });
     const recorded = await bench.up(declared);
@@ -326,7 +329,7 @@ describe("takeOver", () => {
     position: "first",
   });
 
-  test("changes the rule, which keeps its ref and ID, and a destroy puts everything back", async () => {
+  test("takeOver changes the rule, which keeps its ref and ID, and a destroy puts everything back", async () => {
     const declared = changed(await shop());
     const before = await content();
     const preview = bench.operation();
@@ -357,7 +360,7 @@ describe("takeOver", () => {
     expect(op.warned).toEqual([]);
   });
 
-  test("still knows how the rule was found after changes and refreshes", async () => {
+  test("still knows what the rule was like after changes and refreshes", async () => {
     const declared = changed(await shop());
     const before = await content();
     let recorded = await bench.up(declared);
@@ -367,7 +370,7 @@ describe("takeOver", () => {
     expect(await content()).toEqual(before);
   });
 
-  test("restores what the rule had when an argument is removed", async () => {
+  test("restores the rule's own value when an argument is removed", async () => {
     const declared = { ...(await shop()), adopt: "takeOver", categories: SHOP_CATEGORIES };
     const recorded = await bench.up({ ...declared, description: "ours", version: "87" });
     await bench.up(declared, recorded);
@@ -405,7 +408,7 @@ describe("takeOver", () => {
     expect(sameBut(await content())).toEqual(sameBut(before));
   });
 
-  test("records how the rule was found even if the response to the change is lost", async () => {
+  test("records what the rule was like even if the response to the change is lost", async () => {
     const declared = changed(await shop());
     const before = await content();
     bench.api.fault({ match: { method: "PATCH" }, times: 2, kind: "dropAfter" });
@@ -418,13 +421,13 @@ describe("takeOver", () => {
   });
 });
 
-describe("a destroy", () => {
+describe("destroying a managed ruleset override", () => {
   test.each([
     [undefined, "deletes it, then its exceptions", []],
     ["remove", "deletes it and its exceptions", []],
     ["restore", "deletes it, because there was nothing before", []],
     ["keep", "keeps it and its exceptions, without a write", ["exception/1", "own"]],
-  ] as const)("with onDestroy %p of a rule that it created %s", async (onDestroy, _what, left) => {
+  ] as const)("with onDestroy %p, destroying a created rule %s", async (onDestroy, _what, left) => {
     bench = await RulesetsBench.start("shop");
     const recorded = await bench.up(bench.declare({ onDestroy, exceptions: [HOOK] }));
     bench.api.clearRequests();
@@ -441,12 +444,15 @@ describe("a destroy", () => {
     ["remove", []],
     ["keep", [expect.objectContaining({ id: seededRules.blog.owasp, enabled: false })]],
     [undefined, [expect.objectContaining({ id: seededRules.blog.owasp, enabled: true })]],
-  ] as const)("with onDestroy %p of an adopted rule", async (onDestroy, left) => {
-    const declared = { ...(await blog()), adopt: "takeOver", enabled: false, onDestroy };
-    const recorded = await bench.up(declared);
-    await bench.operation().destroy(TYPE, recorded);
-    expect(await bench.rules()).toEqual(left);
-  });
+  ] as const)(
+    "with onDestroy %p, destroying an adopted rule leaves what it should",
+    async (onDestroy, left) => {
+      const declared = { ...(await blog()), adopt: "takeOver", enabled: false, onDestroy };
+      const recorded = await bench.up(declared);
+      await bench.operation().destroy(TYPE, recorded);
+      expect(await bench.rules()).toEqual(left);
+    },
+  );
 
   test("warns if the zone no longer runs a managed ruleset", async () => {
     bench = await RulesetsBench.start("empty");
@@ -470,7 +476,7 @@ describe("a destroy", () => {
     expect(await bench.refs()).toEqual(["monitoring", "managed", "credentials"]);
   });
 
-  test("continues where it was interrupted", async () => {
+  test("continues an interrupted destroy", async () => {
     bench = await RulesetsBench.start("shop");
     const recorded = await bench.up(bench.declare({ exceptions: [HOOK, { ...HOOK, description: "x" }] }));
     bench.api.fault({ match: { method: "DELETE", path: "/rules/" }, kind: "dropAfter" });
@@ -546,7 +552,7 @@ describe("a rename without an alias", () => {
     ["it gets a description", () => ({ description: "ours" })],
     ['adopt is "never"', () => ({ adopt: "never" })],
     ["it moves to another stack", () => ({ ref: "edgeguard/site/prod/waf" })],
-  ])("creates another rule and deletes the first if %s", async (_why, more) => {
+  ])("creates another rule and deletes the first one if %s", async (_why, more) => {
     const recorded = await made();
     bench.api.clearRequests();
     const op = bench.operation();

@@ -35,7 +35,7 @@ const made = (name: string, more: object = {}) =>
     one.ref.apply(done);
   });
 
-test("the default ref has the project, stack and resource name, and an explicit one is kept", async () => {
+test("the default ref contains the project, stack and resource name, and an explicit ref is kept", async () => {
   expect(await made("waf-a")).toBe("edgeguard/site/dev/waf-a");
   expect(sent["waf-a"]).toMatchObject({ ref: "edgeguard/site/dev/waf-a", zoneId: ZONE_ID });
   expect(await made("waf-b", { ref: pulumi.output("mine") })).toBe("mine");

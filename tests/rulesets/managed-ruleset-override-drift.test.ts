@@ -184,7 +184,7 @@ describe("a refresh shows what somebody changed by hand, and the next update rep
     await bench.expectNoChanges(declared(), repaired);
   });
 
-  test("a position on the wrong side of the other rule", async () => {
+  test("shows a position on the wrong side of the other rule", async () => {
     const recorded = await bench.up(declared());
     await bench.editRule(await bench.ownRule(), { position: { after: "" } });
     const refreshed = await bench.operation().refresh(TYPE, recorded);
@@ -195,7 +195,7 @@ describe("a refresh shows what somebody changed by hand, and the next update rep
     await expectRepair(refreshed);
   });
 
-  test("but a position further in front of the other rule isn't drift", async () => {
+  test("shows no drift if the rule is further in front of the other rule", async () => {
     const recorded = await bench.up(bench.declare({ position: { before: "security-team/managed" } }));
     await bench.editRule(await bench.ownRule(), { position: { before: "" } });
     expect((await bench.operation().refresh(TYPE, recorded))?.inputs).toEqual(recorded.inputs);
@@ -235,7 +235,7 @@ describe("a refresh shows what somebody changed by hand, and the next update rep
       { drift: "its exceptions aren't directly in front of it" },
     ],
   ];
-  test.each(exceptionCases)("an exception %s", async (_name, change, shown) => {
+  test.each(exceptionCases)("shows an exception %s", async (_name, change, shown) => {
     const recorded = await bench.up(declared());
     await change();
     bench.api.clearRequests();
@@ -245,7 +245,7 @@ describe("a refresh shows what somebody changed by hand, and the next update rep
   });
 });
 
-test("what somebody repaired by hand is no longer drift", async () => {
+test("shows no drift once somebody has repaired it by hand", async () => {
   const recorded = await bench.up(declared());
   const rule = await bench.ownRule();
   await bench.editRule(rule, withOverrides(rule, { enabled: false }));
@@ -255,8 +255,8 @@ test("what somebody repaired by hand is no longer drift", async () => {
   expect(await bench.operation().refresh(TYPE, refreshed ?? recorded)).toEqual(recorded);
 });
 
-describe("isn't drift:", () => {
-  test("what Cloudflare sets: IDs, versions, times, the log setting of skip rules", async () => {
+describe("differences that aren't drift", () => {
+  test("shows no drift in what Cloudflare sets: IDs, versions, times, the log setting of skip rules", async () => {
     const recorded = await bench.up(declared());
     for (const ref of [REF, `${REF}/exception/1`]) {
       const rule = await bench.ownRule(ref);
@@ -267,7 +267,7 @@ describe("isn't drift:", () => {
     await bench.expectNoChanges(declared(), recorded);
   });
 
-  test("an order of categories that makes no difference", async () => {
+  test("shows no drift in an order of categories that makes no difference", async () => {
     const recorded = await bench.up(declared());
     const rule = await bench.ownRule();
     const [sqli, evasion, xss] = DECLARED_CATEGORIES;
@@ -275,13 +275,13 @@ describe("isn't drift:", () => {
     await bench.expectNoChanges(declared(), recorded);
   });
 
-  test("a ruleset that can no longer be read: the refresh keeps what is recorded", async () => {
+  test("a refresh keeps what's recorded if a ruleset can no longer be read", async () => {
     const recorded = await bench.up(declared());
     bench.api.fault({ match: { method: "GET", path: "/accounts/" }, times: 9, kind: "status", status: 403 });
     expect(await bench.operation().refresh(TYPE, recorded)).toEqual(recorded);
   });
 
-  test("another managed ruleset in the zone, which shows in an output", async () => {
+  test("shows another managed ruleset in the zone as an output, not as drift", async () => {
     const plain = bench.declare();
     const recorded = await bench.up(plain);
     const added = await bench.addRule({

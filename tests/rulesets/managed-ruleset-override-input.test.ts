@@ -194,7 +194,7 @@ describe("the preview refuses, without a request:", () => {
     expect(bench.api.requests).toEqual([]);
   });
 
-  test("a missing account, and says where to set it", async () => {
+  test("refuses a missing account, and says where to set it", async () => {
     const refusals = await bench.operation().refusals(TYPE, bench.declare({ accountId: undefined }));
     expect(refusals).toEqual([expect.stringMatching(/^accountId: is required.*edgeguard:accountId/)]);
   });
@@ -311,7 +311,7 @@ describe("the preview refuses, after reading the ruleset:", () => {
     expect(bench.writes()).toEqual([]);
   });
 
-  test("every mistake at once", async () => {
+  test("reports every mistake at once", async () => {
     const declared = bench.declare({
       categories: [
         { tag: "nonsense", enabled: false },
@@ -322,7 +322,7 @@ describe("the preview refuses, after reading the ruleset:", () => {
     expect(await bench.operation().refusals(TYPE, declared)).toHaveLength(3);
   });
 
-  test("but not overrides that repeat or refine a paranoia level", async () => {
+  test("accepts overrides that repeat or refine a paranoia level", async () => {
     const rules = await bench.managedRules(managedRulesets.owasp);
     const third = rules.find(({ categories }) => categories.includes("paranoia-level-3"))?.id ?? "";
     const declared = bench.declare({
@@ -378,7 +378,7 @@ test("messages about a secret expression don't quote it, and there are no warnin
   expect(op.warned).toEqual([]);
 });
 
-test("unknown arguments are checked later, and don't replace the rule", async () => {
+test("checks unknown arguments later, and doesn't replace the rule because of them", async () => {
   const declared = bench.declare({
     owasp: { paranoiaLevel: UNKNOWN },
     categories: [{ tag: UNKNOWN, enabled: true }],

@@ -35,8 +35,8 @@ async function expectAll(recorded: readonly Recorded[]): Promise<void> {
     expect((await bench.ownRule(String(outputs["ruleRef"]))).id).toBe(id);
 }
 
-describe.each(["shop", "empty"] as const)("in zone %s", (zone) => {
-  test(`ten deployments of one program at once are all created${RUNS_NOTE}`, async () => {
+describe.each(["shop", "empty"] as const)("deployments in zone %s", (zone) => {
+  test(`creates ten deployments of one program at once${RUNS_NOTE}`, async () => {
     for (const run of runs) {
       await start(zone);
       const othersBefore = await bench.othersRules();
@@ -55,7 +55,7 @@ describe.each(["shop", "empty"] as const)("in zone %s", (zone) => {
     }
   });
 
-  test(`the deployments of two interleaved programs are all created${RUNS_NOTE}`, async () => {
+  test(`creates the deployments of two interleaved programs${RUNS_NOTE}`, async () => {
     for (const run of runs) {
       await start(zone);
       const othersBefore = await bench.othersRules();
@@ -96,7 +96,7 @@ async function expectDirectlyInFront(number: number): Promise<void> {
 describe("somebody else is faster", () => {
   const entryPoint = "http_request_firewall_managed/entrypoint";
 
-  test("and creates the entry point after it was read: it's used", async () => {
+  test("uses an entry point that somebody else creates after it was read", async () => {
     bench = await RulesetsBench.start("empty");
     // The read misses the entry point, as if it came a moment too early.
     await bench.up(declaration(1));
@@ -115,7 +115,7 @@ describe("somebody else is faster", () => {
     expect(bench.api.requests.filter(({ status }) => status === 400)).toHaveLength(1); // 20217 only.
   });
 
-  test("and writes show late: the update waits for them", async () => {
+  test("waits if somebody else creates the entry point and writes show late", async () => {
     bench = await RulesetsBench.start("empty", { readLagMs: 400 });
     const [one, other] = [bench.operation(), bench.operation()];
     const recorded = await Promise.all([one.up(TYPE, declaration(1)), other.up(TYPE, declaration(2))]);
@@ -124,13 +124,13 @@ describe("somebody else is faster", () => {
   });
 });
 
-describe("a lost response", () => {
+describe("lost responses of a managed ruleset override", () => {
   test.each([
     ["to creating the entry point", "empty", { method: "POST", path: "/rulesets$" }],
     ["to adding the rule", "shop", { method: "POST", path: "/rules$" }],
     ["to adding an exception", "shop", { method: "POST", path: "/rules$" }],
     ["to enabling the rule", "shop", { method: "PATCH" }],
-  ] as const)("%s creates nothing twice", async (what, zone, match) => {
+  ] as const)("creates nothing twice if the response %s is lost", async (what, zone, match) => {
     bench = await RulesetsBench.start(zone);
     const othersBefore = await bench.othersRules();
     if (what.includes("exception")) bench.api.fault({ match, kind: "slow", delayMs: 0 });
@@ -142,7 +142,7 @@ describe("a lost response", () => {
     await bench.expectNoChanges(declared, recorded);
   });
 
-  test("and a lost process: the next update finds the rule by its ref", async () => {
+  test("the next update finds the rule by its ref if the process is lost, too", async () => {
     bench = await RulesetsBench.start("shop");
     const declared = declaration(1, { exceptions: [HOOK] });
     bench.api.fault({ match: { method: "POST", path: "/rules$" }, times: 9, kind: "dropAfter" });
@@ -162,7 +162,7 @@ describe("a lost response", () => {
   });
 });
 
-test("a failure after the rule was added is recorded, and the next update continues from there", async () => {
+test("records a failure after the rule was added, and the next update continues from there", async () => {
   bench = await RulesetsBench.start("shop");
   const declared = declaration(1, { exceptions: [HOOK] });
   bench.api.fault({ match: { method: "POST", path: "/rules$" }, kind: "slow", delayMs: 0 });
@@ -176,7 +176,7 @@ test("a failure after the rule was added is recorded, and the next update contin
   await bench.expectNoChanges(declared, repaired);
 });
 
-test("a plan without the ruleset and a token without the permission are reported with the fix", async () => {
+test("a missing ruleset or permission is reported with the fix", async () => {
   bench = await RulesetsBench.start("shop");
   bench.api.fault({
     match: { method: "POST" },

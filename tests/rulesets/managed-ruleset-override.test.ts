@@ -20,7 +20,7 @@ const ruleIds = async (ruleset: string): Promise<string[]> =>
   (await bench.managedRules(ruleset)).map(({ id }) => id);
 
 describe("a deployment beside other rules", () => {
-  test("is added last with one request, changed in place and removed without a trace", async () => {
+  test("adds a deployment last with one request, changes it in place and removes it without a trace", async () => {
     const declared = bench.declare({ owasp: { paranoiaLevel: 1 } });
     const recorded = await bench.up(declared);
     expect(bench.writes()).toEqual(["POST /{id}/rules"]);
@@ -93,8 +93,8 @@ describe("a deployment beside other rules", () => {
   });
 });
 
-describe("sends what Cloudflare documents", () => {
-  test("for paranoia level 2, threshold 25 with managed_challenge, and one rule off", async () => {
+describe("requests for a deployment", () => {
+  test("sends paranoia level 2, threshold 25 with managed_challenge, and one disabled rule as documented", async () => {
     const [someRule = ""] = await ruleIds(managedRulesets.owasp);
     bench.api.clearRequests();
     const declared = bench.declare({
@@ -138,7 +138,7 @@ describe("sends what Cloudflare documents", () => {
     [1, ["paranoia-level-2", "paranoia-level-3", "paranoia-level-4"]],
     [2, ["paranoia-level-3", "paranoia-level-4"]],
     [3, ["paranoia-level-4"]],
-  ])("for paranoia level %i: only the tags above it are turned off", async (level, tags) => {
+  ])("turns off only the tags above paranoia level %i", async (level, tags) => {
     await bench.up(bench.declare({ owasp: { paranoiaLevel: level } }));
     const categories = tags.map((category) => ({ category, enabled: false }));
     expect(bench.bodies("POST")[0]?.["action_parameters"]).toEqual({
@@ -151,12 +151,12 @@ describe("sends what Cloudflare documents", () => {
     expect(off).toHaveLength(rules.filter((r) => r.categories.some((tag) => tags.includes(tag))).length);
   });
 
-  test("for paranoia level 4: no override at all", async () => {
+  test("sends no override for paranoia level 4", async () => {
     await bench.up(bench.declare({ owasp: { paranoiaLevel: 4 } }));
     expect(bench.bodies("POST")[0]?.["action_parameters"]).toEqual({ id: managedRulesets.owasp });
   });
 
-  test("and keeps what else the rule has: payload logging, a log setting, a description", async () => {
+  test("keeps what else the rule has: payload logging, a log setting, a description", async () => {
     const declared = bench.declare({ owasp: { paranoiaLevel: 3 } });
     const recorded = await bench.up(declared);
     const rule = await bench.ownRule();
@@ -178,7 +178,7 @@ describe("sends what Cloudflare documents", () => {
     });
   });
 
-  test("and looks up the last rule, which may change with the ruleset's version", async () => {
+  test("looks up the last rule, which may change with the ruleset's version", async () => {
     const last = "f".repeat(32);
     const description = "949111: Inbound Anomaly Score Exceeded";
     await bench.publishVersion(managedRulesets.owasp, {
@@ -191,7 +191,7 @@ describe("sends what Cloudflare documents", () => {
   });
 });
 
-describe("a change of", () => {
+describe("changing arguments", () => {
   const start = {
     expression: 'http.host eq "a.example"',
     description: "one",
@@ -218,7 +218,7 @@ describe("a change of", () => {
     ],
     ["ref", { ref: "edgeguard/site/dev/other" }, {}],
     ["position", { position: "first" }, {}],
-  ])("%s is one request and updates in place", async (_name, change, wanted) => {
+  ])("changes %s in place with one request", async (_name, change, wanted) => {
     const before = bench.declareManaged(start);
     const recorded = await bench.up(before);
     const declared = bench.declareManaged({ ...start, ...change });
@@ -231,7 +231,7 @@ describe("a change of", () => {
     await bench.expectNoChanges(declared, changed);
   });
 
-  test('the form alone, by name or by ID, with or without "latest", writes nothing', async () => {
+  test('writes nothing if only the notation changes: by name or by ID, with or without "latest"', async () => {
     const recorded = await bench.up(bench.declareManaged({ ruleset: { name: MANAGED } }));
     bench.api.clearRequests();
     const changed = await bench.up(bench.declareManaged({ version: "latest" }), recorded);
@@ -239,20 +239,20 @@ describe("a change of", () => {
     await bench.expectNoChanges(bench.declareManaged({ version: "latest" }), changed);
   });
 
-  test("a threshold from its name to its number is no change", async () => {
+  test("sees no change if a threshold's name is replaced by its number", async () => {
     const recorded = await bench.up(bench.declare({ owasp: { paranoiaLevel: 1, scoreThreshold: "low" } }));
     const same = bench.declare({ owasp: { paranoiaLevel: 1, scoreThreshold: 60 } });
     expect(await bench.operation().preview(TYPE, same, recorded)).toMatchObject({ step: "same" });
   });
 
-  test("adopt and onDestroy is recorded without a write", async () => {
+  test("records a change of adopt and onDestroy without a write", async () => {
     const recorded = await bench.up(bench.declare());
     bench.api.clearRequests();
     await bench.up(bench.declare({ adopt: "never", onDestroy: "keep" }), recorded);
     expect(bench.writes()).toEqual([]);
   });
 
-  test("nothing writes nothing", async () => {
+  test("writes nothing if nothing changes", async () => {
     const declared = bench.declare({ owasp: { paranoiaLevel: 2 }, exceptions: [HOOK], position: "first" });
     const recorded = await bench.up(declared);
     bench.api.clearRequests();
@@ -260,7 +260,7 @@ describe("a change of", () => {
     expect(bench.writes()).toEqual([]);
   });
 
-  test("paranoia levels up and down keeps the same rule", async () => {
+  test("keeps the same rule while the paranoia level goes up and down", async () => {
     let recorded = await bench.up(bench.declare({ owasp: { paranoiaLevel: 1 } }));
     const on = [(await bench.effectiveDeployment()).on];
     for (const paranoiaLevel of [2, 3, 4, 1]) {
@@ -274,8 +274,8 @@ describe("a change of", () => {
   });
 });
 
-describe("the order", () => {
-  test("of a hundred rule overrides doesn't matter", async () => {
+describe("the order of overrides", () => {
+  test("ignores the order of a hundred rule overrides", async () => {
     const ids = (await ruleIds(managedRulesets.managed)).slice(0, 100);
     const some = (order: readonly string[]) =>
       Object.fromEntries(order.map((id) => [id, { enabled: Number.parseInt(id.slice(0, 2), 16) % 2 === 0 }]));
@@ -294,7 +294,7 @@ describe("the order", () => {
     expect((await bench.operation().refresh(TYPE, recorded))?.inputs).toEqual(recorded.inputs);
   });
 
-  test("of two tags that share rules matters, and the later tag decides", async () => {
+  test("keeps the order of two tags that share rules, and the later tag decides", async () => {
     const off = { tag: "sqli", enabled: false };
     const on = { tag: "java", enabled: true };
     const both = (await bench.managedRules(managedRulesets.managed)).filter(
@@ -324,7 +324,7 @@ describe("the order", () => {
     await bench.expectNoChanges(swapped, changed);
   });
 
-  test("of two tags that share no rule doesn't matter, and previews send no request", async () => {
+  test("ignores the order of two tags that share no rule, and previews send no request", async () => {
     const one = { tag: "wordpress", enabled: false };
     const other = { tag: "java", action: "log" };
     const recorded = await bench.up(bench.declareManaged({ categories: [one, other] }));
@@ -338,7 +338,7 @@ describe("the order", () => {
     expect(bench.api.requests).toEqual([]);
   });
 
-  test("of categories is sent as declared, followed by the levels that owasp turns off", async () => {
+  test("sends categories in the declared order, followed by the levels that owasp turns off", async () => {
     const categories = [
       { tag: "sqli", enabled: true },
       { tag: "evasion", enabled: false },
@@ -353,7 +353,7 @@ describe("the order", () => {
     await bench.expectNoChanges(declared, recorded);
   });
 
-  test("contains a category only once if it repeats what owasp means", async () => {
+  test("sends a category only once if it repeats what owasp means", async () => {
     const categories = [
       { tag: "paranoia-level-4", enabled: false },
       { tag: "sqli", enabled: true },
@@ -368,8 +368,8 @@ describe("the order", () => {
   });
 });
 
-describe("unset isn't false:", () => {
-  test("what isn't declared isn't sent and stays as the ruleset has it", async () => {
+describe("unset isn't false", () => {
+  test("doesn't send what isn't declared, so it stays as the ruleset has it", async () => {
     const [rule = "", ...others] = await ruleIds(managedRulesets.managed);
     await bench.up(
       bench.declareManaged({
@@ -386,7 +386,7 @@ describe("unset isn't false:", () => {
     expect(rules).toHaveLength(others.length + 1);
   });
 
-  test("false is sent at every level", async () => {
+  test("sends false at every level", async () => {
     const [rule = ""] = await ruleIds(managedRulesets.managed);
     await bench.up(
       bench.declareManaged({
@@ -406,36 +406,39 @@ describe("unset isn't false:", () => {
     });
   });
 
-  test("empty lists and records count as unset", async () => {
+  test("treats empty lists and records as unset", async () => {
     const recorded = await bench.up(bench.declare({ categories: [], rules: {}, exceptions: [] }));
     expect(bench.bodies("POST")[0]?.["action_parameters"]).toEqual({ id: managedRulesets.owasp });
     await bench.expectNoChanges(bench.declare(), recorded);
   });
 });
 
-describe("position", () => {
+describe("the position of a rule", () => {
   test.each([
     ["first", ["own", "monitoring", "managed", "credentials"]],
     ["last", ["monitoring", "managed", "credentials", "own"]],
     [{ before: "security-team/managed" }, ["monitoring", "own", "managed", "credentials"]],
     [{ after: seededRules.shop.monitoring }, ["monitoring", "own", "managed", "credentials"]],
-  ])("%j is applied when the rule is created and when the position changes", async (position, order) => {
-    const declared = bench.declare({ position, exceptions: [HOOK, FEED] });
-    const withOwn = order.flatMap((name) =>
-      name === "own" ? ["exception/1", "exception/2", "own"] : [name],
-    );
-    const made = await bench.up(declared);
-    expect(await bench.refs()).toEqual(withOwn);
-    await bench.expectNoChanges(declared, made);
-    await bench.operation().destroy(TYPE, made);
-
-    for (const from of ["first", "last"]) {
-      const before = await bench.up(bench.declare({ position: from, exceptions: [HOOK, FEED] }));
-      const moved = await bench.up(declared, before);
+  ])(
+    "applies the position %j when the rule is created and when the position changes",
+    async (position, order) => {
+      const declared = bench.declare({ position, exceptions: [HOOK, FEED] });
+      const withOwn = order.flatMap((name) =>
+        name === "own" ? ["exception/1", "exception/2", "own"] : [name],
+      );
+      const made = await bench.up(declared);
       expect(await bench.refs()).toEqual(withOwn);
-      await bench.operation().destroy(TYPE, moved);
-    }
-  });
+      await bench.expectNoChanges(declared, made);
+      await bench.operation().destroy(TYPE, made);
+
+      for (const from of ["first", "last"]) {
+        const before = await bench.up(bench.declare({ position: from, exceptions: [HOOK, FEED] }));
+        const moved = await bench.up(declared, before);
+        expect(await bench.refs()).toEqual(withOwn);
+        await bench.operation().destroy(TYPE, moved);
+      }
+    },
+  );
 
   test("keeps the exceptions in front of the rule throughout a move", async () => {
     let recorded = await bench.up(bench.declare({ position: "last", exceptions: [HOOK, FEED] }));
@@ -451,7 +454,7 @@ describe("position", () => {
     }
   });
 
-  test("before a rule with exceptions is before its exceptions", async () => {
+  test("places a rule before another rule's exceptions if it's to be before that rule", async () => {
     await bench.up(bench.declareManaged({ ref: `${REF}-2`, exceptions: [HOOK, FEED] }));
     const declared = bench.declare({ position: { before: `${REF}-2` }, exceptions: [HOOK] });
     const recorded = await bench.up(declared);
@@ -463,7 +466,7 @@ describe("position", () => {
     expect((await bench.refs()).slice(3)).toEqual(order);
   });
 
-  test("first isn't enforced again when somebody else puts a rule in front", async () => {
+  test('doesn\'t enforce position "first" again when somebody else puts a rule in front', async () => {
     const declared = bench.declare({ position: "first" });
     const recorded = await bench.up(declared);
     const added = await bench.addRule({
@@ -478,7 +481,7 @@ describe("position", () => {
     await bench.deleteRule(added);
   });
 
-  test("before a rule that doesn't exist fails the update, which suggests the nearest and creates nothing", async () => {
+  test("fails if the position names a rule that doesn't exist, suggests the nearest, and creates nothing", async () => {
     const declared = bench.declare({ position: { before: "security-team/manage" } });
     const op = bench.operation();
     const { message, recorded } = await op.failedUp(TYPE, declared);
@@ -497,7 +500,7 @@ describe("exceptions", () => {
       .filter(({ ref }) => ref.startsWith(`${REF}/exception/`))
       .map(({ expression, action_parameters }) => [expression, action_parameters]);
 
-  test("are skip rules directly in front of the rule, in order, each with its ref", async () => {
+  test("writes exceptions as skip rules directly in front of the rule, in order, each with its ref", async () => {
     const declared = bench.declare({
       exceptions: [
         HOOK,
@@ -517,7 +520,7 @@ describe("exceptions", () => {
     expect(await bench.refs()).toEqual(["monitoring", "managed", "credentials"]);
   });
 
-  test("skip rulesets by name, and the resource's own as \"this\", and a refresh keeps the program's form", async () => {
+  test("skips rulesets by name, and the resource's own as \"this\", and a refresh keeps the program's form", async () => {
     const [owasp, managed] = [managedRulesets.owasp, managedRulesets.managed];
     const declared = bench.declare({
       ruleset: OWASP,
@@ -553,7 +556,7 @@ describe("exceptions", () => {
   const managedRule = async (): Promise<string> =>
     (await bench.managedRules(managedRulesets.managed))[0]?.id ?? "";
 
-  test("exist before the rule of a new deployment acts", async () => {
+  test("creates the exceptions before the rule of a new deployment acts", async () => {
     await bench.up(bench.declare({ exceptions: [HOOK] }));
     expect(bench.writes()).toEqual(["POST /{id}/rules", "POST /{id}/rules", "PATCH /{id}/rules/{id}"]);
     expect(bench.bodies("POST").map(({ action, enabled }) => [action, enabled])).toEqual([
@@ -575,7 +578,7 @@ describe("exceptions", () => {
     ["changes a skip", [A], [{ ...A, skip: { rulesets: [managedRulesets.owasp] } }], 1],
     ["adds a description", [A], [{ ...A, description: "x" }], 1],
   ])(
-    "a change that %s writes one rule at a time, and nothing loses its exception in between",
+    "a change that %s writes one rule at a time, and no request loses its exception in between",
     async (_name, before, after, writes) => {
       const recorded = await bench.up(bench.declare({ exceptions: before }));
       const declared = bench.declare(after === undefined ? {} : { exceptions: after });
@@ -589,7 +592,7 @@ describe("exceptions", () => {
     },
   );
 
-  test("follow a change of the ref", async () => {
+  test("renames the exceptions when the ref changes", async () => {
     const recorded = await bench.up(bench.declare({ exceptions: [A, B] }));
     const declared = bench.declare({ exceptions: [A, B], ref: `${REF}-2` });
     const changed = await bench.up(declared, recorded);
@@ -602,8 +605,8 @@ describe("exceptions", () => {
   });
 });
 
-describe("a version of the ruleset", () => {
-  test("newer than the recorded one shows in an output and isn't a change", async () => {
+describe("versions of a ruleset", () => {
+  test("shows a newer version in an output, not as a change", async () => {
     const declared = bench.declare({ version: "latest", owasp: { paranoiaLevel: 2 } });
     const recorded = await bench.up(declared);
     await bench.publishVersion(managedRulesets.owasp, {
@@ -615,7 +618,7 @@ describe("a version of the ruleset", () => {
     expect(await bench.operation().preview(TYPE, declared, refreshed)).toMatchObject({ step: "same" });
   });
 
-  test("that lacks an overridden rule makes the refresh warn", async () => {
+  test("a refresh warns if the new version lacks an overridden rule", async () => {
     const [first] = await ruleIds(managedRulesets.owasp);
     const gone = first ?? "";
     const declared = bench.declare({ rules: { [gone]: { enabled: false } } });
@@ -632,7 +635,7 @@ describe("a version of the ruleset", () => {
     ]);
   });
 
-  test("in which another rule compares the score makes the refresh warn, and the next update sets the threshold there", async () => {
+  test("a refresh warns if another rule compares the score now, and the next update sets the threshold there", async () => {
     const last = "f".repeat(32);
     const declared = bench.declare({ owasp: { paranoiaLevel: 4, scoreThreshold: 60 } });
     const recorded = await bench.up(declared);
@@ -651,7 +654,7 @@ describe("a version of the ruleset", () => {
     ]);
   });
 
-  test("that is pinned determines which tags and rules are valid", async () => {
+  test("checks tags and rules against the pinned version", async () => {
     const latest = Number((await bench.up(bench.declareManaged())).outputs["rulesetVersion"]);
     await bench.publishVersion(managedRulesets.managed, {
       add: [{ description: "new", categories: ["brand-new"] }],
@@ -678,7 +681,7 @@ describe("a version of the ruleset", () => {
 });
 
 describe("the preview shows", () => {
-  test("what a deployment amounts to, which then matches the zone", async () => {
+  test("the preview shows the effect of a deployment, which then matches the zone", async () => {
     const declared = bench.declare({
       ruleset: { name: OWASP },
       owasp: { paranoiaLevel: 2, scoreThreshold: 25, action: "managed_challenge" },
@@ -699,7 +702,7 @@ describe("the preview shows", () => {
     expect(recorded.outputs["expansion"]).toEqual(inputs["expansion"]);
   });
 
-  test("what an update changes, rule by rule", async () => {
+  test("the preview shows what an update changes, rule by rule", async () => {
     const before = { owasp: { paranoiaLevel: 3, scoreThreshold: 40 }, ruleset: { name: OWASP } };
     const recorded = await bench.up(bench.declare(before));
     const preview = async (changes: object): Promise<unknown> => {
@@ -728,7 +731,7 @@ describe("the preview shows", () => {
     });
   });
 
-  test("none of it without credentials, and that alone isn't a change", async () => {
+  test("the preview shows no effects without credentials, and that alone isn't a change", async () => {
     const declared = bench.declare({ owasp: { paranoiaLevel: 2 } });
     const fork = bench.operation({ "edgeguard:apiToken": "" });
     const { inputs } = await fork.preview(TYPE, declared);

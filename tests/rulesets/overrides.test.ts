@@ -90,7 +90,7 @@ function sharedTagsIn(overrides: Overrides, ruleset: ManagedRuleset): ReturnType
   );
 }
 
-test("compiled overrides can be read back as declared", () => {
+test("reads compiled overrides back as declared", () => {
   for (const [ruleset, withOwasp] of both()) {
     fc.assert(
       fc.property(declarations(ruleset, withOwasp), (declared) => {
@@ -104,7 +104,7 @@ test("compiled overrides can be read back as declared", () => {
   }
 });
 
-test("what is read from somebody else's rule compiles to the same effect, whatever form is declared", () => {
+test("compiles overrides read from somebody else's rule to the same effect, whatever form is declared", () => {
   for (const [ruleset, withOwasp] of both()) {
     const shared = sharedTagsOf(
       ruleset,
@@ -148,7 +148,7 @@ test("two orders of categories that count as the same have the same effect on ev
   );
 });
 
-test("conflicts count the rules that the opposite order would decide differently", () => {
+test("counts as conflicts the rules that the opposite order would decide differently", () => {
   const [one, other] = [
     { tag: "java", enabled: true },
     { tag: "sqli", enabled: false },
@@ -170,7 +170,7 @@ test("conflicts count the rules that the opposite order would decide differently
   expect(differ.length).toBeGreaterThan(0);
 });
 
-test("effective rules match what the local API computes independently", async () => {
+test("computes the same effective rules as the local API, independently", async () => {
   await bench.up(bench.declare());
   const samples = [
     ...fc

@@ -62,13 +62,13 @@ async function creation({ posts, retryAfter, looks = 200, maxRetries = 3, closin
   return { made, postedAt, seen: server.seen };
 }
 
-test("a create is sent again after a 503 if the object isn't found, and obeys Retry-After", async () => {
+test("sends a create again after a 503 if the object isn't found, and obeys Retry-After", async () => {
   const { made, postedAt } = await creation({ posts: [503, 200], retryAfter: 30 });
   expect(await made).toMatchObject({ object: { id: "made" } });
   expect(postedAt).toEqual([0, 30_000]);
 });
 
-test("a Retry-After of an hour isn't waited for", async () => {
+test("doesn't wait for a Retry-After of an hour", async () => {
   const { made, postedAt } = await creation({ posts: [503], retryAfter: 3600 });
   expect((await failureOf(made)).message).toContain("Cloudflare asks to wait 3600 s.");
   expect(postedAt).toHaveLength(1);
@@ -80,7 +80,7 @@ test("makes no more attempts than the settings allow", async () => {
   expect(postedAt).toHaveLength(1);
 });
 
-test("if the lookup after a failed create fails, too, the error gives both reasons, and the outcome is unknown", async () => {
+test("gives both reasons if the lookup after a failed create fails, too, and the outcome is unknown", async () => {
   const { made } = await creation({ posts: [500], looks: 403 });
   const failure = await failureOf(made);
   expect(failure).toMatchObject({ name: "ApiError", outcome: "unknown", status: 500 });
@@ -89,7 +89,7 @@ test("if the lookup after a failed create fails, too, the error gives both reaso
   );
 });
 
-test("if the lookup after a failed create is cancelled, the outcome is unknown", async () => {
+test("the outcome is unknown if the lookup after a failed create is cancelled", async () => {
   const controller = new AbortController();
   const { made, seen } = await creation({ posts: [500], closing: controller.signal });
   const failed = failureOf(made);
@@ -135,7 +135,7 @@ describe("an existing object", () => {
     ${["a", "b"]} | ${[]}         | ${false} | ${undefined}             | ${undefined}             | ${"several alike: a, b"}
     ${["a", "b"]} | ${["a", "b"]} | ${false} | ${"several equal: a, b"} | ${"never: a, b"}         | ${"several equal: a, b"}
   `(
-    "$alike, of which $equal match the program (name unique: $isUnique), is adopted as the table says",
+    "with $alike objects of that name, $equal of which match (name unique: $isUnique), decides as the table says",
     async ({ alike, equal, isUnique, ...expected }: Row) => {
       const found = { alike, equal, isUnique };
       expect(await decide(undefined, found)).toBe(expected.ifEqual);
@@ -144,7 +144,7 @@ describe("an existing object", () => {
     },
   );
 
-  test("isn't compared if the mode alone decides", async () => {
+  test("doesn't compare an existing object if the mode alone decides", async () => {
     const equal = jest.fn(() => ["a"]);
     await adopt({ adopt: "takeOver", alike: ["a"], equal, refusals: { ...refusals, different } });
     expect(equal).not.toHaveBeenCalled();

@@ -50,9 +50,9 @@ const ALL = [
 
 const off = { config: { "edgeguard:liveChecks": "false" } };
 
-describe("a value that isn't known yet passes", () => {
+describe("values that aren't known yet", () => {
   test.each(["zoneId", "enabled", "useReportingEndpoint", "useConnectionUrlPath", "onDestroy"])(
-    "as PageShieldSettings %s",
+    "accepts an unknown PageShieldSettings %s",
     async (key) => {
       const checked = await new Operation(api, off).check("PageShieldSettings", {
         ...settings,
@@ -64,7 +64,7 @@ describe("a value that isn't known yet passes", () => {
   );
 
   test.each(["zoneId", "description", "action", "expression", "enabled", "value", "adopt", "extra"])(
-    "as PageShieldPolicy %s",
+    "accepts an unknown PageShieldPolicy %s",
     async (key) => {
       const checked = await new Operation(api).check("PageShieldPolicy", { ...policy, [key]: UNKNOWN });
       expect(checked.failures).toEqual([]);
@@ -79,14 +79,14 @@ describe("a value that isn't known yet passes", () => {
     ["a directive beside an empty one", "value", { scriptSrc: [], styleSrc: UNKNOWN }],
     ["a member of extra", "extra", { tags: UNKNOWN }],
     ["a value deep in extra", "extra", { tags: { owner: ["web", { id: UNKNOWN }] } }],
-  ])("as %s", async (_where, key, value) => {
+  ])("accepts an unknown %s", async (_where, key, value) => {
     const checked = await new Operation(api).check("PageShieldPolicy", { ...policy, [key]: value });
     expect(checked.failures).toEqual([]);
     expect(checked.inputs[key]).toEqual(value);
     expect(api.requests).toHaveLength(0);
   });
 
-  test("while the known arguments beside it are still checked", async () => {
+  test("still checks the known arguments beside an unknown one", async () => {
     expect(
       await new Operation(api).refusals("PageShieldPolicy", {
         ...policy,
@@ -100,7 +100,7 @@ describe("a value that isn't known yet passes", () => {
     ]);
   });
 
-  test("and is an update, never a replacement by itself", async () => {
+  test("treats an unknown value as an update, never as a replacement by itself", async () => {
     const op = new Operation(api);
     const first = await op.up("PageShieldPolicy", policy);
     const second = await op.up("PageShieldSettings", settings);
@@ -118,7 +118,7 @@ describe("a value that isn't known yet passes", () => {
 describe("the check refuses", () => {
   const refusals = (type: string, inputs: object) => new Operation(api, off).refusals(type, { ...inputs });
 
-  test("an argument that doesn't exist, and suggests the closest one", async () => {
+  test("refuses an argument that doesn't exist, and suggests the closest one", async () => {
     expect(await refusals("PageShieldSettings", { ...settings, useConectionUrlPath: true })).toEqual([
       'useConectionUrlPath: unknown argument "useConectionUrlPath". Did you mean "useConnectionUrlPath"?',
     ]);
@@ -128,13 +128,13 @@ describe("the check refuses", () => {
   });
 
   test.each(["constructor", "toString", "hasOwnProperty"])(
-    "an argument named %s, like any other unknown one",
+    "refuses an argument named %s, like any other unknown one",
     async (key) => {
       expect(await refusals("PageShieldSettings", { ...settings, [key]: true })).toHaveLength(1);
     },
   );
 
-  test("a missing or null required argument", async () => {
+  test("refuses a missing or null required argument", async () => {
     expect(await refusals("PageShieldSettings", { zoneId: api.zones.empty, enabled: null })).toEqual([
       "enabled: is required and must be a boolean",
     ]);
@@ -174,12 +174,12 @@ describe("the check refuses", () => {
       /^value\.scriptSrc: .* a list of sources, or true for a directive without sources.* "'self'"$/,
     ],
     ["extra", [], /^extra: must be an object, not a list of 0$/],
-  ])("%s of %j", async (key, value, sentence) => {
+  ])("refuses %s of %j", async (key, value, sentence) => {
     const found = await refusals("PageShieldPolicy", { ...policy, [key]: value });
     expect(found).toEqual([expect.stringMatching(sentence)]);
   });
 
-  test("every problem at once, each at its property", async () => {
+  test("reports every problem at once, each at its property", async () => {
     const wrong = { zoneId: "1", description: "", action: "deny", expression: "x", value: "", other: 1 };
     const found = await refusals("PageShieldPolicy", wrong);
     expect(found.map((text) => text.split(":")[0])).toEqual([
@@ -192,7 +192,7 @@ describe("the check refuses", () => {
     ]);
   });
 
-  test("problems across several arguments along with the others", async () => {
+  test("reports problems across several arguments along with the others", async () => {
     const found = await refusals("LogpushJob", {
       name: "",
       dataset: "http_requests",
@@ -201,7 +201,7 @@ describe("the check refuses", () => {
     expect(found.map((text) => text.split(":")[0])).toEqual(["name", "destinationConf", "zoneId"]);
   });
 
-  test("a misspelled argument or option alone, not its consequences", async () => {
+  test("reports a misspelled argument or option alone, not its consequences", async () => {
     const { enabled, ...rest } = settings;
     expect(await refusals("PageShieldSettings", { ...rest, enabeld: enabled })).toEqual([
       'enabeld: unknown argument "enabeld". Did you mean "enabled"?',
@@ -230,7 +230,7 @@ describe("the check refuses", () => {
     ]);
   });
 
-  test("a misspelled secret without showing it", async () => {
+  test("reports a misspelled secret without showing it", async () => {
     const found = await refusals("PageShieldPolicy", {
       ...policy,
       value: null,
@@ -241,14 +241,14 @@ describe("the check refuses", () => {
     expect(found.join()).not.toContain("4711");
   });
 
-  test("a misspelled option of KV arguments, which would let more be deleted", async () => {
+  test("refuses a misspelled option of KV arguments, which would let more be deleted", async () => {
     const entries = { accountId: api.accounts.main, namespaceId: api.namespaces.existing, entries: {} };
     expect(await refusals("KvEntries", { ...entries, prune: { prefix: "", maxDelete: 5 } })).toEqual([
       'prune: unknown option "maxDelete". Did you mean "maxDeletes"?',
     ]);
   });
 
-  test("each problem in one sentence with the given value once, without the schema library's words", () => {
+  test("reports each problem in one sentence with the given value once, without the schema library's words", () => {
     const wrong = [
       5,
       -1,
@@ -278,7 +278,7 @@ describe("the check refuses", () => {
     }
   });
 
-  test("invalid configuration, on each resource, before anything else", async () => {
+  test("reports invalid configuration on each resource, before anything else", async () => {
     const op = new Operation(api, { config: { "edgeguard:maxRetries": "many" } });
     const [first] = await op.refusals("PageShieldSettings", settings);
     expect(first).toContain('Invalid configuration: edgeguard:maxRetries is "many"');
@@ -286,7 +286,7 @@ describe("the check refuses", () => {
     expect(api.requests).toHaveLength(0);
   });
 
-  test("a token pasted into an argument, without showing it", async () => {
+  test("refuses a token pasted into an argument, without showing it", async () => {
     const token = "c4nary".repeat(6);
     const op = new Operation(api, {
       config: { "edgeguard:apiToken": token, "edgeguard:liveChecks": "false" },
@@ -309,7 +309,7 @@ describe("the checked inputs are canonical", () => {
       "as directives",
       { defaultSrc: ["'none'"], scriptSrc: ["'self'", "https://cdn.example.com/Lib.js", "'self'"] },
     ],
-  ])("%s, and another check changes nothing", async (_how, value) => {
+  ])("makes a policy canonical %s, and another check changes nothing", async (_how, value) => {
     const op = new Operation(api, off);
     const zoneId = api.zones.empty.toUpperCase();
     const unset = omit(policy, ["enabled"]);
@@ -324,7 +324,7 @@ describe("the checked inputs are canonical", () => {
     expect((await op.check("PageShieldPolicy", once.inputs)).inputs).toEqual(once.inputs);
   });
 
-  test("and an unset argument stays unset", async () => {
+  test("keeps an unset argument unset", async () => {
     const { inputs } = await new Operation(api, off).check("PageShieldSettings", {
       zoneId: api.zones.empty,
       enabled: false,
@@ -334,7 +334,7 @@ describe("the checked inputs are canonical", () => {
 });
 
 describe("live checks", () => {
-  test("aren't made for an unchanged stack, whatever the order of its text", async () => {
+  test("makes no live checks for an unchanged stack, whatever the order of its text", async () => {
     const up = new Operation(api);
     const before = await up.up("PageShieldPolicy", policy);
     const set = await up.up("PageShieldSettings", settings);
@@ -351,7 +351,7 @@ describe("live checks", () => {
     expect(op.warned).toEqual([]);
   });
 
-  test("read a zone's policies and scripts once for all policies of an operation", async () => {
+  test("reads a zone's policies and scripts once for all policies of an operation", async () => {
     const op = new Operation(api);
     const zoneId = api.zones.shop;
     await Promise.all(
@@ -364,7 +364,7 @@ describe("live checks", () => {
     expect(api.requests).toHaveLength(4);
   });
 
-  test("without credentials send nothing and warn once, however many resources there are", async () => {
+  test("without credentials, sends nothing and warns once, however many resources there are", async () => {
     const op = new Operation(api, { config: { "edgeguard:apiToken": "" } });
     for (const description of ["a", "b", "c"])
       await op.preview("PageShieldPolicy", { ...policy, description });
@@ -374,7 +374,7 @@ describe("live checks", () => {
     expect(api.requests).toHaveLength(0);
   });
 
-  test("send nothing and warn about nothing if they are turned off", async () => {
+  test("sends nothing and warns about nothing if live checks are turned off", async () => {
     const op = new Operation(api, off);
     await op.preview("PageShieldPolicy", policy);
     expect(op.warned).toEqual([]);
@@ -382,7 +382,7 @@ describe("live checks", () => {
   });
 
   test.each([401, 403, 404])(
-    "fail the preview on a %i from Cloudflare, because the update would fail, too",
+    "fails the preview on a %i from Cloudflare, because the update would fail, too",
     async (status) => {
       api.fault({ match: {}, kind: "status", status, times: 9 });
       const op = new Operation(api, { config: { "edgeguard:maxRetries": "5" } });
@@ -399,21 +399,21 @@ describe("live checks", () => {
   test.each([
     ["a malformed token", 6003, "The credential from edgeguard:apiToken is malformed"],
     ["an ID that no zone has", 7003, "The zone or account does not exist"],
-  ])("fail the preview on a 400 for %s, too", async (_, code, advice) => {
+  ])("fails the preview on a 400 for %s, too", async (_, code, advice) => {
     api.fault({ match: {}, kind: "status", status: 400, code, message: "Invalid request" });
     expect(await new Operation(api).refusals("PageShieldPolicy", policy)).toEqual([
       expect.stringContaining(advice),
     ]);
   });
 
-  test.each([401, 403, 404])("warn on a %i with a proxy's own page", async (status) => {
+  test.each([401, 403, 404])("warns about a %i with a proxy's own page", async (status) => {
     api.fault({ match: {}, kind: "raw", status, body: "<html>Sign in</html>" });
     const op = new Operation(api);
     expect(await op.preview("PageShieldPolicy", policy)).toMatchObject({ step: "create" });
     expect(op.warned).toEqual([expect.stringContaining("live checks skipped: ")]);
   });
 
-  test.each([429, 500, 503, 400])("warn once on a %i, and aren't retried", async (status) => {
+  test.each([429, 500, 503, 400])("warns once about a %i, and doesn't retry", async (status) => {
     api.fault({ match: {}, kind: "status", status, times: 9, retryAfter: 1 });
     const op = new Operation(api, { config: { "edgeguard:maxRetries": "5" } });
     for (const description of ["a", "b"]) {
@@ -427,14 +427,14 @@ describe("live checks", () => {
     expect(api.requests).toHaveLength(1);
   });
 
-  test("warn if something other than the API responds", async () => {
+  test("warns if something other than the API responds", async () => {
     api.fault({ match: {}, kind: "raw", status: 200, body: "<html>Sign in</html>" });
     const op = new Operation(api);
     await op.preview("PageShieldPolicy", policy);
     expect(op.warned).toEqual([expect.stringContaining("live checks skipped: ")]);
   });
 
-  test("warn once if Cloudflare can't be reached", async () => {
+  test("warns once if Cloudflare can't be reached", async () => {
     const { url } = api;
     await api.close();
     const op = new Operation({ url });
@@ -443,7 +443,7 @@ describe("live checks", () => {
     expect(op.warned).toEqual([expect.stringContaining("live checks skipped: Listing the policies")]);
   });
 
-  test("are made only for the changed one of two policies", async () => {
+  test("makes live checks only for the changed one of two policies", async () => {
     const up = new Operation(api);
     const first = await up.up("PageShieldPolicy", policy);
     const other = { ...policy, description: "Other", action: "log" };
@@ -455,7 +455,7 @@ describe("live checks", () => {
     expect(sent(api)).toEqual(["GET /policies"]);
   });
 
-  test("turn a finding that a response proves into a refusal", async () => {
+  test("refuses what a response proves wrong", async () => {
     const path = `/zones/${api.zones.empty}/page_shield/policies`;
     const { description, action, expression, value } = policy;
     const made = await rawSend(api, "POST", path, {

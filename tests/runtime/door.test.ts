@@ -45,7 +45,7 @@ function given(output: string): unknown {
   return JSON.parse(line?.slice(6) ?? "null");
 }
 
-test("a verb's error is one sentence, with the first line separate and no stack trace", async () => {
+test("gives a verb's error as one sentence, with the first line separate and no stack trace", async () => {
   api.fault({ match: {}, kind: "status", status: 503, message: "down" });
   const output = await inProvider(
     `const e = await failing(runtime.create("PageShieldSettings", { zoneId, enabled: true }));
@@ -60,7 +60,7 @@ test("a verb's error is one sentence, with the first line separate and no stack 
   });
 });
 
-test("a resource type unknown to this version is refused, with what to install", async () => {
+test("refuses a resource type unknown to this version, and says what to install", async () => {
   const output = await inProvider(
     `const e = await failing(runtime.delete("KvTable", "id", {}));
      console.log("GIVEN " + JSON.stringify(e));`,
@@ -110,7 +110,7 @@ test("missing credentials fail the verb that needs them, not the check", async (
   expect(api.requests).toHaveLength(0);
 });
 
-test("many resources at once print nothing extra: Node's warnings would reach people, too", async () => {
+test("prints nothing extra for many resources at once, because Node's warnings would reach people, too", async () => {
   const output = await inProvider(
     `const inputs = { zoneId, description: "d", action: "log", expression: "true", value: "script-src 'self'", enabled: true };
      await Promise.all(Array.from({ length: 30 }, (_, i) => runtime.create("PageShieldPolicy", { ...inputs, description: "policy " + i, zoneId: ${JSON.stringify([api.zones.shop, api.zones.empty])}[i % 2] })));
@@ -137,7 +137,7 @@ async function policyMadeByHand(): Promise<string> {
   return result.id;
 }
 
-test("nothing that leaves the runtime has a secret: results, errors, output, debug lines, forwarder", async () => {
+test("no secret leaves the runtime: not in results, errors, output, debug lines or the forwarder", async () => {
   const echo = Object.values(CANARY).join(" ");
   const page = { kind: "raw", status: 500, body: `${"x".repeat(90)}${echo}` } as const;
   const refused = { kind: "status", status: 403, message: `you are ${echo}` } as const;

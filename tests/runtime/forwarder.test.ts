@@ -78,7 +78,7 @@ test("passes every verb on with the type's name first, and returns its result", 
   ]);
 });
 
-test("configure returns at once: the engine doesn't wait for it either", () => {
+test("configure returns at once, because the engine doesn't wait for it either", () => {
   install("exports.configure = () => 'at once';");
   expect(inHost("KvEntries", "return typeof provider.configure({}).then")).toBe("undefined");
 });

@@ -15,7 +15,7 @@ beforeEach(() => {
   api.clearRequests();
 });
 
-describe("in a program", () => {
+describe("lookups in a program", () => {
   let project: Project;
   beforeEach(() => {
     project = new Project(LOCAL_ENGINE, "lookups");
@@ -88,7 +88,7 @@ describe("in a program", () => {
     expect(api.requests).toEqual([]);
   });
 
-  test("a misspelled configuration key is refused", async () => {
+  test("refuses a misspelled configuration key", async () => {
     const { code, text } = await preview(
       `export const s = edgeguard.getScripts({ zoneId: "${api.zones.shop}" });`,
       {
@@ -129,7 +129,7 @@ describe("in a program", () => {
   });
 });
 
-describe("in a plain script", () => {
+describe("lookups in a plain script", () => {
   /** Run with the built package, as a user runs it. */
   function script(text: string, env: Readonly<Record<string, string>>) {
     const program = `(async () => { const edgeguard = require("pulumi-edgeguard"); ${text} })()`;
@@ -140,7 +140,7 @@ describe("in a plain script", () => {
     });
   }
 
-  test("settings come from the environment, and the process exits by itself", async () => {
+  test("takes settings from the environment, and lets the process exit by itself", async () => {
     const env = { EDGEGUARD_BASE_URL: api.url, CLOUDFLARE_API_TOKEN: "local-token" };
     const { stdout, stderr } = await script(
       `
@@ -155,7 +155,7 @@ describe("in a plain script", () => {
     expect(stderr).toMatch(/^edgeguard: assertNoMaliciousScripts: couldn't check 2 of 2 scripts/);
   });
 
-  test("an error has its name and status, so that a script can handle it", async () => {
+  test("gives an error its name and status, so a script can handle it", async () => {
     const env = { EDGEGUARD_BASE_URL: api.url, CLOUDFLARE_API_TOKEN: "wrong" };
     const { stdout } = await script(
       `await edgeguard.getScripts({ zoneId: "${api.zones.small}" }).catch((e) => console.log(e.name, e.status));`,

@@ -84,7 +84,7 @@ test("eight processes that find a dead holder together still take over one after
 test.each([
   ["whose process is alive", () => process.pid, hostname()],
   ["in another container, whose processes are invisible", () => 2 ** 22 - 1, "another-container"],
-])("a holder %s is waited for until it has been silent for a minute", async (_, pid, host) => {
+])("waits for a holder %s until it has been silent for a minute", async (_, pid, host) => {
   const claim = await claimBy(pid(), host);
   await expect(
     withMachineLock("zone", { ...options(), patienceMs: 60 }, () => Promise.resolve("held twice")),
@@ -94,7 +94,7 @@ test.each([
   expect(await locked(() => Promise.resolve("free"))).toBe("free");
 });
 
-test("without a temporary directory, the work is still done, with a warning", async () => {
+test("still does the work without a temporary directory, with a warning", async () => {
   const file = join(folder, "file");
   writeFileSync(file, "");
   const work = (): Promise<string> => Promise.resolve("done");
@@ -105,7 +105,7 @@ test("without a temporary directory, the work is still done, with a warning", as
 /** An error as a system call gives it. */
 const failure = (code: string, syscall: string): Error => Object.assign(new Error(code), { code, syscall });
 
-test("still locks if it may not remove another user's stale claim", async () => {
+test("still locks if it isn't allowed to remove another user's stale claim", async () => {
   await claimBy(await deadPid());
   const rm = jest.spyOn(promises, "rm").mockRejectedValue(failure("EPERM", "unlink"));
   try {

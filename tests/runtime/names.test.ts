@@ -23,14 +23,14 @@ afterAll(() => api.close());
 const member = (name: string, value: unknown): Record<string, unknown> => Object.fromEntries([[name, value]]);
 
 describe.each(NAMES)("%s", (name) => {
-  test("is refused as an argument of every resource", async () => {
+  test("refuses the name as an argument of every resource", async () => {
     for (const type of Object.keys(REGISTER)) {
       const sentence = expect.stringContaining(`${name}: unknown argument "${name}". `) as string;
       expect(await new Operation(api).refusals(type, member(name, 1))).toContainEqual(sentence);
     }
   });
 
-  test("is refused as a directive, and passed on as a member of extra", async () => {
+  test("refuses the name as a directive, and passes it on as a member of extra", async () => {
     const policy = { zoneId: api.zones.shop, description: "d", action: "log", expression: "true" };
     const op = new Operation(api);
     const value = { scriptSrc: ["'self'"], ...member(name, ["x.example"]) };
@@ -47,7 +47,7 @@ describe.each(NAMES)("%s", (name) => {
     expect(JSON.stringify(passed.inputs["extra"])).toBe(`{"${name}":{"${name}":1}}`);
   });
 
-  test("is refused as an operator, and accepted as a field", () => {
+  test("refuses the name as an operator, and accepts it as a field", () => {
     const where = (leaf: object): object => ({ where: { and: [leaf] } });
     const unknown = readFilter(where({ key: "a", operator: name, value: "1" }));
     expect(unknown).toEqual({
@@ -62,7 +62,7 @@ describe.each(NAMES)("%s", (name) => {
     expect(passes(read.filter, {})).toBe(false);
   });
 
-  test("works as a rule's member, an unknown sensitivity and an unknown ruleset of the migration", () => {
+  test("accepts the name as a rule's member, an unknown sensitivity and an unknown ruleset of the migration", () => {
     const rule = { action: name, expression: "true", ...member(name, { deep: member(name, 1) }) };
     expect(JSON.stringify(toWire(fromWire(rule)))).toContain(`"${name}":{"deep":{"${name}":1}}`);
     expect(ruleText(rule)).toMatch(new RegExp(`^${name}`));
@@ -70,7 +70,7 @@ describe.each(NAMES)("%s", (name) => {
     expect(rulesetName(name)).toBe(`ruleset ${name}`);
   });
 
-  test("is shown in the report as the action it is", () => {
+  test("shows an action of that name in the report", () => {
     const plan = read("created.json").replaceAll('"action": "log"', `"action": "${name}"`);
     expect(plan).not.toBe(read("created.json"));
     const { text } = report(plan, "text");
@@ -78,7 +78,7 @@ describe.each(NAMES)("%s", (name) => {
     expect(text).not.toMatch(/native code|\[object/);
   });
 
-  test("works as a parameter of a lookup", async () => {
+  test("accepts the name as a parameter of a lookup", async () => {
     api.clearRequests();
     const config = { baseUrl: api.url, apiToken: "local-token" };
     await getScripts({ zoneId: api.zones.shop, filters: member(name, "x") as { x: string } }, { config });
@@ -86,7 +86,7 @@ describe.each(NAMES)("%s", (name) => {
   });
 });
 
-test("the class refuses a member that Pulumi's SDK would silently drop", async () => {
+test("refuses a member that Pulumi's SDK would silently drop", async () => {
   await pulumi.runtime.setMocks({
     newResource: ({ inputs }) => ({ id: "x", state: inputs as Record<string, unknown> }),
     call: ({ inputs }) => inputs as Record<string, unknown>,

@@ -12,14 +12,14 @@ function loadWith(version: string): string {
   return spawnSync(process.execPath, ["-e", script], { encoding: "utf8" }).stderr;
 }
 
-test("the package requires the version named in package.json", () => {
+test("requires the Node.js version named in package.json", () => {
   expect(engines.node).toBe(">=20.18.1");
 });
 
-test.each(["18.20.8", "20.17.9", "20.18.0"])("Node %s is refused with what to do", (version) => {
+test.each(["18.20.8", "20.17.9", "20.18.0"])("refuses Node %s and says what to do", (version) => {
   expect(loadWith(version)).toContain(`pulumi-edgeguard needs Node.js 20.18.1 or newer; this is ${version}.`);
 });
 
-test.each(["20.18.1", "20.19.0", "22.0.0"])("Node %s is accepted", (version) => {
+test.each(["20.18.1", "20.19.0", "22.0.0"])("accepts Node %s", (version) => {
   expect(loadWith(version)).toBe("");
 });

@@ -12,8 +12,8 @@ afterEach(() => api.close());
 
 const ZONE = "5a0c1e7f3b2d4968a7e1c0f2d3b4a505";
 
-describe("a state of version 0.1", () => {
-  test("with Page Shield settings is refreshed, found unchanged, and restores what it recorded", async () => {
+describe("states of version 0.1", () => {
+  test("refreshes Page Shield settings, finds them unchanged, and restores what they recorded", async () => {
     const put = {
       method: "PUT",
       headers: { authorization: "Bearer local-token", "content-type": "application/json" },
@@ -41,7 +41,7 @@ describe("a state of version 0.1", () => {
     expect(api.requests.filter((r) => r.method === "PUT").at(-1)?.body).toEqual({ enabled: false });
   });
 
-  test("with a policy is refreshed, found unchanged, and deleted", async () => {
+  test("refreshes a policy, finds it unchanged, and deletes it", async () => {
     const declared = {
       zoneId: ZONE,
       description: "checkout",

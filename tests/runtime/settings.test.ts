@@ -16,7 +16,7 @@ const problem = (config: Texts, env: Texts = {}): string => {
   throw new Error("these settings were to be refused");
 };
 
-test("without any setting, there are defaults, no credential and no error", () => {
+test("uses defaults and no credential, without an error, if nothing is set", () => {
   expect(settings({})).toEqual({
     baseUrl: DEFAULT_BASE_URL,
     accountId: undefined,
@@ -31,7 +31,7 @@ test("without any setting, there are defaults, no credential and no error", () =
   });
 });
 
-describe("credentials", () => {
+describe("credentials in the settings", () => {
   /** From the strongest to the weakest. */
   const sources: [string, Texts, Texts][] = [
     ["edgeguard:apiToken", { "edgeguard:apiToken": "t1" }, {}],
@@ -45,7 +45,7 @@ describe("credentials", () => {
     ["CLOUDFLARE_EMAIL and CLOUDFLARE_API_KEY", {}, { CLOUDFLARE_EMAIL: "e@x.y", CLOUDFLARE_API_KEY: "k2" }],
   ];
 
-  test.each(sources)("%s is used if nothing before it is set", (origin) => {
+  test.each(sources)("uses %s if nothing before it is set", (origin) => {
     const rank = sources.findIndex(([name]) => name === origin);
     // A token and a pair in one namespace are refused; the pair is left out below its token.
     const weaker = sources.slice(rank).filter((_, i) => rank !== 0 || i !== 1);
@@ -54,7 +54,7 @@ describe("credentials", () => {
     expect(settings(config, env).credential?.origin).toBe(origin);
   });
 
-  test("from config have the environment's token as a fallback, if it differs", () => {
+  test("uses the environment's token as a fallback for credentials from config, if it differs", () => {
     const env = { CLOUDFLARE_API_TOKEN: "t3" };
     expect(settings({ "edgeguard:apiToken": "t1" }, env).fallback).toMatchObject({ token: "t3" });
     expect(settings({ "edgeguard:apiEmail": "e", "edgeguard:apiKey": "k" }, env).fallback).toMatchObject({
@@ -65,7 +65,7 @@ describe("credentials", () => {
     expect(settings({ "edgeguard:apiToken": "t1" }).fallback).toBeUndefined();
   });
 
-  test("ignore surrounding whitespace, and a blank one counts as unset", () => {
+  test("trims whitespace around credentials, and treats a blank one as unset", () => {
     expect(settings({ "edgeguard:apiToken": " " }, { CLOUDFLARE_API_TOKEN: "" }).credential).toBeUndefined();
     expect(settings({ "edgeguard:apiToken": " t1\n" }).credential).toMatchObject({ token: "t1" });
   });
@@ -87,13 +87,13 @@ describe("credentials", () => {
       {},
       "edgeguard:apiEmail or edgeguard:apiKey contains a space",
     ],
-  ])("%j and %j are refused, and not shown", (config, env, sentence) => {
+  ])("refuses %j and %j, and doesn't show them", (config, env, sentence) => {
     const message = problem(config, env);
     expect(message).toContain(sentence);
     expect(message).not.toContain("canary");
   });
 
-  test("may be half a pair in the environment if a complete credential comes before it", () => {
+  test("accepts half a pair in the environment if a complete credential comes before it", () => {
     const env = { CLOUDFLARE_EMAIL: "e@x.y" };
     expect(settings({ "edgeguard:apiToken": "t1" }, env).credential?.origin).toBe("edgeguard:apiToken");
     expect(settings({}, { ...env, CLOUDFLARE_API_TOKEN: "t3" }).credential?.origin).toBe(
@@ -101,7 +101,7 @@ describe("credentials", () => {
     );
   });
 
-  test("are all registered as secrets, used or not, valid or not", () => {
+  test("registers all credentials as secrets, used or not, valid or not", () => {
     const config: Texts = {
       "edgeguard:apiToken": " t1",
       "edgeguard:apiKey": "k1",
@@ -115,7 +115,7 @@ describe("credentials", () => {
 });
 
 describe("the other settings", () => {
-  test("come from config first, then from the environment", () => {
+  test("reads the other settings from config first, then from the environment", () => {
     const env = {
       EDGEGUARD_BASE_URL: "http://env/v4",
       CLOUDFLARE_BASE_URL: "http://vendor/v4",
@@ -162,13 +162,13 @@ describe("the other settings", () => {
     ["concurrency", "0", "must be a whole number from 1 to 64"],
     ["concurrency", "65", "must be a whole number from 1 to 64"],
     ["liveChecks", "yes", "must be true or false"],
-  ])("edgeguard:%s of %j is refused with its name", (key, text, sentence) => {
+  ])("refuses edgeguard:%s of %j, and names it", (key, text, sentence) => {
     const message = problem({ [`edgeguard:${key}`]: text });
     expect(message).toContain(`edgeguard:${key} is `);
     expect(message).toContain(sentence);
   });
 
-  test("a base URL may end in /v4/", () => {
+  test("accepts a base URL that ends in /v4/", () => {
     expect(settings({ "edgeguard:baseUrl": "http://127.0.0.1:8787/client/v4/" }).baseUrl).toContain(
       "/client/v4/",
     );
@@ -182,17 +182,17 @@ describe("the other settings", () => {
     "me:canary@api.example.com/v4",
     "https://api.example.com/v4?token=canary",
     "https://api.example.com/v4#canary",
-  ])("a secret in the base URL %s is refused and not shown", (text) => {
+  ])("refuses a secret in the base URL %s and doesn't show it", (text) => {
     const message = problem({ "edgeguard:baseUrl": text });
     expect(message).toContain("edgeguard:baseUrl is ");
     expect(message).not.toContain("canary");
   });
 
-  test("an invalid value from the environment is named by its variable", () => {
+  test("names the variable of an invalid value from the environment", () => {
     expect(problem({}, { EDGEGUARD_CONCURRENCY: "many" })).toContain('EDGEGUARD_CONCURRENCY is "many"');
   });
 
-  test("all problems are reported at once", () => {
+  test("reports all problems at once", () => {
     const message = problem({
       "edgeguard:maxRetries": "x",
       "edgeguard:liveChecks": "x",
@@ -204,8 +204,8 @@ describe("the other settings", () => {
   });
 });
 
-describe("an unknown configuration key", () => {
-  test("is reported with the closest known key", () => {
+describe("unknown configuration keys", () => {
+  test("reports an unknown key with the closest known one", () => {
     expect(unknownConfigKeys(["edgeguard:apitoken", "aws:region", "edgeguard:apiToken"])).toEqual([
       expect.stringContaining(
         '"edgeguard:apitoken" in the stack\'s configuration is not a setting. Did you mean "edgeguard:apiToken"?',
@@ -213,7 +213,7 @@ describe("an unknown configuration key", () => {
     ]);
   });
 
-  test("is reported with all known keys if none is close", () => {
+  test("reports an unknown key with all known ones if none is close", () => {
     const [sentence] = unknownConfigKeys(["edgeguard:colorOfTheSky"]);
     expect(sentence).toContain("Valid keys: edgeguard:apiToken, edgeguard:apiEmail");
     expect(sentence).toContain("pulumi config rm edgeguard:colorOfTheSky");

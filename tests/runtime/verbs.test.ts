@@ -40,7 +40,7 @@ describe("a rename without an alias", () => {
     );
   });
 
-  test("that crashed before the delete is finished the same way by the next operation", async () => {
+  test("finishes a rename that crashed before the delete in the next operation", async () => {
     const before = await new Operation(api).up("PageShieldPolicy", policy);
     const after = await new Operation(api).up("PageShieldPolicy", policy);
     api.clearRequests();
@@ -63,8 +63,8 @@ describe("a rename without an alias", () => {
   });
 });
 
-describe("an object that another resource of the program owns", () => {
-  test("isn't adopted by a new resource that declares what the other one is about to change", async () => {
+describe("objects that another resource of the program owns", () => {
+  test("doesn't adopt an object for a new resource that declares what its owner is about to change", async () => {
     const held = await new Operation(api).up("PageShieldPolicy", policy);
     const op = new Operation(api);
     // The engine compares the changed one, then makes the new one, then carries out the change.
@@ -75,7 +75,7 @@ describe("an object that another resource of the program owns", () => {
     expect(await policyCount()).toBe(2);
   });
 
-  test("isn't changed by its former owner once a new resource has adopted it", async () => {
+  test("doesn't let a former owner change an object that a new resource has adopted", async () => {
     const held = await new Operation(api).up("PageShieldPolicy", policy);
     const op = new Operation(api);
     const made = await op.up("PageShieldPolicy", policy);
@@ -88,7 +88,7 @@ describe("an object that another resource of the program owns", () => {
     expect(sent(api, "PUT", "POST", "DELETE")).toEqual([]);
   });
 
-  test("isn't taken over because of its name", async () => {
+  test("doesn't take over an object because of its name", async () => {
     const held = await new Operation(api).up("PageShieldPolicy", policy);
     const op = new Operation(api);
     await op.preview("PageShieldPolicy", policy, held);
@@ -116,7 +116,7 @@ describe("a delete in an operation", () => {
     expect(sent(api, "DELETE")).toHaveLength(1);
   });
 
-  test("deletes the object after a diff without a check: a refresh or destroy has no program", async () => {
+  test("deletes the object after a diff without a check, because a refresh or destroy has no program", async () => {
     const before = await new Operation(api).up("PageShieldPolicy", policy);
     const op = new Operation(api);
     const verbs = verbsOf(pageShieldPolicy);
@@ -129,7 +129,7 @@ describe("a delete in an operation", () => {
   });
 });
 
-test("two resources of one zone that are created together both succeed, one after the other", async () => {
+test("creates two resources of one zone one after the other if they're created together", async () => {
   const op = new Operation(api, { config: { "edgeguard:liveChecks": "false" } });
   api.fault({ match: { method: "PUT" }, kind: "slow", delayMs: 60 });
   await Promise.all([
@@ -158,7 +158,7 @@ test("two resources of one zone that are created together both succeed, one afte
   ]);
 });
 
-test("locks admit one holder per key, in order of arrival, and survive a failure", async () => {
+test("a lock admits one holder per key, in order of arrival, and survives a failure", async () => {
   const locks = new Locks();
   const seen: string[] = [];
   const hold = (key: string, name: string, fails = false) =>
@@ -227,7 +227,7 @@ describe("recorded state", () => {
     seen.length = 0;
   });
 
-  test("carries its schema version", async () => {
+  test("records the schema version", async () => {
     expect((await operation().up("Thing", inputs)).outputs).toMatchObject({
       ...inputs,
       madeAt: "now",
@@ -238,7 +238,7 @@ describe("recorded state", () => {
   test.each([
     ["one", { schemaVersion: 1, width: 5 }],
     ["two", { schemaVersion: 2, size: "5" }],
-  ])("of version %s is upgraded by every verb", async (_version, outputs) => {
+  ])("every verb upgrades a state of version %s", async (_version, outputs) => {
     const op = operation();
     const recorded = old(outputs);
     expect(await op.preview("Thing", inputs, recorded)).toMatchObject({ step: "same" });
@@ -251,7 +251,7 @@ describe("recorded state", () => {
     expect(seen).toEqual(Array(3).fill({ name: "a", size: 5, madeAt: "then" }));
   });
 
-  test("of a newer version is refused by every verb, with what to install", async () => {
+  test("every verb refuses a state of a newer version, and says what to install", async () => {
     const recorded = old({ size: 5, schemaVersion: 4 });
     const op = operation();
     const failures = await Promise.all([
@@ -269,7 +269,7 @@ describe("recorded state", () => {
     expect(seen).toEqual([]);
   });
 
-  test("of a version that can't be read, or that has no upgrade, is refused", async () => {
+  test("refuses a state whose version can't be read, or that has no upgrade", async () => {
     expect((await failureOf(operation().refresh("Thing", old({ schemaVersion: 0 })))).message).toContain(
       "can't upgrade Thing from state schema 0",
     );
@@ -278,7 +278,7 @@ describe("recorded state", () => {
     );
   });
 
-  test("that lacks what the resource needs is refused, with the member's name", async () => {
+  test("refuses a state that lacks what the resource needs, and names the member", async () => {
     const recorded = { ...old({ size: 5, schemaVersion: 3 }) };
     const outputs = omit(recorded.outputs, ["madeAt"]);
     expect((await failureOf(operation().refresh("Thing", { ...recorded, outputs }))).message).toMatch(
@@ -286,7 +286,7 @@ describe("recorded state", () => {
     );
   });
 
-  test("of a partial failure has what was reached, the provider, and the reason", async () => {
+  test("records what a partial failure reached, the provider, and the reason", async () => {
     const { message, recorded, error } = await operation({ half: true }).failedUp("Thing", inputs);
     expect(message).toBe("Made, but [secret] is not done.");
     expect(recorded).toMatchObject({ id: "id-1", inputs: { size: 5 } });

@@ -43,7 +43,7 @@ beforeAll(async () => {
 });
 afterAll(() => api.close());
 
-it("uses every argument of every resource, and every output option of a Logpush job", () => {
+it("generates programs with every argument of every resource, and every output option of a Logpush job", () => {
   const given = new Set(
     declared.flatMap(({ type, args }) => Object.keys(args).map((name) => `${type} ${name}`)),
   );
@@ -59,12 +59,12 @@ it("uses every argument of every resource, and every output option of a Logpush 
   expect(Object.keys(outputOptions.shape).filter((name) => !options.has(name))).toEqual([]);
 });
 
-it("makes different programs, of one to eight resources", () => {
+it("generates different programs, of one to eight resources", () => {
   expect(new Set(texts).size).toBeGreaterThan(SEEDS * 1.9);
   expect(declared.length / texts.length).toBeGreaterThan(2);
 });
 
-it("makes the same programs for the same seed", async () => {
+it("generates the same programs for the same seed", async () => {
   const othersNamespaces = ["a"];
   const catalog = await catalogOf(api);
   const [once, again] = [1, 2].map(() =>

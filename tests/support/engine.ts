@@ -198,7 +198,7 @@ export class Project {
 /** A test that every engine of the machine has recorded the same, where there are several. */
 export function itAgrees(recorded: ReadonlyMap<string, unknown>): void {
   if (engines().length < 2) return;
-  it("with the same final state on each", () => {
+  it("ends with the same state on each engine", () => {
     const [first, ...others] = [...recorded.values()];
     expect(first).toBeDefined();
     for (const other of others) expect(other).toEqual(first);

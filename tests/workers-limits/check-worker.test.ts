@@ -52,7 +52,7 @@ describe("checkWorker", () => {
     );
   });
 
-  test("names an environment variable that is too large, but never its value", () => {
+  test("names an environment variable that's too large, but never its value", () => {
     const findings = checkWorker({
       plan: "paid",
       envVars: { HOSTS: "s3cret".repeat(1_000), LIST: ["a"], NONE: undefined },
@@ -66,7 +66,7 @@ describe("checkWorker", () => {
     expect(JSON.stringify(findings)).not.toContain("s3cret");
   });
 
-  test("lists each limit that is known only at run time, unless a measurement is given", () => {
+  test("lists each limit that's known only at run time, unless a measurement is given", () => {
     const info = (tier: Parameters<typeof checkWorker>[0]): string[] =>
       checkWorker(tier)
         .filter(({ level }) => level === "info")
@@ -84,11 +84,11 @@ describe("checkWorker", () => {
     );
   });
 
-  describe("compares measurements", () => {
+  describe("compares measurements with their limits", () => {
     const found = (given: Parameters<typeof checkWorker>[0]) =>
       checkWorker(given).filter(({ level }) => level !== "info");
 
-    test("of fetch() and the Cache API, which share one quota", () => {
+    test("compares measurements of fetch() and the Cache API, which share one quota", () => {
       const observed = { subrequests: 30, cacheCalls: 30 };
       expect(found({ plan: "free", observed })).toEqual([
         expect.objectContaining({
@@ -104,7 +104,7 @@ describe("checkWorker", () => {
       expect(found({ plan: "free", observed: { subrequests: 60, cacheCalls: 1 } })).toHaveLength(1);
     });
 
-    test("of CPU time, and only warns of an overrun, which Cloudflare may tolerate", () => {
+    test("compares CPU time, and only warns of an overrun, which Cloudflare may tolerate", () => {
       const [finding, ...more] = found({ plan: "free", observed: { cpuPerRequest: 25 } });
       expect(more).toEqual([]);
       expect(finding).toMatchObject({ level: "warning", limit: "cpuPerRequest", measured: 25, allowed: 10 });
@@ -113,7 +113,7 @@ describe("checkWorker", () => {
       );
     });
 
-    test("of CPU time with the Worker's own CPU limit", () => {
+    test("compares CPU time with the Worker's own CPU limit", () => {
       const given = { plan: "paid", cpuLimitMs: 200, observed: { cpuPerRequest: 250 } } as const;
       expect(found(given)).toEqual([expect.objectContaining({ level: "warning", allowed: 200 })]);
       expect(found(given)[0]?.message).toContain(
@@ -152,7 +152,7 @@ describe("checkWorker", () => {
     ).toEqual([]);
   });
 
-  test("lists errors first, then warnings, then the rest", () => {
+  test("lists errors first, then warnings, then everything else", () => {
     const findings = checkWorker({ plan: "free", envVars: { A: "x".repeat(5_000), B: "x".repeat(6_000) } });
     expect(findings.slice(0, 3).map(({ level }) => level)).toEqual(["error", "warning", "info"]);
   });
@@ -251,7 +251,7 @@ describe("explainError", () => {
     return error.message;
   };
 
-  test("ends the client's own errors", async () => {
+  test("adds advice to the client's own errors", async () => {
     expect(await refusal(400, [{ code: 10014, message: "taken" }])).toMatch(
       new RegExp(`taken \\[code 10014\\]\\. ${explainError({ code: 10014 }) ?? "-"}$`),
     );

@@ -220,7 +220,7 @@ test("a Logpush filter has at most 30 operators and 1,000 bytes", () => {
   expect(limits.LOGPUSH).toMatchObject({ MAX_FILTER_OPERATORS: 30, MAX_FILTER_BYTES: 1000 });
 });
 
-describe("a size is compared by both readings of its unit", () => {
+describe("compares a size with both readings of its unit", () => {
   const body = (bodyBytes: number): readonly LimitFinding[] => checkRequest({ plan: "free", bodyBytes });
   test.each<[number, string[], RegExp]>([
     [79_999_999, [], /^$/],
@@ -241,13 +241,13 @@ describe("a size is compared by both readings of its unit", () => {
       ["error"],
       /^Body of a POST, PUT or PATCH request: 104,857,601 bytes, over the limit of 100 MB on the free plan\. Cloudflare returns 413\./,
     ],
-  ])("for a body of %d bytes", (bytes, levels, words) => {
+  ])("compares a body of %d bytes", (bytes, levels, words) => {
     const findings = body(bytes);
     expect(findings.map(({ level }) => level)).toEqual(levels);
     expect(findings.map(({ message }) => message).join("")).toMatch(words);
   });
 
-  test("a count or a time has one reading, and warns from 80% on", () => {
+  test("reads a count or a time in only one way, and warns from 80% on", () => {
     const startup = observed("free", "startup");
     expect(startup(319)).toEqual([]);
     expect(startup(320)).toEqual([
@@ -259,7 +259,7 @@ describe("a size is compared by both readings of its unit", () => {
   });
 });
 
-test("reports nothing where there is no limit", () => {
+test("reports nothing if there's no limit", () => {
   const none: LimitFinding[] = [
     ...checkAccount({
       plan: "paid",
@@ -283,7 +283,7 @@ test("reports nothing where there is no limit", () => {
   });
 });
 
-test("the notes tell what Cloudflare documents beside the figures", () => {
+test("the notes say what Cloudflare documents beyond the figures", () => {
   const notes = limits.WORKERS_NOTES.map(({ text }) => text).join(" ");
   for (const words of [
     "waitUntil()",
@@ -313,7 +313,7 @@ test.each<[string, string[]]>([
   ["Cache API", ["cacheObject", "cacheCalls"]],
   ["Routes", ["routesPerZone", "zonesPerWorker"]],
   ["Console output", ["consoleOutput"]],
-])("a run-time limit ends with the note about it: %s", (about, names) => {
+])("ends a run-time limit with the note about it: %s", (about, names) => {
   const note = limits.WORKERS_NOTES.find((each) => each.about === about);
   expect(note?.limits).toEqual(names);
   const quoting = checkWorker({ plan: "paid", crons: ["0 * * * *"] }).filter(({ message }) =>

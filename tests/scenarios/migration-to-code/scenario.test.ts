@@ -11,7 +11,7 @@ import { TOKEN } from "../../support/scenario";
  */
 
 test.each(plays().map((play) => [play.title, play] as const))(
-  "the migrated rules and their exception become code unchanged, %s",
+  "adopts the migrated rules and their exception into code unchanged, %s",
   async (_title, { engine, mode }) => {
     const api = await startLocalApi(mode?.api);
     const project = new Project(engine, "scenario");
