@@ -130,7 +130,7 @@ export const FAULTS: readonly { readonly area: string; readonly rows: readonly F
         result: "Every rule lands, and none is lost.",
         test: [
           "tests/rulesets/managed-ruleset-override-parallel.test.ts",
-          "ten deployments of one program at once are all created",
+          "creates ten deployments of one program at once",
         ],
       },
       {
