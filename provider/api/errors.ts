@@ -104,6 +104,16 @@ export function isAbsent(error: unknown): error is ApiError {
   return isNotFound(error) && !isUnroutable(error);
 }
 
+/** The result of a request. Undefined if the object doesn't exist. */
+export async function unlessAbsent<T>(request: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await request();
+  } catch (error) {
+    if (isAbsent(error)) return undefined;
+    throw error;
+  }
+}
+
 /** Longer messages from a server are cut. */
 const LONGEST_CLAUSE = 2_000;
 

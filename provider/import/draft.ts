@@ -1,5 +1,6 @@
 import { constant, objectOf, type Code } from "./code";
-import type { ConfigSecret, ExistingObject, Scope } from "./existing";
+import type { Scope } from "../runtime/composite-id";
+import type { ConfigSecret, ExistingObject } from "./existing";
 import {
   commonDomain,
   distinctNames,

@@ -5,6 +5,7 @@ import { logpushJob } from "../logpush/logpush-job";
 import { managedRulesetOverride } from "../rulesets/managed-ruleset-override";
 import { pageShieldPolicy } from "../page-shield/policy";
 import { pageShieldSettings } from "../page-shield/settings";
+import type { ObjectAddress, Scope } from "../runtime/composite-id";
 import type { Lifecycle } from "../runtime/lifecycle";
 import type { JsonObject } from "../runtime/values";
 import { verbsOf, type Verbs } from "../runtime/verbs";
@@ -43,11 +44,10 @@ export const TYPES = {
 } as const;
 
 /** An existing object, as a program declares it. */
-export interface ExistingObject extends Named {
+export interface ExistingObject extends Named, ObjectAddress {
   readonly resource: ImportableType;
   /** How messages name it: `policy 0f2a… "checkout"`. */
   readonly what: string;
-  readonly scope: Scope;
   /** The arguments in the program. Called once, after all objects have names. */
   args(writing: ArgumentWriter): Members;
   /** Outputs, as `read` returns them. */
@@ -61,10 +61,6 @@ export interface ExistingObject extends Named {
   /** A comment above it in the program. */
   readonly comment?: string;
 }
-
-/** The zone or account that an object belongs to. */
-export type Scope =
-  { readonly kind: "zone"; readonly id: string } | { readonly kind: "account"; readonly id: string };
 
 /** What arguments can use of the program. */
 export interface ArgumentWriter {

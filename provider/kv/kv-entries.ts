@@ -29,6 +29,7 @@ import { defineLifecycle, type Context, type Review } from "../runtime/lifecycle
 import { edgeResource, refuseProto } from "../runtime/resource";
 import { redactStrings } from "../runtime/secrets";
 import { hasUnknown, pick, pluralize, UNKNOWN, type JsonObject } from "../runtime/values";
+import { CompositeId } from "../runtime/composite-id";
 import { accountId, adopt, hexId, type Adopt, type LiteralUnion } from "../runtime/fields";
 import { LOCK } from "../runtime/locks";
 
@@ -74,6 +75,8 @@ const SOURCES = ["entries", "file", "directory"] as const;
 
 export const kvEntries = defineLifecycle({
   type: "KvEntries",
+  compositeId: new CompositeId(["<account ID>/<namespace ID>"]),
+  importedWith: "--only kv --with-values",
   schemaVersion: 1,
   upgrades: {},
   args,
@@ -218,6 +221,20 @@ export const kvEntries = defineLifecycle({
       if (isNamespaceGone(error)) return undefined;
       throw error;
     }
+  },
+
+  // A refresh compares nothing: what was written isn't known.
+  async existing({ ctx, address: { scope, id } }) {
+    const address = { accountId: scope.id, namespaceId: id };
+    const keys = new Set<string>();
+    for await (const { name } of listKeys(ctx.api, address)) keys.add(name);
+    ownedKeys(ctx, address).addRead(keys);
+    ctx.say.info(
+      `${subjectOf(ctx, id)}: get counts the namespace's keys and can't recover their values, so bytes and digest stay undefined. ` +
+        `To declare the entries, run \`edgeguard import --account ${scope.id} --only kv --with-values\`.`,
+    );
+    const manifest = await encodeManifest(new Map());
+    return { id, outputs: { ...address, verify: "none", keys: keys.size, manifest, writtenAt: 0 } };
   },
 
   async delete({ ctx, state }) {

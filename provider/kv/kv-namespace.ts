@@ -13,6 +13,7 @@ import { adopt as adoptExisting, AdoptionError, RENAME_HINT, sharedIdHint } from
 import { defineLifecycle, type Context, type Review } from "../runtime/lifecycle";
 import { claimOnce, edgeResource } from "../runtime/resource";
 import { hasUnknown, pluralize, UNKNOWN } from "../runtime/values";
+import { CompositeId } from "../runtime/composite-id";
 import { accountId, adopt, type Adopt, type LiteralUnion } from "../runtime/fields";
 import { LOCK } from "../runtime/locks";
 import { createOnce } from "../runtime/creation";
@@ -35,6 +36,8 @@ const DECLARED_KEYS = "__declaredKeys";
 
 export const kvNamespace = defineLifecycle({
   type: "KvNamespace",
+  compositeId: new CompositeId(["<account ID>/<namespace ID>"]),
+  importedWith: "--only kv",
   schemaVersion: 1,
   upgrades: {},
   args,
@@ -138,6 +141,11 @@ export const kvNamespace = defineLifecycle({
     const preview = state.preview === true && found.title.endsWith(PREVIEW_SUFFIX);
     const title = preview ? found.title.slice(0, -PREVIEW_SUFFIX.length) : found.title;
     return { ...state, title, ...(state.preview === undefined ? {} : { preview }), fullTitle: found.title };
+  },
+
+  // The read fills in the title.
+  existing({ address: { scope, id } }) {
+    return Promise.resolve({ id, outputs: { accountId: scope.id, title: "", fullTitle: "" } });
   },
 
   async update({ ctx, id, state, args }) {

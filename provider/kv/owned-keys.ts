@@ -2,12 +2,12 @@ import type { Context } from "../runtime/lifecycle";
 import type { NamespaceAddress } from "./address";
 import { decodeManifest, type Manifest } from "./manifest";
 
-/** Decodes a resource's manifest, only when it's needed. */
-type ManifestReader = () => Promise<Manifest>;
+/** Gives a resource's keys. A manifest is only decoded when it's needed. */
+type KeysReader = () => Promise<Pick<Manifest, "has">>;
 
 /** The keys that the resources of this operation own in one namespace. */
 export class OwnedKeys {
-  readonly #readers: ManifestReader[] = [];
+  readonly #readers: KeysReader[] = [];
   readonly #written: Manifest[] = [];
 
   /**
@@ -30,6 +30,11 @@ export class OwnedKeys {
   addRecorded(encoded: string): void {
     let manifest: Promise<Manifest> | undefined;
     this.#readers.push(() => (manifest ??= decodeManifest(encoded)));
+  }
+
+  /** Adds keys that the program reads with `get`: the delete of entries that it declared before must not reach them. */
+  addRead(keys: ReadonlySet<string>): void {
+    this.#readers.push(() => Promise.resolve(keys));
   }
 
   /** Tells whether a resource other than the one with this manifest owns a key. */

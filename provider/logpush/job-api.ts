@@ -3,17 +3,13 @@ import type { EdgeApi, RequestOptions } from "../api/client";
 import { ApiError } from "../api/errors";
 import { LOGPUSH } from "../limits";
 import { inEitherForm, type BooleanForm } from "../runtime/boolean-form";
+import type { Scope } from "../runtime/composite-id";
 import type { Context } from "../runtime/lifecycle";
 import { typeInText, type FieldType } from "./dataset-fields";
 import { wireJob, type Job } from "./job";
 import { shownDestination } from "./destination-text";
 
 /** Requests to the Logpush API, `/{zones|accounts}/{id}/logpush`. */
-
-export interface Scope {
-  readonly kind: "zone" | "account";
-  readonly id: string;
-}
 
 export function scopeOf(args: {
   readonly zoneId?: string | undefined;

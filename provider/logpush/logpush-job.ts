@@ -3,6 +3,7 @@ import { z } from "zod";
 import { adoptionOf, findJobToAdopt } from "./adopt-job";
 import type { Dataset } from "./dataset-fields";
 import type { Destination } from "./destination";
+import { existingJob } from "./existing-job";
 import {
   hideDestination,
   hidesCredentials,
@@ -28,6 +29,7 @@ import { lacksProof, assertTokenUsable, tokenFinding, proofError } from "./owner
 import { createJob, writeJob } from "./write-job";
 import type { Adopt, LiteralUnion } from "../runtime/fields";
 import type { Adopted } from "../runtime/adopted";
+import { CompositeId } from "../runtime/composite-id";
 import { defineLifecycle, PartialFailure, type Context, type Review } from "../runtime/lifecycle";
 import { LOCK } from "../runtime/locks";
 import { refusal } from "../runtime/program";
@@ -46,6 +48,8 @@ type Computed = z.output<typeof computed>;
 
 export const logpushJob = defineLifecycle({
   type: "LogpushJob",
+  compositeId: new CompositeId(["zone/<zone ID>/<job ID>", "account/<account ID>/<job ID>"]),
+  importedWith: "--only logpush",
   schemaVersion: 1,
   upgrades: {},
   args: jobArgs,
@@ -140,6 +144,16 @@ export const logpushJob = defineLifecycle({
       ...(ownershipChallenge === undefined ? {} : { ownershipChallenge }),
       ...computedOutputs(ctx, found, job, state.allFields),
     };
+  },
+
+  async existing({ ctx, address: { scope, id } }) {
+    const job = await readJob(ctx.api, scope, id);
+    const outputs = existingJob(scope, job);
+    if (outputs.destinationConf === "")
+      ctx.say.info(
+        `${jobLabel(job.name)}: Cloudflare doesn't show its destination, so destinationConf is empty.`,
+      );
+    return { id, outputs: { ...outputs } };
   },
 
   async update({ ctx, id, state, args, inputs }) {

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { EdgeApi } from "../api/client";
-import { ApiError, isUnroutable } from "../api/errors";
-import { entryPointPath, unlessAbsent, zoneRulesetsPath } from "../rulesets/entry-point";
+import { ApiError, isUnroutable, unlessAbsent } from "../api/errors";
+import { entryPointPath, zoneRulesetsPath } from "../rulesets/entry-point";
 import { omitAbsent } from "../runtime/members";
 import { wireRule, type WireRule } from "./rules";
 import { decideState, RETIRED, type MigrationState } from "./state";

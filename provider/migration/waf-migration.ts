@@ -13,6 +13,7 @@ import { isFurther, stateText, TARGETS, type Target } from "./state";
 import { defineLifecycle, PartialFailure, type Context } from "../runtime/lifecycle";
 import { claimOnce, edgeResource } from "../runtime/resource";
 import { pick, pluralize, sameJson } from "../runtime/values";
+import { CompositeId } from "../runtime/composite-id";
 import { zoneId, type LiteralUnion } from "../runtime/fields";
 import { LOCK } from "../runtime/locks";
 
@@ -61,6 +62,7 @@ const CONFIRMED_ARGS = ["zoneId", "target", "confirm"] as const;
 
 export const wafMigration = defineLifecycle({
   type: "WafMigration",
+  compositeId: new CompositeId(["<zone ID>"]),
   schemaVersion: 1,
   upgrades: {},
   args,
@@ -171,6 +173,16 @@ export const wafMigration = defineLifecycle({
       computed.parse(state),
     );
     return { ...state, ...withoutSecrets(ctx, record), ...assessmentOutputs(observation, state) };
+  },
+
+  async existing({ ctx, address: { id } }) {
+    const now = await readState(ctx.api, id);
+    ctx.say.info(
+      `WafMigration of zone ${id}: get reads the zone's state only. compatible, proposedConfiguration and configurationDigest stay undefined, and findings and history empty. ` +
+        'To read these, declare a WafMigration with target: "assessed".',
+    );
+    const target: Target = now.phase === "validation" || now.phase === "finished" ? now.phase : "assessed";
+    return { id, outputs: { zoneId: id, target, ...stateOf(now, undefined), findings: [], history: [] } };
   },
 
   // A migration can't be undone, so there's nothing to send.

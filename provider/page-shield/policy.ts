@@ -5,6 +5,7 @@ import { expression, expressionWarning, isSameExpression } from "../rules-langua
 import { withTimestamp, type Adopted, type Adoption } from "../runtime/adopted";
 import { adopt as adoptExisting, RENAME_HINT, sharedIdHint, isUnclaimed } from "../runtime/adoption";
 import { inEitherForm, noteShownForm, type BooleanForm, type BooleanMember } from "../runtime/boolean-form";
+import { CompositeId } from "../runtime/composite-id";
 import { adopt, zoneId, type Adopt, type LiteralUnion } from "../runtime/fields";
 import { record } from "../runtime/json";
 import { defineLifecycle, PartialFailure, type Context } from "../runtime/lifecycle";
@@ -51,6 +52,8 @@ const FIELDS = ["description", "action", "expression", "enabled", "value"] as co
 
 export const pageShieldPolicy = defineLifecycle({
   type: "PageShieldPolicy",
+  compositeId: new CompositeId(["<zone ID>/<policy ID>"]),
+  importedWith: "--only page-shield",
   schemaVersion: 1,
   upgrades: {},
   args,
@@ -121,6 +124,10 @@ export const pageShieldPolicy = defineLifecycle({
       ...omitAbsent({ adopt: state.adopt }),
       ...extraFound(state.extra, policy.raw),
     };
+  },
+
+  existing({ address: { scope, id } }) {
+    return Promise.resolve({ id, outputs: { zoneId: scope.id } });
   },
 
   async update({ ctx, id, state, args }) {

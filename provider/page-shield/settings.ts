@@ -1,6 +1,7 @@
 import type * as pulumi from "@pulumi/pulumi";
 import { z } from "zod";
 import { mayHaveBeenApplied } from "../api/errors";
+import { CompositeId } from "../runtime/composite-id";
 import { zoneId, type LiteralUnion } from "../runtime/fields";
 import { defineLifecycle, PartialFailure, type Context } from "../runtime/lifecycle";
 import { LOCK } from "../runtime/locks";
@@ -31,6 +32,8 @@ const SETTINGS = ["enabled", "useReportingEndpoint", "useConnectionUrlPath"] as 
 
 export const pageShieldSettings = defineLifecycle({
   type: "PageShieldSettings",
+  compositeId: new CompositeId(["<zone ID>"]),
+  importedWith: "--only page-shield",
   schemaVersion: 1,
   upgrades: {},
   args,
@@ -65,6 +68,10 @@ export const pageShieldSettings = defineLifecycle({
     const values = pickSettings(current.values, Object.keys(declaredSettings(state)));
     const drifted = SETTINGS.some((key) => values[key] !== declaredSettings(state)[key]);
     return { ...state, ...values, ...(drifted ? updatedAt(current) : {}) }; // A new timestamp alone isn't drift.
+  },
+
+  async existing({ ctx, address: { id } }) {
+    return { id, outputs: await existingSettings(ctx, id) };
   },
 
   async update({ ctx, state, args }) {
@@ -226,8 +233,17 @@ const response = z.looseObject({
   use_connection_url_path: z.boolean().nullish(),
 });
 
+/** All settings of a zone as outputs. A destroy would restore them as they are. */
+export async function existingSettings(
+  ctx: Context,
+  zone: string,
+): Promise<PageShieldValues & Computed & { readonly zoneId: string }> {
+  const settings = await readSettings(ctx, zone);
+  return { zoneId: zone, ...settings.values, previous: settings.values, ...updatedAt(settings) };
+}
+
 /** Reads the current settings of a zone. */
-export async function readSettings(ctx: Context, zone: string): Promise<ZoneSettings> {
+async function readSettings(ctx: Context, zone: string): Promise<ZoneSettings> {
   const result = await ctx.api.get(`/zones/${zone}/page_shield`, {
     what: `Reading Page Shield settings of zone ${zone}`,
     schema: response,

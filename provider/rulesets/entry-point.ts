@@ -1,5 +1,5 @@
 import type { RequestOptions } from "../api/client";
-import { ApiError, isAbsent } from "../api/errors";
+import { ApiError, unlessAbsent } from "../api/errors";
 import type { Context } from "../runtime/lifecycle";
 import type { JsonObject } from "../runtime/values";
 import { entryPoint, PHASE, type EntryPoint, type ZoneRule } from "./wire";
@@ -17,16 +17,6 @@ export const entryPointPath = (zone: string): string =>
 
 /** "exceeded maximum number of zone rulesets for phase": somebody else has just created the entry point. */
 const ENTRY_POINT_EXISTS = 20217;
-
-/** The result of a request. Undefined if the object doesn't exist. */
-export async function unlessAbsent<T>(request: () => Promise<T>): Promise<T | undefined> {
-  try {
-    return await request();
-  } catch (error) {
-    if (isAbsent(error)) return undefined;
-    throw error;
-  }
-}
 
 /** The zone's entry point. Undefined if nothing was ever deployed there. */
 export function readEntryPoint(ctx: Pick<Context, "api">, zone: string): Promise<EntryPoint | undefined> {

@@ -5,6 +5,7 @@ import { ApiError } from "../api/errors";
 import { MANAGED_RULES } from "../limits";
 import { expression, expressionWarning, isSameExpression } from "../rules-language/argument";
 import { canonicalExpression } from "../rules-language/equivalence";
+import { CompositeId } from "../runtime/composite-id";
 import { accountId, adopt, zoneId, type Adopt, type LiteralUnion } from "../runtime/fields";
 import type { Adopted } from "../runtime/adopted";
 import { defineLifecycle, type Context, type Review } from "../runtime/lifecycle";
@@ -45,6 +46,7 @@ import {
   type OtherManagedRule,
 } from "./entry-point";
 import { removeExceptions, sameExceptions } from "./exceptions";
+import { readDeployment } from "./existing";
 import { contradictions, validate } from "./validate";
 import { findManagedRuleset, UnknownRulesetError } from "./managed";
 import { sameCategories, thresholdName } from "./overrides";
@@ -79,6 +81,8 @@ const recordedArgs = (olds: JsonObject): OverrideArgs | undefined => args.safePa
 
 export const managedRulesetOverride = defineLifecycle({
   type: "ManagedRulesetOverride",
+  compositeId: new CompositeId(["<zone ID>/<rule ID>"]),
+  importedWith: "--only rulesets",
   schemaVersion: 1,
   upgrades: {},
   args,
@@ -267,6 +271,11 @@ export const managedRulesetOverride = defineLifecycle({
     };
     // Recorded as it is, even if no program may declare it. Members without a value are left out.
     return now as unknown as OverrideState;
+  },
+
+  async existing({ ctx, address: { scope, id } }) {
+    const outputs = await readDeployment(ctx, scope.id, id);
+    return outputs && { id, outputs };
   },
 
   async update({ ctx, state, args }) {

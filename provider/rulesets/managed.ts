@@ -76,7 +76,8 @@ async function readOnce<T>(ctx: Context, key: string, read: () => Promise<T>): P
   }
 }
 
-function listOnce(ctx: Context, account: string): Promise<ManagedRulesetInfo[]> {
+/** The account's managed rulesets, read once per operation. */
+export function managedRulesetsOf(ctx: Context, account: string): Promise<ManagedRulesetInfo[]> {
   return readOnce(ctx, `list ${account}`, () => listManagedRulesets(ctx.api, account));
 }
 
@@ -92,7 +93,7 @@ export async function findRulesetIds(
   names: ReadonlyMap<string, string>,
 ): Promise<Record<string, string>> {
   if (names.size === 0) return {};
-  const all = await listOnce(ctx, account);
+  const all = await managedRulesetsOf(ctx, account);
   return Object.fromEntries(
     [...names].map(([name, property]) => [name, idByName(name, property, all, account)]),
   );
@@ -109,7 +110,7 @@ export async function checkRulesetExists(
   id: string,
   property: string,
 ): Promise<void> {
-  const all = await listOnce(ctx, account);
+  const all = await managedRulesetsOf(ctx, account);
   if (all.some((ruleset) => ruleset.id === id)) return;
   try {
     await readOnce(ctx, `${account} ${id} latest`, () => readManagedRuleset(ctx.api, account, id));
@@ -135,7 +136,7 @@ export async function findManagedRuleset(
   choice: RulesetChoice,
   version = "latest",
 ): Promise<ManagedRuleset> {
-  const list = (): Promise<ManagedRulesetInfo[]> => listOnce(ctx, account);
+  const list = (): Promise<ManagedRulesetInfo[]> => managedRulesetsOf(ctx, account);
   const id = choice.id ?? idByName(choice.name ?? "", "ruleset.name", await list(), account);
   const read = (of: string): Promise<ManagedRuleset> =>
     readOnce(ctx, `${account} ${id} ${of}`, () => readManagedRuleset(ctx.api, account, id, of));

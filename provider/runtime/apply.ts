@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import { isAbsent } from "../api/errors";
+import { isAbsent, unlessAbsent } from "../api/errors";
 import { ADOPTED, adoptionLine, withAdopted } from "./adopted";
 import { KEPT, type ResourceType } from "./resource-type";
 import type { Host } from "./host";
@@ -72,6 +72,50 @@ export async function read<Shape extends z.ZodRawShape, Computed extends object>
   };
 }
 
+/** What `read` has to know of an object that the program reads with `get`. */
+export interface Existing {
+  readonly id: string;
+  readonly props: JsonObject;
+}
+
+/**
+ * Finds an object for `get`. The engine accepts an empty response as an existing resource, so a missing object is an error.
+ *
+ * @param given the composite ID.
+ */
+export async function findExisting<Shape extends z.ZodRawShape, Computed extends object>(
+  resource: ResourceType<Shape, Computed>,
+  host: Host,
+  given: string,
+  props: JsonObject,
+): Promise<Existing> {
+  const { lifecycle } = resource;
+  const { type } = lifecycle;
+  const address = lifecycle.compositeId.parse(given);
+  const ctx = host.context(type, resource.about(props));
+  const found = await unlessAbsent(() => lifecycle.existing({ ctx, address }));
+  if (found === undefined) throw new Error(missing(type, given));
+  return { id: found.id, props: { ...found.outputs, ...pick(props, KEPT) } };
+}
+
+/** Reads a found object, and keeps it from the delete of a resource that declared it before. */
+export async function readExisting<Shape extends z.ZodRawShape, Computed extends object>(
+  resource: ResourceType<Shape, Computed>,
+  host: Host,
+  given: string,
+  { id, props }: Existing,
+): Promise<ReadResult> {
+  const { type } = resource.lifecycle;
+  const result = await read(resource, host, id, props);
+  if (result.id === "") throw new Error(missing(type, given));
+  host.ledger.enterRead(type, id);
+  return result;
+}
+
+function missing(type: string, given: string): string {
+  return `${type}.get: there is no ${given}. Check the ID, or remove the get from the program.`;
+}
+
 export async function update<Shape extends z.ZodRawShape, Computed extends object>(
   resource: ResourceType<Shape, Computed>,
   host: Host,
@@ -108,9 +152,14 @@ async function remove<Shape extends z.ZodRawShape, Computed extends object>(
 ): Promise<void> {
   const { lifecycle } = resource;
   const { type, lostOnHandOver = "" } = lifecycle;
-  if (host.ledger.keeps(type, id)) {
+  const whyKept = host.ledger.whyKept(type, id);
+  if (whyKept === "adopted") {
     const kept = `${type} ${id} is kept: another resource in this program adopted it. Nothing was sent.`;
     host.say.info(`${kept} ${lostOnHandOver}`.trimEnd());
+    return;
+  }
+  if (whyKept === "read") {
+    host.say.info(`${type} ${id} is kept: this program reads it with ${type}.get. Nothing was sent.`);
     return;
   }
   const state = resource.state(props);

@@ -16,16 +16,26 @@ export type Holding =
  */
 export class Ledger {
   readonly #holdings = new Map<string, Holding>();
+  readonly #read = new Set<string>();
 
   enter(type: string, id: string, holding: Holding): void {
     if (this.holding(type, id) === "made") return; // A create keeps its object, whatever other resources recorded.
     this.#holdings.set(`${type} ${id}`, holding);
   }
 
-  /** Whether another resource holds the object, so that the delete of the former one must not reach it. */
-  keeps(type: string, id: string): boolean {
+  /**
+   * Enters an object that the program reads with `get`. Where it declared the object before, the engine deletes the former
+   * resource.
+   */
+  enterRead(type: string, id: string): void {
+    this.#read.add(`${type} ${id}`);
+  }
+
+  /** Why the delete of a former resource must not reach the object; undefined if it may. */
+  whyKept(type: string, id: string): "adopted" | "read" | undefined {
     const holding = this.holding(type, id);
-    return holding !== undefined && holding !== "changing";
+    if (holding !== undefined && holding !== "changing") return "adopted";
+    return this.#read.has(`${type} ${id}`) ? "read" : undefined;
   }
 
   holding(type: string, id: string): Holding | undefined {

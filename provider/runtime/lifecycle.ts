@@ -2,6 +2,7 @@ import type { z } from "zod";
 import type { EdgeApi } from "../api/client";
 import type { Redactor } from "../api/redact";
 import type { Adoption } from "./adopted";
+import type { CompositeId, ObjectAddress } from "./composite-id";
 import type { CheckFailure } from "./inputs";
 import type { Holding } from "./ledger";
 import type { Settings } from "./settings";
@@ -78,6 +79,10 @@ export interface Lifecycle<Shape extends z.ZodRawShape, Computed extends object>
 
 interface Data<Shape extends z.ZodRawShape, Computed extends object> {
   readonly type: string;
+  /** How `get` names an existing object. */
+  readonly compositeId: CompositeId;
+  /** The options with which `edgeguard import` writes this type, besides the zone or account. Unset if it can't. */
+  readonly importedWith?: string;
   /** Increments when the form of the recorded outputs changes. */
   readonly schemaVersion: number;
   /** `upgrades[n]` converts outputs of version n to version n + 1. */
@@ -171,7 +176,15 @@ interface Hooks<Shape extends z.ZodRawShape, Computed extends object> {
     readonly id: string;
     readonly state: State<Shape, Computed>;
   }): Promise<(State<Shape, Computed> & { readonly drift?: string }) | undefined>;
-  /** 8. update. */
+  /**
+   * 8. `get`, before its read: what the read has to know of an object that no state records, as outputs, with the resource's
+   * ID. Undefined if there is no such object.
+   */
+  existing(request: {
+    readonly ctx: Context;
+    readonly address: ObjectAddress;
+  }): Promise<{ readonly id: string; readonly outputs: JsonObject } | undefined>;
+  /** 9. update. */
   update(request: {
     readonly ctx: Context;
     readonly id: string;
@@ -179,7 +192,7 @@ interface Hooks<Shape extends z.ZodRawShape, Computed extends object> {
     readonly args: Args<Shape>;
     readonly inputs: JsonObject;
   }): Promise<Computed>;
-  /** 9. delete. */
+  /** 10. delete. */
   delete(request: {
     readonly ctx: Context;
     readonly id: string;

@@ -36,6 +36,11 @@ export class ResourceType<Shape extends z.ZodRawShape, Computed extends object> 
     return omit(inputs, [PROVIDER, ...KEPT, ...(this.lifecycle.hints ?? []), ...this.computedInputs]);
   }
 
+  /** Whether a read is for `get`: the engine then passes only the inputs that the class adds itself. */
+  isGet(props: JsonObject): boolean {
+    return Object.keys(props).every((name) => name.startsWith("__"));
+  }
+
   /** Inputs from the class for the check, besides the arguments. */
   hints(inputs: JsonObject): JsonObject {
     return pick(inputs, this.lifecycle.hints ?? []);

@@ -49,10 +49,22 @@ export function verbsOf<Shape extends z.ZodRawShape, Computed extends object>(
       during(host, { given: [inputs], isRecorded: false, ...planned }, () =>
         apply.create(resource, host, inputs),
       ),
-    read: (host, id, props) =>
-      during(host, { given: [props], isRecorded: isRecorded(props), savedConfig: isSaved(host) }, () =>
-        apply.read(resource, host, id, props),
-      ),
+    read: async (host, id, props) => {
+      if (!resource.isGet(props))
+        return await during(
+          host,
+          { given: [props], isRecorded: isRecorded(props), savedConfig: isSaved(host) },
+          () => apply.read(resource, host, id, props),
+        );
+      const reading = { isRecorded: false, ...planned };
+      const found = await during(host, { given: [props], ...reading }, () =>
+        apply.findExisting(resource, host, id, props),
+      );
+      // Its secrets are known only now.
+      return await during(host, { given: [found.props], ...reading }, () =>
+        apply.readExisting(resource, host, id, found),
+      );
+    },
     update: (host, id, olds, news) =>
       during(host, { given: [olds, news], isRecorded: true, ...planned }, () =>
         apply.update(resource, host, id, olds, news),

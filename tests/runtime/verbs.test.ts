@@ -1,6 +1,7 @@
 import { type LocalApi, startLocalApi } from "edgeguard-local";
 import { z } from "zod";
 import { pageShieldPolicy } from "../../provider/page-shield/policy";
+import { CompositeId } from "../../provider/runtime/composite-id";
 import { defineLifecycle, PartialFailure } from "../../provider/runtime/lifecycle";
 import { Locks } from "../../provider/runtime/locks";
 import { omit } from "../../provider/runtime/values";
@@ -184,6 +185,8 @@ describe("recorded state", () => {
     verbsOf(
       defineLifecycle({
         type: "Thing",
+        compositeId: new CompositeId(["<zone ID>"]),
+        existing: () => Promise.resolve(undefined),
         schemaVersion: 3,
         upgrades: {
           1: ({ width, ...rest }) => ({ ...rest, size: String(width) }),

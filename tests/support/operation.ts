@@ -159,6 +159,13 @@ export class Operation {
     return recordedOf(id, { ...inputs, __provider: forwarder(type) }, props ?? {});
   }
 
+  /** What the engine records of an object that the program reads with `get`; it passes only what the class adds itself. */
+  async get(type: string, id: string): Promise<Recorded> {
+    const given = { __provider: forwarder(type), __resourceName: "existing" };
+    const read = await this.#verbs(type).read(this.host, id, given);
+    return recordedOf(read.id, given, read.props ?? {});
+  }
+
   async destroy(type: string, recorded: Recorded): Promise<void> {
     await this.#verbs(type).delete(this.host, recorded.id, recorded.outputs);
   }

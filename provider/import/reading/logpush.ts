@@ -1,8 +1,9 @@
-import { jobFromApi, type Job } from "../../logpush/job";
+import { existingJob } from "../../logpush/existing-job";
+import type { Job } from "../../logpush/job";
 import { listJobs } from "../../logpush/job-api";
-import type { JobArgs } from "../../logpush/job-args";
-import { isJsonObject, pick, type JsonObject } from "../../runtime/values";
-import { TYPES, type ExistingObject, type Scope } from "../existing";
+import type { Scope } from "../../runtime/composite-id";
+import { pick } from "../../runtime/values";
+import { TYPES, type ExistingObject } from "../existing";
 import type { Inventory } from "../inventory";
 import { destinationCode } from "./destination";
 import { filterCode } from "./filter";
@@ -34,7 +35,7 @@ async function readJob(
     );
     return undefined;
   }
-  const outputs = await inventory.outputs(resource, job.id, asDeclared(scope, job, shown));
+  const outputs = await inventory.outputs(resource, job.id, { ...existingJob(scope, job) });
   if (outputs === undefined) return undefined;
   const hidesFilter = job.raw["filter"] === undefined;
   inventory.notes.push(...notesOn(what, shown, hidesFilter));
@@ -79,22 +80,3 @@ function notesOn(what: string, destination: string, hidesFilter: boolean): strin
 }
 
 const LIMITS = ["frequency", "maxUploadBytes", "maxUploadIntervalSeconds", "maxUploadRecords"];
-
-/** The job as a declaration, without defaults. */
-function asDeclared(scope: Scope, job: Job, destinationConf: string): JsonObject {
-  const { raw, name, dataset, kind } = job;
-  const options = raw["output_options"];
-  const fieldNames = isJsonObject(options) ? options["field_names"] : undefined;
-  const filter = raw["filter"];
-  const least = {
-    ...(scope.kind === "zone" ? { zoneId: scope.id } : { accountId: scope.id }),
-    name,
-    dataset,
-    ...(kind === undefined ? {} : { kind }),
-    destinationConf,
-    enabled: raw["enabled"] === true,
-    ...(typeof filter === "string" && filter !== "" ? { filter } : {}),
-    ...(Array.isArray(fieldNames) ? { outputOptions: { fieldNames: fieldNames as string[] } } : {}),
-  } satisfies JobArgs;
-  return jobFromApi(least, job, { allFields: undefined, strict: true });
-}

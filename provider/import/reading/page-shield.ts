@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { canonicalCsp, CspError, parseCsp, type TypedDirectives } from "../../page-shield/csp";
-import { readSettings } from "../../page-shield/settings";
+import { existingSettings } from "../../page-shield/settings";
 import { TYPES, type ExistingObject } from "../existing";
 import { hostsIn } from "../names";
 import type { Inventory } from "../inventory";
@@ -11,14 +11,7 @@ export async function readPageShield(inventory: Inventory, zone: Zone): Promise<
   const scope = { kind: "zone", id: zone.id } as const;
   await inventory.part(`Page Shield settings of ${zone.what}`, async () => {
     const resource = TYPES.pageShieldSettings;
-    const { values, updatedAt } = await readSettings(inventory.host.context(resource.type), zone.id);
-    // A destroy restores the current settings.
-    const seed = {
-      zoneId: zone.id,
-      ...values,
-      previous: values,
-      ...(updatedAt === undefined ? {} : { updatedAt }),
-    };
+    const seed = await existingSettings(inventory.host.context(resource.type), zone.id);
     const outputs = await inventory.outputs(resource, zone.id, seed);
     if (outputs === undefined) return;
     inventory.found.push({
@@ -27,7 +20,7 @@ export async function readPageShield(inventory: Inventory, zone: Zone): Promise<
       what: `Page Shield settings of ${zone.what}`,
       labels: [], // A zone has only one, so the zone's name is enough.
       scope,
-      args: (writing) => ({ zoneId: writing.scope(scope), ...values }),
+      args: (writing) => ({ zoneId: writing.scope(scope), ...seed.previous }),
       outputs,
     });
   });

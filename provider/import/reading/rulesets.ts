@@ -1,31 +1,10 @@
 import { isJsonObject, sameJson, type JsonObject } from "../../runtime/values";
 import type { Context } from "../../runtime/lifecycle";
-import type { DeclaredOverrides } from "../../rulesets/arguments";
-import { snapshotOf } from "../../rulesets/adoption";
-import { outputsOf, REF_PREFIX, tagsOf } from "../../rulesets/deployment";
 import { readEntryPoint } from "../../rulesets/entry-point";
-import { ownExceptions } from "../../rulesets/exceptions";
-import { validate } from "../../rulesets/validate";
+import { existingDeployment } from "../../rulesets/existing";
 import { findManagedRuleset, listManagedRulesets, UnknownRulesetError } from "../../rulesets/managed";
-import {
-  compileOverrides,
-  decompileOverrides,
-  levelOf,
-  readLevel,
-  sameOverrides,
-  scoreRuleOf,
-  sharedTagsOf,
-  thresholdName,
-} from "../../rulesets/overrides";
-
-import { skipArgument, namesIn, type DeclaredSkip } from "../../rulesets/skip";
-import type {
-  EntryPoint,
-  ManagedRuleset,
-  ManagedRulesetInfo,
-  Overrides,
-  ZoneRule,
-} from "../../rulesets/wire";
+import { thresholdName } from "../../rulesets/overrides";
+import type { EntryPoint, ManagedRuleset, ManagedRulesetInfo, ZoneRule } from "../../rulesets/wire";
 import { CommandError } from "../../terminal/errors";
 import { objectOf, type Code } from "../code";
 import { TYPES, type ExistingObject } from "../existing";
@@ -89,7 +68,7 @@ interface DeploymentContext {
 }
 
 async function readDeployment(where: DeploymentContext, rule: ZoneRule): Promise<ExistingObject | undefined> {
-  const { inventory, ctx, zone, account, found, rulesets, excepting } = where;
+  const { inventory, ctx, zone, account, excepting } = where;
   const { deploys } = rule;
   if (deploys === undefined) return undefined;
   const resource = TYPES.managedRulesetOverride;
@@ -102,34 +81,8 @@ async function readDeployment(where: DeploymentContext, rule: ZoneRule): Promise
     inventory.leaveOut(what, error.reason);
     return undefined;
   }
-  const overrides = overrideArguments(deploys.overrides, managed);
-  const isOwn = rule.ref.startsWith(REF_PREFIX);
-  const inFront = exceptionsInFront(found, rule);
-  const nameOf = (id: string): string => uniqueName(id, rulesets) ?? id;
-  const name = uniqueName(managed.id, rulesets);
-  const exceptions = inFront.flatMap((each) => exceptionArgument(each, managed.id, nameOf));
-  const named = new Set(exceptions.flatMap(({ skip }) => namesIn(skip)));
-  const outputs = await inventory.outputs(resource, rule.id, {
-    zoneId: zone.id,
-    accountId: account,
-    ruleset: name === undefined ? { id: managed.id } : { name },
-    ...(exceptions.length === 0 ? {} : { exceptions }),
-    expression: rule.expression,
-    enabled: rule.enabled,
-    ref: rule.ref,
-    ...(deploys.version === undefined || deploys.version === "latest" ? {} : { version: deploys.version }),
-    ...(rule.description === "" ? {} : { description: rule.description }),
-    ...overrides,
-    ...outputsOf(found, rule, {
-      managed,
-      sharedTags: sharedTagsOf(managed, tagsOf(overrides)),
-      rulesetIds: Object.fromEntries(
-        rulesets.map(({ id }) => [nameOf(id), id] as const).filter(([each]) => named.has(each)),
-      ),
-    }),
-    // As if a create had adopted the rule: a destroy restores it. A destroy removes a rule that this package created.
-    ...(isOwn ? {} : { previous: snapshotOf(found, rule, inFront) }),
-  });
+  const { isOwn, inFront, outputs: seed } = existingDeployment({ ...where, zone: zone.id, rule, managed });
+  const outputs = await inventory.outputs(resource, rule.id, seed);
   if (outputs === undefined) return undefined;
   const { drift } = outputs;
   if (typeof drift === "string") {
@@ -156,22 +109,6 @@ async function readDeployment(where: DeploymentContext, rule: ZoneRule): Promise
       rules: ruleOverrides(outputs["rules"], managed),
     }),
   };
-}
-
-/** A ruleset's name, if it's unique in the account. */
-function uniqueName(id: string, rulesets: readonly ManagedRulesetInfo[]): string | undefined {
-  const name = rulesets.find((each) => each.id === id)?.name;
-  return name !== undefined && rulesets.filter((each) => each.name === name).length === 1 ? name : undefined;
-}
-
-function exceptionArgument(
-  { expression, description, skips }: ZoneRule,
-  own: string,
-  nameOf: (id: string) => string,
-): (JsonObject & { readonly skip: DeclaredSkip })[] {
-  if (skips === undefined || (typeof skips === "object" && "other" in skips)) return [];
-  const skip = skipArgument(skips, own, nameOf);
-  return [{ expression, ...(description === "" ? {} : { description }), skip }];
 }
 
 /** Arguments in reading order. */
@@ -217,41 +154,6 @@ function ruleOverrides(rules: unknown, managed: ManagedRuleset): Code | undefine
     Object.fromEntries(entries) as JsonObject,
     Object.fromEntries(described.map(({ id, description }) => [id, description])),
   );
-}
-
-/** With the `owasp` argument if that covers everything, else by category and rule. */
-function overrideArguments(live: Overrides, managed: ManagedRuleset): DeclaredOverrides {
-  const scoreRule = scoreRuleOf(managed);
-  const tags = live.categories.map(({ tag }) => tag);
-  const shared = sharedTagsOf(managed, tags);
-  const describeRule = (declared: DeclaredOverrides): DeclaredOverrides =>
-    decompileOverrides(live, declared, scoreRule, shared).declared;
-
-  const hasLevels = managed.rules.some((rule) => rule.tags.some((tag) => levelOf(tag) !== undefined));
-  if (hasLevels) {
-    const { paranoiaLevel } = readLevel(live.categories);
-    const words = describeRule({ owasp: { paranoiaLevel } });
-    const { owasp } = words;
-    const saysNothing = owasp === undefined || sameJson(owasp, { paranoiaLevel: 4 });
-    const isWhole = sameOverrides(compileOverrides(words, scoreRule), live, shared);
-    if (!saysNothing && isWhole && validate(words, managed).length === 0) return words;
-  }
-  return describeRule({});
-}
-
-/**
- * The skip rules directly before a rule that can be declared as its exceptions. If some have refs of this package's exceptions,
- * only those: the others belong to somebody else.
- */
-function exceptionsInFront(found: EntryPoint, rule: ZoneRule): readonly ZoneRule[] {
-  const before = found.rules.slice(0, found.rules.indexOf(rule));
-  const end = before.findLastIndex(
-    ({ enabled, skips }) =>
-      !enabled || skips === undefined || (typeof skips === "object" && "other" in skips),
-  );
-  const inFront = before.slice(end + 1);
-  const own = ownExceptions(found, { ref: rule.ref });
-  return own.length > 0 ? own : inFront;
 }
 
 function inWords({ id, description }: ZoneRule): string {

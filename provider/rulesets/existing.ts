@@ -1,0 +1,154 @@
+import type { Context } from "../runtime/lifecycle";
+import { sameJson, type JsonObject } from "../runtime/values";
+import { readZoneDetails } from "../runtime/zone";
+import { snapshotOf } from "./adoption";
+import type { DeclaredOverrides } from "./arguments";
+import { outputsOf, REF_PREFIX, tagsOf } from "./deployment";
+import { readEntryPoint } from "./entry-point";
+import { ownExceptions } from "./exceptions";
+import { findManagedRuleset, managedRulesetsOf } from "./managed";
+import {
+  compileOverrides,
+  decompileOverrides,
+  levelOf,
+  readLevel,
+  sameOverrides,
+  scoreRuleOf,
+  sharedTagsOf,
+} from "./overrides";
+import { namesIn, skipArgument, type DeclaredSkip } from "./skip";
+import { validate } from "./validate";
+import type { EntryPoint, ManagedRuleset, ManagedRulesetInfo, Overrides, ZoneRule } from "./wire";
+
+/** Existing deployments of managed rulesets, as declarations. */
+
+/** A zone's rule that executes a managed ruleset, and what is needed to describe it. */
+export interface DeploymentOnZone {
+  readonly zone: string;
+  /** The account that has the rulesets. */
+  readonly account: string;
+  readonly found: EntryPoint;
+  /** The account's managed rulesets. Two may have the same name. */
+  readonly rulesets: readonly ManagedRulesetInfo[];
+  readonly rule: ZoneRule;
+  /** The ruleset that the rule executes. */
+  readonly managed: ManagedRuleset;
+}
+
+/** The rule as outputs, as if a create had adopted it: a destroy would restore it. */
+export function existingDeployment({ zone, account, found, rulesets, rule, managed }: DeploymentOnZone): {
+  readonly outputs: JsonObject;
+  /** The rules before it that are its exceptions. */
+  readonly inFront: readonly ZoneRule[];
+  /** Whether this package created the rule. A destroy would remove it. */
+  readonly isOwn: boolean;
+} {
+  const version = rule.deploys?.version;
+  const overrides = rule.deploys === undefined ? {} : overrideArguments(rule.deploys.overrides, managed);
+  const isOwn = rule.ref.startsWith(REF_PREFIX);
+  const inFront = exceptionsInFront(found, rule);
+  const nameOf = (id: string): string => uniqueName(id, rulesets) ?? id;
+  const name = uniqueName(managed.id, rulesets);
+  const exceptions = inFront.flatMap((each) => exceptionArgument(each, managed.id, nameOf));
+  const named = new Set(exceptions.flatMap(({ skip }) => namesIn(skip)));
+  const outputs = {
+    zoneId: zone,
+    accountId: account,
+    ruleset: name === undefined ? { id: managed.id } : { name },
+    ...(exceptions.length === 0 ? {} : { exceptions }),
+    expression: rule.expression,
+    enabled: rule.enabled,
+    ref: rule.ref,
+    ...(version === undefined || version === "latest" ? {} : { version }),
+    ...(rule.description === "" ? {} : { description: rule.description }),
+    ...overrides,
+    ...outputsOf(found, rule, {
+      managed,
+      sharedTags: sharedTagsOf(managed, tagsOf(overrides)),
+      rulesetIds: Object.fromEntries(
+        rulesets.map(({ id }) => [nameOf(id), id] as const).filter(([each]) => named.has(each)),
+      ),
+    }),
+    ...(isOwn ? {} : { previous: snapshotOf(found, rule, inFront) }),
+  };
+  return { outputs, inFront, isOwn };
+}
+
+/**
+ * Reads one rule of a zone as outputs. Undefined if the zone has no such rule.
+ *
+ * @throws Error if it doesn't execute a managed ruleset, or the zone's account is unknown.
+ */
+export async function readDeployment(
+  ctx: Context,
+  zone: string,
+  id: string,
+): Promise<JsonObject | undefined> {
+  const found = await readEntryPoint(ctx, zone);
+  const rule = found?.rules.find((each) => each.id === id);
+  if (found === undefined || rule === undefined) return undefined;
+  const { deploys, action } = rule;
+  if (deploys === undefined)
+    throw new Error(
+      `Rule ${id} of zone ${zone} has the action ${JSON.stringify(action)}, and only rules that execute a managed ruleset can be read. Choose one of these.`,
+    );
+  const account = ctx.settings.accountId ?? (await readZoneDetails(ctx.api, zone)).accountId;
+  if (account === undefined)
+    throw new Error(
+      `The managed rulesets of zone ${zone} belong to its account, and the token can't read which account that is. Set edgeguard:accountId, or give the token Zone Read.`,
+    );
+  const managed = await findManagedRuleset(ctx, account, { id: deploys.rulesetId }, deploys.version);
+  const rulesets = await managedRulesetsOf(ctx, account);
+  return existingDeployment({ zone, account, found, rulesets, rule, managed }).outputs;
+}
+
+/** A ruleset's name, if it's unique in the account. */
+function uniqueName(id: string, rulesets: readonly ManagedRulesetInfo[]): string | undefined {
+  const name = rulesets.find((each) => each.id === id)?.name;
+  return name !== undefined && rulesets.filter((each) => each.name === name).length === 1 ? name : undefined;
+}
+
+function exceptionArgument(
+  { expression, description, skips }: ZoneRule,
+  own: string,
+  nameOf: (id: string) => string,
+): (JsonObject & { readonly skip: DeclaredSkip })[] {
+  if (skips === undefined || (typeof skips === "object" && "other" in skips)) return [];
+  const skip = skipArgument(skips, own, nameOf);
+  return [{ expression, ...(description === "" ? {} : { description }), skip }];
+}
+
+/** With the `owasp` argument if that covers everything, else by category and rule. */
+function overrideArguments(live: Overrides, managed: ManagedRuleset): DeclaredOverrides {
+  const scoreRule = scoreRuleOf(managed);
+  const tags = live.categories.map(({ tag }) => tag);
+  const shared = sharedTagsOf(managed, tags);
+  const describeRule = (declared: DeclaredOverrides): DeclaredOverrides =>
+    decompileOverrides(live, declared, scoreRule, shared).declared;
+
+  const hasLevels = managed.rules.some((rule) => rule.tags.some((tag) => levelOf(tag) !== undefined));
+  if (hasLevels) {
+    const { paranoiaLevel } = readLevel(live.categories);
+    const words = describeRule({ owasp: { paranoiaLevel } });
+    const { owasp } = words;
+    const saysNothing = owasp === undefined || sameJson(owasp, { paranoiaLevel: 4 });
+    const isWhole = sameOverrides(compileOverrides(words, scoreRule), live, shared);
+    if (!saysNothing && isWhole && validate(words, managed).length === 0) return words;
+  }
+  return describeRule({});
+}
+
+/**
+ * The skip rules directly before a rule that can be declared as its exceptions. If some have refs of this package's exceptions,
+ * only those: the others belong to somebody else.
+ */
+function exceptionsInFront(found: EntryPoint, rule: ZoneRule): readonly ZoneRule[] {
+  const before = found.rules.slice(0, found.rules.indexOf(rule));
+  const end = before.findLastIndex(
+    ({ enabled, skips }) =>
+      !enabled || skips === undefined || (typeof skips === "object" && "other" in skips),
+  );
+  const inFront = before.slice(end + 1);
+  const own = ownExceptions(found, { ref: rule.ref });
+  return own.length > 0 ? own : inFront;
+}

@@ -1,0 +1,26 @@
+import { z } from "zod";
+import type { EdgeApi } from "../api/client";
+import { ApiError } from "../api/errors";
+
+/** What a zone says of itself. Both are undefined if the token lacks Zone Read. */
+export interface ZoneDetails {
+  readonly name: string | undefined;
+  readonly accountId: string | undefined;
+}
+
+const answer = z.looseObject({
+  name: z.string().nullish(),
+  account: z.looseObject({ id: z.string().nullish() }).nullish(),
+});
+
+/** Reads the zone's name and account (`GET /zones/{zone_id}`). A token for the products may lack Zone Read. */
+export async function readZoneDetails(api: EdgeApi, id: string): Promise<ZoneDetails> {
+  let details: z.infer<typeof answer> = {};
+  try {
+    details = await api.get(`/zones/${id}`, { what: `Reading zone ${id}`, schema: answer });
+  } catch (error) {
+    // A refusal is fine. Without any response, later reads would fail, too.
+    if (!(error instanceof ApiError) || error.status === undefined || error.status >= 500) throw error;
+  }
+  return { name: details.name ?? undefined, accountId: details.account?.id ?? undefined };
+}

@@ -1,0 +1,323 @@
+import { type LocalApi, startLocalApi } from "edgeguard-local";
+import { HTTPS } from "../logpush/support";
+import { Operation, rawGet, rawSend } from "../support/operation";
+
+/** `get` as the engine calls it: a read with the composite ID and nothing recorded. */
+
+let api: LocalApi;
+beforeAll(async () => {
+  api = await startLocalApi();
+});
+beforeEach(() => {
+  api.reset();
+  api.clearFaults();
+  api.clearRequests();
+});
+afterAll(() => api.close());
+
+const HEX = "0123456789abcdef0123456789abcdef";
+
+const result = async (path: string): Promise<Record<string, unknown>> =>
+  (await rawGet(api, path))["result"] as Record<string, unknown>;
+
+async function made(path: string, body: object): Promise<string> {
+  const { result: object } = await rawSend(api, "POST", path, body);
+  return String((object as { id: unknown }).id);
+}
+
+const failure = async (promise: Promise<unknown>): Promise<string> =>
+  await promise.then(
+    (found) => Promise.reject(new Error(`did not fail: ${JSON.stringify(found)}`)),
+    (error: unknown) => (error instanceof Error ? error.message : String(error)),
+  );
+
+describe("get reads an existing object with every argument, and has its bare ID", () => {
+  test("PageShieldSettings, by the zone", async () => {
+    const zone = api.zones.shop;
+    const op = new Operation(api);
+    const { id, outputs } = await op.get("PageShieldSettings", zone);
+    const { enabled, use_connection_url_path: path } = await result(`/zones/${zone}/page_shield`);
+    expect(id).toBe(zone);
+    expect(outputs).toMatchObject({ zoneId: zone, enabled, useConnectionUrlPath: path, schemaVersion: 1 });
+  });
+
+  test("PageShieldPolicy, by zone and policy", async () => {
+    const zone = api.zones.empty;
+    const body = { action: "log", expression: "true", enabled: false, value: "script-src 'self'" };
+    const policy = await made(`/zones/${zone}/page_shield/policies`, { description: "theirs", ...body });
+    const { id, outputs } = await new Operation(api).get(
+      "PageShieldPolicy",
+      `${zone}/${policy}`.toUpperCase(),
+    );
+    expect(id).toBe(policy);
+    expect(outputs).toMatchObject({
+      zoneId: zone,
+      description: "theirs",
+      ...body,
+      __resourceName: "existing",
+    });
+  });
+
+  test("ManagedRulesetOverride, by zone and rule, with the zone's own account", async () => {
+    const zone = api.zones.shop;
+    const { rules } = await result(`/zones/${zone}/rulesets/phases/http_request_firewall_managed/entrypoint`);
+    const rule = (rules as { id: string; action: string; ref: string; description: string }[]).find(
+      ({ action }) => action === "execute",
+    );
+    const { id, outputs } = await new Operation(api).get("ManagedRulesetOverride", `${zone}/${rule?.id}`);
+    expect(id).toBe(rule?.id);
+    expect(outputs).toMatchObject({
+      zoneId: zone,
+      accountId: api.accounts.main,
+      ref: rule?.ref,
+      ruleId: rule?.id,
+      ruleset: { name: expect.any(String) as string },
+    });
+    expect(outputs).not.toHaveProperty("drift");
+  });
+
+  test("LogpushJob, by the word zone or account, the scope and the job's number", async () => {
+    for (const [kind, scope] of [
+      ["zone", api.zones.empty],
+      ["account", api.accounts.main],
+    ]) {
+      const dataset = kind === "zone" ? "http_requests" : "audit_logs";
+      const job = await made(`/${kind}s/${scope}/logpush/jobs`, {
+        name: "theirs",
+        dataset,
+        destination_conf: HTTPS,
+        enabled: true,
+        max_upload_records: 2000,
+      });
+      const { id, outputs } = await new Operation(api).get("LogpushJob", `${kind}/${scope}/${job}`);
+      expect(id).toBe(job);
+      const owner = { [`${kind}Id`]: scope };
+      expect(outputs).toMatchObject({
+        ...owner,
+        name: "theirs",
+        dataset,
+        enabled: true,
+        maxUploadRecords: 2000,
+      });
+    }
+  });
+
+  test("KvNamespace, by account and namespace", async () => {
+    const account = api.accounts.main;
+    const namespace = await made(`/accounts/${account}/storage/kv/namespaces`, { title: "theirs" });
+    const { id, outputs } = await new Operation(api).get("KvNamespace", `${account}/${namespace}`);
+    expect(id).toBe(namespace);
+    expect(outputs).toMatchObject({ accountId: account, title: "theirs", fullTitle: "theirs" });
+  });
+
+  test("a refresh then reads it by its bare ID", async () => {
+    const zone = api.zones.empty;
+    const body = { action: "log", expression: "true", enabled: true, value: "script-src 'self'" };
+    const policy = await made(`/zones/${zone}/page_shield/policies`, { description: "theirs", ...body });
+    const op = new Operation(api);
+    const found = await op.get("PageShieldPolicy", `${zone}/${policy}`);
+    await rawSend(api, "PUT", `/zones/${zone}/page_shield/policies/${policy}`, {
+      description: "renamed",
+      ...body,
+    });
+    expect((await op.refresh("PageShieldPolicy", found))?.outputs).toMatchObject({ description: "renamed" });
+  });
+});
+
+describe("what get can't know, it says by name", () => {
+  test("KvEntries: it counts the keys, and can't recover values, in state or messages", async () => {
+    const account = api.accounts.main;
+    const namespace = await made(`/accounts/${account}/storage/kv/namespaces`, { title: "theirs" });
+    const path = `/accounts/${account}/storage/kv/namespaces/${namespace}/bulk`;
+    await rawSend(api, "PUT", path, [
+      { key: "a", value: "c4nary-value" },
+      { key: "b", value: "c4nary-value" },
+    ]);
+    const op = new Operation(api);
+    const { id, outputs } = await op.get("KvEntries", `${account}/${namespace}`);
+    expect(id).toBe(namespace);
+    expect(outputs).toMatchObject({ accountId: account, namespaceId: namespace, keys: 2 });
+    expect(Object.keys(outputs)).not.toEqual(expect.arrayContaining(["bytes", "digest", "entries"]));
+    expect(op.said).toEqual([
+      `edgeguard: KvEntries existing: get counts the namespace's keys and can't recover their values, so bytes and digest stay undefined. To declare the entries, run \`edgeguard import --account ${account} --only kv --with-values\`.`,
+    ]);
+    expect(JSON.stringify([outputs, op.said, op.warned])).not.toContain("c4nary");
+  });
+
+  test.each([
+    ["migratePro", "start", "assessed"],
+    ["migrateValidating", "validation", "validation"],
+    ["migrateFinished", "finished", "finished"],
+    ["migrateRetired", "retired", "assessed"],
+  ] as const)("WafMigration: of zone %s it reads the state alone, %s", async (zone, state, target) => {
+    const op = new Operation(api);
+    const { id, outputs } = await op.get("WafMigration", api.zones[zone]);
+    expect(id).toBe(api.zones[zone]);
+    expect(outputs).toMatchObject({ zoneId: id, target, migrationState: state, findings: [], history: [] });
+    expect(op.said[0]).toContain("get reads the zone's state only");
+    expect(op.said[0]).toContain("compatible, proposedConfiguration and configurationDigest stay undefined");
+  });
+
+  test("LogpushJob: a destination that Cloudflare doesn't show is empty", async () => {
+    const job = await made(`/zones/${api.zones.empty}/logpush/jobs`, {
+      name: "theirs",
+      dataset: "http_requests",
+      destination_conf: HTTPS,
+    });
+    const shown = await result(`/zones/${api.zones.empty}/logpush/jobs/${job}`);
+    const body = JSON.stringify({ success: true, result: { ...shown, destination_conf: undefined } });
+    api.fault({ match: {}, kind: "raw", status: 200, body, times: 2 });
+    const op = new Operation(api);
+    const { outputs } = await op.get("LogpushJob", `zone/${api.zones.empty}/${job}`);
+    expect(outputs).toMatchObject({ name: "theirs", destinationConf: "" });
+    expect(op.said).toEqual([
+      'edgeguard: LogpushJob "theirs": Cloudflare doesn\'t show its destination, so destinationConf is empty.',
+    ]);
+  });
+});
+
+describe("an ID that get can't use", () => {
+  const DIGITS = "An ID is 32 hex digits";
+  const FIND = "Find the ID of a zone or an account on its Overview page in the dashboard.";
+
+  test.each([
+    ["PageShieldSettings", `${HEX}/${HEX}`, '"<zone ID>"', DIGITS],
+    ["PageShieldPolicy", HEX, '"<zone ID>/<policy ID>"', DIGITS],
+    ["PageShieldPolicy", `${HEX}/<policy ID>`, '"<zone ID>/<policy ID>"', DIGITS],
+    ["ManagedRulesetOverride", `shop.example/${HEX}`, '"<zone ID>/<rule ID>"', DIGITS],
+    ["WafMigration", "", '"<zone ID>"', DIGITS],
+    [
+      "LogpushJob",
+      `${HEX}/17`,
+      '"zone/<zone ID>/<job ID>" or "account/<account ID>/<job ID>"',
+      `${DIGITS}, a job's a number`,
+    ],
+    ["KvNamespace", HEX, '"<account ID>/<namespace ID>"', DIGITS],
+    ["KvEntries", `${HEX}/${HEX}/5ca1ab1e`, '"<account ID>/<namespace ID>"', DIGITS],
+  ])("%s: %j is refused with the right form, before anything is sent", async (type, id, form, digits) => {
+    expect(await failure(new Operation(api).get(type, id))).toBe(
+      `${JSON.stringify(id)} is not ${form}. ${digits}. ${FIND}`,
+    );
+    expect(api.requests).toEqual([]);
+  });
+
+  test.each([
+    ["PageShieldPolicy", `shop/${HEX}`],
+    ["ManagedRulesetOverride", `shop/${HEX}`],
+    ["LogpushJob", "zone/shop/4711"],
+    ["LogpushJob", "account/main/4711"],
+    ["KvNamespace", `main/${HEX}`],
+    ["KvEntries", `main/${HEX}`],
+  ])(
+    "%s: %s doesn't exist, which is an error, because the engine would record it all the same",
+    async (type, id) => {
+      const real = id.replace("shop", api.zones.shop).replace("main", api.accounts.main);
+      expect(await failure(new Operation(api).get(type, real))).toBe(
+        `${type}.get: there is no ${real}. Check the ID, or remove the get from the program.`,
+      );
+    },
+  );
+
+  test.each(["PageShieldSettings", "WafMigration"])(
+    "%s: a zone that doesn't exist is an error",
+    async (type) => {
+      expect(await failure(new Operation(api).get(type, HEX))).toContain(
+        "The zone or account does not exist",
+      );
+    },
+  );
+
+  test("a rule that executes no managed ruleset is refused with its action", async () => {
+    const zone = api.zones.shop;
+    const entryPoint = `/zones/${zone}/rulesets/phases/http_request_firewall_managed/entrypoint`;
+    const { id: ruleset } = await result(entryPoint);
+    const skip = {
+      action: "skip",
+      expression: "true",
+      action_parameters: { ruleset: "current" },
+      ref: "theirs",
+    };
+    await rawSend(api, "POST", `/zones/${zone}/rulesets/${String(ruleset)}/rules`, skip);
+    const { rules } = await result(entryPoint);
+    const theirs = (rules as { id: string; ref: string }[]).find(({ ref }) => ref === "theirs")?.id ?? "";
+    expect(await failure(new Operation(api).get("ManagedRulesetOverride", `${zone}/${theirs}`))).toBe(
+      `Rule ${theirs} of zone ${zone} has the action "skip", and only rules that execute a managed ruleset can be read. Choose one of these.`,
+    );
+  });
+});
+
+describe("a plan that would hurt: the program declared the object, and now reads it with get", () => {
+  const policy = { description: "Checkout", action: "log", expression: "true", value: "script-src 'self'" };
+
+  test("the engine deletes the declared resource, and nothing is sent", async () => {
+    const zoneId = api.zones.empty;
+    const declared = await new Operation(api).up("PageShieldPolicy", { zoneId, ...policy });
+    const op = new Operation(api);
+    await op.get("PageShieldPolicy", `${zoneId}/${declared.id}`);
+    api.clearRequests();
+    await op.destroy("PageShieldPolicy", declared);
+    expect(api.requests).toEqual([]);
+    expect(op.said).toEqual([
+      `edgeguard: PageShieldPolicy ${declared.id} is kept: this program reads it with PageShieldPolicy.get. Nothing was sent.`,
+    ]);
+    expect(await result(`/zones/${zoneId}/page_shield/policies/${declared.id}`)).toMatchObject({
+      description: "Checkout",
+    });
+  });
+
+  test("entries stay, too", async () => {
+    const accountId = api.accounts.main;
+    const namespace = await made(`/accounts/${accountId}/storage/kv/namespaces`, { title: "theirs" });
+    const address = { accountId, namespaceId: namespace };
+    const declared = await new Operation(api).up("KvEntries", { ...address, entries: { a: "1", b: "2" } });
+    const op = new Operation(api);
+    await op.get("KvEntries", `${accountId}/${namespace}`);
+    await op.destroy("KvEntries", declared);
+    const path = `/accounts/${accountId}/storage/kv/namespaces/${namespace}`;
+    expect(await result(`${path}/keys`)).toMatchObject([{ name: "a" }, { name: "b" }]);
+  });
+
+  test("an object that the program doesn't read is deleted as ever", async () => {
+    const zoneId = api.zones.empty;
+    const one = await new Operation(api).up("PageShieldPolicy", { zoneId, ...policy });
+    const other = await new Operation(api).up("PageShieldPolicy", {
+      zoneId,
+      ...policy,
+      description: "Other",
+    });
+    const op = new Operation(api);
+    await op.get("PageShieldPolicy", `${zoneId}/${one.id}`);
+    await op.destroy("PageShieldPolicy", other);
+    const left = (await result(`/zones/${zoneId}/page_shield/policies`)) as unknown as { id: string }[];
+    expect(left.map(({ id }) => id)).toEqual([one.id]);
+  });
+});
+
+test("a credential in a job's error message isn't recorded or printed", async () => {
+  const job = await made(`/zones/${api.zones.empty}/logpush/jobs`, {
+    name: "theirs",
+    dataset: "http_requests",
+    destination_conf: "https://logs.example.com/in?header_Authorization=Bearer%20c4nary-token",
+    enabled: true,
+  });
+  const shown = await result(`/zones/${api.zones.empty}/logpush/jobs/${job}`);
+  const failing = {
+    ...shown,
+    destination_conf: "https://logs.example.com/in?header_Authorization=Bearer%20c4nary-token",
+    last_error: "2026-01-02T03:04:05Z",
+    error_message: "401 for Bearer c4nary-token",
+  };
+  api.fault({
+    match: {},
+    kind: "raw",
+    status: 200,
+    body: JSON.stringify({ success: true, result: failing }),
+    times: 2,
+  });
+  const op = new Operation(api);
+  const { outputs } = await op.get("LogpushJob", `zone/${api.zones.empty}/${job}`);
+  const { destinationConf, ...others } = outputs;
+  expect(destinationConf).toContain("c4nary"); // The class marks it as a secret.
+  expect(op.warned.join()).toContain("is failing: 401 for");
+  expect(JSON.stringify([others, op.said, op.warned])).not.toContain("c4nary");
+});
