@@ -1,0 +1,103 @@
+import { execFileSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { isolatedEnvironment, startLocalApi } from "edgeguard-local";
+import { edgeguardResources, engines, Project, REPOSITORY } from "../support/engine";
+import { raw } from "../support/scenario";
+
+/**
+ * A program, installed by pnpm, that depends on a company's component package alone: node_modules of the program has no
+ * pulumi-edgeguard.
+ */
+
+const PNPM = "pnpm@10.34.9"; // The last that runs on Node 20.
+const SDK = "3.248.0";
+
+let home: string;
+beforeAll(() => {
+  home = mkdtempSync(join(tmpdir(), "edgeguard-pnpm-"));
+  const run = (cwd: string, command: string, ...args: readonly string[]): string =>
+    execFileSync(command, args, { cwd, env: isolatedEnvironment(home), encoding: "utf8" });
+  const packed = ["--pack-destination", home, "--ignore-scripts", "--silent"];
+  run(REPOSITORY, "npm", "pack", "--workspace", "provider", ...packed);
+  const tarball = readdirSync(home).find((name) => name.startsWith("pulumi-edgeguard-")) ?? "";
+
+  const component = join(home, "component");
+  write(component, "package.json", {
+    name: "@company/edge",
+    version: "1.0.0",
+    dependencies: { "pulumi-edgeguard": "*" },
+    peerDependencies: { "@pulumi/pulumi": "*" },
+  });
+  write(
+    component,
+    "index.js",
+    `const pulumi = require("@pulumi/pulumi");
+    const { PageShieldSettings } = require("pulumi-edgeguard");
+    exports.Shop = class extends pulumi.ComponentResource {
+      constructor(name, { zoneId }) {
+        super("company:Shop", name);
+        new PageShieldSettings(name, { zoneId, enabled: true }, { parent: this });
+      }
+    };`,
+  );
+  run(component, "npm", "pack", ...packed);
+
+  const app = {
+    name: "app",
+    private: true,
+    main: "index.js",
+    dependencies: { "@pulumi/pulumi": SDK, "@company/edge": "file:../company-edge-1.0.0.tgz" },
+    pnpm: { overrides: { "pulumi-edgeguard": `file:../${tarball}` } }, // The registry has no build of this clone.
+  };
+  write(join(home, "installed"), "package.json", app);
+  const install = ["install", "--ignore-scripts", "--prefer-offline"];
+  run(join(home, "installed"), "npm", "exec", "--yes", PNPM, "--", ...install);
+
+  const program = join(home, "program");
+  write(program, "package.json", app);
+  write(program, "Pulumi.yaml", "name: app\nruntime:\n  name: nodejs\n  options:\n    typescript: false\n");
+  write(
+    program,
+    "index.js",
+    `const { Shop } = require("@company/edge");
+    new Shop("shop", { zoneId: new (require("@pulumi/pulumi").Config)().require("zoneId") });`,
+  );
+}, 240_000);
+afterAll(() => rmSync(home, { recursive: true, force: true }));
+
+function write(folder: string, file: string, content: object | string): void {
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, file), typeof content === "string" ? content : JSON.stringify(content));
+}
+
+test("pnpm gives the program itself no pulumi-edgeguard", () => {
+  expect(readdirSync(join(home, "installed/node_modules"))).not.toContain("pulumi-edgeguard");
+});
+
+test.each(engines())(
+  "the component's resource is created, refreshed and destroyed on $name, and state has no path of this machine",
+  async (engine) => {
+    const api = await startLocalApi();
+    const project = new Project(engine, "app");
+    try {
+      project.copy(join(home, "program"), join(home, "installed/node_modules"));
+      project.env = { CLOUDFLARE_API_TOKEN: "local-token" };
+      await project.init({ zoneId: api.zones.empty, "edgeguard:baseUrl": api.url });
+      const settings = (): Promise<unknown> => raw(api, "GET", `/zones/${api.zones.empty}/page_shield`);
+      await project.ok("up", "--yes", "--skip-preview");
+      expect(await settings()).toMatchObject({ result: { enabled: true } });
+      const [resource] = edgeguardResources(await project.export()).values();
+      const state = JSON.stringify([resource?.inputs, resource?.outputs]);
+      expect([home, project.dir, tmpdir()].filter((path) => state.includes(path))).toEqual([]);
+      await project.ok("refresh", "--yes", "--skip-preview");
+      await project.ok("destroy", "--yes", "--skip-preview");
+      expect(await settings()).toMatchObject({ result: { enabled: false } });
+    } finally {
+      project.remove();
+      await api.close();
+    }
+  },
+  240_000,
+);
