@@ -48,6 +48,8 @@ export {
   type DetectionKind,
   type Detections,
   type SaveDetectionsOptions,
+  type SeenConnection,
+  type SeenCookie,
   type SeenScript,
 } from "./page-shield/detections";
 export * from "./page-shield/lookups";

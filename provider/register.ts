@@ -17,7 +17,11 @@ import { verbsOf, type Verbs } from "./runtime/verbs";
  * a changed name or parameter would break the refresh and destroy of every stack.
  */
 
-/** The verbs of each type, by its name in state files. */
+/**
+ * The verbs of each type, by its name in state files.
+ *
+ * @internal
+ */
 export const REGISTER: Readonly<Record<string, Verbs>> = {
   PageShieldSettings: verbsOf(pageShieldSettings),
   PageShieldPolicy: verbsOf(pageShieldPolicy),

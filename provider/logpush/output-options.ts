@@ -124,7 +124,39 @@ const fieldNames = z
 
 const BOOLEAN_REASON = "must be true or false";
 
-export const outputOptions = z.strictObject({
+/** What a Logpush job writes of each log line, and how, in canonical form. An absent option is at its default. */
+export interface OutputOptions {
+  /** The fields, in this order, or `"all"` of the dataset. */
+  readonly fieldNames?: "all" | readonly string[];
+  /** The share of lines to send, from 0 to 1, after the filter. */
+  readonly sampleRate?: number;
+  /** The format of timestamps. */
+  readonly timestampFormat?: "unixnano" | "unix" | "rfc3339" | "rfc3339ms" | "rfc3339ns";
+  /** The format of a line. */
+  readonly outputType?: "ndjson" | "csv";
+  /** Written before each batch. */
+  readonly batchPrefix?: string;
+  /** Written after each batch. */
+  readonly batchSuffix?: string;
+  /** Written before each line. */
+  readonly recordPrefix?: string;
+  /** Written after each line. */
+  readonly recordSuffix?: string;
+  /** A Go template for a line, used instead of the list of fields. */
+  readonly recordTemplate?: string;
+  /** Written between lines. */
+  readonly recordDelimiter?: string;
+  /** Written between fields. */
+  readonly fieldDelimiter?: string;
+  /** Whether subrequests are merged into the request they belong to. */
+  readonly mergeSubrequests?: boolean;
+  /** Whether `${` is written as `x{`, to mitigate CVE-2021-44228. */
+  readonly cve202144228?: boolean;
+  /** Options of the API that this version doesn't know. */
+  readonly extra?: Readonly<Record<string, unknown>>;
+}
+
+export const outputOptions: z.ZodType<OutputOptions> = z.strictObject({
   fieldNames: z.union([z.literal("all"), fieldNames], 'must be a list of fields or "all"').exactOptional(),
   sampleRate: z
     .number()
@@ -148,9 +180,6 @@ export const outputOptions = z.strictObject({
     .exactOptional(),
   extra: extra(KNOWN_ON_WIRE).exactOptional(),
 });
-
-/** What is written of each log line, and how. */
-export type OutputOptions = z.output<typeof outputOptions>;
 
 /** The complete `output_options`: Cloudflare resets to its default what is left out. */
 export function optionsToRequest(

@@ -23,18 +23,24 @@ import { pollUntil } from "../runtime/creation";
  * of the entry point that can be read later: what was overwritten is found there and restored.
  */
 
-export const concurrentChange = z.object({
+/** A rule that somebody changed while a step of the migration was sent. */
+export interface ConcurrentChange {
   /**
    * `restored`: overwritten by the PUT and put back. `lost`: gone, or no longer as it was. `unknown`: somebody wrote
    * something that can't be read.
    */
-  outcome: z.enum(["restored", "lost", "unknown"]),
+  readonly outcome: "restored" | "lost" | "unknown";
   /** The rule as it was. Absent if it can't be read. */
+  readonly rule?: MigrationRule;
+  /** What happened, in one line. */
+  readonly text: string;
+}
+
+export const concurrentChange: z.ZodType<ConcurrentChange> = z.object({
+  outcome: z.enum(["restored", "lost", "unknown"]),
   rule: z.custom<MigrationRule>((rule) => typeof rule === "object" && rule !== null).exactOptional(),
   text: z.string(),
 });
-/** A rule that somebody changed while a step of the migration was sent. */
-export type ConcurrentChange = z.infer<typeof concurrentChange>;
 
 export interface SentStep {
   readonly zoneId: string;

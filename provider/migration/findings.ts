@@ -21,22 +21,27 @@ import {
   thresholdText,
 } from "./rule-text";
 
-/** One thing to know about a zone before it migrates. */
-export const finding = z.object({
+/** Something that an assessment found in a zone: one thing to know before it migrates. */
+export interface Finding {
   /**
    * `blocks`: prevents the migration. `notCounted`: couldn't be read, so check it by hand. `lost`: not carried over.
    * `changes`: changes with the migration. `note`: everything else.
    */
-  weight: z.enum(["blocks", "notCounted", "lost", "changes", "note"]),
+  readonly weight: "blocks" | "notCounted" | "lost" | "changes" | "note";
   /** The topic, in one word. */
-  about: z.string(),
+  readonly about: string;
   /** One line, in which a long list is cut. */
-  text: z.string(),
+  readonly text: string;
   /** Everything that the text counts. Absent if it counts nothing. */
+  readonly items?: readonly string[];
+}
+
+export const finding: z.ZodType<Finding> = z.object({
+  weight: z.enum(["blocks", "notCounted", "lost", "changes", "note"]),
+  about: z.string(),
+  text: z.string(),
   items: z.array(z.string()).exactOptional(),
 });
-/** Something that an assessment found in a zone. */
-export type Finding = z.infer<typeof finding>;
 
 const DASHBOARD = "Security > WAF > Managed rules";
 

@@ -9,19 +9,25 @@ import { stateText, TARGETS, type MigrationState, type Target } from "./state";
 
 /** The recorded outputs of a migration. */
 
-const historyEntry = z.object({
-  step: z.enum(TARGETS),
+/** One event of a zone's migration. */
+export interface HistoryEntry {
+  /** The step of the migration. */
+  readonly step: Target;
   /**
    * `assessed`: read for the first time. `sent`: Cloudflare accepted the configuration. `unclear`: it was sent, but
    * whether Cloudflare accepted it is unknown. `reached`: the zone completed the step. `found`: the zone completed it
    * without this resource.
    */
+  readonly event: "assessed" | "sent" | "unclear" | "reached" | "found";
+  /** When it happened, in ISO 8601. */
+  readonly at: string;
+}
+
+const historyEntry: z.ZodType<HistoryEntry> = z.object({
+  step: z.enum(TARGETS),
   event: z.enum(["assessed", "sent", "unclear", "reached", "found"]),
-  /** ISO 8601. */
   at: z.string(),
 });
-/** One event of a zone's migration. */
-export type HistoryEntry = z.infer<typeof historyEntry>;
 export type History = readonly HistoryEntry[];
 
 export const computed = z.object({

@@ -26,7 +26,7 @@ import {
   type SeenScript,
 } from "./snapshot";
 
-export type { Detections, SeenScript } from "./snapshot";
+export type { Detections, SeenConnection, SeenCookie, SeenScript } from "./snapshot";
 
 /** What `saveDetections` reads. */
 /** Options of `saveDetections`: which detections to save. */

@@ -10,20 +10,28 @@ import { claimOnce, edgeResource } from "../runtime/resource";
 import { pick, type JsonObject } from "../runtime/values";
 import { pollUntil } from "../runtime/creation";
 
+/** Page Shield settings of a zone. */
+export interface PageShieldValues {
+  /** Whether Page Shield monitors the zone's pages. */
+  readonly enabled: boolean;
+  /** Whether browsers report to Cloudflare's endpoint. Absent if Cloudflare doesn't say. */
+  readonly useReportingEndpoint?: boolean;
+  /** Whether the path of a connection's URL is recorded, not only its host. Absent if Cloudflare doesn't say. */
+  readonly useConnectionUrlPath?: boolean;
+}
+
 const settingsShape = z.object({
   enabled: z.boolean(),
   useReportingEndpoint: z.boolean().exactOptional(),
   useConnectionUrlPath: z.boolean().exactOptional(),
-});
+}) satisfies z.ZodType<PageShieldValues>;
+type Values = z.infer<typeof settingsShape>;
 
 const args = z.object({
   zoneId,
   ...settingsShape.shape,
   onDestroy: z.enum(["restore", "keep"]).exactOptional(),
 });
-
-/** Page Shield settings of a zone. */
-export type PageShieldValues = z.infer<typeof settingsShape>;
 
 const computed = z.object({ updatedAt: z.string().exactOptional(), previous: settingsShape });
 type Computed = z.infer<typeof computed>;
@@ -78,7 +86,7 @@ export const pageShieldSettings = defineLifecycle({
     const current = await readSettings(ctx, args.zoneId);
     const wanted = declaredSettings(args);
     const managed = declaredSettings(state);
-    const previous: PageShieldValues = { ...state.previous };
+    const previous: Values = { ...state.previous };
     const removed = SETTINGS.filter((key) => wanted[key] === undefined && managed[key] !== undefined);
     for (const key of SETTINGS) {
       if (key === "enabled") continue;
@@ -219,7 +227,7 @@ export class PageShieldSettings extends edgeResource<PageShieldSettingsArgs>()(p
 }
 
 interface ZoneSettings {
-  readonly values: PageShieldValues;
+  readonly values: Values;
   readonly updatedAt: string | undefined;
   /** The member's name in this zone's response: Cloudflare's documents use two. */
   readonly reportingMember: "use_cloudflare_reporting_endpoint" | "use_platform_reporting_endpoint";
@@ -237,7 +245,7 @@ const response = z.looseObject({
 export async function existingSettings(
   ctx: Context,
   zone: string,
-): Promise<PageShieldValues & Computed & { readonly zoneId: string }> {
+): Promise<Values & Computed & { readonly zoneId: string }> {
   const settings = await readSettings(ctx, zone);
   return { zoneId: zone, ...settings.values, previous: settings.values, ...updatedAt(settings) };
 }
@@ -283,10 +291,10 @@ function originalUnknown(zone: string, key: string, current: boolean | undefined
 async function applySettings(
   ctx: Context,
   zone: string,
-  wanted: Partial<PageShieldValues>,
+  wanted: Partial<Values>,
   current: ZoneSettings,
-  previous: PageShieldValues,
-  reached: Partial<PageShieldValues> = {},
+  previous: Values,
+  reached: Partial<Values> = {},
   advice = ENTITLEMENT_ADVICE,
 ): Promise<ZoneSettings> {
   if (SETTINGS.every((key) => wanted[key] === undefined || wanted[key] === current.values[key]))
@@ -306,7 +314,7 @@ async function applySettings(
     if (mayHaveBeenApplied(error)) throw partialFailure(error.message);
     throw error;
   }
-  const notKept = ({ values }: ZoneSettings): (keyof PageShieldValues)[] =>
+  const notKept = ({ values }: ZoneSettings): (keyof Values)[] =>
     SETTINGS.filter((key) => wanted[key] !== undefined && wanted[key] !== values[key]);
   let settings: ZoneSettings;
   try {
@@ -329,10 +337,7 @@ async function applySettings(
   return settings;
 }
 
-function toRequest(
-  values: Partial<PageShieldValues>,
-  reportingMember: ZoneSettings["reportingMember"],
-): JsonObject {
+function toRequest(values: Partial<Values>, reportingMember: ZoneSettings["reportingMember"]): JsonObject {
   return omitAbsent({
     enabled: values.enabled,
     [reportingMember]: values.useReportingEndpoint,
@@ -341,11 +346,11 @@ function toRequest(
 }
 
 /** The settings that are declared. */
-function declaredSettings(args: Partial<PageShieldValues>): Partial<PageShieldValues> {
+function declaredSettings(args: Partial<Values>): Partial<Values> {
   return pickSettings(args, SETTINGS);
 }
 
-function pickSettings(values: Partial<PageShieldValues>, keys: readonly string[]): Partial<PageShieldValues> {
+function pickSettings(values: Partial<Values>, keys: readonly string[]): Partial<Values> {
   return pick(
     values,
     SETTINGS.filter((key) => keys.includes(key)),

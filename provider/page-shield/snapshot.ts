@@ -6,6 +6,75 @@ import { isJsonObject } from "../runtime/values";
 /** Version of the file format. */
 export const VERSION = 1;
 
+/** What a threat list says about a script or connection. Each mark is present only if true. */
+interface Reported {
+  /** Whether a threat list names the domain. */
+  readonly domainReportedMalicious?: boolean;
+  /** The threat list's categories of the domain. */
+  readonly maliciousDomainCategories?: readonly string[];
+  /** Whether a threat list names the URL. */
+  readonly urlReportedMalicious?: boolean;
+  /** The threat list's categories of the URL. */
+  readonly maliciousUrlCategories?: readonly string[];
+}
+
+/** A connection in saved detections. */
+export interface SeenConnection extends Reported {
+  /** The URL. Its path is recorded only with `useConnectionUrlPath`. */
+  readonly url: string;
+  /** Hostname of the page it was seen on. */
+  readonly host: string;
+  /** The page on which it was first seen: host and path, without a scheme. */
+  readonly firstPageUrl?: string;
+  /** When it was first seen, in ISO 8601. */
+  readonly firstSeenAt?: string;
+}
+
+/** A script in saved detections: what a reviewer needs, without what changes from day to day. */
+export interface SeenScript extends SeenConnection {
+  /** The score that decides whether the script is malicious: see `isMalicious`. */
+  readonly jsIntegrityScore?: number;
+}
+
+/** A cookie in saved detections. */
+export interface SeenCookie {
+  /** The cookie's name. */
+  readonly name: string;
+  /** Hostname of the page it was seen on. */
+  readonly host: string;
+  /** Who set it. */
+  readonly type?: string;
+  /** Its `Domain` attribute. */
+  readonly domainAttribute?: string;
+  /** Its `Path` attribute. */
+  readonly pathAttribute?: string;
+  /** Its `SameSite` attribute. */
+  readonly sameSiteAttribute?: string;
+  /** Whether it has the `Secure` attribute. */
+  readonly secureAttribute?: boolean;
+  /** Whether it has the `HttpOnly` attribute. */
+  readonly httpOnlyAttribute?: boolean;
+  /** When it was first seen, in ISO 8601. */
+  readonly firstSeenAt?: string;
+}
+
+/**
+ * The saved detections of a zone, fit to be committed. They omit what changes by itself: IDs, when a detection was last
+ * seen, the hash and time of its content, its status and its pages. Threat list marks are present only if true.
+ */
+export interface Detections {
+  /** Version of the file format. */
+  readonly version: number;
+  /** The zone: 32 hex digits. */
+  readonly zoneId: string;
+  /** The scripts, if they were saved. */
+  readonly scripts?: readonly SeenScript[];
+  /** The connections, if they were saved. */
+  readonly connections?: readonly SeenConnection[];
+  /** The cookies, if they were saved. */
+  readonly cookies?: readonly SeenCookie[];
+}
+
 const reported = {
   domainReportedMalicious: z.boolean().exactOptional(),
   maliciousDomainCategories: z.array(z.string()).exactOptional(),
@@ -38,26 +107,13 @@ const seenCookie = z.strictObject({
   firstSeenAt: z.string().exactOptional(),
 });
 
-const detections = z.strictObject({
+const detections: z.ZodType<Detections> = z.strictObject({
   version: z.number().refine((version): boolean => version === VERSION, `must be ${VERSION}`),
   zoneId: z.string(),
   scripts: z.array(seenScript).exactOptional(),
   connections: z.array(seenConnection).exactOptional(),
   cookies: z.array(seenCookie).exactOptional(),
 });
-
-/** A script in saved detections: what a reviewer needs, without what changes from day to day. */
-export type SeenScript = Readonly<z.infer<typeof seenScript>>;
-/** A connection in saved detections. */
-export type SeenConnection = Readonly<z.infer<typeof seenConnection>>;
-/** A cookie in saved detections. */
-export type SeenCookie = Readonly<z.infer<typeof seenCookie>>;
-
-/**
- * The saved detections of a zone, fit to be committed. They omit what changes by itself: IDs, when a detection was last
- * seen, the hash and time of its content, its status and its pages. Threat list marks are present only if true.
- */
-export type Detections = Readonly<z.infer<typeof detections>>;
 
 /**
  * Validates saved detections.

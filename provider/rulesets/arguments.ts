@@ -85,7 +85,17 @@ export const scoreThreshold = z
   })
   .transform((given) => (typeof given === "number" ? given : SCORE_THRESHOLDS[given]));
 
-export const owasp = z.strictObject({
+/** Settings of the OWASP Core Ruleset in canonical form. */
+export interface Owasp {
+  /** The paranoia level. The tags of all higher levels are off. */
+  readonly paranoiaLevel: 1 | 2 | 3 | 4;
+  /** The score at which the ruleset acts. Absent if it's the ruleset's own. */
+  readonly scoreThreshold?: number;
+  /** What the ruleset does with a request that reaches the score threshold. Absent if it's the ruleset's own. */
+  readonly action?: RuleAction;
+}
+
+export const owasp: z.ZodType<Owasp> = z.strictObject({
   paranoiaLevel: z.union(
     [z.literal(1), z.literal(2), z.literal(3), z.literal(4)],
     `must be a whole number from 1 to ${MAX_PARANOIA_LEVEL}`,
@@ -93,7 +103,6 @@ export const owasp = z.strictObject({
   scoreThreshold: scoreThreshold.exactOptional(),
   action: action.exactOptional(),
 });
-export type Owasp = z.output<typeof owasp>;
 
 export const categories = z
   .array(

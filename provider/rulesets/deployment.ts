@@ -188,17 +188,21 @@ export function findOwnRule(
 
 const definition = z.record(z.string(), z.unknown());
 
-const previousRule = z.object({
+/** An adopted rule as it was found, which a destroy restores. */
+export interface Previous {
+  /** The rule in the API's own form. */
+  readonly rule: Readonly<Record<string, unknown>>;
+  /** The ID of the rule after it. Absent if it was the last. */
+  readonly next?: string;
+  /** The skip rules in front of it that were adopted with it. */
+  readonly exceptions?: readonly { readonly id: string; readonly rule: Readonly<Record<string, unknown>> }[];
+}
+
+const previousRule: z.ZodType<Previous> = z.object({
   rule: definition,
   next: z.string().exactOptional(),
   exceptions: z.array(z.object({ id: z.string(), rule: definition })).exactOptional(),
 });
-
-/**
- * An adopted rule as it was found, which a destroy restores. `rule` is in the API's own form, `next` is the ID of the rule
- * after it (absent if it was the last), and `exceptions` are the skip rules in front of it that were adopted with it.
- */
-export type Previous = z.infer<typeof previousRule>;
 
 const sharedTags = z.array(z.tuple([z.string(), z.string()]));
 

@@ -42,7 +42,7 @@ export const accountId = hexId(
  */
 export type LiteralUnion<T extends string> = T | (string & {});
 
-/** Whether to adopt an object that already exists. */
-export const adopt = z.enum(["ifEqual", "never", "takeOver"]);
 /** What a create does with an existing object: adopt it if it matches, never, or also if it differs. */
-export type Adopt = z.infer<typeof adopt>;
+export type Adopt = "ifEqual" | "never" | "takeOver";
+/** Whether to adopt an object that already exists. */
+export const adopt: z.ZodType<Adopt> = z.enum(["ifEqual", "never", "takeOver"]);

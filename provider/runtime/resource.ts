@@ -21,7 +21,7 @@ export interface Claim {
  * The base of every resource class: a dynamic resource. Unlike `pulumi.dynamic.Resource`, it sends a constant text as its
  * provider instead of a serialized closure, so that the text never changes.
  */
-export abstract class EdgeResource extends pulumi.CustomResource {
+abstract class EdgeResource extends pulumi.CustomResource {
   protected constructor(
     { type, ...data }: ResourceData,
     name: string,
@@ -70,7 +70,7 @@ export type ResourceBase<Args extends object, Canonical extends object> = TypedC
     args: object,
     opts?: pulumi.CustomResourceOptions,
     claim?: () => void,
-  ) => EdgeResource & OutputsOf<Pick<Args, keyof Args & keyof Canonical>, Canonical>);
+  ) => pulumi.CustomResource & OutputsOf<Pick<Args, keyof Args & keyof Canonical>, Canonical>);
 
 /** How policies tell a class's resources: `validateResourceOfType` of @pulumi/policy compares `__pulumiType`. */
 export interface TypedClass {

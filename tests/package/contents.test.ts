@@ -55,11 +55,18 @@ describe.each([
   const sources = readdirSync(directory, { recursive: true, encoding: "utf8" })
     .filter((path) => path.endsWith(".ts") && !/^(dist|node_modules)\//.test(path))
     .map((path) => path.replace(/\.ts$/, ""));
-  const built = sources.flatMap((path) => [`dist/${path}.d.ts`, `dist/${path}.js`]);
+  const manifest = published.parse(JSON.parse(readFileSync(join(directory, "package.json"), "utf8")));
+  const entries = Object.values(manifest.exports).flatMap((each) =>
+    typeof each === "string" ? [each] : Object.values(each),
+  );
+  const declarations =
+    name === "pulumi-edgeguard"
+      ? ["dist/types/shared.d.ts", ...entries.filter((path) => path.endsWith(".d.ts")).map(withoutDot)]
+      : sources.map((path) => `dist/${path}.d.ts`);
+  const built = [...declarations, ...sources.map((path) => `dist/${path}.js`)];
   // A checkout's dist keeps the build of sources that are gone; packing for npm begins with an empty one.
   const isLeftover = (path: string): boolean => /^dist\/.*\.(js|d\.ts)$/.test(path) && !built.includes(path);
   const paths = files.map(({ path }) => path).filter((path) => !isLeftover(path));
-  const manifest = published.parse(JSON.parse(readFileSync(join(directory, "package.json"), "utf8")));
 
   it("has README, license, manifest, its command and the build of each source, and nothing else", () => {
     expect(paths.toSorted()).toEqual(
@@ -70,11 +77,8 @@ describe.each([
   });
 
   it("refers to no file that it lacks: its entry points exist, and no line names a source map", () => {
-    const entries = Object.values(manifest.exports).flatMap((each) =>
-      typeof each === "string" ? [each] : Object.values(each),
-    );
     for (const entry of [manifest.main, manifest.types, ...Object.values(manifest.bin), ...entries])
-      expect(paths).toContain(entry.replace(/^\.\//, ""));
+      expect(paths).toContain(withoutDot(entry));
     const mapped = paths.filter(
       (path) =>
         path.endsWith(".js") &&
@@ -110,6 +114,11 @@ describe.each([
     }
   });
 });
+
+/** As npm lists a path. */
+function withoutDot(path: string): string {
+  return path.replace(/^\.\//, "");
+}
 
 it("shows on npm the program that the README begins with", () => {
   expect(programsOf("provider/README.md")[0]).toEqual(programsOf("README.md")[0]);

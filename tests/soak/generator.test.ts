@@ -1,4 +1,5 @@
 import { startLocalApi, type LocalApi } from "edgeguard-local";
+import { z } from "zod";
 import { kvEntries } from "../../provider/kv/kv-entries";
 import { kvNamespace } from "../../provider/kv/kv-namespace";
 import { logpushJob } from "../../provider/logpush/logpush-job";
@@ -56,6 +57,7 @@ it("generates programs with every argument of every resource, and every output o
       isObject(args["outputOptions"]) ? Object.keys(args["outputOptions"]) : [],
     ),
   );
+  if (!(outputOptions instanceof z.ZodObject)) throw new Error("outputOptions has no members");
   expect(Object.keys(outputOptions.shape).filter((name) => !options.has(name))).toEqual([]);
 });
 
