@@ -122,6 +122,6 @@ function forbidden(error: ApiError, credential: Credential | undefined): string 
   if (!isUnauthenticated(error))
     return `${who} ${lacks}, or the plan lacks ${entitlement}. ${fix} If the token has the permission, upgrade the plan.`;
   return works
-    ? `${who} works for other requests of this run, but ${lacks}. ${fix}`
+    ? `${who} works for other requests in this run, but ${lacks}. ${fix}`
     : `${who} ${lacks}, or is no longer valid. ${fix}`;
 }

@@ -69,13 +69,13 @@ function tooMany(): string {
 
 function heldBack(): string {
   return (
-    `Visitors are rate-limited: the account used up its ${perDay()} requests per day or ${perMinute()} per minute of the Workers Free plan, or thousands of requests per second from a few IP addresses were taken for abuse. Programs see 429; security events name the rule "${LIMIT_ERRORS.freeLimit.securityEventRule}". ` +
+    `Visitors are rate-limited. Either the account used up the Workers Free plan's ${perDay()} requests per day or ${perMinute()} per minute, or Cloudflare took thousands of requests per second from a few IP addresses for abuse. Programs get 429; security events show the rule "${LIMIT_ERRORS.freeLimit.securityEventRule}". ` +
     `Once the daily limit is reached, requests to a route that fails open bypass the Worker, and a route that fails closed shows error ${LIMIT_ERRORS.dailyLimitFailClosed.page}. A paid plan has no such limit.`
   );
 }
 
 function failedClosed(): string {
-  return `The account used up its ${perDay()} requests per day of the Workers Free plan, and the route fails closed. It works again after midnight UTC. Until then, let the route fail open to bypass the Worker, or switch to a paid plan, which has no such limit.`;
+  return `The account used up the Workers Free plan's ${perDay()} requests per day, and the route fails closed. It works again after midnight UTC. Until then, let the route fail open to bypass the Worker, or switch to a paid plan, which has no such limit.`;
 }
 
 const JOBS =
@@ -91,7 +91,7 @@ export const MEANINGS: Readonly<Record<number, string>> = {
   6003: MALFORMED_HEADER,
   6111: MALFORMED_HEADER,
   7000: "The API has no such path: check the IDs in it and the base URL.",
-  7003: "The path names no object: an ID in it is wrong or malformed, or the base URL is wrong.",
+  7003: "The path doesn't lead to an object: an ID in it is wrong or malformed, or the base URL is wrong.",
   9106: "The email or the API key is missing or wrong. Set both again, or use a token.",
   10000:
     "The token lacks the permission for this call, or was revoked. Check its permissions in the dashboard.",

@@ -109,7 +109,7 @@ function endless(what: string, path: string, repeated: "page" | "cursor"): ApiEr
     path,
     status: 200,
     outcome: "notDone",
-    detail: `the list returned the same ${repeated} twice, so it can't be read to its end`,
+    detail: `the list returned the same ${repeated} twice, so it can't be read completely`,
     advice: "Run the command again. If it happens again, report it with the time of the request.",
   });
 }

@@ -13,7 +13,7 @@ export function register(program: Command, io: Io): void {
     .description("save what Page Shield has seen on a zone's pages")
     .command("save")
     .description(
-      "write detections to a file to commit, from which readDetections and scriptSources make a policy; only reads",
+      "write detections to a file that you commit, for readDetections and scriptSources to build a policy from; only reads from the API",
     )
     .addOption(new Option("--zone <id>", "the zone").argParser(hexId).makeOptionMandatory())
     .option("--out <file>", "the file to write", "detections.json")

@@ -10,7 +10,7 @@ export function register(program: Command, io: Io): void {
   program
     .command("import")
     .description(
-      "write a Pulumi program for the existing objects of zones and an account, and a file that imports them into a stack; only reads",
+      "write a Pulumi program for the existing objects of zones and an account, and a file that imports them into a stack; only reads from the API",
     )
     .addOption(
       new Option("--zone <id...>", "zones, for Page Shield, managed rulesets and Logpush jobs")

@@ -166,7 +166,7 @@ function onData(command: Command): Command {
     );
 }
 
-const env = (): Option => new Option("--env <name>", "an environment of the configuration file");
+const env = (): Option => new Option("--env <name>", "an environment in the configuration file");
 const preview = (what: string): Option => new Option("--preview", what);
 const yes = (): Option => new Option("-y, --yes", "don't ask for confirmation");
 const force = (): Option => new Option("-f, --force", "the same as --yes").implies({ yes: true });

@@ -10,7 +10,7 @@ const FORMATS = ["markdown", "text", "json"] as const satisfies readonly Reports
 /** The kinds of dangers, as the help explains them. */
 const DANGERS: Readonly<Record<Reports.DangerKind, string>> = {
   irreversible: "can't be undone: a WAF migration step, a namespace's data, pruned or overwritten keys",
-  unprotect: "blocks or logs less, or may: a rule, ruleset, source, exception, filter or Logpush job",
+  unprotect: "a rule, ruleset, source, exception, filter or Logpush job blocks or logs less, or may",
   blocks: "an allow policy would block scripts that the zone's pages load",
   removes:
     "a KvEntries deletes keys that it wrote: at least --removed-keys, and at least --removed-share of them",
@@ -139,10 +139,10 @@ async function writeReport(io: Io, files: readonly string[], options: ReportOpti
   const stale = accept.filter((each) => !known.has(each));
   throw new CommandError(
     [
-      `the plan has dangers that --fail-on names: ${named(open)}.`,
+      `the plan has dangers listed in --fail-on: ${named(open)}.`,
       ...(stale.length === 0
         ? []
-        : [`--accept ${stale.join(", ")}: no danger of this plan has that digest.`]),
+        : [`--accept ${stale.join(", ")}: no danger in this plan has that digest.`]),
       stale.length === 0
         ? `Read the report. To accept all of its dangers, pass --accept ${digest ?? ""}`
         : `The dangers changed, or belong to another stack. Read the report again, then pass --accept ${digest ?? ""}`,

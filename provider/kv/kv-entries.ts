@@ -244,7 +244,7 @@ export const kvEntries = defineLifecycle({
     const own = [...manifest.keys()].filter((key) => !isHeld(key));
     if (own.length < manifest.size) {
       ctx.say.info(
-        `${subjectOf(ctx, namespaceId)}: keeping ${manifest.size - own.length} of ${manifest.size} keys, which another resource now owns.`,
+        `${subjectOf(ctx, namespaceId)}: keeping ${manifest.size - own.length} of ${manifest.size} keys that another resource now owns.`,
       );
     }
     const deleted = deletedKeys(ctx, namespaceId);

@@ -206,7 +206,7 @@ export const WORKERS_NOTES: readonly WorkersNote[] = [
   },
   {
     about: "Memory",
-    text: "Each server of Cloudflare's network runs one instance. Exceeding its memory can cancel one or more requests.",
+    text: "Each server in Cloudflare's network runs one instance. Exceeding its memory can cancel one or more requests.",
     limits: ["memory"],
     source: MEMORY,
   },
@@ -214,7 +214,7 @@ export const WORKERS_NOTES: readonly WorkersNote[] = [
     about: "Subrequests",
     text:
       "Every redirect in a chain counts as a subrequest. Internal services have a separate limit, the same for every usage model. " +
-      "A fetch() of a Worker on the same zone fails without a service binding; a fetch() of a Worker on a custom domain is allowed.",
+      "A fetch() to a Worker on the same zone fails without a service binding; a fetch() to a Worker on a custom domain is allowed.",
     limits: ["subrequests", "internalSubrequests"],
     source: SUBREQUESTS,
   },

@@ -78,7 +78,7 @@ function hostProblems(parsed: ParsedDestination, fromBuilder: boolean): readonly
   // Other problems already report placeholders, and white space in what isn't a name.
   if (HOST.test(host.replace(hostIs === undefined ? /[\s<>{}]/g : /[<>{}]/g, ""))) return [];
   if (hostIs !== undefined) {
-    const reason = 'has characters that no name has. Use letters, digits, ".", "-" and "_"';
+    const reason = 'has invalid characters. Use letters, digits, ".", "-" and "_"';
     return fromBuilder && hostIs === "bucket name"
       ? [{ member: "bucket", reason }]
       : [{ reason: `the ${hostIs} ${reason}` }];
@@ -157,7 +157,7 @@ function valueWarnings(
       value !== onlyValue &&
       `"${name}" is not ${onlyValue}, the only documented value`,
     flag === true && !/^(true|false)?$/.test(value) && `"${name}" is neither true nor false`,
-    form?.pattern.test(decoded(value)) === false && `"${name}" has other characters than ${form.words}`,
+    form?.pattern.test(decoded(value)) === false && `"${name}" may only contain ${form.words}`,
   ];
 }
 
@@ -165,7 +165,7 @@ function placeholderProblem(parsed: ParsedDestination): string | false {
   const { scheme, host, path, parameters } = parsed;
   const inPath = path.match(/\{[^}]*\}?/g) ?? [];
   if (inPath.some((word) => word !== "{DATE}"))
-    return "has a placeholder in its path that Cloudflare doesn't replace. Use {DATE}, the only one there is";
+    return "has a placeholder in its path that Cloudflare doesn't replace. Use {DATE}, the only one it replaces";
   if (inPath.length > 0 && schemeOf(parsed).supportsDate !== true)
     return `has {DATE} in its path, which Cloudflare replaces for s3, r2, gs and azure only, not for ${scheme}. Remove it`;
   const isElsewhere = [host, ...parameters.map(([, value]) => value)].some((part) => /\{[^}]*\}/.test(part));

@@ -71,7 +71,7 @@ export function sizeProblem(filter: CheckedFilter): string | undefined {
       `has ${bytes} bytes; Cloudflare accepts about ${LOGPUSH.MAX_FILTER_BYTES}`,
   ].filter((part) => part !== false);
   if (parts.length === 0) return undefined;
-  return `${parts.join(", and ")}. Combine several eq into one in, or split the job.`;
+  return `${parts.join(", and ")}. Combine several "eq" into one "in", or split the job.`;
 }
 
 /**

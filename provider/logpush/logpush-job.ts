@@ -422,7 +422,7 @@ function credentialChange(
     return undefined;
   }
   return samePlace(declared, before)
-    ? `${jobLabel(name)}: the update writes the job, whose destination keeps its place but has other credentials or options.`
+    ? `${jobLabel(name)}: the update writes the job, because its destination has different credentials or options for the same place.`
     : undefined;
 }
 

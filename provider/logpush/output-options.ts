@@ -161,7 +161,7 @@ export const outputOptions: z.ZodType<OutputOptions> = z.strictObject({
   sampleRate: z
     .number()
     .refine((rate) => rate >= 0 && rate <= 1, {
-      error: ({ input }) => `must be from 0 to 1, the share of lines to send, not ${String(input)}`,
+      error: ({ input }) => `must be from 0 to 1 \(the share of lines to send\), not ${String(input)}`,
     })
     .exactOptional(),
   timestampFormat: z.enum(["unixnano", "unix", "rfc3339", "rfc3339ms", "rfc3339ns"]).exactOptional(),

@@ -71,7 +71,7 @@ export function tokenFinding(args: JobArgs): TokenFinding {
     const own = shownDestination(destination);
     const which =
       parseDestination(claimed) === undefined || other === own
-        ? "for another destination than this job's"
+        ? "for a destination other than this job's"
         : `for ${other}, but this job pushes to ${own}`;
     return { reason: `was issued ${which}. ${GET_NEW_TOKEN}` };
   }

@@ -67,7 +67,7 @@ export async function advance(start: MigrationRun): Promise<Computed> {
     }
     // Whoever moved the zone on has sent this very step: the same confirmation still matches.
     if (!isSameState(first.state, observation.state))
-      return await waitForTarget(run, "somebody else just moved the zone on, so nothing is sent");
+      return await waitForTarget(run, "somebody else just moved the zone forward, so nothing is sent");
 
     const lock = `${ctx.settings.baseUrl.replace(/\/+$/, "")}/zones/${zoneId}`;
     const sent = await withMachineLock(lock, ctx, () => send(run, next, attempt));
@@ -235,7 +235,7 @@ async function waitForTarget(run: RunState, why: string): Promise<Computed> {
     state,
     state.phase === "retired"
       ? `Cloudflare retired the migration before the zone reached ${request.target}. Check in the dashboard how far it got.`
-      : `after ${waitSeconds} s the zone is at ${stateLabel(state)}, not ${request.target}. What was sent stays sent. Run \`pulumi up\` again to keep waiting; waitFor.timeout sets for how long.`,
+      : `after ${waitSeconds} s the zone is at ${stateLabel(state)}, not ${request.target}. The step that was sent remains in effect. Run \`pulumi up\` again to keep waiting; waitFor.timeout sets how long.`,
   );
 }
 

@@ -142,7 +142,7 @@ export async function putConfiguration(
 }
 
 const REFUSED =
-  'Validation is for Enterprise zones only. For other reasons, compare the rules that were sent with the findings of target: "assessed".';
+  'Validation is for Enterprise zones only. If the zone is one, compare the rules that were sent with the findings of target: "assessed".';
 
 /** 404 or 410 on a path of the migration means that it's retired, provided that the zone itself exists. */
 async function unlessRetired<T>(api: EdgeApi, zone: string, ask: () => Promise<T>): Promise<T> {
@@ -155,7 +155,7 @@ async function unlessRetired<T>(api: EdgeApi, zone: string, ask: () => Promise<T
     // If the zone or the base URL is wrong, reading the entry point fails the same way.
     if (error.init.foreign === true || isUnroutable(error)) await readEntryPoint(api, zone);
     throw new RetiredError(
-      `${error.message} Cloudflare has retired the migration, so nothing can be migrated.`,
+      `${error.message} Cloudflare has retired the migration, so no zone can be migrated any more.`,
     );
   }
 }

@@ -207,7 +207,7 @@ function fullListsHint(
   { zoneId }: Observation,
   findings: readonly Finding[],
 ): { isCut: boolean; line: string } {
-  const line = `full lists behind "…": migrationReadiness({ zones: ["${zoneId}"] }).json, or after an update the output findings (pulumi stack export)`;
+  const line = `for the lists cut with "…", see migrationReadiness({ zones: ["${zoneId}"] }).json or, after an update, the output findings (pulumi stack export)`;
   return { isCut: findings.some(isCut), line };
 }
 

@@ -444,7 +444,7 @@ function loweredTarget(
   const instead =
     was === "validation"
       ? 'Keep target: "validation", or continue with target: "finished"'
-      : `Keep target: "${was}", which sends nothing any more`;
+      : `Keep target: "${was}", which no longer sends anything`;
   return {
     property: "target",
     reason: `can't go back from "${was}" to "${target}" for zone ${zoneId}: a migration can't be undone. ${instead}. Or remove the resource, which leaves the zone as it is. After a failed update, run \`pulumi refresh\` first: it records how far the zone is`,

@@ -159,7 +159,7 @@ function reviewWarnings(
   const reason = leftOut.length > 0 ? "no source is left" : `the detections have no script seen${where}`;
   return [
     ...warnings,
-    `${reason}, so a policy of "'self'" and this list allows only the site's own scripts.`,
+    `${reason}, so a policy with 'self' and this list allows only the site's own scripts.`,
   ];
 }
 

@@ -49,7 +49,7 @@ export const pageShieldSettings = defineLifecycle({
   computedInputs: ["found"],
   replaceOn: ["zoneId"],
   lostOnHandOver:
-    "The zone's original settings are no longer known, so a destroy will keep today's values. An alias would have preserved them.",
+    "The zone's original settings are no longer known, so a destroy will keep the current values. An alias would have preserved the original ones.",
   lock: ({ zoneId }) => LOCK.pageShield(zoneId),
 
   // Fails the preview if the zone doesn't exist, its plan lacks Page Shield, or the token may not read it.

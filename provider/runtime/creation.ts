@@ -72,7 +72,9 @@ export async function createOnce<T>(ctx: Context, creation: Creation<T>): Promis
     const lostAt = performance.now();
     const [object, ...twins] = await findAfterLoss(ctx, creation, lost, possible);
     if (object !== undefined) {
-      ctx.say.info(`the response to creating ${creation.what} was lost, but it was created and is used.`);
+      ctx.say.info(
+        `the response to creating ${creation.what} was lost, but it was created, and the update uses it.`,
+      );
       return { object, doubled: doubledBy(creation, object, twins) };
     }
     // A refusal of this request says nothing about the one before.

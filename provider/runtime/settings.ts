@@ -203,7 +203,7 @@ export function doubtfulConfig(
     .filter((key) => config[`${run.project}:${key}`] !== undefined)
     .map((key) => {
       const set = `pulumi config set${key === "apiEmail" ? "" : " --secret"} edgeguard:${key}`;
-      return `pulumi-edgeguard doesn't read "${run.project}:${key}" in the stack's configuration: its keys begin with "edgeguard:". Set it with "${set}", and remove the other with "pulumi config rm ${key}".`;
+      return `pulumi-edgeguard doesn't read "${run.project}:${key}" in the stack's configuration: its keys begin with "edgeguard:". Set it with "${set}", and remove the old key with "pulumi config rm ${key}".`;
     });
   return [...plain, ...misplaced];
 }
@@ -219,7 +219,7 @@ function readCredentials(
     if (value === undefined) return undefined;
     if (!headerSafe(value))
       problems.push(
-        `${origin} contains a space, line break or other character that no token has: set it again without it`,
+        `${origin} contains a space, line break or other character that a token can't have: set it again without it`,
       );
     return { kind: "token", token: value, origin };
   };
@@ -242,7 +242,7 @@ function readCredentials(
   const ownPairSet = at("edgeguard:apiEmail") !== undefined || at("edgeguard:apiKey") !== undefined;
   if (own !== undefined && ownPairSet) {
     problems.push(
-      "edgeguard:apiToken and edgeguard:apiEmail or edgeguard:apiKey are both set: keep one kind of credential, and remove the other with pulumi config rm",
+      "edgeguard:apiToken is set along with edgeguard:apiEmail or edgeguard:apiKey: keep one kind of credential, and remove the other with pulumi config rm",
     );
   }
   // A bad credential in the environment may belong to another tool; it only matters without a better one.

@@ -141,7 +141,7 @@ describe("a 403 names the missing permission", () => {
     const put = client.put(`${zone}/page_shield`, { what: "Setting", schema, body: { enabled: true } });
     const { message } = await failureOf(put);
     expect(message).toContain(
-      "The token from CLOUDFLARE_API_TOKEN works for other requests of this run, but lacks the permission Page Shield Write",
+      "The token from CLOUDFLARE_API_TOKEN works for other requests in this run, but lacks the permission Page Shield Write",
     );
     expect(message).not.toMatch(/no longer valid|revoked/);
   });

@@ -84,7 +84,7 @@ test("an error is one sentence with the attempt, request, status, message, code,
     "returned 503 Service Unavailable: Down for repair [code 10503], request ID ",
   );
   expect(trouble.message).toMatch(
-    / Cloudflare may have applied it\. The problem is at Cloudflare.*Run the command again\.$/,
+    / Cloudflare may have applied it\. The problem is on Cloudflare's side.*Run the command again\.$/,
   );
 });
 

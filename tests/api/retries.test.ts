@@ -247,7 +247,7 @@ describe("Retry-After", () => {
     const { waits } = virtualTime();
     api.fault({ match: {}, kind: "status", status, retryAfter: 3600 });
     const failure = await failureOf(send("GET", 5));
-    expect(failure.message).toContain("Cloudflare asks to wait 3600 s.");
+    expect(failure.message).toContain("Cloudflare asks you to wait 3600 s.");
     expect(waits).toEqual([]);
     expect(api.requests).toHaveLength(1);
   });

@@ -37,7 +37,7 @@ beforeAll(() => {
   writeFileSync(join(cwd, "broken.ndjson"), `${LINES[1] ?? ""}\nnot JSON\n[1]\n{"RayID":"d"}\n`);
 });
 
-const OUTPUT = `The filter, 5 of about 30 operators and 224 of about 1,000 bytes:
+const OUTPUT = `The filter uses 5 of about 30 operators and 224 of about 1,000 bytes:
   all of
     any of
       ClientRequestHost eq "www.shop.example"
@@ -124,7 +124,7 @@ test("warns about lines that make the counts less reliable", async () => {
     "edgeguard: 2 of 4 lines can't be read: line 2 is not valid JSON, line 3 is not a JSON object.",
     ...["ClientRequestHost", "ClientRequestPath", "EdgeResponseStatus"].map(
       (field) =>
-        `edgeguard: comparisons with ${field} fail for 1 of 4 lines that don't have it; Cloudflare may decide otherwise. Use sample lines that have it.`,
+        `edgeguard: 1 of 4 lines have no ${field}, so comparisons with it fail; Cloudflare may decide otherwise. Use sample lines that have it.`,
     ),
     "",
   ]);

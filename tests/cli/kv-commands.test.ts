@@ -243,7 +243,7 @@ describe("bulk", () => {
     );
     expect(ran).toMatchObject({ code: 0, stdout: "" });
     expect(ran.stderr).toMatch(
-      /entries\.json is valid: 3 entries to write, values of 12 bytes in all, skipped 1 entry that had expired/,
+      /entries\.json is valid: 3 entries to write, 12 bytes of values in total, skipped 1 entry that had expired/,
     );
     expect(desk.api.requests).toHaveLength(0);
   });

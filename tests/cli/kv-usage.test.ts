@@ -59,7 +59,7 @@ describe("exits with 2 and one sentence, without a request, if the command line 
     [
       "an expiration in the past",
       put("--expiration", "1000000000"),
-      /is 2001-09-09T01:46:40Z; .* at least 60 seconds ahead/,
+      /is 2001-09-09T01:46:40Z; .* at least 60 seconds from now/,
     ],
     ["no value", ["kv", "key", "put", "key", ...EXISTING], /Pass VALUE or --path/],
     ["two values", put("--path", "wrangler.toml"), /VALUE or --path, not both/],

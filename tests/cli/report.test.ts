@@ -24,7 +24,7 @@ describe("edgeguard report, as built", () => {
       code: 1,
       stdout: read("changed.txt"),
       stderr:
-        "edgeguard: the plan has dangers that --fail-on names: irreversible (WafMigration older), blocks (PageShieldPolicy checkout). " +
+        "edgeguard: the plan has dangers listed in --fail-on: irreversible (WafMigration older), blocks (PageShieldPolicy checkout). " +
         `Read the report. To accept all of its dangers, pass --accept ${digestIn("changed")}\n`,
     });
   });
@@ -143,7 +143,7 @@ describe("with --accept,", () => {
       code: 1,
       stderr: expect.stringMatching(
         new RegExp(
-          `--accept ${digestIn("migrations")}: no danger of this plan has that digest\\. .* Read the report again, then pass --accept ${digestIn("changed")}\\n$`,
+          `--accept ${digestIn("migrations")}: no danger in this plan has that digest\\. .* Read the report again, then pass --accept ${digestIn("changed")}\\n$`,
         ),
       ) as string,
     });

@@ -201,7 +201,7 @@ describe("the size of a filter", () => {
     const [first, ...more] = Array.from({ length: 40 }, (_, i) => eq(`Field${i}`, "x"));
     const problem = sizeProblem(parseFilter(where(and(first ?? eq("A", ""), ...more))));
     expect(problem).toMatch(
-      /^has 41 operators \(each comparison, "and" and "or" counts\); Cloudflare accepts about 30, and has \d+ bytes; Cloudflare accepts about 1000\. Combine several eq into one in, or split the job\.$/,
+      /^has 41 operators \(each comparison, "and" and "or" counts\); Cloudflare accepts about 30, and has \d+ bytes; Cloudflare accepts about 1000\. Combine several "eq" into one "in", or split the job\.$/,
     );
   });
 });

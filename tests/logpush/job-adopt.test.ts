@@ -52,11 +52,11 @@ describe("an existing job with the same name", () => {
       { destination_conf: "https://other.example.com" },
     ],
     [
-      'destinationShown: "https://logs.example.com, with other credentials or options" → "https://logs.example.com"',
+      'destinationShown: "https://logs.example.com, with different credentials or options" → "https://logs.example.com"',
       { destination_conf: "https://logs.example.com/in?header_Authorization=s3cret-of-others" },
     ],
     [
-      'destinationShown: "https://logs.example.com, another place there" → "https://logs.example.com"',
+      'destinationShown: "https://logs.example.com, a different place there" → "https://logs.example.com"',
       { destination_conf: "https://logs.example.com/elsewhere" },
     ],
     [

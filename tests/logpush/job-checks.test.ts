@@ -79,7 +79,7 @@ describe("a preview rejects, without any request,", () => {
     [
       "a bucket that no bucket can be called",
       { destinationConf: destination.s3({ bucket: "my bucket", region: "us-east-1" }) },
-      'destination.bucket: has characters that no name has. Use letters, digits, ".", "-" and "_"',
+      'destination.bucket: has invalid characters. Use letters, digits, ".", "-" and "_"',
     ],
     [
       "an R2 account that is not an ID",
@@ -111,7 +111,7 @@ describe("a preview rejects, without any request,", () => {
     [
       "a sample rate above 1",
       { outputOptions: { sampleRate: 1.5 } },
-      "outputOptions.sampleRate: must be from 0 to 1, the share of lines to send, not 1.5",
+      "outputOptions.sampleRate: must be from 0 to 1 \(the share of lines to send\), not 1.5",
     ],
     ["a negative sample rate", { outputOptions: { sampleRate: -0.1 } }, /not -0\.1$/],
     [

@@ -141,7 +141,7 @@ describe("rejects a token before any request", () => {
     [
       "for another region",
       () => ({ destination_conf: BUCKET.replace("eu-west-1", "us-east-1") }),
-      /^ownershipChallenge: was issued for another destination than this job's\. /,
+      /^ownershipChallenge: was issued for a destination other than this job's\. /,
     ],
   ])("rejects a token %s, in preview and update", async (_what, wrong, sentence) => {
     const inputs = { ...job, ownershipChallenge: claiming({ ...good(), ...wrong() }) };

@@ -125,7 +125,7 @@ describe("a switch that takes time", () => {
       const inputs = await withConfirmation(api, { zoneId, target: "finished", waitFor: { timeout: 0 } });
       const { message, recorded } = await new Operation(api).failedUp(TYPE, inputs);
       expect(message).toMatch(
-        /after 0 s the zone is at .*, not finished\. What was sent stays sent\. Run `pulumi up` again/,
+        /after 0 s the zone is at .*, not finished\. The step that was sent remains in effect\. Run `pulumi up` again/,
       );
       expect(recorded?.outputs).toMatchObject({
         migrationState: pendingShows === "both" ? "validation" : "pending",
@@ -500,7 +500,7 @@ describe("a zone that somebody else moves on", () => {
 describe("a migration can't be undone", () => {
   test.each([
     ["validation", "assessed", /Keep target: "validation", or continue with target: "finished"/],
-    ["finished", "validation", /Keep target: "finished", which sends nothing any more/],
+    ["finished", "validation", /Keep target: "finished", which no longer sends anything/],
     ["finished", "assessed", /Or remove the resource, which leaves the zone as it is/],
   ] as const)("refuses to go from %s to %s in the preview, without a request", async (from, to, instead) => {
     const zoneId = zone("migrateEnterprise");

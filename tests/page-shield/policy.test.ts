@@ -514,7 +514,7 @@ describe("creates a policy exactly once", () => {
       const { recorded, op } = await create(kind);
       expect((await stored()).map(({ id }) => id)).toEqual([recorded.id]);
       expect(bodies("POST")).toHaveLength(1);
-      expect(op.said.join()).toContain("was lost, but it was created and is used");
+      expect(op.said.join()).toContain("was lost, but it was created, and the update uses it");
     },
   );
 

@@ -70,7 +70,7 @@ test("sends a create again after a 503 if the object isn't found, and obeys Retr
 
 test("doesn't wait for a Retry-After of an hour", async () => {
   const { made, postedAt } = await creation({ posts: [503], retryAfter: 3600 });
-  expect((await failureOf(made)).message).toContain("Cloudflare asks to wait 3600 s.");
+  expect((await failureOf(made)).message).toContain("Cloudflare asks you to wait 3600 s.");
   expect(postedAt).toHaveLength(1);
 });
 

@@ -205,7 +205,7 @@ describe("explainError", () => {
       { code: 1015 },
       [
         /100,000 requests per day or 1,000 per minute of the Workers Free plan/,
-        /Programs see 429/,
+        /Programs get 429/,
         /rule "worker"/,
         /fails open bypass the Worker/,
         /fails closed shows error 1027/,

@@ -131,7 +131,7 @@ function warn(
   for (const [field, without] of Object.entries(missingFields)) {
     printToStderr(
       io,
-      `edgeguard: comparisons with ${field} fail for ${formatNumber(without)} of ${formatNumber(lines)} lines that don't have it; Cloudflare may decide otherwise. Use sample lines that have it.`,
+      `edgeguard: ${formatNumber(without)} of ${formatNumber(lines)} lines have no ${field}, so comparisons with it fail; Cloudflare may decide otherwise. Use sample lines that have it.`,
     );
   }
 }
@@ -143,7 +143,7 @@ function formatResult(filter: CheckedFilter, text: string, result: FilterTest): 
     examples.map(({ line, fields: all }) => `  line ${line}: ${truncate(JSON.stringify(pick(all, fields)))}`);
   const { passed, rejected } = result.examples;
   const parts = [
-    `The filter, ${formatNumber(operators)} of about ${formatNumber(LOGPUSH.MAX_FILTER_OPERATORS)} operators and ${formatNumber(bytes)} of about ${formatNumber(LOGPUSH.MAX_FILTER_BYTES)} bytes:`,
+    `The filter uses ${formatNumber(operators)} of about ${formatNumber(LOGPUSH.MAX_FILTER_OPERATORS)} operators and ${formatNumber(bytes)} of about ${formatNumber(LOGPUSH.MAX_FILTER_BYTES)} bytes:`,
     ...filterTree(text).map((line) => `  ${line}`),
     "",
     counts(result),

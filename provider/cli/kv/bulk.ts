@@ -33,7 +33,7 @@ async function putEntries(io: Io, file: InputFile, options: BulkPutOptions): Pro
     for (const warning of catalog.warnings) printToStderr(io, `edgeguard: ${warning}`);
     const left = expired === 0 ? "" : `, skipped ${entries(expired)} that had expired`;
     if (options.dryRun === true) {
-      const found = `${entries(rows.length)} to write, values of ${formatNumber(catalog.bytes)} bytes in all${left}`;
+      const found = `${entries(rows.length)} to write, ${formatNumber(catalog.bytes)} bytes of values in total${left}`;
       printToStderr(io, `edgeguard: ${file.name} is valid: ${found}. Nothing was sent to ${target.name}.`);
       return;
     }

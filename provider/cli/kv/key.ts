@@ -175,7 +175,7 @@ function parsedMetadata(text: string): unknown {
 }
 
 function tooSoon(expiration: number): string {
-  return `--expiration ${expiration} is ${timeOf(expiration)}; it must be at least ${KV.MIN_TTL_SECONDS} seconds ahead.`;
+  return `--expiration ${expiration} is ${timeOf(expiration)}; it must be at least ${KV.MIN_TTL_SECONDS} seconds from now.`;
 }
 
 function refuseBadKey(key: string): void {

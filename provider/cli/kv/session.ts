@@ -165,7 +165,7 @@ export async function onNamespace<T>(
   const there = (at: Session): Promise<T> => work({ ...at, namespaceId, name });
   if (!("local" in options) || !options.local) {
     if ("persistTo" in options)
-      throw new UsageError("--persist-to needs --local. Add it, or leave both out.");
+      throw new UsageError("--persist-to needs --local. Add --local, or leave out --persist-to.");
     return await onAccount(io, target, there, session);
   }
   const data = await openLocalData(io, {

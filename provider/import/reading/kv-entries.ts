@@ -91,7 +91,7 @@ async function writeEntries(
   }
   if (expiring > 0)
     inventory.notes.push(
-      `In the file of ${namespace.what}, ${formatNumber(expiring)} of ${formatNumber(written)} entries have an expiration. Updates don't write them again after that.`,
+      `In the file of ${namespace.what}, ${formatNumber(expiring)} of ${formatNumber(written)} entries have an expiration. Once they expire, updates don't write them again.`,
     );
   return written;
 }

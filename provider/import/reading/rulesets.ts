@@ -13,7 +13,7 @@ import type { Inventory } from "../inventory";
 import type { Zone } from "../zones";
 
 export const PASS_ACCOUNT =
-  "Pass --account <id>, set CLOUDFLARE_ACCOUNT_ID, or give the token Zone Read, so that the zone names its account.";
+  "Pass --account <id>, set CLOUDFLARE_ACCOUNT_ID, or give the token Zone Read, which shows the zone's account.";
 
 /**
  * Reads a zone's deployments of managed rulesets, each with the exceptions before it.
@@ -92,7 +92,7 @@ async function readDeployment(where: DeploymentContext, rule: ZoneRule): Promise
   for (const exception of inFront) excepting.add(exception);
   if (isOwn)
     inventory.notes.push(
-      `The ${what} was created by a program of this package. If its stack still exists, remove one of the two declarations.`,
+      `The ${what} was created by a program that uses this package. If its stack still exists, remove one of the two declarations.`,
     );
   return {
     resource,

@@ -105,8 +105,8 @@ const EXPANSION_LABELS: Readonly<Record<Exclude<keyof RulesetExpansion, "conflic
     scoreThreshold: "score threshold",
     action: "action",
     rules: "rules",
-    switched: "rules turned on or off against the default",
-    otherActions: "actions against the default",
+    switched: "rules turned on or off, compared with the default",
+    otherActions: "actions that differ from the default",
   };
 
 /** The overrides one by one, so that a removed one is as visible as an added one. */
