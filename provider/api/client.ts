@@ -34,7 +34,7 @@ export interface ApiLog {
 /** Longer waits are announced, so that a waiting pipeline doesn't look like a hanging one. */
 const ANNOUNCE_WAIT_MS = 5_000;
 
-/** The longest wait for the rate budget of a client without patience. */
+/** The longest that a client with `patient: false` waits for the rate budget. */
 const IMPATIENT_WAIT_MS = 2_000;
 
 export interface ApiOptions extends ConnectionOptions {
@@ -52,8 +52,8 @@ export interface ApiOptions extends ConnectionOptions {
   readonly fallbackBudget?: RateBudget;
   readonly maxRetries?: number;
   /**
-   * False: a request fails as not sent instead of waiting for the rate budget, and so does every request after one has
-   * timed out. Default: true.
+   * If false, a request fails as not sent instead of waiting for the rate budget, and so does every request after a
+   * timeout. Default: true.
    */
   readonly patient?: boolean;
   /** Longest time of one attempt, from its connection to the last byte of the response. */
@@ -126,7 +126,7 @@ export type BytesOptions = Pick<RequestOptions<unknown>, "what" | "query" | "adv
 interface ApiRequest extends Omit<RequestOptions<unknown>, "schema"> {
   readonly method: Dispatcher.HttpMethod;
   readonly path: string;
-  /** A success is read as bytes; an error still is the envelope. */
+  /** Reads a success as bytes; an error still has the envelope. */
   readonly raw?: boolean;
 }
 
@@ -147,7 +147,7 @@ export class EdgeApi {
   readonly #stop: AbortSignal;
   readonly #logged = new Set<string>();
   #inFlight = 0;
-  /** Why a client without patience sends nothing more. */
+  /** Why a client with `patient: false` sends nothing more. */
   #unresponsive: string | undefined;
   /** How far Cloudflare's clock is ahead of this machine's, by the latest response. */
   #aheadMs = 0;
@@ -235,8 +235,8 @@ export class EdgeApi {
   /**
    * Sends one request, retries it if that is safe and may help, and decodes the response.
    *
-   * @throws ApiError when Cloudflare refuses, can't be reached, or returns something else than the envelope.
-   * Its outcome is that of all attempts: "notDone" only if none may have been applied.
+   * @throws ApiError when Cloudflare refuses, can't be reached, or returns something other than the envelope. Its
+   * outcome is that of all attempts: "notDone" only if none may have been applied.
    * @throws CancelledError when the engine has exited.
    */
   async send<T>(
@@ -426,7 +426,7 @@ export class EdgeApi {
     if (!Number.isNaN(serverTime)) this.#aheadMs = serverTime - Date.now();
   }
 
-  /** The response if it is a success, otherwise the error that it means. */
+  /** The response if it's a success, otherwise the error to throw. */
   #interpret(request: ApiRequest, reply: Reply | LostResponse, attempts: number): Success | ApiError {
     const { what, method, path, raw = false } = request;
     const base = { what, method, path, attempts, entitlement: request.entitlement };
@@ -541,7 +541,7 @@ interface Success extends Reply {
   readonly envelope: Envelope | undefined;
 }
 
-/** Names a record that can't be read by the members it has. */
+/** Names an unreadable record by whichever members it has. */
 function recordName(record: unknown, index: number): string {
   const members = NAMING.flatMap((member) => {
     const value: unknown =

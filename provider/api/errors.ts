@@ -87,8 +87,8 @@ export function mayHaveBeenApplied(error: unknown): error is ApiError | Cancelle
 }
 
 /**
- * The API itself returned 404: the object, or what contains it, doesn't exist. Another server's 404 page proves nothing;
- * taken for an absence, it would empty the state of a stack whose base URL is wrong.
+ * The API itself returned 404: the object, or what contains it, doesn't exist. Another server's 404 page proves
+ * nothing: if it counted, a wrong base URL would empty a stack's state.
  */
 export function isNotFound(error: unknown): error is ApiError {
   return error instanceof ApiError && error.status === 404 && error.init.foreign !== true;

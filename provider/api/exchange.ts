@@ -11,7 +11,7 @@ interface Sending {
   readonly method: Dispatcher.HttpMethod;
   /** Sent as JSON; a Buffer is JSON already. */
   readonly body?: unknown;
-  /** A success is read as bytes; an error still is text. */
+  /** Reads a success as bytes; an error is still text. */
   readonly raw?: boolean;
   readonly credential: Credential;
   readonly dispatcher: () => Dispatcher;
@@ -38,7 +38,7 @@ export interface Reply extends Bytes {
   readonly retryAfter: string | undefined;
 }
 
-/** A response that did not arrive, or not completely. */
+/** A response that didn't arrive, or only in part. */
 export interface LostResponse {
   readonly errorCode: string | undefined;
   readonly syscall: string | undefined;

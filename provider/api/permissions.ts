@@ -1,13 +1,13 @@
 /**
- * What an API token has to be allowed, by request and by resource: the one table behind messages, README and docstrings.
- * The names are those of https://developers.cloudflare.com/fundamentals/api/reference/permissions/; the dashboard writes
- * Edit where the API writes Write, and Write includes Read.
+ * What an API token must be allowed to do, by request and by resource: the one table behind messages, README and
+ * docstrings. The names are those of https://developers.cloudflare.com/fundamentals/api/reference/permissions/; the
+ * dashboard writes Edit where the API writes Write, and Write includes Read.
  */
 
 interface Permission {
   readonly scope: "Zone" | "Account";
   readonly name: string;
-  /** Read, unless Cloudflare wants more of who only reads. */
+  /** Read, unless Cloudflare requires more even for reading. */
   readonly toRead: "Read" | "Write";
 }
 
@@ -53,7 +53,7 @@ export function permissionFor(method: string, path: string): RequiredPermission 
   return reads ? toRead(permission) : toWrite(permission);
 }
 
-/** A right as a person finds it: by its name in the API, and by its place in the dashboard. */
+/** A permission as people find it: by its name in the API, and by its place in the dashboard. */
 export function permissionName({ scope, name, level }: RequiredPermission): string {
   return `${name} ${level} (in the dashboard: ${scope} > ${name} > ${level === "Write" ? "Edit" : "Read"})`;
 }

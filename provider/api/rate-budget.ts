@@ -39,7 +39,7 @@ export class RateBudget {
   readonly #windows: { readonly rate: RateWindow; readonly sent: number[] }[] = [];
   #pausedUntil = 0;
   #turn: Promise<void> = Promise.resolve();
-  /** Of every waiting caller: gives up if the wait is now too long. */
+  /** One callback per waiting caller. It gives up if the wait is now too long. */
   readonly #waiters = new Set<() => void>();
 
   constructor(rates: readonly RateWindow[]) {

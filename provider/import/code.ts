@@ -66,7 +66,7 @@ export function codeOf(given: unknown): Code {
     : new Code(given, typeof given === "string" ? quoted(given) : JSON.stringify(given));
 }
 
-/** In single quotes if that saves backslashes, as in prettier. */
+/** In single quotes if that saves backslashes, like prettier. */
 function quoted(text: string): string {
   const double = JSON.stringify(text);
   return text.includes('"') && !text.includes("'")

@@ -119,7 +119,7 @@ function ownerOf(account: Account): Owner {
   return { id: account.id, labels: [`account ${account.id.slice(0, ID_CHARACTERS)}`] };
 }
 
-/** A zone is named by its name; if unreadable, by the hosts in its expressions; else by its ID. */
+/** Uses the zone's name, or the hosts in its expressions if the name can't be read, or else its ID. */
 function zoneOwner({ id, name }: Zone, found: readonly ExistingObject[]): Owner {
   const own = found.filter(({ scope }) => scope.kind === "zone" && scope.id === id);
   const domain = commonDomain(own.flatMap(({ outputs }) => hostsIn(outputs["expression"])));

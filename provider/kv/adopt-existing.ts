@@ -23,7 +23,7 @@ interface AdoptionOptions {
   readonly isPreview?: boolean;
 }
 
-/** New keys that a preview checks: a few requests. */
+/** How many new keys a preview checks. They take a few requests. */
 const PREVIEW_KEYS = 1_000;
 
 /** A declared key that exists, as listed. */

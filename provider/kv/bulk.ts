@@ -206,7 +206,10 @@ async function sendInBatches<T>(
   return { done, failed, error };
 }
 
-/** Does `work` with several batches at once. After a failure, no new batch starts. Never throws; returns the first failure. */
+/**
+ * Runs `work` with several batches at once. After a failure, no new batch starts. Never throws; returns the first
+ * failure.
+ */
 async function inParallel<T>(
   source: Iterable<Batch<T>>,
   most: { readonly batches: number; readonly bytes: number },

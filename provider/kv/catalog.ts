@@ -33,9 +33,9 @@ export interface Source extends Writable {
   read(): Iterable<readonly RawEntry[]> | AsyncIterable<readonly RawEntry[]>;
   /** The keys alone, if that's cheaper than reading the entries. @throws SourceError */
   keys?(): AsyncIterable<readonly string[]>;
-  /** Of a file's bytes: 64 hex digits. */
+  /** SHA-256 of a file's bytes: 64 hex digits. */
   sha256?(): Promise<string>;
-  /** The same, of the bytes that `read` read. */
+  /** SHA-256 of the bytes that `read` read. */
   readonly readSha256?: string | undefined;
   close?(): Promise<void>;
 }

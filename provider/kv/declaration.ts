@@ -130,8 +130,8 @@ export interface Declared {
 }
 
 /**
- * Does `work` with the entries, if the source is still what `check` saw. Keeps a file open, so that exactly what was checked
- * is sent.
+ * Runs `work` with the entries, if the source is still what `check` saw. Keeps a file open, so that exactly what was
+ * checked is sent.
  *
  * @throws if the source has changed: nothing was sent.
  */

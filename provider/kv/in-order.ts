@@ -1,4 +1,4 @@
-/** Does `work` with several items at once, and yields the results in the order of the items. */
+/** Runs `work` with several items at once, and yields the results in the order of the items. */
 export async function* inOrder<T, R>(
   source: Iterable<T> | AsyncIterable<T>,
   most: number,

@@ -36,7 +36,7 @@ export class NotAnArrayError extends SourceError {
 /** How much is read at a time; more if items are long, because each read is a system call. */
 const CHUNK_BYTES = 64 * 1024;
 const LONG_CHUNK_BYTES = 1024 * 1024;
-/** With fewer items in a chunk, they count as long. */
+/** If a chunk has fewer items, they count as long. */
 const FEW_ITEMS = 32;
 
 /** The longest number or word that's kept in memory as a whole; a longer one is checked as far as it was read. */

@@ -316,11 +316,11 @@ export interface KvEntriesArgs {
         ignore?: pulumi.Input<readonly pulumi.Input<string>[]>;
       }
   >;
-  /** Metadata and TTL of the entries that set none themselves. Updates in place. */
+  /** Default metadata and TTL, for entries that don't set their own. Updates in place. */
   readonly defaults?: pulumi.Input<{
-    /** Metadata of entries without metadata: at most 1,024 bytes of JSON. Updates in place. */
+    /** Metadata for entries that have none: at most 1,024 bytes of JSON. Updates in place. */
     metadata?: pulumi.Input<Record<string, unknown>>;
-    /** TTL of entries with neither an expiration nor a TTL: at least 60 seconds. Updates in place. */
+    /** TTL for entries with neither an expiration nor a TTL: at least 60 seconds. Updates in place. */
     expirationTtl?: pulumi.Input<number>;
   }>;
   /**
@@ -333,7 +333,7 @@ export interface KvEntriesArgs {
   readonly adopt?: pulumi.Input<LiteralUnion<Adopt>>;
   /**
    * Deletes the keys under a prefix that this resource doesn't declare, whoever wrote them. Without it, keys written by
-   * others stay. A program in which another `KvEntries` declares keys under the prefix is refused. Updates in place.
+   * others stay. The program fails if another `KvEntries` in it declares keys under the prefix. Updates in place.
    */
   readonly prune?: pulumi.Input<{
     /** The prefix; `""` stands for every key in the namespace. Updates in place. */
@@ -425,7 +425,7 @@ export class KvEntries extends edgeResource<KvEntriesArgs>()(kvEntries) {
   declare readonly bytes: pulumi.Output<number>;
   /** Digest of the declared content, whatever its source. Secret, because a short value can be guessed from it. */
   declare readonly digest: pulumi.Output<string>;
-  /** SHA-256 of the file, by which a preview knows that it's unchanged. Secret. Unset for other sources. */
+  /** SHA-256 of the file. A preview uses it to tell whether the file has changed. Secret. Unset for other sources. */
   declare readonly fileHash: pulumi.Output<string | undefined>;
 
   constructor(name: string, args: KvEntriesArgs, opts?: pulumi.CustomResourceOptions) {

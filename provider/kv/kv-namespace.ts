@@ -31,7 +31,7 @@ const args = z.object({
   forceDestroy: z.boolean().exactOptional(),
 });
 
-/** Hidden input in which the class passes the keys that the program declares. */
+/** Hidden input that carries the keys that the program declares. */
 const DECLARED_KEYS = "__declaredKeys";
 
 export const kvNamespace = defineLifecycle({
@@ -256,7 +256,7 @@ export class KvNamespace extends edgeResource<KvNamespaceArgs>()(kvNamespace) {
   /** The existing namespace that the resource adopted when it was created. */
   declare readonly adopted: pulumi.Output<Adopted | undefined>;
 
-  /** As declared: the output of an argument that isn't set is unknown in every preview. */
+  /** The declared value, because the output of an unset argument is unknown in every preview. */
   readonly #preview: KvNamespaceArgs["preview"];
 
   constructor(name: string, args: KvNamespaceArgs, opts?: pulumi.CustomResourceOptions) {

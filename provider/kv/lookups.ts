@@ -90,7 +90,10 @@ export function getKvNamespaces(
   return namespaces.plain(args, opts);
 }
 
-/** Does the same as `getKvNamespaces` with outputs as arguments. Its result is unknown in a preview without credentials. */
+/**
+ * The same as `getKvNamespaces`, but its arguments may be outputs. The result is unknown in a preview without
+ * credentials.
+ */
 export function getKvNamespacesOutput(
   args: Inputs<KvNamespacesArgs> = {},
   opts?: LookupOptions,
@@ -136,7 +139,8 @@ const byTitle = lookup<KvNamespaceByTitleArgs, KvNamespaceState>("getKvNamespace
 );
 
 /**
- * Returns the namespace with a title, which is unique in the account. To find out whether one exists, use `getKvNamespaces`.
+ * Returns the namespace with the given title. Titles are unique per account. To find out whether one exists, use
+ * `getKvNamespaces`.
  *
  * @throws LookupError if the account has no such namespace, or an argument is invalid.
  * @throws If the token lacks Workers KV Storage Read.
@@ -159,7 +163,7 @@ const byTitle = lookup<KvNamespaceByTitleArgs, KvNamespaceState>("getKvNamespace
 export const getKvNamespaceByTitle = byTitle.plain;
 
 /**
- * Does the same as `getKvNamespaceByTitle` with outputs as arguments. Its result is unknown in a preview without
+ * The same as `getKvNamespaceByTitle`, but its arguments may be outputs. The result is unknown in a preview without
  * credentials.
  */
 export const getKvNamespaceByTitleOutput = byTitle.output;
@@ -210,7 +214,7 @@ const keys = lookup<KvKeysArgs, readonly KvKey[]>("getKvKeys", { ofAccount: true
  */
 export const getKvKeys = keys.plain;
 
-/** Does the same as `getKvKeys` with outputs as arguments. Its result is unknown in a preview without credentials. */
+/** The same as `getKvKeys`, but its arguments may be outputs. The result is unknown in a preview without credentials. */
 export const getKvKeysOutput = keys.output;
 
 export interface KvKeyArgs extends InNamespaceArgs {
@@ -271,8 +275,8 @@ export function getKvValue(args: KvValueArgs, opts?: LookupOptions): Promise<str
 }
 
 /**
- * Does the same as `getKvValue` with outputs as arguments. Its result is secret, and unknown in a preview without
- * credentials. Use bytes only in `apply`: as an argument of a resource, the SDK would turn them into an object.
+ * The same as `getKvValue`, but its arguments may be outputs. The result is secret, and unknown in a preview without
+ * credentials. Use bytes only in `apply`: if you pass them to a resource, the SDK turns them into an object.
  */
 export function getKvValueOutput(
   args: Inputs<KvKeyArgs> & { readonly as: "bytes" },
@@ -317,5 +321,8 @@ const metadataOf = lookup<KvKeyArgs, unknown>("getKvMetadata", { ofAccount: true
  */
 export const getKvMetadata = metadataOf.plain;
 
-/** Does the same as `getKvMetadata` with outputs as arguments. Its result is unknown in a preview without credentials. */
+/**
+ * The same as `getKvMetadata`, but its arguments may be outputs. The result is unknown in a preview without
+ * credentials.
+ */
 export const getKvMetadataOutput = metadataOf.output;

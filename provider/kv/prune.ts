@@ -40,7 +40,7 @@ export class UnmanagedKeys {
     return this.#keys;
   }
 
-  /** Collects unmanaged keys from a listing that somebody else reads. */
+  /** Collects unmanaged keys from a listing that the caller reads. */
   async *collectFrom(listing: AsyncIterable<ListedKey>): AsyncGenerator<ListedKey> {
     for await (const listed of listing) {
       this.#collect(listed);

@@ -42,7 +42,10 @@ function isAsDeclared(args: JobArgs, job: Job, allFields: readonly string[] | un
   return sameJson(jobFromApi(args, job, { allFields, strict: true }), args);
 }
 
-/** What the preview says of adopting the job. Nothing if this program already owns it: then a replacement hands it over. */
+/**
+ * What the preview says about adopting the job. Nothing if this program already owns it: then a replacement hands it
+ * over.
+ */
 export function adoptionOf(
   ctx: Context,
   args: JobArgs,

@@ -66,7 +66,7 @@ interface Address {
   readonly write: (members: Strings) => string;
   /** Undefined if no members produce this address. */
   readonly read: (parsed: ParsedDestination) => Members | undefined;
-  /** What else it reads. */
+  /** Other parts of the destination that it reads. */
   readonly reads?: readonly ("user" | "query")[];
 }
 

@@ -182,7 +182,8 @@ export function needsProof(text: string): boolean {
 }
 
 /**
- * The destination without what may be a credential: `s3://bucket/path`, but only `https://host`, since the path may be one.
+ * The destination without anything that may be a credential: `s3://bucket/path`, but only `https://host`, since the
+ * path may be one.
  */
 export function shownDestination(text: string): string {
   const parsed = parseDestination(text);

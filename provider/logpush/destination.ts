@@ -83,7 +83,7 @@ export interface HttpsDestination {
   /** The URL, including its query if it has one. Updates in place. */
   readonly url: pulumi.Input<string>;
   /**
-   * Headers of every push, such as `{ Authorization: "Bearer …" }`. Updates in place.
+   * Headers to send with every push, such as `{ Authorization: "Bearer …" }`. Updates in place.
    * @defaultValue none
    */
   readonly headers?: pulumi.Input<Record<string, pulumi.Input<string>>>;
@@ -120,11 +120,11 @@ export interface DatadogDestination {
    * @defaultValue `cloudflare`
    */
   readonly ddsource?: pulumi.Input<string>;
-  /** Datadog's `service` of the lines. Updates in place. */
+  /** Datadog's `service` for the lines. Updates in place. */
   readonly service?: pulumi.Input<string>;
-  /** Datadog's `host` of the lines. Updates in place. */
+  /** Datadog's `host` for the lines. Updates in place. */
   readonly host?: pulumi.Input<string>;
-  /** Datadog's tags of the lines. Updates in place. */
+  /** Datadog's tags for the lines. Updates in place. */
   readonly ddtags?: pulumi.Input<string>;
 }
 

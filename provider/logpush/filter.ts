@@ -70,12 +70,12 @@ export function where(node: FilterNode): Filter {
   return { where: node };
 }
 
-/** Matches if every condition does. Counts as one of the about 30 operators that a filter may have. */
+/** Matches if every condition does. Counts toward the limit of about 30 operators per filter. */
 export function and(...conditions: readonly [FilterNode, ...FilterNode[]]): ConditionGroup {
   return { and: conditions };
 }
 
-/** Matches if at least one condition does. Counts as one of the about 30 operators that a filter may have. */
+/** Matches if at least one condition does. Counts toward the limit of about 30 operators per filter. */
 export function or(...conditions: readonly [FilterNode, ...FilterNode[]]): ConditionGroup {
   return { or: conditions };
 }

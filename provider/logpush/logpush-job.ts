@@ -206,7 +206,7 @@ export interface LogpushJobArgs {
    */
   readonly destinationConf?: pulumi.Input<string>;
   /**
-   * What is written of each log line, and how. Sent as a whole: options that are left out are reset to their defaults.
+   * What's written for each log line, and how. Sent as a whole: options that are left out are reset to their defaults.
    * Updates in place.
    *
    * @defaultValue Cloudflare's defaults
@@ -277,7 +277,7 @@ export interface LogpushJobArgs {
    * @defaultValue `"ifEqual"`
    */
   readonly adopt?: pulumi.Input<LiteralUnion<Adopt>>;
-  /** Members of the API's job that this version doesn't know, sent as they are. Updates in place. */
+  /** Members of a job in the API that this version doesn't know. They're sent as they are. Updates in place. */
   readonly extra?: pulumi.Input<Record<string, unknown>>;
 }
 
@@ -288,8 +288,8 @@ export interface LogpushJobArgs {
  * `pulumi up` asks Cloudflare to write a token there and names the file; set `ownershipChallenge` to its content and run
  * `pulumi up` again. A refresh warns if the job is failing.
  *
- * Token permissions: Logs Write, for a preview as well. Grant it for the zone or the account that the job belongs to. A Zero
- * Trust dataset also needs Zero Trust: PII Read.
+ * Token permissions: Logs Write, even for a preview. Grant it for the zone or the account that the job belongs to. A
+ * Zero Trust dataset also needs Zero Trust: PII Read.
  *
  * @example Push server errors to an HTTPS endpoint
  * ```ts
@@ -345,7 +345,7 @@ export interface LogpushJobArgs {
 export class LogpushJob extends edgeResource<LogpushJobArgs>()(logpushJob) {
   /** The destination as the API's string. Secret. */
   declare readonly destinationConf: pulumi.Output<string>;
-  /** The destination without what may be a credential: `s3://bucket/path`, `https://host`. */
+  /** The destination without anything that may be a credential: `s3://bucket/path`, `https://host`. */
   declare readonly destinationShown: pulumi.Output<string>;
   /** The filter as it is sent. Undefined if all lines are pushed. */
   declare readonly filter: pulumi.Output<string | undefined>;

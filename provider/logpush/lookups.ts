@@ -48,7 +48,7 @@ export interface LogpushJobsArgs extends ScopeArgs {
   readonly dataset?: Dataset | (string & {});
 }
 
-/** A Logpush job as the API returns it. Its destination is shown without what may be a credential. */
+/** A Logpush job as the API returns it. Its destination is shown without anything that may be a credential. */
 export interface LogpushJobState {
   /** The job's number, as a string. */
   readonly id: string;
@@ -85,7 +85,7 @@ const fields = lookup<LogpushFieldsArgs, readonly LogpushFieldState[]>("getLogpu
 );
 
 /**
- * Returns the fields of a dataset, as the zone or account has them on its plan.
+ * Returns the fields of a dataset that the zone or account has on its plan.
  *
  * @throws If an argument is invalid.
  * @throws If the zone or account has no such dataset.
@@ -111,7 +111,10 @@ const fields = lookup<LogpushFieldsArgs, readonly LogpushFieldState[]>("getLogpu
  */
 export const getLogpushFields = fields.plain;
 
-/** Returns what `getLogpushFields` does, for arguments that are outputs. Unknown in a preview without credentials. */
+/**
+ * The same as `getLogpushFields`, but its arguments may be outputs. The result is unknown in a preview without
+ * credentials.
+ */
 export const getLogpushFieldsOutput = fields.output;
 
 const jobs = lookup<LogpushJobsArgs, readonly LogpushJobState[]>("getLogpushJobs")(
@@ -141,7 +144,10 @@ const jobs = lookup<LogpushJobsArgs, readonly LogpushJobState[]>("getLogpushJobs
  */
 export const getLogpushJobs = jobs.plain;
 
-/** Returns what `getLogpushJobs` does, for arguments that are outputs. Unknown in a preview without credentials. */
+/**
+ * The same as `getLogpushJobs`, but its arguments may be outputs. The result is unknown in a preview without
+ * credentials.
+ */
 export const getLogpushJobsOutput = jobs.output;
 
 function readScope(

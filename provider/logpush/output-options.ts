@@ -7,7 +7,7 @@ import { isJsonObject, omit, sameJson, type JsonObject } from "../runtime/values
 
 /** The `output_options` of a job: what it writes of each line, and how. Source: `logpush_output_options` of the OpenAPI document. */
 
-/** What a Logpush job writes of each log line, and how. */
+/** What a Logpush job writes for each log line, and how. */
 export interface OutputOptionsArgs {
   /**
    * The fields to send, in this order, or `"all"` for every field that the dataset has when the job is created. The output
@@ -78,7 +78,7 @@ export interface OutputOptionsArgs {
    * @defaultValue `false`
    */
   readonly cve202144228?: pulumi.Input<boolean>;
-  /** Options of the API that this version doesn't know, sent as they are. Updates in place. */
+  /** Options in the API that this version doesn't know. They're sent as they are. Updates in place. */
   readonly extra?: pulumi.Input<Record<string, unknown>>;
 }
 

@@ -27,7 +27,7 @@ export interface TestFilterOptions {
   readonly examples?: number;
 }
 
-/** What a filter does to the lines. */
+/** What a filter does with the lines. */
 export interface FilterTest {
   /** Number of lines that were read, without blank ones. */
   readonly lines: number;

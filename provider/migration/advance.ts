@@ -12,7 +12,7 @@ import { bodyOf, isDeployed, observe, type Observation } from "./observation";
 import { isFurther, isReached, isSameState, stateText, type MigrationState, type Target } from "./state";
 import { pollUntil } from "../runtime/creation";
 
-/** Takes a zone to its target, forward only. */
+/** Moves a zone to its target, forward only. */
 
 export interface MigrationRun {
   readonly ctx: Context;

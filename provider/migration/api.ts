@@ -120,7 +120,7 @@ export async function readVersion(
   return rules;
 }
 
-/** Sends the configuration once: only reading the zone shows whether to send it again, never a timer. */
+/** Sends the configuration once. Whether to send it again depends on the zone's state, never on a timer. */
 export async function putConfiguration(
   api: EdgeApi,
   zone: string,

@@ -9,7 +9,7 @@ import { ruleText } from "./rule-text";
 
 export type Plan = "pro" | "business" | "enterprise";
 
-/** What a program wants of one zone. */
+/** What a program wants for one zone. */
 export interface MigrationRequest {
   readonly target: Target;
   readonly plan?: Plan | undefined;
@@ -28,7 +28,7 @@ export type NextStep =
 
 export interface Assessment {
   readonly findings: readonly Finding[];
-  /** Of the next step toward the target; with the target `assessed`, of the step to `finished`. */
+  /** Confirms the next step toward the target; with the target `assessed`, the step to `finished`. */
   readonly digest?: string;
   readonly next: NextStep;
   /** The text of the preview: at most 15 lines, plus one for each rule to send. */
@@ -37,7 +37,7 @@ export interface Assessment {
   readonly assessmentDigest: string;
 }
 
-/** In addition to the rules to send. */
+/** Lines in addition to the rules to send. */
 const MAX_LINES = 15;
 const SENT = "the next step would send these rules, in this order:";
 
@@ -202,7 +202,7 @@ function sections(
   ];
 }
 
-/** Tells where to find what is cut. */
+/** Says where to find what was cut. */
 function fullListsHint(
   { zoneId }: Observation,
   findings: readonly Finding[],

@@ -51,7 +51,7 @@ export interface SentStep {
   readonly answered: EntryPoint | undefined;
 }
 
-/** Reads the entry point after the PUT, and restores rules of others that the PUT overwrote. */
+/** Reads the entry point after the PUT, and restores other people's rules that the PUT overwrote. */
 export async function checkAfterPut(ctx: Context, written: SentStep): Promise<ConcurrentChange[]> {
   const { zoneId, sending } = written;
   try {

@@ -63,11 +63,12 @@ const report = lookup<MigrationReadinessArgs, MigrationReadiness>("migrationRead
  * Reports how far zones are with their WAF migration: ready, blocked and by what, done or retired. Only reads, with about
  * ten requests per zone.
  *
- * A zone counts by the rules of phase 2, in which every zone can migrate except those with URI-based overrides. The
- * conditions of phase 1 no longer apply: the previous rules off or Cloudflare's own only, and no firewall rule or page rule
- * that acts on them. More than 200 firewall rules to migrate, or an expression over 4 KB, need Cloudflare's support.
+ * Zones are judged by phase 2 of Cloudflare's migration: every zone can migrate unless it has URI-based overrides.
+ * Phase 1 also required that the previous rules were off or only Cloudflare's own, and that no firewall rule or page
+ * rule acted on them. That no longer applies. More than 200 firewall rules to migrate, or an expression over 4 KB, need
+ * Cloudflare's support.
  *
- * A zone that can't be read is a line of the report.
+ * A zone that can't be read gets a line in the report, too.
  *
  * @throws LookupError if a zone ID is malformed, if there's none, or if credentials are missing.
  *
@@ -83,7 +84,10 @@ const report = lookup<MigrationReadinessArgs, MigrationReadiness>("migrationRead
  */
 export const migrationReadiness = report.plain;
 
-/** `migrationReadiness` for arguments that are outputs. Its result is unknown in a preview without credentials. */
+/**
+ * The same as `migrationReadiness`, but its arguments may be outputs. The result is unknown in a preview without
+ * credentials.
+ */
 export const migrationReadinessOutput = report.output;
 
 async function readinessOf(host: Host, zone: string): Promise<ZoneReadiness> {

@@ -86,7 +86,7 @@ export interface MigrationRule {
     /** Whether to log them. Updates in place. */
     readonly enabled: boolean;
   };
-  /** Members of the API's rule that this version doesn't know, sent as they are. Updates in place. */
+  /** Members of a rule in the API that this version doesn't know. They're sent as they are. Updates in place. */
   readonly extra?: JsonObject;
 }
 

@@ -57,7 +57,7 @@ const args = z.object({
 });
 type MigrationArgs = z.output<typeof args>;
 
-/** A change of these needs a new look at the confirmation. */
+/** If one of these changes, the confirmation is checked again. */
 const CONFIRMED_ARGS = ["zoneId", "target", "confirm"] as const;
 
 export const wafMigration = defineLifecycle({
@@ -199,17 +199,18 @@ export const wafMigration = defineLifecycle({
 /** The arguments of a {@link WafMigration}. */
 export interface WafMigrationArgs {
   /**
-   * The ID of the zone, 32 hex digits. Changing it replaces the migration. The migration of the other zone begins, and the
+   * The ID of the zone, 32 hex digits. Changing it replaces the migration. The other zone's migration starts, and the
    * old zone stays as it is.
    */
   readonly zoneId: pulumi.Input<string>;
   /**
    * The plan of the zone. With `"pro"` and `"business"`, the preview refuses the target `"validation"`, which is for
-   * Enterprise. Without it, Cloudflare decides. Updates in place. A change writes nothing to the zone.
+   * Enterprise. If you leave it out, Cloudflare decides. Updates in place. A change writes nothing to the zone.
    */
   readonly plan?: pulumi.Input<LiteralUnion<"pro" | "business" | "enterprise">>;
   /**
-   * The state that the zone has to reach, or be past. A lower target for the same zone is refused: there's no way back.
+   * The state that the zone must reach, or already be past. A lower target for the same zone is refused: there's no way
+   * back.
    *
    * - `"assessed"` only reads. Every preview shows what would happen: in full if it's new or has changed since the last
    *   update, else in one line (see `quiet`).
@@ -236,8 +237,8 @@ export interface WafMigrationArgs {
    */
   readonly confirm?: pulumi.Input<string>;
   /**
-   * How long an update waits for Cloudflare's switch. When the time is up, the update fails with what is known, and the
-   * next update keeps waiting. Updates in place. A change writes nothing to the zone.
+   * How long an update waits for Cloudflare's switch. When the time is up, the update fails and says what is known, and
+   * the next update keeps waiting. Updates in place. A change writes nothing to the zone.
    * @defaultValue `{ timeout: "1h" }`
    */
   readonly waitFor?: pulumi.Input<{
@@ -264,15 +265,15 @@ export interface WafMigrationArgs {
  * The previous OWASP package (2.x) had a sensitivity and no paranoia levels. The OWASP Core Ruleset (3.x) has them: a
  * sensitivity becomes a paranoia level and a score threshold, and an unset one becomes level 2.
  *
- * This is phase 2 of Cloudflare's migration, in which every zone can migrate except those with URI-based overrides. The
- * conditions of phase 1 no longer apply: the previous rules off or Cloudflare's own only, no firewall rule or page rule
- * that bypasses, enables or disables them, and no URI-based overrides.
+ * This is phase 2 of Cloudflare's migration: every zone can migrate unless it has URI-based overrides. Phase 1 also
+ * required that the previous rules were off or only Cloudflare's own, and that no firewall rule or page rule bypassed,
+ * enabled or disabled them. That no longer applies.
  *
  * A step replaces all rules of the zone's entry point, and Cloudflare offers no conditional write. So right before the
- * write, the entry point is read again and has to equal what was confirmed, and updates on one machine take turns. A rule
- * that somebody adds or changes in the remaining round trip is overwritten, found in the entry point's earlier versions and
- * put back, with a warning and in `concurrentChanges`. Two machines at the same moment may send the step twice, with the
- * same rules.
+ * write, the entry point is read again and has to equal what was confirmed, and updates on one machine take turns. A
+ * rule that somebody adds or changes in the remaining round trip is overwritten, found in the entry point's earlier
+ * versions and put back, with a warning and in `concurrentChanges`. Two machines that update at the same moment may
+ * send the step twice, with the same rules.
  *
  * Token permissions: Zone WAF Read, Firewall Services Read and Page Rules Read to preview and refresh; Zone WAF Write,
  * Firewall Services Read and Page Rules Read to update and destroy.
@@ -346,7 +347,7 @@ export class WafMigration extends edgeResource<WafMigrationArgs>()(wafMigration)
    * if nobody did.
    */
   declare readonly concurrentChanges: pulumi.Output<readonly ConcurrentChange[] | undefined>;
-  /** The lines that the last preview which read the zone printed. */
+  /** What the preview printed when it last read the zone. */
   declare readonly assessment: pulumi.Output<readonly string[] | undefined>;
   /** A digest that changes when the assessment does. */
   declare readonly assessmentDigest: pulumi.Output<string | undefined>;

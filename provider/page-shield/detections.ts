@@ -46,9 +46,9 @@ const KINDS = ["scripts", "connections", "cookies"] as const;
 /**
  * Saves the detections of a zone to a file that you commit.
  *
- * A policy that `scriptSources` builds from the file changes in a reviewed diff, never by itself. The file is sorted: the
- * same detections give the same bytes, and a file that already has them is left alone. Saves all active detections,
- * including duplicates and `/cdn-cgi/` paths; `hosts`, `status` and `filters` change that. The command
+ * A policy that `scriptSources` builds from the file changes only with a reviewed diff, never by itself. The file is
+ * sorted, so the same detections give the same bytes, and a file that's up to date isn't written. Saves all active
+ * detections, including duplicates and `/cdn-cgi/` paths; `hosts`, `status` and `filters` change that. The command
  * `edgeguard detections save` does the same.
  *
  * @param zoneId - The zone: 32 hex digits.

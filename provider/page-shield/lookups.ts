@@ -61,7 +61,10 @@ const settingsLookup = lookup<ZoneArgs, PageShieldSettingsState>("getPageShieldS
  */
 export const getPageShieldSettings = settingsLookup.plain;
 
-/** `getPageShieldSettings` for arguments that are outputs. Unknown in a preview without credentials. */
+/**
+ * The same as `getPageShieldSettings`, but its arguments may be outputs. The result is unknown in a preview without
+ * credentials.
+ */
 export const getPageShieldSettingsOutput = settingsLookup.output;
 
 const policy = camelRecord({
@@ -103,7 +106,10 @@ const policiesLookup = lookup<ZoneArgs, readonly PageShieldPolicyState[]>("getPa
  */
 export const getPageShieldPolicies = policiesLookup.plain;
 
-/** `getPageShieldPolicies` for arguments that are outputs. Unknown in a preview without credentials. */
+/**
+ * The same as `getPageShieldPolicies`, but its arguments may be outputs. The result is unknown in a preview without
+ * credentials.
+ */
 export const getPageShieldPoliciesOutput = policiesLookup.output;
 
 /** Arguments of `getPageShieldPolicy`. */
@@ -142,7 +148,10 @@ const policyLookup = lookup<PolicyLookupArgs, PageShieldPolicyState>("getPageShi
  */
 export const getPageShieldPolicy = policyLookup.plain;
 
-/** `getPageShieldPolicy` for arguments that are outputs. Unknown in a preview without credentials. */
+/**
+ * The same as `getPageShieldPolicy`, but its arguments may be outputs. The result is unknown in a preview without
+ * credentials.
+ */
 export const getPageShieldPolicyOutput = policyLookup.output;
 
 /** The list lookup of one kind of detection. */
@@ -180,7 +189,10 @@ const connectionsLookup = listLookup("getConnections", CONNECTIONS);
  */
 export const getConnections = connectionsLookup.plain;
 
-/** `getConnections` for arguments that are outputs. Unknown in a preview without credentials. */
+/**
+ * The same as `getConnections`, but its arguments may be outputs. The result is unknown in a preview without
+ * credentials.
+ */
 export const getConnectionsOutput = connectionsLookup.output;
 
 /** Arguments of `getConnection`. */
@@ -215,7 +227,10 @@ const connectionLookup = lookup<ConnectionArgs, Connection>("getConnection")(
  */
 export const getConnection = connectionLookup.plain;
 
-/** `getConnection` for arguments that are outputs. Unknown in a preview without credentials. */
+/**
+ * The same as `getConnection`, but its arguments may be outputs. The result is unknown in a preview without
+ * credentials.
+ */
 export const getConnectionOutput = connectionLookup.output;
 
 const cookiesLookup = listLookup("getCookies", COOKIES);
@@ -244,7 +259,7 @@ const cookiesLookup = listLookup("getCookies", COOKIES);
  */
 export const getCookies = cookiesLookup.plain;
 
-/** `getCookies` for arguments that are outputs. Unknown in a preview without credentials. */
+/** The same as `getCookies`, but its arguments may be outputs. The result is unknown in a preview without credentials. */
 export const getCookiesOutput = cookiesLookup.output;
 
 /** Arguments of `getCookie`. */
@@ -279,7 +294,7 @@ const cookieLookup = lookup<CookieArgs, Cookie>("getCookie")(
  */
 export const getCookie = cookieLookup.plain;
 
-/** `getCookie` for arguments that are outputs. Unknown in a preview without credentials. */
+/** The same as `getCookie`, but its arguments may be outputs. The result is unknown in a preview without credentials. */
 export const getCookieOutput = cookieLookup.output;
 
 const scriptsLookup = listLookup("getScripts", SCRIPTS);
@@ -309,7 +324,7 @@ const scriptsLookup = listLookup("getScripts", SCRIPTS);
  */
 export const getScripts = scriptsLookup.plain;
 
-/** `getScripts` for arguments that are outputs. Unknown in a preview without credentials. */
+/** The same as `getScripts`, but its arguments may be outputs. The result is unknown in a preview without credentials. */
 export const getScriptsOutput = scriptsLookup.output;
 
 /** Arguments of `getScript`. */
@@ -344,5 +359,5 @@ const scriptLookup = lookup<ScriptArgs, Script>("getScript")(
  */
 export const getScript = scriptLookup.plain;
 
-/** `getScript` for arguments that are outputs. Unknown in a preview without credentials. */
+/** The same as `getScript`, but its arguments may be outputs. The result is unknown in a preview without credentials. */
 export const getScriptOutput = scriptLookup.output;

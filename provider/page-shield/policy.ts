@@ -152,7 +152,7 @@ export const pageShieldPolicy = defineLifecycle({
 export interface PageShieldPolicyArgs {
   /** The zone that the policy protects: 32 hex digits. Changing it replaces the policy. */
   readonly zoneId: pulumi.Input<string>;
-  /** What the policy is for, in at least one character. A policy has no other name. Updates in place. */
+  /** What the policy is for. It can't be empty, because a policy has no other name. Updates in place. */
   readonly description: pulumi.Input<string>;
   /**
    * What happens to a script that `value` doesn't allow: `"log"` reports it, `"allow"` blocks it. Cloudflare's OpenAPI
@@ -161,8 +161,9 @@ export interface PageShieldPolicyArgs {
   readonly action: pulumi.Input<LiteralUnion<"log" | "allow" | "add_reporting_directives">>;
   /**
    * The requests that the policy covers, in Cloudflare's Rules language: `http.host eq "www.example.com"`. An invalid
-   * expression fails the preview, with the position of the mistake; a field or function that Cloudflare doesn't document
-   * is a warning. White space and notation (`==` for `eq`) make no difference. Sent as written. Updates in place.
+   * expression fails the preview, with the position of the mistake; a field or function that Cloudflare doesn't
+   * document causes a warning. White space and notation (`==` for `eq`) make no difference. It's sent as written.
+   * Updates in place.
    */
   readonly expression: pulumi.Input<string>;
   /**
@@ -189,7 +190,7 @@ export interface PageShieldPolicyArgs {
    * @defaultValue `"ifEqual"`
    */
   readonly adopt?: pulumi.Input<LiteralUnion<Adopt>>;
-  /** Members of the API's policy that have no argument here, sent as they are. Updates in place. */
+  /** Members of a policy in the API that have no argument here. They're sent as they are. Updates in place. */
   readonly extra?: pulumi.Input<Record<string, unknown>>;
 }
 

@@ -15,8 +15,8 @@ export interface ScriptSourcesOptions extends MaliciousOptions {
    */
   readonly unscored?: LiteralUnion<"exclude" | "include">;
   /**
-   * What a source names. `"url"`: each script's URL without its query, which policies ignore. `"host"`: the scheme and
-   * host of the URL if no script of that host is left out, otherwise the URLs.
+   * How specific the sources are. `"url"`: each script's URL without its query, which policies ignore. `"host"`: the
+   * scheme and host of the URL if no script of that host is left out, otherwise the URLs.
    *
    * @defaultValue `"url"`
    */
@@ -62,8 +62,8 @@ export interface ScriptSources {
  * Turns saved detections into sources for a policy's `script-src`. Sends no request; the same detections give the same
  * sources.
  *
- * The preview warns about scripts that it left out, and why. It also warns if no source remains, because a policy then
- * allows only `'self'`.
+ * The preview warns about scripts that were left out, and says why. It also warns if no source remains, because a
+ * policy then allows only `'self'`.
  *
  * @example Build a policy from saved detections
  * ```ts

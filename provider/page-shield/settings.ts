@@ -153,9 +153,10 @@ export interface PageShieldSettingsArgs {
    */
   readonly useConnectionUrlPath?: pulumi.Input<boolean>;
   /**
-   * What a destroy does, because the API can't delete settings. `"restore"` puts back what the zone had before the first
-   * `pulumi up`, for every setting declared here; `"keep"` sends nothing. If the first update is killed before it's
-   * recorded, the original values are lost, and the next one takes its own for them. Changing it writes nothing.
+   * What a destroy does, because the API can't delete settings. `"restore"` puts back what the zone had before the
+   * first `pulumi up`, for every setting declared here; `"keep"` sends nothing. If the first update is killed before
+   * it's recorded, the original values are lost, and the next update treats the values that it finds as the original
+   * ones. Changing it writes nothing.
    *
    * @defaultValue `"restore"`
    */
@@ -165,8 +166,8 @@ export interface PageShieldSettingsArgs {
 /**
  * The Page Shield settings of a zone: whether it monitors, and what it reports and records.
  *
- * Every zone has these settings exactly once, so a program may declare them once per zone. The resource changes only the
- * settings that the program declares.
+ * Every zone has these settings exactly once, so a program can declare them only once per zone. The resource changes
+ * only the settings that the program declares.
  *
  * Token permissions: Page Shield Read to preview and refresh; Page Shield Write to update and destroy.
  *

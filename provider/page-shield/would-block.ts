@@ -14,7 +14,7 @@ import { SCRIPTS } from "./detected";
 export interface WouldBlock {
   /** Active scripts on the covered pages that the policy doesn't allow. */
   readonly count: number;
-  /** Active scripts that Page Shield has seen on the covered pages. If it has seen none, a `count` of 0 says nothing. */
+  /** Active scripts that Page Shield has seen on the covered pages. If it has seen none, a `count` of 0 means nothing. */
   readonly seen: number;
   /** The first five URLs that it would block. */
   readonly scripts: readonly string[];

@@ -22,7 +22,7 @@ import { commonBlocks, textBlock, viewOf, type SectionWriter } from "./sections/
 import { wafMigration } from "./sections/waf-migration";
 import { compare } from "./values";
 
-/** Who writes the section of each kind of resource. A kind that's missing here fails the report. */
+/** What writes the section on each kind of resource. A kind that's missing here fails the report. */
 const SECTION_WRITERS: Readonly<Record<string, SectionWriter>> = {
   PageShieldSettings: pageShieldSettings,
   PageShieldPolicy: pageShieldPolicy,

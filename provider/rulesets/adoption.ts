@@ -132,8 +132,8 @@ function stackPrefixOf(ref: string): string | undefined {
 }
 
 /**
- * Whether a rule of this stack matches the declaration but for its ref, and no resource of the program holds it so far.
- * The class refuses two resources that declare the same rule.
+ * Whether a rule of this stack matches the declaration except for its ref, and no resource of the program holds it so
+ * far. The class refuses two resources that declare the same rule.
  */
 function isPredecessor(
   ctx: Context,

@@ -22,8 +22,8 @@ export interface OwaspArgs {
    */
   readonly paranoiaLevel: pulumi.Input<1 | 2 | 3 | 4 | (number & {})>;
   /**
-   * The score at which the ruleset acts: `"low"` (60), `"medium"` (40), `"high"` (25), or a whole number from 1. Any number
-   * but these three is a warning. By default, the ruleset's own. Updates in place.
+   * The score at which the ruleset acts: `"low"` (60), `"medium"` (40), `"high"` (25), or a whole number from 1. Any
+   * other number causes a warning. By default, the ruleset's own threshold. Updates in place.
    */
   readonly scoreThreshold?: pulumi.Input<LiteralUnion<"low" | "medium" | "high"> | number>;
   /**

@@ -111,7 +111,7 @@ export function tagsOf({ categories = [], owasp }: DeclaredOverrides): string[] 
   return [...categories, ...(owasp === undefined ? [] : levelsOff(owasp))].map(({ tag }) => tag);
 }
 
-/** The rule that is declared. */
+/** A rule as declared. */
 export interface DesiredRule {
   readonly rulesetId: string;
   readonly version: string | undefined;
@@ -139,7 +139,7 @@ export function desiredRule(
   };
 }
 
-/** The full definition, because `PATCH` replaces all of it. It includes what else the rule holds. */
+/** The full definition, because `PATCH` replaces all of it. It includes everything else that the rule has. */
 export function toRequest(wanted: DesiredRule, held?: ZoneRule): JsonObject {
   const { rulesetId, version, overrides, expression, enabled, ref, description } = wanted;
   const definition = held?.deploys === undefined ? {} : definitionOf(held.raw);

@@ -101,7 +101,7 @@ export function conflictsOf({ rules }: Pick<ManagedRuleset, "rules">, overrides:
 export interface RulesetExpansion {
   /** Name and ID of the managed ruleset. */
   readonly ruleset: string;
-  /** The version that is deployed; for `latest`, also the one that's the latest now. */
+  /** The deployed version; for `latest`, also which version that is now. */
   readonly version: string;
   /** `2: paranoia-level-3 and paranoia-level-4 are off`. */
   readonly paranoiaLevel?: string;

@@ -110,8 +110,8 @@ export function readExceptions(
 }
 
 /**
- * Writes the exceptions as declared, directly in front of their rule. The order of the writes keeps what is excepted before
- * and after excepted in between.
+ * Writes the exceptions as declared, directly in front of their rule. The writes are ordered so that requests excepted
+ * before and after stay excepted in between.
  *
  * @param formerRef the deployment's former ref, if it changed.
  */

@@ -87,7 +87,10 @@ export function getManagedRulesets(
   return rulesets.plain(args, opts);
 }
 
-/** Does the same as `getManagedRulesets` for arguments that are outputs. Unknown in a preview without credentials. */
+/**
+ * The same as `getManagedRulesets`, but its arguments may be outputs. The result is unknown in a preview without
+ * credentials.
+ */
 export function getManagedRulesetsOutput(
   args: Inputs<ManagedRulesetsArgs> = {},
   opts?: LookupOptions,
@@ -139,7 +142,10 @@ const oneRuleset = lookup<ManagedRulesetArgs, ManagedRulesetState>("getManagedRu
  */
 export const getManagedRuleset = oneRuleset.plain;
 
-/** Does the same as `getManagedRuleset` for arguments that are outputs. Unknown in a preview without credentials. */
+/**
+ * The same as `getManagedRuleset`, but its arguments may be outputs. The result is unknown in a preview without
+ * credentials.
+ */
 export const getManagedRulesetOutput = oneRuleset.output;
 
 function summarizeTags(rules: readonly ManagedRule[]): TagSummary[] {
@@ -163,8 +169,8 @@ const zoneRules = lookup<ZoneArgs, ZoneEntryPoint | undefined>("getZoneManagedRu
 );
 
 /**
- * Returns the entry point ruleset for a zone's managed rules, with all its rules in order, whoever made them. Undefined if
- * the zone has none yet.
+ * Returns the entry point ruleset for a zone's managed rules, with all its rules in order, whoever created them.
+ * Undefined if the zone has none yet.
  *
  * @throws If the zone ID is malformed.
  * @throws If the token lacks Zone WAF Read.
@@ -181,7 +187,10 @@ const zoneRules = lookup<ZoneArgs, ZoneEntryPoint | undefined>("getZoneManagedRu
  */
 export const getZoneManagedRules = zoneRules.plain;
 
-/** Does the same as `getZoneManagedRules` for arguments that are outputs. Unknown in a preview without credentials. */
+/**
+ * The same as `getZoneManagedRules`, but its arguments may be outputs. The result is unknown in a preview without
+ * credentials.
+ */
 export const getZoneManagedRulesOutput = zoneRules.output;
 
 /** The arguments of `explainZone`. */
@@ -235,5 +244,7 @@ const zoneExplanation = lookup<ExplainZoneArgs, ZoneExplanation>("explainZone", 
  */
 export const explainZone = zoneExplanation.plain;
 
-/** Does the same as `explainZone` for arguments that are outputs. Unknown in a preview without credentials. */
+/**
+ * The same as `explainZone`, but its arguments may be outputs. The result is unknown in a preview without credentials.
+ */
 export const explainZoneOutput = zoneExplanation.output;

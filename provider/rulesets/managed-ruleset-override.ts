@@ -362,15 +362,15 @@ export interface ManagedRulesetOverrideArgs {
    */
   readonly version?: pulumi.Input<string>;
   /**
-   * The requests that the ruleset inspects, in Cloudflare's Rules language, such as `http.host eq "www.example.com"`. At
-   * most 4,096 characters. An expression that Cloudflare can't parse fails the preview, which says where. A field or
-   * function that Cloudflare doesn't document is a warning. Notation alone (white space, `==` for `eq`) is no change. The
-   * default selects all requests. Updates in place.
+   * The requests that the ruleset inspects, in Cloudflare's Rules language, such as `http.host eq "www.example.com"`.
+   * At most 4,096 characters. An expression that Cloudflare can't parse fails the preview, which says where. A field or
+   * function that Cloudflare doesn't document causes a warning. A difference in notation alone (white space, `==` for
+   * `eq`) isn't a change. The default selects all requests. Updates in place.
    * @defaultValue `"true"`
    */
   readonly expression?: pulumi.Input<string>;
   /**
-   * What the deployment is for. It's sent only if you set it. If you remove it, the rule has no description again.
+   * What the deployment is for. It's sent only if you set it. If you remove it, the rule no longer has a description.
    * Updates in place.
    */
   readonly description?: pulumi.Input<string>;
@@ -380,15 +380,14 @@ export interface ManagedRulesetOverrideArgs {
    */
   readonly enabled?: pulumi.Input<boolean>;
   /**
-   * The rule's ref, which identifies it in the zone. Two resources of a program can't share one. A default ref longer than
-   * 120 characters is `edgeguard/` and a digest instead. Updates in place.
+   * The rule's ref, which identifies it in the zone. Two resources of a program can't share one. A default ref longer
+   * than 120 characters becomes `edgeguard/` and a digest. Updates in place.
    *
    * If a rule with this ref exists, a new resource continues with it if the ref begins with `edgeguard/`. With any other
    * ref, the rule is somebody else's and `adopt` decides. An adopted rule keeps its own ref.
    *
-   * You can rename the resource without an alias: if a rule of this stack has the default ref of another name, matches
-   * the program, and belongs to no other resource of it, the resource adopts that rule and gives it the new ref. Nothing
-   * is deleted.
+   * You can rename the resource without an alias. It adopts the old name's rule if the rule still has the default ref,
+   * matches the program and belongs to no other resource in it. The rule gets the new ref, and nothing is deleted.
    * @defaultValue `edgeguard/<project>/<stack>/<name>`
    */
   readonly ref?: pulumi.Input<string>;
@@ -410,8 +409,8 @@ export interface ManagedRulesetOverrideArgs {
   readonly owasp?: pulumi.Input<declared.OwaspArgs>;
   /**
    * Overrides of all rules with a tag. If several match a rule, the last one wins; the tags that `owasp` turns off come
-   * after all others. Each entry must set `enabled`, `action` or both. What it doesn't set stays as the ruleset has it. An
-   * order that makes no difference is no change. Updates in place.
+   * after all others. Each entry must set `enabled`, `action` or both. What it doesn't set stays as the ruleset has it.
+   * Reordering isn't a change if it makes no difference. Updates in place.
    */
   readonly categories?: pulumi.Input<readonly pulumi.Input<declared.CategoryOverrideArgs>[]>;
   /**
@@ -445,9 +444,9 @@ export interface ManagedRulesetOverrideArgs {
 /**
  * Deploys a managed ruleset in a zone, with overrides and exceptions.
  *
- * The resource owns one execute rule of the zone's entry point ruleset, and the skip rules of its exceptions. Each request
- * writes a single rule and the entry point is never replaced, so all other rules of the zone keep their IDs, order and
- * content, whoever made them.
+ * The resource owns one execute rule of the zone's entry point ruleset, and the skip rules of its exceptions. Each
+ * request writes a single rule and the entry point is never replaced, so all other rules of the zone keep their IDs,
+ * order and content, whoever created them.
  *
  * Token permissions: Zone WAF Read and Account Rulesets Read to preview and refresh; Zone WAF Write and Account Rulesets
  * Read to update and destroy.
@@ -489,9 +488,8 @@ export interface ManagedRulesetOverrideArgs {
  *   ],
  * });
  * ```
- * @destroy
- * Deletes the rule and its exceptions, or puts an adopted rule back as it was found; `onDestroy` chooses. A warning says
- * so if the zone then runs no managed ruleset.
+ * @destroy Deletes the rule and its exceptions, or puts an adopted rule back as it was found; `onDestroy` chooses. It
+ * warns if the zone then runs no managed ruleset.
  * @importing
  * `edgeguard import --zone <zone ID> --only rulesets` writes a program and a file for `pulumi import` with every
  * deployment of the zone. The resource's ID is the ID of its execute rule.

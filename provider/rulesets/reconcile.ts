@@ -114,7 +114,7 @@ async function changeAndMove(
   await closeGaps(rules, deployment);
 }
 
-/** The rule as the last response has it. */
+/** The rule in the last response. */
 export function currentRule(now: EntryPoint, { id, ref }: ZoneRule): ZoneRule {
   const rule = findOwnRule(now, { ruleId: id, ruleRef: ref });
   if (rule !== undefined) return rule;

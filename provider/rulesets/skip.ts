@@ -127,7 +127,7 @@ export function asDeclared(
   );
 }
 
-/** What exists as one would write it in a program, with `"this"` for the resource's own ruleset. */
+/** What exists, as a program would declare it, with `"this"` for the resource's own ruleset. */
 export function skipArgument(
   found: Exclude<Skip, { other: JsonObject }>,
   own: string,

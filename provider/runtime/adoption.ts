@@ -74,7 +74,7 @@ export function isUnclaimed(ctx: Pick<Context, "holding">, id: string): boolean 
   return [undefined, "unchanged"].includes(ctx.holding(id));
 }
 
-/** Ends every refusal: a renamed resource finds its own object in its way. */
+/** Ends every refusal, because a renamed resource's own object is in its way. */
 export const RENAME_HINT =
   'If you renamed or moved this resource, add its old name to its options: aliases: [{ name: "old-name" }].';
 

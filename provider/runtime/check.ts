@@ -114,7 +114,7 @@ function asWritten(
   }));
 }
 
-/** Occurs in no message. */
+/** Never occurs in a message. */
 const SEPARATOR = "\u0000\n";
 
 /**

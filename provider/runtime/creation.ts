@@ -21,7 +21,7 @@ export async function pollUntil<T>(
   }
 }
 
-/** Most attempts at a create whose responses get lost. */
+/** The maximum number of attempts at a create whose responses get lost. */
 const MAX_ATTEMPTS = 4;
 
 /** Longer waits are announced. */

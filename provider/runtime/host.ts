@@ -40,7 +40,7 @@ const CALL = new AsyncLocalStorage<Call>();
 export class Host {
   readonly ledger = new Ledger();
   readonly locks = new Locks();
-  /** Inputs that `check` returned in this operation: the program still declares them. And whether work is left. */
+  /** Inputs that `check` returned in this operation, so the program still declares them, and whether work is left. */
   readonly declared = new Map<string, { readonly hasPendingWork: boolean }>();
   readonly #options: HostOptions;
   readonly #logged = new Set<string>();

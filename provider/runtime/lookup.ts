@@ -35,8 +35,9 @@ export interface ZoneArgs {
 export type Inputs<T> = { readonly [K in keyof T]: pulumi.Input<T[K]> };
 
 /**
- * A lookup got invalid arguments or found nothing, or an assertion failed. In a program, the engine shows only the message:
- * the error has no stack trace, which takes Node 20 half a minute to render through the SDK's source maps.
+ * A lookup got invalid arguments or found nothing, or an assertion failed. In a program, the engine shows only the
+ * message. The error has no stack trace, because rendering one through the SDK's source maps takes Node 20 half a
+ * minute.
  */
 export class LookupError extends pulumi.RunError {
   override readonly name: string = "LookupError";

@@ -60,7 +60,7 @@ export interface WorkerToCheck {
   readonly usageModel?: UsageModel;
   /** The Worker's own CPU limit in milliseconds, at most the plan's. Without it, the plan's limit applies. */
   readonly cpuLimitMs?: number;
-  /** What you upload: a file, a folder (without its source maps), or bytes. It's compressed to measure it. */
+  /** What you upload: a file, a folder (without its source maps), or bytes. It's measured after compression. */
   readonly bundle?: string | Uint8Array;
   /** Environment variables by name. Anything but a string counts as its JSON. Messages never contain a value. */
   readonly envVars?: Readonly<Record<string, unknown>>;

@@ -51,7 +51,7 @@ export async function checkFields(io: Io, filter: CheckedFilter, options: FieldO
   }
 }
 
-/** Without a dataset: what is wrong for the one that fits best. */
+/** What is wrong for the dataset that fits best, if none is given. */
 function issuesAnywhere(filter: CheckedFilter): readonly FilterIssue[] {
   const [best = []] = documentedDatasets()
     .map(([dataset, types]) => fieldIssues(filter, { dataset, types, complete: true }))

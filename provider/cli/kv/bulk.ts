@@ -134,8 +134,8 @@ export interface Checked {
 }
 
 /**
- * Does `work` with the entries of a source. Checks all of them before the first is sent, and reads their values again when
- * they are. A file stays open and must not change.
+ * Runs `work` with the entries of a source. Checks all of them before the first is sent, and reads their values again
+ * when they are. A file stays open and must not change.
  *
  * @throws CommandError with everything that's wrong with the entries.
  */

@@ -19,7 +19,7 @@ export interface InputFile {
 }
 
 /**
- * Does `work` with the file that an argument names; `-` is standard input. A pipe can be read only once, so it's first
+ * Runs `work` with the file that an argument names; `-` is standard input. A pipe can be read only once, so it's first
  * copied to a private temporary file, which is removed afterwards.
  *
  * @throws CommandError if it can't be read.

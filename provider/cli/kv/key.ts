@@ -154,7 +154,7 @@ function fileValue(io: Io, path: string): { readonly value: string; readonly bas
   }
 }
 
-/** Not with the parser's message, which would quote the text: it may be secret. */
+/** Leaves out the parser's message, because it quotes the text, which may be secret. */
 function parsedMetadata(text: string): unknown {
   const how = `pass an object and quote it for the shell, as in '{"owner":"shop"}'.`;
   let parsed: unknown;

@@ -136,7 +136,7 @@ export interface SessionOptions {
   readonly closing?: AbortSignal;
 }
 
-/** Does `work` on the account, with the settings from the environment. */
+/** Runs `work` on the account, with the settings from the environment. */
 export async function onAccount<T>(
   io: Io,
   project: Project,
@@ -148,7 +148,7 @@ export async function onAccount<T>(
   return await connected(new Host({ config: (key) => config.get(key), ...common(io), ...options }), work);
 }
 
-/** Does `work` on an existing namespace, of the account or of the local data. */
+/** Runs `work` on an existing namespace, of the account or of the local data. */
 export async function onNamespace<T>(
   io: Io,
   options: SelectorOptions | DataOptions,

@@ -13,8 +13,8 @@ import type { ArgumentWriter } from "../existing";
 import { oneLine, slug } from "../names";
 
 /**
- * A destination as a call of its builder, with credentials from the stack's configuration. If no builder covers all of it, the
- * whole text is one secret.
+ * A destination as a call to its builder, with credentials from the stack's configuration. If no builder covers all of
+ * it, the whole text is one secret.
  */
 export function destinationCode(
   text: string,

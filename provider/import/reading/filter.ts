@@ -9,7 +9,7 @@ import {
 } from "../../logpush/filter-read";
 import { call, codeOf, type Code } from "../code";
 
-/** A filter as calls of its builders, or as text if a builder wouldn't accept it. */
+/** A filter as calls to its builders, or as text if a builder wouldn't accept it. */
 export function filterCode(text: string): Code {
   const read = readFilter(text);
   const node = "filter" in read ? nodeCode(read.filter.where) : undefined;

@@ -22,7 +22,7 @@ const traits: ObjectTraits = {
   mayReplace: () => true,
 };
 
-/** The job stops pushing. */
+/** Finds a job that stops pushing. */
 const stopped: Comparison = ({ before, after }) => {
   if (before === undefined || before.inputs["enabled"] === false) return [];
   const now = after?.inputs["enabled"];
@@ -33,7 +33,7 @@ const stopped: Comparison = ({ before, after }) => {
   ];
 };
 
-/** The filter matches fewer lines. */
+/** Finds a filter that matches fewer lines. */
 const fewerLines: Comparison = (change) => {
   const both = bothPushing(change);
   if (both === undefined) return [];
@@ -45,7 +45,7 @@ const fewerLines: Comparison = (change) => {
   return [say`the filter may match fewer lines: ${shown(was)} → ${shown(is)}`];
 };
 
-/** A smaller sample. */
+/** Finds a smaller sample. */
 const smallerShare: Comparison = (change) => {
   const both = bothPushing(change);
   if (both === undefined) return [];
@@ -54,7 +54,7 @@ const smallerShare: Comparison = (change) => {
   return [say`a smaller share of the lines is pushed: sampleRate ${cell(was)} → ${cell(is)}`];
 };
 
-/** Fewer fields in each line. */
+/** Finds fields that are no longer logged. */
 const fewerFields: Comparison = (change) => {
   const both = bothPushing(change);
   if (both === undefined) return [];
@@ -96,7 +96,7 @@ function fieldsOf(side: Side): readonly string[] | "all" | undefined {
 const fieldWords = (fields: readonly string[] | "all" | undefined): Phrase =>
   words(fields === undefined ? "unknown" : fields === "all" ? "all fields" : `${fields.length} fields`);
 
-/** Subrequests lose their own lines. */
+/** Finds subrequests that lose their own lines. */
 const mergedSubrequests: Comparison = (change) => {
   const both = bothPushing(change);
   if (both === undefined) return [];
@@ -105,7 +105,7 @@ const mergedSubrequests: Comparison = (change) => {
   return [say`subrequests no longer get their own lines: mergeSubrequests ${cell(was)} → ${cell(is)}`];
 };
 
-/** Lines may carry a Log4Shell attack on the software that reads them. */
+/** Finds lines that may carry a Log4Shell attack on the software that reads them. */
 const log4shellOff: Comparison = (change) => {
   const both = bothPushing(change);
   if (both === undefined) return [];
@@ -116,7 +116,7 @@ const log4shellOff: Comparison = (change) => {
   ];
 };
 
-/** Lines go to another destination. */
+/** Finds lines that go to another destination. */
 const otherDestination: Comparison = (change) => {
   const both = bothPushing(change);
   if (both === undefined) return [];

@@ -35,7 +35,7 @@ const traits: ObjectTraits = {
     step.op === "create" && sameJson(gone.inputs["position"], next.inputs["position"]),
 };
 
-/** The deployment stops acting. Another ruleset doesn't replace it. */
+/** Finds a deployment that stops acting. Another ruleset doesn't replace it. */
 const stopped: Comparison = ({ before, after }) => {
   if (before === undefined || !mayAct(before) || (after !== undefined && alwaysActs(after))) return [];
   const how = after === undefined ? "is removed" : mayAct(after) ? "may be disabled" : "is disabled";
@@ -78,7 +78,7 @@ const deploymentsOf = oncePerPlan((plan) => {
   };
 });
 
-/** The deployment runs on fewer requests. */
+/** Finds a deployment that runs on fewer requests. */
 const fewerRequests: Comparison = (change) => {
   const [before, after] = bothActing(change);
   if (before === undefined || after === undefined) return [];
@@ -87,7 +87,7 @@ const fewerRequests: Comparison = (change) => {
   return [say`${nameOf(after)} may run on fewer requests: ${cell(was, 300)} → ${cell(is, 300)}`];
 };
 
-/** Its rules do less, as the preview compared them; without live checks, as declared. */
+/** Finds rules that do less, as the preview compared them, or as declared without live checks. */
 const weakerRules: Comparison = (change) => {
   const [before, after] = bothActing(change);
   if (before === undefined || after === undefined) return [];
@@ -106,7 +106,10 @@ const MOST_LINES = 12;
 /** Arguments that decide which rules run and what they do. */
 const RULES = ["ruleset", "version", "accountId", "owasp", "categories", "rules", "action"];
 
-/** The position changes: skip rules before it take requests from it, and its own exceptions take requests from the rules after it. */
+/**
+ * Finds a changed position: skip rules before it take requests from it, and its own exceptions take requests from the
+ * rules after it.
+ */
 const movedPosition: Comparison = (change) => {
   const { before, after } = change;
   if (before === undefined || after === undefined) return [];
@@ -125,7 +128,7 @@ const movedPosition: Comparison = (change) => {
   return lines.map((line) => say`${nameOf(after)} moves: ${words(line)}`);
 };
 
-/** Exceptions that skip more, in its own ruleset or in the rules after it. */
+/** Finds exceptions that skip more, in its own ruleset or in the rules after it. */
 const moreExceptions: Comparison = (change) => exceptionsIn(change, () => false);
 
 /** @param isShared whether another rule runs the same ruleset: the exception applies to that one, too. */
@@ -172,7 +175,7 @@ const isSharedIn =
     return running.some(({ ruleId, rulesetId }) => rulesetId === id && !ownIds.includes(ruleId));
   };
 
-/** All that two deployments can differ in for the worse. */
+/** Everything in which one deployment can be weaker than another. */
 const COMPARISONS: readonly Comparison[] = [
   stopped,
   fewerRequests,

@@ -34,7 +34,7 @@ function effectOf(side: Side | undefined): "blocks" | "reports" | "nothing" | "u
   return action === "allow" ? "blocks" : action === "log" ? "reports" : "unknown";
 }
 
-/** The policy stops blocking or reporting. */
+/** Finds a policy that stops blocking or reporting. */
 const stopped: Comparison = ({ before, after }) => {
   const [was, is] = [effectOf(before), effectOf(after)];
   if (before === undefined || was === "nothing" || is === "blocks") return [];
@@ -60,7 +60,7 @@ function bothActing(change: Change): { readonly before: Side; readonly after: Si
   return effectOf(before) === "nothing" ? undefined : { before, after };
 }
 
-/** The policy covers fewer pages. */
+/** Finds a policy that covers fewer pages. */
 const fewerPages: Comparison = (change) => {
   const both = bothActing(change);
   if (both === undefined) return [];
@@ -70,7 +70,7 @@ const fewerPages: Comparison = (change) => {
   return [say`policy ${policy} may cover fewer pages: ${cell(was, 300)} → ${cell(is, 300)}`];
 };
 
-/** The policy allows more sources. */
+/** Finds a policy that allows more sources. */
 const moreSources: Comparison = (change) => {
   const both = bothActing(change);
   if (both === undefined) return [];
@@ -150,7 +150,7 @@ function foundSettings(after: Side | undefined): Side | undefined {
   return isJsonObject(found) ? { inputs: found, outputs: { previous: found } } : undefined;
 }
 
-/** Page Shield is disabled. */
+/** Finds Page Shield being disabled. */
 const monitorOff: Comparison = ({ before: old, after }) => {
   const before = old ?? foundSettings(after);
   if (after === undefined || isUnchanged(before?.inputs["enabled"], after.inputs["enabled"])) return [];
@@ -161,7 +161,7 @@ const monitorOff: Comparison = ({ before: old, after }) => {
     : [say`Page Shield of zone ${zone} is disabled`];
 };
 
-/** Page Shield reports or records less. */
+/** Finds Page Shield reporting or recording less. */
 function reporting(name: string, what: string): Comparison {
   return ({ before: old, after }) => {
     const before = old ?? foundSettings(after);
@@ -181,7 +181,7 @@ export const monitor = judgeSettings(monitorOff);
 export const reportingEndpoint = judgeSettings(endpointOff);
 export const connectionPaths = judgeSettings(pathsOff);
 
-/** Scripts on the live zone that an enforced policy would block. */
+/** Finds scripts on the live zone that an enforced policy would block. */
 export const policyBlocks: Judge = (all) => {
   const { count, scripts } = wouldBlock(all);
   if (count === 0) return [];

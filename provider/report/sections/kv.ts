@@ -102,7 +102,7 @@ export interface OthersKeys {
   readonly sentence: Phrase;
 }
 
-/** Keys of others that `prune` deletes. */
+/** Keys written by others that `prune` deletes. */
 export function pruned(all: StepView): OthersKeys | undefined {
   const prefix = asText(asObject(all.new.inputs["prune"])["prefix"]);
   if (prefix === undefined) return undefined;
@@ -114,7 +114,7 @@ export function pruned(all: StepView): OthersKeys | undefined {
   );
 }
 
-/** Keys of others that `adopt: "takeOver"` overwrites. */
+/** Keys written by others that `adopt: "takeOver"` overwrites. */
 export function overwritten(all: StepView): OthersKeys | undefined {
   const line =
     /^([\d,]+) declared (keys?) already exists? \((.*)\); adopt: "takeOver" overwrites (?:it|them)\./s;
