@@ -62,7 +62,7 @@ export interface ExistingObject extends Named, ObjectAddress {
   readonly comment?: string;
 }
 
-/** What arguments can use of the program. */
+/** What arguments can use from the program. */
 export interface ArgumentWriter {
   /** The constant with the ID. */
   scope(scope: Scope): Code;

@@ -37,7 +37,7 @@ export class OwnedKeys {
     this.#readers.push(() => Promise.resolve(keys));
   }
 
-  /** Tells whether a resource other than the one with this manifest owns a key. */
+  /** Whether a resource other than the one with this manifest owns a key. */
   async byOthers(mine?: Manifest): Promise<(key: string) => boolean> {
     const all = await Promise.all(this.#readers.map((read) => read()));
     const others = all.filter((manifest) => manifest !== mine);

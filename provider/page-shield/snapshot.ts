@@ -59,7 +59,7 @@ export interface SeenCookie {
 }
 
 /**
- * The saved detections of a zone, fit to be committed. They omit what changes by itself: IDs, when a detection was last
+ * The saved detections of a zone, in a form to commit. They omit what changes by itself: IDs, when a detection was last
  * seen, the hash and time of its content, its status and its pages. Threat list marks are present only if true.
  */
 export interface Detections {

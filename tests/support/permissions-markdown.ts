@@ -18,7 +18,7 @@ export function permissionsSentence(name: ResourceName): string {
   const { toRead, toWrite } = RESOURCE_PERMISSIONS[name];
   const [reads, writes] = [listed(toRead), listed(toWrite)];
   return reads === writes
-    ? `Token permissions: ${writes}, for a preview as well.`
+    ? `Token permissions: ${writes}, even for a preview.`
     : `Token permissions: ${reads} to preview and refresh; ${writes} to update and destroy.`;
 }
 
