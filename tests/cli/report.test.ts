@@ -58,7 +58,7 @@ describe("exit code", () => {
     const ran = await here([pathOf(`${name}.json`), ...(failOn === undefined ? [] : ["--fail-on", failOn])]);
     expect({ code: ran.code, stdout: ran.stdout }).toEqual({ code, stdout: read(`${name}.md`) });
     expect(ran.stderr).toMatch(
-      code === 0 ? /^$/ : /^edgeguard: the (plan has dangers that --fail-on names: |preview failed)/,
+      code === 0 ? /^$/ : /^edgeguard: the (plan has dangers listed in --fail-on: |preview failed)/,
     );
   });
 

@@ -106,13 +106,13 @@ describe("rejects a destination", () => {
     ["s3://?region=us-east-1", [/^has no bucket name after s3:\/\/$/]],
     [
       "s3://my bucket?region=us-east-1",
-      [/^the bucket name has characters that aren't allowed\. Use letters/],
+      [/^the bucket name has invalid characters\. Use letters/],
     ],
     [
       "s3://my%20bucket?region=us-east-1",
-      [/^the bucket name has characters that aren't allowed\. Use letters/],
+      [/^the bucket name has invalid characters\. Use letters/],
     ],
-    ["kinesis://my+stream?region=us-east-1", [/^the stream name has characters that no name has/]],
+    ["kinesis://my+stream?region=us-east-1", [/^the stream name has invalid characters/]],
     ["https://my+host/in", [/^has an invalid host\. Write host or host:port after :\/\//]],
     [
       "s3://logs?region=cn-north-1",

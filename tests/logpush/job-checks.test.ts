@@ -111,7 +111,7 @@ describe("a preview rejects, without any request,", () => {
     [
       "a sample rate above 1",
       { outputOptions: { sampleRate: 1.5 } },
-      "outputOptions.sampleRate: must be from 0 to 1 \(the share of lines to send\), not 1.5",
+      "outputOptions.sampleRate: must be from 0 to 1 (the share of lines to send), not 1.5",
     ],
     ["a negative sample rate", { outputOptions: { sampleRate: -0.1 } }, /not -0\.1$/],
     [

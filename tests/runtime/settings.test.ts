@@ -78,7 +78,7 @@ describe("credentials in the settings", () => {
     [
       { "edgeguard:apiToken": "canary1", "edgeguard:apiKey": "canary2" },
       {},
-      "edgeguard:apiToken and edgeguard:apiEmail or edgeguard:apiKey are both set",
+      "edgeguard:apiToken is set along with edgeguard:apiEmail or edgeguard:apiKey",
     ],
     [{ "edgeguard:apiToken": "canary canary" }, {}, "edgeguard:apiToken contains a space"],
     [{ "cloudflare:apiToken": "canary\u00e9" }, {}, "cloudflare:apiToken contains a space"],

@@ -204,7 +204,7 @@ describe("explainError", () => {
     [
       { code: 1015 },
       [
-        /100,000 requests per day or 1,000 per minute of the Workers Free plan/,
+        /Workers Free plan.s 100,000 requests per day or 1,000 per minute/,
         /Programs get 429/,
         /rule "worker"/,
         /fails open bypass the Worker/,
@@ -214,7 +214,7 @@ describe("explainError", () => {
     [
       { code: 1027 },
       [
-        /100,000 requests per day of the Workers Free plan/,
+        /Workers Free plan.s 100,000 requests per day/,
         /the route fails closed/,
         /let the route fail open/,
         /paid plan/,
