@@ -58,7 +58,7 @@ export interface ApiOptions extends ConnectionOptions {
   readonly patient?: boolean;
   /** Longest time of one attempt, from its connection to the last byte of the response. */
   readonly attemptMs?: number;
-  /** Connections shared with other clients, instead of `concurrency` and `timeouts`. */
+  /** Connections to share with other clients. They replace `concurrency` and `timeouts`. */
   readonly connections?: Connections;
   /** Fires when nothing may be sent anymore. */
   readonly signal?: AbortSignal;
@@ -74,16 +74,16 @@ export type Query = Readonly<Record<string, string | number | boolean | undefine
 export interface RequestOptions<T> {
   /** What is attempted, as the start of a sentence about its failure: `Reading policy 5f… in zone 0d…`. */
   readonly what: string;
-  /** Shape of `result`. */
+  /** The schema of `result`. */
   readonly schema: z.ZodType<T>;
   readonly query?: Query;
-  /** Sent as JSON; a Buffer is JSON already. */
+  /** The body, sent as JSON. A Buffer already contains JSON. */
   readonly body?: unknown;
   /** Whether sending it twice is safe. Default by method: GET, PUT and DELETE are, POST and PATCH are not. */
   readonly repeatable?: boolean;
   /**
-   * Sent now or never: no retries, and no wait for the rate budget. For a write that depends on what was read a moment
-   * ago.
+   * Whether to send it now or never: without retries, and without waiting for the rate budget. For a write that depends
+   * on what was just read.
    */
   readonly immediate?: boolean;
   /**
@@ -104,7 +104,7 @@ export interface ApiResponse<T> {
 }
 
 export interface ListOptions<T> extends Omit<RequestOptions<T>, "schema" | "body"> {
-  /** Shape of one record. */
+  /** The schema of one record. */
   readonly record: z.ZodType<T>;
   /**
    * True if missing a record could do harm, as before a create or a delete: a record that can't be read then fails the
@@ -115,7 +115,7 @@ export interface ListOptions<T> extends Omit<RequestOptions<T>, "schema" | "body
 
 export interface List<T> {
   readonly records: readonly T[];
-  /** The records left out, as their warnings name them. */
+  /** The records that were left out, by the names in their warnings. */
   readonly unread: readonly string[];
   readonly resultInfo: ResultInfo | undefined;
 }
@@ -165,12 +165,12 @@ export class EdgeApi {
     setMaxListeners(0, this.#stop, ...signals);
   }
 
-  /** Cloudflare's time, in milliseconds since 1970; this machine's until the first response. */
+  /** Cloudflare's time in milliseconds since 1970, or this machine's until the first response. */
   now(): number {
     return Date.now() + this.#aheadMs;
   }
 
-  /** Requests without a response yet. */
+  /** The number of requests that have no response yet. */
   get inFlight(): number {
     return this.#inFlight;
   }
@@ -179,7 +179,7 @@ export class EdgeApi {
     return (await this.send("GET", path, options)).result;
   }
 
-  /** GET of a list. Each record is read on its own. */
+  /** Sends a GET for a list, and reads each record on its own. */
   async list<T>(path: string, options: ListOptions<T>): Promise<List<T>> {
     const schema = z.array(z.unknown()).nullable();
     const { result, resultInfo } = await this.send("GET", path, { ...options, schema });
@@ -223,7 +223,7 @@ export class EdgeApi {
   }
 
   /**
-   * GET of stored bytes, which Cloudflare returns without its envelope.
+   * Sends a GET for stored bytes, which Cloudflare returns without its envelope.
    *
    * @throws as `send` does.
    */
@@ -390,7 +390,7 @@ export class EdgeApi {
     }
   }
 
-  /** One request on the wire. Throws only for cancellation, never for what the network or Cloudflare did. */
+  /** Sends one request. Throws only for cancellation, never for what the network or Cloudflare did. */
   async #attempt(
     request: ApiRequest,
     credential: Credential,

@@ -9,7 +9,7 @@ import { explainProxy } from "./proxy";
 
 interface Sending {
   readonly method: Dispatcher.HttpMethod;
-  /** Sent as JSON; a Buffer is JSON already. */
+  /** The body, sent as JSON. A Buffer already contains JSON. */
   readonly body?: unknown;
   /** Reads a success as bytes; an error is still text. */
   readonly raw?: boolean;
@@ -32,7 +32,7 @@ export interface Reply extends Bytes {
   readonly status: number;
   /** Empty if the response was read as bytes. */
   readonly text: string;
-  /** The status arrived, the text didn't. */
+  /** The status arrived, but the text didn't. */
   readonly cutOff: boolean;
   readonly requestId: string | undefined;
   readonly retryAfter: string | undefined;

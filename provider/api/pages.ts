@@ -38,11 +38,11 @@ interface Pass {
   /** Items that no earlier pass found. */
   readonly added: number;
   readonly read: number;
-  /** By the API's count. */
+  /** The number of items by the API's count. */
   readonly total: number;
 }
 
-/** The list from its first page to its last. */
+/** Reads the list from its first page to its last. */
 async function* onePass<T>(
   api: EdgeApi,
   path: string,

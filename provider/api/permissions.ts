@@ -42,7 +42,7 @@ const BY_PATH: readonly (readonly [RegExp, Permission])[] = [
   [/^\/accounts(\/[^/]+)?$/, account("Account Settings")],
 ];
 
-/** POSTs that read. */
+/** POST requests that only read. */
 const READING_POST = /\/bulk\/get$/;
 
 /** The permission that a request needs; undefined for a path that is in no table. */
@@ -59,9 +59,9 @@ export function permissionName({ scope, name, level }: RequiredPermission): stri
 }
 
 interface ResourcePermissions {
-  /** A preview, a refresh, a lookup. */
+  /** For a preview, a refresh or a lookup. */
   readonly toRead: readonly RequiredPermission[];
-  /** An update and a destroy. */
+  /** For an update or a destroy. */
   readonly toWrite: readonly RequiredPermission[];
   /** What else there is to know, as a sentence. */
   readonly note?: string;

@@ -47,7 +47,7 @@ export class Redactor {
     return withoutHidden(given, hidden);
   }
 
-  /** One pass over the text and one over the secrets: either may be long. */
+  /** Takes one pass over the text and one over the secrets, because either may be long. */
   #hidePieces(text: string, hidden: Uint8Array): void {
     const inText = new Set<string>();
     for (let at = 0; at + PIECE_CHARACTERS <= text.length; at += 1)

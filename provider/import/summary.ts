@@ -20,7 +20,7 @@ interface Written {
   readonly isNewProject: boolean;
   /** Whether this package is installed for the program. */
   readonly isInstalled: boolean;
-  /** Why it isn't formatted, if so. */
+  /** Why it isn't formatted, if it isn't. */
   readonly unformatted: string | undefined;
   /** The compiler's errors; undefined if it didn't run. */
   readonly problems: readonly string[] | undefined;

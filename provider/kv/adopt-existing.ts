@@ -17,7 +17,7 @@ export interface AdoptionRequest extends NamespaceAddress {
 }
 
 interface AdoptionOptions {
-  /** The namespace's keys, if they're listed anyway. Read to the end. */
+  /** The namespace's keys, if something else lists them anyway. They're read to the end. */
   readonly listing?: AsyncIterable<ListedKey> | undefined;
   /** A preview checks only the first of very many keys. */
   readonly isPreview?: boolean;

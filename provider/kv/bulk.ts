@@ -15,7 +15,10 @@ import { type Batch, batches, Body, textBytes } from "./batches";
 import type { Row, Writable } from "./catalog";
 import { formatNumber } from "../limits/workers";
 
-/** Bulk writes and deletes: sent as parallel batches, and again for keys that Cloudflare reports as unsuccessful. */
+/**
+ * Bulk writes and deletes. They're sent as parallel batches, and again for keys that Cloudflare reports as
+ * unsuccessful.
+ */
 
 interface BulkRequest<T> extends NamespaceAddress {
   readonly ctx: EntriesContext;
@@ -27,7 +30,7 @@ interface BulkRequest<T> extends NamespaceAddress {
 
 export interface UploadRequest extends BulkRequest<Row> {
   readonly entries: Writable;
-  /** Which of them to write; none of them expired. */
+  /** Which entries to write; none of them has expired. */
   readonly rows: readonly Row[];
 }
 
@@ -139,7 +142,7 @@ export const RESEND = {
 } as const;
 
 interface Operation<T> {
-  /** As in `entries written`. */
+  /** The words after the counts, as in `entries written`. */
   readonly what: string;
   readonly keyOf: (item: T) => string;
   /** The size of the item's JSON. */

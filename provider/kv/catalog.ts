@@ -61,7 +61,7 @@ export interface Summary {
  */
 export interface Row extends RecordedEntry {
   readonly key: string;
-  /** The entry, if it's in memory anyway. */
+  /** The entry itself, if it's in memory anyway. */
   readonly entry?: Entry | undefined;
   /** In a bulk file: which entry, counted from 1, and the line on which it begins. */
   readonly position: number | undefined;

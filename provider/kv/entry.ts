@@ -28,7 +28,7 @@ export interface Entry {
 export interface RecordedEntry {
   /** First 16 bytes of the SHA-256 of the stored bytes: 32 hex digits. */
   readonly value: string;
-  /** The same of the metadata's canonical JSON; absent without metadata. */
+  /** The same for the metadata's canonical JSON; absent if there's no metadata. */
   readonly metadata?: string | undefined;
   /** In Unix seconds: as declared, or for a TTL as Cloudflare lists it. */
   readonly expiration?: number | undefined;

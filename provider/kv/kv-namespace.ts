@@ -461,7 +461,7 @@ async function refuseUnlessEmpty(ctx: Context, account: string, id: string, titl
 const SHOWN_KEYS = 5;
 
 interface KeyCount {
-  /** Keys that aren't ours. */
+  /** Keys that don't belong to this program. */
   readonly count: number;
   readonly first: readonly string[];
   readonly ours: number;

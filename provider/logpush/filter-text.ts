@@ -47,9 +47,9 @@ export function filterMeaning(text: unknown): string {
 }
 
 export interface FilterSize {
-  /** Comparisons and groups. */
+  /** The number of comparisons and groups. */
   readonly operators: number;
-  /** In UTF-8, before it is escaped for the request. */
+  /** The size in UTF-8, before it's escaped for the request. */
   readonly bytes: number;
 }
 

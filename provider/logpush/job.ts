@@ -43,7 +43,7 @@ export function hasSameIdentity({ name, dataset, kind }: JobArgs, job: Job): boo
   return job.name === name && job.dataset === dataset && job.kind === kind;
 }
 
-/** The health of a job. Absent members have no value. */
+/** The health of a job. A member is absent if it has no value. */
 export interface JobHealth {
   readonly lastComplete?: string;
   readonly lastError?: string;

@@ -401,7 +401,10 @@ function renameIgnoredChanges(opts: pulumi.CustomResourceOptions | undefined): p
   return { ...others, ignoreChanges: ignoreChanges.map(sent) };
 }
 
-/** Differs between programs and stacks, and uses only characters that every version of the API accepts. */
+/**
+ * A default name that differs between programs and stacks, and has only characters that every version of the API
+ * accepts.
+ */
 function defaultName(name: string): string {
   return `${pulumi.getProject()}-${pulumi.getStack()}-${name}`.replace(/[^a-zA-Z0-9.-]/g, "-");
 }

@@ -230,7 +230,7 @@ const TESTS: Readonly<Record<Operator, Test>> = {
   "!in": equal,
 };
 
-/** Both as numbers, or both as times if either is written as one. */
+/** Compares both as numbers, or both as times if either is written as a time. */
 function comparable(found: unknown, wanted: string | number): readonly [number, number] | undefined {
   if (typeof found !== "number" && typeof found !== "string") return undefined;
   const asTimes =

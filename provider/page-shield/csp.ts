@@ -290,7 +290,7 @@ interface Directive {
   /** In kebab-case. */
   readonly name: string;
   readonly written: string;
-  /** Strings, or mistakes. */
+  /** Strings, or something else by mistake. */
   readonly sources: readonly unknown[];
   /** Its key in an object; empty for text. */
   readonly path: readonly string[];

@@ -2,9 +2,9 @@ import type { Phrase } from "./phrase";
 import type { Operation } from "./plan";
 
 interface OperationWords {
-  /** In front of a resource. */
+  /** The sign in front of a resource. */
   readonly sign: string;
-  /** After a count: `3 to create`. */
+  /** The words after a count: `3 to create`. */
   readonly words: string;
 }
 

@@ -1,7 +1,7 @@
 /** A name or value from the plan within a sentence. It's written as code, so that nothing in it is markup. */
 interface Value {
   readonly value: string;
-  /** Gets no quotes in plain text. */
+  /** Printed without quotes in plain text. */
   readonly bare?: true;
 }
 

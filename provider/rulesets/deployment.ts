@@ -262,7 +262,7 @@ export function liveVersion({ version, known }: Recorded, live: string | undefin
   return live ?? "latest";
 }
 
-/** Arguments that were removed go back to what the rule had when it was adopted, otherwise to Cloudflare's default. */
+/** An argument that was removed goes back to what the rule had when it was adopted, or to Cloudflare's default. */
 export function valuesOfRemoved(
   args: Declared,
   state: Recorded,

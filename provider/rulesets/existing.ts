@@ -35,7 +35,7 @@ export interface DeploymentOnZone {
   readonly managed: ManagedRuleset;
 }
 
-/** The rule as outputs, as if a create had adopted it: a destroy would restore it. */
+/** The outputs of a create that adopted the rule, so that a destroy would restore it. */
 export function existingDeployment({ zone, account, found, rulesets, rule, managed }: DeploymentOnZone): {
   readonly outputs: JsonObject;
   /** The rules before it that are its exceptions. */

@@ -13,9 +13,9 @@ export interface Adoption {
   readonly found: JsonObject;
   /** What destroying the resource does: `deletes it`. */
   readonly onDestroy: string;
-  /** More for the preview, in sentences. */
+  /** Further sentences for the preview. */
   readonly more?: string;
-  /** More for the update, in sentences. */
+  /** Further sentences for the update. */
   readonly afterwards?: string;
 }
 

@@ -11,7 +11,7 @@ export interface Change {
 /** Changes by argument. */
 export type Changes = Readonly<Record<string, Change>>;
 
-/** Replaces a secret value. */
+/** The text that replaces a secret value. */
 const HIDDEN = "[secret]";
 
 interface Comparison {

@@ -12,7 +12,7 @@ export function nearest(word: string, candidates: readonly string[]): string | u
 
 const LEAST_PART = 5;
 
-/** Such as "threshold" and "scoreThreshold". */
+/** Whether one begins or ends with the other, such as "scoreThreshold" and "threshold". */
 function isPartOf(a: string, b: string): boolean {
   const [short, long] = a.length < b.length ? [a, b] : [b, a];
   return short.length >= LEAST_PART && (long.startsWith(short) || long.endsWith(short));

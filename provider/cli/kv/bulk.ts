@@ -128,7 +128,7 @@ function secondsSince(startedMs: number): string {
 export interface Checked {
   readonly catalog: Catalog;
   readonly entries: Source;
-  /** Which of them to send: those that have not expired. */
+  /** Which entries to send: those that haven't expired. */
   readonly rows: readonly Row[];
   readonly expired: number;
 }

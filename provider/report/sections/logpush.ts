@@ -56,7 +56,7 @@ function fields({ old, before: was, new: next }: StepView): readonly Block[] {
     : [textBlock(words("Fields:")), ...changes];
 }
 
-/** Unknown or secret, as a whole or in its list of fields. */
+/** Whether the options are unknown or secret, as a whole or in their list of fields. */
 function isHidden(outputOptions: unknown): boolean {
   if (!isJsonObject(outputOptions)) return outputOptions !== undefined;
   const { fieldNames } = outputOptions;
