@@ -39,7 +39,7 @@ const PACKAGES = packed.parse(
   ),
 );
 
-it("there are two packages", () => {
+it("publishes two packages", () => {
   expect(PACKAGES.map(({ name }) => name)).toEqual(["pulumi-edgeguard", "edgeguard-local"]);
 });
 
@@ -68,7 +68,7 @@ describe.each([
   const isLeftover = (path: string): boolean => /^dist\/.*\.(js|d\.ts)$/.test(path) && !built.includes(path);
   const paths = files.map(({ path }) => path).filter((path) => !isLeftover(path));
 
-  it("has README, license, manifest, its command and the build of each source, and nothing else", () => {
+  it("contains README, license, manifest, command and the build of each source, and nothing else", () => {
     expect(paths.toSorted()).toEqual(
       ["LICENSE", "README.md", "package.json", ...Object.values(manifest.bin), ...built].toSorted(),
     );
@@ -76,7 +76,7 @@ describe.each([
     expect(unpackedSize).toBeLessThan(LIMIT_BYTES);
   });
 
-  it("refers to no file that it lacks: its entry points exist, and no line names a source map", () => {
+  it("contains every file that it refers to: entry points exist, and no line names a source map", () => {
     for (const entry of [manifest.main, manifest.types, ...Object.values(manifest.bin), ...entries])
       expect(paths).toContain(withoutDot(entry));
     const mapped = paths.filter(
@@ -87,12 +87,12 @@ describe.each([
     expect(mapped).toEqual([]);
   });
 
-  it("has commands that run without being given the right to", () => {
+  it("has commands that are executable as installed", () => {
     const commands = files.filter(({ path }) => path.startsWith("bin/"));
     expect(commands.map(({ mode }) => mode & 0o111)).toEqual([0o111]);
   });
 
-  it("names the repository and the folder that provenance is compared with, the license and the oldest Node.js", () => {
+  it("names the license, the oldest Node.js, and the repository and folder that provenance is checked against", () => {
     expect(manifest).toMatchObject({
       license: "Apache-2.0",
       engines: { node: ">=20.18.1" },
@@ -104,7 +104,7 @@ describe.each([
     expect(readFileSync(join(directory, "LICENSE"))).toEqual(readFileSync(join(REPOSITORY, "LICENSE")));
   });
 
-  it("has a README whose links work on npm: each is absolute", () => {
+  it("has only absolute links in its README, which work on npm", () => {
     const links = [...readFileSync(join(directory, "README.md"), "utf8").matchAll(/\]\(([^)]+)\)/g)];
     expect(links.length).toBeGreaterThan(2);
     for (const [, href] of links) {
@@ -120,7 +120,7 @@ function withoutDot(path: string): string {
   return path.replace(/^\.\//, "");
 }
 
-it("shows on npm the program that the README begins with", () => {
+it("shows the README's first program on npm", () => {
   expect(programsOf("provider/README.md")[0]).toEqual(programsOf("README.md")[0]);
   expect(blocksOf("local/README.md").map(({ language }) => language)).toEqual(["sh", "ts"]);
 });

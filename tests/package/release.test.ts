@@ -22,20 +22,20 @@ const CHANGELOG = `# Changelog
 const VERSIONS = { "pulumi-edgeguard": "0.1.0", "edgeguard-local": "0.1.0" };
 
 describe("preparing a release", () => {
-  it("puts the unreleased changes under the version and its date", () => {
+  it("moves the unreleased changes under the version and its date", () => {
     const changelog = releasedChangelog(CHANGELOG, "0.2.0", "2026-03-04");
     expect(changelog).toContain("## Unreleased\n\n## 0.2.0 – 2026-03-04\n\n- Something new.\n\n## 0.1.0 –");
     expect(notesOf(changelog, "v0.2.0", { "pulumi-edgeguard": "0.2.0" })).toBe("- Something new.");
   });
 
-  it("refuses a version that isn't one, one that exists, and a release without changes", () => {
+  it("refuses an invalid version, an existing one, and a release without changes", () => {
     expect(() => releasedChangelog(CHANGELOG, "v0.2.0", "2026-03-04")).toThrow('"v0.2.0" is not a version');
     expect(() => releasedChangelog(CHANGELOG, "0.1.0", "2026-03-04")).toThrow("has 0.1.0 already");
     const empty = CHANGELOG.replace("- Something new.\n\n", "");
     expect(() => releasedChangelog(empty, "0.2.0", "2026-03-04")).toThrow('nothing under "Unreleased"');
   });
 
-  it("has something to release: the changelog's form is the one it reads", () => {
+  it("can read the changelog", () => {
     const changelog = readFileSync(join(REPOSITORY, "CHANGELOG.md"), "utf8");
     const released = releasedChangelog(changelog, "999.0.0", "2026-03-04");
     expect(notesOf(released, "v999.0.0", { "pulumi-edgeguard": "999.0.0" })).toMatch(/^###? \w/);
@@ -43,11 +43,11 @@ describe("preparing a release", () => {
 });
 
 describe("the notes of a tag", () => {
-  it("are what the changelog says about the version", () => {
+  it("takes a tag's notes from the changelog", () => {
     expect(notesOf(CHANGELOG, "v0.1.0", VERSIONS)).toBe("### Added\n\n- Everything.");
   });
 
-  it("aren't given for a tag that isn't the packages' version, or that the changelog doesn't know", () => {
+  it("refuses a tag that isn't the packages' version, or that isn't in the changelog", () => {
     expect(() => notesOf(CHANGELOG, "v0.2.0", VERSIONS)).toThrow(
       "The tag is v0.2.0, but pulumi-edgeguard is 0.1.0: tag v0.1.0.",
     );
@@ -76,7 +76,7 @@ describe("the release workflow", () => {
   const { verify, publish } = workflow.jobs;
   const steps = [...verify.steps, ...publish.steps];
 
-  it("is valid for GitHub, with valid shell commands and no expression in them", () => {
+  it("is a valid GitHub workflow with valid shell commands that contain no GitHub expressions", () => {
     const { errors } = z.object({ errors: z.array(z.unknown()) }).parse(validateWorkflow(text));
     expect(errors).toEqual([]);
     for (const { run } of steps) {
@@ -86,7 +86,7 @@ describe("the release workflow", () => {
     }
   });
 
-  it("publishes with provenance what a version tag points at, once everything was verified", () => {
+  it("publishes a version tag with provenance once everything is verified", () => {
     expect(workflow.on.push.tags).toEqual(["v[0-9]+.[0-9]+.[0-9]+"]);
     expect(verify.steps.map(({ run }) => run)).toContain(".ci/run");
     expect(publish).toMatchObject({ needs: "verify", environment: "npm" });
@@ -94,7 +94,7 @@ describe("the release workflow", () => {
     expect(commands).toContain('npm publish --workspace "$package" --provenance');
   });
 
-  it("needs no npm token, and gives only the job that publishes the right to", () => {
+  it("needs no npm token, and lets only the publishing job publish", () => {
     expect(text).not.toContain("secrets.");
     expect(workflow.permissions).toEqual({ contents: "read" });
     expect(verify.permissions).toBeUndefined();

@@ -6,11 +6,11 @@ const CLASSES = Object.entries(edgeguard).filter(
     typeof entry[1] === "function" && entry[1].prototype instanceof pulumi.CustomResource,
 );
 
-test("there are seven classes", () => {
+test("covers all seven classes", () => {
   expect(CLASSES.map(([name]) => name)).toHaveLength(7);
 });
 
-test.each(CLASSES)("%s tells its own resources from all others", (name, each) => {
+test.each(CLASSES)("%s recognizes its own resources and no others", (name, each) => {
   const type = `pulumi-nodejs:dynamic/edgeguard:${name}`;
   expect(each.__pulumiType).toBe(type);
   // As @pulumi/policy calls it: not as a method, and with what another copy of the package may have made.

@@ -72,12 +72,12 @@ function write(folder: string, file: string, content: object | string): void {
   writeFileSync(join(folder, file), typeof content === "string" ? content : JSON.stringify(content));
 }
 
-test("pnpm gives the program itself no pulumi-edgeguard", () => {
+test("pnpm doesn't link pulumi-edgeguard into the program itself", () => {
   expect(readdirSync(join(home, "installed/node_modules"))).not.toContain("pulumi-edgeguard");
 });
 
 test.each(engines())(
-  "the component's resource is created, refreshed and destroyed on $name, and state has no path of this machine",
+  "creates, refreshes and destroys the component's resource on $name, and keeps this machine's paths out of state",
   async (engine) => {
     const api = await startLocalApi();
     const project = new Project(engine, "app");

@@ -116,10 +116,10 @@ test("if the package isn't built, the error says to build it", () => {
   });
 });
 
-describe("a program that has the package only through others", () => {
+describe("a program that has the package only through its dependencies", () => {
   const found = (from = "."): unknown => inHost("KvEntries", "return await provider.read('id', {})", from);
 
-  test("pnpm: it's found beside the component package that depends on it", () => {
+  test("finds the package beside the component package that depends on it (pnpm)", () => {
     const store = "node_modules/.pnpm";
     pack(`${store}/company@1.0.0/node_modules/company`, { dependencies: { "pulumi-edgeguard": "^1" } });
     install("exports.read = () => 'of the company'", `${store}/pulumi-edgeguard@1.0.0`);
@@ -133,7 +133,7 @@ describe("a program that has the package only through others", () => {
     expect(found()).toBe("of the company");
   });
 
-  test("it's found through several packages, from a program's folder below its package", () => {
+  test("finds the package through several packages, from a folder inside the program's package", () => {
     pack("node_modules/platform", { dependencies: { company: "^1" } });
     pack("node_modules/platform/node_modules/company", { dependencies: { "pulumi-edgeguard": "^1" } });
     install("exports.read = () => 'far down'", "node_modules/platform/node_modules/company");
@@ -142,7 +142,7 @@ describe("a program that has the package only through others", () => {
     expect(found("src/infra")).toBe("far down");
   });
 
-  test("workspace: it's found from the real folder of a linked package, a devDependency of the program", () => {
+  test("finds the package from the real folder of a linked devDependency (workspaces)", () => {
     pack("packages/company", { peerDependencies: { "pulumi-edgeguard": "^1" } });
     install("exports.read = () => 'of the workspace'", "packages/company");
     pack("packages/infra", { devDependencies: { company: "workspace:*" } });
@@ -150,7 +150,7 @@ describe("a program that has the package only through others", () => {
     expect(found("packages/infra")).toBe("of the workspace");
   });
 
-  test("of several versions, the nearest to the program is used", () => {
+  test("uses the version nearest to the program if there are several", () => {
     pack("node_modules/far", { dependencies: { further: "^1" } });
     pack("node_modules/far/node_modules/further", { dependencies: { "pulumi-edgeguard": "^1" } });
     install("exports.read = () => 'version 1'", "node_modules/far/node_modules/further");
@@ -160,7 +160,7 @@ describe("a program that has the package only through others", () => {
     expect(found()).toBe("version 2");
   });
 
-  test("circles, missing packages, built-in names and broken manifests don't get in the way", () => {
+  test("finds the package despite dependency cycles, missing packages, built-in names and broken manifests", () => {
     pack("node_modules/one", { dependencies: { two: "^1" } });
     pack("node_modules/two", {
       dependencies: { one: "^1", buffer: "^6", gone: "^1", "pulumi-edgeguard": "^1" },

@@ -32,7 +32,7 @@ const failure = async (promise: Promise<unknown>): Promise<string> =>
   );
 
 describe("get reads an existing object with every argument, and has its bare ID", () => {
-  test("PageShieldSettings, by the zone", async () => {
+  test("gets PageShieldSettings by zone", async () => {
     const zone = api.zones.shop;
     const op = new Operation(api);
     const { id, outputs } = await op.get("PageShieldSettings", zone);
@@ -41,7 +41,7 @@ describe("get reads an existing object with every argument, and has its bare ID"
     expect(outputs).toMatchObject({ zoneId: zone, enabled, useConnectionUrlPath: path, schemaVersion: 1 });
   });
 
-  test("PageShieldPolicy, by zone and policy", async () => {
+  test("gets a PageShieldPolicy by zone and policy", async () => {
     const zone = api.zones.empty;
     const body = { action: "log", expression: "true", enabled: false, value: "script-src 'self'" };
     const policy = await made(`/zones/${zone}/page_shield/policies`, { description: "theirs", ...body });
@@ -58,7 +58,7 @@ describe("get reads an existing object with every argument, and has its bare ID"
     });
   });
 
-  test("ManagedRulesetOverride, by zone and rule, with the zone's own account", async () => {
+  test("gets a ManagedRulesetOverride by zone and rule, with the zone's own account", async () => {
     const zone = api.zones.shop;
     const { rules } = await result(`/zones/${zone}/rulesets/phases/http_request_firewall_managed/entrypoint`);
     const rule = (rules as { id: string; action: string; ref: string; description: string }[]).find(
@@ -76,7 +76,7 @@ describe("get reads an existing object with every argument, and has its bare ID"
     expect(outputs).not.toHaveProperty("drift");
   });
 
-  test("LogpushJob, by the word zone or account, the scope and the job's number", async () => {
+  test("gets a LogpushJob by zone or account and the job's number", async () => {
     for (const [kind, scope] of [
       ["zone", api.zones.empty],
       ["account", api.accounts.main],
@@ -102,7 +102,7 @@ describe("get reads an existing object with every argument, and has its bare ID"
     }
   });
 
-  test("KvNamespace, by account and namespace", async () => {
+  test("gets a KvNamespace by account and namespace", async () => {
     const account = api.accounts.main;
     const namespace = await made(`/accounts/${account}/storage/kv/namespaces`, { title: "theirs" });
     const { id, outputs } = await new Operation(api).get("KvNamespace", `${account}/${namespace}`);
@@ -110,7 +110,7 @@ describe("get reads an existing object with every argument, and has its bare ID"
     expect(outputs).toMatchObject({ accountId: account, title: "theirs", fullTitle: "theirs" });
   });
 
-  test("a refresh then reads it by its bare ID", async () => {
+  test("a refresh then reads the object by its bare ID", async () => {
     const zone = api.zones.empty;
     const body = { action: "log", expression: "true", enabled: true, value: "script-src 'self'" };
     const policy = await made(`/zones/${zone}/page_shield/policies`, { description: "theirs", ...body });
@@ -124,8 +124,8 @@ describe("get reads an existing object with every argument, and has its bare ID"
   });
 });
 
-describe("what get can't know, it says by name", () => {
-  test("KvEntries: it counts the keys, and can't recover values, in state or messages", async () => {
+describe("get says what it can't know", () => {
+  test("counts the keys of KvEntries, and shows no values in state or messages", async () => {
     const account = api.accounts.main;
     const namespace = await made(`/accounts/${account}/storage/kv/namespaces`, { title: "theirs" });
     const path = `/accounts/${account}/storage/kv/namespaces/${namespace}/bulk`;
@@ -149,7 +149,7 @@ describe("what get can't know, it says by name", () => {
     ["migrateValidating", "validation", "validation"],
     ["migrateFinished", "finished", "finished"],
     ["migrateRetired", "retired", "assessed"],
-  ] as const)("WafMigration: of zone %s it reads the state alone, %s", async (zone, state, target) => {
+  ] as const)("reads only the migration state of zone %s, %s", async (zone, state, target) => {
     const op = new Operation(api);
     const { id, outputs } = await op.get("WafMigration", api.zones[zone]);
     expect(id).toBe(api.zones[zone]);
@@ -158,7 +158,7 @@ describe("what get can't know, it says by name", () => {
     expect(op.said[0]).toContain("compatible, proposedConfiguration and configurationDigest stay undefined");
   });
 
-  test("LogpushJob: a destination that Cloudflare doesn't show is empty", async () => {
+  test("leaves a LogpushJob's destination empty if Cloudflare doesn't show it", async () => {
     const job = await made(`/zones/${api.zones.empty}/logpush/jobs`, {
       name: "theirs",
       dataset: "http_requests",
@@ -194,7 +194,7 @@ describe("an ID that get can't use", () => {
     ],
     ["KvNamespace", HEX, '"<account ID>/<namespace ID>"', DIGITS],
     ["KvEntries", `${HEX}/${HEX}/5ca1ab1e`, '"<account ID>/<namespace ID>"', DIGITS],
-  ])("%s: %j is refused with the right form, before anything is sent", async (type, id, form, digits) => {
+  ])("%s refuses %j and shows the right form, before anything is sent", async (type, id, form, digits) => {
     expect(await failure(new Operation(api).get(type, id))).toBe(
       `${JSON.stringify(id)} is not ${form}. ${digits}. ${FIND}`,
     );
@@ -208,26 +208,18 @@ describe("an ID that get can't use", () => {
     ["LogpushJob", "account/main/4711"],
     ["KvNamespace", `main/${HEX}`],
     ["KvEntries", `main/${HEX}`],
-  ])(
-    "%s: %s doesn't exist, which is an error, because the engine would record it all the same",
-    async (type, id) => {
-      const real = id.replace("shop", api.zones.shop).replace("main", api.accounts.main);
-      expect(await failure(new Operation(api).get(type, real))).toBe(
-        `${type}.get: there is no ${real}. Check the ID, or remove the get from the program.`,
-      );
-    },
-  );
+  ])("%s fails if %s doesn't exist, because the engine would record it anyway", async (type, id) => {
+    const real = id.replace("shop", api.zones.shop).replace("main", api.accounts.main);
+    expect(await failure(new Operation(api).get(type, real))).toBe(
+      `${type}.get: there is no ${real}. Check the ID, or remove the get from the program.`,
+    );
+  });
 
-  test.each(["PageShieldSettings", "WafMigration"])(
-    "%s: a zone that doesn't exist is an error",
-    async (type) => {
-      expect(await failure(new Operation(api).get(type, HEX))).toContain(
-        "The zone or account does not exist",
-      );
-    },
-  );
+  test.each(["PageShieldSettings", "WafMigration"])("%s fails if the zone doesn't exist", async (type) => {
+    expect(await failure(new Operation(api).get(type, HEX))).toContain("The zone or account does not exist");
+  });
 
-  test("a rule that executes no managed ruleset is refused with its action", async () => {
+  test("refuses a rule that executes no managed ruleset, and names its action", async () => {
     const zone = api.zones.shop;
     const entryPoint = `/zones/${zone}/rulesets/phases/http_request_firewall_managed/entrypoint`;
     const { id: ruleset } = await result(entryPoint);
@@ -246,10 +238,10 @@ describe("an ID that get can't use", () => {
   });
 });
 
-describe("a plan that would hurt: the program declared the object, and now reads it with get", () => {
+describe("the program used to declare the object, and now reads it with get", () => {
   const policy = { description: "Checkout", action: "log", expression: "true", value: "script-src 'self'" };
 
-  test("the engine deletes the declared resource, and nothing is sent", async () => {
+  test("sends nothing when the engine deletes the declared resource", async () => {
     const zoneId = api.zones.empty;
     const declared = await new Operation(api).up("PageShieldPolicy", { zoneId, ...policy });
     const op = new Operation(api);
@@ -265,7 +257,7 @@ describe("a plan that would hurt: the program declared the object, and now reads
     });
   });
 
-  test("entries stay, too", async () => {
+  test("keeps the entries, too", async () => {
     const accountId = api.accounts.main;
     const namespace = await made(`/accounts/${accountId}/storage/kv/namespaces`, { title: "theirs" });
     const address = { accountId, namespaceId: namespace };
@@ -277,7 +269,7 @@ describe("a plan that would hurt: the program declared the object, and now reads
     expect(await result(`${path}/keys`)).toMatchObject([{ name: "a" }, { name: "b" }]);
   });
 
-  test("an object that the program doesn't read is deleted as ever", async () => {
+  test("still deletes an object that the program doesn't read", async () => {
     const zoneId = api.zones.empty;
     const one = await new Operation(api).up("PageShieldPolicy", { zoneId, ...policy });
     const other = await new Operation(api).up("PageShieldPolicy", {
@@ -293,7 +285,7 @@ describe("a plan that would hurt: the program declared the object, and now reads
   });
 });
 
-test("a credential in a job's error message isn't recorded or printed", async () => {
+test("neither records nor prints a credential in a job's error message", async () => {
   const job = await made(`/zones/${api.zones.empty}/logpush/jobs`, {
     name: "theirs",
     dataset: "http_requests",
