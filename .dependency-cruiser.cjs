@@ -13,7 +13,7 @@ const FLOORS = [
   ["terminal"],
   ["import"],
   ["cli"],
-  ["index"],
+  ["index", "policies", "testing"],
 ];
 
 const pathOf = (names) => `^provider/(${names.join("|")})(/|\\.ts$)`;

@@ -8,7 +8,7 @@ import { listKeys, type ListedKey } from "./listing";
 import { readValues } from "./values";
 
 /** The default of `maxDeletes`. */
-const MAX_PRUNED = 100;
+export const DEFAULT_MAX_PRUNED = 100;
 
 export interface Pruning extends NamespaceAddress {
   readonly prune?: { readonly prefix: string; readonly maxDeletes?: number } | undefined;
@@ -78,7 +78,7 @@ export class UnmanagedKeys {
   /** Why nothing may be deleted, if there are more than `maxDeletes`. */
   get limitError(): string | undefined {
     const { prune } = this.#pruning;
-    const most = prune?.maxDeletes ?? MAX_PRUNED;
+    const most = prune?.maxDeletes ?? DEFAULT_MAX_PRUNED;
     if (this.keys.length <= most) return undefined;
     const noun = this.keys.length === 1 ? "key" : "keys";
     return (

@@ -58,7 +58,7 @@ export const pageShieldPolicy = defineLifecycle({
   upgrades: {},
   args,
   computed: z.object({}),
-  computedInputs: ["wouldBlock"],
+  computedInputs: ["wouldBlock", "logged"],
   equal: { expression: isSameExpression },
   replaceOn: ["zoneId"],
   lock: ({ zoneId }) => LOCK.pageShield(zoneId),
@@ -88,6 +88,12 @@ export const pageShieldPolicy = defineLifecycle({
       },
     },
   ],
+
+  deriveWithout: ["description", "expression", "value", "adopt", "extra"],
+
+  derive({ args, olds }) {
+    return Promise.resolve({ computed: omitAbsent({ logged: wasLogged(args, olds) }) });
+  },
 
   async live({ ctx, args, olds }) {
     const policies = await ctx.once(`policies of ${args.zoneId}`, () => listPolicies(ctx, args.zoneId));
@@ -254,6 +260,11 @@ export class PageShieldPolicy extends edgeResource<PageShieldPolicyArgs>()(pageS
   declare readonly value: pulumi.Output<string>;
   /** What an enabled `allow` policy would have blocked when it was last changed. Absent for other policies. */
   declare readonly wouldBlock: pulumi.Output<WouldBlock | undefined>;
+  /**
+   * Whether an enabled `allow` policy was an enabled `log` policy before. Absent for other policies, and where it isn't
+   * known: for a policy that was imported, or enforced by an earlier version of this package.
+   */
+  declare readonly logged: pulumi.Output<boolean | undefined>;
   /** The existing policy that was adopted when the resource was created, and what that changed. */
   declare readonly adopted: pulumi.Output<Adopted | undefined>;
 
@@ -440,6 +451,20 @@ function warnAboutOtherPolicies(
       `The update leaves ${pronoun} alone and creates another one.`,
     );
   }
+}
+
+/** Whether the policy only reported before it blocks. A `log` policy records nothing: its own inputs say it later. */
+function wasLogged(
+  args: Pick<PolicyArgs, "zoneId" | "action" | "enabled">,
+  olds: JsonObject,
+): boolean | undefined {
+  const isNew = olds["zoneId"] !== args.zoneId;
+  const isLogging = (p: JsonObject): boolean => p["action"] === "log" && p["enabled"] === true;
+  if (isLogging({ ...args })) return undefined;
+  if (!isNew && (olds["logged"] === true || isLogging(olds))) return true;
+  if (!isEnforced(args)) return undefined;
+  const wasEnforced = !isNew && olds["action"] === "allow" && olds["enabled"] === true;
+  return wasEnforced && olds["logged"] === undefined ? undefined : false;
 }
 
 const isEnforced = (p: { readonly enabled: boolean; readonly action: string }): boolean =>

@@ -609,6 +609,46 @@ describe("creates a policy exactly once", () => {
   });
 });
 
+describe("logged", () => {
+  const enforced = { action: "allow", expression: "true" };
+  const logged = async (more: object, previous?: Recorded): Promise<unknown> =>
+    (await new Operation(api).preview(TYPE, { ...policy, ...more }, previous)).inputs["logged"];
+  const up = (more: object, previous?: Recorded): Promise<Recorded> =>
+    new Operation(api).up(TYPE, { ...policy, ...more }, previous);
+
+  test("says that a log policy came first, and stays while the policy changes", async () => {
+    const logging = await up({});
+    expect(logging.outputs).not.toHaveProperty("logged");
+    const blocking = await up(enforced, logging);
+    expect(blocking.outputs["logged"]).toBe(true);
+    expect(await logged({ ...enforced, description: "Till" }, blocking)).toBe(true);
+    const refreshed = await new Operation(api).refresh(TYPE, blocking);
+    expect(await logged(enforced, { ...blocking, ...refreshed })).toBe(true);
+    const disabled = await up({ ...enforced, enabled: false }, blocking);
+    expect(await logged(enforced, disabled)).toBe(true);
+  });
+
+  test("says that none did, for a policy that blocks from the start or was disabled while it logged", async () => {
+    const blocking = await up(enforced);
+    expect(blocking.outputs["logged"]).toBe(false);
+    expect(await logged({ ...enforced, description: "Till" }, blocking)).toBe(false);
+    const silent = await up({ description: "Silent", enabled: false });
+    expect(await logged({ ...enforced, description: "Silent" }, silent)).toBe(false);
+    const zoneId = api.zones.blog; // Another zone has other scripts.
+    expect(await logged({ ...enforced, zoneId }, await up({ description: "Here" }))).toBe(false);
+  });
+
+  test("is absent if nobody knows: the state of an earlier version, or an import, has no answer", async () => {
+    const blocking = await up(enforced);
+    const older = {
+      ...blocking,
+      inputs: omit(blocking.inputs, ["logged"]),
+      outputs: omit(blocking.outputs, ["logged"]),
+    };
+    expect(await logged({ ...enforced, description: "Till" }, older)).toBeUndefined();
+  });
+});
+
 describe("wouldBlock", () => {
   const shop = () => ({ ...policy, zoneId: api.zones.shop, action: "allow" });
   const wouldBlock = async (more: object, previous?: Recorded) =>

@@ -1,62 +1,123 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { LOCAL_ENGINE, startLocalApi } from "edgeguard-local";
+import { LOCAL_ENGINE, startLocalApi, type LocalApi } from "edgeguard-local";
+import { edgePolicies } from "pulumi-edgeguard/policies";
 import { engines, Project, REPOSITORY } from "../support/engine";
+import { analyze, type Analyzed } from "../support/policies";
 
-/** The local engine doesn't run policy packs, so this needs the Pulumi CLI. */
+/** The Pulumi CLI runs the example's policy pack. For the local engine, which runs none, the test hands its plan to the policies. */
 
-const cli = engines().find(({ name }) => name !== LOCAL_ENGINE.name);
-const onCli = cli === undefined ? test.skip : test;
-const WHY = cli === undefined ? " (not run: no pulumi on PATH)" : ` (${cli.name})`;
+const CLI = engines().find(({ name }) => name !== LOCAL_ENGINE.name);
+const OPTIONS = { production: "^dev$", plan: "free" } as const;
+const VIOLATIONS = [
+  "advisory workers-near-limits small",
+  "mandatory allow-needs-log strict",
+  "mandatory migration-needs-protect waf",
+  "mandatory no-force-destroy-in-production catalog",
+  "mandatory no-plain-credential logs",
+  "mandatory prune-stays-under-limit products",
+  "mandatory workers-limits shop",
+  "mandatory zones-need-managed-ruleset logs",
+  "mandatory zones-need-managed-ruleset waf",
+];
+/** In the clean program, too: a warning stops nothing. */
+const WARNINGS = VIOLATIONS.filter((each) => each.startsWith("advisory"));
+/** A plan has no outputs of components, which stand in for Workers here. */
+const IN_PLAN = VIOLATIONS.filter((each) => !each.includes("workers"));
+
+let api: LocalApi;
+let project: Project;
+async function begin(engine = LOCAL_ENGINE): Promise<void> {
+  api = await startLocalApi();
+  project = new Project(engine, "policies");
+  project.env = { CLOUDFLARE_API_TOKEN: "local-token", PWD: project.dir }; // As a shell sets it.
+  await project.init({
+    zoneId: api.zones.empty,
+    wafZoneId: api.zones.migratePro,
+    "edgeguard:accountId": api.accounts.main,
+    "edgeguard:baseUrl": api.url,
+  });
+}
+afterEach(async () => {
+  await api.close();
+  project.remove();
+});
+
+const use = (program: string): void => project.program(join(__dirname, program));
+
+test("every policy finds its violation in a plan of the local engine, and none in the clean program", async () => {
+  await begin();
+  const found = async (program: string): Promise<string[]> => {
+    use(program);
+    const { stdout } = await project.ok("preview", "--json");
+    const { steps } = JSON.parse(stdout) as { steps: { newState: PlannedState }[] };
+    const resources = steps.map(({ newState }) => asAnalyzed(newState));
+    const violations = await analyze(edgePolicies(OPTIONS), resources);
+    expect(violations.map(({ message }) => message).join()).not.toMatch(/s3cret|c4nary/);
+    return violations.map(({ level, policy, resource }) => `${level} ${policy} ${resource}`).sort();
+  };
+  expect(await found("program")).toEqual(IN_PLAN);
+  expect(await found("program.fixed")).toEqual([]);
+});
+
+const onCli = CLI === undefined ? test.skip : test;
+const WHY = CLI === undefined ? " (not run: no pulumi on PATH)" : ` (${CLI.name})`;
 
 onCli(
   `a preview with the policy pack reports every violation, and passes once they are fixed${WHY}`,
   async () => {
-    const api = await startLocalApi();
-    const project = new Project(cli ?? LOCAL_ENGINE, "policies");
-    try {
-      // As a shell sets it.
-      project.env = { CLOUDFLARE_API_TOKEN: "local-token", PWD: project.dir };
-      project.program(join(__dirname, "program"));
-      await project.init({
-        zoneId: api.zones.empty,
-        "edgeguard:accountId": api.accounts.main,
-        "edgeguard:baseUrl": api.url,
-      });
-      const settings = { production: "^dev$", plan: "free" };
-      const names = ["no-force-destroy-in-production", "workers-limits", "workers-near-limits"];
-      const config = join(project.dir, "policy.json");
-      writeFileSync(config, JSON.stringify(Object.fromEntries(names.map((name) => [name, settings]))));
-      const pack = [
-        "--policy-pack",
-        join(REPOSITORY, "examples/policy-pack"),
-        "--policy-pack-config",
-        config,
-      ];
+    await begin(CLI);
+    const config = join(project.dir, "policy.json");
+    const names = ["no-force-destroy-in-production", "workers-limits", "workers-near-limits"];
+    writeFileSync(config, JSON.stringify(Object.fromEntries(names.map((name) => [name, OPTIONS]))));
+    const pack = ["--policy-pack", join(REPOSITORY, "examples/policy-pack"), "--policy-pack-config", config];
 
-      const refused = await project.run("preview", ...pack);
-      expect(refused.code).not.toBe(0);
-      const found = [...refused.text.matchAll(/\[(\w+)\] {2}([\w-]+) {2}\(.*: (\w+)\)/g)].map(
-        ([, ...words]) => words.join(" "),
-      );
-      expect(found.sort()).toEqual([
-        "advisory workers-near-limits small",
-        "mandatory allow-needs-snapshot strict",
-        "mandatory no-force-destroy-in-production catalog",
-        "mandatory workers-limits shop",
-        "mandatory zones-need-managed-ruleset strict",
-      ]);
-      expect(refused.text).not.toContain("s3cret");
+    use("program");
+    const refused = await project.run("preview", ...pack);
+    expect(refused.code).not.toBe(0);
+    expect(violationsIn(refused.text)).toEqual(
+      [...VIOLATIONS, "mandatory allow-needs-snapshot strict"].sort(),
+    );
+    expect(refused.text).not.toMatch(/s3cret|c4nary/);
 
-      project.program(join(__dirname, "program.fixed"));
-      const snapshot = { version: 1, zoneId: api.zones.empty, scripts: [] };
-      writeFileSync(join(project.dir, "detections.json"), JSON.stringify(snapshot));
-      const passed = await project.run("preview", ...pack);
-      expect({ code: passed.code, text: passed.text }).toMatchObject({ code: 0 });
-      expect(passed.text).toMatch(/\[advisory\] {2}workers-near-limits/);
-    } finally {
-      await api.close();
-      project.remove();
-    }
+    use("program.fixed");
+    const logging = await project.ok("up", "--yes", ...pack);
+    expect(violationsIn(logging.text)).toEqual(WARNINGS);
+    await project.ok("config", "set", "action", "allow");
+    expect(violationsIn((await project.run("preview", ...pack)).text)).toEqual([
+      ...WARNINGS,
+      "mandatory allow-needs-snapshot strict",
+    ]);
+    const snapshot = { version: 1, zoneId: api.zones.empty, scripts: [] };
+    writeFileSync(join(project.dir, "detections.json"), JSON.stringify(snapshot));
+    expect(violationsIn((await project.ok("preview", ...pack)).text)).toEqual(WARNINGS);
   },
 );
+
+/** Each once: `up` prints those of its preview again. */
+function violationsIn(text: string): string[] {
+  const found = [...text.matchAll(/\[(\w+)\] {2}([\w-]+) {2}\(.*: ([\w-]+)\)/g)];
+  return [...new Set(found.map(([, ...words]) => words.join(" ")))].sort();
+}
+
+interface PlannedState {
+  readonly type: string;
+  readonly urn: string;
+  readonly protect?: boolean;
+  readonly custom: boolean;
+  readonly inputs?: Readonly<Record<string, unknown>>;
+  readonly outputs?: Readonly<Record<string, unknown>>;
+}
+
+/** As the engine hands a resource to a policy: without what begins with underscores. */
+function asAnalyzed({
+  type,
+  urn,
+  protect = false,
+  custom,
+  inputs = {},
+  outputs = {},
+}: PlannedState): Analyzed {
+  const all = Object.entries(custom ? inputs : outputs).filter(([name]) => !name.startsWith("__"));
+  return { type, urn, protect, props: Object.fromEntries(all) };
+}

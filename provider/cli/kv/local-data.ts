@@ -1,4 +1,5 @@
 import { dirname, join, resolve } from "node:path";
+import { loadOptional } from "../../runtime/optional-package";
 import { isJsonObject } from "../../runtime/values";
 import { CommandError } from "../../terminal/errors";
 import type { Io } from "../../terminal/io";
@@ -74,25 +75,15 @@ export async function openLocalData(
 }
 
 function load(io: Io): LocalPackage {
-  const found = resolvePackage([__dirname, io.cwd]);
-  if (found === undefined)
+  const module = loadOptional(PACKAGE, [__dirname, io.cwd]);
+  if (module === undefined)
     throw new CommandError(
       `--local needs the package ${PACKAGE}, which is not installed here. Run "npm install --save-dev ${PACKAGE}".`,
     );
-  // eslint-disable-next-line @typescript-eslint/no-require-imports -- an optional peer, resolved where the user installed it
-  const module: unknown = require(found);
   if (isLocalPackage(module)) return module;
   throw new CommandError(
-    `--local needs a newer version of the package ${PACKAGE} than ${found}. Install the same version as this package.`,
+    `--local needs a newer version of the package ${PACKAGE}. Install the same version as this package.`,
   );
-}
-
-function resolvePackage(paths: string[]): string | undefined {
-  try {
-    return require.resolve(PACKAGE, { paths });
-  } catch {
-    return undefined;
-  }
 }
 
 function isLocalPackage(module: unknown): module is LocalPackage {

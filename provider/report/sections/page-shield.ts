@@ -67,7 +67,7 @@ export const pageShieldPolicy: SectionWriter = {
     return say`${cell(description, 60)}: ${what === undefined ? cell(action) : words(what)}${state}`;
   },
   blocks: (all) => [
-    ...argumentTable(all, ["value", "wouldBlock"]),
+    ...argumentTable(all, ["value", "wouldBlock", "logged"]),
     ...directiveChanges(all),
     ...(isDeleted(all.step) ? [] : blocked(all)),
   ],

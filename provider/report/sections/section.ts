@@ -208,6 +208,7 @@ const DERIVED = [
   "assessmentDigest",
   "expansion",
   "wouldBlock",
+  "logged",
   "destinationMoved",
   "found",
   ADOPTED,

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import * as pulumi from "@pulumi/pulumi";
-import { KvNamespace, PageShieldPolicy } from "pulumi-edgeguard";
+import { KvEntries, KvNamespace, LogpushJob, PageShieldPolicy, WafMigration } from "pulumi-edgeguard";
 
 const config = new pulumi.Config();
 const zoneId = config.require("zoneId");
@@ -13,7 +13,22 @@ new PageShieldPolicy("strict", {
   value: { scriptSrc: ["'self'"] },
 });
 
-new KvNamespace("catalog", { title: "catalog", forceDestroy: true });
+new WafMigration("waf", { zoneId: config.require("wafZoneId"), target: "assessed" });
+
+new LogpushJob("logs", {
+  zoneId,
+  dataset: "http_requests",
+  destinationConf: "https://logs.shop.example/edge?header_Authorization=Bearer%20c4nary-c4nary",
+  extra: { note: "Bearer s3cret-s3cret" },
+});
+
+const catalog = new KvNamespace("catalog", { title: "catalog", forceDestroy: true });
+
+new KvEntries("products", {
+  namespaceId: catalog.id,
+  entries: { kettle: "1" },
+  prune: { prefix: "", maxDeletes: 500 },
+});
 
 /** Stands in for @pulumi/cloudflare's resource of the same type, whose plugin isn't installed in tests. */
 class WorkersScript extends pulumi.ComponentResource {

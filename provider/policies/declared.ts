@@ -1,3 +1,5 @@
+import { TYPE_PREFIX } from "../runtime/forwarder";
+
 /** A resource of the stack, as a policy gets it. */
 export interface Declared {
   readonly type: string;
@@ -6,28 +8,9 @@ export interface Declared {
   readonly props: Readonly<Record<string, unknown>>;
 }
 
-/** What is wrong with a resource. */
-export interface Violation {
-  readonly urn: string;
-  readonly message: string;
-}
-
-/** What a team can configure. The defaults are in index.ts. */
-export interface Settings {
-  /** The account's Workers plan and usage model. */
-  readonly plan: "free" | "paid" | "enterprise";
-  readonly usageModel: "bundled" | "unbound" | "standard";
-  /** A regular expression that matches the names of production stacks. */
-  readonly production: string;
-  /** The zones with a reviewed snapshot: one that is committed and hasn't changed since. */
-  readonly reviewedZones: ReadonlySet<string>;
-  /** The folder of the program, for its relative paths. */
-  readonly folder: string;
-}
-
-/** Whether the resource is one of these types of pulumi-edgeguard. */
+/** Whether the resource is one of these types of this package. */
 export function isEdgeguard({ type }: Declared, ...names: string[]): boolean {
-  return names.some((name) => type === `pulumi-nodejs:dynamic/edgeguard:${name}`);
+  return names.some((name) => type === `${TYPE_PREFIX}${name}`);
 }
 
 /** Whether the resource is one of these types of @pulumi/cloudflare, which renamed `Worker…` to `Workers…`. */

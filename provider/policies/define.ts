@@ -1,0 +1,97 @@
+import {
+  validateResourceOfType,
+  type EnforcementLevel,
+  type PolicyConfigSchema,
+  type ResourceValidationArgs,
+  type ResourceValidationPolicy,
+  type StackValidationPolicy,
+} from "@pulumi/policy";
+import type { CustomResource, Unwrap } from "@pulumi/pulumi";
+import type { Declared } from "./declared";
+
+/** Options of every policy. */
+export interface PolicyOptions {
+  /**
+   * What a violation does: `"mandatory"` fails the preview and the update, `"advisory"` only warns, and `"disabled"` turns
+   * the policy off. The configuration of the pack (`--policy-pack-config`) overrides it.
+   *
+   * @defaultValue `"mandatory"`
+   */
+  readonly enforcementLevel?: EnforcementLevel;
+}
+
+interface About {
+  readonly name: string;
+  /** What the policy wants, as a sentence: the CLI prints it above the violations. */
+  readonly description: string;
+  readonly enforcementLevel: EnforcementLevel | undefined;
+}
+
+/** What the pack's configuration may set. */
+export interface Configurable<T extends object> {
+  readonly schema: PolicyConfigSchema["properties"];
+  /** The values if it doesn't. */
+  readonly values: T;
+}
+
+export const NOTHING: Configurable<object> = { schema: {}, values: {} };
+
+/** What is wrong with a resource. */
+export interface Violation {
+  readonly urn: string;
+  readonly message: string;
+}
+
+/** A policy on the resources of one class. Reading an unknown argument ends the rule: the CLI then says what's unknown. */
+export function onResource<Args, T extends object>(
+  about: About,
+  // eslint-disable-next-line @typescript-eslint/no-explicit-any -- as validateResourceOfType declares it
+  resourceClass: new (name: string, args: Args, ...rest: any[]) => CustomResource,
+  { schema, values }: Configurable<T>,
+  rule: (args: Unwrap<NonNullable<Args>>, resource: ResourceValidationArgs, config: T) => string | undefined,
+): ResourceValidationPolicy {
+  return {
+    ...policyOf(about, schema),
+    validateResource: validateResourceOfType(resourceClass, (args, resource, report) => {
+      const message = rule(args, resource, { ...values, ...resource.getConfig<Partial<T>>() });
+      if (message !== undefined) report(message);
+    }),
+  };
+}
+
+/** A policy on single resources of several types. */
+export function onEachResource<T extends object>(
+  about: About,
+  { schema, values }: Configurable<T>,
+  rule: (resource: Declared, config: T) => readonly string[],
+): ResourceValidationPolicy {
+  return {
+    ...policyOf(about, schema),
+    validateResource: (resource, report) => {
+      const found = rule(resource, { ...values, ...resource.getConfig<Partial<T>>() });
+      for (const message of found) report(message);
+    },
+  };
+}
+
+/** A policy on all resources of the stack together. */
+export function onStack<T extends object>(
+  about: About,
+  { schema, values }: Configurable<T>,
+  rule: (resources: readonly Declared[], config: T) => readonly Violation[],
+): StackValidationPolicy {
+  return {
+    ...policyOf(about, schema),
+    validateStack: (stack, report) => {
+      const found = rule(stack.resources, { ...values, ...stack.getConfig<Partial<T>>() });
+      for (const { message, urn } of found) report(message, urn);
+    },
+  };
+}
+
+function policyOf(
+  { name, description, enforcementLevel = "mandatory" }: About,
+  properties: PolicyConfigSchema["properties"],
+): Pick<ResourceValidationPolicy, "name" | "description" | "enforcementLevel" | "configSchema"> {
+  return { name, description, enforcementLevel, configSchema: { properties } };
+}

@@ -1,0 +1,58 @@
+import type { ResourceValidationPolicy, StackValidationPolicy } from "@pulumi/policy";
+import {
+  noForceDestroyInProduction,
+  pruneStaysUnderLimit,
+  type ForceDestroyPolicyOptions,
+  type PrunePolicyOptions,
+} from "./kv";
+import { noPlainCredential } from "./logpush";
+import { zonesNeedManagedRuleset, type ManagedRulesetPolicyOptions } from "./managed-rulesets";
+import { migrationNeedsProtect } from "./migration";
+import { allowNeedsLog } from "./page-shield";
+import { workersNearLimits, workersWithinLimits, type WorkersPolicyOptions } from "./workers";
+
+/** The entry point `pulumi-edgeguard/policies`: policies for `@pulumi/policy`, which a policy pack installs beside it. */
+
+export {
+  noForceDestroyInProduction,
+  pruneStaysUnderLimit,
+  type ForceDestroyPolicyOptions,
+  type PrunePolicyOptions,
+} from "./kv";
+export { noPlainCredential } from "./logpush";
+export { zonesNeedManagedRuleset, type ManagedRulesetPolicyOptions } from "./managed-rulesets";
+export { migrationNeedsProtect } from "./migration";
+export { allowNeedsLog } from "./page-shield";
+export { workersNearLimits, workersWithinLimits, type WorkersPolicyOptions } from "./workers";
+export type { PolicyOptions } from "./define";
+
+/** Options of {@link edgePolicies}: those of every policy in it. */
+export interface EdgePoliciesOptions
+  extends ForceDestroyPolicyOptions, ManagedRulesetPolicyOptions, PrunePolicyOptions, WorkersPolicyOptions {}
+
+/**
+ * All policies of this package, for the list of a pack. `enforcementLevel` applies to all of them except
+ * `workers-near-limits`, which is always advisory.
+ *
+ * @example
+ * ```ts
+ * import { PolicyPack } from "@pulumi/policy";
+ * import { edgePolicies } from "pulumi-edgeguard/policies";
+ *
+ * new PolicyPack("edge", { policies: edgePolicies({ maxPruned: 20, plan: "free" }) });
+ * ```
+ */
+export function edgePolicies(
+  options: EdgePoliciesOptions = {},
+): (ResourceValidationPolicy | StackValidationPolicy)[] {
+  return [
+    allowNeedsLog(options),
+    zonesNeedManagedRuleset(options),
+    migrationNeedsProtect(options),
+    noPlainCredential(options),
+    pruneStaysUnderLimit(options),
+    noForceDestroyInProduction(options),
+    workersWithinLimits(options),
+    workersNearLimits({ ...options, enforcementLevel: "advisory" }),
+  ];
+}

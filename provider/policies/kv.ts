@@ -1,0 +1,93 @@
+import type { ResourceValidationPolicy } from "@pulumi/policy";
+import { KvEntries } from "../kv/kv-entries";
+import { KvNamespace } from "../kv/kv-namespace";
+import { DEFAULT_MAX_PRUNED } from "../kv/prune";
+import { stackOf, text } from "./declared";
+import { onResource, type PolicyOptions } from "./define";
+
+/** Options of {@link pruneStaysUnderLimit}. */
+export interface PrunePolicyOptions extends PolicyOptions {
+  /**
+   * How many keys of others one update may delete at most. The pack's configuration overrides it.
+   *
+   * @defaultValue `100`, which is also what `prune` allows without `maxDeletes`
+   */
+  readonly maxPruned?: number;
+}
+
+/**
+ * Refuses a `KvEntries` whose `prune` may delete more keys of others than the limit: its `maxDeletes` is higher, or left out
+ * and the limit is below 100. The limit holds before anything is listed, whatever the namespace contains today.
+ *
+ * @example
+ * ```ts
+ * import { PolicyPack } from "@pulumi/policy";
+ * import { pruneStaysUnderLimit } from "pulumi-edgeguard/policies";
+ *
+ * new PolicyPack("edge", { policies: [pruneStaysUnderLimit({ maxPruned: 20 })] });
+ * ```
+ */
+export function pruneStaysUnderLimit({
+  enforcementLevel,
+  maxPruned = DEFAULT_MAX_PRUNED,
+}: PrunePolicyOptions = {}): ResourceValidationPolicy {
+  return onResource(
+    {
+      name: "prune-stays-under-limit",
+      description: "Pruning KV entries deletes few keys of others.",
+      enforcementLevel,
+    },
+    KvEntries,
+    { schema: { maxPruned: { type: "integer", minimum: 0, default: maxPruned } }, values: { maxPruned } },
+    ({ prune }, _resource, { maxPruned }) => {
+      if (prune === undefined) return undefined;
+      const { prefix, maxDeletes } = prune;
+      if ((maxDeletes ?? DEFAULT_MAX_PRUNED) <= maxPruned) return undefined;
+      const given = maxDeletes === undefined ? `not set, which allows ${DEFAULT_MAX_PRUNED}` : maxDeletes;
+      return `prune.maxDeletes is ${given} for the prefix ${JSON.stringify(prefix)}; this stack's policy allows at most ${maxPruned}. Set prune.maxDeletes to ${maxPruned} or less.`;
+    },
+  );
+}
+
+/** Options of {@link noForceDestroyInProduction}. */
+export interface ForceDestroyPolicyOptions extends PolicyOptions {
+  /**
+   * A regular expression that matches the names of production stacks. The pack's configuration overrides it.
+   *
+   * @defaultValue `"^(prod|production|live)"`
+   */
+  readonly production?: string;
+}
+
+/**
+ * Refuses `forceDestroy` of a `KvNamespace` in production stacks: it deletes keys that others wrote, and somebody should have
+ * to turn it on first.
+ *
+ * @example
+ * ```ts
+ * import { PolicyPack } from "@pulumi/policy";
+ * import { noForceDestroyInProduction } from "pulumi-edgeguard/policies";
+ *
+ * new PolicyPack("edge", { policies: [noForceDestroyInProduction({ production: "-live$" })] });
+ * ```
+ */
+export function noForceDestroyInProduction({
+  enforcementLevel,
+  production = "^(prod|production|live)",
+}: ForceDestroyPolicyOptions = {}): ResourceValidationPolicy {
+  return onResource(
+    {
+      name: "no-force-destroy-in-production",
+      description: "Destroying a production stack keeps KV namespaces that have keys.",
+      enforcementLevel,
+    },
+    KvNamespace,
+    { schema: { production: { type: "string", default: production } }, values: { production } },
+    ({ forceDestroy }, resource, { production }) => {
+      const stack = stackOf(resource);
+      if (forceDestroy !== true || !new RegExp(production).test(stack)) return undefined;
+      const title = text(resource.props, "title") ?? resource.name;
+      return `forceDestroy lets \`pulumi destroy\` of the production stack ${JSON.stringify(stack)} delete every key of namespace ${JSON.stringify(title)}. Remove forceDestroy.`;
+    },
+  );
+}

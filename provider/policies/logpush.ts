@@ -1,0 +1,57 @@
+import type { ResourceValidationPolicy } from "@pulumi/policy";
+import { isCloudflare, isEdgeguard, member, type Declared } from "./declared";
+import { NOTHING, onEachResource, type PolicyOptions } from "./define";
+
+/**
+ * Refuses a Logpush credential in plain text.
+ *
+ * A `LogpushJob` of this package always keeps its destination and ownership token secret, so the policy looks for
+ * credentials in its other arguments. Pulumi shows a policy every value in plain text, secret or not. So the policy refuses
+ * each `LogpushJob` of `@pulumi/cloudflare` that has a credential in its destination, even one in `pulumi.secret()`.
+ *
+ * @example
+ * ```ts
+ * import { PolicyPack } from "@pulumi/policy";
+ * import { noPlainCredential } from "pulumi-edgeguard/policies";
+ *
+ * new PolicyPack("edge", { policies: [noPlainCredential()] });
+ * ```
+ */
+export function noPlainCredential({ enforcementLevel }: PolicyOptions = {}): ResourceValidationPolicy {
+  return onEachResource(
+    { name: "no-plain-credential", description: "Logpush credentials are secret.", enforcementLevel },
+    NOTHING,
+    plainCredentials,
+  );
+}
+
+/** Arguments that are always secret, and an output that has the destination without its credentials. */
+const SECRET_MEMBERS: readonly string[] = ["destinationConf", "ownershipChallenge"];
+
+function plainCredentials(resource: Declared): string[] {
+  const { props } = resource;
+  if (isEdgeguard(resource, "LogpushJob")) {
+    const places = Object.keys(props).filter(
+      (name) => !SECRET_MEMBERS.includes(name) && hasCredential(member(props, name)),
+    );
+    return places.map(
+      (name) =>
+        `${name} contains what looks like a credential, and isn't secret. Move the credential to destination.`,
+    );
+  }
+  if (isCloudflare(resource, "LogpushJob") && hasCredential(member(props, "destinationConf")))
+    return [
+      "destinationConf contains a credential, which the state may keep in plain text. Use the LogpushJob of pulumi-edgeguard, which always makes it secret.",
+    ];
+  return [];
+}
+
+/** Destination parameters that carry credentials, authorization headers and access keys. */
+const CREDENTIAL =
+  /(?:[?&]|^)(?:access-key-id|secret-access-key|sig|sharedaccesssignature|header_[\w-]+|api[-_]?key|dd-api-key|token|password)=[^&]+|\b(?:Bearer|Basic|Splunk)(?: |%20)[\w.~+/=-]{8,}|\bAKIA[0-9A-Z]{16}\b/i;
+
+function hasCredential(value: unknown): boolean {
+  if (typeof value === "string") return CREDENTIAL.test(value);
+  if (typeof value !== "object" || value === null) return false;
+  return Object.keys(value).some((name) => hasCredential(member(value, name)));
+}

@@ -1,0 +1,78 @@
+import type { StackValidationPolicy } from "@pulumi/policy";
+import { isCloudflare, isEdgeguard, list, member, text, type Declared } from "./declared";
+import { onStack, type PolicyOptions, type Violation } from "./define";
+
+/** Options of {@link zonesNeedManagedRuleset}. */
+export interface ManagedRulesetPolicyOptions extends PolicyOptions {
+  /**
+   * IDs of zones that need none, such as a zone that another stack protects. The pack's configuration overrides it.
+   *
+   * @defaultValue `[]`
+   */
+  readonly exceptZones?: readonly string[];
+}
+
+/**
+ * Refuses a stack with a zone that has resources but no managed ruleset: no enabled `ManagedRulesetOverride`, no
+ * `WafMigration` that goes beyond assessing, and no ruleset of `@pulumi/cloudflare` that executes one. A deployment for the
+ * whole account counts for every zone.
+ *
+ * It knows the zones of this stack only. What was deployed in the dashboard or by another stack doesn't count: list such
+ * zones in `exceptZones`.
+ *
+ * @example
+ * ```ts
+ * import { PolicyPack } from "@pulumi/policy";
+ * import { zonesNeedManagedRuleset } from "pulumi-edgeguard/policies";
+ *
+ * new PolicyPack("edge", {
+ *   policies: [zonesNeedManagedRuleset({ exceptZones: ["0da42c8d2132a9ddaf714f9e7c920711"] })],
+ * });
+ * ```
+ */
+export function zonesNeedManagedRuleset({
+  enforcementLevel,
+  exceptZones = [],
+}: ManagedRulesetPolicyOptions = {}): StackValidationPolicy {
+  return onStack(
+    {
+      name: "zones-need-managed-ruleset",
+      description: "Every zone has a managed ruleset.",
+      enforcementLevel,
+    },
+    {
+      schema: { exceptZones: { type: "array", items: { type: "string" }, default: [...exceptZones] } },
+      values: { exceptZones },
+    },
+    (resources, config) => unprotectedZones(resources, config.exceptZones),
+  );
+}
+
+const MANAGED_PHASE = "http_request_firewall_managed";
+
+function unprotectedZones(resources: readonly Declared[], except: readonly string[]): Violation[] {
+  const managed = resources.filter(deploysManagedRules);
+  // A deployment without a zone is the account's: only its expression says which zones it covers.
+  if (managed.some(({ props }) => text(props, "zoneId") === undefined)) return [];
+  const covered = new Set([...except, ...managed.map(({ props }) => text(props, "zoneId"))]);
+  const first = new Map<string, Declared>();
+  // The order of registration differs from run to run.
+  for (const resource of [...resources].sort((one, other) => (one.urn < other.urn ? -1 : 1))) {
+    const zone = text(resource.props, "zoneId");
+    if (zone !== undefined && !covered.has(zone) && !first.has(zone)) first.set(zone, resource);
+  }
+  return [...first].map(([zone, { urn }]) => ({
+    urn,
+    message: `zone ${zone} has resources in this stack but no managed ruleset. Add a ManagedRulesetOverride for it, or list it in exceptZones if another stack protects it.`,
+  }));
+}
+
+function deploysManagedRules(resource: Declared): boolean {
+  const { props } = resource;
+  if (isEdgeguard(resource, "ManagedRulesetOverride")) return member(props, "enabled") !== false;
+  if (isEdgeguard(resource, "WafMigration")) return text(props, "target") !== "assessed";
+  if (!isCloudflare(resource, "Ruleset") || text(props, "phase") !== MANAGED_PHASE) return false;
+  return list(props, "rules").some(
+    (rule) => text(rule, "action") === "execute" && member(rule, "enabled") !== false,
+  );
+}

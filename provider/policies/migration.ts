@@ -1,0 +1,28 @@
+import type { ResourceValidationPolicy } from "@pulumi/policy";
+import { WafMigration } from "../migration/waf-migration";
+import { text } from "./declared";
+import { NOTHING, onResource, type PolicyOptions } from "./define";
+
+/**
+ * Refuses a `WafMigration` without the option `protect: true`. A migration can't be undone, and its record is the only one
+ * of what the zone had before: `protect` keeps a destroy or a rename from dropping it.
+ *
+ * @example
+ * ```ts
+ * import { PolicyPack } from "@pulumi/policy";
+ * import { migrationNeedsProtect } from "pulumi-edgeguard/policies";
+ *
+ * new PolicyPack("edge", { policies: [migrationNeedsProtect()] });
+ * ```
+ */
+export function migrationNeedsProtect({ enforcementLevel }: PolicyOptions = {}): ResourceValidationPolicy {
+  return onResource(
+    { name: "migration-needs-protect", description: "WAF migrations are protected.", enforcementLevel },
+    WafMigration,
+    NOTHING,
+    (_args, { opts, name, props }) =>
+      opts.protect
+        ? undefined
+        : `WafMigration ${JSON.stringify(name)} of zone ${text(props, "zoneId") ?? "(not known yet)"} isn't protected, so a destroy would drop the record of what the zone had before. Add { protect: true } as the resource's third argument.`,
+  );
+}

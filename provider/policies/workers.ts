@@ -1,0 +1,172 @@
+import { resolve } from "node:path";
+import type { StackValidationPolicy } from "@pulumi/policy";
+import {
+  checkAccount,
+  checkWorker,
+  type LimitFinding,
+  type Route,
+  type UsageModel,
+  type WorkersPlan,
+} from "../workers-limits/check";
+import { isCloudflare, list, member, text, type Declared } from "./declared";
+import { onStack, type Configurable, type PolicyOptions, type Violation } from "./define";
+
+/** Options of {@link workersWithinLimits} and {@link workersNearLimits}. */
+export interface WorkersPolicyOptions extends PolicyOptions {
+  /**
+   * The account's Workers plan. The pack's configuration overrides it.
+   *
+   * @defaultValue `"paid"`
+   */
+  readonly plan?: WorkersPlan;
+  /**
+   * The usage model of a paid plan. The pack's configuration overrides it.
+   *
+   * @defaultValue `"standard"`
+   */
+  readonly usageModel?: UsageModel;
+}
+
+/**
+ * Refuses Workers of `@pulumi/cloudflare` that exceed a limit of their plan: the size of the code, environment variables,
+ * routes, Cron Triggers and how many Workers the stack has. Cloudflare would reject them in the middle of an update.
+ *
+ * @example
+ * ```ts
+ * import { PolicyPack } from "@pulumi/policy";
+ * import { workersWithinLimits } from "pulumi-edgeguard/policies";
+ *
+ * new PolicyPack("edge", { policies: [workersWithinLimits({ plan: "free" })] });
+ * ```
+ */
+export function workersWithinLimits(options: WorkersPolicyOptions = {}): StackValidationPolicy {
+  return onStack(
+    {
+      name: "workers-limits",
+      description: "Workers are within the limits of their plan.",
+      enforcementLevel: options.enforcementLevel,
+    },
+    configOf(options),
+    (resources, config) => findings(resources, config, "error"),
+  );
+}
+
+/**
+ * Warns about Workers of `@pulumi/cloudflare` that are near a limit of their plan: at 80 % of it or more.
+ *
+ * @example
+ * ```ts
+ * import { PolicyPack } from "@pulumi/policy";
+ * import { workersNearLimits } from "pulumi-edgeguard/policies";
+ *
+ * new PolicyPack("edge", { policies: [workersNearLimits({ plan: "free" })] });
+ * ```
+ */
+export function workersNearLimits(options: WorkersPolicyOptions = {}): StackValidationPolicy {
+  return onStack(
+    {
+      name: "workers-near-limits",
+      description: "Workers are not near the limits of their plan.",
+      enforcementLevel: options.enforcementLevel ?? "advisory",
+    },
+    configOf(options),
+    (resources, config) => findings(resources, config, "warning"),
+  );
+}
+
+interface Plan {
+  readonly plan: WorkersPlan;
+  readonly usageModel: UsageModel;
+}
+
+const PLANS: WorkersPlan[] = ["free", "paid", "enterprise"];
+const USAGE_MODELS: UsageModel[] = ["bundled", "unbound", "standard"];
+
+function configOf({ plan = "paid", usageModel = "standard" }: WorkersPolicyOptions): Configurable<Plan> {
+  return {
+    schema: {
+      plan: { type: "string", enum: PLANS, default: plan },
+      usageModel: { type: "string", enum: USAGE_MODELS, default: usageModel },
+    },
+    values: { plan, usageModel },
+  };
+}
+
+/** Findings of one level. */
+function findings(
+  resources: readonly Declared[],
+  { plan, usageModel }: Plan,
+  level: "error" | "warning",
+): Violation[] {
+  const workers = resources.filter((resource) => isCloudflare(resource, "WorkerScript"));
+  const each = workers.flatMap((resource) => findingsOf(resource, resources, { plan, usageModel }));
+  const account = workers.slice(0, 1).flatMap(({ urn }) => {
+    const cronTriggers = resources.reduce((sum, resource) => sum + cronsOf(resource).length, 0);
+    const found = checkAccount({ plan, workers: workers.length, cronTriggers });
+    return found.map((finding) => ({ urn, finding }));
+  });
+  return [...each, ...account]
+    .filter(({ finding }) => finding.level === level)
+    .map(({ urn, finding }) => ({ urn, message: finding.message }));
+}
+
+function findingsOf(
+  resource: Declared,
+  resources: readonly Declared[],
+  plan: Plan,
+): { urn: string; finding: LimitFinding }[] {
+  const { urn, props } = resource;
+  const script = text(props, "scriptName") ?? text(props, "name");
+  const own = resources.filter(
+    (other) =>
+      script !== undefined && [text(other.props, "scriptName"), text(other.props, "script")].includes(script),
+  );
+  const content = text(props, "content");
+  const file = text(props, "contentFile");
+  const findings = checkWorker({
+    ...plan,
+    ...(content !== undefined
+      ? { bundle: Buffer.from(content) }
+      : file === undefined
+        ? {}
+        : { bundle: resolve(programFolder(), file) }),
+    envVars: variablesOf(props),
+    crons: own.flatMap(cronsOf),
+    routes: own.flatMap(routesOf),
+  });
+  return findings.map((finding) => ({ urn, finding }));
+}
+
+/** Text and JSON bindings, as the versions of @pulumi/cloudflare declare them. */
+function variablesOf(props: Declared["props"]): Record<string, unknown> {
+  const typed = list(props, "bindings").filter((binding) =>
+    ["plain_text", "secret_text", "json"].includes(text(binding, "type") ?? ""),
+  );
+  const older = [...list(props, "plainTextBindings"), ...list(props, "secretTextBindings")];
+  return Object.fromEntries(
+    [...typed, ...older].map((binding, i) => [
+      text(binding, "name") ?? `binding ${i + 1}`,
+      member(binding, "text") ?? member(binding, "json") ?? "",
+    ]),
+  );
+}
+
+function cronsOf(resource: Declared): string[] {
+  if (!isCloudflare(resource, "WorkerCronTrigger")) return [];
+  const { props } = resource;
+  return [...list(props, "schedules"), ...list(props, "body")].map((schedule) =>
+    typeof schedule === "string" ? schedule : (text(schedule, "cron") ?? ""),
+  );
+}
+
+function routesOf(resource: Declared): Route[] {
+  const pattern = isCloudflare(resource, "WorkerRoute") ? text(resource.props, "pattern") : undefined;
+  if (pattern === undefined) return [];
+  const zone = text(resource.props, "zoneId");
+  return [zone === undefined ? pattern : { pattern, zone }];
+}
+
+/** Where pulumi runs: the pack's own process runs in the folder of the pack, but PWD is still the program's. */
+function programFolder(): string {
+  return process.env["PWD"] ?? process.cwd();
+}

@@ -1,0 +1,77 @@
+import { loadOptional } from "../runtime/optional-package";
+import { isJsonObject } from "../runtime/values";
+import type { ApiAddress } from "./mocks";
+
+/** A request that the local API received. */
+export interface ReceivedRequest {
+  /** The HTTP method. */
+  readonly method: string;
+  /** The path below the base address: `/zones/…/page_shield`. */
+  readonly path: string;
+  /** The status of the response; null until it was sent. */
+  readonly status: number | null;
+  /** The body, parsed if it's JSON. Absent if nothing was sent, and for KV keys and values. */
+  readonly body?: unknown;
+}
+
+/** A local API that a test started. */
+export interface TestApi extends ApiAddress {
+  /** The IDs of its zones by name: `shop`, with Page Shield and rules, `empty`, without anything, and more. */
+  readonly zones: Readonly<Record<string, string>> & { readonly shop: string; readonly empty: string };
+  /** The IDs of its accounts. */
+  readonly accounts: { readonly main: string };
+  /** What it received, oldest first. */
+  readonly requests: readonly ReceivedRequest[];
+  /** Goes back to the state in which it started. */
+  reset(): void;
+  /** Stops it, and ends its connections. */
+  close(): Promise<void>;
+}
+
+const PACKAGE = "edgeguard-local";
+
+/**
+ * Starts a local API for a test: it behaves like Cloudflare's, keeps its state in memory and listens on this machine only.
+ *
+ * It's the API of the package `edgeguard-local`, which has more options (faults, rate limits, delays): import its
+ * `startLocalApi` where a test needs them.
+ *
+ * @example
+ * ```ts
+ * import { KvNamespace } from "pulumi-edgeguard";
+ * import { runProgram, startLocalApi } from "pulumi-edgeguard/testing";
+ *
+ * export async function sentRequests(): Promise<string[]> {
+ *   const api = await startLocalApi();
+ *   try {
+ *     await runProgram(() => new KvNamespace("flags", { accountId: api.accounts.main, title: "flags" }), { api });
+ *     return api.requests.map(({ method, path }) => `${method} ${path}`);
+ *   } finally {
+ *     await api.close();
+ *   }
+ * }
+ * ```
+ *
+ * @throws If the package `edgeguard-local` isn't installed.
+ */
+export async function startLocalApi(): Promise<TestApi> {
+  const module = loadOptional(PACKAGE, [__dirname, process.cwd()]);
+  if (module === undefined)
+    throw new Error(
+      `startLocalApi needs the package ${PACKAGE}, which is not installed here. Run "npm install --save-dev ${PACKAGE}".`,
+    );
+  if (!isLocalPackage(module))
+    throw new Error(
+      `startLocalApi needs a newer version of the package ${PACKAGE}. Install the same version as pulumi-edgeguard.`,
+    );
+  return await module.startLocalApi();
+}
+
+/** The part of the package that's used here. */
+interface LocalPackage {
+  startLocalApi(): Promise<TestApi>;
+}
+
+function isLocalPackage(module: unknown): module is LocalPackage {
+  return isJsonObject(module) && typeof module["startLocalApi"] === "function";
+}

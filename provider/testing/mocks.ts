@@ -1,0 +1,213 @@
+import { createHash } from "node:crypto";
+import * as pulumi from "@pulumi/pulumi";
+import { REGISTER } from "../register";
+import { TYPE_PREFIX } from "../runtime/forwarder";
+import { Host } from "../runtime/host";
+import { isJsonObject, omit, ownMember, UNKNOWN, type JsonObject } from "../runtime/values";
+import type { Verbs } from "../runtime/verbs";
+
+/** A local API: what `startLocalApi` returns, or the same from the package `edgeguard-local`. */
+export interface ApiAddress {
+  /** The base address, such as `http://127.0.0.1:8787/client/v4`. */
+  readonly url: string;
+  /**
+   * A token that it accepts.
+   *
+   * @defaultValue `"local-token"`
+   */
+  readonly token?: string;
+}
+
+/** Options of {@link checkedMocks}. */
+export interface CheckedMocksOptions {
+  /**
+   * Your own mocks, for resources of other packages and for their functions.
+   *
+   * @defaultValue A resource gets an ID, and its arguments as outputs. A function returns its arguments.
+   */
+  readonly mocks?: Partial<pulumi.runtime.Mocks>;
+  /**
+   * A local API. The checks then read from it as a preview does, and resources are created there, unless the mocks are set
+   * for a preview: outputs are what an update would return.
+   *
+   * @defaultValue No request is sent. Outputs are what a preview without credentials knows.
+   */
+  readonly api?: ApiAddress;
+}
+
+/**
+ * Mocks for `pulumi.runtime.setMocks` that run this package's own checks. A wrong argument fails the test, with the sentence
+ * of the preview: the resource isn't registered, its outputs fail, and the test runner reports the error.
+ *
+ * Settings come from the program's configuration (`pulumi.runtime.setAllConfig`), never from the environment, so that a test
+ * gives the same result everywhere. Use `runProgram` to expect a failure, and to wait for every resource.
+ *
+ * @example
+ * ```ts
+ * import * as pulumi from "@pulumi/pulumi";
+ * import { KvNamespace } from "pulumi-edgeguard";
+ * import { checkedMocks } from "pulumi-edgeguard/testing";
+ *
+ * export async function namespaceTitle(): Promise<string> {
+ *   await pulumi.runtime.setMocks(checkedMocks());
+ *   const namespace = new KvNamespace("flags", { accountId: "5a0c1e7f3b2d4968a7e1c0f2d3b4a5f1", title: "flags" });
+ *   return new Promise((done) => namespace.title.apply(done));
+ * }
+ * ```
+ *
+ * @param options your own mocks, and a local API.
+ */
+export function checkedMocks(options: CheckedMocksOptions = {}): pulumi.runtime.Mocks {
+  const checker = new Checker(options, {
+    info: (line) => void pulumi.log.info(line),
+    warn: (line) => void pulumi.log.warn(line),
+    refuse: (sentence) => {
+      throw new Error(sentence);
+    },
+  });
+  return { newResource: (args) => checker.newResource(args), call: (args) => checker.call(args) };
+}
+
+/** Where a checker's findings go. */
+export interface Sink {
+  info(line: string): void;
+  warn(line: string): void;
+  /** Called with what's wrong with a resource. If it returns, the resource is registered as it is. */
+  refuse(sentence: string): void;
+  registered?(resource: RegisteredResource): void;
+}
+
+/** A resource of the program, as it was registered. */
+export interface RegisteredResource {
+  /** The class's name for this package's resources, such as `KvNamespace`. For others, the type token. */
+  readonly type: string;
+  /** The name in the program. */
+  readonly name: string;
+  /** The resource's ID. Undefined in a preview of a new resource. */
+  readonly id: string | undefined;
+  /** The arguments in canonical form, with what the preview computes, such as `wouldBlock`. Secrets are plain text. */
+  readonly inputs: Readonly<Record<string, unknown>>;
+}
+
+export class Checker implements pulumi.runtime.Mocks {
+  readonly #host: Host;
+  readonly #sink: Sink;
+  readonly #options: CheckedMocksOptions;
+
+  constructor(options: CheckedMocksOptions, sink: Sink) {
+    this.#options = options;
+    this.#sink = sink;
+    const fixed = new Map(Object.entries(fixedSettings(options.api)));
+    this.#host = new Host({
+      config: (key) => fixed.get(key) ?? pulumi.runtime.getConfig(key),
+      env: {},
+      out: sink,
+    });
+  }
+
+  async newResource(args: pulumi.runtime.MockResourceArgs): Promise<pulumi.runtime.MockResourceResult> {
+    const type = args.type.startsWith(TYPE_PREFIX) ? args.type.slice(TYPE_PREFIX.length) : undefined;
+    const verbs = type === undefined ? undefined : ownMember(REGISTER, type);
+    const given: JsonObject = isJsonObject(args.inputs) ? args.inputs : {};
+    if (type === undefined || verbs === undefined) return await this.#other(args, given);
+    const secrets = Object.keys(given).filter((key) => pulumi.runtime.isRpcSecret(given[key]));
+    const result = await this.#checked(verbs, { type, name: args.name, id: args.id, given });
+    this.#sink.registered?.({ type, name: args.name, id: result.id, inputs: result.inputs });
+    return { id: result.id, state: withSecrets(result.state, secrets) };
+  }
+
+  async call(args: pulumi.runtime.MockCallArgs): Promise<pulumi.runtime.MockCallResult> {
+    return await (this.#options.mocks?.call?.(args) ?? (args.inputs as pulumi.runtime.MockCallResult));
+  }
+
+  async close(): Promise<void> {
+    await this.#host.close();
+  }
+
+  async #checked(
+    verbs: Verbs,
+    { type, name, id, given }: { type: string; name: string; id: string | undefined; given: JsonObject },
+  ): Promise<{ id: string | undefined; inputs: JsonObject; state: JsonObject }> {
+    const sent = asSent(given) as JsonObject; // An object stays one.
+    if (id !== undefined && id !== "") return await this.#read(verbs, id, sent);
+    const { inputs, failures } = await verbs.check(this.#host, {}, sent);
+    const refuse = (reason: string): void => this.#sink.refuse(`${type} ${JSON.stringify(name)}: ${reason}`);
+    for (const { reason } of failures) refuse(reason);
+    const shown = shownInputs(inputs);
+    if (pulumi.runtime.isDryRun()) return { id: undefined, inputs: shown, state: shown };
+    if (this.#options.api !== undefined && failures.length === 0)
+      try {
+        const made = await verbs.create(this.#host, inputs);
+        return { id: made.id, inputs: shown, state: shownInputs(made.outs) };
+      } catch (error) {
+        refuse(error instanceof Error ? error.message : String(error));
+      }
+    return { id: madeUpId(type, name, inputs), inputs: shown, state: shown };
+  }
+
+  async #read(
+    verbs: Verbs,
+    id: string,
+    sent: JsonObject,
+  ): Promise<{ id: string; inputs: JsonObject; state: JsonObject }> {
+    if (this.#options.api === undefined) return { id, inputs: shownInputs(sent), state: shownInputs(sent) };
+    const read = await verbs.read(this.#host, id, sent);
+    return {
+      id: read.id,
+      inputs: shownInputs(read.inputs ?? {}),
+      state: shownInputs(read.props ?? {}),
+    };
+  }
+
+  async #other(
+    args: pulumi.runtime.MockResourceArgs,
+    given: JsonObject,
+  ): Promise<pulumi.runtime.MockResourceResult> {
+    const state = omit(given, []);
+    const result = await (this.#options.mocks?.newResource?.(args) ?? {
+      id: args.custom === true && !pulumi.runtime.isDryRun() ? madeUpId(args.type, args.name, {}) : undefined,
+      state,
+    });
+    this.#sink.registered?.({ type: args.type, name: args.name, id: result.id, inputs: state });
+    return result;
+  }
+}
+
+function fixedSettings(api: ApiAddress | undefined): Record<string, string> {
+  if (api === undefined) return { "edgeguard:liveChecks": "false" };
+  return { "edgeguard:baseUrl": api.url, "edgeguard:apiToken": api.token ?? "local-token" };
+}
+
+/** Inputs as the engine sends them to the provider: secrets in plain text, and its own sign for an unknown value. */
+function asSent(value: unknown): unknown {
+  if (pulumi.isUnknown(value)) return UNKNOWN;
+  if (pulumi.runtime.isRpcSecret(value)) return asSent(pulumi.runtime.unwrapRpcSecret(value));
+  if (Array.isArray(value)) return value.map(asSent);
+  if (!isJsonObject(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, asSent(member)]));
+}
+
+/** Without what only the engine needs. */
+function shownInputs(inputs: JsonObject): JsonObject {
+  return omit(
+    inputs,
+    Object.keys(inputs).filter((key) => key.startsWith("__")),
+  );
+}
+
+/** An argument that the program made secret is a secret output. */
+function withSecrets(state: JsonObject, secrets: readonly string[]): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(state).map(([key, value]) => [key, secrets.includes(key) ? pulumi.secret(value) : value]),
+  );
+}
+
+/** Types whose ID is the zone's. */
+const ZONE_TYPES = ["PageShieldSettings", "WafMigration"];
+
+/** An ID that other resources accept, the same in every run. */
+function madeUpId(type: string, name: string, inputs: JsonObject): string {
+  const zone = inputs["zoneId"];
+  if (ZONE_TYPES.includes(type) && typeof zone === "string") return zone;
+  return createHash("sha256").update(`${type} ${name}`).digest("hex").slice(0, 32);
+}

@@ -1,0 +1,345 @@
+import { randomBytes } from "node:crypto";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import {
+  allowNeedsLog,
+  edgePolicies,
+  migrationNeedsProtect,
+  noForceDestroyInProduction,
+  noPlainCredential,
+  pruneStaysUnderLimit,
+  workersNearLimits,
+  workersWithinLimits,
+  zonesNeedManagedRuleset,
+} from "pulumi-edgeguard/policies";
+import { analyze, type Analyzed } from "../support/policies";
+import { UNKNOWN } from "../support/operation";
+
+const ZONE = "0da42c8d2132a9ddaf714f9e7c920711";
+const OTHER = "1da42c8d2132a9ddaf714f9e7c920712";
+
+type Policies = Parameters<typeof analyze>[0];
+
+function declared(type: string, props: Record<string, unknown>, stack = "dev"): Analyzed {
+  const name = typeof props["name"] === "string" ? props["name"] : "one";
+  return { type, urn: `urn:pulumi:${stack}::shop::${type}::${name}`, props };
+}
+const edgeguard = (type: string, props: Record<string, unknown>, stack?: string): Analyzed =>
+  declared(`pulumi-nodejs:dynamic/edgeguard:${type}`, props, stack);
+const cloudflare = (type: string, props: Record<string, unknown>): Analyzed =>
+  declared(`cloudflare:index/${type.charAt(0).toLowerCase()}${type.slice(1)}:${type}`, props);
+
+const messages = async (policy: Policies[number], ...resources: Analyzed[]): Promise<string[]> =>
+  (await analyze([policy], resources)).map(({ message }) => message);
+
+describe("a Page Shield policy with action allow", () => {
+  const found = (props: Record<string, unknown>): Promise<string[]> =>
+    messages(
+      allowNeedsLog(),
+      edgeguard("PageShieldPolicy", {
+        zoneId: ZONE,
+        description: "Shop",
+        action: "allow",
+        enabled: true,
+        ...props,
+      }),
+    );
+
+  test("has to be a log policy first", async () => {
+    expect(await found({ logged: false })).toEqual([
+      expect.stringMatching(
+        /^action: "Shop" would block scripts that it never logged\. Set action: "log", run/,
+      ),
+    ]);
+    expect(await found({ logged: true })).toEqual([]);
+  });
+
+  test("passes if it's disabled, or if nobody knows whether it was", async () => {
+    expect(await found({ logged: false, enabled: false })).toEqual([]);
+    expect(await found({})).toEqual([]);
+    expect(await found({ logged: UNKNOWN })).toEqual([]);
+  });
+
+  test("passes if it adopts what is enforced already, not if it changes what it adopts", async () => {
+    const adopted = { object: "policy 1", onDestroy: "deletes it" };
+    expect(await found({ logged: false, adopted })).toEqual([]);
+    const changes = { action: { before: "log", after: "allow" } };
+    expect(await found({ logged: false, adopted: { ...adopted, changes } })).toHaveLength(1);
+  });
+
+  test("says that it can't judge an action that isn't known yet", async () => {
+    const [only, ...more] = await analyze(
+      [allowNeedsLog()],
+      [edgeguard("PageShieldPolicy", { zoneId: ZONE, action: UNKNOWN, logged: false })],
+    );
+    expect(more).toEqual([]);
+    expect(only).toMatchObject({
+      level: "advisory",
+      message: expect.stringContaining("during preview") as string,
+    });
+  });
+});
+
+test("a WAF migration has to be protected", async () => {
+  const migration = edgeguard("WafMigration", { zoneId: ZONE, target: "finished" });
+  expect(await messages(migrationNeedsProtect(), migration)).toEqual([
+    expect.stringMatching(`^WafMigration "one" of zone ${ZONE} isn't protected, .* Add { protect: true }`),
+  ]);
+  expect(await messages(migrationNeedsProtect(), { ...migration, protect: true })).toEqual([]);
+});
+
+describe("a Logpush credential", () => {
+  const found = (resource: Analyzed): Promise<string[]> => messages(noPlainCredential(), resource);
+  test.each([
+    "https://logs.example/in?header_Authorization=Basic%20abcdefghijkl",
+    "s3://logs/http?access-key-id=AKIAABCDEFGHIJKLMNOP&secret-access-key=s3cret",
+    "https://logs.example/?sv=1&sig=s3cret",
+    "Bearer s3cret-s3cret",
+  ])("is reported outside of destination: %s", async (value) => {
+    const job = edgeguard("LogpushJob", { destinationConf: value, extra: { nested: [value] } });
+    expect(await found(job)).toEqual([
+      "extra contains what looks like a credential, and isn't secret. Move the credential to destination.",
+    ]);
+    const other = await found(cloudflare("LogpushJob", { destinationConf: value }));
+    expect(other).toEqual([expect.stringMatching(/^destinationConf contains a credential/)]);
+    expect(other.join()).not.toContain("s3cret");
+  });
+
+  test.each([
+    "s3://logs/http/{DATE}?region=us-east-1",
+    "https://logs.example/in",
+    "the token bucket",
+    'http.host eq "a"',
+  ])("isn't mistaken for %s", async (value) => {
+    expect(await found(edgeguard("LogpushJob", { name: value, filter: value }))).toEqual([]);
+    expect(await found(cloudflare("LogpushJob", { destinationConf: value }))).toEqual([]);
+  });
+});
+
+describe("prune", () => {
+  const found = (prune: object, maxPruned?: number): Promise<string[]> =>
+    messages(
+      pruneStaysUnderLimit(maxPruned === undefined ? {} : { maxPruned }),
+      edgeguard("KvEntries", { namespaceId: "a", prune }),
+    );
+
+  test("may not allow more deletes than the policy", async () => {
+    expect(await found({ prefix: "a/", maxDeletes: 101 })).toEqual([
+      'prune.maxDeletes is 101 for the prefix "a/"; this stack\'s policy allows at most 100. Set prune.maxDeletes to 100 or less.',
+    ]);
+    expect(await found({ prefix: "a/", maxDeletes: 20 }, 20)).toEqual([]);
+    expect(await found({ prefix: "a/", maxDeletes: 21 }, 20)).toHaveLength(1);
+  });
+
+  test("allows 100 by default, which a lower limit refuses", async () => {
+    expect(await found({ prefix: "a/" })).toEqual([]);
+    expect(await found({ prefix: "a/" }, 99)).toEqual([
+      expect.stringMatching(/^prune\.maxDeletes is not set, /),
+    ]);
+  });
+
+  test("isn't needed", async () => {
+    expect(await messages(pruneStaysUnderLimit({ maxPruned: 0 }), edgeguard("KvEntries", {}))).toEqual([]);
+  });
+});
+
+test("forceDestroy is refused in production only", async () => {
+  const found = (stack: string, forceDestroy?: unknown, production?: string): Promise<string[]> =>
+    messages(
+      noForceDestroyInProduction(production === undefined ? {} : { production }),
+      edgeguard(
+        "KvNamespace",
+        { title: "catalog", ...(forceDestroy === undefined ? {} : { forceDestroy }) },
+        stack,
+      ),
+    );
+  expect(await found("production", true)).toEqual([
+    expect.stringMatching(/stack "production" delete every key of namespace "catalog"/),
+  ]);
+  expect(await found("prod-eu", true)).toHaveLength(1);
+  expect(await found("dev", true)).toEqual([]);
+  expect(await found("dev", true, "^dev$")).toHaveLength(1);
+  expect(await found("production", false)).toEqual([]);
+  expect(await found("production")).toEqual([]);
+});
+
+describe("a zone of the stack", () => {
+  const settingsOf = (zoneId: string): Analyzed => edgeguard("PageShieldSettings", { zoneId, name: zoneId });
+  const zones = async (...resources: Analyzed[]): Promise<string[]> =>
+    (await messages(zonesNeedManagedRuleset(), ...resources)).map(
+      (text) => /zone (\w+)/.exec(text)?.[1] ?? "",
+    );
+
+  test("needs a managed ruleset, and is reported once if it has none", async () => {
+    const policy = edgeguard("PageShieldPolicy", { zoneId: ZONE });
+    expect(await zones(settingsOf(ZONE), policy, settingsOf(OTHER))).toEqual([ZONE, OTHER]);
+    expect(await analyze([zonesNeedManagedRuleset()], [settingsOf(ZONE)])).toMatchObject([
+      { resource: ZONE },
+    ]);
+    expect(await zones(settingsOf(UNKNOWN))).toEqual([]);
+  });
+
+  test.each<[string, Analyzed]>([
+    ["a ManagedRulesetOverride", edgeguard("ManagedRulesetOverride", { zoneId: ZONE })],
+    ["a WAF migration", edgeguard("WafMigration", { zoneId: ZONE, target: "finished" })],
+    [
+      "a ruleset of @pulumi/cloudflare",
+      cloudflare("Ruleset", {
+        zoneId: ZONE,
+        phase: "http_request_firewall_managed",
+        rules: [{ action: "execute" }],
+      }),
+    ],
+  ])("is covered by %s", async (_, deployment) => {
+    expect(await zones(settingsOf(ZONE), deployment, settingsOf(OTHER))).toEqual([OTHER]);
+  });
+
+  test.each<[string, Analyzed]>([
+    [
+      "a disabled ManagedRulesetOverride",
+      edgeguard("ManagedRulesetOverride", { zoneId: ZONE, enabled: false }),
+    ],
+    ["a migration that only assesses", edgeguard("WafMigration", { zoneId: ZONE, target: "assessed" })],
+    [
+      "a ruleset of custom rules",
+      cloudflare("Ruleset", {
+        zoneId: ZONE,
+        phase: "http_request_firewall_custom",
+        rules: [{ action: "execute" }],
+      }),
+    ],
+    [
+      "an empty entry point",
+      cloudflare("Ruleset", { zoneId: ZONE, phase: "http_request_firewall_managed", rules: [] }),
+    ],
+  ])("isn't covered by %s", async (_, deployment) => {
+    expect(await zones(settingsOf(ZONE), deployment)).toEqual([ZONE]);
+  });
+
+  test("can be covered by a deployment for the whole account, or be an exception", async () => {
+    const account = cloudflare("Ruleset", {
+      accountId: "a",
+      phase: "http_request_firewall_managed",
+      rules: [{ action: "execute" }],
+    });
+    expect(await zones(settingsOf(ZONE), account)).toEqual([]);
+    expect(await messages(zonesNeedManagedRuleset({ exceptZones: [ZONE] }), settingsOf(ZONE))).toEqual([]);
+  });
+});
+
+describe("Workers of @pulumi/cloudflare", () => {
+  const many = (count: number): number[] => Array.from({ length: count }, (_, i) => i);
+  const errors = async (...resources: Analyzed[]): Promise<string[]> =>
+    (await analyze([workersWithinLimits({ plan: "free" })], resources)).map(
+      ({ resource, message }) => `${resource}: ${message}`,
+    );
+  const script = (props: Record<string, unknown>): Analyzed =>
+    cloudflare("WorkersScript", { scriptName: "shop", name: "shop", ...props });
+
+  test("are checked for the size of their code, given as text or as a file", async () => {
+    const large = randomBytes(1_200_000).toString("base64");
+    const tooLarge = /^shop: Worker size after compression: .* over the limit of 1 MB on the free plan/;
+    expect(await errors(script({ content: large }))).toEqual([expect.stringMatching(tooLarge)]);
+    const folder = mkdtempSync(join(tmpdir(), "edgeguard-policy-"));
+    const before = process.env["PWD"];
+    try {
+      process.env["PWD"] = folder; // As a shell sets it.
+      writeFileSync(join(folder, "worker.js"), large);
+      expect(await errors(script({ contentFile: "worker.js" }))).toEqual([expect.stringMatching(tooLarge)]);
+    } finally {
+      process.env["PWD"] = before;
+      rmSync(folder, { recursive: true });
+    }
+    expect(await errors(script({ content: "export default {}" }))).toEqual([]);
+    expect(await errors(script({ content: UNKNOWN, bindings: UNKNOWN }))).toEqual([]);
+  });
+
+  test("are checked for their variables, as each version of @pulumi/cloudflare declares them", async () => {
+    const value = "s3cret".repeat(1_000);
+    const now = script({
+      bindings: [
+        { type: "plain_text", name: "A", text: value },
+        { type: "kv_namespace", name: "B" },
+      ],
+    });
+    const before = cloudflare("WorkerScript", {
+      name: "shop",
+      secretTextBindings: [{ name: "A", text: value }],
+    });
+    for (const resource of [now, before]) {
+      expect(await errors(resource)).toEqual([
+        expect.stringMatching(/Environment variable "A": 6,000 bytes/),
+      ]);
+      expect((await errors(resource)).join()).not.toContain("s3cret");
+    }
+    const bindings = many(65).map((i) => ({ type: "json", name: `V${String(i)}`, json: "{}" }));
+    expect(await errors(script({ bindings }))).toEqual([
+      expect.stringMatching(/Environment variables per Worker: 65/),
+    ]);
+  });
+
+  test("are checked for their Cron Triggers and routes, and for the account's Cron Triggers together", async () => {
+    const trigger = cloudflare("WorkersCronTrigger", {
+      scriptName: "shop",
+      schedules: many(6).map((i) => ({ cron: `${String(i)} * * * *` })),
+    });
+    const older = cloudflare("WorkerCronTrigger", { scriptName: "other", schedules: ["0 * * * *"] });
+    expect(await errors(script({}), trigger, older)).toEqual([
+      expect.stringMatching(/Cron Triggers of this Worker alone: 6/),
+      expect.stringMatching(/Cron Triggers per account: 7/),
+    ]);
+    const routes = many(1_001).map((i) =>
+      cloudflare("WorkersRoute", { script: "shop", zoneId: ZONE, pattern: `a${String(i)}.example/*` }),
+    );
+    expect(await errors(script({}), ...routes)).toEqual([
+      expect.stringMatching(/Routes of this Worker in zone .*: 1,001/),
+    ]);
+  });
+
+  test("cause a warning near a limit, by a policy of its own", async () => {
+    const near = many(81).map((i) => cloudflare("WorkersScript", { scriptName: `f${String(i)}` }));
+    expect(await errors(...near)).toEqual([]);
+    expect(await analyze([workersNearLimits({ plan: "free" })], near)).toEqual([
+      expect.objectContaining({
+        level: "advisory",
+        message: expect.stringMatching(/Workers per account: 81, 81% of the limit of 100/) as string,
+      }),
+    ]);
+  });
+});
+
+describe("all policies", () => {
+  const NAMES = [
+    "allow-needs-log",
+    "zones-need-managed-ruleset",
+    "migration-needs-protect",
+    "no-plain-credential",
+    "prune-stays-under-limit",
+    "no-force-destroy-in-production",
+    "workers-limits",
+    "workers-near-limits",
+  ];
+
+  test("are in one list, and each has a name, a description and a level", () => {
+    const policies = edgePolicies();
+    expect(policies.map(({ name }) => name)).toEqual(NAMES);
+    for (const { name, description, enforcementLevel } of policies) {
+      expect(description).toMatch(/^[A-Z].*\.$/);
+      expect(enforcementLevel).toBe(name === "workers-near-limits" ? "advisory" : "mandatory");
+    }
+    for (const { name, enforcementLevel } of edgePolicies({ enforcementLevel: "disabled" }))
+      expect(enforcementLevel).toBe(name === "workers-near-limits" ? "advisory" : "disabled");
+  });
+
+  test("tell the engine their options with the defaults that the pack's author set", () => {
+    const schemas = edgePolicies({ maxPruned: 7, plan: "free", exceptZones: [ZONE] }).map(
+      ({ name, configSchema }) => [name, configSchema?.properties],
+    );
+    expect(Object.fromEntries(schemas)).toMatchObject({
+      "prune-stays-under-limit": { maxPruned: { default: 7 } },
+      "workers-limits": { plan: { default: "free" }, usageModel: { default: "standard" } },
+      "zones-need-managed-ruleset": { exceptZones: { default: [ZONE] } },
+    });
+  });
+});

@@ -1,0 +1,234 @@
+import * as pulumi from "@pulumi/pulumi";
+import {
+  getKvNamespaces,
+  KvEntries,
+  KvNamespace,
+  LogpushJob,
+  ManagedRulesetOverride,
+  PageShieldPolicy,
+  PageShieldSettings,
+} from "pulumi-edgeguard";
+import { runProgram, startLocalApi, type TestApi } from "pulumi-edgeguard/testing";
+import { failureOf } from "../support/edge-client";
+import { rawGet } from "../support/operation";
+
+const ACCOUNT_ID = "5a0c1e7f3b2d4968a7e1c0f2d3b4a5f1";
+const ZONE_ID = "5a0c1e7f3b2d4968a7e1c0f2d3b4a505";
+
+const policy = (name: string, more: object = {}): PageShieldPolicy =>
+  new PageShieldPolicy(name, {
+    zoneId: ZONE_ID,
+    description: name,
+    action: "log",
+    expression: "true",
+    value: { scriptSrc: ["'self'"] },
+    ...more,
+  });
+
+const known = <T>(output: pulumi.Output<T>): Promise<T> => new Promise((done) => output.apply(done));
+
+describe("without an API", () => {
+  test("a wrong argument fails the run with the preview's sentence, and all mistakes are listed", async () => {
+    const failure = await failureOf(
+      runProgram(() => {
+        policy("shop", { value: { scriptSrc: ["self"] } });
+        new KvNamespace("flags", { title: "flags" });
+        policy("fine");
+      }),
+    );
+    expect(failure.name).toBe("RefusedProgramError");
+    expect(failure.message.split("\n")).toEqual([
+      expect.stringMatching(/^PageShieldPolicy "shop": value\.scriptSrc\[0\]: .*'self'/),
+      expect.stringMatching(/^KvNamespace "flags": accountId: /),
+    ]);
+  });
+
+  test("reports the registered resources in canonical form, with what the preview computes", async () => {
+    const { resources, result } = await runProgram(
+      () => {
+        const namespace = new KvNamespace("flags", { title: "flags", preview: true });
+        new KvEntries("flags", { namespaceId: namespace.id, entries: { a: "1", b: "2" } });
+        return known(namespace.fullTitle);
+      },
+      { config: { "edgeguard:accountId": ACCOUNT_ID.toUpperCase() } },
+    );
+    expect(result).toBe("flags_preview");
+    expect(resources).toMatchObject([
+      { type: "KvNamespace", name: "flags", inputs: { accountId: ACCOUNT_ID, fullTitle: "flags_preview" } },
+      { type: "KvEntries", inputs: { namespaceId: resources[0]?.id, keys: 2 } },
+    ]);
+    expect(resources[0]?.id).toMatch(/^[0-9a-f]{32}$/);
+  });
+
+  test("a preview leaves IDs unknown, and a resource that depends on one is checked all the same", async () => {
+    const failure = await failureOf(
+      runProgram(
+        () => {
+          const namespace = new KvNamespace("flags", { accountId: ACCOUNT_ID, title: "flags" });
+          const args = { accountId: ACCOUNT_ID, namespaceId: namespace.id };
+          new KvEntries("flags", { ...args, entries: { " ": "1" } });
+        },
+        { preview: true },
+      ),
+    );
+    expect(failure.message).toMatch(/^KvEntries "flags": entries: /);
+  });
+
+  test("each run is fresh: the same resources may be declared again", async () => {
+    for (let run = 0; run < 3; run += 1) {
+      const { resources } = await runProgram(() => policy("shop"));
+      expect(resources).toHaveLength(1);
+    }
+    const twice = runProgram(() => [
+      policy("one", { description: "same" }),
+      policy("two", { description: "same" }),
+    ]);
+    expect((await failureOf(twice)).message).toMatch(/"one" and "two" declare the same policy/);
+  });
+
+  test("gives warnings and the class's defaults, from the project and stack of the options", async () => {
+    const { resources, warnings } = await runProgram(
+      () => {
+        const ruleset = { name: "Cloudflare OWASP Core Ruleset" };
+        new ManagedRulesetOverride("owasp", { zoneId: ZONE_ID, accountId: ACCOUNT_ID, ruleset });
+        policy("shop", { value: "script-src *" });
+      },
+      { project: "site", stack: "dev" },
+    );
+    expect(resources.find(({ name }) => name === "owasp")?.inputs["ref"]).toBe("edgeguard/site/dev/owasp");
+    expect(warnings).toEqual([expect.stringMatching(/^edgeguard: policy "shop": /)]);
+  });
+
+  test("the environment's credentials and settings make no difference", async () => {
+    const environment = process.env;
+    process.env = { ...environment, CLOUDFLARE_ACCOUNT_ID: ACCOUNT_ID, CLOUDFLARE_API_TOKEN: "c4nary" };
+    try {
+      const failure = await failureOf(runProgram(() => new KvNamespace("flags", { title: "flags" })));
+      expect(failure.message).toMatch(/accountId: /);
+    } finally {
+      process.env = environment;
+    }
+  });
+
+  test("a secret argument is a secret output, and no mistake shows it", async () => {
+    const canary = "c4nary-c4nary-c4nary";
+    const url = `https://logs.example/in?header_Authorization=Bearer%20${canary}`;
+    const job = (dataset: string): LogpushJob =>
+      new LogpushJob("logs", { zoneId: ZONE_ID, dataset, destinationConf: url });
+    const { result } = await runProgram(() => job("http_requests"));
+    expect(await pulumi.isSecret(result.destinationConf)).toBe(true);
+    expect(await pulumi.isSecret(result.dataset)).toBe(false);
+    const wrong = {
+      zoneId: ZONE_ID,
+      dataset: "http_requests",
+      destinationConf: `ftp://a:${canary}@logs.example`,
+    };
+    const failure = await failureOf(runProgram(() => new LogpushJob("logs", wrong)));
+    expect(failure.message).toMatch(/^LogpushJob "logs": destinationConf: /);
+    expect(failure.message).not.toContain(canary);
+  });
+
+  test("other packages' resources and functions go to the test's own mocks", async () => {
+    class Bucket extends pulumi.CustomResource {
+      declare readonly arn: pulumi.Output<string>;
+      constructor(name: string) {
+        super("aws:s3/bucket:Bucket", name, { arn: undefined, tags: { team: "edge" } });
+      }
+    }
+    const program = async (): Promise<unknown[]> => {
+      const bucket = new Bucket("logs");
+      const zone: unknown = await pulumi.runtime.invoke("cloudflare:index/getZone:getZone", {
+        name: "shop.example",
+      });
+      return [await known(bucket.id), await known(bucket.arn), zone];
+    };
+    const { result, resources } = await runProgram(program, {
+      mocks: {
+        newResource: ({ inputs }) => ({ id: "logs-1", state: { ...(inputs as object), arn: "arn:logs" } }),
+        call: ({ token }) => ({ token }),
+      },
+    });
+    expect(result).toEqual(["logs-1", "arn:logs", { token: "cloudflare:index/getZone:getZone" }]);
+    expect(resources).toEqual([
+      { type: "aws:s3/bucket:Bucket", name: "logs", id: "logs-1", inputs: { tags: { team: "edge" } } },
+    ]);
+    const plain = await runProgram(program);
+    expect(plain.result).toEqual([
+      expect.stringMatching(/^[0-9a-f]{32}$/),
+      undefined,
+      { name: "shop.example" },
+    ]);
+  });
+
+  test("waits for resources that a later step of the program declares", async () => {
+    const { resources } = await runProgram(() => {
+      policy("first").id.apply(() => policy("second"));
+    });
+    expect(resources.map(({ name }) => name)).toEqual(["first", "second"]);
+  });
+});
+
+describe("with a local API", () => {
+  let api: TestApi;
+  beforeEach(async () => {
+    api = await startLocalApi();
+  });
+  afterEach(() => api.close());
+
+  test("creates the resources there: outputs are the API's, and a raw request finds them", async () => {
+    const { result, resources } = await runProgram(
+      async () => {
+        const settings = new PageShieldSettings("shop", { zoneId: api.zones.empty, enabled: true });
+        return [await known(settings.id), await known(policy("shop", { zoneId: api.zones.empty }).id)];
+      },
+      { api },
+    );
+    expect(result[0]).toBe(api.zones.empty);
+    const stored = await rawGet(api, `/zones/${api.zones.empty}/page_shield/policies`);
+    expect(stored["result"]).toMatchObject([{ id: result[1], description: "shop" }]);
+    expect(resources.map(({ id }) => id)).toEqual(expect.arrayContaining(result));
+    expect(await rawGet(api, `/zones/${api.zones.empty}/page_shield`)).toMatchObject({
+      result: { enabled: true },
+    });
+  });
+
+  test("a preview shows the impact and writes nothing", async () => {
+    const { resources, messages } = await runProgram(
+      () => policy("shop", { zoneId: api.zones.shop, action: "allow" }),
+      { api, preview: true },
+    );
+    expect(resources[0]?.inputs["wouldBlock"]).toMatchObject({ count: expect.any(Number) as number });
+    expect(messages).toContainEqual(expect.stringMatching(/would block/));
+    expect(api.requests.filter(({ method }) => method !== "GET")).toEqual([]);
+  });
+
+  test("what only the API knows fails the run as it fails a preview", async () => {
+    const zoneId = "0".repeat(32);
+    const failure = await failureOf(runProgram(() => policy("shop", { zoneId }), { api }));
+    expect(failure.message).toMatch(/^PageShieldPolicy "shop": .*zone/);
+  });
+
+  test("what fails in the update fails the run, and not the process", async () => {
+    await runProgram(() => policy("shop"), { api });
+    const failure = await failureOf(runProgram(() => policy("shop", { adopt: "never" }), { api }));
+    expect(failure.message).toMatch(/^PageShieldPolicy "shop": .*adopt: "never"/);
+  });
+
+  test("lookups of the program read from it", async () => {
+    const { result } = await runProgram(() => getKvNamespaces({ accountId: api.accounts.main }), { api });
+    expect(result).toEqual([expect.objectContaining({ title: "existing" })]);
+  });
+
+  test("reset forgets what a test created", async () => {
+    const declare = (): KvNamespace =>
+      new KvNamespace("flags", { accountId: api.accounts.main, title: "existing", adopt: "never" });
+    expect((await failureOf(runProgram(declare, { api, preview: true }))).message).toMatch(/already exists/);
+    await runProgram(() => new KvNamespace("flags", { accountId: api.accounts.main, title: "flags" }), {
+      api,
+    });
+    api.reset();
+    expect(
+      (await rawGet(api, `/accounts/${api.accounts.main}/storage/kv/namespaces`))["result"],
+    ).toHaveLength(1);
+  });
+});
