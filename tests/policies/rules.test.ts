@@ -46,7 +46,7 @@ describe("a Page Shield policy with action allow", () => {
       }),
     );
 
-  test("has to be a log policy first", async () => {
+  test("is refused unless it was a log policy first", async () => {
     expect(await found({ logged: false })).toEqual([
       expect.stringMatching(
         /^action: "Shop" would block scripts that it never logged\. Set action: "log", run/,
@@ -61,7 +61,7 @@ describe("a Page Shield policy with action allow", () => {
     expect(await found({ logged: UNKNOWN })).toEqual([]);
   });
 
-  test("passes if it adopts what is enforced already, not if it changes what it adopts", async () => {
+  test("passes if it adopts an enforced policy unchanged, and is refused if it changes it", async () => {
     const adopted = { object: "policy 1", onDestroy: "deletes it" };
     expect(await found({ logged: false, adopted })).toEqual([]);
     const changes = { action: { before: "log", after: "allow" } };
@@ -81,7 +81,7 @@ describe("a Page Shield policy with action allow", () => {
   });
 });
 
-test("a WAF migration has to be protected", async () => {
+test("refuses a WAF migration without protect", async () => {
   const migration = edgeguard("WafMigration", { zoneId: ZONE, target: "finished" });
   expect(await messages(migrationNeedsProtect(), migration)).toEqual([
     expect.stringMatching(`^WafMigration "one" of zone ${ZONE} isn't protected, .* Add { protect: true }`),
@@ -89,14 +89,14 @@ test("a WAF migration has to be protected", async () => {
   expect(await messages(migrationNeedsProtect(), { ...migration, protect: true })).toEqual([]);
 });
 
-describe("a Logpush credential", () => {
+describe("Logpush credentials", () => {
   const found = (resource: Analyzed): Promise<string[]> => messages(noPlainCredential(), resource);
   test.each([
     "https://logs.example/in?header_Authorization=Basic%20abcdefghijkl",
     "s3://logs/http?access-key-id=AKIAABCDEFGHIJKLMNOP&secret-access-key=s3cret",
     "https://logs.example/?sv=1&sig=s3cret",
     "Bearer s3cret-s3cret",
-  ])("is reported outside of destination: %s", async (value) => {
+  ])("reports a credential outside of destination: %s", async (value) => {
     const job = edgeguard("LogpushJob", { destinationConf: value, extra: { nested: [value] } });
     expect(await found(job)).toEqual([
       "extra contains what looks like a credential, and isn't secret. Move the credential to destination.",
@@ -111,7 +111,7 @@ describe("a Logpush credential", () => {
     "https://logs.example/in",
     "the token bucket",
     'http.host eq "a"',
-  ])("isn't mistaken for %s", async (value) => {
+  ])("doesn't mistake %s for a credential", async (value) => {
     expect(await found(edgeguard("LogpushJob", { name: value, filter: value }))).toEqual([]);
     expect(await found(cloudflare("LogpushJob", { destinationConf: value }))).toEqual([]);
   });
@@ -124,7 +124,7 @@ describe("prune", () => {
       edgeguard("KvEntries", { namespaceId: "a", prune }),
     );
 
-  test("may not allow more deletes than the policy", async () => {
+  test("is refused if maxDeletes exceeds the policy's limit", async () => {
     expect(await found({ prefix: "a/", maxDeletes: 101 })).toEqual([
       'prune.maxDeletes is 101 for the prefix "a/"; this stack\'s policy allows at most 100. Set prune.maxDeletes to 100 or less.',
     ]);
@@ -132,19 +132,19 @@ describe("prune", () => {
     expect(await found({ prefix: "a/", maxDeletes: 21 }, 20)).toHaveLength(1);
   });
 
-  test("allows 100 by default, which a lower limit refuses", async () => {
+  test("is refused without maxDeletes if the limit is below its default of 100", async () => {
     expect(await found({ prefix: "a/" })).toEqual([]);
     expect(await found({ prefix: "a/" }, 99)).toEqual([
       expect.stringMatching(/^prune\.maxDeletes is not set, /),
     ]);
   });
 
-  test("isn't needed", async () => {
+  test("isn't required", async () => {
     expect(await messages(pruneStaysUnderLimit({ maxPruned: 0 }), edgeguard("KvEntries", {}))).toEqual([]);
   });
 });
 
-test("forceDestroy is refused in production only", async () => {
+test("refuses forceDestroy in production only", async () => {
   const found = (stack: string, forceDestroy?: unknown, production?: string): Promise<string[]> =>
     messages(
       noForceDestroyInProduction(production === undefined ? {} : { production }),
@@ -164,14 +164,14 @@ test("forceDestroy is refused in production only", async () => {
   expect(await found("production")).toEqual([]);
 });
 
-describe("a zone of the stack", () => {
+describe("the zones of a stack", () => {
   const settingsOf = (zoneId: string): Analyzed => edgeguard("PageShieldSettings", { zoneId, name: zoneId });
   const zones = async (...resources: Analyzed[]): Promise<string[]> =>
     (await messages(zonesNeedManagedRuleset(), ...resources)).map(
       (text) => /zone (\w+)/.exec(text)?.[1] ?? "",
     );
 
-  test("needs a managed ruleset, and is reported once if it has none", async () => {
+  test("requires a managed ruleset for each zone, and reports a zone without one once", async () => {
     const policy = edgeguard("PageShieldPolicy", { zoneId: ZONE });
     expect(await zones(settingsOf(ZONE), policy, settingsOf(OTHER))).toEqual([ZONE, OTHER]);
     expect(await analyze([zonesNeedManagedRuleset()], [settingsOf(ZONE)])).toMatchObject([
@@ -191,7 +191,7 @@ describe("a zone of the stack", () => {
         rules: [{ action: "execute" }],
       }),
     ],
-  ])("is covered by %s", async (_, deployment) => {
+  ])("accepts a zone covered by %s", async (_, deployment) => {
     expect(await zones(settingsOf(ZONE), deployment, settingsOf(OTHER))).toEqual([OTHER]);
   });
 
@@ -213,11 +213,11 @@ describe("a zone of the stack", () => {
       "an empty entry point",
       cloudflare("Ruleset", { zoneId: ZONE, phase: "http_request_firewall_managed", rules: [] }),
     ],
-  ])("isn't covered by %s", async (_, deployment) => {
+  ])("reports a zone despite %s", async (_, deployment) => {
     expect(await zones(settingsOf(ZONE), deployment)).toEqual([ZONE]);
   });
 
-  test("can be covered by a deployment for the whole account, or be an exception", async () => {
+  test("accepts a deployment for the whole account, and a zone in exceptZones", async () => {
     const account = cloudflare("Ruleset", {
       accountId: "a",
       phase: "http_request_firewall_managed",
@@ -237,7 +237,7 @@ describe("Workers of @pulumi/cloudflare", () => {
   const script = (props: Record<string, unknown>): Analyzed =>
     cloudflare("WorkersScript", { scriptName: "shop", name: "shop", ...props });
 
-  test("are checked for the size of their code, given as text or as a file", async () => {
+  test("checks the size of a Worker's code, given as text or as a file", async () => {
     const large = randomBytes(1_200_000).toString("base64");
     const tooLarge = /^shop: Worker size after compression: .* over the limit of 1 MB on the free plan/;
     expect(await errors(script({ content: large }))).toEqual([expect.stringMatching(tooLarge)]);
@@ -255,7 +255,7 @@ describe("Workers of @pulumi/cloudflare", () => {
     expect(await errors(script({ content: UNKNOWN, bindings: UNKNOWN }))).toEqual([]);
   });
 
-  test("are checked for their variables, as each version of @pulumi/cloudflare declares them", async () => {
+  test("checks a Worker's variables, as each version of @pulumi/cloudflare declares them", async () => {
     const value = "s3cret".repeat(1_000);
     const now = script({
       bindings: [
@@ -279,7 +279,7 @@ describe("Workers of @pulumi/cloudflare", () => {
     ]);
   });
 
-  test("are checked for their Cron Triggers and routes, and for the account's Cron Triggers together", async () => {
+  test("checks a Worker's Cron Triggers and routes, and the account's Cron Triggers together", async () => {
     const trigger = cloudflare("WorkersCronTrigger", {
       scriptName: "shop",
       schedules: many(6).map((i) => ({ cron: `${String(i)} * * * *` })),
@@ -297,7 +297,7 @@ describe("Workers of @pulumi/cloudflare", () => {
     ]);
   });
 
-  test("cause a warning near a limit, by a policy of its own", async () => {
+  test("warns near a limit, in a policy of its own", async () => {
     const near = many(81).map((i) => cloudflare("WorkersScript", { scriptName: `f${String(i)}` }));
     expect(await errors(...near)).toEqual([]);
     expect(await analyze([workersNearLimits({ plan: "free" })], near)).toEqual([
@@ -321,7 +321,7 @@ describe("all policies", () => {
     "workers-near-limits",
   ];
 
-  test("are in one list, and each has a name, a description and a level", () => {
+  test("are in one list, each with a name, a description and a level", () => {
     const policies = edgePolicies();
     expect(policies.map(({ name }) => name)).toEqual(NAMES);
     for (const { name, description, enforcementLevel } of policies) {
