@@ -28,7 +28,14 @@ export type { ConcurrentChange } from "./migration/concurrent";
 export type { Finding } from "./migration/findings";
 export type { HistoryEntry } from "./migration/record";
 export type { CategoryChange, MigrationRule, MigrationRuleParameters, RuleChange } from "./migration/rules";
-export type { CategoryOverrideArgs, ExceptionArgs, OwaspArgs, RuleOverrideArgs } from "./rulesets/arguments";
+export type {
+  CategoryOverrideArgs,
+  ExceptionArgs,
+  Owasp,
+  OwaspArgs,
+  RuleOverrideArgs,
+} from "./rulesets/arguments";
+export type { PreviousRule } from "./rulesets/deployment";
 export type { SkipArgs } from "./rulesets/skip";
 export type { OtherManagedRule } from "./rulesets/entry-point";
 export type { RulesetExpansion } from "./rulesets/effective";

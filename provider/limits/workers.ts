@@ -175,6 +175,7 @@ export interface WorkersNote {
   readonly source: string;
 }
 
+/** What a number alone doesn't say about a limit. */
 export const WORKERS_NOTES: readonly WorkersNote[] = [
   {
     about: "Duration",

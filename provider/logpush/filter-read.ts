@@ -106,7 +106,10 @@ export function* leavesOf(node: Node, path: FilterPath): Generator<{ leaf: Leaf;
 /** An invalid filter. Its message names every problem with its path. */
 export class FilterError extends Error {
   override readonly name = "FilterError";
-  constructor(readonly issues: readonly FilterIssue[]) {
+  constructor(
+    /** Everything that's wrong with the filter. */
+    readonly issues: readonly FilterIssue[],
+  ) {
     super(`${issues.map((issue) => withoutStop(issueText(issue))).join("; ")}.`);
   }
 }

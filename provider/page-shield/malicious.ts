@@ -56,6 +56,7 @@ export class MaliciousScriptsError extends LookupError {
 
   constructor(
     message: string,
+    /** The malicious scripts. */
     readonly scripts: readonly Script[],
   ) {
     super(message);

@@ -21,7 +21,7 @@ import {
   type Computed,
   type Declared,
   type Prepared,
-  type Previous,
+  type PreviousRule,
 } from "./deployment";
 import { findByRef, type RuleWriter } from "./entry-point";
 import { exceptionRef, isSameException, ownExceptions, sameExceptions } from "./exceptions";
@@ -199,7 +199,7 @@ function exceptionsInFront(
 }
 
 /** The rule as it was found, for a destroy that puts it back. */
-export function snapshotOf(found: EntryPoint, rule: ZoneRule, exceptions: readonly ZoneRule[]): Previous {
+export function snapshotOf(found: EntryPoint, rule: ZoneRule, exceptions: readonly ZoneRule[]): PreviousRule {
   const inFront = exceptions.map(({ id, ref, raw }) => ({
     id,
     rule: { ...definitionOf(raw), ...(ref.startsWith(REF_PREFIX) ? { ref: id } : {}) },

@@ -189,16 +189,21 @@ export function findOwnRule(
 const definition = z.record(z.string(), z.unknown());
 
 /** An adopted rule as it was found, which a destroy restores. */
-export interface Previous {
+export interface PreviousRule {
   /** The rule in the API's own form. */
   readonly rule: Readonly<Record<string, unknown>>;
   /** The ID of the rule after it. Absent if it was the last. */
   readonly next?: string;
   /** The skip rules in front of it that were adopted with it. */
-  readonly exceptions?: readonly { readonly id: string; readonly rule: Readonly<Record<string, unknown>> }[];
+  readonly exceptions?: readonly {
+    /** The rule's ID. */
+    readonly id: string;
+    /** The rule in the API's own form. */
+    readonly rule: Readonly<Record<string, unknown>>;
+  }[];
 }
 
-const previousRule: z.ZodType<Previous> = z.object({
+const previousRule: z.ZodType<PreviousRule> = z.object({
   rule: definition,
   next: z.string().exactOptional(),
   exceptions: z.array(z.object({ id: z.string(), rule: definition })).exactOptional(),

@@ -32,7 +32,7 @@ import {
   desiredRule,
   type Computed,
   type Prepared,
-  type Previous,
+  type PreviousRule,
 } from "./deployment";
 import { expand, type RulesetExpansion } from "./effective";
 import { readLiveRule, factsOf, type RulesetFacts } from "./live-rule";
@@ -527,7 +527,7 @@ export class ManagedRulesetOverride extends edgeResource<ManagedRulesetOverrideA
   /** The existing rule that the resource adopted when it was created, and what that changed. */
   declare readonly adopted: pulumi.Output<Adopted | undefined>;
   /** The adopted rule as it was found, which a destroy restores. Absent if the rule was this program's own. */
-  declare readonly previous: pulumi.Output<Previous | undefined>;
+  declare readonly previous: pulumi.Output<PreviousRule | undefined>;
   /** The rules and actions that the declaration resolved to when it last changed. Absent if the preview couldn't read from Cloudflare. */
   declare readonly expansion: pulumi.Output<RulesetExpansion | undefined>;
 

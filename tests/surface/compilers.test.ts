@@ -1,0 +1,49 @@
+import { execFileSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describeLong } from "../support/long";
+import { packedModules } from "../support/packed";
+import { compileImport } from "./compile";
+
+const NODE_NEXT = ["--module", "nodenext"];
+const NODE10 = ["--module", "commonjs", "--moduleResolution", "node10"];
+/** The compilers that read the package, with the resolutions that each has. Version 7 has no node10 anymore. */
+const COMPILERS: readonly (readonly [version: string, resolutions: readonly (readonly string[])[]])[] = [
+  ["5.9", [NODE10, NODE_NEXT]],
+  ["6", [[...NODE10, "--ignoreDeprecations", "6.0"], NODE_NEXT]],
+  ["7", [["--module", "commonjs", "--moduleResolution", "bundler"], NODE_NEXT]],
+];
+
+describeLong("other versions of TypeScript, and the package as it is published", () => {
+  let home: string;
+  beforeAll(() => {
+    home = mkdtempSync(join(tmpdir(), "edgeguard-compilers-"));
+    packedModules(home);
+    const compilers = join(home, "compilers");
+    mkdirSync(compilers);
+    const named = COMPILERS.map(([version]) => `typescript-${version}@npm:typescript@${version}`);
+    const install = ["install", "--no-audit", "--no-fund", "--prefer-offline", "--ignore-scripts"];
+    execFileSync("npm", [...install, "--prefix", compilers, ...named], { stdio: "ignore" });
+  }, 240_000);
+  afterAll(() => rmSync(home, { recursive: true }));
+
+  it.each(
+    COMPILERS.flatMap(([version, resolutions]) =>
+      resolutions.flatMap((resolution) =>
+        [[], ["--skipLibCheck"]].map((skip) => [version, [...resolution, ...skip].join(" ")] as const),
+      ),
+    ),
+  )(
+    "TypeScript %s with %s finds no error, and reads hardly more files than for the SDK alone",
+    async (version, options) => {
+      const tsc = join(home, `compilers/node_modules/typescript-${version}/bin/tsc`);
+      const compile = (module: string) => compileImport(tsc, home, module, options.split(" "));
+      const theirs = await compile("@pulumi/pulumi");
+      const ours = await compile("pulumi-edgeguard");
+      expect([theirs.errors, ours.errors]).toEqual([[], []]);
+      expect(theirs.files).toBeGreaterThan(100);
+      expect(ours.files / theirs.files).toBeLessThan(1.1);
+    },
+  );
+});

@@ -1,0 +1,132 @@
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import ts from "typescript";
+import { REPOSITORY } from "../support/repository";
+import { declarations, type Declaration } from "./declarations";
+
+/** What a program reads of the package: its declarations, as they are published. */
+
+const SDK = "@pulumi/pulumi";
+/** A project that never got a newer one, and that checks libraries, too. */
+const CLASSIC: ts.CompilerOptions = {
+  target: ts.ScriptTarget.ES5,
+  lib: ["lib.es2020.d.ts"],
+  module: ts.ModuleKind.CommonJS,
+  moduleResolution: ts.ModuleResolutionKind.Node10,
+  strict: true,
+  types: ["node"],
+  noEmit: true,
+  ignoreDeprecations: "5.0",
+};
+
+let home: string;
+let published: readonly Declaration[];
+let program: ts.Program;
+let programOfSdk: ts.Program;
+
+beforeAll(() => {
+  published = declarations();
+  home = mkdtempSync(join(tmpdir(), "edgeguard-surface-"));
+  symlinkSync(join(REPOSITORY, "node_modules"), join(home, "node_modules"));
+  const host = withOneParse(ts.createCompilerHost(CLASSIC));
+  const importing = (name: string, file: string): ts.Program => {
+    const path = join(home, file);
+    writeFileSync(path, `import * as imported from "${name}";\nexport default imported;\n`);
+    return ts.createProgram([path], CLASSIC, host);
+  };
+  programOfSdk = importing(SDK, "sdk.ts");
+  program = importing("pulumi-edgeguard", "program.ts");
+});
+afterAll(() => rmSync(home, { recursive: true }));
+
+it("imports nothing but the Pulumi SDK and its own files", () => {
+  for (const { text } of published) {
+    const { importedFiles, typeReferenceDirectives } = ts.preProcessFile(text);
+    const others = importedFiles.map(({ fileName }) => fileName).filter((name) => !name.startsWith("./"));
+    expect(new Set([...others, SDK])).toEqual(new Set([SDK]));
+    expect(typeReferenceDirectives).toEqual([]);
+  }
+});
+
+it("compiles in a project with CommonJS, the classic resolution and checked libraries", () => {
+  const own = program.getSourceFiles().filter(({ fileName }) => isOwn(fileName));
+  expect(own.length).toBeGreaterThan(1);
+  const problems = [
+    ...program.getOptionsDiagnostics(),
+    ...program.getGlobalDiagnostics(),
+    ...own.flatMap((file) => [
+      ...program.getSyntacticDiagnostics(file),
+      ...program.getSemanticDiagnostics(file),
+    ]),
+  ];
+  expect(problems.map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, "\n"))).toEqual([]);
+});
+
+it("makes the compiler read hardly more files than the SDK alone", () => {
+  const [ours, theirs] = [program, programOfSdk].map((each) => each.getSourceFiles().length);
+  expect(theirs).toBeGreaterThan(100);
+  expect((ours ?? Infinity) / (theirs ?? 0)).toBeLessThan(1.1);
+});
+
+it("has docs for editors: of each argument and output, and of each function, also in a namespace", () => {
+  const checker = program.getTypeChecker();
+  const entry = program.getSourceFile(published[0]?.path ?? "");
+  const surface = entry === undefined ? undefined : checker.getSymbolAtLocation(entry);
+  if (surface === undefined) throw new Error("the program has no module pulumi-edgeguard");
+  const undocumented: string[] = [];
+  const visit = (name: string, found: ts.Symbol): void => {
+    const symbol = found.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(found) : found;
+    if (symbol.flags & ts.SymbolFlags.Namespace && !(symbol.flags & ts.SymbolFlags.Class)) {
+      for (const each of checker.getExportsOfModule(symbol)) visit(`${name}.${each.name}`, each);
+      return;
+    }
+    const isClass = (symbol.flags & ts.SymbolFlags.Class) !== 0;
+    const members =
+      isClass || name.endsWith("Args")
+        ? checker.getPropertiesOfType(checker.getDeclaredTypeOfSymbol(symbol)).filter(isDeclaredHere)
+        : [];
+    const values = symbol.flags & ts.SymbolFlags.Value ? [symbol] : [];
+    for (const each of [...values, ...members])
+      if (each.getDocumentationComment(checker).length === 0 && !/Error\.name$/.test(`${name}.${each.name}`))
+        undocumented.push(each === symbol ? name : `${name}.${each.name}`);
+  };
+  for (const each of checker.getExportsOfModule(surface)) visit(each.name, each);
+  expect(undocumented).toEqual([]);
+});
+
+it("keeps the types of outputs: literals, and what may be undefined", () => {
+  const checker = program.getTypeChecker();
+  const typeOf = (name: string, member: string): string => {
+    const entry = program.getSourceFile(published[0]?.path ?? "");
+    const module = entry === undefined ? undefined : checker.getSymbolAtLocation(entry);
+    const found = module && checker.tryGetMemberInModuleExports(name, module);
+    const property = found && checker.getDeclaredTypeOfSymbol(found).getProperty(member);
+    return property === undefined ? "" : checker.typeToString(checker.getTypeOfSymbol(property));
+  };
+  expect(typeOf("KvNamespace", "title")).toBe("Output<string>");
+  expect(typeOf("KvNamespace", "adopt")).toBe("Output<Adopt | undefined>");
+  expect(typeOf("PageShieldPolicy", "action")).toBe('Output<"log" | "allow" | "add_reporting_directives">');
+  expect(typeOf("LogpushJob", "outputOptions")).toBe("Output<OutputOptions | undefined>");
+  expect(typeOf("LogpushJobArgs", "frequency")).toBe('Input<LiteralUnion<"high" | "low">> | undefined');
+});
+
+/** Both programs read the SDK: it's parsed once. */
+function withOneParse(host: ts.CompilerHost): ts.CompilerHost {
+  const parsed = new Map<string, ts.SourceFile | undefined>();
+  return {
+    ...host,
+    getSourceFile: (path, ...rest) => {
+      if (!parsed.has(path)) parsed.set(path, host.getSourceFile(path, ...rest));
+      return parsed.get(path);
+    },
+  };
+}
+
+function isOwn(path: string): boolean {
+  return path.startsWith(home) || published.some((each) => each.path === path);
+}
+
+function isDeclaredHere(member: ts.Symbol): boolean {
+  return (member.declarations ?? []).some((each) => isOwn(each.getSourceFile().fileName));
+}

@@ -1,0 +1,80 @@
+import { format, resolveConfig } from "prettier";
+import ts from "typescript";
+import { join } from "node:path";
+import { REPOSITORY } from "../support/repository";
+import { declarations, type Declaration } from "./declarations";
+
+/** The public surface as a document: every declaration that is published, without its docs, by name. */
+
+export const REPORT = join(REPOSITORY, "provider/api-report.md");
+
+const INTRODUCTION = `# Public surface
+
+Every type that a program can see, without its docs. \`npm run api\` writes this file, and \`npm run check\` compares it: a change
+of the surface is a change of this file.
+`;
+
+export async function apiReport(): Promise<string> {
+  const sections = declarations().map(
+    (each) => `## ${each.entryPoint ?? "Shared by the entry points"}\n\n\`\`\`ts\n${surfaceOf(each)}\`\`\`\n`,
+  );
+  const options = await resolveConfig(REPORT);
+  return await format([INTRODUCTION, ...sections].join("\n"), { ...options, filepath: REPORT });
+}
+
+function surfaceOf({ path, text }: Declaration): string {
+  const file = ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true);
+  const exported = new Map(file.statements.filter(ts.isExportDeclaration).flatMap(namesIn));
+  const printer = ts.createPrinter({ removeComments: true });
+  return file.statements
+    .flatMap((statement) => {
+      const name = nameOf(statement);
+      return name === undefined ? [] : [{ name, statement }];
+    })
+    .sort((a, b) => compare(a.name, b.name))
+    .map(({ name, statement }) => {
+      const { transformed } = ts.transform(statement, [inOneOrder]);
+      const [node = statement] = transformed;
+      const printed = printer.printNode(ts.EmitHint.Unspecified, node, file);
+      const as = exported.get(name);
+      if (as === undefined) return `${printed}\n\n`;
+      return as === name ? `export ${printed}\n\n` : `${printed}\nexport { ${name} as ${as} };\n\n`;
+    })
+    .join("");
+}
+
+function namesIn({ exportClause }: ts.ExportDeclaration): [string, string][] {
+  if (exportClause === undefined || !ts.isNamedExports(exportClause)) return [];
+  return exportClause.elements.map(({ name, propertyName = name }) => [propertyName.text, name.text]);
+}
+
+/** Undefined for an import or a list of exports. */
+function nameOf(statement: ts.Statement): string | undefined {
+  if (ts.isVariableStatement(statement)) return statement.declarationList.declarations[0]?.name.getText();
+  const isNamed =
+    ts.isClassDeclaration(statement) ||
+    ts.isInterfaceDeclaration(statement) ||
+    ts.isTypeAliasDeclaration(statement) ||
+    ts.isFunctionDeclaration(statement) ||
+    ts.isModuleDeclaration(statement);
+  return isNamed ? statement.name?.getText() : undefined;
+}
+
+/** The compiler writes an inferred union in the order in which it met the members elsewhere. */
+const inOneOrder: ts.TransformerFactory<ts.Statement> = (context) => {
+  const visit = (node: ts.Node): ts.Node => {
+    const visited = ts.visitEachChild(node, visit, context);
+    if (!ts.isUnionTypeNode(visited) || !visited.types.every(isLiteral)) return visited;
+    const sorted = [...visited.types].sort((a, b) => compare(a.getText(), b.getText()));
+    return context.factory.updateUnionTypeNode(visited, context.factory.createNodeArray(sorted));
+  };
+  return (statement) => ts.visitNode(statement, visit, ts.isStatement);
+};
+
+function isLiteral(node: ts.TypeNode): boolean {
+  return ts.isLiteralTypeNode(node) || node.kind === ts.SyntaxKind.UndefinedKeyword;
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
