@@ -25,7 +25,7 @@ Options:
   --accept <digest>     accept the dangers with this digest, as the report shows it; repeatable
   -h, --help            show this help
 
-Exits with 1 if a zone failed or has dangers that --fail-on names; the other zones are still deployed.
+Exits with 1 if a zone failed or has dangers listed in --fail-on; the other zones are still deployed.
 Example: ts-node deploy.ts preview --fail-on irreversible,unprotect --parallel 8`;
 
 type Options = ReturnType<typeof optionsIn>["values"];

@@ -183,7 +183,7 @@ export function lintCsp(value: CspInput): string[] {
   return [...warnings, ...wideSourceWarnings(written)];
 }
 
-/** Warns about sources that let browsers run scripts that nobody chose. */
+/** Warns about sources that let browsers run scripts that the policy's author never chose. */
 function wideSourceWarnings(written: readonly Directive[]): string[] {
   const isDeclared = (name: string): boolean => written.some((directive) => directive.name === name);
   const scriptDirectives = ["script-src", "script-src-elem", "script-src-attr"];

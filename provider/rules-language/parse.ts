@@ -178,7 +178,7 @@ class Parser {
     if (OPERATORS.logical.has(token.text)) return undefined;
     if (this.#accept("name", "strict")) {
       if (this.#accept("name", "wildcard")) return "strict wildcard";
-      throw syntaxError(token, 'strict only goes with wildcard. Write strict wildcard "…"');
+      throw syntaxError(token, '"strict" only goes with "wildcard". Write strict wildcard "…"');
     }
     const operator = OPERATORS.comparison.get(token.text);
     if (operator !== undefined) {
@@ -271,7 +271,8 @@ class Parser {
       throw syntaxError(
         token,
         token.problem ??
-          "the operator in needs a set or a list. Write: in {…}, with spaces between the values, or: in $list",
+          "the operator " in
+            " needs a set or a list. Write: in {…}, with spaces between the values, or: in $list",
       );
     }
     const items: (Literal | Range)[] = [];

@@ -40,7 +40,10 @@ export interface ExplainedDeployment {
   readonly scoreThreshold?: number;
   /** What a ruleset that scores does at the threshold. For other rulesets, the action that overrides all rules. */
   readonly action?: string;
-  /** How many rules are on and off. All are off if the deployment is disabled. Absent if the name is absent. */
+  /**
+   * How many rules are on and off. All are off if the deployment is disabled. Absent if the account doesn't have the
+   * ruleset.
+   */
   readonly rules?: { readonly on: number; readonly off: number };
   /** Rules that an override turned off. */
   readonly switchedOff: readonly ExplainedRule[];

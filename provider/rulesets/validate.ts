@@ -148,7 +148,7 @@ function validateAction(
   const allowed = [...new Set(rules.flatMap(({ allowedActions = [] }) => allowedActions))].sort();
   const instead =
     allowed.length === 0
-      ? "They only add to the score. Set owasp.action instead: the action of the rule that compares it"
+      ? "These rules only add to the score. Set owasp.action instead, the action of the rule that compares the score"
       : `Allowed: ${allowed.join(", ")}`;
   const verb = rules.length === 1 ? "doesn't" : "don't";
   return [{ property, reason: `${which} ${verb} accept the action ${JSON.stringify(action)}. ${instead}` }];

@@ -301,7 +301,7 @@ withContract.each([
   );
 
   test.each(["page_shield", "storage/kv", "zones/{zone_id}/rulesets", "logpush"])(
-    "was checked on every %s operation of the document, with a success and a failure",
+    "checks every %s operation of the document, with a success and a failure",
     (part) => {
       for (const { method, template } of contract?.operations(part) ?? []) {
         const operation = `${method} ${template}`;

@@ -108,7 +108,7 @@ withContract("the previous WAF rules in the openapi dialect", () => {
     await call("GET", `${path}/${id}`, 404);
   });
 
-  test("was checked on every operation of the document, with a success and a failure", () => {
+  test("checks every operation of the document, with a success and a failure", () => {
     for (const { method, template } of contract?.operations("/firewall/waf/") ?? []) {
       const operation = `${method} ${template}`;
       const outcomes = new Set(judged.filter((one) => one.operation === operation).map((one) => one.failed));
@@ -116,7 +116,7 @@ withContract("the previous WAF rules in the openapi dialect", () => {
     }
   });
 
-  test("is still checked where the OpenAPI document contradicts itself", () => {
+  test("still checks responses where the OpenAPI document contradicts itself", () => {
     const path = `${waf("migratePro")}/packages/${OWASP}`;
     const failure = { success: false, errors: [{ code: 1000, message: "x" }], messages: [], result: null };
     const judge = (status: number, body: unknown, at = path) =>

@@ -62,7 +62,7 @@ test("warns if only 'self' remains, and names the first five scripts that it lef
     snapshot(...[1, 2, 3, 4, 5, 6].map((i) => ({ url: `https://a.example/${i}.js`, jsIntegrityScore: 1 }))),
   );
   expect(warned.join("")).toContain("https://a.example/5.js (malicious), and 1 more in leftOut.");
-  const alone = "so a policy of \"'self'\" and this list allows only the site's own scripts.";
+  const alone = "so a policy with 'self' and this list allows only the site's own scripts.";
   expect(warned.join("")).toContain(`no source is left, ${alone}`);
   scriptSources(snapshot({ url: "https://a.example/a.js" }), { hosts: "ww.shop.example" });
   expect(warned.at(-1)).toContain(`the detections have no script seen on ww.shop.example, ${alone}`);

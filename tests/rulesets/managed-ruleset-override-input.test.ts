@@ -247,7 +247,7 @@ describe("the preview refuses, after reading the ruleset:", () => {
     [
       "an action for rules that only add to the score",
       () => ({ categories: [{ tag: "sqli", action: "log" }] }),
-      'categories[0].action: the rules tagged "sqli" don\'t accept the action "log". They only add to the score. Set owasp.action instead',
+      'categories[0].action: the rules tagged "sqli" don\'t accept the action "log". These rules only add to the score. Set owasp.action instead',
     ],
     [
       "an action that no rule of the tag accepts",

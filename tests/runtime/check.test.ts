@@ -115,7 +115,7 @@ describe("values that aren't known yet", () => {
   });
 });
 
-describe("the check refuses", () => {
+describe("arguments that the check refuses", () => {
   const refusals = (type: string, inputs: object) => new Operation(api, off).refusals(type, { ...inputs });
 
   test("refuses an argument that doesn't exist, and suggests the closest one", async () => {
