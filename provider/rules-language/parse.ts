@@ -271,8 +271,7 @@ class Parser {
       throw syntaxError(
         token,
         token.problem ??
-          "the operator " in
-            " needs a set or a list. Write: in {…}, with spaces between the values, or: in $list",
+          'the operator "in" needs a set or a list. Write: in {…}, with spaces between the values, or: in $list',
       );
     }
     const items: (Literal | Range)[] = [];

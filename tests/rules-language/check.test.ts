@@ -89,8 +89,7 @@ describe("rejects, with the position and the fix,", () => {
     ["http.host", 'column 1: http.host is a string. Compare it with a value: http.host eq "…"'],
     [
       'http.host in ("a" "b")',
-      "column 14: the operator " in
-        " needs a set or a list. Write: in {…}, with spaces between the values, or: in $list",
+      'column 14: the operator "in" needs a set or a list. Write: in {…}, with spaces between the values, or: in $list',
     ],
     ['http.host in {"a", "b"}', "column 18: sets have no commas. Separate the values with spaces"],
     ["http.host in {}", "column 14: the set is empty. Add at least one value"],
