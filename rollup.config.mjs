@@ -9,8 +9,14 @@ import { dts } from "rollup-plugin-dts";
 
 const PROVIDER = join(import.meta.dirname, "provider");
 const { exports } = JSON.parse(readFileSync(join(PROVIDER, "package.json"), "utf8"));
-const entryPoints = Object.values(exports).flatMap(
-  ({ types = "" }) => /^\.\/dist\/types\/(.+)\.d\.ts$/.exec(types)?.[1] ?? [],
+/** The compiler's declaration of each entry point, by the name of its roll-up. */
+const input = Object.fromEntries(
+  Object.values(exports)
+    .filter((target) => target.types !== undefined)
+    .map((target) => [
+      target.types.replace(/^\.\/dist\/types\/(.+)\.d\.ts$/, "$1"),
+      join(PROVIDER, target.default.replace(/^\.\/dist\/(.+)\.js$/, "dist/declarations/$1.d.ts")),
+    ]),
 );
 
 /**
@@ -41,9 +47,7 @@ const forEditors = {
 };
 
 export default {
-  input: Object.fromEntries(
-    entryPoints.map((name) => [name, join(PROVIDER, `dist/declarations/${name}.d.ts`)]),
-  ),
+  input,
   output: { dir: join(PROVIDER, "dist/types"), chunkFileNames: "shared.d.ts", minifyInternalExports: false },
   external: (id) => !/^[./]/.test(id),
   // Declarations only need parsing: without the standard library and the SDK, that takes half the time.

@@ -1,9 +1,10 @@
 import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { z } from "zod";
 import { REPOSITORY } from "../support/repository";
 import { blocksOf, programsOf } from "../support/documents";
+import { declarations } from "../surface/declarations";
 
 /** What `npm publish` would send, file by file. */
 
@@ -59,11 +60,11 @@ describe.each([
   const entries = Object.values(manifest.exports).flatMap((each) =>
     typeof each === "string" ? [each] : Object.values(each),
   );
-  const declarations =
+  const typed =
     name === "pulumi-edgeguard"
-      ? ["dist/types/shared.d.ts", ...entries.filter((path) => path.endsWith(".d.ts")).map(withoutDot)]
+      ? declarations().map(({ path }) => relative(directory, path))
       : sources.map((path) => `dist/${path}.d.ts`);
-  const built = [...declarations, ...sources.map((path) => `dist/${path}.js`)];
+  const built = [...typed, ...sources.map((path) => `dist/${path}.js`)];
   // A checkout's dist keeps the build of sources that are gone; packing for npm begins with an empty one.
   const isLeftover = (path: string): boolean => /^dist\/.*\.(js|d\.ts)$/.test(path) && !built.includes(path);
   const paths = files.map(({ path }) => path).filter((path) => !isLeftover(path));

@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
+import ts from "typescript";
 import { z } from "zod";
 import { REPOSITORY } from "../support/repository";
 
@@ -19,7 +20,11 @@ export interface Declaration {
   readonly text: string;
 }
 
-/** @throws if the roll-up is older than the compiler's output. */
+/**
+ * The entry points, and the files that they share.
+ *
+ * @throws if the roll-up is older than the compiler's output.
+ */
 export function declarations(): readonly Declaration[] {
   const rolledUp = statSync(join(TYPES, "index.d.ts"), { throwIfNoEntry: false })?.mtimeMs ?? 0;
   const emitted = join(PROVIDER, "dist/declarations");
@@ -30,17 +35,17 @@ export function declarations(): readonly Declaration[] {
     throw new Error("provider/dist/types is not of the last build. Run `npm run build`.");
 
   const { exports } = manifest.parse(JSON.parse(readFileSync(join(PROVIDER, "package.json"), "utf8")));
-  const entryPoints = new Map(
-    Object.entries(exports).flatMap(([name, target]) =>
-      typeof target === "string"
-        ? []
-        : [[join(PROVIDER, target.types), name.replace(/^\./, "pulumi-edgeguard")]],
-    ),
+  const found = new Map<string, Declaration>();
+  const visit = (path: string, entryPoint?: string): void => {
+    if (found.has(path)) return;
+    const text = readFileSync(path, "utf8");
+    found.set(path, { entryPoint, path, text });
+    for (const { fileName } of ts.preProcessFile(text).importedFiles)
+      if (fileName.startsWith("./")) visit(join(TYPES, fileName.replace(/\.js$/, ".d.ts")));
+  };
+  const entryPoints = Object.entries(exports).flatMap(([name, target]) =>
+    typeof target === "string" ? [] : [[name.replace(/^\./, "pulumi-edgeguard"), target.types] as const],
   );
-  // A file that is no entry point and that none imports is left from an earlier build.
-  return [...entryPoints.keys(), join(TYPES, "shared.d.ts")].map((path) => ({
-    entryPoint: entryPoints.get(path),
-    path,
-    text: readFileSync(path, "utf8"),
-  }));
+  for (const [name, types] of entryPoints) visit(join(PROVIDER, types), name);
+  return [...found.values()];
 }

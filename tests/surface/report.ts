@@ -15,18 +15,27 @@ of the surface is a change of this file.
 `;
 
 export async function apiReport(): Promise<string> {
-  const sections = declarations().map(
-    (each) => `## ${each.entryPoint ?? "Shared by the entry points"}\n\n\`\`\`ts\n${surfaceOf(each)}\`\`\`\n`,
-  );
+  const all = declarations();
+  const shared = all.filter(({ entryPoint }) => entryPoint === undefined);
+  const sections = all.flatMap((each) => {
+    if (each.entryPoint === undefined) return [];
+    // What several entry points share is listed once: most of it belongs to the package's own.
+    const surface = surfaceOf(each, each.entryPoint === "pulumi-edgeguard" ? shared : []);
+    return [`## ${each.entryPoint}\n\n\`\`\`ts\n${surface}\`\`\`\n`];
+  });
   const options = await resolveConfig(REPORT);
   return await format([INTRODUCTION, ...sections].join("\n"), { ...options, filepath: REPORT });
 }
 
-function surfaceOf({ path, text }: Declaration): string {
-  const file = ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true);
+function surfaceOf(entry: Declaration, shared: readonly Declaration[]): string {
+  const [file, ...others] = [entry, ...shared].map(({ path, text }) =>
+    ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true),
+  );
+  if (file === undefined) return "";
   const exported = new Map(file.statements.filter(ts.isExportDeclaration).flatMap(namesIn));
   const printer = ts.createPrinter({ removeComments: true });
-  return file.statements
+  return [file, ...others]
+    .flatMap(({ statements }) => statements)
     .flatMap((statement) => {
       const name = nameOf(statement);
       return name === undefined ? [] : [{ name, statement }];
@@ -35,7 +44,7 @@ function surfaceOf({ path, text }: Declaration): string {
     .map(({ name, statement }) => {
       const { transformed } = ts.transform(statement, [inOneOrder]);
       const [node = statement] = transformed;
-      const printed = printer.printNode(ts.EmitHint.Unspecified, node, file);
+      const printed = printer.printNode(ts.EmitHint.Unspecified, node, statement.getSourceFile());
       const as = exported.get(name);
       if (as === undefined) return `${printed}\n\n`;
       return as === name ? `export ${printed}\n\n` : `${printed}\nexport { ${name} as ${as} };\n\n`;
