@@ -569,8 +569,8 @@ function declaredDeployments(ctx: Context): Map<string, OverrideArgs> {
 }
 
 /**
- * Another resource of the program that deploys the same ruleset for the same requests, one by the ruleset's name, the other
- * by its ID. The class finds those that name it alike.
+ * Another resource of the program that deploys the same ruleset for the same requests, one by the ruleset's name, the
+ * other by its ID. The class finds resources that name the ruleset the same way.
  */
 function duplicateUnderOtherName(
   ctx: Context,
@@ -588,7 +588,10 @@ function duplicateUnderOtherName(
   );
 }
 
-/** Refuses two identical resources that name their ruleset differently. The class refuses those that name it alike. */
+/**
+ * Refuses two identical resources that name their ruleset differently. The class refuses resources that name it the
+ * same way.
+ */
 function identicalDuplicate(args: OverrideArgs, other: OverrideArgs | undefined): readonly CheckFailure[] {
   const whole = (each: OverrideArgs): string =>
     canonicalJson({ ...pick(each, Object.keys(COMPARED_ARGS.shape)), ruleset: "", expression: "" });

@@ -17,7 +17,7 @@ const leaf = (key: string, operator: string, value: unknown) => ({
 });
 
 describe("filter builders", () => {
-  test("compiles to Cloudflare's JSON, in the order of the program", () => {
+  test("compiles a filter to Cloudflare's JSON, in the order of the program", () => {
     const typed = where(
       and(
         eq("ClientRequestHost", "example.com"),
@@ -52,7 +52,7 @@ describe("filter builders", () => {
     expect(JSON.parse(text)).toEqual({ where: { and: [{ key: "A", ...written }] } });
   });
 
-  test("compiles to the same as JSON with numbers and booleans", () => {
+  test("compiles builders to the same filter as JSON with numbers and booleans", () => {
     const raw = `{ "where" : {"and":[ {"value":200, "key":"EdgeResponseStatus","operator":"eq"},
       {"operator":"eq","key":"WorkerSubrequest","value":true} ] } }`;
     expect(filter.compile(raw)).toBe(

@@ -46,7 +46,7 @@ describe("a Page Shield policy with action allow", () => {
       }),
     );
 
-  test("is refused unless it was a log policy first", async () => {
+  test("refuses an enforced policy unless it was a log policy first", async () => {
     expect(await found({ logged: false })).toEqual([
       expect.stringMatching(
         /^action: "Shop" would block scripts that it never logged\. Set action: "log", run/,
@@ -55,20 +55,20 @@ describe("a Page Shield policy with action allow", () => {
     expect(await found({ logged: true })).toEqual([]);
   });
 
-  test("passes if it's disabled, or if nobody knows whether it was", async () => {
+  test("accepts a policy that's disabled, or whose past isn't known", async () => {
     expect(await found({ logged: false, enabled: false })).toEqual([]);
     expect(await found({})).toEqual([]);
     expect(await found({ logged: UNKNOWN })).toEqual([]);
   });
 
-  test("passes if it adopts an enforced policy unchanged, and is refused if it changes it", async () => {
+  test("accepts adopting an enforced policy unchanged, and refuses to change it", async () => {
     const adopted = { object: "policy 1", onDestroy: "deletes it" };
     expect(await found({ logged: false, adopted })).toEqual([]);
     const changes = { action: { before: "log", after: "allow" } };
     expect(await found({ logged: false, adopted: { ...adopted, changes } })).toHaveLength(1);
   });
 
-  test("says that it can't judge an action that isn't known yet", async () => {
+  test("says that it can't check an action that isn't known yet", async () => {
     const [only, ...more] = await analyze(
       [allowNeedsLog()],
       [edgeguard("PageShieldPolicy", { zoneId: ZONE, action: UNKNOWN, logged: false })],
@@ -124,7 +124,7 @@ describe("prune", () => {
       edgeguard("KvEntries", { namespaceId: "a", prune }),
     );
 
-  test("is refused if maxDeletes exceeds the policy's limit", async () => {
+  test("refuses a maxDeletes above the policy's limit", async () => {
     expect(await found({ prefix: "a/", maxDeletes: 101 })).toEqual([
       'prune.maxDeletes is 101 for the prefix "a/"; this stack\'s policy allows at most 100. Set prune.maxDeletes to 100 or less.',
     ]);
@@ -132,7 +132,7 @@ describe("prune", () => {
     expect(await found({ prefix: "a/", maxDeletes: 21 }, 20)).toHaveLength(1);
   });
 
-  test("is refused without maxDeletes if the limit is below its default of 100", async () => {
+  test("refuses an unset maxDeletes if the limit is below its default of 100", async () => {
     expect(await found({ prefix: "a/" })).toEqual([]);
     expect(await found({ prefix: "a/" }, 99)).toEqual([
       expect.stringMatching(/^prune\.maxDeletes is not set, /),
@@ -321,7 +321,7 @@ describe("all policies", () => {
     "workers-near-limits",
   ];
 
-  test("are in one list, each with a name, a description and a level", () => {
+  test("lists all policies, each with a name, a description and a level", () => {
     const policies = edgePolicies();
     expect(policies.map(({ name }) => name)).toEqual(NAMES);
     for (const { name, description, enforcementLevel } of policies) {
@@ -332,7 +332,7 @@ describe("all policies", () => {
       expect(enforcementLevel).toBe(name === "workers-near-limits" ? "advisory" : "disabled");
   });
 
-  test("tell the engine their options with the defaults that the pack's author set", () => {
+  test("passes options to the engine with the defaults that the pack's author set", () => {
     const schemas = edgePolicies({ maxPruned: 7, plan: "free", exceptZones: [ZONE] }).map(
       ({ name, configSchema }) => [name, configSchema?.properties],
     );

@@ -52,7 +52,7 @@ describe("a rename without an alias", () => {
     expect(await policyCount()).toBe(1);
   });
 
-  test("keeps the object even if the successor's create failed halfway", async () => {
+  test("keeps the object even if the renamed resource's create failed halfway", async () => {
     const before = await new Operation(api).up("PageShieldSettings", settings);
     api.fault({ match: { method: "PUT" }, kind: "dropAfter", times: 9 });
     const op = new Operation(api);
@@ -107,7 +107,7 @@ describe("a delete in an operation", () => {
     expect(await policyCount()).toBe(1);
   });
 
-  test("deletes the object if the successor's diff found a change that wasn't made yet", async () => {
+  test("deletes the object if the diff of the resource that adopted it found a change that wasn't made yet", async () => {
     const before = await new Operation(api).up("PageShieldPolicy", policy);
     const op = new Operation(api);
     expect(await op.preview("PageShieldPolicy", { ...policy, description: "New" }, before)).toMatchObject({

@@ -35,7 +35,7 @@ describeLong("other versions of TypeScript, and the package as it is published",
       ),
     ),
   )(
-    "TypeScript %s with %s finds no error, and reads hardly more files than for the SDK alone",
+    "TypeScript %s with %s reports no error, and reads few more files than for the SDK alone",
     async (version, options) => {
       const tsc = join(home, `compilers/node_modules/typescript-${version}/bin/tsc`);
       const compile = (module: string) => compileImport(tsc, home, module, options.split(" "));

@@ -28,7 +28,7 @@ const policy = (name: string, more: object = {}): PageShieldPolicy =>
 const known = <T>(output: pulumi.Output<T>): Promise<T> => new Promise((done) => output.apply(done));
 
 describe("without an API", () => {
-  test("a wrong argument fails the run with the preview's sentence, and all mistakes are listed", async () => {
+  test("fails the run with the preview's message for a wrong argument, and lists all mistakes", async () => {
     const failure = await failureOf(
       runProgram(() => {
         policy("shop", { value: { scriptSrc: ["self"] } });
@@ -60,7 +60,7 @@ describe("without an API", () => {
     expect(resources[0]?.id).toMatch(/^[0-9a-f]{32}$/);
   });
 
-  test("a preview leaves IDs unknown, and a resource that depends on one is checked all the same", async () => {
+  test("leaves IDs unknown in a preview, and still checks a resource that depends on one", async () => {
     const failure = await failureOf(
       runProgram(
         () => {
@@ -74,7 +74,7 @@ describe("without an API", () => {
     expect(failure.message).toMatch(/^KvEntries "flags": entries: /);
   });
 
-  test("each run is fresh: the same resources may be declared again", async () => {
+  test("starts every run fresh, so the same resources can be declared again", async () => {
     for (let run = 0; run < 3; run += 1) {
       const { resources } = await runProgram(() => policy("shop"));
       expect(resources).toHaveLength(1);
@@ -86,7 +86,7 @@ describe("without an API", () => {
     expect((await failureOf(twice)).message).toMatch(/"one" and "two" declare the same policy/);
   });
 
-  test("gives warnings and the class's defaults, from the project and stack of the options", async () => {
+  test("returns warnings and the class's defaults, for the project and stack in the options", async () => {
     const { resources, warnings } = await runProgram(
       () => {
         const ruleset = { name: "Cloudflare OWASP Core Ruleset" };
@@ -99,7 +99,7 @@ describe("without an API", () => {
     expect(warnings).toEqual([expect.stringMatching(/^edgeguard: policy "shop": /)]);
   });
 
-  test("the environment's credentials and settings make no difference", async () => {
+  test("ignores credentials and settings in the environment", async () => {
     const environment = process.env;
     process.env = { ...environment, CLOUDFLARE_ACCOUNT_ID: ACCOUNT_ID, CLOUDFLARE_API_TOKEN: "c4nary" };
     try {
@@ -110,7 +110,7 @@ describe("without an API", () => {
     }
   });
 
-  test("a secret argument is a secret output, and no mistake shows it", async () => {
+  test("makes a secret argument a secret output, and shows it in no error", async () => {
     const canary = "c4nary-c4nary-c4nary";
     const url = `https://logs.example/in?header_Authorization=Bearer%20${canary}`;
     const job = (dataset: string): LogpushJob =>
@@ -128,7 +128,7 @@ describe("without an API", () => {
     expect(failure.message).not.toContain(canary);
   });
 
-  test("other packages' resources and functions go to the test's own mocks", async () => {
+  test("passes other packages' resources and functions to the test's own mocks", async () => {
     class Bucket extends pulumi.CustomResource {
       declare readonly arn: pulumi.Output<string>;
       constructor(name: string) {
@@ -175,7 +175,7 @@ describe("with a local API", () => {
   });
   afterEach(() => api.close());
 
-  test("creates the resources there: outputs are the API's, and a raw request finds them", async () => {
+  test("creates the resources in the API, whose values become the outputs", async () => {
     const { result, resources } = await runProgram(
       async () => {
         const settings = new PageShieldSettings("shop", { zoneId: api.zones.empty, enabled: true });
@@ -202,19 +202,19 @@ describe("with a local API", () => {
     expect(api.requests.filter(({ method }) => method !== "GET")).toEqual([]);
   });
 
-  test("what only the API knows fails the run as it fails a preview", async () => {
+  test("fails the run if a live check fails, like a preview", async () => {
     const zoneId = "0".repeat(32);
     const failure = await failureOf(runProgram(() => policy("shop", { zoneId }), { api }));
     expect(failure.message).toMatch(/^PageShieldPolicy "shop": .*zone/);
   });
 
-  test("what fails in the update fails the run, and not the process", async () => {
+  test("fails the run, not the process, if the update fails", async () => {
     await runProgram(() => policy("shop"), { api });
     const failure = await failureOf(runProgram(() => policy("shop", { adopt: "never" }), { api }));
     expect(failure.message).toMatch(/^PageShieldPolicy "shop": .*adopt: "never"/);
   });
 
-  test("lookups of the program read from it", async () => {
+  test("reads lookups from the local API", async () => {
     const { result } = await runProgram(() => getKvNamespaces({ accountId: api.accounts.main }), { api });
     expect(result).toEqual([expect.objectContaining({ title: "existing" })]);
   });
