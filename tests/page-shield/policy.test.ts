@@ -612,15 +612,15 @@ describe("creates a policy exactly once", () => {
 describe("the output logged", () => {
   const enforced = { action: "allow", expression: "true" };
   const logged = async (more: object, previous?: Recorded): Promise<unknown> =>
-    (await new Operation(api).preview(TYPE, { ...policy, ...more }, previous)).inputs["the output logged"];
+    (await new Operation(api).preview(TYPE, { ...policy, ...more }, previous)).inputs["logged"];
   const up = (more: object, previous?: Recorded): Promise<Recorded> =>
     new Operation(api).up(TYPE, { ...policy, ...more }, previous);
 
   test("logged is true if the policy was a log policy first, and stays true while the policy changes", async () => {
     const logging = await up({});
-    expect(logging.outputs).not.toHaveProperty("the output logged");
+    expect(logging.outputs).not.toHaveProperty("logged");
     const blocking = await up(enforced, logging);
-    expect(blocking.outputs["the output logged"]).toBe(true);
+    expect(blocking.outputs["logged"]).toBe(true);
     expect(await logged({ ...enforced, description: "Till" }, blocking)).toBe(true);
     const refreshed = await new Operation(api).refresh(TYPE, blocking);
     expect(await logged(enforced, { ...blocking, ...refreshed })).toBe(true);
@@ -630,7 +630,7 @@ describe("the output logged", () => {
 
   test("logged is false for a policy that blocks from the start or was disabled while it logged", async () => {
     const blocking = await up(enforced);
-    expect(blocking.outputs["the output logged"]).toBe(false);
+    expect(blocking.outputs["logged"]).toBe(false);
     expect(await logged({ ...enforced, description: "Till" }, blocking)).toBe(false);
     const silent = await up({ description: "Silent", enabled: false });
     expect(await logged({ ...enforced, description: "Silent" }, silent)).toBe(false);
@@ -642,8 +642,8 @@ describe("the output logged", () => {
     const blocking = await up(enforced);
     const older = {
       ...blocking,
-      inputs: omit(blocking.inputs, ["the output logged"]),
-      outputs: omit(blocking.outputs, ["the output logged"]),
+      inputs: omit(blocking.inputs, ["logged"]),
+      outputs: omit(blocking.outputs, ["logged"]),
     };
     expect(await logged({ ...enforced, description: "Till" }, older)).toBeUndefined();
   });
