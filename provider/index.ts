@@ -71,6 +71,7 @@ export {
   type LookupOptions,
   type ZoneArgs,
 } from "./runtime/lookup";
+export { Provider, type ProviderArgs } from "./runtime/provider";
 export type { Adopted } from "./runtime/adopted";
 export type { Change, Changes } from "./runtime/changes";
 export type { Adopt, LiteralUnion } from "./runtime/fields";

@@ -6,9 +6,10 @@ import { managedRulesetOverride } from "./rulesets/managed-ruleset-override";
 import { pageShieldPolicy } from "./page-shield/policy";
 import { pageShieldSettings } from "./page-shield/settings";
 import { wafMigration } from "./migration/waf-migration";
-import { Host } from "./runtime/host";
+import { Host, type HostOptions } from "./runtime/host";
+import { LedgerJournal } from "./runtime/ledger-journal";
 import { Lifeline } from "./runtime/lifeline";
-import type { ConfigGetter } from "./runtime/settings";
+import { PROVIDER_NAME, type ConfigGetter } from "./runtime/settings";
 import { ownMember, type JsonObject } from "./runtime/values";
 import { verbsOf, type Verbs } from "./runtime/verbs";
 
@@ -45,8 +46,24 @@ export function configure(
   if (configured) return; // All types of a process get the same configuration and share one host.
   configured = true;
   const config: ConfigGetter = (key) => request.config.get(key);
-  host = new Host({ config, signal: lifeline.signal, closing: lifeline.closing });
+  host = new Host({ config, signal: lifeline.signal, closing: lifeline.closing, ...sharedLedger(config) });
   lifeline.watch(() => verbsInProgress > 0 || host.inFlight > 0);
+}
+
+/** Without a shared ledger, a delete could remove what a resource of another provider has just adopted. */
+function sharedLedger(config: ConfigGetter): Pick<HostOptions, "journal" | "problem"> {
+  const [, , engine] = process.argv;
+  try {
+    if (engine === undefined) throw new Error("the engine passed no address");
+    return { journal: new LedgerJournal(engine) };
+  } catch (error) {
+    const name = config(PROVIDER_NAME);
+    if (name === undefined) return {}; // The only provider, unless an explicit one has the same problem.
+    const reason = error instanceof Error ? error.message : String(error);
+    return {
+      problem: `Provider ${JSON.stringify(name)} can't share with the stack's other providers what it holds: ${reason}. Set TMPDIR to a directory that can be written.`,
+    };
+  }
 }
 
 export async function check(type: string, olds: JsonObject, news: JsonObject): Promise<unknown> {

@@ -18,6 +18,12 @@ const inFolder =
 
 const GROUPS: readonly Group[] = [
   {
+    path: "resources/provider.md",
+    title: "Provider",
+    summary: "Gives resources and lookups the credential and settings of one account or token.",
+    holds: ({ name }) => /^Provider(Args)?$/.test(name),
+  },
+  {
     path: "functions/page-shield.md",
     title: "Page Shield functions",
     summary: "Read a zone's settings, policies and detections, and build a policy from them.",

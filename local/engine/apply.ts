@@ -50,7 +50,7 @@ async function keepUnchanged(step: SameStep | SkipCreateStep, { providers }: App
   step.new.outputs = step.old.outputs;
   // Equal secrets keep their ciphertext, so an unchanged stack writes an unchanged file.
   if (equalMaps(step.old.inputs, step.new.inputs)) step.new.inputs = step.old.inputs;
-  if (isProviderType(step.new.type) && step.respond !== undefined) await providers.use(step.old);
+  if (isProviderType(step.new.type) && step.respond !== undefined) await providers.use(step.new);
 }
 
 async function create(step: CreateStep, { providers }: ApplyContext): Promise<void> {

@@ -7,7 +7,7 @@ import type { Providers } from "./lifecycle";
 import { InitFailedError } from "./provider";
 import type { ResourceState } from "./state";
 import { isLogical, urnOf, type Op, type RefreshStep, type Step } from "./steps";
-import { isProviderType, type Urn } from "./urn";
+import { isDefaultProvider, type Urn } from "./urn";
 import { equalMaps, Secret, secret } from "./values";
 
 interface ExecutorOptions {
@@ -229,7 +229,7 @@ export class Executor {
 
 /** Users don't see the default provider or the end of a half-done replacement. */
 export function isInternal(step: Step): boolean {
-  return step.op === "remove-pending-replace" || isProviderType(step.new?.type ?? step.old?.type ?? "");
+  return step.op === "remove-pending-replace" || isDefaultProvider(urnOf(step));
 }
 
 /** A "same" step may carry new options. A moved source line isn't worth a write. */

@@ -6,8 +6,8 @@ import { fileURLToPath } from "node:url";
 import type { AliasSpec } from "./aliases";
 import { UnsupportedError } from "./errors";
 import { fromStruct } from "./grpc";
-import { isProviderType, PROVIDER_PACKAGE, type Urn } from "./urn";
-import { mapFromWire, mapValues, type ValueMap } from "./values";
+import { isProviderType, PROVIDER_PACKAGE, PROVIDER_TYPE, type Urn } from "./urn";
+import { containsUnknowns, mapFromWire, mapValues, type ValueMap } from "./values";
 
 export interface Goal {
   readonly type: string;
@@ -31,8 +31,8 @@ export interface Goal {
 }
 
 export function goalOf(request: RegisterResourceRequest, projectRoot: string): Goal {
-  refuseUnsupported(request);
   const object = mapFromWire(fromStruct(request.getObject()));
+  refuseUnsupported(request, object);
   const dependencies = [...request.getDependenciesList()].sort();
   return {
     type: request.getType(),
@@ -40,7 +40,7 @@ export function goalOf(request: RegisterResourceRequest, projectRoot: string): G
     custom: request.getCustom(),
     inputs: object,
     parent: request.getParent(),
-    provider: "",
+    provider: request.getProvider(),
     protect: request.hasProtect() ? request.getProtect() : undefined,
     retainOnDelete: request.hasRetainondelete() ? request.getRetainondelete() : undefined,
     deleteBeforeReplace:
@@ -61,16 +61,16 @@ export function goalOf(request: RegisterResourceRequest, projectRoot: string): G
 }
 
 /** Names each feature as a program spells it. */
-function refuseUnsupported(request: RegisterResourceRequest): void {
+function refuseUnsupported(request: RegisterResourceRequest, object: ValueMap): void {
   const type = request.getType();
   const timeouts = request.getCustomtimeouts();
   const asked: Readonly<Record<string, boolean>> = {
-    [`explicit providers (${type})`]: isProviderType(type),
+    [`other providers (${type})`]: isProviderType(type) && type !== PROVIDER_TYPE,
     [`resources of other providers (${type})`]:
-      request.getCustom() && type.split(":")[0] !== PROVIDER_PACKAGE,
+      request.getCustom() && !isProviderType(type) && type.split(":")[0] !== PROVIDER_PACKAGE,
     [`remote components (${type})`]: request.getRemote(),
-    "the resource option `provider`":
-      request.getProvider() !== "" || request.getProvidersMap().getLength() > 0,
+    "explicit providers with inputs that a preview doesn't know":
+      isProviderType(type) && containsUnknowns(object),
     "the resource option `import`": request.getImportid() !== "",
     "the resource option `deletedWith`": request.getDeletedwith() !== "",
     "the resource option `replaceWith`": request.getReplaceWithList().length > 0,

@@ -33,7 +33,7 @@ export function providerInputs(config: Config): ValueMap {
 /** The stack's dynamic resource providers. */
 export class Providers implements Lifecycle {
   readonly #byReference = new Map<string, DynamicProvider>();
-  readonly #hosts: { config: string | undefined; host: Host }[] = [];
+  readonly #hosts: { provider: string | undefined; host: Host }[] = [];
   readonly #run: HostRun;
   readonly #dryRun: boolean;
 
@@ -44,7 +44,7 @@ export class Providers implements Lifecycle {
 
   /** Starting a host takes half a second, so it starts before it's known what will be needed. */
   warmUp(): void {
-    this.#hosts.push({ config: undefined, host: new Host(this.#run) });
+    this.#hosts.push({ provider: undefined, host: new Host(this.#run) });
   }
 
   async stop(): Promise<void> {
@@ -104,22 +104,22 @@ export class Providers implements Lifecycle {
   }
 
   async #configure(urn: Urn, id: string, config: ValueMap): Promise<void> {
-    const provider = new DynamicProvider(await this.#hostFor(config).client, this.#dryRun);
+    const provider = new DynamicProvider(await this.#hostFor(urn, config).client, this.#dryRun);
     await provider.configure(urn, id, config);
     this.#byReference.set(providerReference(urn, id), provider);
   }
 
-  /** A host keeps its configured providers, so another configuration needs another host. */
-  #hostFor(config: ValueMap): Host {
-    const key = JSON.stringify(toPlainMap(config));
+  /** As in the CLI, each provider has a process of its own. A changed configuration needs another one. */
+  #hostFor(urn: Urn, config: ValueMap): Host {
+    const key = JSON.stringify([urn, toPlainMap(config)]);
     let entry =
-      this.#hosts.find((each) => each.config === key) ??
-      this.#hosts.find((each) => each.config === undefined);
+      this.#hosts.find((each) => each.provider === key) ??
+      this.#hosts.find((each) => each.provider === undefined);
     if (entry === undefined) {
-      entry = { config: key, host: new Host(this.#run) };
+      entry = { provider: key, host: new Host(this.#run) };
       this.#hosts.push(entry);
     }
-    entry.config = key;
+    entry.provider = key;
     return entry.host;
   }
 }

@@ -9,7 +9,14 @@ import type { Planner } from "./plan";
 import type { Program } from "./program";
 import type { ResourceState } from "./state";
 import type { Registered } from "./steps";
-import { defaultProviderUrn, isRootStack, PROVIDER_TYPE, providerReference, type Urn } from "./urn";
+import {
+  defaultProviderUrn,
+  isProviderType,
+  isRootStack,
+  PROVIDER_TYPE,
+  providerReference,
+  type Urn,
+} from "./urn";
 import { equalMaps, type ValueMap } from "./values";
 
 /** How long a program may take to end after the engine is done. */
@@ -74,10 +81,16 @@ export class ProgramRegistrar implements Registrar {
 
   async register(goal: Goal): Promise<Registered> {
     const inherited = this.#withInheritedOptions(goal);
-    const provider = goal.custom ? await this.#defaultProviderReference() : "";
+    const provider = await this.#providerOf(goal);
     const registered = await this.#enqueue({ ...inherited, provider });
     this.#goals.set(registered.state.urn, inherited);
     return registered;
+  }
+
+  /** Components and providers have none. */
+  async #providerOf({ type, custom, provider }: Goal): Promise<string> {
+    if (!custom || isProviderType(type)) return "";
+    return provider === "" ? this.#defaultProviderReference() : provider;
   }
 
   #withInheritedOptions(goal: Goal): Goal {

@@ -52,6 +52,10 @@ export const defaultProviderUrn = (stack: string, project: string): Urn =>
 
 export const isProviderType = (type: string): boolean => type.startsWith("pulumi:providers:");
 
+/** Providers that the program didn't declare. */
+export const isDefaultProvider = (urn: Urn): boolean =>
+  isProviderType(typeOf(urn)) && nameOf(urn).startsWith("default");
+
 /** A provider reference is <urn>::<id>. */
 export function providerUrnOf(reference: string): Urn {
   return reference.slice(0, reference.lastIndexOf("::"));

@@ -45,6 +45,8 @@ export interface ApiOptions extends ConnectionOptions {
   readonly fallback?: Credential | undefined;
   /** Names of credentials that are set but empty. */
   readonly emptyCredentials?: readonly string[];
+  /** The explicit provider that the credential belongs to. */
+  readonly provider?: string | undefined;
   /** What the current call is for. */
   readonly purpose?: () => Purpose | undefined;
   readonly budget: RateBudget;
@@ -322,7 +324,10 @@ export class EdgeApi {
     history: AttemptHistory,
   ): Promise<Success> {
     const { method, what, immediate = false } = request;
-    if (credential === undefined) throw new MissingCredentialsError(what, this.#options.emptyCredentials);
+    if (credential === undefined) {
+      const { emptyCredentials: empty = [], provider } = this.#options;
+      throw new MissingCredentialsError(what, { empty, provider });
+    }
     const budget = this.#budgetOf(credential);
     const maxRetries = immediate ? 0 : this.#options.maxRetries;
 

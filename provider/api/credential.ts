@@ -63,15 +63,28 @@ export class MissingCredentialsError extends Error {
   /** Why there is none (a clause). */
   readonly reason: string;
 
-  constructor(what: string, empty: readonly string[] = []) {
+  /** @param provider the explicit provider, which has only its own credentials. */
+  constructor(
+    what: string,
+    {
+      empty = [],
+      provider,
+    }: { readonly empty?: readonly string[]; readonly provider?: string | undefined } = {},
+  ) {
     const reason = missingReason(empty);
     super(
-      `${what} needs credentials, and ${reason}. Set a token with "pulumi config set --secret edgeguard:apiToken <token>" or in CLOUDFLARE_API_TOKEN. ` +
-        "Or set an email and key: edgeguard:apiEmail and edgeguard:apiKey, or CLOUDFLARE_EMAIL and CLOUDFLARE_API_KEY.",
+      `${what} needs credentials, and ${reason}. ${provider === undefined ? SET_CREDENTIALS : PASS_CREDENTIALS}`,
     );
     this.reason = reason;
   }
 }
+
+const SET_CREDENTIALS =
+  'Set a token with "pulumi config set --secret edgeguard:apiToken <token>" or in CLOUDFLARE_API_TOKEN. ' +
+  "Or set an email and key: edgeguard:apiEmail and edgeguard:apiKey, or CLOUDFLARE_EMAIL and CLOUDFLARE_API_KEY.";
+
+const PASS_CREDENTIALS =
+  "Pass a token to the Provider: credentials in the stack's configuration or the environment may belong to another account.";
 
 /** Why there is no credential (a clause). CI systems pass a missing secret as an empty string. */
 export function missingReason(empty: readonly string[]): string {
@@ -95,7 +108,8 @@ export function withCredentialAdvice(
 ): unknown {
   if (!isCredentialRefused(error) || error.init.advice !== undefined) return error;
   const { origin = "" } = credential ?? {};
-  const saved = origin.includes(":") ? savedConfigHint(purpose) : "";
+  const isSaved = !origin.startsWith("CLOUDFLARE_"); // Stack config and explicit providers are in the state.
+  const saved = isSaved ? savedConfigHint(purpose) : "";
   const advice = error.status === 403 ? forbidden(error, credential) : rejectedAdvice(error, origin);
   return new ApiError({ ...error.init, advice: `${advice}${saved}` });
 }

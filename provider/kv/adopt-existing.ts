@@ -5,8 +5,8 @@ import { omitAbsent } from "../runtime/members";
 import { isUnknownRoute, subjectOf, type NamespaceAddress } from "./address";
 import type { Catalog, Row } from "./catalog";
 import { formatNumber } from "../limits/workers";
-import { digest, isExpired, quoteKeys } from "./entry";
-import { deletedKeys, createdNamespaces } from "./owned-keys";
+import { digest, isExpired, quoteKeys, UNCERTAIN } from "./entry";
+import { deletedKeys, createdNamespaces, hasOtherProviders } from "./owned-keys";
 import { listKeys, type ListedKey, sameListed } from "./listing";
 import type { Manifest } from "./manifest";
 import { readValues } from "./values";
@@ -92,7 +92,10 @@ export async function adoptExisting(
   for (const { row, listed, value } of existing.values()) {
     if (value === undefined) continue; // Listed but without a value, it was just deleted: written like a new one.
     if (mayAdopt(adopt, "equal") && row.value === value && sameListed(row, listed, ctx.api.now() / 1000)) {
-      manifest.set(row.key, { ...row, expiration: listed.expiration ?? row.expiration });
+      // What is read of a key that a resource of another provider has just deleted may be its former value: it's written.
+      const isCertain = !hasOtherProviders(ctx, namespaceId);
+      const found = { ...row, expiration: listed.expiration ?? row.expiration };
+      manifest.set(row.key, isCertain ? found : UNCERTAIN);
       equal.push(listed.name);
     } else different.push(listed.name);
   }

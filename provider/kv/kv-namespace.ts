@@ -11,6 +11,7 @@ import { KV } from "../limits";
 import type { Adopted, Adoption } from "../runtime/adopted";
 import { adopt as adoptExisting, AdoptionError, RENAME_HINT, sharedIdHint } from "../runtime/adoption";
 import { defineLifecycle, type Context, type Review } from "../runtime/lifecycle";
+import { accountOf } from "../runtime/provider";
 import { claimOnce, edgeResource } from "../runtime/resource";
 import { hasUnknown, pluralize, UNKNOWN } from "../runtime/values";
 import { CompositeId } from "../runtime/composite-id";
@@ -261,7 +262,8 @@ export class KvNamespace extends edgeResource<KvNamespaceArgs>()(kvNamespace) {
 
   constructor(name: string, args: KvNamespaceArgs, opts?: pulumi.CustomResourceOptions) {
     const { accountId, title, preview } = args;
-    const claim = claimOnce("KvNamespace", name, { accountId, title, preview }, (known) => {
+    const owner = accountId ?? accountOf(opts);
+    const claim = claimOnce("KvNamespace", name, { accountId: owner, title, preview }, (known) => {
       const full = fullTitle(known.title, known.preview);
       const account = known.accountId?.toLowerCase() ?? "from the settings";
       return [

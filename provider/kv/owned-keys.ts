@@ -9,6 +9,12 @@ type KeysReader = () => Promise<Pick<Manifest, "has">>;
 export class OwnedKeys {
   readonly #readers: KeysReader[] = [];
   readonly #written: Manifest[] = [];
+  readonly #othersHold: () => boolean;
+
+  /** @param othersHold whether a resource of another provider has entries in the namespace. Its keys aren't known here. */
+  constructor(othersHold: () => boolean) {
+    this.#othersHold = othersHold;
+  }
 
   /**
    * Adds a resource that's being written.
@@ -37,8 +43,9 @@ export class OwnedKeys {
     this.#readers.push(() => Promise.resolve(keys));
   }
 
-  /** Whether a resource other than the one with this manifest owns a key. */
+  /** Whether a resource other than the one with this manifest owns a key, or may own it. */
   async byOthers(mine?: Manifest): Promise<(key: string) => boolean> {
+    if (this.#othersHold()) return () => true;
     const all = await Promise.all(this.#readers.map((read) => read()));
     const others = all.filter((manifest) => manifest !== mine);
     return (key) => others.some((other) => other.has(key));
@@ -46,10 +53,24 @@ export class OwnedKeys {
 }
 
 export function ownedKeys(
-  ctx: Pick<Context, "shared">,
+  ctx: Pick<Context, "shared" | "othersHold" | "warnOnce">,
   { accountId, namespaceId }: NamespaceAddress,
 ): OwnedKeys {
-  return ctx.shared(`entries of ${accountId} ${namespaceId}`, () => new OwnedKeys());
+  const othersHold = (): boolean => {
+    if (!hasOtherProviders(ctx, namespaceId)) return false;
+    ctx.warnOnce(
+      `namespace ${namespaceId}: KvEntries of several providers write to it, so no key is deleted that one of them no longer declares. ` +
+        "Give them the same provider, and delete such keys with `edgeguard kv bulk delete`.",
+    );
+    return true;
+  };
+  const make = (): OwnedKeys => new OwnedKeys(othersHold);
+  return ctx.shared(`entries of ${accountId} ${namespaceId}`, make);
+}
+
+/** Whether a `KvEntries` of another provider writes to the namespace in this operation. Its ID begins with the namespace's. */
+export function hasOtherProviders(ctx: Pick<Context, "othersHold">, namespaceId: string): boolean {
+  return ctx.othersHold(`${namespaceId}/`);
 }
 
 /**

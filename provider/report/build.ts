@@ -12,7 +12,7 @@ import {
   type Report,
   type Section,
 } from "./model";
-import { say, words, type Phrase } from "./phrase";
+import { joined, say, value, words, type Phrase } from "./phrase";
 import { PlanError, type Operation, type Plan, type Step } from "./plan";
 import { kvEntries, kvNamespace, overwritten, pruned } from "./sections/kv";
 import { logpushJob } from "./sections/logpush";
@@ -132,9 +132,15 @@ function countsOf(steps: readonly Step[]): Record<string, number> {
   );
 }
 
+/** Of explicit providers. The engine doesn't list the default one. */
+const PROVIDER_TYPE = "pulumi:providers:pulumi-nodejs";
+
 const LIVE_CHECKS_SKIPPED = /^live checks skipped: (.*)$/s;
 
-function notesOf({ diagnostics, complete, maybeCorrupt }: Plan): Phrase[] {
+function notesOf({ steps, diagnostics, complete, maybeCorrupt }: Plan): Phrase[] {
+  const providers = steps.filter(
+    (step) => step.type === PROVIDER_TYPE && step.op !== "same" && isChange(step),
+  );
   const unseen = ownMessages(diagnostics).flatMap((message) => LIVE_CHECKS_SKIPPED.exec(message)?.[1] ?? []);
   return [
     ...unseen
@@ -143,6 +149,13 @@ function notesOf({ diagnostics, complete, maybeCorrupt }: Plan): Phrase[] {
         (why) =>
           say`Live checks were skipped, so this report lacks what only Cloudflare knows: ${words(why)}.`,
       ),
+    ...(providers.length === 0
+      ? []
+      : [
+          say`Providers that are created, changed or deleted: ${joined(
+            [...new Set(providers.map((step) => step.name))].sort(compare).map(value),
+          )}.`,
+        ]),
     ...(complete
       ? []
       : [

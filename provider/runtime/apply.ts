@@ -16,7 +16,7 @@ export async function create<Shape extends z.ZodRawShape, Computed extends objec
   const { lifecycle } = resource;
   const args = resource.args(inputs);
   return await handingOverHalf(resource, host, inputs, () =>
-    host.locks.with(lifecycle.lock(args), async () => {
+    host.exclusively(lifecycle.lock(args), async () => {
       const ctx = host.context(lifecycle.type, resource.about(inputs));
       const { id, computed, adopts } = await lifecycle.create({
         ctx,
@@ -128,7 +128,7 @@ export async function update<Shape extends z.ZodRawShape, Computed extends objec
   const state = resource.state(olds);
   const args = resource.args(news);
   return await handingOverHalf(resource, host, news, () =>
-    host.locks.with(lifecycle.lock(args), async () => {
+    host.exclusively(lifecycle.lock(args), async () => {
       if (host.ledger.holding(type, id) === "made") {
         throw new Error(
           `${type} ${id} was adopted by another resource in this program, which declares what this one declared before. ` +
@@ -165,7 +165,7 @@ async function remove<Shape extends z.ZodRawShape, Computed extends object>(
   const state = resource.state(props);
   try {
     const ctx = host.context(type, resource.about(props));
-    await host.locks.with(lifecycle.lock(state), () => lifecycle.delete({ ctx, id, state }));
+    await host.exclusively(lifecycle.lock(state), () => lifecycle.delete({ ctx, id, state }));
   } catch (error) {
     // Already deleted is fine. A path that can't be routed doesn't prove it.
     if (!isAbsent(error)) throw error;

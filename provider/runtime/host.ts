@@ -8,6 +8,7 @@ import { printable } from "../api/printable";
 import { RateBudget } from "../api/rate-budget";
 import { Redactor } from "../api/redact";
 import { Ledger } from "./ledger";
+import type { LedgerJournal } from "./ledger-journal";
 import type { AboutResource, Context } from "./lifecycle";
 import { Locks } from "./locks";
 import { readSettings, secretsIn, SettingsError, type ConfigGetter, type Settings } from "./settings";
@@ -20,6 +21,10 @@ export interface HostOptions {
   readonly out?: { info(line: string): void; warn(line: string): void };
   readonly signal?: AbortSignal;
   readonly closing?: AbortSignal;
+  /** What the engine's other provider processes hold. */
+  readonly journal?: LedgerJournal | undefined;
+  /** Why nothing may be done. */
+  readonly problem?: string | undefined;
   /** How to wait, in milliseconds. Default: in real time. */
   readonly sleep?: (ms: number, signal: AbortSignal) => Promise<void>;
 }
@@ -38,8 +43,8 @@ const CALL = new AsyncLocalStorage<Call>();
  * already.
  */
 export class Host {
-  readonly ledger = new Ledger();
-  readonly locks = new Locks();
+  readonly ledger: Ledger;
+  readonly #locks = new Locks();
   /** Inputs that `check` returned in this operation, so the program still declares them, and whether work is left. */
   readonly declared = new Map<string, { readonly hasPendingWork: boolean }>();
   readonly #options: HostOptions;
@@ -54,24 +59,30 @@ export class Host {
 
   constructor(options: HostOptions) {
     this.#options = options;
+    this.ledger = new Ledger(options.journal);
     this.#redactor.add(...secretsIn(options.config, options.env ?? process.env));
   }
 
-  /** @throws SettingsError if config or environment is invalid. */
+  /** @throws SettingsError if config or environment is invalid, or nothing may be done at all. */
   get settings(): Settings {
-    this.#settings ??= readSettings(this.#options.config, this.#options.env ?? process.env);
-    return this.#settings;
+    return this.#readSettings();
   }
 
   /** What is wrong with config or environment, if anything. */
   settingsProblem(): string | undefined {
     try {
-      this.#settings ??= readSettings(this.#options.config, this.#options.env ?? process.env);
+      this.#readSettings();
       return undefined;
     } catch (error) {
       if (error instanceof SettingsError) return error.message;
       throw error;
     }
+  }
+
+  #readSettings(): Settings {
+    if (this.#options.problem !== undefined) throw new SettingsError(this.#options.problem);
+    this.#settings ??= readSettings(this.#options.config, this.#options.env ?? process.env);
+    return this.#settings;
   }
 
   get api(): EdgeApi {
@@ -94,6 +105,15 @@ export class Host {
     return this.#contextOf(this.probe, type, about);
   }
 
+  /** Runs work while no other resource of the program does work with this key, whichever provider it has. */
+  async exclusively<T>(key: string, work: () => Promise<T>): Promise<T> {
+    const { journal } = this.#options;
+    const options = { pause: this.#pause, say: this.say };
+    return await this.#locks.with(key, () =>
+      journal === undefined ? work() : journal.exclusively(key, options, work),
+    );
+  }
+
   get inFlight(): number {
     return (this.#api?.inFlight ?? 0) + (this.#probe?.inFlight ?? 0);
   }
@@ -111,6 +131,7 @@ export class Host {
       pause: this.#pause,
       shared: this.#share,
       holding: (id) => this.ledger.holding(type, id),
+      othersHold: (idPrefix) => this.ledger.othersHold(type, idPrefix),
     };
   }
 
@@ -182,13 +203,14 @@ export class Host {
   }
 
   #connect(options: Pick<ApiOptions, "maxRetries" | "patient" | "attemptMs">): EdgeApi {
-    const { baseUrl, credential, emptyCredentials, fallback, rates, concurrency } = this.settings;
+    const { provider, baseUrl, credential, emptyCredentials, fallback, rates, concurrency } = this.settings;
     const { signal, closing } = this.#options;
     const debugging = (this.#options.env ?? process.env)["EDGEGUARD_DEBUG"] === "1";
     return new EdgeApi({
       baseUrl,
       credential,
       emptyCredentials,
+      provider,
       fallback,
       purpose: () => CALL.getStore()?.purpose,
       budget: budgetOf(credential, baseUrl, rates),

@@ -36,6 +36,8 @@ export interface Context {
   once<T>(key: string, read: () => Promise<T>): Promise<T>;
   /** How a resource of this operation holds an object of this type, if one does. */
   holding(id: string): Holding | undefined;
+  /** Whether a resource of this type that has another provider holds or reads an object whose ID begins so. */
+  othersHold(idPrefix: string): boolean;
   /** Waits; aborts with the operation. */
   pause(ms: number): Promise<void>;
 }

@@ -4,6 +4,7 @@ import { ApiError } from "../api/errors";
 import { printable } from "../api/printable";
 import { Host } from "./host";
 import { checkInputs } from "./inputs";
+import { settingsOf, type Provider } from "./provider";
 import { checkStackConfig, currentRun, refusal } from "./program";
 import { SettingsError, type CONFIG_KEYS } from "./settings";
 import { isJsonObject } from "./values";
@@ -23,6 +24,14 @@ export interface LookupOptions {
    * @defaultValue In a program, the stack's `edgeguard:` keys, then the environment. In a plain script, the environment.
    */
   readonly config?: LookupConfig;
+  /**
+   * A provider whose settings and credential this call uses, instead of the stack's configuration and the environment.
+   * Set either `config` or `provider`. If an argument of the provider isn't known in a preview, the result of a lookup with
+   * outputs isn't either.
+   *
+   * @defaultValue none
+   */
+  readonly provider?: Provider;
 }
 
 /** The zone that a lookup reads. */
@@ -82,7 +91,10 @@ export function lookup<Args extends object, Result>(name: string, traits: Lookup
         const form = `${name}Output`;
         // Secret from the start: marking bytes afterwards would take them apart.
         const given = traits.secret === true ? pulumi.secret(args) : pulumi.output(args);
-        return given.apply((known) => askOrUnknown(form, opts, (host) => answer(host, form, known)));
+        const ask = (known: unknown): Promise<Result> =>
+          askOrUnknown(form, opts, (host) => answer(host, form, known));
+        if (opts.provider === undefined) return given.apply(ask);
+        return pulumi.all([given, settingsOf(opts.provider)]).apply(([known]) => ask(known));
       },
     };
   };
@@ -95,11 +107,14 @@ export function lookup<Args extends object, Result>(name: string, traits: Lookup
 export async function ask<T>(opts: LookupOptions, work: (host: Host) => T | Promise<T>): Promise<T> {
   if (!inProgram()) return await work(hostOf(opts));
   const done = pulumi.runtime.rpcKeepAlive(); // An inline program of the Automation API would not wait for the response.
+  let host: Host | undefined;
   try {
     checkStackConfig();
-    return await work(hostOf(opts));
+    host = opts.provider === undefined ? hostOf(opts) : await hostOfProvider(opts.provider, opts);
+    return await work(host);
   } catch (error) {
-    throw isExpected(error) ? refusal(`edgeguard: ${hostOf(opts).presentable(error.message)}`) : error;
+    if (host === undefined || !isExpected(error)) throw error;
+    throw refusal(`edgeguard: ${host.presentable(error.message)}`);
   } finally {
     done();
   }
@@ -176,6 +191,27 @@ function hostOf({ config }: LookupOptions): Host {
       : new Host({ config: (key) => given.get(key.replace(/^edgeguard:/, "")), env: {}, out });
   HOSTS.set(owner, made);
   return made;
+}
+
+async function hostOfProvider(provider: Provider, { config }: LookupOptions): Promise<Host> {
+  if (config !== undefined)
+    throw refusal("edgeguard: a lookup has both config and provider: pass one of them.");
+  const settings = settingsOf(provider);
+  if (!(await isKnown(settings)))
+    throw refusal(
+      "edgeguard: a lookup's provider has an argument that this preview doesn't know yet. Use the lookup's form with outputs, whose result is then unknown, too.",
+    );
+  const texts = await new Promise<ReadonlyMap<string, string | undefined>>((known) => settings.apply(known));
+  const found = HOSTS.get(provider);
+  if (found !== undefined) return found;
+  const made = new Host({ config: (key) => texts.get(key), out: ENGINE });
+  HOSTS.set(provider, made);
+  return made;
+}
+
+/** A member of every output, which the SDK's types omit. Without it, an unknown setting would never resolve. */
+async function isKnown(output: pulumi.Output<unknown>): Promise<boolean> {
+  return (await Reflect.get(output, "isKnown")) !== false;
 }
 
 const ENGINE = {

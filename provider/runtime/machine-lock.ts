@@ -12,7 +12,7 @@ import { z } from "zod";
  * by the next number, so two processes that find the same dead holder can't both succeed it.
  */
 
-interface Options {
+export interface LockOptions {
   readonly pause: (ms: number) => Promise<void>;
   readonly say: { warn(line: string): void };
   /** How long to wait for another process. */
@@ -32,7 +32,7 @@ const RELEASED = "released";
 /** @throws if another process keeps the lock for longer than `patienceMs`; then `work` has not begun. */
 export async function withMachineLock<T>(
   key: string,
-  { pause, say, patienceMs = PATIENCE_MS, folder: root = tmpdir() }: Options,
+  { pause, say, patienceMs = PATIENCE_MS, folder: root = tmpdir() }: LockOptions,
   work: () => Promise<T>,
 ): Promise<T> {
   const folder = join(root, `edgeguard-lock-${createHash("sha256").update(key).digest("hex").slice(0, 32)}`);
@@ -125,7 +125,7 @@ async function isHeld(path: string): Promise<boolean> {
   }
 }
 
-function isAlive(pid: number): boolean {
+export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
     return true;
@@ -135,7 +135,7 @@ function isAlive(pid: number): boolean {
 }
 
 /** The code of a Node.js error. */
-function codeOf(error: unknown): string | undefined {
+export function codeOf(error: unknown): string | undefined {
   const { data } = z.object({ code: z.string(), syscall: z.string() }).safeParse(error);
   return data?.code;
 }

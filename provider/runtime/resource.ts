@@ -181,7 +181,7 @@ export function refuseProto(resource: string, value: unknown): void {
 }
 
 /** Whether the value is or contains an output or a promise. */
-function isAsync(value: unknown): boolean {
+export function isAsync(value: unknown): boolean {
   if (pulumi.Output.isInstance(value) || value instanceof Promise) return true;
   return typeof value === "object" && value !== null && Object.values(value).some(isAsync);
 }

@@ -5,8 +5,10 @@ import { RETRY } from "../api/retry";
 import { nearest } from "./nearest";
 import type { Credential } from "../api/credential";
 
-/** The settings of a stack, from its configuration or the environment. */
+/** The settings of a stack, from its configuration or the environment, or those of an explicit provider. */
 export interface Settings {
+  /** The name of the explicit provider that these settings belong to. */
+  readonly provider: string | undefined;
   /** `edgeguard:baseUrl`, else EDGEGUARD_BASE_URL, else CLOUDFLARE_BASE_URL, else Cloudflare's public API. */
   readonly baseUrl: string;
   /** `edgeguard:accountId`, else EDGEGUARD_ACCOUNT_ID, else CLOUDFLARE_ACCOUNT_ID: the default of every `accountId`. */
@@ -49,6 +51,12 @@ export const CONFIG_KEYS = [
   "liveChecks",
   "logpushJobsPerZone",
 ] as const;
+
+/**
+ * The key with an explicit provider's name, which only the class `Provider` sets. It's in every state with an explicit
+ * provider, so it never changes. Settings that have it come from nowhere else.
+ */
+export const PROVIDER_NAME = "edgeguard:provider";
 
 /** Reads one key of stack config, `edgeguard:apiToken` for example. */
 export type ConfigGetter = (key: string) => string | undefined;
@@ -97,12 +105,15 @@ export const PLAIN = {
 /**
  * Settings from stack config and environment. Credentials: `edgeguard:apiToken`, else `edgeguard:apiEmail` with
  * `edgeguard:apiKey`, else `cloudflare:apiToken`, else CLOUDFLARE_API_TOKEN, else CLOUDFLARE_EMAIL with
- * CLOUDFLARE_API_KEY. None at all is not an error here: a preview works without.
+ * CLOUDFLARE_API_KEY. None at all is not an error here: a preview works without. Those of an explicit provider are only
+ * its own: a fallback would use another account's credential.
  *
  * @throws SettingsError naming every problem at once.
  */
-export function readSettings(config: ConfigGetter, env: Environment): Settings {
+export function readSettings(config: ConfigGetter, processEnv: Environment): Settings {
   const problems: string[] = [];
+  const provider = config(PROVIDER_NAME);
+  const env = provider === undefined ? processEnv : {};
 
   const plain = <T>(key: keyof typeof PLAIN, schema: z.ZodType<T, string>): T | undefined => {
     const names = [`edgeguard:${key}`, ...PLAIN[key].env];
@@ -129,8 +140,17 @@ export function readSettings(config: ConfigGetter, env: Environment): Settings {
   const logpushJobsPerZone = plain("logpushJobsPerZone", PLAIN.logpushJobsPerZone.schema);
   const { credential, fallback } = readCredentials(config, env, problems);
 
-  if (problems.length > 0) throw new SettingsError(`Invalid configuration: ${problems.join("; ")}.`);
+  if (problems.length > 0) {
+    const found = `${problems.join("; ")}.`;
+    throw new SettingsError(
+      provider === undefined
+        ? `Invalid configuration: ${found}`
+        : `Invalid arguments of Provider ${JSON.stringify(provider)}: ${found.replaceAll("edgeguard:", "")}`,
+    );
+  }
+  const ownName = (name: string): string => (provider === undefined ? name : inProvider(name, provider));
   return {
+    provider,
     baseUrl: baseUrl ?? DEFAULT_BASE_URL,
     accountId: accountId?.toLowerCase(),
     maxRetries: maxRetries ?? RETRY.maxRetries,
@@ -141,10 +161,15 @@ export function readSettings(config: ConfigGetter, env: Environment): Settings {
     concurrency: concurrency ?? DEFAULT_CONCURRENCY,
     liveChecks: liveChecks ?? true,
     logpushJobsPerZone,
-    credential,
-    emptyCredentials: credential === undefined ? emptyCredentials(config, env) : [],
+    credential: credential === undefined ? undefined : { ...credential, origin: ownName(credential.origin) },
+    emptyCredentials: credential === undefined ? emptyCredentials(config, env).map(ownName) : [],
     fallback,
   };
+}
+
+/** Where an explicit provider has a setting, for messages: `apiToken of Provider "eu"`. */
+function inProvider(name: string, provider: string): string {
+  return `${name.replaceAll("edgeguard:", "")} of Provider ${JSON.stringify(provider)}`;
 }
 
 const SECRETS = [
@@ -242,7 +267,7 @@ function readCredentials(
   const ownPairSet = at("edgeguard:apiEmail") !== undefined || at("edgeguard:apiKey") !== undefined;
   if (own !== undefined && ownPairSet) {
     problems.push(
-      "edgeguard:apiToken is set along with edgeguard:apiEmail or edgeguard:apiKey: keep one kind of credential, and remove the other with pulumi config rm",
+      `edgeguard:apiToken is set along with edgeguard:apiEmail or edgeguard:apiKey: keep one kind of credential, and remove the other${config(PROVIDER_NAME) === undefined ? " with pulumi config rm" : ""}`,
     );
   }
   // A bad credential in the environment may belong to another tool; it only matters without a better one.

@@ -1,3 +1,4 @@
+import { Struct } from "google-protobuf/google/protobuf/struct_pb";
 import { RegisterResourceRequest } from "@pulumi/pulumi/proto/resource_pb";
 import { goalOf } from "../../local/engine/goal";
 import { nameOf, opsOf, sharedStack } from "./support";
@@ -99,11 +100,16 @@ describe("registrations", () => {
   const request = () =>
     new RegisterResourceRequest().setType("pulumi-nodejs:dynamic:Resource").setName("a").setCustom(true);
 
+  const unknownProvider = () =>
+    request()
+      .setType("pulumi:providers:pulumi-nodejs")
+      .setObject(Struct.fromJavaScript({ token: "04da6b54-80e4-46f7-96ec-b56ff0331ba9" }));
+
   it.each([
     ["resources of other providers (aws:s3:Bucket)", request().setType("aws:s3:Bucket")],
-    ["explicit providers (pulumi:providers:aws)", request().setType("pulumi:providers:aws")],
+    ["other providers (pulumi:providers:aws)", request().setType("pulumi:providers:aws")],
+    ["explicit providers with inputs that a preview doesn't know", unknownProvider()],
     ["remote components", request().setRemote(true)],
-    ["the resource option `provider`", request().setProvider("urn::id")],
     ["the resource option `import`", request().setImportid("id")],
     ["the resource option `deletedWith`", request().setDeletedwith("urn")],
     ["the resource option `replaceWith`", request().setReplaceWithList(["urn"])],

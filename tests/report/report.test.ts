@@ -10,6 +10,7 @@ import {
   REFRESHED,
   shuffled,
   type MadePlan,
+  type MadeStep,
 } from "./plans";
 
 /**
@@ -220,5 +221,51 @@ describe("refuses input that isn't a plan, with a sentence:", () => {
   test("accepts unknown members of a state", () => {
     const plan = planJson({ ...step, newState: { inputs: { title: "a" }, deletedWith: "x", tomorrow: [1] } });
     expect(report(`\ufeff${plan}`, "markdown").text).toContain("+ KvNamespace <b>a</b>");
+  });
+});
+
+describe("explicit providers", () => {
+  const provider = (op: string, name: string, token?: string) => ({
+    op,
+    urn: `urn:pulumi:dev::edge::pulumi:providers:pulumi-nodejs::${name}`,
+    ...(op === "create" ? {} : { oldState: { custom: true, inputs: { "edgeguard:apiToken": token } } }),
+    ...(op === "delete" ? {} : { newState: { custom: true, inputs: { "edgeguard:apiToken": token } } }),
+  });
+
+  test("are one line of the report if they change, without their arguments", () => {
+    const steps = [
+      provider("update", "us", "c4nary"),
+      provider("create", "eu", "c4nary"),
+      provider("same", "ca"),
+    ];
+    for (const format of ["markdown", "text", "json"] as const) {
+      const { text } = report(planJson(...steps), format);
+      expect(text).toMatch(/Providers that are created, changed or deleted: `?eu`?, `?us`?\./);
+      expect(text).not.toMatch(/c4nary|apiToken|pulumi:providers|\bca\b/);
+    }
+    expect(report(planJson(provider("same", "ca")), "text").text).not.toContain("Providers");
+  });
+
+  test("are not a danger, and a resource that moves to another one is judged as ever", () => {
+    const weaker = stepOf("update", "PageShieldPolicy", "checkout", {
+      old: { zoneId: "z", action: "allow", enabled: true },
+      new: { zoneId: "z", action: "allow", enabled: false },
+    });
+    const moved = {
+      ...weaker,
+      oldState: {
+        ...weaker.oldState,
+        provider: "urn:pulumi:dev::edge::pulumi:providers:pulumi-nodejs::default::1",
+      },
+      newState: {
+        ...weaker.newState,
+        provider: "urn:pulumi:dev::edge::pulumi:providers:pulumi-nodejs::eu::2",
+      },
+    };
+    const dangersIn = (...steps: readonly MadeStep[]): unknown =>
+      (JSON.parse(report(planJson(...steps), "json").text) as { dangers: unknown }).dangers;
+    expect(dangersIn(provider("delete", "us"), provider("update", "eu"))).toEqual([]);
+    expect(dangersIn(moved, provider("create", "eu"))).toEqual(dangersIn(weaker));
+    expect(dangersIn(weaker)).not.toEqual([]);
   });
 });

@@ -18,6 +18,7 @@ const problem = (config: Texts, env: Texts = {}): string => {
 
 test("uses defaults and no credential, without an error, if nothing is set", () => {
   expect(settings({})).toEqual({
+    provider: undefined,
     baseUrl: DEFAULT_BASE_URL,
     accountId: undefined,
     maxRetries: 5,
@@ -63,6 +64,26 @@ describe("credentials in the settings", () => {
     expect(settings({ "edgeguard:apiToken": "t3" }, env).fallback).toBeUndefined();
     expect(settings({}, env).fallback).toBeUndefined();
     expect(settings({ "edgeguard:apiToken": "t1" }).fallback).toBeUndefined();
+  });
+
+  test("an explicit provider has only its own credential and settings", () => {
+    const env = {
+      CLOUDFLARE_API_TOKEN: "t3",
+      CLOUDFLARE_ACCOUNT_ID: "5a0c1e7f3b2d4968a7e1c0f2d3b4a5f1",
+      EDGEGUARD_BASE_URL: "https://elsewhere.example/v4",
+      EDGEGUARD_MAX_RETRIES: "9",
+    };
+    const own = { "edgeguard:provider": "eu", "edgeguard:apiToken": "t1" };
+    expect(settings(own, env)).toEqual({
+      ...settings({}),
+      provider: "eu",
+      credential: { kind: "token", token: "t1", origin: 'apiToken of Provider "eu"' },
+    });
+    expect(settings({ ...own, "edgeguard:apiToken": " " }, env)).toMatchObject({
+      credential: undefined,
+      fallback: undefined,
+      emptyCredentials: ['apiToken of Provider "eu"'],
+    });
   });
 
   test("trims whitespace around credentials, and treats a blank one as unset", () => {

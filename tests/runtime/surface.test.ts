@@ -13,6 +13,7 @@ test("the package exports these names and no others", () => {
       "ManagedRulesetOverride",
       "PageShieldPolicy",
       "PageShieldSettings",
+    "Provider",
       "RUN_TIME_LIMITS",
       "WafMigration",
       "assertNoMaliciousScripts",

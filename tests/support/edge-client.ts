@@ -78,8 +78,10 @@ export function through(
   api: { readonly url: string },
   statusOf: (method: string, url: string) => number | undefined,
   edited: (text: string) => string = (text) => text,
+  record?: (request: IncomingMessage) => void,
 ): Promise<Throwaway> {
   return serve(async (request, response) => {
+    record?.(request);
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
     const { method = "", url = "" } = request;

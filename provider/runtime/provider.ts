@@ -1,0 +1,214 @@
+import * as pulumi from "@pulumi/pulumi";
+import { MissingCredentialsError } from "../api/credential";
+import { Redactor } from "../api/redact";
+import { nearest } from "./nearest";
+import { refusal } from "./program";
+import { isAsync, secretNames } from "./resource";
+import { stringsIn } from "./secrets";
+import { CONFIG_KEYS, PROVIDER_NAME, readSettings, SettingsError, type ConfigGetter } from "./settings";
+import { pick, type JsonObject } from "./values";
+
+/** Arguments of a {@link Provider}. It reads neither the stack's configuration nor the environment. */
+export interface ProviderArgs {
+  /**
+   * The API token, or an empty text in a preview without credentials. It's a secret in state, also if it's given as plain
+   * text. Set either `apiToken`, or `apiEmail` and `apiKey`. Updates in place.
+   */
+  readonly apiToken?: pulumi.Input<string>;
+  /** The email of a Global API Key, instead of a token. It's a secret in state. Updates in place. */
+  readonly apiEmail?: pulumi.Input<string>;
+  /** The Global API Key of that email. It's a secret in state. Updates in place. */
+  readonly apiKey?: pulumi.Input<string>;
+  /**
+   * The account, 32 hex digits, for resources that don't name one. Changing it replaces those resources. Updates in place.
+   */
+  readonly accountId?: pulumi.Input<string>;
+  /**
+   * The API's address, without user, password, query or fragment. It ends in a version such as `/v4`. Updates in place.
+   *
+   * @defaultValue `https://api.cloudflare.com/client/v4`
+   */
+  readonly baseUrl?: pulumi.Input<string>;
+  /**
+   * Retries of a request after the first attempt, 0 to 20. Updates in place.
+   *
+   * @defaultValue 5
+   */
+  readonly maxRetries?: pulumi.Input<number>;
+  /**
+   * A rate above 0, up to 200, below Cloudflare's documented 1,200 requests in 5 minutes, which always applies. Updates in place.
+   *
+   * @defaultValue only the documented rate
+   */
+  readonly requestsPerSecond?: pulumi.Input<number>;
+  /**
+   * Requests in flight at the same time, 1 to 64. Updates in place.
+   *
+   * @defaultValue 8
+   */
+  readonly concurrency?: pulumi.Input<number>;
+  /**
+   * Whether previews read from the API. Updates in place.
+   *
+   * @defaultValue true
+   */
+  readonly liveChecks?: pulumi.Input<boolean>;
+  /**
+   * Logpush jobs that a zone may have, if Cloudflare has raised the limit for you. Updates in place.
+   *
+   * @defaultValue 4
+   */
+  readonly logpushJobsPerZone?: pulumi.Input<number>;
+}
+
+/**
+ * An account's or token's own settings, for the resources that get it as `provider`. They're read and written with its
+ * credential and never with another: nothing comes from the stack's configuration or the environment, and a refused
+ * token isn't tried again with `CLOUDFLARE_API_TOKEN`.
+ *
+ * The credential is in state only encrypted, in the provider's own entry, so `refresh` and `destroy` need no program. A
+ * changed token updates the provider and no resource. Giving a resource another provider changes nothing else, as long
+ * as its account and zone stay the same.
+ *
+ * @example
+ * Two accounts in one stack
+ * ```ts
+ * import * as pulumi from "@pulumi/pulumi";
+ * import { KvNamespace, Provider } from "pulumi-edgeguard";
+ *
+ * const config = new pulumi.Config();
+ * const eu = new Provider("eu", {
+ *   apiToken: config.requireSecret("euToken"),
+ *   accountId: "5a0c1e7f3b2d4968a7e1c0f2d3b4a5f1",
+ * });
+ * const us = new Provider("us", {
+ *   apiToken: config.requireSecret("usToken"),
+ *   accountId: "7d3b4a5f15a0c1e7f3b2d4968a7e1c0f",
+ * });
+ * new KvNamespace("flags-eu", { title: "flags" }, { provider: eu });
+ * new KvNamespace("flags-us", { title: "flags" }, { provider: us });
+ * ```
+ *
+ * @example
+ * A token that may only write WAF rules
+ * ```ts
+ * import * as pulumi from "@pulumi/pulumi";
+ * import { ManagedRulesetOverride, Provider } from "pulumi-edgeguard";
+ *
+ * const waf = new Provider("waf", {
+ *   apiToken: new pulumi.Config().requireSecret("wafToken"),
+ *   accountId: "5a0c1e7f3b2d4968a7e1c0f2d3b4a5f1",
+ * });
+ * new ManagedRulesetOverride(
+ *   "managed",
+ *   { zoneId: "0da42c8d2132a9ddaf714f9e7c920711", ruleset: "Cloudflare Managed Ruleset" },
+ *   { provider: waf },
+ * );
+ * ```
+ *
+ * @destroy Removes the provider from the state, once no resource needs it. Nothing is sent.
+ * @throws if an argument is unknown or invalid, or there is no credential.
+ * @see https://developers.cloudflare.com/fundamentals/api/get-started/create-token/
+ */
+export class Provider extends pulumi.ProviderResource {
+  /** The account of resources that don't name one. */
+  readonly accountId: pulumi.Input<string> | undefined;
+
+  /** @param name identifies the provider in the program and in messages. */
+  constructor(name: string, args: ProviderArgs, opts?: pulumi.ResourceOptions) {
+    const problem = argumentProblem({ ...args });
+    if (problem !== undefined) throw refusal(`edgeguard: Provider ${JSON.stringify(name)} ${problem}`);
+    const config = { ...configOf(name, args), [PROVIDER_NAME]: name };
+    super("pulumi-nodejs", name, config, opts);
+    this.accountId = args.accountId;
+    const known = pulumi.output(config).apply((texts: object) => new Map(Object.entries(texts)));
+    CONFIGS.set(this, pulumi.unsecret(known));
+  }
+}
+
+/** The settings of a provider, by key. */
+type Config = ReadonlyMap<string, string | undefined>;
+
+const CONFIGS = new WeakMap<Provider, pulumi.Output<Config>>();
+
+/** A provider's settings for calls of the program itself: unknown if one of them is, and otherwise not secret. */
+export function settingsOf(provider: Provider): pulumi.Output<Config> {
+  const found = CONFIGS.get(provider);
+  if (found !== undefined) return found;
+  throw refusal(
+    "edgeguard: a lookup's provider isn't a Provider of this package. Import both from the same pulumi-edgeguard.",
+  );
+}
+
+/** The account of a resource that doesn't name one, if it has an explicit provider. */
+export function accountOf(opts: pulumi.CustomResourceOptions = {}): pulumi.Input<string> | undefined {
+  const provider = opts.provider ?? opts.parent?.getProvider("pulumi-nodejs:dynamic/edgeguard:");
+  return provider instanceof Provider ? provider.accountId : undefined;
+}
+
+/** A mistake that doesn't depend on values, which may not be known yet. */
+function argumentProblem(args: Readonly<Record<string, unknown>>): string | undefined {
+  const unknown = Object.keys(args).find((key) => !CONFIG_KEYS.some((known) => known === key));
+  if (unknown !== undefined) {
+    const meant = nearest(unknown, CONFIG_KEYS);
+    return `has no argument ${JSON.stringify(unknown)}. ${meant === undefined ? `Valid arguments: ${CONFIG_KEYS.join(", ")}.` : `Did you mean ${JSON.stringify(meant)}?`}`;
+  }
+  const isGiven = (key: (typeof CONFIG_KEYS)[number]): boolean => (args[key] ?? undefined) !== undefined;
+  if (isGiven("apiToken") || (isGiven("apiEmail") && isGiven("apiKey"))) return undefined;
+  return "has no credential, and takes none from the stack's configuration or the environment. Pass apiToken, or apiEmail and apiKey.";
+}
+
+/** The arguments as the provider's process gets them: like stack configuration, each is a text. */
+function configOf(name: string, args: ProviderArgs): Record<string, pulumi.Input<string | undefined>> {
+  const given: Readonly<Record<string, pulumi.Input<string | number | boolean>>> = { ...args };
+  const texts = Object.entries(given).map(
+    ([key, value]) => [key, pulumi.output(value).apply(textOf)] as const,
+  );
+  const valid = whenValid(name, given);
+  return Object.fromEntries(
+    texts.map(([key, text]) => [
+      `edgeguard:${key}`,
+      // The provider isn't registered before its arguments are found valid.
+      isCredential(key) ? pulumi.secret(pulumi.all([text, valid]).apply(([known]) => known)) : text,
+    ]),
+  );
+}
+
+const isCredential = (key: string): boolean => ["apiToken", "apiEmail", "apiKey"].includes(key);
+
+/** Fails the program for invalid values: now, or once they're known. */
+function whenValid(name: string, args: JsonObject): pulumi.Output<void> {
+  if (!isAsync(args)) {
+    refuseInvalid(name, args, []);
+    return pulumi.output(undefined);
+  }
+  const secrets = pulumi.output(secretNames(args));
+  const checked = pulumi.all([pulumi.output(args), secrets]);
+  return pulumi.unsecret(checked.apply(([known, names]) => refuseInvalid(name, known, names)));
+}
+
+function refuseInvalid(name: string, args: JsonObject, secrets: readonly string[]): void {
+  const texts = new Map(Object.entries(args).map(([key, value]) => [`edgeguard:${key}`, textOf(value)]));
+  const get = (key: string): string | undefined => (key === PROVIDER_NAME ? name : texts.get(key));
+  const redactor = new Redactor((r) => r.add(...stringsIn(pick(args, secrets))));
+  const problem = problemIn(get);
+  if (problem !== undefined) throw refusal(`edgeguard: ${redactor.redact(problem)}`);
+}
+
+/** A preview without credentials is one of a pull request from a fork. An update would record that there are none. */
+function problemIn(get: ConfigGetter): string | undefined {
+  try {
+    const { credential, emptyCredentials, provider } = readSettings(get, {});
+    if (credential !== undefined || pulumi.runtime.isDryRun()) return undefined;
+    return new MissingCredentialsError("An update", { empty: emptyCredentials, provider }).message;
+  } catch (error) {
+    if (error instanceof SettingsError) return error.message;
+    throw error;
+  }
+}
+
+/** Undefined stays undefined: the argument isn't set. */
+function textOf(value: unknown): string | undefined {
+  if (value === undefined || value === null) return undefined;
+  return typeof value === "string" ? value : JSON.stringify(value);
+}

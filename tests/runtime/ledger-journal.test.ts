@@ -1,0 +1,101 @@
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { Ledger } from "../../provider/runtime/ledger";
+import { LedgerJournal } from "../../provider/runtime/ledger-journal";
+
+/** What the provider processes of one engine know of each other's objects. */
+
+const ENGINE = "127.0.0.1:40123";
+
+let root: string;
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), "edgeguard-journal-"));
+});
+afterEach(() => rmSync(root, { recursive: true, force: true }));
+
+const open = (engine = ENGINE): Ledger => new Ledger(new LedgerJournal(engine, root));
+
+/** Writes as another process of the same user would. */
+function writtenBy(pid: number, ...entries: readonly [string, string][]): void {
+  const [folder = ""] = readdirSync(root);
+  const lines = entries.map((entry) => `${JSON.stringify(entry)}\n`);
+  writeFileSync(join(root, folder, String(pid)), lines.join(""), { flag: "a" });
+}
+
+test("an object that another process made or adopted is held, and its delete keeps it", () => {
+  const ledger = open();
+  expect(ledger.whyKept("KvNamespace", "a")).toBeUndefined();
+  writtenBy(process.ppid, ["KvNamespace a", "made"], ["KvNamespace b", "changing"]);
+  expect(ledger.whyKept("KvNamespace", "a")).toBe("adopted");
+  expect(ledger.holding("KvNamespace", "b")).toBe("changing");
+  expect(ledger.whyKept("KvNamespace", "b")).toBeUndefined();
+  expect(ledger.whyKept("KvEntries", "a")).toBeUndefined();
+  expect([ledger.othersHold("KvNamespace", "a"), ledger.othersHold("KvNamespace", "c")]).toEqual([
+    true,
+    false,
+  ]);
+});
+
+test("what one process is about to change is kept if another declares it, as after a crash between create and delete", () => {
+  const ledger = open();
+  ledger.enter("KvNamespace", "a", "changing");
+  expect(ledger.whyKept("KvNamespace", "a")).toBeUndefined();
+  writtenBy(process.ppid, ["KvNamespace a", "unchanged"]);
+  expect(ledger.whyKept("KvNamespace", "a")).toBe("adopted");
+});
+
+test("an object that another process reads is kept, without being held", () => {
+  const ledger = open();
+  writtenBy(process.ppid, ["read KvEntries a/1", "unchanged"]);
+  expect(ledger.whyKept("KvEntries", "a/1")).toBe("read");
+  expect(ledger.holding("KvEntries", "a/1")).toBeUndefined();
+  expect(ledger.othersHold("KvEntries", "a/")).toBe(true);
+});
+
+test("a process that has died, and one of another engine, hold nothing", () => {
+  const ledger = open();
+  const { pid } = spawnSync(process.execPath, ["-e", ""]);
+  writtenBy(pid, ["KvNamespace a", "made"]);
+  expect(ledger.holding("KvNamespace", "a")).toBeUndefined();
+  writtenBy(process.ppid, ["KvNamespace a", "made"]);
+  expect(open("127.0.0.1:40124").holding("KvNamespace", "a")).toBeUndefined();
+});
+
+test("an entry that's still being written is read when it's complete", () => {
+  const ledger = open();
+  const [folder = ""] = readdirSync(root);
+  const file = join(root, folder, String(process.ppid));
+  writeFileSync(file, '["KvNamespace a"');
+  expect(ledger.holding("KvNamespace", "a")).toBeUndefined();
+  writeFileSync(file, ',"made"]\n', { flag: "a" });
+  expect(ledger.holding("KvNamespace", "a")).toBe("made");
+});
+
+test("work with one key never overlaps once another process is there, and other work does", async () => {
+  const journal = new LedgerJournal(ENGINE, root);
+  writtenBy(process.ppid);
+  const seen: string[] = [];
+  const options = { pause: (ms: number) => delay(ms), say: { warn: (line: string) => void seen.push(line) } };
+  const work = (key: string, name: string): Promise<void> =>
+    journal.exclusively(key, options, async () => {
+      seen.push(`${name} in`);
+      await delay(30);
+      seen.push(`${name} out`);
+    });
+  await Promise.all([work("zone", "first"), work("zone", "second"), work("other", "free")]);
+  const order = seen.filter((line) => !line.startsWith("free")).map((line) => line.split(" ")[1]);
+  expect(order).toEqual(["in", "out", "in", "out"]);
+  expect(seen.indexOf("free in")).toBeLessThan(3);
+});
+
+test("a process removes its file when it ends, and the last one the directory", () => {
+  const script = `
+    const { LedgerJournal } = require(${JSON.stringify(join(process.cwd(), "provider/dist/runtime/ledger-journal"))});
+    new LedgerJournal("${ENGINE}", ${JSON.stringify(root)}).write("KvNamespace a", "made");
+    console.log(require("node:fs").readdirSync(${JSON.stringify(root)}).length);`;
+  expect(spawnSync(process.execPath, ["-e", script], { encoding: "utf8" }).stdout).toBe("1\n");
+  expect(readdirSync(root)).toEqual([]);
+});

@@ -1,0 +1,182 @@
+import * as pulumi from "@pulumi/pulumi";
+import {
+  getPageShieldSettings,
+  getPageShieldSettingsOutput,
+  KvNamespace,
+  Provider,
+  type ProviderArgs,
+} from "pulumi-edgeguard";
+import { envelope, failureOf, serve } from "../support/edge-client";
+
+const TOKEN = "c4naryT0kenZq7xKw2mVp9rTb";
+const ACCOUNT = "5a0c1e7f3b2d4968a7e1c0f2d3b4a5f1";
+
+/** What the engine was sent: in its wire form, which marks secrets. */
+const sent = new Map<string, unknown>();
+
+async function startProgram(preview = true): Promise<void> {
+  sent.clear();
+  const newResource = ({ name, inputs, type }: pulumi.runtime.MockResourceArgs) => {
+    sent.set(`${type} ${name}`, inputs);
+    return { id: "0".repeat(32), state: inputs as Record<string, unknown> };
+  };
+  await pulumi.runtime.setMocks({ newResource, call: () => ({}) }, "site", "dev", preview);
+}
+beforeEach(() => startProgram());
+
+/** The inputs of a provider that's registered. */
+async function registered(args: ProviderArgs): Promise<unknown> {
+  const provider = new Provider("eu", args);
+  await new Promise((done) => provider.urn.apply(done));
+  return sent.get("pulumi:providers:pulumi-nodejs eu");
+}
+
+const refusalOf = async (args: object): Promise<string> =>
+  (await failureOf(registered(args))).message.replace(/^edgeguard: /, "");
+
+/** A secret in the engine's wire form. */
+const secret = (value: string) => ({
+  "4dabf18193072939515e22adb298388d": "1b47061264138c4ac30d75fd1eb44270",
+  value,
+});
+
+test("a provider's arguments are texts, and its credential is a secret, also if it was given as plain text", async () => {
+  const args = { apiToken: TOKEN, accountId: ACCOUNT, maxRetries: 0, liveChecks: pulumi.output(false) };
+  expect(await registered(args)).toEqual({
+    "edgeguard:provider": "eu",
+    "edgeguard:apiToken": secret(TOKEN),
+    "edgeguard:accountId": ACCOUNT,
+    "edgeguard:maxRetries": "0",
+    "edgeguard:liveChecks": "false",
+  });
+  await startProgram();
+  expect(
+    await registered({ apiToken: pulumi.output(Promise.resolve(TOKEN)), requestsPerSecond: 0.5 }),
+  ).toEqual({
+    "edgeguard:provider": "eu",
+    "edgeguard:apiToken": secret(TOKEN),
+    "edgeguard:requestsPerSecond": "0.5",
+  });
+  await startProgram();
+  expect(await registered({ apiEmail: "a@b.example", apiKey: pulumi.output(TOKEN) })).toEqual({
+    "edgeguard:provider": "eu",
+    "edgeguard:apiEmail": secret("a@b.example"),
+    "edgeguard:apiKey": secret(TOKEN),
+  });
+});
+
+test("a preview accepts an empty token, as pull requests from forks have it, and an update refuses it", async () => {
+  expect(await registered({ apiToken: "" })).toMatchObject({ "edgeguard:apiToken": secret("") });
+  await startProgram(false);
+  const refusal = await refusalOf({ apiToken: "" });
+  expect(refusal).toMatch(
+    /^An update needs credentials, and apiToken of Provider "eu" is empty\. Pass a token/,
+  );
+});
+
+test.each<[string, object, RegExp]>([
+  [
+    "no credential",
+    {},
+    /^Provider "eu" has no credential, and takes none from .* Pass apiToken, or apiEmail and apiKey\.$/,
+  ],
+  ["an email without its key", { apiEmail: "a@b.example" }, /^Provider "eu" has no credential/],
+  [
+    "a misspelled argument",
+    { apitoken: TOKEN },
+    /^Provider "eu" has no argument "apitoken"\. Did you mean "apiToken"\?$/,
+  ],
+  [
+    "an unknown argument",
+    { apiToken: TOKEN, region: "eu" },
+    /^Provider "eu" has no argument "region"\. Valid arguments: apiToken, /,
+  ],
+  [
+    "two kinds of credential",
+    { apiToken: TOKEN, apiEmail: "a@b.example", apiKey: "k" },
+    /^Invalid arguments of Provider "eu": apiToken is set along with apiEmail or apiKey: keep one kind of credential, and remove the other\.$/,
+  ],
+  [
+    "a number out of range",
+    { apiToken: TOKEN, maxRetries: 99, concurrency: 0 },
+    /: maxRetries is "99" but must be a whole number from 0 to 20; concurrency is "0" but/,
+  ],
+  [
+    "an account that is none",
+    { apiToken: TOKEN, accountId: "mine" },
+    /accountId is "mine" but must be an account ID/,
+  ],
+  [
+    "a token with a line break",
+    { apiToken: `${TOKEN}\nx` },
+    /^Invalid arguments of Provider "eu": apiToken contains a space, line break/,
+  ],
+])("refuses %s", async (_what, args, message) => {
+  const refusal = await refusalOf(args);
+  expect(refusal).toMatch(message);
+  expect(refusal).not.toContain(TOKEN);
+});
+
+test("namespaces of one title belong to different accounts if their providers do", async () => {
+  const token = { apiToken: TOKEN };
+  const eu = new Provider("eu", { ...token, accountId: ACCOUNT });
+  const us = new Provider("us", { ...token, accountId: "7d3b4a5f15a0c1e7f3b2d4968a7e1c0f" });
+  const group = new pulumi.ComponentResource("site:index:Group", "group", {}, { providers: [us] });
+  const made = async (name: string, opts: pulumi.CustomResourceOptions): Promise<void> => {
+    const { urn } = new KvNamespace(name, { title: "flags" }, opts);
+    await new Promise((done) => urn.apply(done));
+  };
+  await made("default", {});
+  await made("flags-eu", { provider: eu });
+  await made("flags-us", { parent: group });
+  const again = await failureOf(made("again", { provider: us }));
+  expect(again.message).toMatch(/KvNamespace "flags-us" and "again" both declare the namespace "flags"/);
+});
+
+describe("a lookup with a provider", () => {
+  const zoneId = "5a0c1e7f3b2d4968a7e1c0f2d3b4a501";
+  /** The credentials that the API got. */
+  const got: (string | undefined)[] = [];
+  let args: ProviderArgs;
+
+  beforeEach(async () => {
+    got.length = 0;
+    const { url } = await serve((request, response) => {
+      got.push(request.headers.authorization);
+      response.end(envelope({ enabled: true }));
+    });
+    args = { apiToken: TOKEN, baseUrl: url };
+    pulumi.runtime.setAllConfig({ "edgeguard:baseUrl": url, "edgeguard:apiToken": "other" }, [
+      "edgeguard:apiToken",
+    ]);
+  });
+  afterEach(() => pulumi.runtime.setAllConfig({}));
+
+  test("uses its settings and its token in both forms, and its result is no secret", async () => {
+    const provider = new Provider("eu", { ...args, apiToken: pulumi.secret(TOKEN) });
+    expect((await getPageShieldSettings({ zoneId }, { provider })).enabled).toBe(true);
+    const found = getPageShieldSettingsOutput({ zoneId }, { provider });
+    expect(await pulumi.isSecret(found)).toBe(false);
+    await getPageShieldSettings({ zoneId });
+    expect(got).toEqual([`Bearer ${TOKEN}`, `Bearer ${TOKEN}`, "Bearer other"]);
+  });
+
+  test("needs arguments that are known, unless its result may be unknown, too", async () => {
+    const provider = new Provider("eu", { ...args, apiToken: unknownText() });
+    const failure = await failureOf(getPageShieldSettings({ zoneId }, { provider }));
+    expect(failure.message).toMatch(/a lookup's provider has an argument that this preview doesn't know yet/);
+    const found = getPageShieldSettingsOutput({ zoneId }, { provider });
+    expect(await pulumi.isSecret(found)).toBe(false);
+    expect(got).toEqual([]);
+  });
+
+  test("takes no other settings beside it", async () => {
+    const options = { provider: new Provider("eu", args), config: { apiToken: "other" } };
+    const failure = await failureOf(getPageShieldSettings({ zoneId }, options));
+    expect(failure.message).toBe("edgeguard: a lookup has both config and provider: pass one of them.");
+    expect(got).toEqual([]);
+  });
+});
+
+/** What a preview has for the output of a resource that isn't created yet. */
+const unknownText = (): pulumi.Output<string> => pulumi.output("").apply(() => pulumi.unknown as string);
