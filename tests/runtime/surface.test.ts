@@ -13,7 +13,7 @@ test("the package exports these names and no others", () => {
       "ManagedRulesetOverride",
       "PageShieldPolicy",
       "PageShieldSettings",
-    "Provider",
+      "Provider",
       "RUN_TIME_LIMITS",
       "WafMigration",
       "assertNoMaliciousScripts",
