@@ -72,6 +72,18 @@ const GROUPS: readonly Group[] = [
     holds: inFolder("workers-limits/", "limits/", "api/"),
   },
   {
+    path: "functions/policies.md",
+    title: "Policies",
+    summary: "Policies for a pack of `@pulumi/policy`, from `pulumi-edgeguard/policies`.",
+    holds: inFolder("policies/"),
+  },
+  {
+    path: "functions/testing.md",
+    title: "Testing",
+    summary: "Unit tests of programs with the real checks, from `pulumi-edgeguard/testing`.",
+    holds: inFolder("testing/"),
+  },
+  {
     path: "functions/common.md",
     title: "Common types",
     summary: "Types that several resources and lookups share.",

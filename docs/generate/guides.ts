@@ -6,6 +6,8 @@ export const GUIDES: readonly string[] = [
   "migrate-a-waf",
   "pipelines",
   "many-zones",
+  "policies",
+  "testing",
   "state-and-secrets",
   "troubleshooting",
   "how-it-works",

@@ -3,7 +3,7 @@ import { SymbolFlags, TypeFormatFlags } from "typescript";
 import type * as TypeDoc from "typedoc" with { "resolution-mode": "import" };
 import { REPOSITORY } from "../../tests/support/repository";
 
-/** What the docstrings and types of provider/index.ts say, read with TypeDoc. */
+/** What the docstrings and types of the package's entry points say, read with TypeDoc. */
 
 export interface Example {
   readonly title: string;
@@ -54,10 +54,13 @@ export interface Model {
   readonly item: (name: string) => Item;
 }
 
+/** What a program may import, relative to provider/. */
+const ENTRIES = ["index.ts", "policies/index.ts", "testing/index.ts"];
+
 export async function readModel(): Promise<Model> {
   const typedoc = await import("typedoc");
   const app = await typedoc.Application.bootstrap({
-    entryPoints: [join(REPOSITORY, "provider/index.ts")],
+    entryPoints: ENTRIES.map((path) => join(REPOSITORY, "provider", path)),
     tsconfig: join(REPOSITORY, "provider/tsconfig.json"),
     blockTags: [...typedoc.OptionDefaults.blockTags, "@destroy", "@importing"],
     excludeExternals: true,
@@ -71,12 +74,13 @@ export async function readModel(): Promise<Model> {
   const [entry] = app.getEntryPoints() ?? [];
   if (entry === undefined) throw new Error("TypeDoc has no program of provider/");
   const read = new Reader(typedoc, inferredTypes(entry));
-  const items = (project.children ?? []).flatMap((each) => read.items(each));
+  const modules = project.children ?? []; // One for each entry point.
+  const items = modules.flatMap(({ children = [] }) => children).flatMap((each) => read.items(each));
   return {
     items,
     item: (name) => {
       const found = items.find((each) => each.name === name);
-      if (found === undefined) throw new Error(`provider/index.ts exports no ${name}`);
+      if (found === undefined) throw new Error(`no entry point of provider/ exports ${name}`);
       return found;
     },
   };

@@ -34,7 +34,7 @@ export interface EdgePoliciesOptions
  * All policies of this package, for the list of a pack. `enforcementLevel` applies to all of them except
  * `workers-near-limits`, which is always advisory.
  *
- * @example
+ * @example Every policy, with options
  * ```ts
  * import { PolicyPack } from "@pulumi/policy";
  * import { edgePolicies } from "pulumi-edgeguard/policies";

@@ -19,7 +19,7 @@ export interface PrunePolicyOptions extends PolicyOptions {
  * Refuses a `KvEntries` whose `prune` may delete more keys of others than the limit: its `maxDeletes` is higher, or left out
  * and the limit is below 100. The limit holds before anything is listed, whatever the namespace contains today.
  *
- * @example
+ * @example Lower the limit to 20 keys
  * ```ts
  * import { PolicyPack } from "@pulumi/policy";
  * import { pruneStaysUnderLimit } from "pulumi-edgeguard/policies";
@@ -63,7 +63,7 @@ export interface ForceDestroyPolicyOptions extends PolicyOptions {
  * Refuses `forceDestroy` of a `KvNamespace` in production stacks: it deletes keys that others wrote, and somebody should have
  * to turn it on first.
  *
- * @example
+ * @example Production stacks that end in -live
  * ```ts
  * import { PolicyPack } from "@pulumi/policy";
  * import { noForceDestroyInProduction } from "pulumi-edgeguard/policies";

@@ -9,7 +9,7 @@ import { NOTHING, onEachResource, type PolicyOptions } from "./define";
  * credentials in its other arguments. Pulumi shows a policy every value in plain text, secret or not. So the policy refuses
  * each `LogpushJob` of `@pulumi/cloudflare` that has a credential in its destination, even one in `pulumi.secret()`.
  *
- * @example
+ * @example A pack with this policy alone
  * ```ts
  * import { PolicyPack } from "@pulumi/policy";
  * import { noPlainCredential } from "pulumi-edgeguard/policies";

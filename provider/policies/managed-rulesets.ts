@@ -20,7 +20,7 @@ export interface ManagedRulesetPolicyOptions extends PolicyOptions {
  * It knows the zones of this stack only. What was deployed in the dashboard or by another stack doesn't count: list such
  * zones in `exceptZones`.
  *
- * @example
+ * @example Except a zone that another stack protects
  * ```ts
  * import { PolicyPack } from "@pulumi/policy";
  * import { zonesNeedManagedRuleset } from "pulumi-edgeguard/policies";

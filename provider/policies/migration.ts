@@ -7,7 +7,7 @@ import { NOTHING, onResource, type PolicyOptions } from "./define";
  * Refuses a `WafMigration` without the option `protect: true`. A migration can't be undone, and its record is the only one
  * of what the zone had before: `protect` keeps a destroy or a rename from dropping it.
  *
- * @example
+ * @example A pack with this policy alone
  * ```ts
  * import { PolicyPack } from "@pulumi/policy";
  * import { migrationNeedsProtect } from "pulumi-edgeguard/policies";

@@ -12,7 +12,7 @@ import { NOTHING, onResource, type PolicyOptions } from "./define";
  * of the package that didn't record it. Nor is one refused that adopts an enforced policy as it is, because visitors notice
  * nothing.
  *
- * @example
+ * @example Only warn
  * ```ts
  * import { PolicyPack } from "@pulumi/policy";
  * import { allowNeedsLog } from "pulumi-edgeguard/policies";

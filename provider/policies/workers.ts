@@ -18,20 +18,20 @@ export interface WorkersPolicyOptions extends PolicyOptions {
    *
    * @defaultValue `"paid"`
    */
-  readonly plan?: WorkersPlan;
+  readonly plan?: "free" | "paid" | "enterprise";
   /**
    * The usage model of a paid plan. The pack's configuration overrides it.
    *
    * @defaultValue `"standard"`
    */
-  readonly usageModel?: UsageModel;
+  readonly usageModel?: "bundled" | "unbound" | "standard";
 }
 
 /**
  * Refuses Workers of `@pulumi/cloudflare` that exceed a limit of their plan: the size of the code, environment variables,
  * routes, Cron Triggers and how many Workers the stack has. Cloudflare would reject them in the middle of an update.
  *
- * @example
+ * @example The free plan
  * ```ts
  * import { PolicyPack } from "@pulumi/policy";
  * import { workersWithinLimits } from "pulumi-edgeguard/policies";
@@ -54,7 +54,7 @@ export function workersWithinLimits(options: WorkersPolicyOptions = {}): StackVa
 /**
  * Warns about Workers of `@pulumi/cloudflare` that are near a limit of their plan: at 80 % of it or more.
  *
- * @example
+ * @example The free plan
  * ```ts
  * import { PolicyPack } from "@pulumi/policy";
  * import { workersNearLimits } from "pulumi-edgeguard/policies";

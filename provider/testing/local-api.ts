@@ -36,7 +36,7 @@ const PACKAGE = "edgeguard-local";
  * It's the API of the package `edgeguard-local`, which has more options (faults, rate limits, delays): import its
  * `startLocalApi` where a test needs them.
  *
- * @example
+ * @example The requests of a program
  * ```ts
  * import { KvNamespace } from "pulumi-edgeguard";
  * import { runProgram, startLocalApi } from "pulumi-edgeguard/testing";

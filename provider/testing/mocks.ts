@@ -42,7 +42,7 @@ export interface CheckedMocksOptions {
  * Settings come from the program's configuration (`pulumi.runtime.setAllConfig`), never from the environment, so that a test
  * gives the same result everywhere. Use `runProgram` to expect a failure, and to wait for every resource.
  *
- * @example
+ * @example Read an output of a mocked resource
  * ```ts
  * import * as pulumi from "@pulumi/pulumi";
  * import { KvNamespace } from "pulumi-edgeguard";

@@ -64,7 +64,7 @@ export class RefusedProgramError extends Error {
  *
  * Lookups read from the API that the configuration names. With `api`, that's the local API.
  *
- * @example
+ * @example What a policy declares
  * ```ts
  * import { PageShieldPolicy } from "pulumi-edgeguard";
  * import { runProgram } from "pulumi-edgeguard/testing";

@@ -11,6 +11,7 @@ import { cli } from "./cli";
 import { docs } from "./docs";
 import { kv } from "./kv";
 import { median, print, type Row } from "./table";
+import { testing } from "./testing";
 
 /** Measures costs as ratios to an alternative or a bound, in the same run: `npm run bench`, `-- --json`, `-- --long`. */
 
@@ -131,6 +132,7 @@ async function main(): Promise<void> {
     await client(),
     ...(await state()),
     ...(await runs()),
+    ...(await testing()),
     ...(await kv({ long })),
     ...(await cli()),
     ...(await docs()),

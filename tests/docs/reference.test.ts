@@ -20,7 +20,9 @@ const PROGRAMS = DOCUMENTS.flatMap((file) =>
 const ALL = [...EXAMPLES, ...PROGRAMS];
 
 // One program for all: to read the types of the package takes longer than to check the examples.
-const ENTRY = join(REPOSITORY, "provider/dist/index.d.ts");
+const ENTRIES = ["index", "policies/index", "testing/index"].map((name) =>
+  join(REPOSITORY, `provider/dist/${name}.d.ts`),
+);
 const fileOf = (index: number): string => join(REPOSITORY, "tests/docs", `example-${index}.ts`);
 const texts = new Map(ALL.map(({ code }, index) => [fileOf(index), `${code}\nexport {};\n`]));
 let program: ts.Program;
@@ -36,7 +38,7 @@ beforeAll(() => {
     types: ["node"],
   };
   const host = ts.createCompilerHost(options);
-  program = ts.createProgram([ENTRY, ...texts.keys()], options, {
+  program = ts.createProgram([...ENTRIES, ...texts.keys()], options, {
     ...host,
     fileExists: (path) => texts.has(path) || host.fileExists(path),
     readFile: (path) => texts.get(path) ?? host.readFile(path),
@@ -69,9 +71,11 @@ test("every example in a docstring and every program in a document compiles in s
 /** What the package exports by name, types included. */
 function exported(): Map<string, ts.Symbol> {
   const checker = program.getTypeChecker();
-  const entry = program.getSourceFile(ENTRY);
-  const symbol = entry === undefined ? undefined : checker.getSymbolAtLocation(entry);
-  const all = symbol === undefined ? [] : checker.getExportsOfModule(symbol);
+  const all = ENTRIES.flatMap((path) => {
+    const entry = program.getSourceFile(path);
+    const symbol = entry === undefined ? undefined : checker.getSymbolAtLocation(entry);
+    return symbol === undefined ? [] : checker.getExportsOfModule(symbol);
+  });
   return new Map(
     all.map((each) => [
       each.name,

@@ -1,0 +1,8 @@
+import { test } from "vitest";
+import { CASES, FAILING, FAILING_MOCKS } from "./cases.cjs";
+
+for (const [title, run] of Object.entries(CASES)) test(title, run);
+if (process.env.FAILING) {
+  test("fails with runProgram", FAILING);
+  test("fails with checkedMocks", FAILING_MOCKS);
+}
