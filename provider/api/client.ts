@@ -134,7 +134,7 @@ interface ApiRequest extends Omit<RequestOptions<unknown>, "schema"> {
 
 /** What is known about a request across its attempts and credentials. */
 interface AttemptHistory {
-  /** An attempt may have been applied; a later refusal doesn't change that. */
+  /** Whether an attempt may have been applied. A later refusal doesn't change that. */
   uncertain: boolean;
 }
 

@@ -16,7 +16,7 @@ export interface ReceivedRequest {
 
 /** A local API that a test started. */
 export interface TestApi extends ApiAddress {
-  /** The IDs of its zones by name: `shop`, with Page Shield and rules, `empty`, without anything, and more. */
+  /** The IDs of its zones by name. `shop` has Page Shield and rules, `empty` has nothing, and there are more. */
   readonly zones: Readonly<Record<string, string>> & { readonly shop: string; readonly empty: string };
   /** The IDs of its accounts. */
   readonly accounts: { readonly main: string };

@@ -36,8 +36,8 @@ export interface CheckedMocksOptions {
 }
 
 /**
- * Mocks for `pulumi.runtime.setMocks` that run this package's own checks. A wrong argument fails the test, with the sentence
- * of the preview: the resource isn't registered, its outputs fail, and the test runner reports the error.
+ * Mocks for `pulumi.runtime.setMocks` that run this package's own checks. A wrong argument fails the test with the same
+ * message as in a preview: the resource isn't registered, its outputs fail, and the test runner reports the error.
  *
  * Settings come from the program's configuration (`pulumi.runtime.setAllConfig`), never from the environment, so that a test
  * gives the same result everywhere. Use `runProgram` to expect a failure, and to wait for every resource.

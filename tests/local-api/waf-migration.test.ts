@@ -403,7 +403,7 @@ describe("a colleague in the dashboard", () => {
 });
 
 describe("the control routes for migrations", () => {
-  test("the control routes do and show all of this over HTTP", async () => {
+  test("the control routes offer the same steps over HTTP", async () => {
     const control = controlOf(api);
     const path = `/zones/${api.zones.migratePro}/waf`;
     expect(await control("POST", path, { do: "package", sensitivity: "low" })).toMatchObject({ status: 200 });

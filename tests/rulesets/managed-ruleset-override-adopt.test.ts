@@ -245,7 +245,7 @@ describe("somebody else's rule with the declared ref", () => {
     ]);
   });
 
-  test("changes a rule with the same ref with takeOver, and puts it back on a destroy", async () => {
+  test("takeOver changes a rule with the same ref, and a destroy puts it back", async () => {
     const declared = { ...(await shop()), ...byRef, adopt: "takeOver" };
     const before = await content();
     const recorded = await bench.up(declared);

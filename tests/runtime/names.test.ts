@@ -22,15 +22,15 @@ afterAll(() => api.close());
 
 const member = (name: string, value: unknown): Record<string, unknown> => Object.fromEntries([[name, value]]);
 
-describe.each(NAMES)("%s", (name) => {
-  test("refuses the name as an argument of every resource", async () => {
+describe.each(NAMES)("the name %s of an inherited member", (name) => {
+  test("no resource accepts it as an argument's name", async () => {
     for (const type of Object.keys(REGISTER)) {
       const sentence = expect.stringContaining(`${name}: unknown argument "${name}". `) as string;
       expect(await new Operation(api).refusals(type, member(name, 1))).toContainEqual(sentence);
     }
   });
 
-  test("refuses the name as a directive, and passes it on as a member of extra", async () => {
+  test("a policy refuses it as a directive, and passes it on as a member of extra", async () => {
     const policy = { zoneId: api.zones.shop, description: "d", action: "log", expression: "true" };
     const op = new Operation(api);
     const value = { scriptSrc: ["'self'"], ...member(name, ["x.example"]) };
@@ -47,7 +47,7 @@ describe.each(NAMES)("%s", (name) => {
     expect(JSON.stringify(passed.inputs["extra"])).toBe(`{"${name}":{"${name}":1}}`);
   });
 
-  test("refuses the name as an operator, and accepts it as a field", () => {
+  test("a filter refuses it as an operator, and accepts it as a field", () => {
     const where = (leaf: object): object => ({ where: { and: [leaf] } });
     const unknown = readFilter(where({ key: "a", operator: name, value: "1" }));
     expect(unknown).toEqual({
@@ -62,7 +62,7 @@ describe.each(NAMES)("%s", (name) => {
     expect(passes(read.filter, {})).toBe(false);
   });
 
-  test("accepts the name as a rule's member, an unknown sensitivity and an unknown ruleset of the migration", () => {
+  test("a migration accepts it as a rule's member, an unknown sensitivity and an unknown ruleset", () => {
     const rule = { action: name, expression: "true", ...member(name, { deep: member(name, 1) }) };
     expect(JSON.stringify(toWire(fromWire(rule)))).toContain(`"${name}":{"deep":{"${name}":1}}`);
     expect(ruleText(rule)).toMatch(new RegExp(`^${name}`));
@@ -70,7 +70,7 @@ describe.each(NAMES)("%s", (name) => {
     expect(rulesetName(name)).toBe(`ruleset ${name}`);
   });
 
-  test("shows an action of that name in the report", () => {
+  test("the report shows it as an action's name", () => {
     const plan = read("created.json").replaceAll('"action": "log"', `"action": "${name}"`);
     expect(plan).not.toBe(read("created.json"));
     const { text } = report(plan, "text");
@@ -78,7 +78,7 @@ describe.each(NAMES)("%s", (name) => {
     expect(text).not.toMatch(/native code|\[object/);
   });
 
-  test("accepts the name as a parameter of a lookup", async () => {
+  test("a lookup accepts it as a parameter's name", async () => {
     api.clearRequests();
     const config = { baseUrl: api.url, apiToken: "local-token" };
     await getScripts({ zoneId: api.zones.shop, filters: member(name, "x") as { x: string } }, { config });

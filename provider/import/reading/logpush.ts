@@ -72,7 +72,7 @@ async function readJob(
 function notesOn(what: string, destination: string, hidesFilter: boolean): string[] {
   const notes = [
     needsProof(destination) &&
-      `Cloudflare doesn't show the ownership token of ${what}, and you don't need it. A new destination needs one, as ownershipChallenge.`,
+      `Cloudflare doesn't show the ownership token of ${what}. You only need one, as ownershipChallenge, to push to a new destination.`,
     hidesFilter &&
       `Cloudflare doesn't show the filter of ${what}. If it has one, declare it before you change anything else in the job: an update without it removes it.`,
   ];
