@@ -3,7 +3,9 @@ import * as edgeguard from "pulumi-edgeguard";
 
 const CLASSES = Object.entries(edgeguard).filter(
   (entry): entry is [string, typeof edgeguard.KvNamespace] =>
-    typeof entry[1] === "function" && entry[1].prototype instanceof pulumi.CustomResource,
+    typeof entry[1] === "function" &&
+    entry[1].prototype instanceof pulumi.CustomResource &&
+    !(entry[1].prototype instanceof pulumi.ProviderResource),
 );
 
 test("covers all seven classes", () => {
