@@ -79,10 +79,8 @@ function refuseUnsupported(request: RegisterResourceRequest, object: ValueMap): 
     "the resource option `transforms`": request.getTransformsList().length > 0,
     "the resource option `hooks`": hasHooks(request),
     "the resource option `customTimeouts`":
-      timeouts !== undefined &&
-      [timeouts.getCreate(), timeouts.getUpdate(), timeouts.getDelete(), timeouts.getRead()].some(
-        (each) => each !== "",
-      ),
+      // Not by their names: an older SDK has no `read` among them.
+      Object.values(timeouts?.toObject() ?? {}).some((each) => each !== ""),
     "packages with parameters": request.getPackageref() !== "",
   };
   const [feature] = Object.entries(asked).find(([, isAsked]) => isAsked) ?? [];

@@ -30,10 +30,10 @@ const PROGRAM = commandsOf(blockWith("npm install pulumi-edgeguard"));
 
 let home: string;
 let project: string;
-/** The registry's newest SDK and compiler may not run on the oldest Node. */
+/** The oldest SDK that the package allows; the newest compiler may not run on the oldest Node. */
 function installing(line: string): string {
   return line
-    .replace("@pulumi/pulumi typescript", "@pulumi/pulumi@3.248.0 typescript@5.9")
+    .replace("@pulumi/pulumi typescript", "@pulumi/pulumi@3.216.0 typescript@5.9")
     .replace("npm install", "npm install --ignore-scripts --no-audit --no-fund --prefer-offline");
 }
 
