@@ -110,6 +110,11 @@ function settingsPage(): Page {
       ),
       section(
         2,
+        "Settings of a provider",
+        "A [`Provider`](resources/provider.md) takes the same settings as arguments. Its resources and lookups use those, and neither stack configuration nor the environment.",
+      ),
+      section(
+        2,
         "Settings of a lookup",
         "A lookup takes the same settings for a single call, in its [`config`](functions/common.md#lookupoptions). It then reads neither stack configuration nor the environment.",
       ),

@@ -11,8 +11,8 @@ import { pick, type JsonObject } from "./values";
 /** Arguments of a {@link Provider}. It reads neither the stack's configuration nor the environment. */
 export interface ProviderArgs {
   /**
-   * The API token, or an empty text in a preview without credentials. It's a secret in state, also if it's given as plain
-   * text. Set either `apiToken`, or `apiEmail` and `apiKey`. Updates in place.
+   * The API token. It's a secret in state, even if given as plain text. An empty one previews without live checks, as a pull
+   * request from a fork does; an update refuses it. Set either `apiToken`, or `apiEmail` and `apiKey`. Updates in place.
    */
   readonly apiToken?: pulumi.Input<string>;
   /** The email of a Global API Key, instead of a token. It's a secret in state. Updates in place. */
@@ -20,7 +20,8 @@ export interface ProviderArgs {
   /** The Global API Key of that email. It's a secret in state. Updates in place. */
   readonly apiKey?: pulumi.Input<string>;
   /**
-   * The account, 32 hex digits, for resources that don't name one. Changing it replaces those resources. Updates in place.
+   * The account for resources and lookups that don't name one, 32 hex digits. `LogpushJob` always names its own. Changing it
+   * replaces the resources that don't name one.
    */
   readonly accountId?: pulumi.Input<string>;
   /**
@@ -62,13 +63,13 @@ export interface ProviderArgs {
 }
 
 /**
- * An account's or token's own settings, for the resources that get it as `provider`. They're read and written with its
- * credential and never with another: nothing comes from the stack's configuration or the environment, and a refused
- * token isn't tried again with `CLOUDFLARE_API_TOKEN`.
+ * An account's or a token's own settings, for resources and lookups that get it as `provider`. They use its credential and
+ * never another: nothing comes from the stack's configuration or the environment, and no request is sent again with
+ * `CLOUDFLARE_API_TOKEN`. An argument that isn't given has its documented default.
  *
- * The credential is in state only encrypted, in the provider's own entry, so `refresh` and `destroy` need no program. A
- * changed token updates the provider and no resource. Giving a resource another provider changes nothing else, as long
- * as its account and zone stay the same.
+ * State has the credential only encrypted, in the provider's own entry, so `refresh` and `destroy` need no program. A
+ * changed token updates the provider and no resource. A resource that gets another provider isn't replaced, as long as its
+ * account stays the same.
  *
  * @example
  * Two accounts in one stack
