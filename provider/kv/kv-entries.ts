@@ -432,7 +432,9 @@ export class KvEntries extends edgeResource<KvEntriesArgs>()(kvEntries) {
     const { entries, ...rest } = args;
     refuseProto(`KvEntries "${name}"`, entries); // Wrapping it as a secret would drop the lost member.
     const secret = entries === undefined ? {} : { entries: pulumi.secret(entries) };
-    super(name, { ...rest, ...secret, namespaceId: refuseKeyConflicts(name, args) }, ignoringContent(opts));
+    // A get declares no keys.
+    const namespaceId = opts?.id === undefined ? refuseKeyConflicts(name, args) : args.namespaceId;
+    super(name, { ...rest, ...secret, namespaceId }, ignoringContent(opts));
   }
 }
 

@@ -1,5 +1,6 @@
 import * as pulumi from "@pulumi/pulumi";
 import { Redactor } from "../api/redact";
+import { checkCompositeId, ownId, refuseImport, type ExistingObjects } from "./existing";
 import { forwarder, TYPE_PREFIX } from "./forwarder";
 import { checkStackConfig, perRun, refusal } from "./program";
 import { computedInputsOf, NAME } from "./resource-type";
@@ -23,38 +24,45 @@ export interface Claim {
  */
 abstract class EdgeResource extends pulumi.CustomResource {
   protected constructor(
-    { type, ...data }: ResourceData,
+    data: ResourceData,
     name: string,
     args: object,
     opts: pulumi.CustomResourceOptions = {},
     claim?: () => void,
   ) {
+    const { type } = data;
     checkStackConfig();
-    refuseProto(`${type} "${name}"`, args);
-    claim?.(); // Before the resource is registered with the engine.
+    if (opts.import !== undefined) refuseImport(data, name, args, opts.import);
+    const isGet = opts.id !== undefined;
+    if (opts.id !== undefined) checkCompositeId(data, name, opts.id);
+    else {
+      refuseProto(`${type} "${name}"`, args);
+      claim?.(); // Before the resource is registered with the engine.
+    }
     const outputs = [data.args, data.computed].flatMap(({ shape }) => Object.keys(shape));
     const unset = Object.fromEntries(
       [...outputs, ...computedInputsOf(data)].map((output) => [output, undefined]),
     );
-    const secrets = [...(opts.additionalSecretOutputs ?? []), ...(data.secretOutputs ?? [])];
+    // The engine knows an argument as a secret by the inputs, which a get doesn't have.
+    const secretArgs = isGet ? Object.keys(data.secret ?? {}) : [];
+    const secrets = [...(opts.additionalSecretOutputs ?? []), ...(data.secretOutputs ?? []), ...secretArgs];
     super(
       `${TYPE_PREFIX}${type}`,
       name,
       {
         ...unset,
-        ...asOutputs(args),
-        ...secretMarkers(args, data),
+        ...(isGet ? {} : { ...asOutputs(args), ...secretMarkers(args, data) }),
         [NAME]: name,
         __provider: forwarder(type),
       },
       secrets.length === 0 ? opts : { ...opts, additionalSecretOutputs: secrets },
     );
+    if (isGet) Object.assign(this, { id: ownId(data, this.id) });
   }
 }
 
 /** What a class needs of its lifecycle. */
-interface ResourceData extends SecretRules {
-  readonly type: string;
+interface ResourceData extends SecretRules, ExistingObjects {
   readonly args: { readonly shape: object };
   readonly computed: { readonly shape: object };
 }
@@ -65,6 +73,7 @@ export type OutputsOf<Args extends object, Canonical extends object> = {
 };
 
 export type ResourceBase<Args extends object, Canonical extends object> = TypedClass &
+  ReadableClass &
   (abstract new (
     name: string,
     args: object,
@@ -80,6 +89,22 @@ export interface TypedClass {
   isInstance<T>(this: abstract new (...args: never[]) => T, value: unknown): value is T;
 }
 
+/** How a program reads an existing object of a class. */
+export interface ReadableClass {
+  /**
+   * Reads an object that exists, without managing it: its arguments as outputs, and its ID. It reads in every preview and
+   * update, so it needs credentials. An update never changes or deletes the object.
+   *
+   * @param id with the zone or account: the reference has each resource's form, such as `<zone ID>/<policy ID>`.
+   */
+  get<T>(
+    this: new (name: string, args: never, opts?: pulumi.CustomResourceOptions) => T,
+    name: string,
+    id: pulumi.Input<pulumi.ID>,
+    opts?: pulumi.CustomResourceOptions,
+  ): T;
+}
+
 /** The base of one resource class. It has every argument as an output, so the class declares only computed outputs. */
 export function edgeResource<Args extends object>() {
   return <Shape extends z.ZodRawShape, Computed extends object>(
@@ -92,6 +117,15 @@ export function edgeResource<Args extends object>() {
       // Without `this`: @pulumi/policy calls it as a function of its own.
       static override isInstance(value: unknown): value is Base {
         return typeof value === "object" && value !== null && Reflect.get(value, "__pulumiType") === type;
+      }
+
+      static get<T>(
+        this: new (name: string, args: object, opts: pulumi.CustomResourceOptions) => T,
+        name: string,
+        id: pulumi.Input<pulumi.ID>,
+        opts: pulumi.CustomResourceOptions = {},
+      ): T {
+        return new this(name, {}, { ...opts, id });
       }
 
       constructor(name: string, args: object, opts?: pulumi.CustomResourceOptions, claim?: () => void) {

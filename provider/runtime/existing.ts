@@ -1,0 +1,70 @@
+import type * as pulumi from "@pulumi/pulumi";
+import type { CompositeId, ObjectAddress, Scope } from "./composite-id";
+import { refusal } from "./program";
+
+/** The program's side of existing objects: the ID of a `get`, and the option `import`. */
+
+/** What is known of a type's existing objects. */
+export interface ExistingObjects {
+  readonly type: string;
+  readonly compositeId: CompositeId;
+  readonly importedWith?: string;
+}
+
+/** Refuses an ID that isn't the type's composite ID. The provider checks an ID that isn't known yet. */
+export function checkCompositeId(
+  { type, compositeId }: ExistingObjects,
+  name: string,
+  id: pulumi.Input<pulumi.ID>,
+): void {
+  if (typeof id !== "string") return;
+  try {
+    compositeId.parse(id);
+  } catch (error) {
+    if (!(error instanceof Error)) throw error;
+    throw refusal(`edgeguard: ${type}.get("${name}"): ${error.message}`);
+  }
+}
+
+/** The resource's ID, as the state has it: the SDK would keep the composite one. */
+export function ownId(
+  { compositeId }: ExistingObjects,
+  id: pulumi.Output<pulumi.ID>,
+): pulumi.Output<pulumi.ID> {
+  return id.apply((given) => compositeId.parse(given).id);
+}
+
+/** Refuses the option `import`: the engine gives an import no provider of a dynamic resource, and fails without a reason. */
+export function refuseImport(
+  { type, compositeId, importedWith }: ExistingObjects,
+  name: string,
+  args: object,
+  id: string,
+): never {
+  const scope = scopeIn(args) ?? addressIn(compositeId, id)?.scope;
+  const kind = scope?.kind ?? (compositeId.forms[0].includes("<zone ID>") ? "zone" : "account");
+  const command = `edgeguard import --${kind} ${scope?.id ?? `<${kind} ID>`} ${importedWith}`;
+  const instead =
+    importedWith === undefined
+      ? "remove it and declare the target that the zone has reached, and the update records the zone and sends nothing"
+      : `run \`${command}\`, which writes the program and the file for \`pulumi import\``;
+  throw refusal(
+    `edgeguard: ${type} "${name}": the option import can't import a dynamic resource: ${instead}.`,
+  );
+}
+
+function scopeIn(args: object): Scope | undefined {
+  for (const kind of ["zone", "account"] as const) {
+    const id: unknown = Reflect.get(args, `${kind}Id`);
+    if (typeof id === "string") return { kind, id };
+  }
+  return undefined;
+}
+
+function addressIn(compositeId: CompositeId, id: string): ObjectAddress | undefined {
+  try {
+    return compositeId.parse(id);
+  } catch {
+    return undefined; // The bare ID, as other providers take it.
+  }
+}

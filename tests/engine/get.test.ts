@@ -1,0 +1,144 @@
+import { LOCAL_ENGINE, type LocalApi, startLocalApi } from "edgeguard-local";
+import { edgeguardResources, engines, Project, summaryOf } from "../support/engine";
+import { raw } from "../support/scenario";
+
+/** `get` in a program, on a real CLI. */
+
+const CANARY = "c4nary-token-of-a-destination";
+
+let api: LocalApi;
+let project: Project;
+beforeEach(async () => {
+  api = await startLocalApi();
+});
+afterEach(async () => {
+  project.remove();
+  await api.close();
+});
+
+async function projectOn(engine: typeof LOCAL_ENGINE): Promise<void> {
+  project = new Project(engine, "existing");
+  project.env = { CLOUDFLARE_API_TOKEN: "local-token" };
+  await project.init({ "edgeguard:baseUrl": api.url });
+}
+
+const program = (text: string): void =>
+  project.write(`import * as edgeguard from "pulumi-edgeguard";\n${text}`);
+
+async function made(path: string, body: object): Promise<string> {
+  const { result } = await raw(api, "POST", path, body);
+  return String((result as { id: unknown }).id);
+}
+
+const POLICY = {
+  description: "theirs",
+  action: "log",
+  expression: "true",
+  enabled: true,
+  value: "script-src 'self'",
+};
+
+test("the local engine refuses a get by name", async () => {
+  await projectOn(LOCAL_ENGINE);
+  program(`edgeguard.PageShieldSettings.get("one", "${api.zones.shop}");`);
+  const { code, text } = await project.run("preview");
+  expect(code).not.toBe(0);
+  expect(text).toContain("reading resources that the stack does not manage (`Resource.get`)");
+});
+
+const cli = engines().find((engine) => engine !== LOCAL_ENGINE);
+const onCli = cli === undefined ? test.skip : test;
+const WHERE = cli?.name ?? "the Pulumi CLI: skipped, because none is on PATH";
+
+onCli(
+  `get reads without managing, keeps a destination secret, and gives the bare ID to other resources, on ${WHERE}`,
+  async () => {
+    if (cli === undefined) return;
+    await projectOn(cli);
+    const { shop } = api.zones;
+    const account = api.accounts.main;
+    const policy = await made(`/zones/${shop}/page_shield/policies`, POLICY);
+    const namespace = await made(`/accounts/${account}/storage/kv/namespaces`, { title: "theirs" });
+    const job = await made(`/zones/${shop}/logpush/jobs`, {
+      name: "theirs",
+      dataset: "http_requests",
+      destination_conf: `https://logs.example.com/in?header_Authorization=Bearer%20${CANARY}`,
+      enabled: true,
+    });
+    program(`
+    const policy = edgeguard.PageShieldPolicy.get("policy", "${shop}/${policy}");
+    const job = edgeguard.LogpushJob.get("job", "zone/${shop}/${job}");
+    const namespace = edgeguard.KvNamespace.get("namespace", "${account}/${namespace}");
+    new edgeguard.KvEntries("entries", { accountId: "${account}", namespaceId: namespace.id, entries: { a: "1" } });
+    export const ids = [policy.id, job.id, namespace.id];
+    export const description = policy.description;
+  `);
+    const { text } = await project.ok("up", "--yes", "--skip-preview");
+    expect(summaryOf(text)).toEqual({ create: 2 }); // The stack and the entries: nothing is created for a get.
+    const outputs = JSON.parse((await project.ok("stack", "output", "--json")).stdout) as object;
+    expect(outputs).toEqual({ ids: [policy, job, namespace], description: "theirs" });
+    expect(
+      await raw(api, "GET", `/accounts/${account}/storage/kv/namespaces/${namespace}/keys`),
+    ).toMatchObject({
+      result: [{ name: "a" }],
+    });
+
+    const state = edgeguardResources(await project.export());
+    expect([...state.values()].map(({ id }) => id?.split("/")[0])).toEqual(
+      expect.arrayContaining([policy, job, namespace]),
+    );
+    expect(state.get("pulumi-nodejs:dynamic/edgeguard:PageShieldPolicy::policy")?.outputs).toMatchObject({
+      zoneId: shop,
+      ...POLICY,
+    });
+    expect(project.stateText()).not.toContain(CANARY);
+
+    expect(summaryOf((await project.ok("preview", "--expect-no-changes")).text)).toEqual({ unchanged: 2 });
+    await project.ok("refresh", "--yes", "--skip-preview");
+    api.clearRequests();
+    await project.ok("destroy", "--yes", "--skip-preview");
+    expect(await raw(api, "GET", `/zones/${shop}/page_shield/policies/${policy}`)).toMatchObject({
+      result: POLICY,
+    });
+    const deleted = api.requests.filter(({ method }) => method === "DELETE");
+    expect(deleted.map(({ path }) => path).filter((path) => !path.includes("/bulk"))).toEqual([]);
+  },
+);
+
+onCli(
+  `a declared policy that the program then reads with get stays, although the engine deletes the resource, on ${WHERE}`,
+  async () => {
+    if (cli === undefined) return;
+    await projectOn(cli);
+    const { empty } = api.zones;
+    program(
+      `export const id = new edgeguard.PageShieldPolicy("one", ${JSON.stringify({ zoneId: empty, ...POLICY })}).id;`,
+    );
+    await project.ok("up", "--yes", "--skip-preview");
+    const { id } = JSON.parse((await project.ok("stack", "output", "--json")).stdout) as { id: string };
+    program(`export const id = edgeguard.PageShieldPolicy.get("one", "${empty}/${id}").id;`);
+    const { text } = await project.ok("up", "--yes", "--skip-preview");
+    expect(text).toContain(
+      `PageShieldPolicy ${id} is kept: this program reads it with PageShieldPolicy.get.`,
+    );
+    expect(await raw(api, "GET", `/zones/${empty}/page_shield/policies/${id}`)).toMatchObject({
+      result: POLICY,
+    });
+  },
+);
+
+onCli(`a get of what doesn't exist, or in the wrong form, fails the preview, on ${WHERE}`, async () => {
+  if (cli === undefined) return;
+  await projectOn(cli);
+  const missing = `${api.zones.empty}/${"0".repeat(32)}`;
+  program(`edgeguard.PageShieldPolicy.get("one", "${missing}");`);
+  const gone = await project.run("preview");
+  expect(gone.code).not.toBe(0);
+  expect(gone.text).toContain(`PageShieldPolicy.get: there is no ${missing}.`);
+  program('edgeguard.PageShieldPolicy.get("one", "checkout");');
+  const wrong = await project.run("preview");
+  expect(wrong.code).not.toBe(0);
+  expect(wrong.text).toContain(
+    'edgeguard: PageShieldPolicy.get("one"): "checkout" is not "<zone ID>/<policy ID>".',
+  );
+});

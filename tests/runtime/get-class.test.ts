@@ -1,0 +1,130 @@
+import * as pulumi from "@pulumi/pulumi";
+import * as edgeguard from "pulumi-edgeguard";
+
+/** What the classes do with an existing object, in the program's process. */
+
+const ZONE = "0da42c8d2132a9ddaf714f9e7c920711";
+const ACCOUNT = "5a0c1e7f3b2d4968a7e1c0f2d3b4a5f1";
+const OBJECT = "0123456789abcdef0123456789abcdef";
+
+/** A composite ID of each type, and the resource's own ID in it. */
+const IDS = {
+  PageShieldSettings: [ZONE, ZONE],
+  PageShieldPolicy: [`${ZONE}/${OBJECT}`, OBJECT],
+  ManagedRulesetOverride: [`${ZONE}/${OBJECT}`, OBJECT],
+  WafMigration: [ZONE, ZONE],
+  LogpushJob: [`zone/${ZONE}/4711`, "4711"],
+  KvNamespace: [`${ACCOUNT}/${OBJECT}`, OBJECT],
+  KvEntries: [`${ACCOUNT}/${OBJECT}`, OBJECT],
+} as const;
+const TYPES = Object.keys(IDS) as (keyof typeof IDS)[];
+
+interface ResourceClass {
+  readonly __pulumiType: string;
+  new (name: string, args: object, opts: object): pulumi.CustomResource;
+  get(name: string, id: string, opts?: object): pulumi.CustomResource;
+  isInstance(value: unknown): boolean;
+}
+const CLASSES = edgeguard as unknown as Readonly<Record<keyof typeof IDS, ResourceClass>>; // To try all alike.
+
+let sent: pulumi.runtime.MockResourceArgs[];
+beforeEach(async () => {
+  sent = [];
+  await pulumi.runtime.setMocks(
+    {
+      newResource: (args) => {
+        sent.push(args);
+        return { id: args.id, state: { ...(args.inputs as object), zoneId: ZONE } };
+      },
+      call: ({ inputs }) => inputs as Record<string, unknown>,
+    },
+    "site",
+    "dev",
+  );
+});
+
+const valueOf = <T>(output: pulumi.Output<T>): Promise<T> =>
+  new Promise((done) => void output.apply((value) => done(value)));
+
+test.each(TYPES)(
+  "%s.get asks the engine for the composite ID, passes no argument, and has the bare ID",
+  async (type) => {
+    const [composite, own] = IDS[type];
+    const found = CLASSES[type].get("existing", composite, { protect: true });
+    expect(await valueOf(found.id)).toBe(own);
+    expect(sent).toMatchObject([{ name: "existing", id: composite, type: CLASSES[type].__pulumiType }]);
+    expect(Object.keys(sent[0]?.inputs as object).sort()).toEqual(["__provider", "__resourceName"]);
+    expect(CLASSES[type].isInstance(found)).toBe(true);
+  },
+);
+
+test("the result has its class: its arguments are outputs, and its ID can be another resource's argument", async () => {
+  const settings: edgeguard.PageShieldSettings = edgeguard.PageShieldSettings.get("settings", ZONE);
+  expect(await valueOf(settings.zoneId)).toBe(ZONE);
+  const namespace = edgeguard.KvNamespace.get("namespace", pulumi.output(`${ACCOUNT}/${OBJECT}`));
+  expect(await valueOf(namespace.bindingSnippet("SHOP"))).toContain(`id = "${OBJECT}"`);
+  new edgeguard.KvEntries("entries", { accountId: ACCOUNT, namespaceId: namespace.id, entries: { a: "1" } });
+});
+
+test("a program may read what it also declares", async () => {
+  new edgeguard.PageShieldSettings("declared", { zoneId: ZONE, enabled: true });
+  const found = [
+    edgeguard.PageShieldSettings.get("one", ZONE),
+    edgeguard.PageShieldSettings.get("two", ZONE),
+  ];
+  expect(await Promise.all(found.map(({ id }) => valueOf(id)))).toEqual([ZONE, ZONE]);
+});
+
+test.each(TYPES)("%s.get refuses another form where the program calls it", (type) => {
+  expect(() => CLASSES[type].get("existing", "shop.example")).toThrow(
+    new RegExp(
+      `^edgeguard: ${type}\\.get\\("existing"\\): "shop\\.example" is not "[^"]*<(zone|account) ID>`,
+    ),
+  );
+  expect(sent).toEqual([]);
+});
+
+const COMMANDS = {
+  PageShieldSettings: `edgeguard import --zone ${ZONE} --only page-shield`,
+  PageShieldPolicy: `edgeguard import --zone ${ZONE} --only page-shield`,
+  ManagedRulesetOverride: `edgeguard import --zone ${ZONE} --only rulesets`,
+  LogpushJob: `edgeguard import --zone ${ZONE} --only logpush`,
+  KvNamespace: `edgeguard import --account ${ACCOUNT} --only kv`,
+  KvEntries: `edgeguard import --account ${ACCOUNT} --only kv --with-values`,
+} as const;
+
+describe("the option import is refused in one sentence", () => {
+  const refusalOf = (type: keyof typeof IDS, args: object, id: string): unknown => {
+    try {
+      return new CLASSES[type]("one", args, { import: id });
+    } catch (error) {
+      return error instanceof Error ? error.message : error;
+    }
+  };
+
+  test.each(Object.entries(COMMANDS))("%s: run %s", (type, command) => {
+    const name = type as keyof typeof COMMANDS;
+    expect(refusalOf(name, {}, IDS[name][0])).toBe(
+      `edgeguard: ${type} "one": the option import can't import a dynamic resource: run \`${command}\`, which writes the program and the file for \`pulumi import\`.`,
+    );
+    expect(sent).toEqual([]);
+  });
+
+  test("the zone or account is the declared one, or else a placeholder", () => {
+    expect(refusalOf("LogpushJob", { accountId: ACCOUNT }, "17")).toContain(
+      `edgeguard import --account ${ACCOUNT} --only logpush`,
+    );
+    expect(refusalOf("PageShieldPolicy", { zoneId: pulumi.output(ZONE) }, OBJECT)).toContain(
+      "edgeguard import --zone <zone ID> --only page-shield",
+    );
+    expect(refusalOf("KvNamespace", {}, OBJECT)).toContain(
+      "edgeguard import --account <account ID> --only kv",
+    );
+  });
+
+  test("a migration needs none", () => {
+    expect(refusalOf("WafMigration", {}, ZONE)).toBe(
+      'edgeguard: WafMigration "one": the option import can\'t import a dynamic resource: remove it and declare the target that the zone has reached, and the update records the zone and sends nothing.',
+    );
+  });
+});
