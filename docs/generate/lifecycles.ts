@@ -9,6 +9,7 @@ import type { ResourceName } from "../../tests/support/permissions-markdown";
 
 /** What a lifecycle says that no docstring does. */
 export interface LifecycleFacts {
+  readonly compositeId: { readonly forms: readonly string[] };
   readonly args: { readonly shape: object };
   readonly replaceOn: readonly string[];
   readonly secret?: object;

@@ -18,6 +18,7 @@ export interface Doc {
   readonly examples: readonly Example[];
   readonly destroy?: string;
   readonly importing?: string;
+  readonly reading?: string;
   readonly returns?: string;
   readonly throws: readonly string[];
   readonly see: readonly string[];
@@ -62,7 +63,7 @@ export async function readModel(): Promise<Model> {
   const app = await typedoc.Application.bootstrap({
     entryPoints: ENTRIES.map((path) => join(REPOSITORY, "provider", path)),
     tsconfig: join(REPOSITORY, "provider/tsconfig.json"),
-    blockTags: [...typedoc.OptionDefaults.blockTags, "@destroy", "@importing"],
+    blockTags: [...typedoc.OptionDefaults.blockTags, "@destroy", "@importing", "@reading"],
     excludeExternals: true,
     sort: ["source-order"],
     logLevel: "Error",
@@ -206,14 +207,15 @@ class Reader {
     if (comment === undefined) return NO_DOC;
     const tags = (tag: `@${string}`): string[] =>
       comment.getTags(tag).map(({ content }) => this.#text(content).trim());
-    const [defaultValue, destroy, importing, returns] = (
-      ["@defaultValue", "@destroy", "@importing", "@returns"] as const
+    const [defaultValue, destroy, importing, reading, returns] = (
+      ["@defaultValue", "@destroy", "@importing", "@reading", "@returns"] as const
     ).map((tag) => tags(tag)[0]);
     return {
       text: this.#text(comment.summary).trim(),
       ...(defaultValue === undefined ? {} : { defaultValue: unfenced(defaultValue) }),
       ...(destroy === undefined ? {} : { destroy }),
       ...(importing === undefined ? {} : { importing }),
+      ...(reading === undefined ? {} : { reading }),
       ...(returns === undefined ? {} : { returns }),
       examples: comment.getTags("@example").map((tag) => exampleOf(tag.name, this.#text(tag.content))),
       throws: tags("@throws"),

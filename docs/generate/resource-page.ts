@@ -62,6 +62,7 @@ export function resourcePage(
     section(2, "What destroy does", item.doc.destroy),
     section(2, "Permissions", permissions(name)),
     section(2, "Import", item.doc.importing),
+    section(2, "Read without managing", reading(name, lifecycle), item.doc.reading),
     section(2, "Requests it makes", table(["Step", "Requests"], requestRows(requests))),
     section(
       2,
@@ -74,6 +75,18 @@ export function resourcePage(
     section(2, "See also", list(item.doc.see.map(seen))),
   );
   return { path, title: name, summary: firstSentence(item.doc.text), body };
+}
+
+/** How a program reads an existing object. A form of the ID stands for the ID, so that the page has it once. */
+function reading(name: ResourceName, { compositeId: { forms } }: LifecycleFacts): string {
+  const calls = forms.map((form) => {
+    const variable = forms.length === 1 ? "existing" : `of${/^account/.test(form) ? "Account" : "Zone"}`;
+    return `const ${variable} = ${name}.get("${kebab(variable)}", "${form}");`;
+  });
+  return lines(
+    "`get` reads an existing object into outputs, in every preview and update. It never changes or deletes the object. The ID has this form:",
+    block("ts", `import { ${name} } from "pulumi-edgeguard";\n\n${calls.join("\n")}`),
+  );
 }
 
 function argumentTable(

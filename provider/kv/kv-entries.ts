@@ -408,6 +408,9 @@ export interface KvEntriesArgs {
  * @importing
  * `edgeguard import --account <account ID> --only kv --with-values` writes each namespace's entries to a file, and
  * the program and the import file that go with it. The resource's ID is the namespace's ID, a slash and a UUID.
+ * @reading
+ * `keys` is how many keys the namespace has. Their values can't be recovered, so `bytes`, `digest` and `fileHash` are
+ * undefined, and a refresh compares nothing. To declare the entries, import them.
  * @throws In the preview, for each entry that exceeds a limit: which entry, and where it is.
  * @throws If declared keys already exist and may not be adopted.
  * @throws If two `KvEntries` declare the same key, or one prunes what the other declares.

@@ -242,6 +242,8 @@ export interface KvNamespaceArgs {
  * @importing
  * `edgeguard import --account <account ID> --only kv` writes the program and the import file. The resource's ID is
  * the namespace's ID.
+ * @reading
+ * `title` is the whole title, even if it ends in `_preview`.
  * @throws If the title is empty, too long, or taken by a namespace that may not be adopted.
  * @throws If another resource of the program still has the title: add that resource to `dependsOn`.
  * @throws In a destroy, if the namespace still has keys and `forceDestroy` is not set.

@@ -333,6 +333,8 @@ export interface LogpushJobArgs {
  * @destroy Deletes the job. Logs that it has pushed stay at the destination.
  * @importing `edgeguard import --zone <zone ID> --only logpush`, or `--account <account ID>`, writes the program and the import
  * file. The resource's ID is the job's number.
+ * @reading `destinationConf` is secret, and as Cloudflare shows it: its credentials may be masked, and it's empty if Cloudflare
+ * doesn't show it.
  * @throws in the preview, if the filter, a field, the destination or the ownership token is invalid.
  * @throws in the preview, if an existing job may not be adopted, or the zone's job limit is reached.
  * @throws in the update, if the destination needs an ownership token. Cloudflare has then written one there.

@@ -310,6 +310,10 @@ export interface WafMigrationArgs {
  * @importing Not needed: declare the zone with the target it has reached. An update then records the zone's state and sends
  * nothing. `edgeguard import` skips migrations.
  *
+ * @reading It reads the zone's state only: `migrationState`, `previousRulesEnabled` and `newRulesEnabled`. `target` is what the
+ * zone has reached. `compatible`, `proposedConfiguration` and `configurationDigest` are undefined, and `findings` and
+ * `history` are empty. For these, declare the zone with the target `"assessed"`.
+ *
  * @throws in the preview if the zone is blocked, if the confirmation is missing or doesn't match, or if the target is lower
  * than before.
  * @throws in the update for the same reasons, before anything is sent.

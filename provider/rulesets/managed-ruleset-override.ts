@@ -493,6 +493,9 @@ export interface ManagedRulesetOverrideArgs {
  * @importing
  * `edgeguard import --zone <zone ID> --only rulesets` writes a program and a file for `pulumi import` with every
  * deployment of the zone. The resource's ID is the ID of its execute rule.
+ * @reading
+ * The rule's exceptions are read with it. Its account is the setting `edgeguard:accountId`, or else the zone's, which the token
+ * needs Zone Read for.
  * @throws If the account doesn't have the ruleset or the version, or the ruleset doesn't have a tag or a rule.
  * @throws If an existing rule can't be adopted: it differs, `adopt` is `"never"`, or there are several.
  * @throws If the rule that `position` names doesn't exist.

@@ -17,7 +17,13 @@ const EXAMPLES = examples();
 const PROGRAMS = DOCUMENTS.flatMap((file) =>
   programsOf(file).map(({ text }, index) => ({ file, name: `program ${index + 1}`, code: text })),
 );
-const ALL = [...EXAMPLES, ...PROGRAMS];
+/** How each resource is read: the form of its ID is generated from its lifecycle. */
+const READING = readdirSync(join(FOLDER, "resources")).flatMap((page) =>
+  programsOf(`docs/reference/resources/${page}`)
+    .filter(({ text }) => text.includes(".get("))
+    .map(({ text }) => ({ file: page, name: "get", code: text })),
+);
+const ALL = [...EXAMPLES, ...PROGRAMS, ...READING];
 
 // One program for all: to read the types of the package takes longer than to check the examples.
 const ENTRIES = ["index", "policies/index", "testing/index"].map((name) =>
@@ -53,6 +59,15 @@ beforeAll(() => {
 
 test("every example has code", () => {
   expect(EXAMPLES.filter(({ code }) => code.trim() === "")).toEqual([]);
+});
+
+test("every resource's page shows the ID that its get takes", () => {
+  const shown = READING.map(({ code }) => [...code.matchAll(/(\w+)\.get\("[^"]+", "([^"]+)"\)/g)]);
+  const forms = shown.flatMap((calls) => calls.map(([, name, form]) => `${name} ${form}`));
+  const own = Object.entries(LIFECYCLES).flatMap(([name, { compositeId }]) =>
+    compositeId.forms.map((form) => `${name} ${form}`),
+  );
+  expect(forms.sort()).toEqual(own.sort());
 });
 
 test("the README and the guides contain programs", () => {
