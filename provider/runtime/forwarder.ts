@@ -3,11 +3,11 @@ export const TYPE_PREFIX = "pulumi-nodejs:dynamic/edgeguard:";
 
 /**
  * The only code of this package in a state file: a constant text that loads the package by name and forwards the verb. A
- * closure serialized by the SDK would change with the SDK's and TypeScript's versions, and show as a change of every
- * resource. `refresh` and `destroy` run the text in the state, so the names in it (`pulumi-edgeguard/runtime`, the seven
- * verbs) never change. Each resource's state has it twice, so it's short.
+ * closure serialized by the SDK would differ with the SDK's and TypeScript's versions. `refresh` and `destroy` run the text
+ * in the state, so the names in it (`pulumi-edgeguard/runtime`, the seven verbs) never change. Each resource's state has it
+ * twice, so it's short.
  *
- * It runs in the program's folder. If the program only depends on a package that depends on this one, such as a company's
+ * It runs in the program's folder. If the program depends on this package only through another one, such as a company's
  * components, pnpm doesn't let it load this one from there. So it then walks the dependencies, nearest first, by their real
  * folders, and finds the package that needs this one. No path is recorded.
  */

@@ -18,7 +18,7 @@ test.each(TYPES)("the text for %s is small, and differs from the others only by 
   expect(text.split(type)).toHaveLength(2);
 });
 
-test("the text never changes: state files contain it, and a change would show on every resource", () => {
+test("the text never changes unnoticed: refresh and destroy run the one in the state", () => {
   expect(forwarder("PageShieldPolicy")).toMatchSnapshot();
 });
 
