@@ -26,8 +26,8 @@ const READING = readdirSync(join(FOLDER, "resources")).flatMap((page) =>
 const ALL = [...EXAMPLES, ...PROGRAMS, ...READING];
 
 // One program for all: to read the types of the package takes longer than to check the examples.
-const ENTRIES = ["index", "policies/index", "testing/index"].map((name) =>
-  join(REPOSITORY, `provider/dist/${name}.d.ts`),
+const ENTRIES = ["index", "policies", "testing"].map((name) =>
+  join(REPOSITORY, `provider/dist/types/${name}.d.ts`),
 );
 const fileOf = (index: number): string => join(REPOSITORY, "tests/docs", `example-${index}.ts`);
 const texts = new Map(ALL.map(({ code }, index) => [fileOf(index), `${code}\nexport {};\n`]));
