@@ -2,6 +2,7 @@ import { execFile } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { z } from "zod";
 
 /** How a TypeScript compiler takes a program. */
 export interface Compilation {
@@ -12,21 +13,22 @@ export interface Compilation {
 }
 
 /**
- * Compiles a program of one line, which imports the module, as a user's compiler does.
+ * Compiles a program that only imports the modules, one line for each, as a user's compiler does.
  *
  * @param tsc the compiler's `tsc`.
- * @param home a folder whose node_modules has the module.
+ * @param home a folder whose node_modules has the modules.
  */
-export async function compileImport(
+export async function compileImports(
   tsc: string,
   home: string,
-  module: string,
+  modules: readonly string[],
   options: readonly string[],
 ): Promise<Compilation> {
   const program = join(home, "program.ts");
-  writeFileSync(program, `import * as imported from "${module}";\nexport default imported;\n`);
+  const lines = modules.map((name, n) => `import * as module${n} from "${name}";\nvoid module${n};\n`);
+  writeFileSync(program, lines.join(""));
   const common = ["--noEmit", "--strict", "--target", "es2020", "--types", "node", "--pretty", "false"];
-  const lines = await promisify(execFile)(
+  const printed = await promisify(execFile)(
     process.execPath,
     [tsc, ...common, ...options, "--listFiles", program],
     { cwd: home, maxBuffer: 1e8 },
@@ -35,15 +37,15 @@ export async function compileImport(
     (error: unknown) => outputOf(error).split("\n"),
   );
   return {
-    errors: lines.filter((line) => /\berror TS\d+:/.test(line)),
-    files: lines.filter((line) => line.endsWith(".ts") || line.endsWith(".cts") || line.endsWith(".mts"))
-      .length,
+    errors: printed.filter((line) => /\berror TS\d+:/.test(line)),
+    files: printed.filter((line) => /\.[cm]?ts$/.test(line)).length,
   };
 }
 
 /** A compiler that finds errors exits with a code of its own. */
 function outputOf(error: unknown): string {
-  if (error instanceof Error && "stdout" in error && typeof error.stdout === "string" && error.stdout !== "")
-    return error.stdout;
-  throw error;
+  const { stdout } = failed.parse(error);
+  return stdout;
 }
+
+const failed = z.looseObject({ stdout: z.string().min(1) });

@@ -4,8 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describeLong } from "../support/long";
 import { packedModules } from "../support/packed";
-import { compileImport } from "./compile";
+import { compileImports } from "./compile";
 
+const SDK = "@pulumi/pulumi";
 const NODE_NEXT = ["--module", "nodenext"];
 const NODE10 = ["--module", "commonjs", "--moduleResolution", "node10"];
 /** The compilers that read the package, with the resolutions that each has. Version 7 has no node10 anymore. */
@@ -38,12 +39,17 @@ describeLong("other versions of TypeScript, and the package as it is published",
     "TypeScript %s with %s reports no error, and reads few more files than for the SDK alone",
     async (version, options) => {
       const tsc = join(home, `compilers/node_modules/typescript-${version}/bin/tsc`);
-      const compile = (module: string) => compileImport(tsc, home, module, options.split(" "));
-      const theirs = await compile("@pulumi/pulumi");
+      const compile = (...modules: string[]) => compileImports(tsc, home, modules, options.split(" "));
+      const theirs = await compile(SDK);
       const ours = await compile("pulumi-edgeguard");
       expect([theirs.errors, ours.errors]).toEqual([[], []]);
       expect(theirs.files).toBeGreaterThan(100);
       expect(ours.files / theirs.files).toBeLessThan(1.1);
+
+      // Version 7 finds errors in the declarations of @pulumi/policy itself.
+      const policies = await compile("@pulumi/policy");
+      const all = await compile("pulumi-edgeguard", "pulumi-edgeguard/policies", "pulumi-edgeguard/testing");
+      expect(all.errors).toEqual(policies.errors);
     },
   );
 });
