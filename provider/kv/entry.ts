@@ -122,7 +122,7 @@ export type RawEntry = { readonly place: Place; readonly key: unknown } & (
 
 export interface EntryDefaults {
   /** For entries without metadata. */
-  readonly metadata?: Json | undefined;
+  readonly metadata?: unknown;
   /** For entries with neither an expiration nor a TTL. */
   readonly expirationTtl?: number | undefined;
 }

@@ -33,6 +33,9 @@ import { CompositeId } from "../runtime/composite-id";
 import { accountId, adopt, hexId, type Adopt, type LiteralUnion } from "../runtime/fields";
 import { LOCK } from "../runtime/locks";
 
+/** Without the recursive type, which policies on the whole stack would resolve without end. */
+const anyJson: z.ZodType = json;
+
 const args = z.object({
   accountId,
   namespaceId: hexId(
@@ -55,7 +58,7 @@ const args = z.object({
     )
     .exactOptional(),
   defaults: z
-    .strictObject({ metadata: record(json).exactOptional(), expirationTtl: z.number().exactOptional() })
+    .strictObject({ metadata: record(anyJson).exactOptional(), expirationTtl: z.number().exactOptional() })
     .exactOptional(),
   adopt: adopt.exactOptional(),
   prune: z.strictObject({ prefix: z.string(), maxDeletes: z.int().min(0).exactOptional() }).exactOptional(),

@@ -1,5 +1,7 @@
+import { validateResourceOfType, validateStackResourcesOfType } from "@pulumi/policy";
 import * as pulumi from "@pulumi/pulumi";
 import * as edgeguard from "pulumi-edgeguard";
+import { analyze } from "../support/policies";
 
 const CLASSES = Object.entries(edgeguard).filter(
   (entry): entry is [string, typeof edgeguard.KvNamespace] =>
@@ -22,4 +24,55 @@ test.each(CLASSES)("%s recognizes its own resources and no others", (name, each)
     expect(isInstance(other)).toBe(false);
   for (const [, otherClass] of CLASSES.filter(([otherName]) => otherName !== name))
     expect(isInstance({ __pulumiType: otherClass.__pulumiType })).toBe(false);
+});
+
+test.each(CLASSES)(
+  "a typed policy on %s fires for its resources, one by one and for the whole stack",
+  async (name, each) => {
+    const type = `pulumi-nodejs:dynamic/edgeguard:${name}`;
+    const resources = [type, "aws:s3/bucket:Bucket"].map((of) => ({
+      type: of,
+      urn: `urn:pulumi:dev::shop::${of}::one`,
+      props: {},
+    }));
+    const about = { description: "Typed.", enforcementLevel: "mandatory" } as const;
+    const found = await analyze(
+      [
+        {
+          ...about,
+          name: "one",
+          validateResource: validateResourceOfType(each, (_args, resource, report) => report(resource.type)),
+        },
+        {
+          ...about,
+          name: "all",
+          validateStack: validateStackResourcesOfType(each, (all, _args, report) => report(`${all.length}`)),
+        },
+      ],
+      resources,
+    );
+    expect(found.map(({ policy, message }) => [policy, message])).toEqual([
+      ["one", type],
+      ["all", "1"],
+    ]);
+  },
+);
+
+test("a typed policy knows the arguments of each class", async () => {
+  const props = { prune: { prefix: "a/", maxDeletes: 3 }, keys: 12 };
+  const type = edgeguard.KvEntries.__pulumiType;
+  const found = await analyze(
+    [
+      {
+        name: "entries",
+        description: "Typed.",
+        enforcementLevel: "mandatory",
+        validateStack: validateStackResourcesOfType(edgeguard.KvEntries, ([entries], _args, report) =>
+          report(`${entries?.keys} ${entries?.prune?.maxDeletes}`),
+        ),
+      },
+    ],
+    [{ type, urn: `urn:pulumi:dev::shop::${type}::one`, props }],
+  );
+  expect(found).toMatchObject([{ message: "12 3" }]);
 });
