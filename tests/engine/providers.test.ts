@@ -171,6 +171,35 @@ describe.each(engines().map((engine) => [engine.name, engine] as const))("on %s"
       }
     }, 120_000);
 
+    it("previews an empty token without live checks, and sends nothing", async () => {
+      project.write(`${PROGRAM}
+        new PageShieldSettings("eu", { zoneId, enabled: true }, { provider: eu });`);
+      project.env["EU"] = "";
+      const { code, text } = await run("preview");
+      expect({ code, text }).toMatchObject({ code: 0 });
+      expect(text).toMatch(/live checks skipped: apiToken of Provider "eu" is empty/);
+      expect((await run("up", "--yes", "--skip-preview")).text).toMatch(/apiToken of Provider "eu" is empty/);
+      expect(sent).toEqual([]);
+    }, 120_000);
+
+    it("counts the requests of each provider on its own, also with one token", async () => {
+      project.write(`${PROGRAM}
+        const slow = (name: string) => ({
+          provider: new Provider(name, { apiToken: process.env.EU, baseUrl, requestsPerSecond: 1 }),
+        });
+        new PageShieldPolicy("one", policy, slow("one"));
+        new PageShieldPolicy("two", { ...policy, zoneId: otherZone }, slow("two"));`);
+      api.clearRequests();
+      await ok("up", "--yes", "--skip-preview");
+      const timesOf = (zone: string): number[] =>
+        api.requests.filter(({ path }) => path.includes(zone)).map(({ startedAt }) => startedAt);
+      const [one, two] = [timesOf(api.zones.empty), timesOf(api.zones.blog)];
+      const seconds = (times: readonly number[]): number => (Math.max(...times) - Math.min(...times)) / 1000;
+      // A request may arrive a little later than it was sent, so the first gap may look shorter.
+      for (const times of [one, two]) expect(seconds(times)).toBeGreaterThan(times.length - 1.5);
+      expect(seconds([...one, ...two])).toBeLessThan(one.length + two.length - 1.5); // As a shared budget would take.
+    }, 120_000);
+
     it("refuses invalid arguments that it learns late in one sentence, without their secrets", async () => {
       project.write(`${PROGRAM}
         const account = pulumi.secret(process.env.EU);
