@@ -69,7 +69,7 @@ function tooMany(): string {
 
 function heldBack(): string {
   return (
-    `Visitors are rate-limited. Either the account used up the Workers Free plan's ${perDay()} requests per day or ${perMinute()} per minute, or Cloudflare took thousands of requests per second from a few IP addresses for abuse. Programs get 429; security events show the rule "${LIMIT_ERRORS.freeLimit.securityEventRule}". ` +
+    `Visitors are rate-limited. Either the account used up the Workers Free plan's ${perDay()} requests per day or ${perMinute()} per minute, or Cloudflare treated thousands of requests per second from a few IP addresses as abuse. API clients get a 429; security events show the rule "${LIMIT_ERRORS.freeLimit.securityEventRule}". ` +
     `Once the daily limit is reached, requests to a route that fails open bypass the Worker, and a route that fails closed shows error ${LIMIT_ERRORS.dailyLimitFailClosed.page}. A paid plan has no such limit.`
   );
 }
@@ -105,5 +105,5 @@ export const MEANINGS: Readonly<Record<number, string>> = {
   10029: "A bulk read takes 1 to 100 keys.",
   10034: "TTL must be at least 60 seconds.",
   10405: "The path doesn't accept this method. An ID in it may be empty.",
-  20217: "The phase already has an entry point ruleset. Read it and change that one.",
+  20217: "The phase already has an entry point ruleset. Update that one instead.",
 };

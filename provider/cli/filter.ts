@@ -38,7 +38,7 @@ export function register(program: Command, io: Io): void {
     .addOption(
       new Option(
         "--print",
-        "write the lines that pass to stdout unchanged, and the counts to stderr",
+        "write matching lines to stdout unchanged, and the counts to stderr",
       ).conflicts(["format", "examples"]),
     )
     .addHelpText("after", HELP)

@@ -6,7 +6,7 @@ import { isId } from "../runtime/fields";
 export function hexId(text: string): string {
   if (isId(text)) return text.toLowerCase();
   throw new InvalidArgumentError(
-    `An ID has ${IDENTIFIER.LENGTH_CHARACTERS} hex digits. Find it in the dashboard: for a zone or an account, on its Overview page.`,
+    `An ID has ${IDENTIFIER.LENGTH_CHARACTERS} hex digits. IDs of zones and accounts are on their Overview pages in the dashboard.`,
   );
 }
 

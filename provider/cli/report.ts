@@ -27,7 +27,7 @@ export function register(program: Command, io: Io): void {
     .addArgument(
       new Argument(
         "[files...]",
-        "the plan, or one plan per stack for a single report; - reads standard input",
+        "a plan, or one per stack to combine into a single report; - reads standard input",
       ).default(["-"], "-"),
     )
     .addOption(new Option("--format <format>", "format of the report").choices(FORMATS).default("markdown"))
@@ -39,7 +39,7 @@ export function register(program: Command, io: Io): void {
     .addOption(
       new Option(
         "--removed-keys <count>",
-        "removes: report a KvEntries that deletes at least this many of its own keys",
+        'how many of its own keys a KvEntries must delete to count as the danger "removes"',
       )
         .argParser((text) => whole(text, Number.MAX_SAFE_INTEGER))
         .default(10),

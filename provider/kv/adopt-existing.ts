@@ -53,7 +53,7 @@ export async function adoptExisting(
   const { wanted, others } = newKeys(ctx, address, catalog, manifest, isPreview ? PREVIEW_KEYS : Infinity);
   if (others > 0)
     ctx.say.info(
-      `${where}: checked whether the first ${formatNumber(wanted.size)} of ${formatNumber(wanted.size + others)} new keys already exist.`,
+      `${where}: checked only the first ${formatNumber(wanted.size)} of ${formatNumber(wanted.size + others)} new keys for existing entries.`,
     );
   const existing = await (listing === undefined
     ? findExisting(ctx, address, wanted)

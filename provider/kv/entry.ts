@@ -97,8 +97,9 @@ export const PROGRAM_SPELLING: Spelling = {
 export interface Place {
   /** The declared file or directory; absent for inline entries. */
   readonly source?: string;
-  /** In a bulk file: which entry, counted from 1, and the line on which it begins. */
+  /** In a bulk file: the number of the entry, counted from 1. */
   readonly position?: number;
+  /** In a bulk file: the line that the entry starts on. */
   readonly line?: number;
   /** In a directory: the file, relative to it. */
   readonly path?: string;

@@ -84,7 +84,7 @@ export function issuePath({ path }: FilterIssue): string {
   return propertyPath(["filter", ...path]);
 }
 
-/** `filter.where.and[0].operator: must be …`. */
+/** The issue on one line, such as `filter.where.and[0].operator: must be …`. */
 export function issueText(issue: FilterIssue): string {
   return `${issuePath(issue)}: ${issue.reason}`;
 }

@@ -120,7 +120,7 @@ async function send(
   try {
     concurrent = await checkAfterPut(ctx, { zoneId, before: entryPoint, sending, answered });
   } catch (error) {
-    const reason = `the step was sent, but whether it overwrote somebody's rule was not checked. ${messageOf(error)}`;
+    const reason = `the step was sent, but whether it overwrote someone else's rule was not checked. ${messageOf(error)}`;
     throw partialFailure({ ...run, history }, state, reason);
   }
   for (const { text } of concurrent) ctx.say.warn(`WafMigration of zone ${zoneId}: ${text}`);
@@ -242,7 +242,7 @@ async function waitForTarget(run: RunState, why: string): Promise<Computed> {
 const AFTERWARDS = {
   assessed: "",
   validation:
-    'Both versions run now, the new one first. Check the security events, adjust the new rules, then set target: "finished".',
+    'Both versions are running now, the new one first. Check the security events, adjust the new rules, then set target: "finished".',
   finished: "This can't be undone. Adopt the new rules with ManagedRulesetOverride.",
 };
 

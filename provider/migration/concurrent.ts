@@ -73,7 +73,7 @@ export async function checkAfterPut(ctx: Context, written: SentStep): Promise<Co
     if (!(error instanceof ApiError)) throw error;
     return [
       unknownChange(
-        `couldn't check whether the PUT overwrote somebody's rule in zone ${zoneId}: ${error.message}`,
+        `couldn't check whether the PUT overwrote someone else's rule in zone ${zoneId}: ${error.message}`,
       ),
     ];
   }

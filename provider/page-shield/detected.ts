@@ -106,7 +106,7 @@ export const COOKIES: DetectedKind<Cookie> = {
 const RESERVED_PARAMETERS: Readonly<Record<string, string>> = {
   hosts: "has its own argument. Use hosts",
   status: "has its own argument. Use status",
-  page: "has its own argument. Use page, or omit it to read all pages",
+  page: "has its own argument. Use page, or leave page out to read all pages",
   per_page: "has its own argument. Use perPage",
   export: "is not supported, because the response is a file. Remove it",
 };

@@ -558,7 +558,7 @@ function policiesPath(zone: string): string {
   return `/zones/${zone}/page_shield/policies`;
 }
 
-const ENTITLEMENT = "Page Shield policies (an add-on of the Enterprise plan)";
+const ENTITLEMENT = "Page Shield policies (an Enterprise plan add-on)";
 
 const WRITE_OPTIONS: Pick<RequestOptions<unknown>, "advice" | "entitlement"> = {
   advice: ({ status }) =>

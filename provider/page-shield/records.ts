@@ -89,11 +89,11 @@ export interface ScriptContent {
   readonly obfuscationScore?: number;
   /** The score for the flow of data. Cloudflare replaced it with `jsIntegrityScore`. */
   readonly dataflowScore?: number;
-  /** The score for cryptomining. Only Cloudflare's OpenAPI document has it. */
+  /** The score for cryptomining. Documented only in Cloudflare's OpenAPI schema. */
   readonly cryptominingScore?: number;
-  /** The score for Magecart-style attacks. Only Cloudflare's OpenAPI document has it. */
+  /** The score for Magecart-style attacks. Documented only in Cloudflare's OpenAPI schema. */
   readonly magecartScore?: number;
-  /** The score for malware. Only Cloudflare's OpenAPI document has it. */
+  /** The score for malware. Documented only in Cloudflare's OpenAPI schema. */
   readonly malwareScore?: number;
   /** When the content was fetched, in ISO 8601. */
   readonly fetchedAt?: string;

@@ -16,14 +16,14 @@ interface Override {
 /** An override of all rules with a tag. */
 export interface CategoryOverride extends Override {
   readonly tag: string;
-  /** Members that no argument can express, in the API's own form. */
+  /** API fields without a corresponding argument, as the API has them. */
   readonly extra?: JsonObject;
 }
 
 /** An override of a rule. */
 export interface RuleOverride extends Override {
   readonly scoreThreshold?: number;
-  /** Members that no argument can express, in the API's own form. */
+  /** API fields without a corresponding argument, as the API has them. */
   readonly extra?: JsonObject;
 }
 
@@ -37,7 +37,7 @@ export interface Overrides {
   readonly rules: Readonly<Record<string, RuleOverride>>;
   /** Turns the whole ruleset on or off. No argument can express this, so it's somebody else's. */
   readonly enabled?: boolean;
-  /** Members that no argument can express, in the API's own form. */
+  /** API fields without a corresponding argument, as the API has them. */
   readonly extra?: JsonObject;
 }
 

@@ -101,8 +101,8 @@ export function lookup<Args extends object, Result>(name: string, traits: Lookup
 }
 
 /**
- * Runs one lookup. In a program, an expected error becomes the one sentence that the engine shows; a plain script gets the
- * error as it is.
+ * Runs one lookup. In a Pulumi program, the engine shows an expected error as one sentence; a plain script gets the error
+ * as is.
  */
 export async function ask<T>(opts: LookupOptions, work: (host: Host) => T | Promise<T>): Promise<T> {
   if (!inProgram()) return await work(hostOf(opts));

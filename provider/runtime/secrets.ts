@@ -39,7 +39,7 @@ const MOST_TOKEN_CHARACTERS = 4096;
 /** Hiding "true" or "keys" would garble every sentence. */
 const EVERYDAY_WORD = /^[a-z]{1,7}$/i;
 
-/** For arguments that contain any strings: those with white space are hidden as a whole, others in parts, too. */
+/** For arguments with arbitrary strings. One with white space is only hidden as a whole; of any other, parts are hidden as well. */
 export function redactStrings(redactor: Redactor, value: unknown): void {
   for (const text of stringsIn(value)) {
     if (EVERYDAY_WORD.test(text)) continue;

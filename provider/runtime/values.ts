@@ -26,7 +26,7 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Equality of JSON: the order of members doesn't matter, and a missing member equals an undefined one. */
+/** Compares two values as JSON: the order of members doesn't matter, and a missing member equals an undefined one. */
 export function sameJson(a: unknown, b: unknown): boolean {
   return canonicalJson(a) === canonicalJson(b);
 }

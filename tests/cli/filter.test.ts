@@ -37,7 +37,7 @@ beforeAll(() => {
   writeFileSync(join(cwd, "broken.ndjson"), `${LINES[1] ?? ""}\nnot JSON\n[1]\n{"RayID":"d"}\n`);
 });
 
-const OUTPUT = `The filter uses 5 of about 30 operators and 224 of about 1,000 bytes:
+const OUTPUT = `The filter uses 5 operators (limit: about 30) and 224 bytes (limit: about 1,000):
   all of
     any of
       ClientRequestHost eq "www.shop.example"

@@ -144,7 +144,7 @@ test("finds many new keys by listing the namespace, unless reading them takes fe
   // With very many new keys, a preview checks some of them and says so.
   const file = declare({ a: "1", ...numbered("new/", 1_500, "1") });
   expect(await preview(file, recorded)).toContain(
-    "checked whether the first 1,000 of 1,500 new keys already exist",
+    "checked only the first 1,000 of 1,500 new keys for existing entries",
   );
 });
 

@@ -290,7 +290,7 @@ describe("the confirmation of a step", () => {
     const op = new Operation(api);
     await op.up(TYPE, await withConfirmation(api, inputs));
     expect(op.said.join("\n")).toContain(
-      'reached validation. Both versions run now, the new one first. Check the security events, adjust the new rules, then set target: "finished".',
+      'reached validation. Both versions are running now, the new one first. Check the security events, adjust the new rules, then set target: "finished".',
     );
   });
 

@@ -70,7 +70,7 @@ describe("lifecycle of a policy", () => {
     ]);
   });
 
-  test("after an update, preview, refresh and another update change nothing", async () => {
+  test("preview, refresh and a second update change nothing", async () => {
     const recorded = await new Operation(api).up(TYPE, policy);
     api.clearRequests();
     expect(await new Operation(api).preview(TYPE, policy, recorded)).toMatchObject({ step: "same" });
@@ -959,7 +959,7 @@ describe("an error from the API", () => {
     ]);
   });
 
-  test("warns about the action add_reporting_directives before an error occurs", async () => {
+  test("warns in the preview that Cloudflare may reject the action add_reporting_directives", async () => {
     const op = new Operation(api);
     await op.preview(TYPE, { ...policy, action: "add_reporting_directives" });
     expect(op.warned).toEqual([

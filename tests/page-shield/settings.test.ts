@@ -58,7 +58,7 @@ describe.each([
     expect(await current()).toEqual([true, false, true]);
   });
 
-  test("after an update, preview, refresh and another update change nothing", async () => {
+  test("preview, refresh and a second update change nothing", async () => {
     const inputs = { ...zone, enabled: true, useReportingEndpoint: false };
     const recorded = await new Operation(api).up(TYPE, inputs);
     api.clearRequests();

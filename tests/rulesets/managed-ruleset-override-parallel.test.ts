@@ -142,7 +142,7 @@ describe("lost responses of a managed ruleset override", () => {
     await bench.expectNoChanges(declared, recorded);
   });
 
-  test("the next update finds the rule by its ref if the process is lost, too", async () => {
+  test("the next update finds the rule by its ref even if the process died", async () => {
     bench = await RulesetsBench.start("shop");
     const declared = declaration(1, { exceptions: [HOOK] });
     bench.api.fault({ match: { method: "POST", path: "/rules$" }, times: 9, kind: "dropAfter" });

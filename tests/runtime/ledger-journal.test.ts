@@ -74,7 +74,7 @@ test("an entry that's still being written is read when it's complete", () => {
   expect(ledger.holding("KvNamespace", "a")).toBe("made");
 });
 
-test("work with one key never overlaps once another process is there, and other work does", async () => {
+test("runs work on one key one at a time once there's a second process, and work on other keys in parallel", async () => {
   const journal = new LedgerJournal(ENGINE, root);
   writtenBy(process.ppid);
   const seen: string[] = [];

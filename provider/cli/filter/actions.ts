@@ -143,7 +143,7 @@ function formatResult(filter: CheckedFilter, text: string, result: FilterTest): 
     examples.map(({ line, fields: all }) => `  line ${line}: ${truncate(JSON.stringify(pick(all, fields)))}`);
   const { passed, rejected } = result.examples;
   const parts = [
-    `The filter uses ${formatNumber(operators)} of about ${formatNumber(LOGPUSH.MAX_FILTER_OPERATORS)} operators and ${formatNumber(bytes)} of about ${formatNumber(LOGPUSH.MAX_FILTER_BYTES)} bytes:`,
+    `The filter uses ${formatNumber(operators)} operators (limit: about ${formatNumber(LOGPUSH.MAX_FILTER_OPERATORS)}) and ${formatNumber(bytes)} bytes (limit: about ${formatNumber(LOGPUSH.MAX_FILTER_BYTES)}):`,
     ...filterTree(text).map((line) => `  ${line}`),
     "",
     counts(result),
