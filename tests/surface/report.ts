@@ -70,19 +70,18 @@ function nameOf(statement: ts.Statement): string | undefined {
 }
 
 /** The compiler writes an inferred union in the order in which it met the members elsewhere. */
-const inOneOrder: ts.TransformerFactory<ts.Statement> = (context) => {
+const inOneOrder: ts.TransformerFactory<ts.Statement> = (context) => (statement) => {
+  const printer = ts.createPrinter({ removeComments: true });
+  const textOf = (node: ts.Node): string =>
+    printer.printNode(ts.EmitHint.Unspecified, node, statement.getSourceFile());
   const visit = (node: ts.Node): ts.Node => {
     const visited = ts.visitEachChild(node, visit, context);
-    if (!ts.isUnionTypeNode(visited) || !visited.types.every(isLiteral)) return visited;
-    const sorted = [...visited.types].sort((a, b) => compare(a.getText(), b.getText()));
+    if (!ts.isUnionTypeNode(visited)) return visited;
+    const sorted = [...visited.types].sort((a, b) => compare(textOf(a), textOf(b)));
     return context.factory.updateUnionTypeNode(visited, context.factory.createNodeArray(sorted));
   };
-  return (statement) => ts.visitNode(statement, visit, ts.isStatement);
+  return ts.visitNode(statement, visit, ts.isStatement);
 };
-
-function isLiteral(node: ts.TypeNode): boolean {
-  return ts.isLiteralTypeNode(node) || node.kind === ts.SyntaxKind.UndefinedKeyword;
-}
 
 function compare(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
