@@ -107,6 +107,8 @@ export default tseslint.config(
       "@typescript-eslint/naming-convention": "off",
       // It does not look through an intersection, which the base of a resource's class is.
       "@typescript-eslint/no-unsafe-class-instance-assignment": "off",
+      // A program that the Automation API runs is an async function.
+      "@typescript-eslint/require-await": "off",
     },
   },
   {

@@ -4,6 +4,7 @@ const { availableParallelism } = require("node:os");
 const USE = [
   "/tests/readme/own-project",
   "/tests/readme/demo",
+  "/tests/matrix/without-registry",
   "/tests/examples/(programs|pipeline|many-zones)",
 ];
 

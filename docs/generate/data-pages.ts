@@ -1,11 +1,14 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { z } from "zod";
 import { MEANINGS, explainCode, explainError } from "../../provider/api/explain";
 import { DEFAULT_CONCURRENCY } from "../../provider/api/connections";
 import { RESOURCE_PERMISSIONS } from "../../provider/api/permissions";
 import { RETRY } from "../../provider/api/retry";
 import { LOGPUSH } from "../../provider/limits";
 import { DEFAULT_BASE_URL, PLAIN, type CONFIG_KEYS } from "../../provider/runtime/settings";
+import { readResult } from "../../tests/matrix/result";
+import { enginesOf, ROWS, USUAL, type Row } from "../../tests/matrix/rows";
 import { REPOSITORY } from "../../tests/support/repository";
 import { limitsMarkdown } from "../../tests/support/limits-markdown";
 import { permissionsMarkdown } from "../../tests/support/permissions-markdown";
@@ -219,38 +222,79 @@ function faultsPage(): Page {
   };
 }
 
-interface Manifest {
-  readonly engines: { readonly node: string };
-  readonly peerDependencies: Readonly<Record<string, string>>;
-  readonly devDependencies: Readonly<Record<string, string>>;
-}
+const manifest = z.object({
+  engines: z.object({ node: z.string() }),
+  peerDependencies: z.record(z.string(), z.string()),
+});
 
 function worksWithPage(): Page {
-  const read = (path: string): Manifest =>
-    JSON.parse(readFileSync(join(REPOSITORY, path), "utf8")) as Manifest;
-  const [root, provider] = [read("package.json"), read("provider/package.json")];
-  const versions = (name: string): string[] => [
-    code(provider.peerDependencies[name] ?? ""),
-    code(root.devDependencies[name] ?? ""),
-  ];
+  const text = readFileSync(join(REPOSITORY, "provider/package.json"), "utf8");
+  const { engines, peerDependencies } = manifest.parse(JSON.parse(text));
+  const passed = readResult();
+  const all = (of: (each: (typeof passed)[number]) => string): string =>
+    sentenceOf([...new Set(passed.map(of))]);
+  const kinds = [...new Set(ROWS.map(({ kind }) => kind))];
   return {
     path: "works-with.md",
     title: "Works with",
-    summary: "Versions of Node.js, Pulumi and TypeScript.",
+    summary: "Package managers, kinds of programs and versions that it's tested with.",
     body: lines(
-      table(
-        ["", "Allowed", "Tested"],
-        [
-          ["Node.js", code(provider.engines.node), "the version that runs CI"],
-          ["`@pulumi/pulumi`", ...versions("@pulumi/pulumi")],
-          ["TypeScript", ...versions("typescript")],
-        ],
+      "For every row, `npm run test:matrix` installs the packed packages in a new project, then runs `preview`, `up`, `preview` " +
+        "and `destroy` against the local API: on the [local engine](../../local/engine/README.md) and on the Pulumi CLI. " +
+        "A row that fails is taken out of this page. The last run was on " +
+        `${all(({ date }) => date)}, on ${all(({ platform }) => platform)} with Pulumi CLI ${all(({ cli }) => cli)}.`,
+      "A test runner's row runs a unit test of a program, in one process and without an engine.",
+      "A project has what `pulumi new typescript` gives it, with " +
+        `${sentenceOf([
+          `Node.js ${USUAL.node}`,
+          ...Object.entries(USUAL.packages).map(([name, version]) => `${code(name)} ${version}`),
+        ])}, installed by npm ${USUAL.manager[1]}, unless its row says otherwise.`,
+      ...kinds.map((kind) =>
+        section(
+          2,
+          kind,
+          table(
+            ["", "Local engine", "Pulumi CLI", "What the project needs"],
+            ROWS.filter(
+              (row) =>
+                row.kind === kind && passed.some((each) => each.kind === kind && each.name === row.name),
+            ).map(testedRow),
+          ),
+        ),
       ),
-      list([
-        "Linux. Where the Pulumi CLI is installed, the tests run on it, too; without it, on the local engine.",
-        "`pulumi import --file` needs Pulumi CLI 3.254 or later.",
-        "TypeScript is needed only by programs written in TypeScript; Prettier only to format what `edgeguard import` writes.",
-      ]),
+      section(
+        2,
+        "Allowed versions",
+        table(
+          ["", "Allowed"],
+          [
+            ["Node.js", code(engines.node)],
+            ...["@pulumi/pulumi", "typescript", "prettier"].map((name) => [
+              code(name),
+              code(peerDependencies[name] ?? ""),
+            ]),
+          ],
+        ),
+        list([
+          "`pulumi import --file` needs Pulumi CLI 3.254 or later.",
+          "TypeScript is needed only by programs written in TypeScript; Prettier only to format what `edgeguard import` writes.",
+        ]),
+      ),
     ),
   };
+}
+
+function testedRow(row: Row): string[] {
+  const engines = enginesOf(row);
+  const none = row.onlyCli === undefined ? "–" : `no: ${row.onlyCli}`;
+  return [
+    row.name,
+    engines.includes("local") ? "yes" : none,
+    engines.includes("cli") ? "yes" : "–",
+    row.needs ?? "",
+  ];
+}
+
+function sentenceOf(parts: readonly string[]): string {
+  return parts.join(", ").replace(/, ([^,]*)$/, " and $1");
 }

@@ -1,0 +1,41 @@
+import { mkdtempSync, rmSync, symlinkSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pulumiCli } from "edgeguard-local";
+import { packedModules } from "../support/packed";
+import { inFolder, writeProject } from "./install";
+import { play } from "./play";
+import { ROWS, type Row } from "./rows";
+
+/** The rows that need nothing from the registry; `own-project.test.ts` beside the README's has npm and the oldest SDK. */
+
+const CLI = pulumiCli() !== undefined;
+const rowOf = (name: string): Row => {
+  const row = ROWS.find((each) => each.name === name);
+  if (row === undefined) throw new Error(`no row is named ${name}`);
+  return row;
+};
+
+let home: string;
+let modules: string;
+beforeAll(() => {
+  home = mkdtempSync(join(tmpdir(), "edgeguard-matrix-"));
+  modules = packedModules(home);
+});
+afterAll(() => rmSync(home, { recursive: true, force: true }));
+
+function installed(name: string) {
+  const row = rowOf(name);
+  const directory = join(home, name.replace(/\W+/g, "-"));
+  writeProject(row, directory);
+  symlinkSync(modules, join(directory, "node_modules"));
+  return inFolder(row, directory);
+}
+
+it("a program that is an ES module runs on the local engine", async () => {
+  await play(installed("JavaScript, ES module"), "local");
+});
+
+(CLI ? it : it.skip)("an inline program of the Automation API runs on the Pulumi CLI", async () => {
+  await play(installed("Automation API, inline program"), "cli");
+});
