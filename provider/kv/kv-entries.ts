@@ -28,7 +28,7 @@ import { json, record } from "../runtime/json";
 import { defineLifecycle, type Context, type Review } from "../runtime/lifecycle";
 import { edgeResource, refuseProto } from "../runtime/resource";
 import { redactStrings } from "../runtime/secrets";
-import { hasUnknown, pick, pluralize, UNKNOWN, type JsonObject } from "../runtime/values";
+import { hasUnknown, pick, pluralize, type JsonObject } from "../runtime/values";
 import { CompositeId } from "../runtime/composite-id";
 import { accountId, adopt, hexId, type Adopt, type LiteralUnion } from "../runtime/fields";
 import { LOCK } from "../runtime/locks";
@@ -85,6 +85,7 @@ export const kvEntries = defineLifecycle({
   args,
   computed,
   computedInputs: ["keys", "bytes", "digest", "fileHash", "drift"],
+  pending: ({ inputs: { file } }) => ["keys", "bytes", "digest", ...(file === undefined ? [] : ["fileHash"])],
   // The class passes no digest. One that arrives is the recorded one, restored by `ignoreChanges`.
   hints: ["digest"],
   // Comparing digests means that moving the same content elsewhere isn't a change.
@@ -125,8 +126,7 @@ export const kvEntries = defineLifecycle({
       const { keys, bytes, digest, problems, expired, warnings, sha256 } = catalog;
       if (problems.length > 0) return { failures: problems.map((reason) => ({ property, reason })) };
       if (digest !== olds["digest"]) for (const warning of warnings) ctx.say.warn(`${who}: ${warning}`);
-      // A saved plan accepts only an unknown in place of a value that comes later.
-      if (!isWhole) return { computed: { keys: UNKNOWN, bytes: UNKNOWN, digest: UNKNOWN } };
+      if (!isWhole) return {};
       if (digest !== olds["digest"] && expired > 0)
         ctx.say.warn(`${who}: ${expired} of ${keys} entries have already expired and won't be written.`);
       // For an existing resource, `review` compares with what was written.

@@ -8,12 +8,12 @@ import { deletedKeys, createdNamespaces } from "./owned-keys";
 import { listNamespacesOf } from "./listing";
 import { declaredKeysFor } from "./key-conflicts";
 import { KV } from "../limits";
-import type { Adopted, Adoption } from "../runtime/adopted";
+import { pendingAdoption, type Adopted, type Adoption } from "../runtime/adopted";
 import { adopt as adoptExisting, AdoptionError, RENAME_HINT, sharedIdHint } from "../runtime/adoption";
 import { defineLifecycle, type Context, type Review } from "../runtime/lifecycle";
 import { accountOf } from "../runtime/provider";
 import { claimOnce, edgeResource } from "../runtime/resource";
-import { hasUnknown, pluralize, UNKNOWN } from "../runtime/values";
+import { hasUnknown, pluralize } from "../runtime/values";
 import { CompositeId } from "../runtime/composite-id";
 import { accountId, adopt, type Adopt, type LiteralUnion } from "../runtime/fields";
 import { LOCK } from "../runtime/locks";
@@ -44,6 +44,7 @@ export const kvNamespace = defineLifecycle({
   args,
   computed: z.object({ fullTitle: z.string() }),
   computedInputs: ["fullTitle"],
+  pending: (declared) => ["fullTitle", ...pendingAdoption(declared)],
   derivedFrom: { fullTitle: ["title"] },
   hints: [DECLARED_KEYS],
   replaceOn: ["accountId"],
@@ -77,7 +78,7 @@ export const kvNamespace = defineLifecycle({
       );
       program.declares = declaredKeysOf.catch([]).parse(hints[DECLARED_KEYS] ?? program.declares);
     }
-    return Promise.resolve({ computed: { fullTitle: isKnown ? fullTitle(title, preview) : UNKNOWN } });
+    return Promise.resolve(isKnown ? { computed: { fullTitle: fullTitle(title, preview) } } : {});
   },
 
   // Cloudflare refuses a rename to another namespace's title.

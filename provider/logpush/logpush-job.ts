@@ -28,14 +28,14 @@ import type { OutputOptionsArgs } from "./output-options";
 import { lacksProof, assertTokenUsable, tokenFinding, proofError } from "./ownership";
 import { createJob, writeJob } from "./write-job";
 import type { Adopt, LiteralUnion } from "../runtime/fields";
-import type { Adopted } from "../runtime/adopted";
+import { pendingAdoption, type Adopted } from "../runtime/adopted";
 import { CompositeId } from "../runtime/composite-id";
 import { defineLifecycle, PartialFailure, type Context, type Review } from "../runtime/lifecycle";
 import { LOCK } from "../runtime/locks";
 import { refusal } from "../runtime/program";
 import { claimOnce, edgeResource } from "../runtime/resource";
 import { redactStrings, stringsIn } from "../runtime/secrets";
-import { pick } from "../runtime/values";
+import { isJsonObject, pick, UNKNOWN } from "../runtime/values";
 
 const computed = z.object({
   lastComplete: z.string().exactOptional(),
@@ -55,6 +55,12 @@ export const logpushJob = defineLifecycle({
   args: jobArgs,
   computed,
   computedInputs: ["destinationShown", "destinationMoved", "allFields"],
+  pending: (declared) => [
+    "destinationShown",
+    ...("destinationConf" in declared.olds ? ["destinationMoved"] : []),
+    ...(mayMeanAllFields(declared.inputs["outputOptions"]) ? ["allFields"] : []),
+    ...pendingAdoption(declared),
+  ],
   // The create or update that the token was issued for uses it up.
   compared: { ignore: ["ownershipChallenge"], also: [] },
   equal: {
@@ -409,6 +415,11 @@ function renameIgnoredChanges(opts: pulumi.CustomResourceOptions | undefined): p
  */
 function defaultName(name: string): string {
   return `${pulumi.getProject()}-${pulumi.getStack()}-${name}`.replace(/[^a-zA-Z0-9.-]/g, "-");
+}
+
+function mayMeanAllFields(outputOptions: unknown): boolean {
+  const names = isJsonObject(outputOptions) ? outputOptions["fieldNames"] : outputOptions;
+  return names === "all" || names === UNKNOWN;
 }
 
 /**

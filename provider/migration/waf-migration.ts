@@ -12,7 +12,7 @@ import { isDeployed, observe, type Observation } from "./observation";
 import { isFurther, stateText, TARGETS, type Target } from "./state";
 import { defineLifecycle, PartialFailure, type Context } from "../runtime/lifecycle";
 import { claimOnce, edgeResource } from "../runtime/resource";
-import { pick, pluralize, sameJson } from "../runtime/values";
+import { hasUnknown, pick, pluralize, sameJson, UNKNOWN } from "../runtime/values";
 import { CompositeId } from "../runtime/composite-id";
 import { zoneId, type LiteralUnion } from "../runtime/fields";
 import { LOCK } from "../runtime/locks";
@@ -68,11 +68,12 @@ export const wafMigration = defineLifecycle({
   args,
   computed,
   computedInputs: ["assessmentDigest", "assessment"],
+  pending: () => ["assessmentDigest", "assessment"],
   derivedFrom: { assessment: ["configuration"] },
   // A change in the zone shows in the preview, although the update only records it.
   compared: { ignore: [], also: ["assessmentDigest"] },
   // A zone that wasn't read is not a change.
-  equal: { assessmentDigest: (_recorded, now) => now === undefined },
+  equal: { assessmentDigest: (_recorded, now) => now === undefined || now === UNKNOWN },
   replaceOn: ["zoneId"],
   lostOnHandOver: "Its history starts over; an alias would have kept it.",
   // The lock of the entry point's rules, which a step replaces as a whole.
@@ -96,8 +97,8 @@ export const wafMigration = defineLifecycle({
   derive({ args, olds }) {
     if (olds["zoneId"] !== args.zoneId) return Promise.resolve({});
     const failure = loweredTarget(args, olds["target"]);
-    // The previous assessment stays until the zone is read again.
-    const computed = pick(olds, ["assessmentDigest", "assessment"]);
+    // The previous assessment stays until the zone is read again, which takes known arguments.
+    const computed = hasUnknown(args) ? {} : pick(olds, ["assessmentDigest", "assessment"]);
     return Promise.resolve({ computed, ...(failure === undefined ? {} : { failures: [failure] }) });
   },
 

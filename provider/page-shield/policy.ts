@@ -2,7 +2,7 @@ import type * as pulumi from "@pulumi/pulumi";
 import { z } from "zod";
 import type { RequestOptions } from "../api/client";
 import { expression, expressionWarning, isSameExpression } from "../rules-language/argument";
-import { withTimestamp, type Adopted, type Adoption } from "../runtime/adopted";
+import { pendingAdoption, withTimestamp, type Adopted, type Adoption } from "../runtime/adopted";
 import { adopt as adoptExisting, RENAME_HINT, sharedIdHint, isUnclaimed } from "../runtime/adoption";
 import { inEitherForm, noteShownForm, type BooleanForm, type BooleanMember } from "../runtime/boolean-form";
 import { CompositeId } from "../runtime/composite-id";
@@ -12,7 +12,15 @@ import { defineLifecycle, PartialFailure, type Context } from "../runtime/lifecy
 import { LOCK } from "../runtime/locks";
 import { extra, extraFound, omitAbsent, removedExtra, STAMPS } from "../runtime/members";
 import { claimOnce, edgeResource, type Claim } from "../runtime/resource";
-import { canonicalJson, isJsonObject, omit, pick, sameJson, type JsonObject } from "../runtime/values";
+import {
+  canonicalJson,
+  isJsonObject,
+  omit,
+  pick,
+  sameJson,
+  UNKNOWN,
+  type JsonObject,
+} from "../runtime/values";
 import { canonicalCsp, CspError, lintCsp } from "./csp";
 import { computeWouldBlock, type WouldBlock } from "./would-block";
 import { createOnce, type Created } from "../runtime/creation";
@@ -59,6 +67,12 @@ export const pageShieldPolicy = defineLifecycle({
   args,
   computed: z.object({}),
   computedInputs: ["wouldBlock", "logged"],
+  pending: (declared) => [
+    ...(declared.inputs["action"] === "log" ? [] : ["logged"]),
+    ...(mayEnforce(declared.inputs) ? ["wouldBlock"] : []),
+    ...pendingAdoption(declared),
+  ],
+  informs: ["wouldBlock"],
   equal: { expression: isSameExpression },
   replaceOn: ["zoneId"],
   lock: ({ zoneId }) => LOCK.pageShield(zoneId),
@@ -466,6 +480,9 @@ function wasLogged(
   const wasEnforced = !isNew && olds["action"] === "allow" && olds["enabled"] === true;
   return wasEnforced && olds["logged"] === undefined ? undefined : false;
 }
+
+const mayEnforce = ({ action, enabled }: JsonObject): boolean =>
+  (action === "allow" || action === UNKNOWN) && enabled !== false;
 
 const isEnforced = (p: { readonly enabled: boolean; readonly action: string }): boolean =>
   p.enabled && p.action === "allow";

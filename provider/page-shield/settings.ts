@@ -47,6 +47,8 @@ export const pageShieldSettings = defineLifecycle({
   args,
   computed,
   computedInputs: ["found"],
+  pending: ({ isNew }) => (isNew ? ["found"] : []),
+  informs: ["found"],
   replaceOn: ["zoneId"],
   lostOnHandOver:
     "The zone's original settings are no longer known, so a destroy will keep the current values. An alias would have preserved the original ones.",

@@ -7,7 +7,7 @@ import { expression, expressionWarning, isSameExpression } from "../rules-langua
 import { canonicalExpression } from "../rules-language/equivalence";
 import { CompositeId } from "../runtime/composite-id";
 import { accountId, adopt, zoneId, type Adopt, type LiteralUnion } from "../runtime/fields";
-import type { Adopted } from "../runtime/adopted";
+import { pendingAdoption, type Adopted } from "../runtime/adopted";
 import { defineLifecycle, type Context, type Review } from "../runtime/lifecycle";
 import type { CheckFailure } from "../runtime/inputs";
 import { LOCK } from "../runtime/locks";
@@ -88,6 +88,8 @@ export const managedRulesetOverride = defineLifecycle({
   args,
   computed,
   computedInputs: ["expansion", "drift"],
+  pending: (declared) => ["expansion", ...pendingAdoption(declared)],
+  informs: ["expansion"],
   compared: { ignore: [], also: ["drift"] },
   equal: {
     expression: isSameExpression,

@@ -32,6 +32,17 @@ export interface Adopted {
 /** The name of the output, and of the input that shows it in the preview. */
 export const ADOPTED = "adopted";
 
+/** A create may adopt, so the input is pending while it can't be looked up. */
+export function pendingAdoption({
+  inputs,
+  isNew,
+}: {
+  readonly inputs: JsonObject;
+  readonly isNew: boolean;
+}): readonly string[] {
+  return isNew && inputs["adopt"] !== "never" ? [ADOPTED] : [];
+}
+
 export function adoptedOf({ object, onDestroy }: Adoption, changes: Changes): Adopted {
   return { object, onDestroy, ...(Object.keys(changes).length === 0 ? {} : { changes }) };
 }

@@ -1,11 +1,11 @@
 import { printable } from "../api/printable";
-import { KEPT, failureText, type ResourceType } from "./resource-type";
+import { KEPT, SAVED_PLAN, failureText, type ResourceType } from "./resource-type";
 import { ADOPTED, adoptionLine } from "./adopted";
 import type { Host } from "./host";
 import { checkInputs, type CheckFailure } from "./inputs";
 import type { Args, Findings, Rule } from "./lifecycle";
 import { liveCheck } from "./live";
-import { hasUnknown, omit, ownMember, pick, sameJson, type JsonObject } from "./values";
+import { hasUnknown, omit, ownMember, pick, sameJson, UNKNOWN, type JsonObject } from "./values";
 import type { z } from "zod";
 
 export interface CheckResult {
@@ -67,19 +67,36 @@ export async function check<Shape extends z.ZodRawShape, Computed extends object
   // 4. Unchanged: earlier findings still hold.
   const also = lifecycle.compared?.also ?? [];
   const same = unchanged && also.every((key) => !(key in inputs) || sameJson(olds[key], inputs[key]));
-  if (same) {
-    const carried = resource.computedInputs.filter((key) => !also.includes(key) && !(key in inputs));
-    Object.assign(inputs, pick(olds, carried));
-  }
+  const carried = resource.computedInputs.filter((key) => !also.includes(key) && !(key in inputs));
+  if (same) Object.assign(inputs, pick(olds, carried));
   // `adopted` stays until the object is replaced.
   const isReplaced = lifecycle.replaceOn.some((key) => !sameJson(olds[key], inputs[key]));
   if (!isReplaced) Object.assign(inputs, pick(olds, [ADOPTED]));
   // 5. Live checks.
-  if (problems.length === 0 && !hasUnknown(inputs)) {
+  const unknown = resource.argKeys.filter((key) => hasUnknown(inputs[key]));
+  let isSkipped = false;
+  if (problems.length === 0 && unknown.length === 0) {
     const args = resource.args(inputs);
     const ctx = host.probeContext(lifecycle.type, resource.about(news));
-    if (!same || lifecycle.liveAlways?.(args) === true)
-      add(await liveCheck(host, async () => (await lifecycle.live?.({ ctx, args, olds })) ?? {}));
+    if (!same || lifecycle.liveAlways?.(args) === true) {
+      const found = await liveCheck(host, async () => (await lifecycle.live?.({ ctx, args, olds })) ?? {});
+      add(found ?? {});
+      isSkipped = found === undefined;
+    }
+  }
+  // 6. Inputs that only the update will know: at an update, no argument is unknown.
+  if (!same) {
+    const isSaved = news[SAVED_PLAN] === true;
+    const later = lifecycle.pending?.({ inputs, olds, isNew: isReplaced }) ?? [];
+    const open = isSaved ? later.filter((key) => lifecycle.informs?.includes(key) === true) : [];
+    if (unknown.length > 0 || (isSaved && isSkipped)) open.push(...later.filter((key) => !(key in inputs)));
+    // The arguments may turn out to be unchanged.
+    const mayBeSame = sameJson(
+      omit(pick(olds, resource.argKeys), unknown),
+      omit(pick(inputs, resource.argKeys), unknown),
+    );
+    if (unknown.length > 0 && mayBeSame) open.push(...carried.filter((key) => key in olds));
+    for (const key of open) inputs[key] = UNKNOWN;
   }
 
   for (const work of pending) host.warnOnce(work);

@@ -68,7 +68,7 @@ async function reviewed<Shape extends z.ZodRawShape, Computed extends object>(
     get state() {
       return resource.state(olds);
     },
-    args: hasUnknown(news) ? undefined : resource.args(news),
+    args: hasUnknown(pick(news, resource.argKeys)) ? undefined : resource.args(news),
     inputs: pick(news, resource.computedInputs),
     change,
   });

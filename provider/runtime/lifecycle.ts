@@ -79,6 +79,14 @@ export type State<Shape extends z.ZodRawShape, Computed extends object> = Args<S
 export interface Lifecycle<Shape extends z.ZodRawShape, Computed extends object>
   extends Data<Shape, Computed>, Hooks<Shape, Computed> {}
 
+/** A declaration whose arguments may be unknown. */
+interface Declared {
+  readonly inputs: JsonObject;
+  readonly olds: JsonObject;
+  /** Whether the update creates the object, or may. */
+  readonly isNew: boolean;
+}
+
 interface Data<Shape extends z.ZodRawShape, Computed extends object> {
   readonly type: string;
   /** How `get` names an existing object. */
@@ -95,6 +103,16 @@ interface Data<Shape extends z.ZodRawShape, Computed extends object> {
   readonly computed: z.ZodType<Computed> & { readonly shape: Readonly<Record<string, unknown>> };
   /** Inputs that `derive` and `live` add. A reviewer sees them, but they don't count as changes by themselves. */
   readonly computedInputs?: readonly string[];
+  /**
+   * The computed inputs that `derive` or `live` may add once every argument is known. Until then a preview shows them as
+   * unknown: a saved plan allows any value for an unknown input, but no input that it lacks.
+   */
+  readonly pending?: (declared: Declared) => readonly string[];
+  /**
+   * Computed inputs that only inform the reviewer and may differ at the update, such as what visitors load. A saved plan
+   * doesn't pin them.
+   */
+  readonly informs?: readonly string[];
   /** Exceptions to what counts as a change. By default, every argument counts, and computed inputs don't. */
   readonly compared?: {
     readonly ignore: readonly (keyof Shape & string)[];

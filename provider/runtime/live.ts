@@ -6,12 +6,12 @@ import type { Context, Findings } from "./lifecycle";
 
 /** Live checks: reads from the API in a preview. A failed read proves that the update would fail, or the check is skipped. */
 
-/** Runs a live check. If it can't be made, warns once and finds nothing. */
+/** Runs a live check. Undefined if it can't be made, which is warned about once. */
 export async function liveCheck<T extends object>(
   host: Host,
   at: () => Promise<T>,
-): Promise<T | Pick<Findings, "failures">> {
-  if (!host.settings.liveChecks) return {};
+): Promise<T | Pick<Findings, "failures"> | undefined> {
+  if (!host.settings.liveChecks) return undefined;
   try {
     return await at();
   } catch (error) {
@@ -20,7 +20,7 @@ export async function liveCheck<T extends object>(
     const reason = skipReason(error);
     if (reason === undefined) throw error;
     host.warnOnce(`live checks skipped: ${reason}`, "live checks skipped");
-    return {};
+    return undefined;
   }
 }
 

@@ -29,6 +29,17 @@ export function checkStackConfig(): void {
   });
 }
 
+/**
+ * Whether `EDGEGUARD_SAVED_PLAN` says that previews make a plan for `pulumi up --plan`. It's no setting of the stack: a
+ * reviewer's preview would then hide what it found.
+ */
+export function makesSavedPlan(env: Readonly<Record<string, string | undefined>>): boolean {
+  const text = env["EDGEGUARD_SAVED_PLAN"]?.trim() ?? "";
+  if (!["", "true", "false"].includes(text))
+    throw refusal(`edgeguard: EDGEGUARD_SAVED_PLAN is ${JSON.stringify(text)} but must be true or false.`);
+  return text === "true";
+}
+
 /** The SDK's function, which its types omit. Without it, nothing is warned about. */
 function isConfigSecret(key: string): boolean {
   const known: unknown = Reflect.get(pulumi.runtime, "isConfigSecret");

@@ -17,6 +17,11 @@ const PROVIDER = "__provider";
 export const NAME = "__resourceName";
 /** Recorded inputs besides the arguments. The engine doesn't display names that begin with underscores. */
 export const KEPT = [SECRETS, NAME] as const;
+/**
+ * The input by which the class says that this preview makes a saved plan. Never recorded: at an update, nothing may be
+ * unknown.
+ */
+export const SAVED_PLAN = "__savedPlan";
 const SCHEMA_VERSION = "schemaVersion";
 
 /** One resource type: its lifecycle, and conversions between inputs, arguments, recorded state and outputs. */
@@ -33,7 +38,8 @@ export class ResourceType<Shape extends z.ZodRawShape, Computed extends object> 
 
   /** What the user wrote, without the inputs that class, engine and check add. */
   written(inputs: JsonObject): JsonObject {
-    return omit(inputs, [PROVIDER, ...KEPT, ...(this.lifecycle.hints ?? []), ...this.computedInputs]);
+    const { hints = [] } = this.lifecycle;
+    return omit(inputs, [PROVIDER, SAVED_PLAN, ...KEPT, ...hints, ...this.computedInputs]);
   }
 
   /** Whether a read is for `get`: the engine then passes only the inputs that the class adds itself. */

@@ -2,8 +2,8 @@ import * as pulumi from "@pulumi/pulumi";
 import { Redactor } from "../api/redact";
 import { checkCompositeId, ownId, refuseImport, type ExistingObjects } from "./existing";
 import { forwarder, TYPE_PREFIX } from "./forwarder";
-import { checkStackConfig, perRun, refusal } from "./program";
-import { computedInputsOf, NAME } from "./resource-type";
+import { checkStackConfig, makesSavedPlan, perRun, refusal } from "./program";
+import { computedInputsOf, NAME, SAVED_PLAN } from "./resource-type";
 import { SECRETS, stringsIn, type SecretRules } from "./secrets";
 import { pick } from "./values";
 import type { z } from "zod";
@@ -51,7 +51,7 @@ abstract class EdgeResource extends pulumi.CustomResource {
       name,
       {
         ...unset,
-        ...(isGet ? {} : { ...asOutputs(args), ...secretMarkers(args, data) }),
+        ...(isGet ? {} : { ...asOutputs(args), ...secretMarkers(args, data), ...savedPlanMarker() }),
         [NAME]: name,
         __provider: forwarder(type),
       },
@@ -59,6 +59,11 @@ abstract class EdgeResource extends pulumi.CustomResource {
     );
     if (isGet) Object.assign(this, { id: ownId(data, this.id) });
   }
+}
+
+/** Tells the check of a preview that it makes a saved plan. At an update, nothing is left open. */
+function savedPlanMarker(): Record<string, true> {
+  return makesSavedPlan(process.env) && pulumi.runtime.isDryRun() ? { [SAVED_PLAN]: true } : {};
 }
 
 /** What a class needs of its lifecycle. */

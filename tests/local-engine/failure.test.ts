@@ -83,6 +83,12 @@ describe("failures on the local engine", () => {
     expect((await stack.run("refresh", "--yes", "--run-program")).err).toContain(
       "does not support --run-program",
     );
+    expect((await stack.run("preview", "--save-plan", "plan.json")).err).toContain(
+      "does not support --save-plan: use the Pulumi CLI",
+    );
+    expect((await stack.run("up", "--yes", "--plan", "plan.json")).err).toContain(
+      "does not support --plan: use the Pulumi CLI",
+    );
     expect((await stack.run("preview", "--target", "urn:*")).err).toContain(
       "does not support wildcards in targets",
     );

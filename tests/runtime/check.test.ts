@@ -115,6 +115,98 @@ describe("values that aren't known yet", () => {
   });
 });
 
+describe("a computed input", () => {
+  const zoneId = UNKNOWN;
+  const open = (inputs: Record<string, unknown>, args: object): string[] =>
+    Object.keys(inputs)
+      .filter((key) => inputs[key] === UNKNOWN && !(key in args))
+      .sort();
+
+  test.each<[string, Record<string, unknown>, string[]]>([
+    ["PageShieldSettings", { zoneId, enabled: true }, ["found"]],
+    ["PageShieldPolicy", { zoneId, action: "allow" }, ["adopted", "logged", "wouldBlock"]],
+    ["PageShieldPolicy", { zoneId, action: UNKNOWN, adopt: "never" }, ["logged", "wouldBlock"]],
+    ["PageShieldPolicy", { zoneId, action: "allow", enabled: false }, ["adopted", "logged"]],
+    ["ManagedRulesetOverride", { zoneId }, ["adopted", "expansion"]],
+    ["WafMigration", { zoneId, target: "assessed" }, ["assessment", "assessmentDigest"]],
+    ["LogpushJob", { zoneId }, ["adopted", "destinationShown"]],
+    ["LogpushJob", { zoneId, outputOptions: UNKNOWN }, ["adopted", "allFields", "destinationShown"]],
+    [
+      "LogpushJob",
+      { zoneId, outputOptions: { fieldNames: "all" } },
+      ["adopted", "allFields", "destinationShown"],
+    ],
+    ["KvNamespace", { title: UNKNOWN }, ["adopted", "fullTitle"]],
+    ["KvEntries", { file: UNKNOWN }, ["bytes", "digest", "fileHash", "keys"]],
+    ["KvEntries", { entries: { a: UNKNOWN } }, ["bytes", "digest", "keys"]],
+  ])("of %s %j is unknown while the update may add it", async (type, args, expected) => {
+    const rest: Readonly<Record<string, object>> = {
+      PageShieldPolicy: omit(policy, ["adopt"]),
+      ManagedRulesetOverride: {
+        accountId: api.accounts.main,
+        ruleset: { name: "Cloudflare OWASP Core Ruleset" },
+        ref: "owasp",
+      },
+      LogpushJob: { dataset: "http_requests", name: "errors", destinationConf: "https://logs.example/" },
+      KvNamespace: { accountId: api.accounts.main },
+      KvEntries: { accountId: api.accounts.main, namespaceId: UNKNOWN },
+    };
+    const given = { ...rest[type], ...args };
+    const { inputs, failures } = await new Operation(api).check(type, given);
+    expect(failures).toEqual([]);
+    expect(open(inputs, given)).toEqual(expected);
+    expect(api.requests).toEqual([]);
+  });
+
+  const plan = { __savedPlan: true };
+
+  test("that only informs is left open in a saved plan; what decides the update is pinned", async () => {
+    const zone = { zoneId: api.zones.blog };
+    const edited = { ...policy, ...zone, expression: "true" };
+    const preview = await new Operation(api).check("PageShieldPolicy", edited);
+    expect(preview.inputs["wouldBlock"]).toMatchObject({ count: 3 });
+    const saved = await new Operation(api).check("PageShieldPolicy", { ...edited, ...plan });
+    expect(saved.inputs).toEqual({ ...preview.inputs, wouldBlock: UNKNOWN });
+
+    const job = {
+      ...zone,
+      dataset: "http_requests",
+      name: "errors",
+      destinationConf: "https://logs.example/",
+      outputOptions: { fieldNames: "all" },
+    };
+    const pinned = await new Operation(api).check("LogpushJob", { ...job, ...plan });
+    expect(pinned.inputs["allFields"]).toContain("ClientIP");
+    expect(open(pinned.inputs, job)).toEqual([]);
+  });
+
+  test("is open in a saved plan, and missing in another, if live checks are skipped", async () => {
+    const declared = { zoneId: api.zones.blog, target: "assessed" };
+    const skipped = await new Operation(api, off).check("WafMigration", declared);
+    expect(skipped.inputs).not.toHaveProperty("assessment");
+    const saved = await new Operation(api, off).check("WafMigration", { ...declared, ...plan });
+    expect(open(saved.inputs, declared)).toEqual(["assessment", "assessmentDigest"]);
+  });
+
+  test("is unknown while the resource may turn out to be unchanged", async () => {
+    const recorded = await new Operation(api).up("PageShieldSettings", settings);
+    expect(recorded.inputs).toHaveProperty("found");
+    const check = (args: object): Promise<{ inputs: Record<string, unknown> }> =>
+      new Operation(api).check("PageShieldSettings", { ...settings, ...args }, recorded);
+    expect((await check({ enabled: UNKNOWN })).inputs["found"]).toBe(UNKNOWN);
+    const changed = { enabled: UNKNOWN, useConnectionUrlPath: true };
+    expect((await check(changed)).inputs).not.toHaveProperty("found");
+  });
+
+  test("of an unchanged resource stays as recorded, without a request", async () => {
+    const recorded = await new Operation(api).up("PageShieldPolicy", policy);
+    api.clearRequests();
+    const preview = await new Operation(api).preview("PageShieldPolicy", { ...policy, ...plan }, recorded);
+    expect(preview).toMatchObject({ step: "same", inputs: omit(recorded.inputs, ["__provider"]) });
+    expect(api.requests).toEqual([]);
+  });
+});
+
 describe("arguments that the check refuses", () => {
   const refusals = (type: string, inputs: object) => new Operation(api, off).refusals(type, { ...inputs });
 

@@ -9,6 +9,8 @@ export default function announce(): void {
   console.log(
     `\nEngine tests run on ${LOCAL_ENGINE.name}${cli === undefined ? ` (${why})` : ` and on ${cli.name}`}.`,
   );
+  if (cli === undefined)
+    console.log("Not in this run: saved plans, which the local engine refuses. They take the Pulumi CLI.");
   if (!LONG)
     console.log(
       "Not in this run: installing the packages, the demo and the examples. `npm run test:use` runs them.",

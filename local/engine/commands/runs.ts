@@ -33,6 +33,8 @@ interface RunFlags extends GlobalFlags, TargetFlags {
   readonly suppressOutputs?: boolean;
   readonly clearPendingCreates?: boolean;
   readonly runProgram?: boolean;
+  readonly savePlan?: string;
+  readonly plan?: string;
   readonly file?: string;
   readonly protect?: boolean;
   readonly generateCode?: boolean;
@@ -45,7 +47,8 @@ export function addRunCommands(program: Command, io: Io): void {
   const preview = program.command("preview").alias("pre").description("show what an update would do");
   addCommonFlags(preview)
     .option("-j, --json", "print the plan as JSON, in the CLI's format")
-    .option("--show-replacement-steps", "show a replacement's create and delete as steps of their own");
+    .option("--show-replacement-steps", "show a replacement's create and delete as steps of their own")
+    .option("--save-plan <file>", "not supported");
   preview.action(async (_flags: unknown, command: Command) => {
     const flags = command.optsWithGlobals<RunFlags>();
     await new Runner(io, flags, "update", updateEngine).preview();
@@ -59,7 +62,9 @@ export function addRunCommands(program: Command, io: Io): void {
         await new Runner(io, command.optsWithGlobals<RunFlags>(), display, engine).run();
       });
 
-  runCommand("up", "create or update the stack's resources", "update", updateEngine).alias("update");
+  runCommand("up", "create or update the stack's resources", "update", updateEngine)
+    .alias("update")
+    .option("--plan <file>", "not supported");
 
   runCommand("refresh", "record drift in the state", "refresh", refreshEngine)
     .option("--preview-only", "only show the drift")
@@ -118,6 +123,8 @@ class Runner {
     this.#command = command;
     this.#engine = engine;
     if (flags.runProgram === true) throw new UnsupportedError("--run-program");
+    if (flags.savePlan !== undefined) throw new UnsupportedError("--save-plan");
+    if (flags.plan !== undefined) throw new UnsupportedError("--plan");
   }
 
   async preview(): Promise<void> {
