@@ -1,8 +1,8 @@
-import { execFile } from "node:child_process";
+import { execFile, execFileSync } from "node:child_process";
 import { cpSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { startLocalApi, type LocalApi } from "edgeguard-local";
+import { LOCAL_ENGINE, startLocalApi, type LocalApi } from "edgeguard-local";
 import { z } from "zod";
 import { engines, Project, REPOSITORY } from "../support/engine";
 
@@ -116,6 +116,106 @@ describe("the pipeline script", () => {
       "set PULUMI_STACK to the name of the stack",
     );
     rmSync(dir, { recursive: true });
+  });
+});
+
+const SCRIPT = { url: "https://new.example/x.js" };
+const PASSPHRASE = "canary-passphrase-3c90";
+
+const cli = engines().find((engine) => engine !== LOCAL_ENGINE);
+
+(cli === undefined ? describe.skip : describe)("the pipeline script with a saved plan", () => {
+  let api: LocalApi;
+  let project: Project;
+
+  beforeEach(async () => {
+    api = await startLocalApi();
+    project = new Project(cli ?? LOCAL_ENGINE, "pipeline");
+    project.write(PROGRAM.replace('"log"', '"allow"'));
+    await project.init({ zoneId: api.zones.blog });
+    git("init", "--quiet");
+    commit();
+  });
+
+  afterEach(async () => {
+    await api.close();
+    project.remove();
+  });
+
+  const git = (...args: readonly string[]): void => {
+    const author = ["-c", "user.name=dev", "-c", "user.email=dev@example.com"];
+    execFileSync("git", [...author, ...args], { cwd: project.dir });
+  };
+  const commit = (): void => git("commit", "--quiet", "--allow-empty", "--message", "change");
+  const writes = (): number => api.requests.filter(({ method }) => method !== "GET").length;
+  const run = (verb: string, more: NodeJS.ProcessEnv = {}): Promise<Ended> =>
+    script(verb, {
+      cwd: project.dir,
+      env: {
+        ...project.environment(),
+        EDGEGUARD,
+        CLOUDFLARE_API_TOKEN: TOKEN,
+        EDGEGUARD_BASE_URL: api.url,
+        PLAN: "out/plan.enc",
+        PLAN_PASSPHRASE: PASSPHRASE,
+        ...more,
+      },
+    });
+  const refused = async (reason: RegExp, more: NodeJS.ProcessEnv = {}): Promise<void> => {
+    expect(await run("apply", more)).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(new RegExp(`${reason.source}[^]*nothing was applied\n$`)) as string,
+    });
+    expect(writes()).toBe(0);
+  };
+
+  it("applies exactly what was planned, whatever visitors load meanwhile", async () => {
+    const planned = await run("plan");
+    expect(planned).toMatchObject({ code: 0, stderr: "" });
+    expect(planned.stdout).toContain("Would block 3 of the 4 active scripts");
+    api.detect(api.zones.blog, { scripts: [SCRIPT] });
+
+    const applied = await run("apply");
+    expect(applied).toMatchObject({ code: 0 });
+    expect(applied.stdout).toContain("Would block 4 of the 5 active scripts");
+    expect(writes()).toBe(2);
+    const artifact = readFileSync(join(project.dir, "out/plan.enc"), "latin1");
+    expect(artifact.startsWith("Salted__")).toBe(true);
+    for (const text of [artifact, planned.stdout, planned.stderr, applied.stdout, applied.stderr])
+      for (const canary of [TOKEN, PASSPHRASE]) expect(text).not.toContain(canary);
+    expect(artifact).not.toContain(api.zones.blog);
+  });
+
+  it("refuses another commit, another passphrase, a changed zone and a changed program", async () => {
+    expect(await run("plan")).toMatchObject({ code: 0 });
+    await refused(/can't open the plan in out\/plan.enc/, { PLAN_PASSPHRASE: "another one" });
+    await refused(/can't open the plan in out\/none.enc/, { PLAN: "out/none.enc" });
+    commit();
+    await refused(/the saved plan is for commit [0-9a-f]{40}, and this is [0-9a-f]{40}/);
+    git("reset", "--quiet", "--soft", "HEAD~1");
+    project.write(PROGRAM.replace('"log"', '"allow"').replace("baseline", "other"));
+    await refused(/a zone or the program has changed/);
+    project.write(PROGRAM.replace('"log"', '"allow"'));
+
+    const headers = { Authorization: `Bearer ${TOKEN}`, "Content-Type": "application/json" };
+    const body = JSON.stringify({ enabled: true });
+    const settings = `${api.url}/zones/${api.zones.blog}/page_shield`;
+    expect((await fetch(settings, { method: "PUT", headers, body })).status).toBe(200);
+    api.clearRequests();
+    await refused(/a zone or the program has changed/);
+  });
+
+  it("refuses a plan after another update, and one without a passphrase", async () => {
+    expect(await run("plan", { PLAN_PASSPHRASE: "" })).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("set PLAN_PASSPHRASE to the passphrase of the saved plan") as string,
+    });
+    expect(await run("plan")).toMatchObject({ code: 0 });
+    await project.ok("config", "set", "edgeguard:baseUrl", api.url);
+    project.env = { CLOUDFLARE_API_TOKEN: TOKEN };
+    await project.ok("up", "--yes", "--skip-preview");
+    api.clearRequests();
+    await refused(/the stack's state has changed since the plan was saved/);
   });
 });
 

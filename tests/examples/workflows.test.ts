@@ -77,3 +77,29 @@ it("runs one job per stack at a time, lets only merged code write, and gives eac
   );
   expect(withWriteToken).toEqual(["apply.yml"]);
 });
+
+it("applies a saved plan only from its own run, which no pull request starts", () => {
+  const withPlan = z.object({
+    on: z.strictObject({
+      push: z.strictObject({ branches: z.tuple([z.literal("main")]) }),
+      workflow_dispatch: z.unknown(),
+    }),
+    jobs: z.object({
+      plan: z.object({ if: z.string(), env: z.record(z.string(), z.string()) }),
+      apply: z.object({
+        needs: z.literal("plan"),
+        environment: z.literal("production"),
+        steps: z.array(z.object({ uses: z.string().optional(), with: z.unknown().optional() })),
+      }),
+    }),
+  });
+  const texts = files.map((file) => [file, readFileSync(join(FOLDER, file), "utf8")] as const);
+  const { jobs } = withPlan.parse(parse(readFileSync(join(FOLDER, "apply.yml"), "utf8")));
+  expect(jobs.plan.if).toContain("github.ref == 'refs/heads/main'");
+  expect(jobs.plan.env["CLOUDFLARE_API_TOKEN"]).toContain("READ_TOKEN");
+  const downloads = jobs.apply.steps.filter(({ uses = "" }) => uses.startsWith("actions/download-artifact@"));
+  expect(downloads.map((step) => step.with)).toEqual([{ name: "plan", path: "out" }]);
+  expect(texts.filter(([, text]) => text.includes("PLAN_PASSPHRASE")).map(([file]) => file)).toEqual([
+    "apply.yml",
+  ]);
+});

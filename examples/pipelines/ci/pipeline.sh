@@ -9,6 +9,9 @@
 # PULUMI_STACK names the stack. ACCEPT lists the digests of accepted dangers, separated by spaces. PULUMI and EDGEGUARD set other
 # commands than `pulumi` and `npx edgeguard`, OUT another output folder, and FAIL_ON other dangers to fail on (see
 # `edgeguard report --help`).
+#
+# PLAN names a file, which opts in to saved plans: `plan` and `preview` write it, and `apply` applies that plan or nothing. It's
+# encrypted with PLAN_PASSPHRASE. Takes git, jq and openssl. Pulumi calls saved plans experimental.
 set -euo pipefail
 
 : "${PULUMI_STACK:?set PULUMI_STACK to the name of the stack}"
@@ -18,10 +21,77 @@ out=${OUT:-out}
 gate=(--fail-on "${FAIL_ON:-irreversible,unprotect,removes}")
 read -ra accepted <<<"${ACCEPT:-}"
 for digest in ${accepted[@]+"${accepted[@]}"}; do gate+=(--accept "$digest"); done
+saved=${PLAN:-}
+if [ -n "$saved" ]; then
+  : "${PLAN_PASSPHRASE:?set PLAN_PASSPHRASE to the passphrase of the saved plan}"
+  work=$(mktemp -d)
+  trap 'rm -rf "$work"' EXIT
+fi
 
 # Whether the CLI failed because of --expect-no-changes. Older versions exit with 255, so their message decides.
 unmet() { # $1 exit code, $2 file with what was printed
   [ "$1" -eq 7 ] || { [ "$1" -ne 0 ] && grep -q "no changes were expected" "$2"; }
+}
+
+digest() { openssl dgst -sha256 -r | cut -d" " -f1; }
+
+# What a saved plan holds for, which Pulumi doesn't check: a plan pins the changes of the program, but neither the state nor the
+# zones. Which scripts a policy would block changes with the zones' visitors, so it doesn't count: --fail-on blocks judges it.
+basis() { # $1 what
+  case $1 in
+    plan) digest <"$work/plan.json" ;;
+    commit) git rev-parse HEAD ;;
+    stack) echo "$PULUMI_STACK" ;;
+    state) "${pulumi[@]}" stack export | digest ;;
+    preview)
+      "${pulumi[@]}" preview --refresh --json --show-sames --non-interactive >"$work/refreshed.json" ||
+        { jq -r '.diagnostics[]? | select(.severity == "error").message' "$work/refreshed.json" >&2; return 1; }
+      jq -cS '[.steps[] | {urn, op, replaceReasons, old: .oldState.inputs,
+        new: (if .urn | contains("pulumi-nodejs:dynamic/edgeguard:") then .newState.inputs else null end)
+      } | del(.old.wouldBlock, .new.wouldBlock)] | sort' "$work/refreshed.json" | digest
+      ;;
+  esac
+}
+
+# Fails unless the saved plan holds for what is here now.
+holds() { # what to compare
+  local name planned now
+  for name in "$@"; do
+    planned=$(sed -n "s/^$name //p" "$work/basis")
+    now=$(basis "$name") || return
+    [ "$planned" = "$now" ] && continue
+    case $name in
+      commit | stack) echo "the saved plan is for $name $planned, and this is $now" >&2 ;;
+      state) echo "the stack's state has changed since the plan was saved" >&2 ;;
+      preview) echo "a zone or the program has changed since the plan was saved" >&2 ;;
+      plan) echo "the saved plan is damaged" >&2 ;;
+    esac
+    echo "plan again, and have the new plan reviewed" >&2
+    return 1
+  done
+}
+
+crypt() { openssl enc "$1" -aes-256-cbc -pbkdf2 -iter 600000 -pass env:PLAN_PASSPHRASE; }
+
+# Runs `plan` or `preview`, then saves the plan. What it holds for is recorded first, so that a later change is noticed.
+saving() {
+  local name now
+  [ -n "$saved" ] || { "$1"; return; }
+  for name in commit stack state preview; do
+    now=$(basis "$name") || return
+    echo "$name $now" >>"$work/basis"
+  done
+  "$1" || return
+  EDGEGUARD_SAVED_PLAN=true "${pulumi[@]}" preview --save-plan "$work/plan.json" --non-interactive >"$work/plan.txt" 2>&1 ||
+    { cat "$work/plan.txt" >&2; return 1; }
+  echo "plan $(basis plan)" >>"$work/basis"
+  tar -cC "$work" basis plan.json | crypt -e >"$work/saved" && mv "$work/saved" "$saved"
+}
+
+open_saved() {
+  crypt -d <"$saved" 2>"$work/error.txt" | tar -xC "$work" basis plan.json 2>>"$work/error.txt" && return
+  echo "can't open the plan in $saved: save one with pipeline.sh plan, with the same PLAN_PASSPHRASE" >&2
+  return 1
 }
 
 # Sets `gated` to 0 if the plan passes.
@@ -48,9 +118,13 @@ preview() {
 
 apply() {
   local code=0
-  preview || code=$?
+  local up=(--skip-preview)
+  [ -z "$saved" ] || { open_saved && holds plan commit stack state; } || code=$?
+  [ "$code" -ne 0 ] || preview || code=$?
+  [ "$code" -ne 0 ] || [ -z "$saved" ] || holds preview || code=$?
   [ "$code" -eq 0 ] || { echo "nothing was applied" >&2; return "$code"; }
-  "${pulumi[@]}" up --yes --skip-preview --non-interactive
+  [ -z "$saved" ] || up=(--plan "$work/plan.json")
+  "${pulumi[@]}" up --yes "${up[@]}" --non-interactive
   verify
 }
 
@@ -74,7 +148,8 @@ drift() {
 
 mkdir -p "$out"
 case "${1:-}" in
-  plan | preview | apply | drift) "$1" ;;
+  plan | preview) saving "$1" ;;
+  apply | drift) "$1" ;;
   *)
     echo "usage: $(basename "$0") plan|preview|apply|drift" >&2
     exit 2
