@@ -70,7 +70,7 @@ function checkFields(
   const wanted = args.outputOptions?.fieldNames;
   const failures: { property: string; reason: string }[] = [];
 
-  for (const [index, name] of (Array.isArray(wanted) ? wanted : []).entries()) {
+  for (const [index, name] of (typeof wanted === "object" ? wanted : []).entries()) {
     if (types.has(name)) continue;
     failures.push({
       property: `outputOptions.fieldNames[${index}]`,

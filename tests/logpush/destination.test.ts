@@ -104,14 +104,8 @@ describe("rejects a destination", () => {
     [`${LONG}b`, [/^must be at most 4096 characters, not 4097$/]],
     ["s3://logs", [/^has no "region" in its query, which s3:\/\/ requires\. Add region=…$/]],
     ["s3://?region=us-east-1", [/^has no bucket name after s3:\/\/$/]],
-    [
-      "s3://my bucket?region=us-east-1",
-      [/^the bucket name has invalid characters\. Use letters/],
-    ],
-    [
-      "s3://my%20bucket?region=us-east-1",
-      [/^the bucket name has invalid characters\. Use letters/],
-    ],
+    ["s3://my bucket?region=us-east-1", [/^the bucket name has invalid characters\. Use letters/]],
+    ["s3://my%20bucket?region=us-east-1", [/^the bucket name has invalid characters\. Use letters/]],
     ["kinesis://my+stream?region=us-east-1", [/^the stream name has invalid characters/]],
     ["https://my+host/in", [/^has an invalid host\. Write host or host:port after :\/\//]],
     [
