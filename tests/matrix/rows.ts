@@ -158,8 +158,10 @@ export const ROWS: readonly Row[] = [
     kind: "Node.js",
     name: node,
     node,
-    // The newest SDK asks for Node.js 22.
-    ...(node.startsWith("20.") && { packages: { "@pulumi/pulumi": "3.248.0" } }),
+    ...(node.startsWith("20.") && {
+      needs: "an SDK for it, such as 3.248.0: the newest asks for Node.js 22",
+      packages: { "@pulumi/pulumi": "3.248.0" },
+    }),
     files: { ".npmrc": "engine-strict=true\n" },
   })),
 
