@@ -4,7 +4,7 @@ import { ApiError } from "../api/errors";
 import type { Context } from "../runtime/lifecycle";
 import type { Json } from "../runtime/values";
 
-/** The part of a verb's context that reading and writing entries needs. */
+/** The part of an operation's context needed to read and write entries. */
 export type EntriesContext = Pick<Context, "api" | "settings" | "say" | "pause" | "name">;
 
 /** Identifies one namespace. */
@@ -13,7 +13,7 @@ export interface NamespaceAddress {
   readonly namespaceId: string;
 }
 
-/** How messages name a resource: `KvEntries products`, or by its namespace if it has no name. */
+/** The resource's name in messages: `KvEntries products`, or its namespace if it has no name. */
 export function subjectOf({ name }: Pick<Context, "name">, namespaceId: string): string {
   return `KvEntries ${name ?? namespaceId}`;
 }
@@ -26,7 +26,7 @@ export function namespacePath({ accountId, namespaceId }: NamespaceAddress): str
   return `${namespacesPath(accountId)}/${namespaceId}`;
 }
 
-/** A key is one segment of the path: its slashes are encoded, too. */
+/** The path of a value. A key is a single path segment, so its slashes are encoded. */
 export function valuePath(address: NamespaceAddress, key: string): string {
   return `${namespacePath(address)}/values/${encodeURIComponent(key)}`;
 }
@@ -37,25 +37,25 @@ export function metadataPath(address: NamespaceAddress, key: string): string {
 
 const NAMESPACE_NOT_FOUND = 10013;
 
-/** The namespace no longer exists, nor do its keys. */
+/** Whether the namespace, and with it all its keys, no longer exists. */
 export function isNamespaceGone(error: unknown): error is ApiError {
   return error instanceof ApiError && error.status === 404 && error.hasCode(NAMESPACE_NOT_FOUND);
 }
 
-/** The API doesn't know the operation, but may know an older form of it. */
+/** Whether the API doesn't know the operation. It may still know an older form of it. */
 export function isUnknownRoute(error: unknown): error is ApiError {
   return (
     error instanceof ApiError && (error.status === 405 || (error.status === 404 && !isNamespaceGone(error)))
   );
 }
 
-/** The next step after any failed operation on entries. */
+/** Advice after a failed operation on entries. */
 export const advice: NonNullable<RequestOptions<unknown>["advice"]> = ({ status, errors }) =>
   status === 404 && errors.some(({ code }) => code === NAMESPACE_NOT_FOUND)
     ? "Check namespaceId. If the namespace was deleted elsewhere, run `pulumi refresh`; the next `pulumi up` recreates it."
     : undefined;
 
-/** Metadata in a response: any JSON, with null for none. */
+/** Metadata in a response: any JSON; null means none. */
 export const metadata = z
   .custom<Json>(() => true)
   .nullish()

@@ -17,16 +17,16 @@ export interface AdoptionRequest extends NamespaceAddress {
 }
 
 interface AdoptionOptions {
-  /** The namespace's keys, if something else lists them anyway. They're read to the end. */
+  /** The namespace's keys, if the caller already lists them. The listing is read to the end. */
   readonly listing?: AsyncIterable<ListedKey> | undefined;
-  /** A preview checks only the first of very many keys. */
+  /** Whether this is a preview, which checks only the first `PREVIEW_KEYS` new keys. */
   readonly isPreview?: boolean;
 }
 
-/** How many new keys a preview checks. They take a few requests. */
+/** How many new keys a preview checks, so that it takes only a few requests. */
 const PREVIEW_KEYS = 1_000;
 
-/** A declared key that exists, as listed. */
+/** A declared key that already exists, as listed. */
 interface ExistingKey {
   readonly row: Row;
   readonly listed: ListedKey;
@@ -35,10 +35,10 @@ interface ExistingKey {
 }
 
 /**
- * Finds declared keys that exist but aren't in the manifest, so somebody else wrote them, and adds them to it if `adopt`
- * allows. Sends no request if no key is new, or the namespace is.
+ * Finds declared keys that exist but aren't in the manifest, which means that someone else wrote them. Adds them to the
+ * manifest if `adopt` allows it. Sends no request if no key is new, or if the namespace itself is.
  *
- * @throws AdoptionError with the first ten keys; nothing was written.
+ * @throws AdoptionError, naming the first ten keys. Nothing has been written by then.
  */
 export async function adoptExisting(
   ctx: Context,
@@ -85,14 +85,16 @@ export async function adoptExisting(
   })) {
     const found = existing.get(key);
     if (found !== undefined) found.value = digest(bytes);
-    if (!mayAdopt(adopt, "equal")) break; // One key with a value is enough to refuse.
+    if (!mayAdopt(adopt, "equal")) break; // A single key with a value is enough to refuse.
   }
   const equal: string[] = [];
   const different: string[] = [];
   for (const { row, listed, value } of existing.values()) {
-    if (value === undefined) continue; // Listed but without a value, it was just deleted: written like a new one.
+    // A key that's listed without a value was just deleted, so it's written like a new one.
+    if (value === undefined) continue;
     if (mayAdopt(adopt, "equal") && row.value === value && sameListed(row, listed, ctx.api.now() / 1000)) {
-      // What is read of a key that a resource of another provider has just deleted may be its former value: it's written.
+      // If another provider's resource has just deleted the key, this read may return its old value. So the key is
+      // written anyway.
       const isCertain = !hasOtherProviders(ctx, namespaceId);
       const found = { ...row, expiration: listed.expiration ?? row.expiration };
       manifest.set(row.key, isCertain ? found : UNCERTAIN);
@@ -111,7 +113,7 @@ export async function adoptExisting(
 
 type Rows = ReadonlyMap<string, Row>;
 
-/** At most `most` declared keys that the resource didn't write and that this operation didn't delete. */
+/** Returns up to `most` declared keys that the resource didn't write and this operation didn't delete. */
 function newKeys(
   ctx: Context,
   { namespaceId }: NamespaceAddress,
@@ -131,7 +133,7 @@ function newKeys(
   return { wanted, others };
 }
 
-/** Which of the keys exist. Reads each, or lists the namespace, whichever takes fewer requests. */
+/** Finds which of the keys exist: reads each one or lists the namespace, whichever takes fewer requests. */
 async function findExisting(
   ctx: Context,
   address: AdoptionRequest,
@@ -158,7 +160,7 @@ async function findExisting(
     for await (const { key, bytes, metadata, expiration, isAlone } of values) {
       const row = wanted.get(key);
       if (row === undefined) continue;
-      // The response to a bulk read doesn't always have the expiration.
+      // The response to a bulk read doesn't always include the expiration.
       const isTimed = row.expiration !== undefined || row.ttl !== undefined;
       const isListed = isAlone === true || (isTimed && expiration === undefined);
       const listed = isListed ? await listedAs(ctx, address, key) : undefined;
@@ -172,7 +174,7 @@ async function findExisting(
   return existing;
 }
 
-/** Which of the keys a listing has; undefined if it has `most` keys or more. */
+/** Finds which of the keys are listed. Undefined if the listing has `most` keys or more. */
 async function existingIn(
   listing: AsyncIterable<ListedKey>,
   wanted: Rows,
@@ -184,12 +186,12 @@ async function existingIn(
     const row = wanted.get(listed.name);
     if (row !== undefined) existing.set(row.key, { row, listed, value: undefined });
     seen += 1;
-    if (seen === most) return undefined; // Before the next page is requested.
+    if (seen === most) return undefined; // Stops before the next page is requested.
   }
   return existing;
 }
 
-/** A key as listed. The listing sorts it before all longer keys that begin with it. */
+/** Finds a key in the listing, which sorts it before all longer keys that start with it. */
 async function listedAs(
   ctx: Context,
   address: NamespaceAddress,

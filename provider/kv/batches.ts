@@ -9,7 +9,7 @@ export interface Batch<T> {
 
 export interface BatchLimits<T> {
   readonly items: number;
-  /** Limit of the body's size. A single item may exceed it. */
+  /** The size limit for a body. A single item may exceed it. */
   readonly bytes: number;
   /** The size of one item's JSON. */
   readonly bytesOf: (item: T) => number;
@@ -38,7 +38,7 @@ export function* batches<T>(
 const BRACKETS = 2;
 const COMMA = 1;
 
-/** An entry in the form of the bulk write. JSON omits undefined members. */
+/** An entry in the form of the bulk write. JSON omits undefined properties. */
 export function toRequest(entry: Entry): Record<string, unknown> {
   const { key, value, base64, metadata, expiration, expirationTtl } = entry;
   const asBase64 = !base64 && isShorterAsBase64(value);
@@ -69,27 +69,30 @@ const PLAIN = '{"key":,"value":}';
 const FLAG = ',"base64":true';
 
 /**
- * Whether a text takes fewer bytes as base64. JSON writes a control character as six bytes, so a value of nothing else would
- * exceed any request.
+ * Whether text takes fewer bytes as base64. JSON writes a control character as six bytes, so a value that consists of
+ * them would exceed the size of any request.
  */
 export function isShorterAsBase64(text: string): boolean {
   return NEEDS_ESCAPING.test(text) && bytesAsBase64(Buffer.byteLength(text)) < textBytes(text);
 }
 
-/** The size of a value as base64, including the `base64` member. */
+/** The size of a value as base64, including the `base64` property. */
 function bytesAsBase64(bytes: number): number {
   return Math.ceil(bytes / 3) * 4 + EMPTY.length + FLAG.length;
 }
 
-/** The size of the text as JSON. Values are long, so most are counted without copying them. */
+/** The size of the text as JSON. Values can be long, so most are measured without copying them. */
 export function textBytes(text: string): number {
   return NEEDS_ESCAPING.test(text) ? Buffer.byteLength(JSON.stringify(text)) : text.length + EMPTY.length;
 }
 
-/** Anything that JSON escapes or UTF-8 writes in several bytes. */
+/** Any character that JSON escapes or that takes several bytes in UTF-8. */
 const NEEDS_ESCAPING = /[^ !#-[\]-~]/;
 
-/** The body of a bulk write, built in one buffer: strings of megabytes would stay in memory until the next full collection. */
+/**
+ * The body of a bulk write, built in a single buffer: megabytes of strings would stay in memory until the next full
+ * garbage collection.
+ */
 export class Body {
   readonly #bytes: Buffer;
   #at: number;
@@ -113,7 +116,7 @@ export class Body {
     this.#at += from.copy(this.#bytes, this.#at, start, end);
   }
 
-  /** @throws RangeError if the sizes were wrong: uninitialized bytes must not be sent. */
+  /** @throws RangeError if the sizes were wrong, because uninitialized bytes must never be sent. */
   done(): Buffer {
     const written = this.#at + this.#bytes.write("]", this.#at);
     if (written !== this.#bytes.length)

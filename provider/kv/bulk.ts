@@ -15,22 +15,19 @@ import { type Batch, batches, Body, textBytes } from "./batches";
 import type { Row, Writable } from "./catalog";
 import { formatNumber } from "../limits/workers";
 
-/**
- * Bulk writes and deletes. They're sent as parallel batches, and again for keys that Cloudflare reports as
- * unsuccessful.
- */
+/** Bulk writes and deletes, sent in parallel batches. Keys that Cloudflare reports as unsuccessful are sent again. */
 
 interface BulkRequest<T> extends NamespaceAddress {
   readonly ctx: EntriesContext;
   /** Called with items as soon as Cloudflare confirms them. */
   readonly onDone: (items: readonly T[], answeredAtSeconds: number) => void;
-  /** Called with items whose request was interrupted: it may have been applied or not. */
+  /** Called with items whose request was interrupted, so it's unknown whether it was applied. */
   readonly onUncertain?: (items: readonly T[]) => void;
 }
 
 export interface UploadRequest extends BulkRequest<Row> {
   readonly entries: Writable;
-  /** Which entries to write; none of them has expired. */
+  /** The entries to write, none of them expired. */
   readonly rows: readonly Row[];
 }
 
@@ -41,9 +38,9 @@ export interface RemoveRequest extends BulkRequest<string> {
 export interface BulkOutcome {
   /** How many entries or keys Cloudflare confirmed. */
   readonly done: number;
-  /** Keys that Cloudflare refused individually, while it accepted the others. */
+  /** Keys that Cloudflare refused although it accepted the others. */
   readonly failed: readonly FailedKey[];
-  /** Why it ended early: an error of the API or the source, or a cancellation. */
+  /** Why it ended early: an API error, a problem with the source, or a cancellation. */
   readonly error: Error | undefined;
 }
 
@@ -77,7 +74,10 @@ export async function upload(request: UploadRequest): Promise<BulkOutcome> {
   });
 }
 
-/** Deletes keys, as `upload` writes entries. A key that doesn't exist, or whose namespace doesn't, counts as deleted. */
+/**
+ * Deletes keys, in the same way that `upload` writes entries. A key counts as deleted if it or its namespace doesn't
+ * exist.
+ */
 export async function remove(request: RemoveRequest): Promise<BulkOutcome> {
   const { ctx, namespaceId, keys } = request;
   const keyOf = (key: string): string => key;
@@ -127,7 +127,7 @@ const unsuccessfulKeys = z
   .union([z.null(), z.string(), z.looseObject({ unsuccessful_keys: z.array(z.string()).nullish() })])
   .transform((result) => (typeof result === "object" && result?.unsuccessful_keys) || []);
 
-/** `key "a"` or `12 entries`, so that an error about a single item names it. */
+/** Describes items as Describes items as `key "a"` or `12 entries`, so that an error about a single item names it. */
 function describeItems<T>(items: readonly T[], keyOf: (item: T) => string, plural: string): string {
   const [first, ...more] = items;
   return first !== undefined && more.length === 0
@@ -137,21 +137,24 @@ function describeItems<T>(items: readonly T[], keyOf: (item: T) => string, plura
 
 /** When to resend keys that Cloudflare reported as unsuccessful. */
 export const RESEND = {
-  /** Waits before each attempt: a key takes one write per second. https://developers.cloudflare.com/kv/platform/limits/ */
+  /**
+   * The wait before each attempt, because a key accepts only one write per second.
+   * https://developers.cloudflare.com/kv/platform/limits/
+   */
   afterMs: [1_000, 2_000, 4_000],
 } as const;
 
 interface Operation<T> {
-  /** The words after the counts, as in `entries written`. */
+  /** The text after the counts, such as `entries written`. */
   readonly what: string;
   readonly keyOf: (item: T) => string;
-  /** The size of the item's JSON. */
+  /** The size in bytes of an item's JSON. */
   readonly bytesOf: (item: T) => number;
   /** Sends one request and returns the keys that Cloudflare reports as unsuccessful. */
   readonly send: (items: readonly T[]) => Promise<readonly string[]>;
 }
 
-/** Sends batches in parallel, within the client's concurrency and a limit on the memory for bodies. */
+/** Sends batches in parallel, up to the client's concurrency limit and a limit on the memory for request bodies. */
 async function sendInBatches<T>(
   { ctx, namespaceId, onDone, onUncertain }: BulkRequest<T>,
   items: readonly T[],
@@ -172,7 +175,7 @@ async function sendInBatches<T>(
       const unsuccessful = new Set(await send(some));
       const confirmed = some.filter((item) => !unsuccessful.has(keyOf(item)));
       if (confirmed.length > 0) {
-        onDone(confirmed, Math.floor(ctx.api.now() / 1000)); // A TTL counts from this time, by Cloudflare's clock.
+        onDone(confirmed, Math.floor(ctx.api.now() / 1000)); // A TTL starts at this time, by Cloudflare's clock.
         done += confirmed.length;
         reportProgress(confirmed.length);
       }
@@ -185,7 +188,7 @@ async function sendInBatches<T>(
         failed.push({ key: keyOf(first), reason: error.message });
         return [];
       }
-      // One half after the other: in parallel they'd take the memory of two batches.
+      // The halves are sent one after the other: in parallel, they'd take the memory of two batches.
       const middle = Math.ceil(some.length / 2);
       const undone = await attempt(some.slice(0, middle));
       return [...undone, ...(await attempt(some.slice(middle)))];
@@ -210,7 +213,7 @@ async function sendInBatches<T>(
 }
 
 /**
- * Runs `work` with several batches at once. After a failure, no new batch starts. Never throws; returns the first
+ * Runs `work` on several batches at once. After a failure, no new batch starts. Never throws, but returns the first
  * failure.
  */
 async function inParallel<T>(
@@ -235,19 +238,19 @@ async function inParallel<T>(
         running.delete(run);
       });
     running.add(run);
-    await nextTurn(); // Let this one reach the network before the next body is built.
+    await nextTurn(); // Let this request reach the network before the next body is built.
   }
   await Promise.all(running);
   return failures[0];
 }
 
-/** The shortest time between two lines of progress. */
+/** The minimum time between two progress messages. */
 const LINE_EVERY_MS = 5_000;
 
-/** Reports the progress of long work. Work that ends within seconds isn't mentioned. */
+/** Reports the progress of a long operation. One that takes only a few seconds isn't mentioned. */
 export function progressReporter(work: {
   readonly say: EntriesContext["say"];
-  /** How messages name the resource. */
+  /** The resource's name in messages. */
   readonly who: string;
   readonly what: string;
   readonly total: number;

@@ -23,15 +23,18 @@ export interface Writable {
   fill(body: Body, rows: readonly Row[]): Promise<void>;
 }
 
-/** Declared entries, which can be read repeatedly. */
+/** Declared entries, which can be read more than once. */
 export interface Source extends Writable {
   readonly kind: "entries" | "file" | "directory";
   /** Its name in messages: the path as declared, or `entries`. */
   readonly name: string;
   readonly defaults: EntryDefaults;
-  /** Every entry, some at a time. Keeps a file open from then on. @throws SourceError if it can't be read any further. */
+  /**
+   * Yields every entry, in chunks. If the source is a file, it stays open from then on. @throws SourceError if reading
+   * fails partway.
+   */
   read(): Iterable<readonly RawEntry[]> | AsyncIterable<readonly RawEntry[]>;
-  /** The keys alone, if that's cheaper than reading the entries. @throws SourceError */
+  /** Yields only the keys. Present if that's cheaper than reading the entries. @throws SourceError */
   keys?(): AsyncIterable<readonly string[]>;
   /** SHA-256 of a file's bytes: 64 hex digits. */
   sha256?(): Promise<string>;
@@ -40,33 +43,36 @@ export interface Source extends Writable {
   close?(): Promise<void>;
 }
 
-/** Summarizes a source. The inputs of a KvEntries contain this instead of the entries. */
+/** A summary of a source, which the inputs of a KvEntries contain instead of the entries. */
 export interface Summary {
   readonly keys: number;
   /** The total size of the values as Cloudflare stores them. */
   readonly bytes: number;
-  /** 64 hex digits. The same entries have the same digest, in any order, file or encoding. */
+  /**
+   * A digest of 64 hex digits. The same entries always have the same digest, whatever their order, file or encoding.
+   */
   readonly digest: string;
-  /** The first ten problems, then how many more. With a problem, nothing may be sent. */
+  /** The first ten problems, then the number of others. If there are any, nothing may be sent. */
   readonly problems: readonly string[];
-  /** Entries that have expired and are never written. */
+  /** The number of expired entries, which are never written. */
   readonly expired: number;
-  /** The first ten warnings, then how many more. */
+  /** The first ten warnings, then the number of others. */
   readonly warnings: readonly string[];
 }
 
 /**
- * The declared content of a key, and what it takes to send it. A TTL gets its expiration only when it's written. A flat
- * object, because there may be a million of them.
+ * The declared content of a key, and what's needed to send it. An entry with a TTL gets its expiration only when it's
+ * written. The object is flat because there may be a million of them.
  */
 export interface Row extends RecordedEntry {
   readonly key: string;
   /** The entry itself, if it's in memory anyway. */
   readonly entry?: Entry | undefined;
-  /** In a bulk file: which entry, counted from 1, and the line on which it begins. */
+  /** In a bulk file: the entry's number, counted from 1. */
   readonly position: number | undefined;
+  /** In a bulk file: the line on which the entry begins. */
   readonly line: number | undefined;
-  /** Where its text is in the file, in bytes. */
+  /** Where its text starts in the file, in bytes. */
   readonly start: number | undefined;
   readonly end: number | undefined;
   /** Whether that text is sent unchanged. */
@@ -77,15 +83,15 @@ export interface Row extends RecordedEntry {
   readonly isBinary: boolean;
 }
 
-/** Declared entries, as far as they could be read. */
+/** The declared entries that could be read. */
 export interface Catalog extends Summary {
   /** By key, in the order of the source. */
   readonly rows: ReadonlyMap<string, Row>;
   /** Whether the rows hold the entries themselves: inline entries are in memory anyway. */
   readonly isInMemory: boolean;
-  /** Of the file; undefined for other sources. */
+  /** SHA-256 of the file. Undefined for other sources. */
   readonly sha256: string | undefined;
-  /** What ended the reading early; also the last of the problems. */
+  /** The error that stopped reading early. It's also the last of the problems. */
   readonly readError: SourceError | undefined;
 }
 
@@ -103,13 +109,13 @@ export async function readCatalog(source: Source, nowSeconds = Date.now() / 1000
   const problems = new FirstLines("problem");
   const warnings = new FirstLines("warning");
   const rows = new Map<string, Row>();
-  /** The places of invalid entries, by key. */
+  /** Where the invalid entries are, by key. */
   const refused = new Map<string, Place>();
   const counts = { keys: 0, bytes: 0, expired: 0 };
   const isInMemory = source.kind === "entries";
 
   const add = (given: RawEntry): void => {
-    // 1. Duplicate keys, also of invalid entries.
+    // 1. Duplicate keys, including those of invalid entries.
     const key = typeof given.key === "string" ? given.key : undefined;
     const first = key === undefined ? undefined : (rows.get(key) ?? refused.get(key));
     if (first !== undefined)
@@ -171,7 +177,7 @@ function rowOf(given: RawEntry, { entry, stored }: ValidEntry, isInMemory: boole
   };
 }
 
-/** The digest of keys, stored bytes, metadata, expirations and TTLs, independent of their order. */
+/** Computes the digest of keys, stored bytes, metadata, expirations and TTLs, regardless of order. */
 function digestOf(rows: ReadonlyMap<string, Row>): string {
   const hash = createHash("sha256");
   for (const key of [...rows.keys()].sort()) {
@@ -206,7 +212,7 @@ class FirstLines {
 
 const AS_IS_MEMBERS: readonly string[] = ["key", "value", "base64", "metadata"];
 
-/** Whether the text in the file can be sent unchanged. */
+/** Whether the entry's text in the file can be sent unchanged. */
 function canSendAsIs(entry: Entry, given: RawEntry, text: EntryText): boolean {
   if (!("members" in given)) return false;
   const { members } = given;
@@ -215,7 +221,7 @@ function canSendAsIs(entry: Entry, given: RawEntry, text: EntryText): boolean {
     entry.expirationTtl === undefined &&
     entry.metadata === members["metadata"] &&
     Object.keys(members).every((name) => AS_IS_MEMBERS.includes(name) && members[name] !== null) &&
-    countMembers(members) === text.members // Cloudflare might read a duplicate member differently.
+    countMembers(members) === text.members // Cloudflare might handle a duplicate property differently.
   );
 }
 

@@ -23,14 +23,14 @@ interface Work extends NamespaceAddress {
   readonly id: string;
   readonly manifest: Manifest;
   readonly writtenAt: number;
-  /** Keys written by others, to be pruned. */
+  /** Keys written by others that are to be pruned. */
   readonly unmanaged: readonly string[];
 }
 
 /**
  * Writes what differs from the manifest and deletes what's no longer declared.
  *
- * @param declared undefined if the entries are as they were written.
+ * @param declared undefined if the entries haven't changed since they were written.
  * @throws PartialFailure with what was written so far.
  */
 export async function converge(ctx: Context, declared: Declared | undefined, work: Work): Promise<Written> {
@@ -71,7 +71,7 @@ export async function converge(ctx: Context, declared: Declared | undefined, wor
     );
   }
 
-  // 2. Delete, except what another resource of the program owns now.
+  // 2. Delete, except keys that another resource of the program owns by now.
   const isOwnedElsewhere =
     plan.removed.length === 0 ? () => false : await ownedKeys(ctx, work).byOthers(manifest);
   for (const key of plan.removed) if (isOwnedElsewhere(key)) manifest.delete(key);
@@ -87,7 +87,7 @@ export async function converge(ctx: Context, declared: Declared | undefined, wor
         deleted.add(key);
       }
     },
-    // Keys of others don't enter the manifest: the next listing finds those that are left.
+    // Keys that others wrote never enter the manifest. The next listing finds any that are left.
     onUncertain: (keys) => {
       for (const key of keys) if (manifest.has(key)) manifest.set(key, UNCERTAIN);
     },
@@ -110,7 +110,7 @@ const entries = (n: number): string => `${n} ${n === 1 ? "entry" : "entries"}`;
 export interface Changes {
   readonly added: readonly string[];
   readonly changed: readonly string[];
-  /** Written before and no longer declared. */
+  /** Keys that the resource wrote but that are no longer declared. */
   readonly removed: readonly string[];
 }
 
@@ -118,16 +118,16 @@ export interface Changes {
 export interface Plan extends Changes {
   /** Added and changed entries, in the order of the catalog. */
   readonly writes: readonly Row[];
-  /** Entries that are already as declared. */
+  /** How many entries already match the declaration. */
   readonly unchanged: number;
-  /** Expired entries: neither written nor removed. */
+  /** How many entries have expired. They're neither written nor removed. */
   readonly past: number;
 }
 
 export const NO_CHANGES: Plan = { writes: [], added: [], changed: [], removed: [], unchanged: 0, past: 0 };
 const NO_ENTRIES: Writable = { fill: () => Promise.resolve() };
 
-/** Compares declared entries with what the manifest says was written. */
+/** Compares the declared entries with those that the manifest records. */
 export function compare(
   { rows }: Pick<Catalog, "rows">,
   manifest: Manifest,
@@ -148,7 +148,7 @@ export function compare(
   return { writes, added, changed, removed, unchanged, past };
 }
 
-/** Whether an entry needs no write. Its TTL starts again only when the entry itself changes. */
+/** Whether an entry doesn't need to be written. Its TTL restarts only when the entry itself changes. */
 function isAsWritten(declared: RecordedEntry, written: RecordedEntry): boolean {
   return (
     declared.value === written.value &&
@@ -162,10 +162,13 @@ const SHOWN_KEYS = 10;
 const SHOWN_KEY_CHARACTERS = 60;
 const SIGNS = ["+", "~", "-"];
 
-/** The preview's line: `KvEntries products: +12 ~3 -1 (+a, +b, ~c, -d …)`, with ten keys at most, of every kind of change. */
+/**
+ * The preview's line: `KvEntries products: +12 ~3 -1 (+a, +b, ~c, -d …)`. It names at most ten keys, and some for every
+ * kind of change.
+ */
 export function summaryLine(who: string, { added, changed, removed }: Changes): string {
   const kinds = [added, changed, removed];
-  // One key of each kind per round, so that twelve new keys don't hide the deleted one.
+  // Take one key of each kind per round, so that twelve new keys don't hide the one that's deleted.
   const shares = kinds.map(() => 0);
   const sum = (): number => shares.reduce((a, b) => a + b, 0);
   for (let round = 1; round <= SHOWN_KEYS; round += 1) {

@@ -11,7 +11,7 @@ import { SourceError } from "./source-handle";
 
 /** One key per file. */
 export interface DirectoryDeclaration {
-  /** Relative to the project. */
+  /** The path, relative to the project. */
   readonly path: string;
   /** Text before each file's relative path in its key; no slash is added. */
   readonly prefix?: string | undefined;
@@ -59,7 +59,7 @@ function programSource(program: Readonly<Record<string, unknown>>, defaults: Ent
 
 /** An inline entry: a string, or an object with `value`. */
 function programEntry(key: string, written: unknown): RawEntry {
-  // An object without any known member was meant to be the value itself.
+  // An object without any known property was probably meant as the value itself.
   const isValue =
     isJsonObject(written) && !PROGRAM_SPELLING.members.some((name) => Object.hasOwn(written, name));
   return isValue
@@ -72,7 +72,9 @@ function programEntry(key: string, written: unknown): RawEntry {
       };
 }
 
-/** The known part of a declaration, and whether that's all of it: inline values may be outputs of other resources. */
+/**
+ * Returns the known part of a declaration and whether it's complete: inline values may be outputs of other resources.
+ */
 export function knownPart(declaration: Declaration): [known: Declaration, isWhole: boolean] {
   const entries: unknown = declaration.entries;
   if (!hasUnknown(entries)) return [declaration, true];
@@ -86,16 +88,22 @@ export function knownPart(declaration: Declaration): [known: Declaration, isWhol
 const recordedFile = z.object({
   keys: z.number(),
   bytes: z.number(),
-  digest: z.string().regex(/^[0-9a-f]{64}$/), // Not a digest after a partial failure.
+  digest: z.string().regex(/^[0-9a-f]{64}$/), // After a partial failure, this isn't a digest.
   fileHash: z.string(),
 });
 
-/** The recorded form of a file's hash. A change in how files are read needs another prefix, so that old hashes don't match. */
+/**
+ * The recorded form of a file's hash. If the way files are read changes, change the prefix, so that old hashes no
+ * longer match.
+ */
 export function fileHash(sha256: string): string {
   return `sha256:${sha256}`;
 }
 
-/** What's recorded about a file, if it hasn't changed by a single byte and doesn't have to be parsed. @throws SourceError */
+/**
+ * Returns what's recorded about a file if not a single byte has changed, so that it doesn't have to be parsed. @throws
+ * SourceError
+ */
 export async function unchangedFile(
   declaration: Declaration,
   olds: JsonObject,
@@ -115,7 +123,7 @@ export async function loadCatalog(ctx: Pick<Context, "shared">, declaration: Dec
   return catalog;
 }
 
-/** The source as read earlier in this operation, else as it is now. @throws SourceError */
+/** Returns the source as cached in this operation, or reads it now. @throws SourceError */
 export async function cachedCatalog(
   ctx: Pick<Context, "shared">,
   declaration: Declaration,
@@ -130,10 +138,10 @@ export interface Declared {
 }
 
 /**
- * Runs `work` with the entries, if the source is still what `check` saw. Keeps a file open, so that exactly what was
- * checked is sent.
+ * Runs `work` with the entries, provided that the source is still what `check` saw. A file stays open, so that exactly
+ * what was checked is sent.
  *
- * @throws if the source has changed: nothing was sent.
+ * @throws if the source has changed. Nothing has been sent by then.
  */
 export async function withCheckedSource<T>(
   ctx: Pick<Context, "shared">,
@@ -156,7 +164,7 @@ export async function withCheckedSource<T>(
   });
 }
 
-/** Whether a file is still the one that was read. */
+/** Whether a file is unchanged since it was read. */
 async function isUnchanged(source: Source, { sha256 }: Catalog): Promise<boolean> {
   return sha256 !== undefined && sha256 === (await source.sha256?.());
 }
@@ -171,7 +179,7 @@ async function withSource<T>(declaration: Declaration, work: (source: Source) =>
   }
 }
 
-/** How much memory the cached catalogs of one operation may take. Beyond it, sources are read again. */
+/** How much memory the cached catalogs of one operation may take. Sources that don't fit are read again. */
 const CACHED_BYTES = 250_000_000;
 const BYTES_A_ROW = 250;
 
@@ -204,12 +212,12 @@ function catalogCache(ctx: Pick<Context, "shared">): CatalogCache {
   return ctx.shared("catalogs of KV entries", () => new CatalogCache());
 }
 
-/** A digest, because inline entries may be long. */
+/** A digest serves as the key, because inline entries may be long. */
 function cacheKeyOf({ entries, file, directory, defaults }: Declaration): string {
   return hash("sha256", canonicalJson({ entries, file, directory, defaults }));
 }
 
-/** Which keys a KvEntries declares: the keys themselves, or their source. */
+/** The keys that a KvEntries declares, or their source. */
 export const declaredKeysOf = z.array(
   z.object({
     keys: z.array(z.string()).optional(),
@@ -228,7 +236,7 @@ export const declaredKeysOf = z.array(
 );
 export type DeclaredKeys = z.infer<typeof declaredKeysOf>[number];
 
-/** The declared keys, as far as they can be read: `check` reports what's wrong with a source. */
+/** Returns the declared keys that can be read. `check` reports what's wrong with a source. */
 export async function declaredKeys({
   keys: names,
   ...declaration

@@ -22,13 +22,13 @@ export async function driftOf(
   const listed = new Map<string, ListedKey>();
   for await (const key of listKeys(ctx.api, state)) if (manifest.has(key.name)) listed.set(key.name, key);
   const now = ctx.api.now() / 1000;
-  // Neither a listing nor a read has to show our own writes yet.
+  // Neither a listing nor a read is guaranteed to show our own writes yet.
   if (now - state.writtenAt < KV.CONSISTENCY_SECONDS) return undefined;
 
   const missing: string[] = [];
   const changed: string[] = [];
   for (const [key, recorded] of manifest) {
-    if (recorded.value === UNCERTAIN.value) continue; // Already known to need a write.
+    if (recorded.value === UNCERTAIN.value) continue; // These entries are already known to need a write.
     const found = listed.get(key);
     if (found === undefined) {
       if (!mayHaveExpired(recorded, now)) missing.push(key);
@@ -42,7 +42,7 @@ export async function driftOf(
     changed.push(...(await changedValues(ctx, state, manifest, keys)));
   }
 
-  // The next update writes both. A changed key stays ours, and is deleted once it's no longer declared.
+  // The next update writes both kinds. A changed key is still ours, and is deleted once it's no longer declared.
   for (const key of missing) manifest.delete(key);
   for (const key of changed) manifest.set(key, UNCERTAIN);
   const parts = [driftPart("missing", missing), driftPart("changed", changed)].filter(
@@ -51,7 +51,7 @@ export async function driftOf(
   return parts.length === 0 ? undefined : parts.join("; ");
 }
 
-/** Keys whose value differs from what was written. */
+/** Finds the keys whose value differs from what was written. */
 async function changedValues(
   ctx: Context,
   { accountId, namespaceId }: NamespaceAddress,

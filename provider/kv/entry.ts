@@ -18,7 +18,7 @@ export interface Entry {
   readonly value: string;
   readonly base64: boolean;
   readonly metadata?: Json;
-  /** In Unix seconds. Absent if `expirationTtl` is set, which overrides it. */
+  /** In Unix seconds. Absent if `expirationTtl` is set, because a TTL takes precedence. */
   readonly expiration?: number;
   /** In seconds, at least 60. */
   readonly expirationTtl?: number;
@@ -28,29 +28,29 @@ export interface Entry {
 export interface RecordedEntry {
   /** First 16 bytes of the SHA-256 of the stored bytes: 32 hex digits. */
   readonly value: string;
-  /** The same for the metadata's canonical JSON; absent if there's no metadata. */
+  /** The same digest of the metadata's canonical JSON. Absent if there's no metadata. */
   readonly metadata?: string | undefined;
-  /** In Unix seconds: as declared, or for a TTL as Cloudflare lists it. */
+  /** In Unix seconds: the declared time, or, for a TTL, the time that Cloudflare lists. */
   readonly expiration?: number | undefined;
   /** The declared TTL in seconds. Changing it rewrites the entry. */
   readonly ttl?: number | undefined;
 }
 
-/** The size of a recorded digest. */
+/** The size of a recorded digest, in bytes. */
 export const DIGEST_BYTES = 16;
 
 /**
- * Recorded for a key with unknown content: its write or delete was interrupted, or somebody else changed it. It matches no
- * declaration, so the key is rewritten; and it's still ours, so the key is deleted with the rest.
+ * Recorded for a key with unknown content: its write or delete was interrupted, or someone else changed it. It matches
+ * no declaration, so the key is rewritten. The key is still ours, so it's deleted with the rest.
  */
 export const UNCERTAIN: RecordedEntry = { value: "00".repeat(DIGEST_BYTES) };
 
-/** Bytes as Cloudflare stores them. */
+/** Returns the bytes that Cloudflare stores. */
 export function storedBytes(entry: Pick<Entry, "value" | "base64">): Buffer {
   return Buffer.from(entry.value, entry.base64 ? "base64" : "utf8");
 }
 
-/** Stored bytes in the form of a declaration: as text if they're UTF-8, else as base64. */
+/** Converts stored bytes to a declared value: text if they're UTF-8, otherwise base64. */
 export function declaredValueOf(stored: Buffer): Pick<Entry, "value" | "base64"> {
   return isUtf8(stored)
     ? { value: stored.toString("utf8"), base64: false }
@@ -58,11 +58,11 @@ export function declaredValueOf(stored: Buffer): Pick<Entry, "value" | "base64">
 }
 
 export function digest(bytes: Buffer | string): string {
-  // A slice of the longer string would keep all of it in memory.
+  // A slice of the longer string would keep the whole string in memory.
   return hash("sha256", bytes, "buffer").toString("hex", 0, DIGEST_BYTES);
 }
 
-/** What will be recorded about an entry, except the expiration of a TTL. */
+/** Returns what will be recorded about an entry, except the expiration that results from a TTL. */
 export function recordOf(
   entry: Entry,
   stored: Buffer | string = entry.base64 ? storedBytes(entry) : entry.value,
@@ -75,19 +75,19 @@ export function recordOf(
   };
 }
 
-/** The names of an entry's members: in a bulk file, or in a program. */
+/** The names of an entry's properties, in a bulk file or in a program. */
 export interface Spelling {
   readonly members: readonly string[];
   readonly expirationTtl: "expiration_ttl" | "expirationTtl";
 }
 
-/** Members of an entry in the file of `wrangler kv bulk put`. */
+/** Property names in a file for `wrangler kv bulk put`. */
 export const FILE_SPELLING: Spelling = {
   members: ["key", "value", "base64", "metadata", "expiration", "expiration_ttl"],
   expirationTtl: "expiration_ttl",
 };
 
-/** Members of an entry in a program, where its key is the key of the map. */
+/** Property names in a program, where the entry's key is the key of the map. */
 export const PROGRAM_SPELLING: Spelling = {
   members: ["value", "base64", "metadata", "expiration", "expirationTtl"],
   expirationTtl: "expirationTtl",
@@ -101,16 +101,16 @@ export interface Place {
   readonly position?: number;
   /** In a bulk file: the line that the entry starts on. */
   readonly line?: number;
-  /** In a directory: the file, relative to it. */
+  /** In a directory: the file's path, relative to the directory. */
   readonly path?: string;
 }
 
 /** The text of an entry in a bulk file. */
 export interface EntryText {
-  /** Of its first byte in the file. */
+  /** The offset of its first byte in the file. */
   readonly offset: number;
   readonly bytes: number;
-  /** How many members it has, at every depth. */
+  /** How many properties it has, at all depths. */
   readonly members: number;
 }
 
@@ -130,14 +130,14 @@ export interface EntryDefaults {
 
 export interface ValidEntry {
   readonly entry: Entry;
-  /** What Cloudflare stores; text if it was declared as text. */
+  /** What Cloudflare stores: a string if it was declared as text. */
   readonly stored: Buffer | string;
   readonly warnings: readonly string[];
 }
 
 export type CheckedEntry = ValidEntry | { readonly problems: readonly string[] };
 
-/** The entry with its defaults, or a sentence for each problem. */
+/** Checks an entry. Returns it with its defaults applied, or one sentence per problem. */
 export function checkEntry(given: RawEntry, defaults: EntryDefaults = {}): CheckedEntry {
   const at = (sentence: string): string => `${describePlace(given.place, given.key)}: ${sentence}`;
   if ("unreadable" in given) return { problems: [at(given.unreadable)] };
@@ -154,7 +154,7 @@ export function checkEntry(given: RawEntry, defaults: EntryDefaults = {}): Check
   addProblem(checkKey(key));
   const value = members["value"];
   const base64 = members["base64"] ?? false;
-  const metadata = members["metadata"] ?? undefined; // The engine writes an unset member as null in places.
+  const metadata = members["metadata"] ?? undefined; // In some places, the engine writes null for an unset property.
   const expiration = members["expiration"] ?? undefined;
   const expirationTtl = members[spelling.expirationTtl] ?? undefined;
   addProblem(checkMetadata(metadata, spelling === PROGRAM_SPELLING));
@@ -205,7 +205,7 @@ export function checkEntry(given: RawEntry, defaults: EntryDefaults = {}): Check
   };
 }
 
-/** Problems of the defaults, each starting with the argument's name. */
+/** Returns the problems with the defaults. Each starts with the argument's name. */
 export function checkDefaults({ metadata, expirationTtl }: EntryDefaults): string[] {
   return [
     checkMetadata(metadata ?? undefined, true),
@@ -214,8 +214,8 @@ export function checkDefaults({ metadata, expirationTtl }: EntryDefaults): strin
 }
 
 /**
- * Whether the entry has expired. Expired entries are included in counts, but neither compared nor sent. Cloudflare refuses an entry that expires
- * within the next minute, and the whole batch with it, so the last minute counts as expired.
+ * Whether the entry has expired. Expired entries are counted, but neither compared nor sent. Cloudflare refuses a whole
+ * batch if one of its entries expires within the next minute, so such an entry already counts as expired.
  */
 export function isExpired({ expiration }: Pick<RecordedEntry, "expiration">, nowSeconds: number): boolean {
   return expiration !== undefined && expiration < nowSeconds + KV.MIN_TTL_SECONDS;
@@ -234,7 +234,7 @@ export function describePlace({ source, position, line, path }: Place, key: unkn
 
 const SHOWN_KEY_CHARACTERS = 80;
 
-/** A key in quotes, shortened if it's long. */
+/** Quotes a key, shortened if it's long. */
 export function quoteKey(key: string): string {
   return key.length <= SHOWN_KEY_CHARACTERS
     ? quoted(key)
@@ -245,7 +245,7 @@ function quoted(key: string): string {
   return withEscapes(JSON.stringify(key));
 }
 
-/** The key with invisible characters as escapes such as `\u200b`. */
+/** Returns the key with invisible characters escaped, as in `\u200b`. */
 export function withEscapes(key: string): string {
   if (PLAIN_KEY.test(key)) return key;
   return key.replace(EMOJI_OR_INVISIBLE, (found) => {
@@ -264,19 +264,21 @@ function unusuallyLarge(bytes: number): string {
 }
 
 const HALF_PAIR = /\p{Surrogate}/u;
-/** Nearly every key matches, and then only its length needs a check. */
+/** Nearly every key matches; then only its length has to be checked. */
 const PLAIN_KEY = /^[\x21-\x7e]+$/;
-/** Whitespace, and what no terminal prints. */
+/** Whitespace and other characters that terminals don't display. */
 const UNPRINTABLE = /[\p{Z}\p{Cc}\p{Surrogate}]/u;
 /** A character that's invisible, changes the writing direction, or is unassigned. */
 const INVISIBLE = /^[\p{Cf}\p{Default_Ignorable_Code_Point}\p{Cn}]$/u;
-/** Emoji contain such characters. Not a literal, because the compiler's target doesn't know the flag `v`. */
+/**
+ * Emoji contain such characters. This isn't a regex literal because the compiler's target doesn't support the `v` flag.
+ */
 const EMOJI_OR_INVISIBLE = new RegExp(
   "\\p{RGI_Emoji}|[\\p{Cf}\\p{Default_Ignorable_Code_Point}\\p{Cn}]",
   "gv",
 );
 
-/** The problem with a key, if any. */
+/** Returns the problem with a key, if any. */
 export function checkKey(key: unknown): string | undefined {
   if (key === undefined || key === null) return "has no key; write 1 to 512 bytes of printable characters";
   if (typeof key !== "string") return `key is ${typeName(key)}; write a string`;
@@ -291,7 +293,7 @@ export function checkKey(key: unknown): string | undefined {
   return `key has ${characterAt(key, bad)}; use printable characters without whitespace`;
 }
 
-/** A warning about an invisible character, which the API accepts. */
+/** Returns a warning about an invisible character, which the API would accept. */
 function invisibleIn(key: string): string | undefined {
   if (PLAIN_KEY.test(key)) return undefined;
   for (const found of key.matchAll(EMOJI_OR_INVISIBLE)) {
@@ -308,7 +310,7 @@ function characterAt(key: string, { 0: found, index }: RegExpExecArray): string 
   return `U+${code} as character ${Array.from(key.slice(0, index)).length + 1}`;
 }
 
-/** The last second of the year 9999, the latest time that most date formats can express. */
+/** The last second of the year 9999: the latest time that most date formats can represent. */
 const LAST_SECOND = 253_402_300_799;
 
 function checkExpiration(expiration: unknown): string | undefined {
@@ -344,7 +346,7 @@ function notString(value: unknown): string {
 
 const SHOWN_KEYS = 10;
 
-/** The first ten keys in quotes. */
+/** Quotes the first ten keys. */
 export function quoteKeys(keys: readonly string[]): string {
   const first = keys.slice(0, SHOWN_KEYS).map(quoted);
   return `${first.join(", ")}${keys.length > SHOWN_KEYS ? ", …" : ""}`;

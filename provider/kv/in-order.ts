@@ -1,4 +1,4 @@
-/** Runs `work` with several items at once, and yields the results in the order of the items. */
+/** Runs `work` on several items at once, and yields the results in the order of the items. */
 export async function* inOrder<T, R>(
   source: Iterable<T> | AsyncIterable<T>,
   most: number,
@@ -8,7 +8,7 @@ export async function* inOrder<T, R>(
   try {
     for await (const item of source) {
       const result = work(item);
-      result.catch(() => undefined); // A failure is thrown when its turn comes.
+      result.catch(() => undefined); // A failure is thrown only when it's that item's turn.
       begun.push(result);
       const first = begun.length < most ? undefined : begun.shift();
       if (first !== undefined) yield await first;

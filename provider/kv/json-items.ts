@@ -2,7 +2,7 @@ import { isAscii, isUtf8 } from "node:buffer";
 import type { Hash } from "node:crypto";
 import { SourceError, type SourceHandle } from "./source-handle";
 
-/** Reads a JSON array from a file in pieces: entries of a bulk file, or keys. */
+/** Reads a JSON array, such as the entries of a bulk file or a list of keys, from a file in chunks. */
 
 /** The text of one item of the array, which is valid JSON. */
 export interface Item extends Place {
@@ -10,21 +10,21 @@ export interface Item extends Place {
   /** The item's position in the array, counted from 1. */
   readonly position: number;
   readonly bytes: number;
-  /** How many members it has, at every depth. */
+  /** How many properties it has, at all depths. */
   readonly members: number;
 }
 
-/** A place in a file: its offset, its line counted from 1, and that line's offset. */
+/** A position in a file: its offset, its line (counted from 1), and that line's offset. */
 interface Place {
   readonly offset: number;
   readonly line: number;
   readonly lineOffset: number;
 }
 
-/** The file is not a JSON array, or is incomplete. Quotes none of its content, which may be secret. */
+/** The file isn't a JSON array, or is incomplete. The message never quotes its content, which may be secret. */
 export class NotAnArrayError extends SourceError {
   override readonly name = "NotAnArrayError";
-  /** The message with the column, worded for any JSON array instead of an array of entries. */
+  /** The message with the column, worded for any JSON array rather than an array of entries. */
   readonly withColumn: string;
 
   constructor(message: string, withColumn: string) {
@@ -33,26 +33,26 @@ export class NotAnArrayError extends SourceError {
   }
 }
 
-/** How much is read at a time; more if items are long, because each read is a system call. */
+/** How much is read at a time. It's more if items are long, because each read is a system call. */
 const CHUNK_BYTES = 64 * 1024;
 const LONG_CHUNK_BYTES = 1024 * 1024;
-/** If a chunk has fewer items, they count as long. */
+/** If a chunk has fewer items than this, they count as long. */
 const FEW_ITEMS = 32;
 
-/** The longest number or word that's kept in memory as a whole; a longer one is checked as far as it was read. */
+/** The longest number or word that's kept in memory whole. Of a longer one, only the part read so far is checked. */
 const MOST_PLAIN_BYTES = 4096;
 
 /**
- * Yields the items of the array, some at a time, without reading the whole file into memory.
+ * Yields the items of the array in chunks, without reading the whole file into memory.
  *
  * @param hash is updated with all bytes of the file.
- * @throws NotAnArrayError, after yielding the items before the mistake.
+ * @throws NotAnArrayError after yielding the items that precede the mistake.
  */
 export async function* readItems(file: SourceHandle, hash?: Hash): AsyncGenerator<readonly Item[]> {
   const scanner = new ItemScanner();
   let bytes: Buffer = Buffer.allocUnsafe(CHUNK_BYTES);
   let room = CHUNK_BYTES;
-  /** The bytes' offset in the file, their number, and how far they were scanned. */
+  /** The offset of the bytes in the file, their number, and how far they've been scanned. */
   let [offset, end, at] = [0, 0, 0];
   for (let isLast = false; !isLast;) {
     const chunk = await file.read(bytes.subarray(end, end + room), offset + end);
@@ -81,7 +81,7 @@ export async function* readItems(file: SourceHandle, hash?: Hash): AsyncGenerato
   }
 }
 
-/** The column of a place, counted from 1 in characters. */
+/** Computes the column of a position, in characters, counted from 1. */
 export async function columnOf(file: SourceHandle, { lineOffset, offset }: Place): Promise<number> {
   let column = 1;
   for await (const piece of file.pieces(lineOffset, offset))
@@ -91,7 +91,7 @@ export async function columnOf(file: SourceHandle, { lineOffset, offset }: Place
 
 type Kind = "empty" | "object" | "other" | "malformed" | "encoding" | "after" | "cut";
 
-/** What's wrong with the array, where, and in which item. */
+/** What's wrong with the array, at which position, and in which item. */
 export class Mistake extends Error {
   readonly kind: Kind;
   readonly place: Place;
@@ -165,14 +165,14 @@ const IS_DELIMITER = byteSet(' \t\r\n,:[]{}"');
 const BEGINS_PLAIN = byteSet("-0123456789tfn");
 const IS_ESCAPED = byteSet('"\\/bfnrt');
 
-/** A lookup table with 1 for each of the characters. */
+/** Builds a lookup table with a 1 for each of the characters. */
 function byteSet(characters: string): Uint8Array {
   const set = new Uint8Array(256);
   for (const byte of Buffer.from(characters)) set[byte] = 1;
   return set;
 }
 
-/** Finds the items of an array in bytes that arrive in pieces, and the first byte that JSON doesn't allow. */
+/** Finds the items of an array in bytes that arrive in chunks, and the first byte that isn't valid JSON. */
 export class ItemScanner {
   #expects: Expects = "array";
   /** Open brackets and braces. */
@@ -193,13 +193,13 @@ export class ItemScanner {
     return this.#item && this.#item.offset - this.#offset;
   }
 
-  /** The next scan's bytes start this much later in the file. */
+  /** Moves the start of the next scan this many bytes further into the file. */
   shift(bytes: number): void {
     this.#offset += bytes;
   }
 
   /**
-   * Continues at `from`, and calls `found` for each complete item.
+   * Continues scanning at `from` and calls `found` for each complete item.
    *
    * @returns where to continue when there are more bytes.
    * @throws Mistake
@@ -265,12 +265,12 @@ export class ItemScanner {
     if (!isPlain && !isUtf8(piece)) throw this.#notUtf8(item, at);
     this.#count += 1;
     const { offset, line, lineOffset } = item;
-    // A spread would take ten times as long as everything else.
+    // A spread would take ten times as long as all the rest.
     found({
       offset,
       line,
       lineOffset,
-      text: piece.toString(isPlain ? "latin1" : "utf8"), // For ASCII, latin1 gives the same text faster.
+      text: piece.toString(isPlain ? "latin1" : "utf8"), // For ASCII, latin1 gives the same text, but faster.
       position: this.#count,
       bytes: piece.length,
       members: this.#members,
@@ -321,7 +321,7 @@ export class ItemScanner {
     }
   }
 
-  /** Skips to after the closing quote, or as far as the bytes go without splitting an escape. */
+  /** Skips past the closing quote, or to the end of the bytes without splitting an escape sequence. */
   #throughString(from: number, found: (item: Item) => void): number {
     const bytes = this.#bytes;
     const end = bytes.length;
@@ -354,7 +354,7 @@ export class ItemScanner {
     return { offset: this.#offset + at, line: this.#line, lineOffset: this.#lineOffset };
   }
 
-  /** @param end the mistake's end. If bytes before it aren't UTF-8, those are the mistake. */
+  /** @param end where the mistake ends. If any earlier bytes aren't UTF-8, they're reported instead. */
   #mistake(kind: Kind, at: number, end = at + 1): Mistake {
     const from = this.#item ?? this.#placeOf(at);
     if (kind !== "cut" && !isUtf8(this.#bytes.subarray(from.offset - this.#offset, end)))
@@ -362,7 +362,7 @@ export class ItemScanner {
     return new Mistake(kind, this.#placeOf(at), this.#open.length > 1 ? this.#within : undefined);
   }
 
-  /** On the first line that isn't UTF-8. */
+  /** Reports the first line that isn't valid UTF-8. */
   #notUtf8(from: Place, end: number): Mistake {
     let start = from.offset - this.#offset;
     let { line, lineOffset } = from;

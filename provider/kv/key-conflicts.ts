@@ -3,7 +3,7 @@ import * as pulumi from "@pulumi/pulumi";
 import { perRun, refusal } from "../runtime/program";
 import { declaredKeys, type DeclaredKeys } from "./declaration";
 
-/** The arguments of a KvEntries that decide which keys it declares and which it deletes. */
+/** The arguments that decide which keys a KvEntries declares and which it deletes. */
 interface Inputs {
   readonly namespaceId: pulumi.Input<string>;
   readonly entries?: pulumi.Input<Readonly<Record<string, unknown>>>;
@@ -27,35 +27,38 @@ export interface KeyDeclaration {
   readonly declaration: DeclaredKeys;
 }
 
-/** A namespace of the program: its ID, or the output that will have it. */
+/** A namespace of the program: its ID, or the output that will resolve to it. */
 type Namespace = string | pulumi.OutputInstance<string>;
 
 /** All KvEntries in one run of a program. */
 export class KeyDeclarations {
-  /** By namespace, with whether it compared itself with the others. If so, later ones compare themselves with it. */
+  /**
+   * Declarations by namespace. The flag says whether a declaration has been compared with the others; if so, later ones
+   * compare themselves with it.
+   */
   readonly #all = new Map<Namespace, Map<KeyDeclaration, boolean>>();
   readonly #keys = new Map<KeyDeclaration, Promise<ReadonlySet<string>>>();
   readonly #comparisons = new Map<KeyDeclaration, Map<KeyDeclaration, Promise<void>>>();
 
-  /** @throws if two declare the same key, or one prunes, and so would delete, a key that another declares. */
+  /** @throws if two of them declare the same key, or if one would prune (delete) a key that another declares. */
   async add(namespace: Namespace, mine: KeyDeclaration): Promise<void> {
     const members = getOrCreate(this.#all, namespace, () => new Map<KeyDeclaration, boolean>()).set(
       mine,
       false,
     );
-    if (mine.prefix !== undefined) await nextTurn(); // Let the rest of the program declare its resources.
+    if (mine.prefix !== undefined) await nextTurn(); // First, let the rest of the program declare its resources.
     members.set(mine, true);
     for (const [other, hasCompared] of [...members])
       if (other !== mine && (hasCompared || mine.prefix !== undefined))
         await this.#compareOnce(namespace, other, mine);
   }
 
-  /** What's declared for a namespace, as far as that's known. */
+  /** Returns what's known to be declared for a namespace. */
   of(namespace: Namespace): DeclaredKeys[] {
     return [...(this.#all.get(namespace)?.keys() ?? [])].map(({ declaration }) => declaration);
   }
 
-  /** Throws the same error for both of a pair, so that the engine shows it once. */
+  /** Throws the same error for both resources of a pair, so that the engine shows it only once. */
   async #compareOnce(namespace: Namespace, one: KeyDeclaration, other: KeyDeclaration): Promise<void> {
     const comparisonsOf = (resource: KeyDeclaration): Map<KeyDeclaration, Promise<void>> =>
       getOrCreate(this.#comparisons, resource, () => new Map<KeyDeclaration, Promise<void>>());
@@ -91,9 +94,10 @@ function getOrCreate<K, V>(map: Map<K, V>, key: K, make: () => V): V {
 const DECLARATIONS = new WeakMap<object, KeyDeclarations>();
 
 /**
- * Refuses a program in which two KvEntries declare the same key, or one prunes what another declares.
+ * Refuses a program in which two KvEntries declare the same key, or one prunes keys that another declares.
  *
- * @returns the namespace's ID; for a resource that prunes, only after the comparison, so that nothing is deleted before.
+ * @returns the namespace's ID. For a resource that prunes, it resolves only after the comparison, so that nothing is
+ * deleted before then.
  */
 export function refuseKeyConflicts(name: string, args: Inputs): pulumi.Input<string> {
   const { namespaceId, entries, file, directory, prune } = args;
@@ -103,7 +107,7 @@ export function refuseKeyConflicts(name: string, args: Inputs): pulumi.Input<str
       return { name, prefix: prune?.prefix, declaration: { keys, file, directory } };
     });
   const declarations = perRun(DECLARATIONS, () => new KeyDeclarations());
-  // In the preview of a new namespace, only the output itself shows that two resources have the same one.
+  // In the preview of a new namespace, only the output itself shows that two resources use the same namespace.
   if (pulumi.Output.isInstance(namespaceId))
     declaration.apply(async (mine) => {
       await declarations.add(namespaceId, mine);
@@ -117,18 +121,20 @@ export function refuseKeyConflicts(name: string, args: Inputs): pulumi.Input<str
   return prune === undefined ? namespaceId : checked;
 }
 
-/** What the program declares for a namespace that it creates. Called before the namespace is registered. */
+/**
+ * Returns what the program declares for a namespace that it creates. Must be called before the namespace is registered.
+ */
 export async function declaredKeysFor(
   namespace: () => pulumi.OutputInstance<string> | undefined,
 ): Promise<DeclaredKeys[] | undefined> {
   const declarations = perRun(DECLARATIONS, () => new KeyDeclarations());
-  await nextTurn(); // Let the rest of the program declare its resources.
+  await nextTurn(); // First, let the rest of the program declare its resources.
   const id = namespace();
   const found = id === undefined ? [] : declarations.of(id);
   return found.length === 0 ? undefined : found;
 }
 
-/** The keys alone: values may be secret or unknown. */
+/** Returns only the keys, because values may be secret or unknown. */
 function keyNames(entries: Inputs["entries"]): pulumi.Input<string[] | undefined> {
   if (entries === undefined || !(pulumi.Output.isInstance(entries) || entries instanceof Promise))
     return entries && Object.keys(entries);

@@ -33,7 +33,7 @@ import { CompositeId } from "../runtime/composite-id";
 import { accountId, adopt, hexId, type Adopt, type LiteralUnion } from "../runtime/fields";
 import { LOCK } from "../runtime/locks";
 
-/** Without the recursive type, which policies on the whole stack would resolve without end. */
+/** Any JSON, but without the recursive type: TypeScript would expand it endlessly in policies on the whole stack. */
 const anyJson: z.ZodType = json;
 
 const args = z.object({
@@ -69,7 +69,7 @@ const args = z.object({
 const computed = z.object({
   manifest: z.string(),
   writtenAt: z.number(),
-  // The declared digest, unless a write was interrupted; and what a refresh found.
+  // `digest` is the declared digest, unless a write was interrupted. `drift` is what a refresh found.
   digest: z.string().exactOptional(),
   drift: z.string().exactOptional(),
 });
@@ -86,9 +86,9 @@ export const kvEntries = defineLifecycle({
   computed,
   computedInputs: ["keys", "bytes", "digest", "fileHash", "drift"],
   pending: ({ inputs: { file } }) => ["keys", "bytes", "digest", ...(file === undefined ? [] : ["fileHash"])],
-  // The class passes no digest. One that arrives is the recorded one, restored by `ignoreChanges`.
+  // The class never passes a digest. If there's one, `ignoreChanges` has restored the recorded one.
   hints: ["digest"],
-  // Comparing digests means that moving the same content elsewhere isn't a change.
+  // Digests are compared, so moving the same content elsewhere isn't a change.
   compared: { ignore: ["entries", "file", "directory", "defaults"], also: ["digest", "drift"] },
   replaceOn: ["accountId", "namespaceId"],
   secret: { entries: redactStrings },
@@ -112,7 +112,7 @@ export const kvEntries = defineLifecycle({
     },
   ],
 
-  // A new namespace has no ID in a preview; its entries are checked all the same.
+  // A new namespace has no ID in a preview, but its entries are still checked.
   deriveWithout: ["accountId", "namespaceId", "entries", "adopt", "prune", "verify"],
 
   async derive({ ctx, args, olds, hints }) {
@@ -140,7 +140,7 @@ export const kvEntries = defineLifecycle({
     }
   },
 
-  // A create looks for existing keys here, an update in `review`, which knows what was written.
+  // For a create, existing keys are looked up here; for an update, in `review`, which knows what was written.
   async live({ ctx, args, olds }) {
     if (!isNew(args, olds)) return {};
     const catalog = await cachedCatalog(ctx, args);
@@ -226,7 +226,7 @@ export const kvEntries = defineLifecycle({
     }
   },
 
-  // A refresh compares nothing: what was written isn't known.
+  // A refresh compares nothing, because it's unknown what was written.
   async existing({ ctx, address: { scope, id } }) {
     const address = { accountId: scope.id, namespaceId: id };
     const keys = new Set<string>();
@@ -272,7 +272,7 @@ export interface KvEntryArgs {
    * @defaultValue `false`
    */
   readonly base64?: pulumi.Input<boolean>;
-  /** An object stored beside the value: at most 1,024 bytes of JSON. Updates in place. */
+  /** An object stored with the value: at most 1,024 bytes of JSON. Updates in place. */
   readonly metadata?: pulumi.Input<Record<string, unknown>>;
   /** When the entry expires: a Unix time in seconds. An entry that has expired isn't written. Updates in place. */
   readonly expiration?: pulumi.Input<number>;
@@ -305,8 +305,9 @@ export interface KvEntriesArgs {
    */
   readonly file?: pulumi.Input<string>;
   /**
-   * A directory with one file per key. A file's bytes are the value, text or binary. Pass its path, or an object with
-   * options. The state never holds its values. Updates in place. `ignoreChanges: ["directory"]` works as for `file`.
+   * A directory with one file per key. The file's bytes, text or binary, are the value. Pass the directory's path, or
+   * an object with options. The state never holds its values. Updates in place. `ignoreChanges: ["directory"]` works as
+   * described for `file`.
    */
   readonly directory?: pulumi.Input<
     | string
@@ -327,31 +328,33 @@ export interface KvEntriesArgs {
     expirationTtl?: pulumi.Input<number>;
   }>;
   /**
-   * What to do with a declared key that already exists and wasn't written by this resource, in a create and in an update.
-   * `"ifEqual"` adopts it if its content matches and otherwise refuses. `"takeOver"` overwrites it. `"never"` refuses.
-   * Updates in place. Changing it alone writes nothing.
+   * What to do with a declared key that already exists and wasn't written by this resource. Applies when the resource
+   * is created and when it's updated. `"ifEqual"` adopts it if its content matches and otherwise refuses. `"takeOver"`
+   * overwrites it. `"never"` refuses. Updates in place. Changing it alone writes nothing.
    *
    * @defaultValue `"ifEqual"`
    */
   readonly adopt?: pulumi.Input<LiteralUnion<Adopt>>;
   /**
-   * Deletes the keys under a prefix that this resource doesn't declare, whoever wrote them. Without it, keys written by
-   * others stay. The program fails if another `KvEntries` in it declares keys under the prefix. Updates in place.
+   * Deletes every key under a prefix that this resource doesn't declare, whoever wrote it. If unset, keys written by
+   * others stay. The program fails if it has another `KvEntries` that declares keys under the prefix. Updates in place.
    */
   readonly prune?: pulumi.Input<{
-    /** The prefix; `""` stands for every key in the namespace. Updates in place. */
+    /** The prefix; `""` means every key in the namespace. Updates in place. */
     prefix: pulumi.Input<string>;
     /**
-     * How many keys written by others one update may delete. With more, the preview and the update fail. Updates in place.
+     * The maximum number of keys written by others that one update may delete. If there are more, the preview and the
+     * update fail. Updates in place.
      *
      * @defaultValue `100`
      */
     maxDeletes?: pulumi.Input<number>;
   }>;
   /**
-   * How many of its own keys one update may delete: keys that the resource wrote and no longer declares. With more, the
-   * preview and the update fail, so that an incomplete export can't empty the namespace. Destroying or replacing the
-   * resource isn't limited. Without it, updates aren't either. Updates in place. Changing it alone writes nothing.
+   * The maximum number of its own keys that one update may delete: keys that the resource wrote and no longer declares.
+   * If there are more, the preview and the update fail, so that an incomplete export can't empty the namespace.
+   * Destroying or replacing the resource isn't limited. If unset, updates aren't limited either. Updates in place.
+   * Changing it alone writes nothing.
    */
   readonly maxOwnDeletes?: pulumi.Input<number>;
   /**
@@ -364,11 +367,11 @@ export interface KvEntriesArgs {
 }
 
 /**
- * Entries of one Workers KV namespace, declared inline, in a JSON file or as a directory.
+ * Entries of one Workers KV namespace, declared inline, in a JSON file or in a directory.
  *
- * An update writes the entries that differ, in bulk, and deletes those that are no longer declared. Keys written by others
- * stay, unless `prune` is set. The state holds digests instead of values; only the values of inline `entries` are in the
- * state, as secrets.
+ * An update writes the entries that differ, in bulk, and deletes those that are no longer declared. Keys written by
+ * others stay, unless `prune` is set. The state holds digests instead of values; only the values of inline `entries`
+ * are in the state, as secrets.
  *
  * Token permissions: Workers KV Storage Read to preview and refresh; Workers KV Storage Write to update and destroy.
  *
@@ -409,11 +412,11 @@ export interface KvEntriesArgs {
  * @destroy
  * Deletes the keys that the resource wrote or adopted. Other keys and the namespace stay.
  * @importing
- * `edgeguard import --account <account ID> --only kv --with-values` writes each namespace's entries to a file, and
- * the program and the import file that go with it. The resource's ID is the namespace's ID, a slash and a UUID.
+ * `edgeguard import --account <account ID> --only kv --with-values` writes each namespace's entries to a file, together
+ * with the program and the import file. The resource's ID is the namespace's ID, a slash and a UUID.
  * @reading
- * `keys` is how many keys the namespace has. Their values can't be recovered, so `bytes`, `digest` and `fileHash` are
- * undefined, and a refresh compares nothing. To declare the entries, import them.
+ * `keys` is the number of keys in the namespace. The declared content can't be derived from them, so `bytes`, `digest`
+ * and `fileHash` are undefined, and a refresh compares nothing. To declare the entries, import them.
  * @throws In the preview, for each entry that exceeds a limit: which entry, and where it is.
  * @throws If declared keys already exist and may not be adopted.
  * @throws If two `KvEntries` declare the same key, or one prunes what the other declares.
@@ -436,15 +439,15 @@ export class KvEntries extends edgeResource<KvEntriesArgs>()(kvEntries) {
 
   constructor(name: string, args: KvEntriesArgs, opts?: pulumi.CustomResourceOptions) {
     const { entries, ...rest } = args;
-    refuseProto(`KvEntries "${name}"`, entries); // Wrapping it as a secret would drop the lost member.
+    refuseProto(`KvEntries "${name}"`, entries); // Wrapping the entries in a secret would drop `__proto__`.
     const secret = entries === undefined ? {} : { entries: pulumi.secret(entries) };
-    // A get declares no keys.
+    // `get` declares no keys.
     const namespaceId = opts?.id === undefined ? refuseKeyConflicts(name, args) : args.namespaceId;
     super(name, { ...rest, ...secret, namespaceId }, ignoringContent(opts));
   }
 }
 
-/** If `ignoreChanges` names a source, also ignores `digest`: changed content is detected by it. */
+/** If `ignoreChanges` names a source, ignores `digest` as well, because it's what reveals changed content. */
 function ignoringContent(
   opts: pulumi.CustomResourceOptions | undefined,
 ): pulumi.CustomResourceOptions | undefined {
@@ -454,7 +457,7 @@ function ignoringContent(
     : opts;
 }
 
-/** Whether the entries are created, for the first time or in another namespace. */
+/** Whether the entries are about to be created, for the first time or in another namespace. */
 function isNew(args: NamespaceAddress, olds: JsonObject): boolean {
   if (olds["digest"] === undefined) return true;
   return (["accountId", "namespaceId"] as const).some(
@@ -462,14 +465,14 @@ function isNew(args: NamespaceAddress, olds: JsonObject): boolean {
   );
 }
 
-/** The recorded content, if `ignoreChanges` covers the source: it isn't read then. */
+/** Returns the recorded content if `ignoreChanges` covers the source, which then isn't read. */
 function ignoredContent(args: NamespaceAddress, olds: JsonObject, hints: JsonObject): JsonObject | undefined {
   const isIgnored = hints["digest"] !== undefined && hints["digest"] === olds["digest"] && !isNew(args, olds);
-  // Drift stays recorded, because no update may read the source to repair it.
+  // Drift stays recorded, because an update may not read the source to repair it.
   return isIgnored ? pick(olds, ["keys", "bytes", "digest", "fileHash", "drift"]) : undefined;
 }
 
-/** Whether every declared entry is written, so that an update doesn't have to read them. */
+/** Whether every declared entry has been written, so that an update doesn't have to read the source. */
 function isContentWritten(state: z.infer<typeof computed>, inputs: JsonObject): boolean {
   return state.digest === inputs["digest"] && state.drift === inputs["drift"];
 }
@@ -491,7 +494,7 @@ function refuseOwnDeletes(
   );
 }
 
-/** The arguments other than the entries that decide how keys are managed. */
+/** The arguments, other than the entries, that decide how keys are managed. */
 function managementOf({
   accountId,
   namespaceId,
@@ -501,7 +504,7 @@ function managementOf({
   return { accountId, namespaceId, adopt, prune };
 }
 
-/** Adopts what a create finds. If it prunes, one listing serves both. */
+/** Adopts the keys that a create finds. If the resource prunes, a single listing serves both purposes. */
 async function adoptAndFindUnmanaged(
   ctx: Context,
   args: AdoptionRequest & Pruning,
@@ -521,7 +524,7 @@ function pruneReview({ summary, limitError }: UnmanagedKeys): Review {
   return summary === undefined ? {} : { pendingWork: summary };
 }
 
-/** Keys under the pruned prefix that the resource neither declares nor wrote before. */
+/** Finds keys under the pruned prefix that the resource neither declares nor wrote before. */
 async function findUnmanagedKeys(
   ctx: Context,
   pruning: Pruning,
@@ -538,7 +541,10 @@ async function findUnmanagedKeys(
 
 type Timed = ReadonlyMap<string, Pick<RecordedEntry, "expiration">>;
 
-/** Whether a key is declared and hasn't expired: expired entries are never written, so they aren't ours. */
+/**
+ * Returns a test for keys that are declared and haven't expired: expired entries are never written, so they aren't
+ * ours.
+ */
 function isDeclaredIn(ctx: Context, rows: Timed): (key: string) => boolean {
   const now = ctx.api.now() / 1000;
   return (key) => {

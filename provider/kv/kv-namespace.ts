@@ -32,7 +32,7 @@ const args = z.object({
   forceDestroy: z.boolean().exactOptional(),
 });
 
-/** Hidden input that carries the keys that the program declares. */
+/** A hidden input with the keys that the program declares. */
 const DECLARED_KEYS = "__declaredKeys";
 
 export const kvNamespace = defineLifecycle({
@@ -59,7 +59,7 @@ export const kvNamespace = defineLifecycle({
       warnOfFullAccount(ctx, args, titles.size);
       return {};
     }
-    // Only the program's order decides whether the title is free by then.
+    // Whether the title is free by then depends only on the order of operations in the program.
     if (ctx.holding(existing.id) === "changing")
       ctx.say.warn(`KvNamespace: ${renamePending(args, existing)}`);
     else return await decideAdoption(ctx, args, existing, PREVIEW_KEYS);
@@ -81,14 +81,14 @@ export const kvNamespace = defineLifecycle({
     return Promise.resolve(isKnown ? { computed: { fullTitle: fullTitle(title, preview) } } : {});
   },
 
-  // Cloudflare refuses a rename to another namespace's title.
+  // Cloudflare refuses to rename a namespace to a title that's taken.
   review({ ctx, id, state, args, change }) {
     if (args === undefined || change !== "update") return Promise.resolve([]);
     const title = fullTitle(args.title, args.preview);
     if (title === state.fullTitle) return Promise.resolve([]);
     const isFree = async (): Promise<Review> => {
       const holder = (await namespacesOnce(ctx, args.accountId)).get(title);
-      // Somebody may have renamed it already, or the list may be older than another resource's rename.
+      // Someone may have renamed it already, or the list may predate another resource's rename.
       if (holder === undefined || holder.id === id || ctx.holding(holder.id) === "changed") return {};
       if (ctx.holding(holder.id) === "changing") {
         ctx.say.warn(`KvNamespace: ${renamePending(args, holder)}`);
@@ -111,7 +111,7 @@ export const kvNamespace = defineLifecycle({
         what: `namespace ${JSON.stringify(title)}`,
         send: () =>
           ctx.api.post(namespacesPath(args.accountId), { what, schema: namespace, body: { title } }),
-        // One that holds keys existed before. The next create then fails because the title is taken.
+        // A namespace with keys must have existed before. The next create then fails because its title is taken.
         list: async () => {
           const found = await find();
           return found !== undefined &&
@@ -139,13 +139,13 @@ export const kvNamespace = defineLifecycle({
     const what = `Reading namespace ${id}`;
     const found = await ctx.api.get(`${namespacesPath(state.accountId)}/${id}`, { what, schema: namespace });
     if (found.title === fullTitle(state.title, state.preview)) return { ...state, fullTitle: found.title };
-    // Renamed elsewhere to a title without the suffix, it's no longer a preview namespace.
+    // If it was renamed elsewhere to a title without the suffix, it's no longer a preview namespace.
     const preview = state.preview === true && found.title.endsWith(PREVIEW_SUFFIX);
     const title = preview ? found.title.slice(0, -PREVIEW_SUFFIX.length) : found.title;
     return { ...state, title, ...(state.preview === undefined ? {} : { preview }), fullTitle: found.title };
   },
 
-  // The read fills in the title.
+  // The title is filled in by the read.
   existing({ address: { scope, id } }) {
     return Promise.resolve({ id, outputs: { accountId: scope.id, title: "", fullTitle: "" } });
   },
@@ -184,7 +184,7 @@ export interface KvNamespaceArgs {
   /** The namespace's title: 1 to 512 characters, unique per account. Updates in place. */
   readonly title: pulumi.Input<string>;
   /**
-   * Whether this is the preview namespace of a binding. Its title in the account then ends in `_preview`, and
+   * Whether this is the preview namespace of a binding. If so, its title in the account ends in `_preview`, and
    * `bindingSnippet` returns `preview_id`. Updates in place.
    *
    * @defaultValue `false`
@@ -198,8 +198,8 @@ export interface KvNamespaceArgs {
    */
   readonly adopt?: pulumi.Input<LiteralUnion<Adopt>>;
   /**
-   * Whether destroying the resource deletes a namespace that still has keys, and the keys with it. Without it, the destroy
-   * fails and says how many keys there are. Changing it writes nothing.
+   * Whether destroying the resource deletes a namespace that still has keys, along with the keys. If `false`, the
+   * destroy fails and says how many keys there are. Changing it writes nothing.
    *
    * @defaultValue `false`
    */
@@ -207,7 +207,7 @@ export interface KvNamespaceArgs {
 }
 
 /**
- * A Workers KV namespace: one key-value store of an account.
+ * A Workers KV namespace: a key-value store in an account.
  *
  * It holds no keys when it's created. Write them with `KvEntries`, or let a Worker write them through a binding.
  *
@@ -238,8 +238,8 @@ export interface KvNamespaceArgs {
  * export const bindings = [catalog.bindingSnippet("CATALOG"), preview.bindingSnippet("CATALOG")];
  * ```
  * @destroy
- * Deletes the namespace. A namespace that still has keys is kept, and the destroy fails, unless `forceDestroy` is
- * set: then its keys are deleted, too.
+ * Deletes the namespace. If it still has keys, the destroy fails and the namespace is kept. With `forceDestroy`, the
+ * namespace and its keys are deleted.
  * @importing
  * `edgeguard import --account <account ID> --only kv` writes the program and the import file. The resource's ID is
  * the namespace's ID.
@@ -260,7 +260,7 @@ export class KvNamespace extends edgeResource<KvNamespaceArgs>()(kvNamespace) {
   /** The existing namespace that the resource adopted when it was created. */
   declare readonly adopted: pulumi.Output<Adopted | undefined>;
 
-  /** The declared value, because the output of an unset argument is unknown in every preview. */
+  /** Keeps the declared value, because the output of an unset argument is unknown in every preview. */
   readonly #preview: KvNamespaceArgs["preview"];
 
   constructor(name: string, args: KvNamespaceArgs, opts?: pulumi.CustomResourceOptions) {
@@ -287,7 +287,7 @@ export class KvNamespace extends edgeResource<KvNamespaceArgs>()(kvNamespace) {
    * Returns the binding for a Worker's configuration file (wrangler.toml), as Wrangler prints it when it creates a
    * namespace. It has an `id`, or a `preview_id` for a preview namespace.
    *
-   * @param binding the name under which the Worker sees the namespace.
+   * @param binding the name by which the Worker accesses the namespace.
    */
   bindingSnippet(binding: string): pulumi.Output<string> {
     return pulumi
@@ -323,7 +323,7 @@ function isTitleTaken(error: unknown): boolean {
 
 /** What's known about a namespace that the program declares, before it's created. */
 interface ProgramState {
-  /** Whether the resource had this title before: in a replacement, the existing namespace is its own. */
+  /** Whether the resource already had this title. In a replacement, the existing namespace is then its own. */
   isRedeclared: boolean;
   declares: readonly DeclaredKeys[];
 }
@@ -333,10 +333,10 @@ function programStateOf(ctx: Context, { accountId, title, preview }: Address): P
   return ctx.shared(key, (): ProgramState => ({ isRedeclared: false, declares: [] }));
 }
 
-/** A preview reads this many keys at most; the create reads them all. */
+/** The maximum number of keys that a preview reads. The create reads all of them. */
 const PREVIEW_KEYS = 10_000;
 
-/** Only a warning: Cloudflare raises the limit on request. */
+/** This is only a warning, because Cloudflare raises the limit on request. */
 function warnOfFullAccount(
   ctx: Context,
   { accountId, title, preview }: Address & { readonly title: string; readonly preview?: boolean | undefined },
@@ -355,7 +355,7 @@ function warnOfFullAccount(
  * program declares for it. KvEntries compares their values when it adopts them.
  *
  * @returns nothing for the resource's own namespace, in a replacement.
- * @throws AdoptionError if it may not.
+ * @throws AdoptionError if the namespace may not be adopted.
  */
 async function decideAdoption(
   ctx: Context,
@@ -427,22 +427,22 @@ async function namespaceByTitle(
   return (await namespacesOf(ctx, account)).get(title);
 }
 
-/** The account's namespaces by title, read once per preview. */
+/** Returns the account's namespaces by title, read once per preview. */
 function namespacesOnce(ctx: Context, account: string): Promise<Map<string, Namespace>> {
   return ctx.once(`namespaces of ${account}`, () => namespacesOf(ctx, account));
 }
 
-/** The account's namespaces by title. */
+/** Reads the account's namespaces by title. */
 async function namespacesOf(ctx: Context, account: string): Promise<Map<string, Namespace>> {
   const found = new Map<string, Namespace>();
   for await (const one of listNamespacesOf(ctx.api, account, namespace)) found.set(one.title, one);
   return found;
 }
 
-/** How often a namespace that seems to have keys is listed again. */
+/** The interval at which a namespace that seems to have keys is listed again. */
 const RECHECK_EVERY_MS = 5_000;
 
-/** @throws If the namespace still lists keys after the longest time that a listing may lag. */
+/** @throws If the namespace still lists keys after the longest time that a listing may lag behind. */
 async function refuseUnlessEmpty(ctx: Context, account: string, id: string, title: string): Promise<void> {
   for (let waited = 0; ; waited += RECHECK_EVERY_MS) {
     const left = await countKeys(ctx, account, id);
@@ -466,13 +466,16 @@ async function refuseUnlessEmpty(ctx: Context, account: string, id: string, titl
 const SHOWN_KEYS = 5;
 
 interface KeyCount {
-  /** Keys that don't belong to this program. */
+  /** The number of keys that don't belong to this program. */
   readonly count: number;
   readonly first: readonly string[];
   readonly ours: number;
 }
 
-/** Counts a namespace's keys without those that this operation deleted. Stops at `enough` foreign keys, or `most` in all. */
+/**
+ * Counts a namespace's keys, except those that this operation deleted. Stops at `enough` foreign keys or `most` keys in
+ * total.
+ */
 async function countKeys(
   ctx: Context,
   account: string,
@@ -487,7 +490,7 @@ async function countKeys(
   const keys = byCursor(ctx.api, `${namespacesPath(account)}/${id}/keys`, {
     what: `Listing the keys of namespace ${id}`,
     record: z.looseObject({ name: z.string() }),
-    complete: true, // A skipped key would be deleted with the namespace.
+    complete: true, // If a key were skipped here, it would be deleted with the namespace.
     perPage: KV.MAX_KEYS_PER_PAGE,
     sizeParameter: "limit",
     key: ({ name }) => name,

@@ -10,12 +10,12 @@ import { digest, type RecordedEntry } from "./entry";
 /** A key as listed. */
 export interface ListedKey {
   readonly name: string;
-  /** In Unix seconds, also for an entry written with a TTL. */
+  /** In Unix seconds, even if the entry was written with a TTL. */
   readonly expiration?: number;
   readonly metadata?: Json;
 }
 
-/** The API documents Unix seconds; a date is accepted, too. */
+/** The API documents Unix seconds, but a date is accepted as well. */
 const seconds = z.union([
   z.number(),
   z
@@ -28,14 +28,17 @@ const wire = z
   .looseObject({ name: z.string(), expiration: seconds.nullish(), metadata })
   .transform(({ name, expiration, metadata }): ListedKey => omitAbsent({ name, expiration, metadata }));
 
-/** The keys of a namespace, one page in memory at a time. A write may take up to 90 s to be listed. */
+/** Lists the keys of a namespace, with one page in memory at a time. A write may take up to 90 seconds to be listed. */
 export function listKeys(
   api: EdgeApi,
   request: NamespaceAddress & {
     readonly prefix?: string;
     /** Keys per request, 10 to 1,000. */
     readonly limit?: number;
-    /** False if an unreadable key may be skipped with a warning. Default true: the key may be somebody's. */
+    /**
+     * Whether an unreadable key is an error. If false, it's skipped with a warning. Default true, because the key may
+     * belong to someone else.
+     */
     readonly complete?: boolean;
   },
 ): AsyncGenerator<ListedKey, void, undefined> {
@@ -51,7 +54,9 @@ export function listKeys(
   });
 }
 
-/** A listed expiration this close to the recorded one counts as equal: Cloudflare counts a TTL by its own clock. */
+/**
+ * A listed expiration this close to the recorded one counts as equal, because Cloudflare computes it by its own clock.
+ */
 const SAME_EXPIRY_SECONDS = 120;
 
 /** Whether a listed key has the recorded or declared metadata and expiration. */
@@ -66,8 +71,8 @@ export function sameListed(wanted: RecordedEntry, listed: ListedKey, nowSeconds:
 }
 
 /**
- * Whether the remaining time fits a TTL that started recently, as in a run that was killed. An entry that ends much sooner
- * would expire early, and one that ends later was written with another TTL.
+ * Whether the remaining time is consistent with a TTL that started recently, such as in a run that was killed. An entry
+ * with much less time left would expire early, and one with more was written with another TTL.
  */
 function isWithin(left: number, ttl: number): boolean {
   return left <= ttl + SAME_EXPIRY_SECONDS && left >= ttl / 2 - SAME_EXPIRY_SECONDS;
@@ -83,7 +88,7 @@ function tolerance({ ttl }: RecordedEntry): number {
   return ttl === undefined ? 0 : SAME_EXPIRY_SECONDS;
 }
 
-/** The namespaces of an account, by ID, so that a rename doesn't shift the pages. */
+/** Lists the namespaces of an account, ordered by ID so that a rename doesn't shift the pages. */
 export function listNamespacesOf<T extends { readonly id: string }>(
   api: EdgeApi,
   accountId: string,
@@ -98,7 +103,7 @@ export function listNamespacesOf<T extends { readonly id: string }>(
   });
 }
 
-/** Namespaces in the order of their titles. */
+/** Returns namespaces sorted by title. */
 export async function namespacesByTitle<T extends { readonly id: string; readonly title: string }>(
   all: AsyncGenerator<T, void, undefined>,
 ): Promise<T[]> {

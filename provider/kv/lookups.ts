@@ -17,9 +17,9 @@ export interface KvNamespaceState {
   readonly id: string;
   /** The title in the account. A preview namespace's title ends in `_preview`. */
   readonly title: string;
-  /** Whether keys may have characters that are encoded in a URL. */
+  /** Whether keys may contain characters that have to be encoded in a URL. */
   readonly supportsUrlEncoding?: boolean;
-  /** Members of the response that this version doesn't know, under the API's names. */
+  /** Fields of the response that this version doesn't know, under their API names. */
   readonly extra?: JsonObject;
 }
 
@@ -29,7 +29,7 @@ export interface KvKey {
   readonly name: string;
   /** When the entry expires: a Unix time in seconds. Absent if it doesn't expire. */
   readonly expiration?: number;
-  /** The JSON stored beside the value. Absent if there is none. */
+  /** The JSON stored with the value. Absent if there is none. */
   readonly metadata?: unknown;
 }
 
@@ -176,7 +176,7 @@ interface InNamespaceArgs {
 }
 
 export interface KvKeysArgs extends InNamespaceArgs {
-  /** Returns only keys with this prefix. Without it, returns all keys. */
+  /** Returns only keys with this prefix. By default, all keys. */
   readonly prefix?: string;
 }
 

@@ -7,7 +7,7 @@ import { DIGEST_BYTES, type RecordedEntry } from "./entry";
 const compress = promisify(brotliCompress);
 const decompress = promisify(brotliDecompress);
 
-/** What the resource wrote, by key. */
+/** What the resource has written, by key. */
 export type Manifest = Map<string, RecordedEntry>;
 
 /** The manifest in the state can't be read. */
@@ -19,9 +19,9 @@ export class ManifestError extends Error {
 const VERSION = 1;
 /** The version, and the length of the compressed columns. */
 const HEAD_BYTES = 5;
-/** A truncated SHA-256 at the end of the encoded form detects truncation and changes. */
+/** The size of the checksum at the end of the encoded form: a truncated SHA-256 that reveals truncation and changes. */
 const CHECKSUM_BYTES = 8;
-/** 0 to 11. Above 5, time grows much faster than size shrinks, because most of it is digests. */
+/** From 0 to 11. Above 5, compression gets much slower but hardly better, because most of the content is digests. */
 const BROTLI_QUALITY = 5;
 
 /** What's recorded besides the values' digests, in the order of the keys. Columns compress best; empty ones are omitted. */
@@ -33,8 +33,8 @@ const columns = z.object({
 });
 
 /**
- * The manifest as one line of text for the state; equal content gives equal text. Each key takes 16 bytes for the value's
- * digest and 2 to 8 for the rest, times 4/3 for base64.
+ * Encodes the manifest as one line of text for the state. Equal content gives equal text. Each key takes 16 bytes for
+ * the value's digest and 2 to 8 bytes for the rest. Base64 adds a third.
  */
 export async function encodeManifest(manifest: Manifest): Promise<string> {
   const keys = [...manifest.keys()].sort();
@@ -59,7 +59,7 @@ export async function encodeManifest(manifest: Manifest): Promise<string> {
   return Buffer.concat([...parts, checksum(...parts)]).toString("base64");
 }
 
-/** @throws ManifestError for text that was truncated, changed, or written by a later version. */
+/** @throws ManifestError if the text was truncated, changed, or written by a later version. */
 export async function decodeManifest(text: string): Promise<Manifest> {
   const whole = Buffer.from(text, "base64");
   const body = whole.subarray(0, -CHECKSUM_BYTES);

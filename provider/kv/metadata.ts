@@ -3,15 +3,15 @@ import { propertyPath } from "../runtime/inputs";
 import { isJsonObject, type JsonObject } from "../runtime/values";
 import { formatNumber } from "../limits/workers";
 
-/** Checks an entry's metadata: its type, its size, and numbers that lose digits in JSON. */
+/** Checks an entry's metadata: its type, its size, and whether any number loses digits in JSON. */
 
-/** How many levels of metadata fit into its limit: each takes two brackets. */
+/** The most levels of nesting that fit into the size limit, because each takes two brackets. */
 const MOST_LEVELS = KV.MAX_METADATA_BYTES / 2;
 
 /**
- * The problem with metadata, if any.
+ * Returns the problem with an entry's metadata, if any.
  *
- * @param isProgram whether it comes from a program, whose language may already have lost digits of its numbers.
+ * @param isProgram whether it comes from a program, where numbers may already have lost digits.
  */
 export function checkMetadata(metadata: unknown, isProgram: boolean): string | undefined {
   if (metadata === undefined) return undefined;
@@ -29,19 +29,19 @@ export function checkMetadata(metadata: unknown, isProgram: boolean): string | u
 /** The path of a number in JSON. */
 type NumberPath = readonly (string | number)[];
 
-/** Names the number by its path, because its value may be secret. */
+/** Refers to the number by its path, because its value may be secret. */
 function inexactNumber(path: NumberPath): string {
   return `${propertyPath(["metadata", ...path])} is a number that loses digits in JSON; write it as a string`;
 }
 
-/** The type of a value, without the value. */
+/** Names the type of a value without revealing the value. */
 export function typeName(value: unknown): string {
   if (value === null) return "null";
   if (Array.isArray(value)) return "an array";
   return typeof value === "object" ? "an object" : `a ${typeof value}`;
 }
 
-/** Whether metadata has too many levels. Not recursive, because they may exceed the stack. */
+/** Whether metadata is nested too deeply. Not recursive, because deep nesting could overflow the stack. */
 export function isTooDeep(metadata: unknown): boolean {
   let level = [metadata];
   for (let depth = 0; level.length > 0; depth += 1) {
@@ -53,7 +53,7 @@ export function isTooDeep(metadata: unknown): boolean {
   return false;
 }
 
-/** Not finite, or an integer so large that the program's language may have lost digits of it. */
+/** Whether a number isn't finite, or is an integer so large that it may already have lost digits. */
 function isUnsafe(number: number): boolean {
   return !Number.isFinite(number) || (Number.isInteger(number) && !Number.isSafeInteger(number));
 }
@@ -62,11 +62,11 @@ function isUnsafe(number: number): boolean {
 const PERHAPS_INEXACT = /[\d.]{16}|\d[eE]/;
 
 /**
- * The problem with a number in an entry's metadata that changes when it's read as a double and written again:
+ * Returns the problem with a number in an entry's metadata that changes when it's parsed as a double and written again:
  * `9007199254740993` becomes `…992`, and `1e400` becomes `null`.
  *
- * @param text the whole entry as JSON.
- * @param entry the same, parsed.
+ * @param text the entire entry as JSON.
+ * @param entry the same entry, parsed.
  */
 export function inexactMetadata(text: string, { metadata }: JsonObject): string | undefined {
   if (isTooDeep(metadata) || firstNumber(metadata, () => true) === undefined || !PERHAPS_INEXACT.test(text))
@@ -95,7 +95,7 @@ function valueAt(root: unknown, path: NumberPath): unknown {
   return path.reduce<unknown>((here, key) => Reflect.get(Object(here) as object, key), root);
 }
 
-/** The same JSON with every number in quotes. */
+/** Returns the same JSON with every number in quotes. */
 function withNumbersAsTexts(json: string): string {
   const parts: string[] = [];
   const token = /"|-?\d[\d.eE+-]*/g;
@@ -111,7 +111,10 @@ function withNumbersAsTexts(json: string): string {
   return parts.join("") + json.slice(from);
 }
 
-/** The index after the closing quote. A regular expression would keep a position for each escape of a long value. */
+/**
+ * Returns the index after the closing quote. A regular expression would keep a position for each escape in a long
+ * value.
+ */
 function endOfString(json: string, from: number): number {
   for (let at = from; ;) {
     const quote = json.indexOf('"', at);
@@ -127,7 +130,7 @@ function isExact(written: string): boolean {
   return Number.isFinite(number) && meaningOf(written) === meaningOf(String(number));
 }
 
-/** The digits without leading and trailing zeros, and the last one's power of ten. */
+/** Returns the digits without leading and trailing zeros, and the power of ten of the last digit. */
 function meaningOf(number: string): string {
   const [, sign = "", whole = "", fraction = "", exponent = "0"] =
     /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(number) ?? [];

@@ -2,7 +2,7 @@ import type { Context } from "../runtime/lifecycle";
 import type { NamespaceAddress } from "./address";
 import { decodeManifest, type Manifest } from "./manifest";
 
-/** Gives a resource's keys. A manifest is only decoded when it's needed. */
+/** Returns a resource's keys. A manifest is decoded only when it's needed. */
 type KeysReader = () => Promise<Pick<Manifest, "has">>;
 
 /** The keys that the resources of this operation own in one namespace. */
@@ -11,7 +11,10 @@ export class OwnedKeys {
   readonly #written: Manifest[] = [];
   readonly #othersHold: () => boolean;
 
-  /** @param othersHold whether a resource of another provider has entries in the namespace. Its keys aren't known here. */
+  /**
+   * @param othersHold whether a resource of another provider has entries in the namespace. Those keys aren't known
+   * here.
+   */
   constructor(othersHold: () => boolean) {
     this.#othersHold = othersHold;
   }
@@ -19,7 +22,8 @@ export class OwnedKeys {
   /**
    * Adds a resource that's being written.
    *
-   * @throws if a resource written earlier in this operation owns one of the keys: each would undo the other.
+   * @throws if a resource written earlier in this operation owns one of the keys, because each would undo the other's
+   * writes.
    */
   add(manifest: Manifest, rows: ReadonlyMap<string, unknown>): void {
     for (const key of rows.keys()) {
@@ -38,12 +42,14 @@ export class OwnedKeys {
     this.#readers.push(() => (manifest ??= decodeManifest(encoded)));
   }
 
-  /** Adds keys that the program reads with `get`: the delete of entries that it declared before must not reach them. */
+  /**
+   * Adds keys that the program reads with `get`, so that deleting entries that it declared before leaves them alone.
+   */
   addRead(keys: ReadonlySet<string>): void {
     this.#readers.push(() => Promise.resolve(keys));
   }
 
-  /** Whether a resource other than the one with this manifest owns a key, or may own it. */
+  /** Returns a test for keys that a resource other than the one with this manifest owns, or may own. */
   async byOthers(mine?: Manifest): Promise<(key: string) => boolean> {
     if (this.#othersHold()) return () => true;
     const all = await Promise.all(this.#readers.map((read) => read()));
@@ -68,20 +74,23 @@ export function ownedKeys(
   return ctx.shared(`entries of ${accountId} ${namespaceId}`, make);
 }
 
-/** Whether a `KvEntries` of another provider writes to the namespace in this operation. Its ID begins with the namespace's. */
+/**
+ * Whether a `KvEntries` of another provider writes to the namespace in this operation. Such a resource's ID starts with
+ * the namespace's ID.
+ */
 export function hasOtherProviders(ctx: Pick<Context, "othersHold">, namespaceId: string): boolean {
   return ctx.othersHold(`${namespaceId}/`);
 }
 
 /**
- * Keys that this operation deleted from a namespace: the listing still shows them for a while.
+ * Keys that this operation deleted from a namespace. The listing still shows them for a while.
  * https://developers.cloudflare.com/kv/concepts/how-kv-works/
  */
 export function deletedKeys(ctx: Pick<Context, "shared">, namespaceId: string): Set<string> {
   return ctx.shared(`deleted keys of ${namespaceId}`, () => new Set<string>());
 }
 
-/** Namespaces that this operation created: they have only the keys that it writes. */
+/** Namespaces that this operation created. They contain only the keys that it writes. */
 export function createdNamespaces(ctx: Pick<Context, "shared">): Set<string> {
   return ctx.shared("created namespaces", () => new Set<string>());
 }

@@ -27,7 +27,7 @@ export class UnmanagedKeys {
     this.#isKnown = isKnown;
   }
 
-  /** @param isOwn whether the resource itself declares a key, or wrote it. */
+  /** @param isOwn whether the resource itself declares or wrote a key. */
   static async of(ctx: Context, pruning: Pruning, isOwn: (key: string) => boolean): Promise<UnmanagedKeys> {
     const who = subjectOf(ctx, pruning.namespaceId);
     if (pruning.prune === undefined) return new UnmanagedKeys(who, pruning, () => true);
@@ -40,7 +40,7 @@ export class UnmanagedKeys {
     return this.#keys;
   }
 
-  /** Collects unmanaged keys from a listing that the caller reads. */
+  /** Collects unmanaged keys while the caller reads the listing. */
   async *collectFrom(listing: AsyncIterable<ListedKey>): AsyncGenerator<ListedKey> {
     for await (const listed of listing) {
       this.#collect(listed);
@@ -49,8 +49,8 @@ export class UnmanagedKeys {
   }
 
   /**
-   * Lists the prefix, if there's one. Drops keys that the previous run may have just deleted: they're still listed for a
-   * while, without a value.
+   * Lists the keys under the prefix, if there is one. Drops keys that the previous run may have just deleted, because
+   * they're still listed for a while, without a value.
    *
    * @param writtenAt when the resource last wrote or deleted, in Unix seconds.
    */
@@ -68,14 +68,14 @@ export class UnmanagedKeys {
     return this;
   }
 
-  /** The preview's line; undefined if there are none. */
+  /** The preview's line. Undefined if there are no unmanaged keys. */
   get summary(): string | undefined {
     if (this.keys.length === 0) return undefined;
     const noun = this.keys.length === 1 ? "key" : "keys";
     return `${this.#who}: prune deletes ${formatNumber(this.keys.length)} ${noun} that others wrote: ${quoteKeys(this.keys)}`;
   }
 
-  /** Why nothing may be deleted, if there are more than `maxDeletes`. */
+  /** Why nothing may be deleted. Undefined unless there are more keys than `maxDeletes`. */
   get limitError(): string | undefined {
     const { prune } = this.#pruning;
     const most = prune?.maxDeletes ?? DEFAULT_MAX_PRUNED;
@@ -87,7 +87,7 @@ export class UnmanagedKeys {
     );
   }
 
-  /** @throws if there are more than `maxDeletes`. */
+  /** @throws if there are more keys than `maxDeletes`. */
   enforceLimit(): void {
     const { limitError } = this;
     if (limitError !== undefined) throw new Error(`${this.#who}: ${limitError}`);

@@ -26,15 +26,16 @@ export interface DirectoryOptions {
   readonly ignore: readonly string[];
 }
 
-/** How many files are read in parallel, to hide the latency of the disk. */
+/** How many files are read in parallel, to hide disk latency. */
 const FILES_AT_ONCE = 16;
 
 /**
- * One key per file: prefix and path, with "/" as the separator on every system, in the order of code units. The value is the
- * file's text if it's UTF-8, else its bytes as base64.
+ * One key per file: prefix and path, with "/" as the separator on every system, sorted by code units. The value is the
+ * file's text if it's UTF-8, otherwise its bytes as base64.
  *
- * Hidden files count like any others. Symbolic links and special files (pipes, sockets, devices) are refused unless a
- * pattern ignores them: a link may lead out of the project or in a circle, and skipping it silently would be worse.
+ * Hidden files are treated like any others. Symbolic links and special files (pipes, sockets, devices) are refused
+ * unless a pattern ignores them: a link may lead out of the project or form a loop, and skipping it silently would be
+ * worse.
  */
 export class DirectorySource implements Source {
   readonly kind = "directory";
@@ -64,7 +65,7 @@ export class DirectorySource implements Source {
     }
   }
 
-  /** The keys alone, without reading any file. */
+  /** Yields only the keys, without reading any file. */
   async *keys(): AsyncGenerator<readonly string[]> {
     for await (const path of walk(this.#options)) yield [this.#options.prefix + path];
   }
@@ -98,13 +99,13 @@ function rawEntryOf({ name, prefix }: DirectoryOptions, path: string, content: C
 
 type Content = { readonly value: string; readonly base64: boolean } | { readonly unreadable: string };
 
-/** Files up to this size are read ahead; larger ones only in their turn. */
+/** Files up to this size are read ahead. Larger ones are read only when it's their turn. */
 const READ_AHEAD_BYTES = 256 * 1024;
 
-/** Paths of the files, relative to the directory. */
+/** Yields the paths of the files, relative to the directory. */
 async function* walk({ root, name, ignore: patterns }: DirectoryOptions): AsyncGenerator<string> {
   const ignored = ignore({ ignorecase: false }).add([...patterns]);
-  // Depth first with a stack: only one directory's names per level are in memory.
+  // Walks depth-first with a stack, so that only one directory's names per level are in memory.
   const levels = [await list(root, name, "")];
   for (let level = levels.at(-1); level !== undefined; level = levels.at(-1)) {
     const path = level.pop();
@@ -115,13 +116,13 @@ async function* walk({ root, name, ignore: patterns }: DirectoryOptions): AsyncG
   }
 }
 
-/** The paths in a directory, in reverse order. Those of directories end in a slash. */
+/** Returns the paths in a directory, in reverse order. Paths of subdirectories end in a slash. */
 async function list(root: string, name: string, path: string): Promise<string[]> {
   const found = await readdir(join(root, path), { withFileTypes: true }).catch((error: unknown) => {
     throw new SourceError(`${join(name, path)} cannot be read: ${readErrorReason(error)}`);
   });
   const paths = found.map((one) => path + one.name + (one.isDirectory() ? "/" : ""));
-  return paths.sort().reverse(); // Without a comparator: by code units, which is the same on every system.
+  return paths.sort().reverse(); // Sorting without a comparator compares code units, which is the same on every system.
 }
 
 async function inspect(root: string, path: string): Promise<Content | "later"> {

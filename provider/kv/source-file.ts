@@ -14,11 +14,14 @@ import { inexactMetadata } from "./metadata";
 import { SourceError, SourceHandle } from "./source-handle";
 import { isJsonObject } from "../runtime/values";
 
-/** How much of the file is read at a time, except for a longer entry; and the longest gap that's read along. */
+/**
+ * How much of the file is read at a time, unless an entry is longer. It's also the longest gap between entries that is
+ * read rather than skipped.
+ */
 const WINDOW_BYTES = 1024 * 1024;
 const GAP_BYTES = 64 * 1024;
 
-/** A bulk file: a JSON array of entries. It stays open, so that what's sent is from the file that was read. */
+/** A bulk file: a JSON array of entries. It stays open, so that what's sent comes from the file that was read. */
 export class FileSource implements Source {
   readonly kind = "file";
   readonly name: string;
@@ -27,7 +30,7 @@ export class FileSource implements Source {
   #opened: SourceHandle | undefined;
   #readSha256: string | undefined;
 
-  /** @param file its absolute path, and its name in messages. */
+  /** @param file the file's absolute path, and its name in messages. */
   constructor(
     { path, name }: { readonly path: string; readonly name: string },
     defaults: EntryDefaults = {},
@@ -61,7 +64,7 @@ export class FileSource implements Source {
       new SourceError(`${this.name} has changed since it was checked. The rest was not sent.`);
     for (const { from, to, inside } of windows(rows)) {
       const bytes = await file.read(Buffer.allocUnsafe(to - from), from);
-      // Checked after reading: a write before it changed what was checked.
+      // This is checked after reading, so that any earlier write is noticed: it would have changed what was checked.
       if (bytes.length < to - from || !(await file.isUntouched())) throw changed();
       for (const { isAsIs, start, end } of inside) {
         if (isAsIs) body.addText(bytes, start - from, end - from);
@@ -102,7 +105,7 @@ interface Window {
   readonly inside: readonly { readonly isAsIs: boolean; readonly start: number; readonly end: number }[];
 }
 
-/** The parts of the file that have the entries. */
+/** Yields the parts of the file that contain the entries. */
 function* windows(rows: readonly Row[]): Generator<Window> {
   let inside: { isAsIs: boolean; start: number; end: number }[] = [];
   let [from, to] = [0, 0];

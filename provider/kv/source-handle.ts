@@ -3,7 +3,7 @@ import { constants } from "node:fs";
 import { open, type FileHandle } from "node:fs/promises";
 import { NotRegularError, readErrorReason } from "../runtime/files";
 
-/** A source of entries can't be read, or has entries that Cloudflare refuses. */
+/** A source of entries can't be read, or contains entries that Cloudflare would refuse. */
 export class SourceError extends Error {
   override readonly name: string = "SourceError";
 }
@@ -34,7 +34,9 @@ export class SourceHandle {
     }
   }
 
-  /** Fills the buffer from `offset` in the file; returns less only at the end of the file. @throws SourceError */
+  /**
+   * Fills the buffer from `offset` in the file. Returns fewer bytes only at the end of the file. @throws SourceError
+   */
   async read(into: Buffer, offset: number): Promise<Buffer> {
     let length = 0;
     while (length < into.length) {
@@ -49,7 +51,7 @@ export class SourceHandle {
     return into.subarray(0, length);
   }
 
-  /** The bytes from `start` to `end` in pieces. Each piece overwrites the one before. @throws SourceError */
+  /** Yields the bytes from `start` to `end` in chunks. Each chunk overwrites the previous one. @throws SourceError */
   async *pieces(start = 0, end = Infinity): AsyncGenerator<Buffer> {
     const buffer = Buffer.allocUnsafe(Math.min(CHUNK_BYTES, end - start));
     for (let at = start; at < end;) {
@@ -60,14 +62,14 @@ export class SourceHandle {
     }
   }
 
-  /** 64 hex digits. @throws SourceError */
+  /** Computes the file's SHA-256: Computes the file's SHA-256: 64 hex digits. @throws SourceError */
   async sha256(): Promise<string> {
     const hash = createHash("sha256");
     for await (const piece of this.pieces()) hash.update(piece);
     return hash.digest("hex");
   }
 
-  /** Whether it's unchanged since it was opened. */
+  /** Whether the file is unchanged since it was opened. */
   async isUntouched(): Promise<boolean> {
     return (await stampOf(this.#file)) === this.#stamp;
   }
@@ -78,8 +80,8 @@ export class SourceHandle {
 }
 
 /**
- * Opens a regular file for reading. A pipe would block until somebody writes to it, a device may never end, and neither can
- * be read twice.
+ * Opens a regular file for reading. A pipe would block until someone writes to it, a device may never end, and neither
+ * can be read twice.
  *
  * @throws NotRegularError
  */

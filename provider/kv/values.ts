@@ -18,12 +18,12 @@ import { inOrder } from "./in-order";
 
 export interface FoundValue {
   readonly key: string;
-  /** As stored. */
+  /** The value as stored. */
   readonly bytes: Buffer;
   readonly metadata?: Json;
   /** In Unix seconds, if the bulk read returned it. */
   readonly expiration?: number;
-  /** Read by its own request, which returns neither metadata nor expiration. */
+  /** Whether the value was read individually: that request returns neither metadata nor expiration. */
   readonly isAlone?: true;
 }
 
@@ -31,16 +31,16 @@ export interface ReadRequest extends NamespaceAddress {
   readonly keys: Iterable<string>;
   /** Whether a value is known not to be text, so that the bulk read can't return it. */
   readonly isBinary?: (key: string) => boolean;
-  /** Default true. False saves a request for each value that's read individually. */
+  /** Whether to read metadata. Default true. False saves one request per value that's read individually. */
   readonly withMetadata?: boolean;
-  /** Throws if the API has no bulk read, instead of reading each value individually. Default false. */
+  /** Whether to throw if the API has no bulk read, instead of reading each value individually. Default false. */
   readonly bulkOnly?: boolean;
 }
 
 /**
- * The values of those keys that exist, in no particular order. Reads in bulk, several requests at once. The bulk read
- * returns only text: a value that it refuses, or returns with a replacement character, is read individually as bytes. Text
- * that really has that character costs one extra request.
+ * Yields the values of those keys that exist, in no particular order. Reads in bulk, with several requests at once. A
+ * bulk read returns only text: a value that it refuses, or returns with a replacement character, is read individually
+ * as bytes. Text that really contains that character costs one extra request.
  *
  * @throws ApiError if the namespace doesn't exist or a request fails.
  */
@@ -56,7 +56,7 @@ export async function* readValues(
     yield* found;
     single.push(...unread);
   }
-  // One value per response, so no more than `concurrency` values are in memory.
+  // Each response has one value, so at most `concurrency` values are in memory.
   for await (const found of inOrder(single, concurrency, (key) => readSingly(ctx, request, key))) {
     if (found !== undefined) yield found;
   }
@@ -85,9 +85,9 @@ function bulkReader(ctx: EntriesContext, request: ReadRequest): (keys: readonly 
         return { found: [], unread: keys };
       }
       if (!(error instanceof ApiError) || (error.status !== 413 && error.status !== 400)) throw error;
-      // Too many bytes in one response: read each value individually.
+      // The response would be too large: read each value individually.
       if (error.status === 413 || keys.length === 1) return { found: [], unread: keys };
-      // A single value that isn't text fails the whole request: bisect to find it.
+      // A single value that isn't text fails the whole request. Bisect to find it.
       const middle = Math.ceil(keys.length / 2);
       const left = await read(keys.slice(0, middle));
       const right = await read(keys.slice(middle));
@@ -116,14 +116,14 @@ async function readBulk(ctx: EntriesContext, request: ReadRequest, keys: readonl
   return { found, unread };
 }
 
-/** Replacement characters, which stand for bytes that aren't text, and lone surrogates, which have no UTF-8. */
+/** Replacement characters, which stand for bytes that aren't text, and lone surrogates, which UTF-8 can't encode. */
 const NOT_FAITHFUL = /[\uFFFD\p{Surrogate}]/u;
 
 const bulkValue = z
   .looseObject({ value: z.string().nullish(), metadata, expiration: z.number().optional().catch(undefined) })
   .nullable();
 
-/** A map, because a key may be `__proto__`. */
+/** This is a map because a key may be `__proto__`. */
 const bulkValues = z
   .looseObject({ values: z.unknown().refine(isJsonObject, "is not an object") })
   .transform(({ values }) => Object.entries(values as object))
