@@ -9,7 +9,7 @@ export interface Adoption {
   readonly what: string;
   /** The object and where it is: `policy 0f3a… of zone …`. */
   readonly object: string;
-  /** Its arguments in canonical form; undefined if not set, left out if as declared. */
+  /** Its arguments in canonical form. Unset ones are undefined; those that match the program are left out. */
   readonly found: JsonObject;
   /** What destroying the resource does: `deletes it`. */
   readonly onDestroy: string;
@@ -23,7 +23,7 @@ export interface Adoption {
 export interface Adopted {
   /** The object and where it is: `policy 0f3a… of zone …`. */
   readonly object: string;
-  /** What destroying the resource does, as declared at that time: `deletes it`. */
+  /** What destroying the resource does, as declared when it was adopted: `deletes it`. */
   readonly onDestroy: string;
   /** What adopting it changed, by argument; absent if it matched the program. */
   readonly changes?: Changes;
@@ -56,7 +56,7 @@ export function adoptionLine({ what, more }: Adoption, { object, onDestroy, chan
   return [`${what} ${does}.`, `Destroying the resource ${onDestroy}.`, more].filter(Boolean).join(" ");
 }
 
-/** The object with the time when it was created or last changed. */
+/** Adds to the object's description when it was created or last changed. */
 export function withTimestamp(object: string, raw: JsonObject): string {
   const timeOf = (names: readonly string[]): string | undefined =>
     names.flatMap((name) => (typeof raw[name] === "string" ? [raw[name]] : []))[0];
@@ -66,7 +66,7 @@ export function withTimestamp(object: string, raw: JsonObject): string {
   return changed === undefined ? object : `${object} (last changed ${changed})`;
 }
 
-/** The recorded inputs, with the adoption that took place instead of the one that the preview expected. */
+/** Returns the recorded inputs with the actual adoption in place of the one that the preview expected. */
 export function withAdopted(recorded: JsonObject, adopted: unknown): Record<string, unknown> {
   return { ...omit(recorded, [ADOPTED]), ...pick({ [ADOPTED]: adopted }, [ADOPTED]) };
 }

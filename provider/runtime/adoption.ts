@@ -24,13 +24,13 @@ interface AdoptionQuestion<T> {
   readonly adopt: Adopt | undefined;
   /** Existing objects with the declared name. */
   readonly alike: readonly T[];
-  /** Existing objects that match completely, such as an interrupted run leaves behind. Called only if needed. */
+  /** Existing objects that match completely, such as those left behind by an interrupted run. Called only if needed. */
   readonly equal: () => readonly T[] | Promise<readonly T[]>;
-  /** Messages of the refusals. */
+  /** Error messages for refusals. */
   readonly refusals: {
     never(found: readonly T[]): string;
     several(found: readonly T[], are: "equal" | "alike"): string;
-    /** Set if names are unique, so that no new object can be created beside one that differs. */
+    /** Set if names are unique, because a new object then can't be created alongside one that differs. */
     different?(found: T): string;
   };
 }
@@ -67,21 +67,21 @@ export async function adopt<T>({
 }
 
 /**
- * Whether a create may adopt an object: no other resource in this program holds it. One that is held unchanged is the
- * resource's own in a replacement, since no two may be declared alike.
+ * Whether a create may adopt an object, which requires that no other resource in this program holds it. An object held
+ * unchanged is the one being replaced, since no two resources may be declared alike.
  */
 export function isUnclaimed(ctx: Pick<Context, "holding">, id: string): boolean {
   return [undefined, "unchanged"].includes(ctx.holding(id));
 }
 
-/** Ends every refusal, because a renamed resource's own object is in its way. */
+/** Ends every refusal, because the object in the way may be a renamed resource's own. */
 export const RENAME_HINT =
   'If you renamed or moved this resource, add its old name to its options: aliases: [{ name: "old-name" }].';
 
 /**
- * Follows an adoption. A rename without an alias adopts the object, then drops the old name from the state. If killed in
- * between, it leaves two resources with one ID, and the provider can't tell a `destroy --target` of the old one from any
- * other delete.
+ * The hint printed after an adoption. A rename without an alias adopts the object, then drops the old name from the
+ * state. If the update is killed in between, two resources share one ID, and the provider can't tell a `destroy
+ * --target` of the old one from any other delete.
  */
 export function sharedIdHint(id: string): string {
   return (

@@ -72,7 +72,7 @@ export async function read<Shape extends z.ZodRawShape, Computed extends object>
   };
 }
 
-/** What `read` has to know of an object that the program reads with `get`. */
+/** What `read` needs to know about an object that the program reads with `get`. */
 export interface Existing {
   readonly id: string;
   readonly props: JsonObject;
@@ -98,7 +98,7 @@ export async function findExisting<Shape extends z.ZodRawShape, Computed extends
   return { id: found.id, props: { ...found.outputs, ...pick(props, KEPT) } };
 }
 
-/** Reads a found object, and keeps it from the delete of a resource that declared it before. */
+/** Reads an object that was found, and protects it from being deleted by a resource that used to declare it. */
 export async function readExisting<Shape extends z.ZodRawShape, Computed extends object>(
   resource: ResourceType<Shape, Computed>,
   host: Host,
@@ -173,7 +173,7 @@ async function remove<Shape extends z.ZodRawShape, Computed extends object>(
 }
 export { remove as delete };
 
-/** Passes a partly finished change to the engine, which records it. */
+/** Passes a partially completed change to the engine, which records it. */
 async function handingOverHalf<T, Shape extends z.ZodRawShape, Computed extends object>(
   resource: ResourceType<Shape, Computed>,
   host: Host,

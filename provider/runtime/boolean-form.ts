@@ -1,19 +1,22 @@
 import { ApiError } from "../api/errors";
 import type { Context } from "./lifecycle";
 
-/** How a request writes a boolean: `"true"` or `true`. For some members, Cloudflare's docs and OpenAPI document differ. */
+/** How a request writes a boolean: `"true"` or `true`. For some fields, Cloudflare's docs and OpenAPI schema disagree.
+ */
 export type BooleanForm = "string" | "boolean";
 
 export interface BooleanMember {
-  /** Identifies the member, such as `enabled of zone 0d…`: another object's may have the other form. */
+  /** Identifies the field, such as `enabled of zone 0d…`, because the same field of another object may have the other
+   * form.
+   */
   readonly key: string;
-  /** JSON pointer into the request body, or its beginning if there are several spellings. */
+  /** JSON pointer into the request body, or just its prefix if the field has several spellings. */
   readonly pointer: string;
-  /** Whether a 400 without a pointer, or one that points at its parent, may mean this member, too. */
+  /** Whether a 400 may also be about this field if it has no pointer or points at the field's parent. */
   readonly doubtful: boolean;
 }
 
-/** What this operation knows about a member. An accepted form outweighs one that a response showed. */
+/** What this operation knows about a field. An accepted form outweighs one that a response showed. */
 interface Known {
   form: BooleanForm;
   accepted: boolean;
@@ -26,8 +29,8 @@ export function noteShownForm(ctx: Context, key: string, form: BooleanForm): voi
 }
 
 /**
- * Sends a member in the form that was accepted or shown before, by default as a string. Tries the other form once after a
- * 400 that points at the member, or may mean it.
+ * Sends a field in the form that was accepted or shown before, by default as a string. Tries the other form once after
+ * a 400 that points at the field or may be about it.
  *
  * @throws the error that says more about the content, if both forms are refused.
  */

@@ -21,7 +21,7 @@ interface Comparison {
   readonly isSame?: (name: string, before: unknown, after: unknown) => boolean;
 }
 
-/** How the members of `found` differ from what is declared. */
+/** Compares the members of `found` with what is declared. */
 export function changesOf(
   found: JsonObject,
   declared: JsonObject,
@@ -38,7 +38,9 @@ export function changesOf(
   return changes;
 }
 
-/** `enabled: true → false; owasp.scoreThreshold: 25 → 40`. Members of objects one by one. */
+/** Describes changes as text: `enabled: true → false; owasp.scoreThreshold: 25 → 40`. Members of objects are listed one
+ * by one.
+ */
 export function changesInWords(changes: Changes): string {
   return Object.entries(changes)
     .flatMap(([name, { before, after }]) => changedMembers(name, before, after))
@@ -73,7 +75,7 @@ const access = (member: string): string =>
 const MOST_CHARACTERS = 120;
 const CONTEXT_CHARACTERS = 20;
 
-/** Two different texts, cut so that the difference shows. */
+/** Shortens two different texts so that the difference shows. */
 function excerpts(one: string, other: string): [string, string] {
   let same = 0;
   while (same < one.length && one[same] === other[same]) same += 1;
@@ -86,7 +88,7 @@ function excerpts(one: string, other: string): [string, string] {
   return [cut(one), cut(other)];
 }
 
-/** What the changes remove, as arguments to paste into the program; undefined if nothing. */
+/** What the changes remove, as arguments to paste into the program; undefined if they remove nothing. */
 export function asArguments(changes: Changes): string | undefined {
   const before = Object.entries(changes).flatMap(([name, { before }]) =>
     before === undefined || before === HIDDEN ? [] : [`${name}: ${asCode(before)}`],
@@ -94,7 +96,7 @@ export function asArguments(changes: Changes): string | undefined {
   return before.length === 0 ? undefined : before.join(", ");
 }
 
-/** A value as a program writes it, on one line. */
+/** Formats a value as TypeScript code on one line. */
 export function asCode(value: unknown): string {
   if (value === undefined) return "not set";
   if (Array.isArray(value)) return `[${value.map(asCode).join(", ")}]`;
@@ -106,7 +108,7 @@ export function asCode(value: unknown): string {
 
 export const JS_NAME = /^[A-Za-z_$][\w$]*$/;
 
-/** A member's key as a program writes it. */
+/** Formats a member's key as TypeScript code. */
 export function keyText(key: string): string {
   // A plain `__proto__:` would set the object's prototype.
   if (key === "__proto__") return '["__proto__"]';

@@ -13,7 +13,7 @@ export interface CheckResult {
   readonly failures: CheckFailure[];
 }
 
-/** Makes the inputs canonical, checks them, and adds what can be found out before the update. */
+/** Makes the inputs canonical, checks them, and adds what can be determined before the update. */
 export async function check<Shape extends z.ZodRawShape, Computed extends object>(
   resource: ResourceType<Shape, Computed>,
   host: Host,
@@ -48,7 +48,7 @@ export async function check<Shape extends z.ZodRawShape, Computed extends object
   };
   const unchanged = sameJson(pick(olds, resource.argKeys), pick(inputs, resource.argKeys));
 
-  // 2. Rules over several arguments. A rule only reads arguments that it needs, all of them known and valid.
+  // 2. Rules over several arguments. A rule reads only the arguments it needs, and all of those are known and valid.
   const rules = (lifecycle.rules ?? []).filter(
     ({ quotes = [] }) => !quotes.some((key) => secrets.includes(key)),
   );
@@ -59,7 +59,7 @@ export async function check<Shape extends z.ZodRawShape, Computed extends object
   // 3. Checks on this machine.
   const hasUnknownInputs = hasUnknown(omit(inputs, lifecycle.deriveWithout ?? []));
   if (problems.length === 0 && lifecycle.derive !== undefined && !hasUnknownInputs) {
-    const args = hasUnknown(inputs) ? (inputs as Args<Shape>) : resource.args(inputs); // `derive` doesn't need the unknown ones.
+    const args = hasUnknown(inputs) ? (inputs as Args<Shape>) : resource.args(inputs); // `derive` ignores unknown inputs.
     const ctx = host.probeContext(lifecycle.type, resource.about(news));
     add(await lifecycle.derive({ ctx, args, olds, hints: resource.hints(news) }));
   }
@@ -120,7 +120,7 @@ function byRules<Shape extends z.ZodRawShape>(
   };
 }
 
-/** The failures under the names that the program wrote. */
+/** Reports the failures under the argument names that the program used. */
 function asWritten(
   failures: readonly CheckFailure[],
   names: Readonly<Record<string, string>>,
@@ -135,8 +135,8 @@ function asWritten(
 const SEPARATOR = "\u0000\n";
 
 /**
- * Turns check failures into the engine's form. They name no property, because the engine would print its value, secret or
- * not. All are redacted in one pass: there may be thousands, and their arguments may be long.
+ * Converts check failures to the engine's format. They name no property, because the engine would print its value,
+ * secret or not. All are redacted in one pass, because there may be thousands and their arguments may be long.
  */
 function refusals(host: Host, failures: readonly CheckFailure[]): CheckFailure[] {
   if (failures.length === 0) return [];

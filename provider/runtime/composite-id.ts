@@ -6,7 +6,7 @@ export interface Scope {
   readonly id: string;
 }
 
-/** Where an existing object is: its own ID doesn't say in which zone or account. */
+/** Where an existing object is. Its own ID doesn't say which zone or account it belongs to. */
 export interface ObjectAddress {
   readonly scope: Scope;
   /** The resource's ID. */
@@ -14,14 +14,15 @@ export interface ObjectAddress {
 }
 
 /**
- * How an object of one type is named in one text, with its zone or account. Every surface that takes the ID of an existing
- * object takes this form.
+ * The format of a type's composite IDs, which combine an object's ID with its zone or account. Everything that accepts
+ * the ID of an existing object accepts this format.
  */
 export class CompositeId {
-  /** @param forms such as `<zone ID>/<policy ID>`. Without an object's ID, the resource's ID is its zone's. */
+  /** @param forms such as `<zone ID>/<policy ID>`. If a form has no object ID, the resource's ID is that of its zone.
+   */
   constructor(readonly forms: readonly [string, ...string[]]) {}
 
-  /** @throws Error with the right form. */
+  /** @throws Error that shows the correct format. */
   parse(text: string): ObjectAddress {
     for (const form of this.forms) {
       const address = matched(form.split("/"), text.split("/"));

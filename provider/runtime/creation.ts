@@ -4,10 +4,10 @@ import type { Context } from "./lifecycle";
 
 /** Creates an object exactly once, even if responses get lost and lists lag behind. */
 
-/** Pauses before the reads of a list that may lag behind a write, in milliseconds: nine seconds in all. */
+/** Pauses, in milliseconds, before each read of a list that may lag behind a write: nine seconds in all. */
 const POLL_PAUSES_MS = [0, 500, 1_000, 1_500, 2_500, 3_500];
 
-/** Reads until the result is enough, on the schedule above; returns the last result, enough or not. */
+/** Reads on the schedule above until the result is sufficient; returns the last result either way. */
 export async function pollUntil<T>(
   ctx: Pick<Context, "pause">,
   read: () => Promise<T>,
@@ -21,7 +21,7 @@ export async function pollUntil<T>(
   }
 }
 
-/** The maximum number of attempts at a create whose responses get lost. */
+/** The maximum number of attempts when responses to a create get lost. */
 const MAX_ATTEMPTS = 4;
 
 /** Longer waits are announced. */
@@ -34,21 +34,23 @@ interface Creation<T> {
   readonly path: string;
   /** Undefined if the response doesn't contain the object. */
   readonly send: () => Promise<T | undefined>;
-  /** Existing objects that these requests may have created: as declared, new since the first, not another resource's. */
+  /** Existing objects that these requests may have created: they match the program, appeared after the first request,
+   * and aren't another resource's.
+   */
   readonly list: () => Promise<readonly T[]>;
   readonly id: (object: T) => string;
 }
 
 export interface Created<T> {
   readonly object: T;
-  /** Set if several objects may be this one: names them and says what to do. */
+  /** Set if more than one object may be the one created: names them and says what to do. */
   readonly doubled: string | undefined;
 }
 
 /**
- * Creates an object exactly once, even if a response gets lost. After a POST with unknown outcome, it looks for the object
- * and sends the POST again only if it's not there. If the list lagged behind even longer, it names both objects and deletes
- * none: the ID in the lost response is unknown, so one of them may be somebody else's.
+ * Creates an object exactly once, even if a response gets lost. After a POST with an unknown outcome, it looks for the
+ * object and repeats the POST only if the object doesn't exist. If the list lagged so long that two objects now exist,
+ * it names both and deletes neither: the ID in the lost response is unknown, so one of them may be someone else's.
  */
 export async function createOnce<T>(ctx: Context, creation: Creation<T>): Promise<Created<T>> {
   const attempts = Math.min(MAX_ATTEMPTS, ctx.settings.maxRetries + 1);
@@ -85,7 +87,7 @@ export async function createOnce<T>(ctx: Context, creation: Creation<T>): Promis
   }
 }
 
-/** A list that shows the later object also shows the earlier one, if it exists. */
+/** Looks for duplicates: a list that shows the later object also shows the earlier one, if it exists. */
 async function verifyAfterResponse<T>(
   ctx: Context,
   creation: Creation<T>,
@@ -142,7 +144,7 @@ function doubledBy<T>({ what, path, id }: Creation<T>, object: T, twins: readonl
   );
 }
 
-/** Waits as long as Cloudflare asked before the next attempt. */
+/** Waits before the next attempt for as long as Cloudflare asked. */
 async function pauseFor(ctx: Context, what: string, ms: number, lost: ApiError): Promise<void> {
   if (ms <= 0) return;
   if (ms >= ANNOUNCE_WAIT_MS)

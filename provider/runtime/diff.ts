@@ -27,12 +27,12 @@ export async function diff<Shape extends z.ZodRawShape, Computed extends object>
       (lifecycle.replaceOn as readonly string[]).includes(key) &&
       !(declared !== undefined && hasUnknown(news[key])),
   );
-  // Without a check in this operation, no program declares the resource: a refresh or destroy. Or the engine asks whether it
-  // must be deleted before another one that it depends on.
+  // If this operation ran no check, no program declares the resource: this is a refresh or destroy. Or the engine is
+  // asking whether the resource must be deleted before another one that it depends on.
   if (declared === undefined) return { changes: changed.length > 0, replaces };
 
   const change = replaces.length > 0 ? "replacement" : changed.length > 0 ? "update" : "none";
-  // After a crash between a create and the delete of its predecessor, the state has both: the delete comes now.
+  // After a crash between a create and the delete of its predecessor, the state contains both. The delete happens now.
   if (change !== "replacement")
     host.ledger.enter(lifecycle.type, id, change === "none" ? "unchanged" : "changing");
   const {
@@ -64,7 +64,7 @@ async function reviewed<Shape extends z.ZodRawShape, Computed extends object>(
   const checks = await lifecycle.review({
     ctx: host.probeContext(lifecycle.type, resource.about(news)),
     id,
-    // Read on use: an unreadable state fails only the checks that need it.
+    // Read lazily, so that an unreadable state fails only the checks that need it.
     get state() {
       return resource.state(olds);
     },

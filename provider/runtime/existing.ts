@@ -4,14 +4,14 @@ import { refusal } from "./program";
 
 /** The program's side of existing objects: the ID of a `get`, and the option `import`. */
 
-/** What is known of a type's existing objects. */
+/** How to address existing objects of a type. */
 export interface ExistingObjects {
   readonly type: string;
   readonly compositeId: CompositeId;
   readonly importedWith?: string;
 }
 
-/** Refuses an ID that isn't the type's composite ID. The provider checks an ID that isn't known yet. */
+/** Refuses an ID that isn't the type's composite ID. An ID that isn't known yet is checked later, by the provider. */
 export function checkCompositeId(
   { type, compositeId }: ExistingObjects,
   name: string,
@@ -26,7 +26,7 @@ export function checkCompositeId(
   }
 }
 
-/** The resource's ID, as the state has it: the SDK would keep the composite one. */
+/** The resource's ID as recorded in the state. The SDK would keep the composite one. */
 export function ownId(
   { compositeId }: ExistingObjects,
   id: pulumi.Output<pulumi.ID>,
@@ -34,7 +34,9 @@ export function ownId(
   return id.apply((given) => compositeId.parse(given).id);
 }
 
-/** Refuses the option `import`: the engine gives an import no provider of a dynamic resource, and fails without a reason. */
+/** Refuses the option `import`. When importing a dynamic resource, the engine doesn't pass its provider, and fails
+ * without giving a reason.
+ */
 export function refuseImport(
   { type, compositeId, importedWith }: ExistingObjects,
   name: string,
@@ -65,6 +67,6 @@ function addressIn(compositeId: CompositeId, id: string): ObjectAddress | undefi
   try {
     return compositeId.parse(id);
   } catch {
-    return undefined; // The bare ID, as other providers take it.
+    return undefined; // The bare ID, which is what other providers accept.
   }
 }

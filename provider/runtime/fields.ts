@@ -36,13 +36,13 @@ export const accountId = hexId(
 );
 
 /**
- * One of these words; any other string compiles, too. As an argument, so that an object from a variable, function or JSON
- * needs no `as const`: the preview refuses other words and lists the allowed ones. In a response, because Cloudflare may
- * add a word any time.
+ * One of these words, though any other string also compiles. In arguments, this spares objects from variables,
+ * functions or JSON an `as const`; the preview refuses other words and lists the allowed ones. In responses, it allows
+ * for words that Cloudflare may add at any time.
  */
 export type LiteralUnion<T extends string> = T | (string & {});
 
-/** What a create does with an existing object: adopt it if it matches, never, or also if it differs. */
+/** When a create adopts an existing object: only if it matches, never, or even if it differs. */
 export type Adopt = "ifEqual" | "never" | "takeOver";
 /** Whether to adopt an object that already exists. */
 export const adopt: z.ZodType<Adopt> = z.enum(["ifEqual", "never", "takeOver"]);

@@ -1,15 +1,15 @@
-/** Type token of this package's resources, up to the class name: the engine calls them dynamic resources. */
+/** The type token of this package's resources, up to the class name. To the engine, they are dynamic resources. */
 export const TYPE_PREFIX = "pulumi-nodejs:dynamic/edgeguard:";
 
 /**
- * The only code of this package in a state file: a constant text that loads the package by name and forwards the verb. A
- * closure serialized by the SDK would differ with the SDK's and TypeScript's versions. `refresh` and `destroy` run the text
- * in the state, so the names in it (`pulumi-edgeguard/runtime`, the seven verbs) never change. Each resource's state has it
- * twice, so it's short.
+ * The only code from this package in a state file: a constant string that loads the package by name and forwards the
+ * verb. A closure serialized by the SDK would vary with the versions of the SDK and TypeScript. `refresh` and `destroy`
+ * run the string recorded in the state, so the names in it (`pulumi-edgeguard/runtime`, the seven verbs) never change.
+ * Each resource's state contains it twice, so it's short.
  *
  * It runs in the program's folder. If the program depends on this package only through another one, such as a company's
- * components, pnpm doesn't let it load this one from there. So it then walks the dependencies, nearest first, by their real
- * folders, and finds the package that needs this one. No path is recorded.
+ * component library, pnpm doesn't let it load this package from there. In that case, it walks the dependencies by their
+ * real folders, nearest first, until it finds the package that depends on this one. No path is recorded.
  */
 export function forwarder(type: string): string {
   return `// Forwards to pulumi-edgeguard, found from the program's folder or its dependencies.

@@ -17,13 +17,13 @@ import type { Credential } from "../api/credential";
 export interface HostOptions {
   readonly config: ConfigGetter;
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** Where messages go; each has its prefix and no secrets. */
+  /** Where messages go. Each already has its prefix and contains no secrets. */
   readonly out?: { info(line: string): void; warn(line: string): void };
   readonly signal?: AbortSignal;
   readonly closing?: AbortSignal;
   /** What the engine's other provider processes hold. */
   readonly journal?: LedgerJournal | undefined;
-  /** Why nothing may be done. */
+  /** Why this host must refuse all work. */
   readonly problem?: string | undefined;
   /** How to wait, in milliseconds. Default: in real time. */
   readonly sleep?: (ms: number, signal: AbortSignal) => Promise<void>;
@@ -39,13 +39,14 @@ interface Call {
 const CALL = new AsyncLocalStorage<Call>();
 
 /**
- * What all resources of one operation share: settings, connections, rate budget, locks, the ledger, and what was read
- * already.
+ * What all resources of one operation share: settings, connections, rate budget, locks, the ledger, and cached reads.
  */
 export class Host {
   readonly ledger: Ledger;
   readonly #locks = new Locks();
-  /** Inputs that `check` returned in this operation, so the program still declares them, and whether work is left. */
+  /** Inputs that `check` returned in this operation, which means the program still declares them, and whether work is
+   * pending.
+   */
   readonly declared = new Map<string, { readonly hasPendingWork: boolean }>();
   readonly #options: HostOptions;
   readonly #logged = new Set<string>();
@@ -90,7 +91,7 @@ export class Host {
     return this.#api;
   }
 
-  /** For live checks: a preview skips them rather than waiting. */
+  /** The API client for live checks, which a preview skips rather than waiting for. */
   get probe(): EdgeApi {
     this.#probe ??= this.#connect({ maxRetries: 0, patient: false, attemptMs: PROBE_MS });
     return this.#probe;
@@ -105,7 +106,7 @@ export class Host {
     return this.#contextOf(this.probe, type, about);
   }
 
-  /** Runs work while no other resource of the program does work with this key, whichever provider it has. */
+  /** Runs work while no other resource in the program, whatever its provider, is running work with this key. */
   async exclusively<T>(key: string, work: () => Promise<T>): Promise<T> {
     const { journal } = this.#options;
     const options = { pause: this.#pause, say: this.say };
@@ -157,13 +158,13 @@ export class Host {
     warn: (line: string): void => this.#say("warn", line),
   };
 
-  /** Warns once per operation, however many resources warn about the same. */
+  /** Warns once per operation, however many resources give the same warning. */
   readonly warnOnce = (line: string, key = line): void => this.#once("warn", line, key);
 
-  /** The same, without being a warning. */
+  /** Like `warnOnce`, but as an info message. */
   readonly infoOnce = (line: string): void => this.#once("info", line, line);
 
-  /** Reads once per operation. A failed read is remembered, too, so that not every resource tries again. */
+  /** Reads once per operation. A failed read is also remembered, so that other resources don't repeat it. */
   readonly once = <T>(key: string, read: () => Promise<T>): Promise<T> => {
     const found = this.#read.get(key) as Promise<T> | undefined; // One key is only ever read by one function.
     if (found !== undefined) return found;
@@ -178,7 +179,7 @@ export class Host {
     return CALL.getStore()?.secrets.redact(known) ?? known;
   };
 
-  /** A message without secrets, and without anything that a terminal or CI would execute. */
+  /** Removes secrets from a message, along with anything that a terminal or CI would execute. */
   presentable(message: string): string {
     return printable(this.redact(message));
   }
@@ -252,8 +253,8 @@ const PROCESS = {
 const budgets = new Map<string, RateBudget>();
 
 /**
- * The budget of a credential. Everything in this process that uses the credential shares it, and all the rates that were
- * set apply.
+ * Returns a credential's rate budget. Everything in this process that uses the credential shares that budget, and all
+ * configured rates apply.
  */
 function budgetOf(credential: Credential | undefined, baseUrl: string, rates: Settings["rates"]): RateBudget {
   const secret = credential?.kind === "key" ? [credential.email, credential.key] : [credential?.token];

@@ -9,18 +9,18 @@ export interface CheckFailure {
 }
 
 export interface CheckedInputs {
-  /** Canonical where the value is known, otherwise as written. */
+  /** Canonical where the value is known; otherwise unchanged. */
   readonly inputs: Record<string, unknown>;
   readonly failures: readonly CheckFailure[];
   /** Arguments that are fully known and valid. */
   readonly known: ReadonlySet<string>;
-  /** The given inputs, with misspelled arguments renamed to what was meant. */
+  /** The given inputs, with misspelled arguments renamed to the intended ones. */
   readonly corrected: JsonObject;
 }
 
 /**
- * Checks each argument against its schema and reports every mistake at once. Unknown values pass until they're known.
- * A misspelled argument is checked as the one that was meant, so that it isn't reported as missing, too.
+ * Checks each argument against its schema and reports every mistake at once. Unknown values pass until they're known. A
+ * misspelled argument is checked as the intended one, so that the intended one isn't also reported as missing.
  */
 export function checkInputs(
   shape: z.ZodRawShape,
@@ -54,7 +54,7 @@ export function checkInputs(
   return { inputs, failures, known, corrected };
 }
 
-/** Reports arguments that don't exist, and renames those that are close to one that does. */
+/** Reports unknown arguments, and renames those that are close to a known one. */
 function correctSpelling(
   shape: z.ZodRawShape,
   given: JsonObject,
@@ -84,7 +84,7 @@ function unknownName(what: "argument" | "option", key: string, names: readonly s
   return `unknown ${what} "${key}". ${advice}`;
 }
 
-/** Messages for checks that a schema leaves to Zod. A schema's own message takes precedence. */
+/** Returns messages for checks that a schema leaves to Zod. A schema's own message takes precedence. */
 export function errorMessages(isSecret: boolean): z.core.$ZodErrorMap {
   return (issue) => {
     switch (issue.code) {
@@ -103,7 +103,7 @@ export function errorMessages(isSecret: boolean): z.core.$ZodErrorMap {
   };
 }
 
-/** `value.scriptSrc[2]`, as the engine writes property paths. */
+/** Formats a property path as the engine does: `value.scriptSrc[2]`. */
 export function propertyPath(path: readonly PropertyKey[]): string {
   return path
     .map((key, i) =>
@@ -155,8 +155,9 @@ function insteadOf(value: unknown, isSecret: boolean): string {
 }
 
 /**
- * The issues that explain a failed union best: those of the branch that knows all names, else of one that knows a similar
- * name; of several, the branch that got furthest. The union's own issue if none got past its start.
+ * Picks the issues that best explain a failed union: those of a branch that knows all the names, else of one that knows
+ * a similar name. Among several, the branch that got furthest wins. If none got past the start, it returns the union's
+ * own issue.
  */
 function mostSpecific(issue: z.core.$ZodIssue): readonly z.core.$ZodIssue[] {
   if (issue.code !== "invalid_union") return [issue];
@@ -179,7 +180,9 @@ function mostSpecific(issue: z.core.$ZodIssue): readonly z.core.$ZodIssue[] {
   return best.issues.map((inner) => ({ ...inner, path: [...issue.path, ...inner.path] }));
 }
 
-/** Puts misspelled options first and drops what follows from them: that the right one is missing, or that none is set. */
+/** Puts misspelled options first and drops the errors that they cause: that the right one is missing, or that none is
+ * set.
+ */
 function withoutConsequences(
   issues: readonly z.core.$ZodIssue[],
   root: unknown,
@@ -204,7 +207,7 @@ function valueAt(root: unknown, path: readonly PropertyKey[]): unknown {
   );
 }
 
-/** A type with its article, in everyday words. */
+/** Names a type in everyday words, with its article. */
 function typeName(type: string): string {
   const name = ownMember(TYPE_NAMES, type) ?? type;
   return /^[aeiou]/.test(name) ? `an ${name}` : `a ${name}`;
@@ -220,7 +223,7 @@ function alternatives(words: readonly string[]): string {
 
 const SHOWN_CHARACTERS = 60;
 
-/** A value, shortened to fit in a sentence. */
+/** Formats a value, shortened to fit in a sentence. */
 export function describe(value: unknown): string {
   if (value === undefined) return "missing";
   if (Array.isArray(value)) return `a list of ${value.length}`;

@@ -3,8 +3,8 @@ import { errorMessages } from "./inputs";
 import { isJsonObject, type Json } from "./values";
 
 /**
- * An object with arbitrary names. Zod's own record silently drops a member named `__proto__`; here it is a name like any
- * other.
+ * Returns a schema for an object with arbitrary keys. Zod's own record silently drops a key named `__proto__`; this one
+ * treats it like any other.
  */
 export function record<Out, In>(
   member: z.ZodType<Out, In>,
@@ -34,7 +34,7 @@ export function record<Out, In>(
 /** Any JSON value. */
 export const json = z.custom<Json>(isJson, "contains a value that JSON can't represent");
 
-/** Without recursion, since values may be deep. */
+/** Avoids recursion, because values may be deeply nested. */
 function isJson(value: unknown): boolean {
   const open = [value];
   while (open.length > 0) {

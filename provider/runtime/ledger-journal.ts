@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { z } from "zod";
 import { codeOf, isAlive, withMachineLock, type LockOptions } from "./machine-lock";
 
-/** What a resource of this operation does with a real object, from the strongest claim on it to the weakest. */
+/** What a resource in this operation does with a real object, from the strongest claim to the weakest. */
 const HOLDINGS = [
   /** Created or adopted. */
   "made",
@@ -13,7 +13,7 @@ const HOLDINGS = [
   "changed",
   /** Declared as it is recorded. */
   "unchanged",
-  /** The update, or a replacement that the engine prefers, is still to come. */
+  /** Declared with changes: the update, or a replacement if the engine chooses one, hasn't happened yet. */
   "changing",
 ] as const;
 export type Holding = (typeof HOLDINGS)[number];
@@ -26,9 +26,10 @@ export function strongest(holdings: readonly (Holding | undefined)[]): Holding |
 const entry = z.tuple([z.string(), z.enum(HOLDINGS)]);
 
 /**
- * The ledgers of an engine's provider processes, for each other. Every explicit provider is a process of its own, so the
- * successor of a resource may be created in one process while its predecessor is deleted in another. Each process appends
- * to a file of its own, in a directory named after the engine's address, and reads the files of the others.
+ * Shares the ledgers of an engine's provider processes with each other. Every explicit provider runs in its own
+ * process, so a resource's successor may be created in one process while its predecessor is deleted in another. Each
+ * process appends to its own file, in a directory named after the engine's address, and reads the other processes'
+ * files.
  */
 export class LedgerJournal {
   readonly #folder: string;
@@ -37,7 +38,7 @@ export class LedgerJournal {
 
   /**
    * @param engine the address that the engine gave the process.
-   * @throws if the directory can't be written, or belongs to somebody else.
+   * @throws if the directory can't be written to or belongs to another user.
    */
   constructor(engine: string, root = tmpdir()) {
     const uid = process.getuid?.();
@@ -50,37 +51,37 @@ export class LedgerJournal {
     const found = lstatSync(this.#folder);
     if (!found.isDirectory() || (uid !== undefined && found.uid !== uid))
       throw new Error(`${this.#folder} belongs to another user`);
-    // An earlier process may have had this number and died without removing its file.
+    // An earlier process may have had the same PID and died without removing its file.
     rmSync(join(this.#folder, this.#own), { force: true });
     appendFileSync(join(this.#folder, this.#own), "", { mode: 0o600 });
     process.once("exit", () => this.#remove());
   }
 
-  /** Synchronous: the entry must be there before the engine learns of the change. */
+  /** Writes synchronously, because the entry must exist before the engine learns of the change. */
   write(object: string, holding: Holding): void {
     appendFileSync(join(this.#folder, this.#own), `${JSON.stringify([object, holding])}\n`);
   }
 
-  /** What the other processes hold of the object. */
+  /** How other processes hold the object. */
   ofOthers(object: string): Holding | undefined {
     return strongest(this.#others().map((name) => this.#holdingsIn(name).get(object)));
   }
 
-  /** Whether another process holds an object whose name begins so. */
+  /** Whether another process holds an object whose name begins with this prefix. */
   othersHold(prefix: string): boolean {
     return this.#others().some((name) =>
       [...this.#holdingsIn(name).keys()].some((object) => object.startsWith(prefix)),
     );
   }
 
-  /** Runs work while no other of the processes does work with this key. Alone, a process needs no lock. */
+  /** Runs work while no other process is running work with this key. A process that is alone needs no lock. */
   async exclusively<T>(
     key: string,
     options: Pick<LockOptions, "pause" | "say">,
     work: () => Promise<T>,
   ): Promise<T> {
     if (this.#others().length === 0) return await work();
-    // A holder that has died is noticed, and one at work may need long, as a migration does.
+    // A dead holder is detected, and a live one may take a long time, as a migration does.
     return await withMachineLock(key, { ...options, patienceMs: Infinity, folder: this.#folder }, work);
   }
 

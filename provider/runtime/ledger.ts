@@ -2,40 +2,40 @@ import { strongest, type Holding, type LedgerJournal } from "./ledger-journal";
 
 export type { Holding };
 
-/** Begins the journal's entry of an object that the program reads with `get`. */
+/** Prefix of the journal entry for an object that the program reads with `get`. */
 const READ = "read ";
 
 /**
- * Which real objects the resources of this operation hold. A rename without alias, or a move between components, looks to
- * the engine like a new resource and a later delete of the same object. That delete must not reach the object that the new
- * resource just adopted. Nor may a create adopt what another resource in the program holds.
+ * Tracks which real objects the resources in this operation hold. To the engine, a rename without an alias, or a move
+ * between components, looks like a new resource and a later delete of the same object. That delete must not remove the
+ * object that the new resource just adopted. Nor may a create adopt what another resource in the program holds.
  */
 export class Ledger {
   readonly #holdings = new Map<string, Holding>();
   readonly #read = new Set<string>();
   readonly #journal: LedgerJournal | undefined;
 
-  /** @param journal of an operation with several provider processes. */
+  /** @param journal shared with the operation's other provider processes, if there are several. */
   constructor(journal?: LedgerJournal) {
     this.#journal = journal;
   }
 
   enter(type: string, id: string, holding: Holding): void {
-    if (this.holding(type, id) === "made") return; // A create keeps its object, whatever other resources recorded.
+    if (this.holding(type, id) === "made") return; // A create's claim outweighs later records.
     this.#holdings.set(`${type} ${id}`, holding);
     this.#journal?.write(`${type} ${id}`, holding);
   }
 
   /**
-   * Enters an object that the program reads with `get`. Where it declared the object before, the engine deletes the former
-   * resource.
+   * Records an object that the program reads with `get`. If the program used to declare the object, the engine deletes
+   * the former resource.
    */
   enterRead(type: string, id: string): void {
     this.#read.add(`${type} ${id}`);
     this.#journal?.write(`${READ}${type} ${id}`, "unchanged");
   }
 
-  /** Why the delete of a former resource must not reach the object; undefined if it may. */
+  /** Why deleting a former resource must not delete the object; undefined if it may. */
   whyKept(type: string, id: string): "adopted" | "read" | undefined {
     const holding = this.holding(type, id);
     if (holding !== undefined && holding !== "changing") return "adopted";
@@ -45,7 +45,7 @@ export class Ledger {
       : undefined;
   }
 
-  /** Whether a resource of another provider holds or reads an object whose ID begins so. */
+  /** Whether another provider's resource holds or reads an object whose ID begins with this prefix. */
   othersHold(type: string, idPrefix: string): boolean {
     const objects = `${type} ${idPrefix}`;
     return [objects, READ + objects].some((prefix) => this.#journal?.othersHold(prefix) === true);

@@ -22,21 +22,22 @@ export interface Context {
   readonly name: string | undefined;
   readonly api: EdgeApi;
   readonly settings: Settings;
-  /** Prints lines under the stack. Keep them few: they are shown on every run. */
+  /** Prints lines under the stack. Use it sparingly: the lines appear on every run. */
   readonly say: { info(line: string): void; warn(line: string): void };
-  /** Warns once per operation, however many resources warn about the same. */
+  /** Warns once per operation, however many resources give the same warning. */
   warnOnce(line: string): void;
-  /** Removes the secrets of this call from a text to be recorded. Printed and thrown texts are redacted anyway. */
+  /** Removes this call's secrets from text that will be recorded. Printed and thrown text is always redacted. */
   redact(text: string): string;
-  /** Whether an argument is secret, by the program or its type: no value of it may be shown, not even the API's. */
+  /** Whether the program or the type makes an argument secret. None of its values may be shown, not even the API's. */
   isSecret(argument: string): boolean;
   /** A value shared by all resources of the operation. */
   shared<T>(key: string, make: () => T): T;
   /** Reads once per operation, however many resources ask. */
   once<T>(key: string, read: () => Promise<T>): Promise<T>;
-  /** How a resource of this operation holds an object of this type, if one does. */
+  /** How a resource in this operation holds this type's object with the given ID, if one does. */
   holding(id: string): Holding | undefined;
-  /** Whether a resource of this type that has another provider holds or reads an object whose ID begins so. */
+  /** Whether a resource of this type with another provider holds or reads an object whose ID begins with this prefix.
+   */
   othersHold(idPrefix: string): boolean;
   /** Waits; aborts with the operation. */
   pause(ms: number): Promise<void>;
@@ -46,19 +47,19 @@ export interface Context {
 export interface Findings {
   readonly computed?: JsonObject;
   readonly failures?: readonly CheckFailure[];
-  /** Work that the update has to do although no argument changed. The preview shows it. */
+  /** Work that the update has to do even though no argument changed. The preview shows it. */
   readonly pendingWork?: string;
   /** The existing object that the create adopts; shown to the reviewer and recorded as the input `adopted`. */
   readonly adopts?: Adoption;
 }
 
-/** What the review of an existing resource finds out. */
+/** The result of reviewing an existing resource. */
 export interface Review extends Pick<Findings, "failures" | "pendingWork"> {
   /** Why the object must be deleted before its replacement is created; shown to the reviewer. */
   readonly deleteFirst?: string;
 }
 
-/** A rule over several arguments. Skipped while one that it `needs` is unknown. */
+/** A rule that involves several arguments. It's skipped while an argument that it `needs` is unknown. */
 export interface Rule<Args> {
   readonly needs: readonly (keyof Args & string)[];
   /** Arguments that the finding quotes. The rule is skipped if one of them is secret. */
@@ -69,12 +70,13 @@ export interface Rule<Args> {
 
 export type Args<Shape extends z.ZodRawShape> = z.output<z.ZodObject<Shape>>;
 
-/** Recorded outputs: every declared argument and what was computed. */
+/** Recorded outputs: every declared argument and the computed outputs. */
 export type State<Shape extends z.ZodRawShape, Computed extends object> = Args<Shape> & Computed;
 
 /**
- * Everything the runtime knows about a resource type: its data, then its hooks in the order of their calls. `args` are the
- * declared arguments in canonical form, `state` the recorded outputs, `olds` the recorded inputs (empty for a new resource).
+ * Everything the runtime knows about a resource type: its data, then its hooks in the order in which they're called.
+ * `args` are the declared arguments in canonical form, `state` the recorded outputs, `olds` the recorded inputs (empty
+ * for a new resource).
  */
 export interface Lifecycle<Shape extends z.ZodRawShape, Computed extends object>
   extends Data<Shape, Computed>, Hooks<Shape, Computed> {}
@@ -91,9 +93,11 @@ interface Data<Shape extends z.ZodRawShape, Computed extends object> {
   readonly type: string;
   /** How `get` names an existing object. */
   readonly compositeId: CompositeId;
-  /** The options with which `edgeguard import` writes this type, besides the zone or account. Unset if it can't. */
+  /** The options, besides the zone or account, that make `edgeguard import` include this type. Unset if it can't import
+   * it.
+   */
   readonly importedWith?: string;
-  /** Increments when the form of the recorded outputs changes. */
+  /** Incremented when the format of the recorded outputs changes. */
   readonly schemaVersion: number;
   /** `upgrades[n]` converts outputs of version n to version n + 1. */
   readonly upgrades: Readonly<Record<number, (outputs: JsonObject) => JsonObject>>;
@@ -124,7 +128,9 @@ interface Data<Shape extends z.ZodRawShape, Computed extends object> {
   readonly equal?: Readonly<
     Partial<Record<string, (before: unknown, after: unknown, recorded: JsonObject) => boolean>>
   >;
-  /** Inputs from the class for the check, besides the arguments. They begin with underscores and aren't recorded. */
+  /** Inputs besides the arguments that the class passes to the check. Their names begin with underscores, and they
+   * aren't recorded.
+   */
   readonly hints?: readonly string[];
   /** Arguments that default to a setting. */
   readonly fromSettings?: Readonly<Record<string, (settings: Settings) => unknown>>;
@@ -140,18 +146,19 @@ interface Data<Shape extends z.ZodRawShape, Computed extends object> {
   readonly derivedFrom?: Readonly<Record<string, readonly (keyof Shape & string)[]>>;
   /** Arguments that may be unknown when `derive` is called. It gets them as the engine sends them. */
   readonly deriveWithout?: readonly (keyof Shape & string)[];
-  /** What is lost if another resource adopts the object without an alias, as a sentence. */
+  /** A sentence that says what is lost if another resource adopts the object without an alias. */
   readonly lostOnHandOver?: string;
-  /** The key of what two verbs of this process must not change at the same time. */
+  /** The key for work that two verbs of this process must not do at the same time. */
   lock(args: Args<Shape>): string;
 }
 
 interface Hooks<Shape extends z.ZodRawShape, Computed extends object> {
-  /** 1. check, in a preview and an `up`: rules over several arguments. */
+  /** 1. check, in a preview and an `up`: rules that involve several arguments. */
   readonly rules?: readonly Rule<Args<Shape>>[];
   /**
-   * 2. check: what this machine can compute, such as a file's digest. Called if all arguments are known except `deriveWithout`.
-   * Must not send requests. Inputs in `compared` must be the same for the same content.
+   * 2. check: what this machine can compute, such as a file's digest. Called if all arguments are known, other than
+   * those in `deriveWithout`. Must not send requests. Inputs listed in `compared` must be the same for the same
+   * content.
    */
   derive?(request: {
     readonly ctx: Context;
@@ -163,8 +170,8 @@ interface Hooks<Shape extends z.ZodRawShape, Computed extends object> {
   /** 3. check: whether `live` is called in every preview, not only for a new or changed resource. */
   liveAlways?(args: Args<Shape>): boolean;
   /**
-   * 4. check: live checks, read-only. All arguments are known. An AdoptionError fails the preview; without a response, the
-   * preview warns "live checks skipped".
+   * 4. check: live checks, read-only. All arguments are known. An AdoptionError fails the preview. If there's no
+   * response, the preview warns "live checks skipped".
    */
   live?(request: {
     readonly ctx: Context;
@@ -197,8 +204,8 @@ interface Hooks<Shape extends z.ZodRawShape, Computed extends object> {
     readonly state: State<Shape, Computed>;
   }): Promise<(State<Shape, Computed> & { readonly drift?: string }) | undefined>;
   /**
-   * 8. `get`, before its read: what the read has to know of an object that no state records, as outputs, with the resource's
-   * ID. Undefined if there is no such object.
+   * 8. `get`, before its read: the resource's ID and, as outputs, what the read needs to know about an object that no
+   * state records. Undefined if there is no such object.
    */
   existing(request: {
     readonly ctx: Context;

@@ -1,14 +1,14 @@
 import { fstatSync } from "node:fs";
 
-/** How often an ending process checks whether its work is done. */
+/** How often a process that is shutting down checks whether its work is done. */
 const CHECK_EVERY_MS = 20;
 
-/** When an ending process gives up: shortly before the engine kills it after five seconds. */
+/** When a process that is shutting down gives up: shortly before the engine kills it after five seconds. */
 const GIVE_UP_MS = 4_500;
 
 /**
  * Ends the provider's process with its engine. The engine holds the other end of stdin, which closes when the engine
- * exits, even by kill -9. At the end of every operation, the engine sends SIGINT and allows five seconds.
+ * exits, even after a kill -9. At the end of every operation, the engine sends SIGINT and allows five seconds.
  */
 export class Lifeline {
   readonly #controller = new AbortController();
@@ -26,8 +26,9 @@ export class Lifeline {
   }
 
   /**
-   * Starts to watch. Only for the provider's process, never a user's program. The process ends when it isn't `busy`: all
-   * requests have their responses and all verbs replied to the engine, which would otherwise lose what was done.
+   * Starts watching. Only for the provider's process, never a user's program. The process ends once it isn't `busy`:
+   * all requests have received their responses, and all verbs have replied to the engine. Otherwise the engine would
+   * lose track of what was done.
    */
   watch(busy: () => boolean): void {
     if (this.#watching) return;

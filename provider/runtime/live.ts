@@ -4,9 +4,11 @@ import { AdoptionError } from "./adoption";
 import type { Host } from "./host";
 import type { Context, Findings } from "./lifecycle";
 
-/** Live checks: reads from the API in a preview. A failed read proves that the update would fail, or the check is skipped. */
+/** Live checks: reads from the API in a preview. If a read fails, either that proves that the update would fail too, or
+ * the check is skipped.
+ */
 
-/** Runs a live check. Undefined if it can't be made, which is warned about once. */
+/** Runs a live check. If it can't run, warns once and returns undefined. */
 export async function liveCheck<T extends object>(
   host: Host,
   at: () => Promise<T>,
@@ -24,7 +26,7 @@ export async function liveCheck<T extends object>(
   }
 }
 
-/** Reads what only informs a reviewer. A missing permission or plan is a warning, not a failure. */
+/** Reads what is only for the reviewer's information. A missing permission or plan is a warning, not a failure. */
 export async function unlessForbidden<T>(ctx: Context, read: () => Promise<T>): Promise<T | undefined> {
   try {
     return await read();
@@ -35,13 +37,16 @@ export async function unlessForbidden<T>(ctx: Context, read: () => Promise<T>): 
   }
 }
 
-/** The permission that the read needs, if that's all that Cloudflare says; otherwise its message. */
+/** Names the permission that the read needs, if Cloudflare says nothing more; otherwise returns Cloudflare's message.
+ */
 function skippedRead(error: ApiError): string {
   const permission = missingPermission(error);
   return permission === undefined ? error.message : `${error.init.what} needs the permission ${permission}`;
 }
 
-/** Statuses that hold for the update, too: about the token, a permission or the object. A proxy's page proves nothing. */
+/** Statuses that the update would also get, because they're about the token, a permission or the object. A proxy's
+ * error page proves nothing.
+ */
 const PROVING_STATUSES: readonly (number | undefined)[] = [401, 403, 404];
 
 function provesFailure(error: unknown): error is ApiError {

@@ -1,10 +1,10 @@
-/** What two verbs of a process must not change at the same time. */
+/** Lock keys for what two verbs of a process must not change at the same time. */
 export const LOCK = {
-  /** Settings and policies of a zone. */
+  /** A zone's settings and policies. */
   pageShield: (zoneId: string) => `zone ${zoneId}`,
   /** For rules and the migration, whose steps replace the whole entry point ruleset. */
   managedRules: (zoneId: string) => `managed rules of zone ${zoneId}`,
-  /** Jobs of a zone or account: each checks the others' names. */
+  /** The jobs of a zone or account, because each job's name is checked against the others. */
   logpush: (scope: string) => `logpush ${scope}`,
   namespace: (accountId: string, title: string) => `namespace ${accountId} ${title}`,
   entries: (accountId: string, namespaceId: string) => `entries ${accountId} ${namespaceId}`,

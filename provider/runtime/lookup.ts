@@ -10,7 +10,7 @@ import { SettingsError, type CONFIG_KEYS } from "./settings";
 import { isJsonObject } from "./values";
 import { MissingCredentialsError } from "../api/credential";
 
-/** Settings for single calls: keys of the `edgeguard:` namespace, each as a string. */
+/** Settings for individual calls: keys of the `edgeguard:` namespace, with string values. */
 export type LookupConfig = Readonly<
   Partial<Record<Exclude<(typeof CONFIG_KEYS)[number], "liveChecks" | "logpushJobsPerZone">, string>>
 >;
@@ -26,8 +26,8 @@ export interface LookupOptions {
   readonly config?: LookupConfig;
   /**
    * A provider whose settings and credential this call uses, instead of the stack's configuration and the environment.
-   * Set either `config` or `provider`. If an argument of the provider isn't known in a preview, the result of a lookup with
-   * outputs isn't either.
+   * Set either `config` or `provider`. If one of the provider's arguments is unknown in a preview, so is the result of
+   * a lookup in its `Output` form.
    *
    * @defaultValue none
    */
@@ -44,9 +44,9 @@ export interface ZoneArgs {
 export type Inputs<T> = { readonly [K in keyof T]: pulumi.Input<T[K]> };
 
 /**
- * A lookup got invalid arguments or found nothing, or an assertion failed. In a program, the engine shows only the
- * message. The error has no stack trace, because rendering one through the SDK's source maps takes Node 20 half a
- * minute.
+ * Thrown when a lookup gets invalid arguments or finds nothing, or when an assertion fails. In a program, the engine
+ * shows only the message. The error has no stack trace, because Node 20 takes half a minute to render one through the
+ * SDK's source maps.
  */
 export class LookupError extends pulumi.RunError {
   override readonly name: string = "LookupError";
@@ -71,8 +71,8 @@ interface LookupTraits {
 }
 
 /**
- * Defines both forms of a lookup: `lookup<Args, Result>(name)(shape, read)`. `read` gets the arguments checked by `shape`,
- * and for its errors the name of the form that was called.
+ * Defines both forms of a lookup: `lookup<Args, Result>(name)(shape, read)`. `read` receives the arguments checked by
+ * `shape` and, for error messages, the name of the form that was called.
  */
 export function lookup<Args extends object, Result>(name: string, traits: LookupTraits = {}) {
   return <S extends Readonly<Record<keyof Args, z.ZodType>>>(
@@ -89,7 +89,7 @@ export function lookup<Args extends object, Result>(name: string, traits: Lookup
       plain: (args, opts = {}) => ask(opts, (host) => answer(host, name, args)),
       output: (args, opts = {}) => {
         const form = `${name}Output`;
-        // Secret from the start: marking bytes afterwards would take them apart.
+        // Secret from the start, because marking a byte array later would break it up.
         const given = traits.secret === true ? pulumi.secret(args) : pulumi.output(args);
         const ask = (known: unknown): Promise<Result> =>
           askOrUnknown(form, opts, (host) => answer(host, form, known));
@@ -101,12 +101,12 @@ export function lookup<Args extends object, Result>(name: string, traits: Lookup
 }
 
 /**
- * Runs one lookup. In a Pulumi program, the engine shows an expected error as one sentence; a plain script gets the error
- * as is.
+ * Runs one lookup. In a Pulumi program, the engine shows an expected error as one sentence. A plain script gets the
+ * error unchanged.
  */
 export async function ask<T>(opts: LookupOptions, work: (host: Host) => T | Promise<T>): Promise<T> {
   if (!inProgram()) return await work(hostOf(opts));
-  const done = pulumi.runtime.rpcKeepAlive(); // An inline program of the Automation API would not wait for the response.
+  const done = pulumi.runtime.rpcKeepAlive(); // So that an inline program waits for the response.
   let host: Host | undefined;
   try {
     checkStackConfig();
@@ -162,7 +162,7 @@ export function readArgs<S extends z.ZodRawShape>(
   return z.object(shape).parse(Object.fromEntries(set));
 }
 
-/** Warns without a host: in the stack's messages, or on stderr of a plain script. */
+/** Warns without a host: in the stack's messages, or on stderr in a plain script. */
 export function warn(line: string): void {
   (inProgram() ? ENGINE : STDERR).warn(`edgeguard: ${printable(line)}`);
 }
@@ -209,7 +209,7 @@ async function hostOfProvider(provider: Provider, { config }: LookupOptions): Pr
   return made;
 }
 
-/** A member of every output, which the SDK's types omit. Without it, an unknown setting would never resolve. */
+/** Reads an output's `isKnown`, which the SDK's types omit. Without it, an unknown setting would never resolve. */
 async function isKnown(output: pulumi.Output<unknown>): Promise<boolean> {
   return (await Reflect.get(output, "isKnown")) !== false;
 }
@@ -219,7 +219,7 @@ const ENGINE = {
   warn: (line: string): void => void pulumi.log.warn(line),
 };
 
-/** stdout belongs to the script. */
+/** A script's stdout is its own. */
 const STDERR = {
   info: (line: string): void => void process.stderr.write(`${line}\n`),
   warn: (line: string): void => void process.stderr.write(`${line}\n`),

@@ -7,9 +7,9 @@ import { z } from "zod";
 /**
  * An advisory lock between processes on one machine that share a temporary directory, such as `pulumi up` of two stacks.
  *
- * A lock is a directory. A claim is a file in it, created exclusively, whose name is a number that only counts up. The
- * highest number holds the lock until it says "released" or its process is dead. A claim is never taken away, only followed
- * by the next number, so two processes that find the same dead holder can't both succeed it.
+ * A lock is a directory. A claim is a file in it, created exclusively and named with an ever-increasing number. The
+ * highest number holds the lock until the file says "released" or its process is dead. A claim is never revoked, only
+ * followed by the next number, so two processes that find the same dead holder can't both succeed it.
  */
 
 export interface LockOptions {
@@ -17,19 +17,24 @@ export interface LockOptions {
   readonly say: { warn(line: string): void };
   /** How long to wait for another process. */
   readonly patienceMs?: number;
-  /** The parent directory of locks. Default: the directory for temporary files. */
+  /** The parent directory of locks. Default: the system's temporary directory. */
   readonly folder?: string;
 }
 
 /** How often a holder touches its claim. */
 const HEARTBEAT_MS = 5_000;
-/** A holder silent for this long is dead, even if another process got its PID (or it ran in another container). */
+/** A holder that's silent for this long is considered dead, even if another process now has its PID (or it ran in
+ * another container).
+ */
 const SILENT_MS = 60_000;
 const PATIENCE_MS = 120_000;
 const POLL_MS = 25;
 const RELEASED = "released";
 
-/** @throws if another process keeps the lock for longer than `patienceMs`; then `work` has not begun. */
+/** Runs `work` while holding the lock.
+ *
+ * @throws if another process holds the lock for longer than `patienceMs`, in which case `work` never started.
+ */
 export async function withMachineLock<T>(
   key: string,
   { pause, say, patienceMs = PATIENCE_MS, folder: root = tmpdir() }: LockOptions,
@@ -39,7 +44,7 @@ export async function withMachineLock<T>(
   const end = performance.now() + patienceMs;
   let claim: FileHandle | undefined;
   try {
-    // Other users of the machine use the same directory.
+    // Other users on the machine share this directory.
     if ((await mkdir(folder, { recursive: true })) !== undefined) await chmod(folder, 0o1777);
     for (claim = await tryClaim(folder); claim === undefined; claim = await tryClaim(folder)) {
       if (performance.now() > end)
@@ -56,7 +61,7 @@ export async function withMachineLock<T>(
   }
   if (claim === undefined) return await work();
   const held = claim;
-  // A failed heartbeat doesn't matter: the next one follows, and the process is alive.
+  // A failed heartbeat doesn't matter: another one follows, and the process is still alive.
   const heartbeat = setInterval(
     () => void held.utimes(new Date(), new Date()).catch(() => undefined),
     HEARTBEAT_MS,
@@ -66,7 +71,7 @@ export async function withMachineLock<T>(
     return await work();
   } finally {
     clearInterval(heartbeat);
-    // A full disk must not turn finished work into an error: the lock then ends with the process.
+    // A full disk must not turn finished work into an error. The lock then lasts until the process exits.
     await release(held).catch(() => undefined);
   }
 }
@@ -93,7 +98,7 @@ async function tryClaim(folder: string): Promise<FileHandle | undefined> {
     throw error;
   }
   await file.writeFile(JSON.stringify({ pid: process.pid, host: hostname() }));
-  // A process that was suspended before its claim may be many numbers late.
+  // A process that was suspended before making its claim may be many numbers behind.
   if ((await newest(folder)) > before + 1) {
     await file.close();
     await rm(own, { force: true });
@@ -134,7 +139,7 @@ export function isAlive(pid: number): boolean {
   }
 }
 
-/** The code of a Node.js error. */
+/** Returns the code of a Node.js error. */
 export function codeOf(error: unknown): string | undefined {
   const { data } = z.object({ code: z.string(), syscall: z.string() }).safeParse(error);
   return data?.code;

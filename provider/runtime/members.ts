@@ -2,9 +2,9 @@ import { z } from "zod";
 import { json, record } from "./json";
 import { omitUndefined, isJsonObject, omit, pick, type JsonObject } from "./values";
 
-/** Converts records of the API: camelCase names, and `extra` for members that this version doesn't know. */
+/** Converts API records: names become camelCase, and fields that this version doesn't know go into `extra`. */
 
-/** Members that may be missing, depending on the plan. Null counts as missing. */
+/** Fields that may be missing, depending on the plan. Null counts as missing. */
 export const optionalText = z.string().nullish().transform(orAbsent);
 export const optionalTexts = z.array(z.string()).nullish().transform(orAbsent);
 export const optionalBoolean = z.boolean().nullish().transform(orAbsent);
@@ -14,7 +14,7 @@ function orAbsent<T>(value: T): NonNullable<T> | undefined {
   return value ?? undefined;
 }
 
-/** Members without null and undefined; optional if their value may be missing. */
+/** An object's members without null and undefined. A member whose value may be missing is optional. */
 export type Present<T, Missing = null | undefined> = {
   readonly [K in keyof T as [Extract<T[K], Missing>] extends [never] ? K : never]: T[K];
 } & {
@@ -24,20 +24,20 @@ export type Present<T, Missing = null | undefined> = {
 /** Leaves out members that are null or missing. */
 export function omitAbsent<T extends object>(members: T): Present<T> {
   const given = Object.entries(members).filter(([, value]) => value !== undefined && value !== null);
-  return Object.fromEntries(given) as Present<T>; // Exactly the filter above, which the compiler cannot follow.
+  return Object.fromEntries(given) as Present<T>; // The filter above ensures this, but the compiler can't tell.
 }
 
 type Camel<S extends string> = S extends `${infer Head}_${infer Tail}`
   ? `${Head}${Capitalize<Camel<Tail>>}`
   : S;
 
-/** A record with its members in camelCase. */
+/** A record with camelCase names. */
 export type CamelRecord<S extends z.ZodRawShape> = Present<
   { readonly [K in keyof S & string as Camel<K>]: z.output<S[K]> },
   undefined
 > & { readonly extra?: JsonObject };
 
-/** Reads a record: `first_seen_at` becomes `firstSeenAt`, and members not in `shape` become `extra`. */
+/** Reads a record: `first_seen_at` becomes `firstSeenAt`, and fields not in `shape` go into `extra`. */
 export function camelRecord<S extends z.ZodRawShape>(shape: S): z.ZodType<CamelRecord<S>> {
   const names = Object.keys(shape);
   return z.looseObject(shape).transform((raw: JsonObject) => {
@@ -51,16 +51,16 @@ function camel(name: string): string {
   return name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
 }
 
-/** Unknown members of a response, unchanged, as `extra`; empty if there are none. */
+/** Returns a response's unknown fields, unchanged, as `extra`; an empty object if there are none. */
 export function unknownMembers(raw: JsonObject, known: readonly string[]): { readonly extra?: JsonObject } {
   const extra = omit(raw, known);
   return Object.keys(extra).length === 0 ? {} : { extra };
 }
 
-/** Members that Cloudflare itself sets on objects. */
+/** Fields that Cloudflare itself sets on objects. */
 export const STAMPS = ["created_at", "created_on", "updated_at", "modified_on", "last_updated", "version"];
 
-/** The argument `extra`: members of the API that this version doesn't know, passed on unchanged. */
+/** The argument `extra`: API fields that this version doesn't know, passed through unchanged. */
 export const extra = (
   known: readonly string[],
 ): z.ZodType<Record<string, unknown>, Record<string, unknown>> =>
@@ -72,7 +72,7 @@ export const extra = (
     }
   });
 
-/** A declared `extra` with the API's values; as declared where the API returns none. */
+/** Returns a declared `extra` with the API's values, or the declared value where the API returns none. */
 export function extraFound(
   declared: JsonObject | undefined,
   raw: JsonObject,
@@ -80,7 +80,9 @@ export function extraFound(
   return declared === undefined ? {} : { extra: { ...declared, ...pick(raw, Object.keys(declared)) } };
 }
 
-/** Names in the earlier `extra` but not in this one. Left out of a PUT, they return to their defaults. */
+/** Returns the names that were in the earlier `extra` but aren't in this one. Left out of a PUT, they revert to their
+ * defaults.
+ */
 export function removedExtra(before: unknown, now: JsonObject | undefined): string[] {
   return isJsonObject(before) ? Object.keys(omit(before, Object.keys(now ?? {}))) : [];
 }

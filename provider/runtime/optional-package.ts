@@ -1,4 +1,4 @@
-/** A package that the user may have installed, found from these folders; undefined if it isn't there. */
+/** Loads a package that the user may have installed, resolved from these folders; undefined if it isn't installed. */
 export function loadOptional(name: string, from: string[]): unknown {
   const found = resolveFrom(name, from);
   // eslint-disable-next-line @typescript-eslint/no-require-imports -- an optional peer, resolved where the user installed it

@@ -4,8 +4,8 @@ import { doubtfulConfig, unknownConfigKeys } from "./settings";
 /** One run of a program: checks its stack's configuration. */
 
 /**
- * An error of the program in one sentence. It has no stack trace: the sentence says where, and rendering a trace through
- * the SDK's source maps takes Node 20 half a minute.
+ * Creates an error that tells the program's author, in one sentence, what's wrong. It has no stack trace: the sentence
+ * says where, and Node 20 takes half a minute to render a trace through the SDK's source maps.
  */
 export function refusal(message: string): pulumi.RunError {
   const error = new pulumi.RunError(message);
@@ -30,8 +30,8 @@ export function checkStackConfig(): void {
 }
 
 /**
- * Whether `EDGEGUARD_SAVED_PLAN` says that previews make a plan for `pulumi up --plan`. It's no setting of the stack: a
- * reviewer's preview would then hide what it found.
+ * Whether `EDGEGUARD_SAVED_PLAN` says that previews make a plan for `pulumi up --plan`. It isn't a stack setting,
+ * because it would then hide findings from a reviewer's preview.
  */
 export function makesSavedPlan(env: Readonly<Record<string, string | undefined>>): boolean {
   const text = env["EDGEGUARD_SAVED_PLAN"]?.trim() ?? "";
@@ -40,24 +40,24 @@ export function makesSavedPlan(env: Readonly<Record<string, string | undefined>>
   return text === "true";
 }
 
-/** The SDK's function, which its types omit. Without it, nothing is warned about. */
+/** Calls an SDK function that its types omit. If it's missing, there are no such warnings. */
 function isConfigSecret(key: string): boolean {
   const known: unknown = Reflect.get(pulumi.runtime, "isConfigSecret");
   return typeof known !== "function" || Reflect.apply(known, pulumi.runtime, [key]) === true;
 }
 
 const CONFIG_SEEN = new WeakMap<object, boolean>();
-const NO_PROGRAM = {}; // A class used outside of any run: the SDK refuses it next.
+const NO_PROGRAM = {}; // A class is being used outside any run. The SDK refuses that next.
 
 /**
- * What stands for the current run of a program: its stack or, in a unit test, what `setMocks` set. Undefined in a plain
- * script. With the Automation API or mocks, one process may run many programs.
+ * Returns the object that identifies the current run of a program: its stack or, in a unit test, what `setMocks` set.
+ * Undefined in a plain script. With the Automation API or mocks, one process may run many programs.
  */
 export function currentRun(): object | undefined {
   return pulumi.runtime.getStackResource() ?? pulumi.runtime.getMonitor();
 }
 
-/** One value per run of a program. Call it before waiting for anything, which may outlast the run. */
+/** Returns one value per run of a program. Call it before awaiting anything, because the wait may outlast the run. */
 export function perRun<T>(values: WeakMap<object, T>, make: () => T): T {
   const run = currentRun() ?? NO_PROGRAM;
   const found = values.get(run);

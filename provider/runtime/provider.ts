@@ -11,8 +11,9 @@ import { pick, type JsonObject } from "./values";
 /** Arguments of a {@link Provider}. It reads neither the stack's configuration nor the environment. */
 export interface ProviderArgs {
   /**
-   * The API token. It's a secret in state, even if given as plain text. An empty one previews without live checks, as a pull
-   * request from a fork does; an update refuses it. Set either `apiToken`, or `apiEmail` and `apiKey`. Updates in place.
+   * The API token. It's a secret in state, even if given as plain text. With an empty token, a preview skips live
+   * checks, as it does for a pull request from a fork, and an update fails. Set either `apiToken`, or `apiEmail` and
+   * `apiKey`. Updates in place.
    */
   readonly apiToken?: pulumi.Input<string>;
   /** The email of a Global API Key, instead of a token. It's a secret in state. Updates in place. */
@@ -20,24 +21,26 @@ export interface ProviderArgs {
   /** The Global API Key of that email. It's a secret in state. Updates in place. */
   readonly apiKey?: pulumi.Input<string>;
   /**
-   * The account for resources and lookups that don't name one, 32 hex digits. `LogpushJob` always names its own. Changing it
-   * replaces the resources that don't name one.
+   * The ID of the account for resources and lookups that don't name one, 32 hex digits. `LogpushJob` always names its
+   * own. Changing it replaces the resources that don't name one.
    */
   readonly accountId?: pulumi.Input<string>;
   /**
-   * The API's address, without user, password, query or fragment. It ends in a version such as `/v4`. Updates in place.
+   * The API's base URL, without a user, password, query or fragment. It must end in a version such as `/v4`. Updates in
+   * place.
    *
    * @defaultValue `https://api.cloudflare.com/client/v4`
    */
   readonly baseUrl?: pulumi.Input<string>;
   /**
-   * Retries of a request after the first attempt, 0 to 20. Updates in place.
+   * How often a request is retried after the first attempt, 0 to 20. Updates in place.
    *
    * @defaultValue 5
    */
   readonly maxRetries?: pulumi.Input<number>;
   /**
-   * A rate above 0, up to 200, below Cloudflare's documented 1,200 requests in 5 minutes, which always applies. Updates in place.
+   * A limit on requests per second, above 0 and up to 200. Cloudflare's documented limit of 1,200 requests in 5 minutes
+   * always applies as well. Updates in place.
    *
    * @defaultValue only the documented rate
    */
@@ -55,7 +58,7 @@ export interface ProviderArgs {
    */
   readonly liveChecks?: pulumi.Input<boolean>;
   /**
-   * Logpush jobs that a zone may have, if Cloudflare has raised the limit for you. Updates in place.
+   * The number of Logpush jobs that a zone may have, if Cloudflare has raised the limit for you. Updates in place.
    *
    * @defaultValue 4
    */
@@ -63,13 +66,13 @@ export interface ProviderArgs {
 }
 
 /**
- * An account's or a token's own settings, for resources and lookups that get it as `provider`. They use its credential and
- * never another: nothing comes from the stack's configuration or the environment, and no request is sent again with
- * `CLOUDFLARE_API_TOKEN`. An argument that isn't given has its documented default.
+ * Separate settings for one account or token, for resources and lookups that receive it as `provider`. They use its
+ * credential and no other: nothing comes from the stack's configuration or the environment, and no request is retried
+ * with `CLOUDFLARE_API_TOKEN`. An argument that isn't set has its documented default.
  *
- * State has the credential only encrypted, in the provider's own entry, so `refresh` and `destroy` need no program. A
- * changed token updates the provider and no resource. A resource that gets another provider isn't replaced, as long as its
- * account stays the same.
+ * State contains the credential only in encrypted form, in the provider's own entry, so `refresh` and `destroy` don't
+ * need the program. Changing the token updates the provider but none of its resources. Moving a resource to another
+ * provider doesn't replace it, as long as its account stays the same.
  *
  * @example
  * Two accounts in one stack
@@ -107,7 +110,7 @@ export interface ProviderArgs {
  * );
  * ```
  *
- * @destroy Removes the provider from the state, once no resource needs it. Nothing is sent.
+ * @destroy Removes the provider from the state once no resource needs it. No request is sent.
  * @throws if an argument is unknown or invalid, or there is no credential.
  * @see https://developers.cloudflare.com/fundamentals/api/get-started/create-token/
  */
@@ -132,7 +135,9 @@ type Config = ReadonlyMap<string, string | undefined>;
 
 const CONFIGS = new WeakMap<Provider, pulumi.Output<Config>>();
 
-/** A provider's settings for calls of the program itself: unknown if one of them is, and otherwise not secret. */
+/** Returns a provider's settings for calls that the program itself makes. They're unknown if one of them is, and are
+ * never secret otherwise.
+ */
 export function settingsOf(provider: Provider): pulumi.Output<Config> {
   const found = CONFIGS.get(provider);
   if (found !== undefined) return found;
@@ -141,13 +146,13 @@ export function settingsOf(provider: Provider): pulumi.Output<Config> {
   );
 }
 
-/** The account of a resource that doesn't name one, if it has an explicit provider. */
+/** Returns the account for a resource that doesn't name one, if it has an explicit provider. */
 export function accountOf(opts: pulumi.CustomResourceOptions = {}): pulumi.Input<string> | undefined {
   const provider = opts.provider ?? opts.parent?.getProvider("pulumi-nodejs:dynamic/edgeguard:");
   return provider instanceof Provider ? provider.accountId : undefined;
 }
 
-/** A mistake that doesn't depend on values, which may not be known yet. */
+/** Finds a mistake that doesn't depend on the arguments' values, which may not be known yet. */
 function argumentProblem(args: Readonly<Record<string, unknown>>): string | undefined {
   const unknown = Object.keys(args).find((key) => !CONFIG_KEYS.some((known) => known === key));
   if (unknown !== undefined) {
@@ -159,7 +164,7 @@ function argumentProblem(args: Readonly<Record<string, unknown>>): string | unde
   return "has no credential, and takes none from the stack's configuration or the environment. Pass apiToken, or apiEmail and apiKey.";
 }
 
-/** The arguments as the provider's process gets them: like stack configuration, each is a text. */
+/** Converts the arguments for the provider's process. Like stack configuration, each is a string. */
 function configOf(name: string, args: ProviderArgs): Record<string, pulumi.Input<string | undefined>> {
   const given: Readonly<Record<string, pulumi.Input<string | number | boolean>>> = { ...args };
   const texts = Object.entries(given).map(
@@ -196,7 +201,9 @@ function refuseInvalid(name: string, args: JsonObject, secrets: readonly string[
   if (problem !== undefined) throw refusal(`edgeguard: ${redactor.redact(problem)}`);
 }
 
-/** A preview without credentials is one of a pull request from a fork. An update would record that there are none. */
+/** Allows missing credentials in a preview, as for a pull request from a fork. An update would record that there are
+ * none.
+ */
 function problemIn(get: ConfigGetter): string | undefined {
   try {
     const { credential, emptyCredentials, provider } = readSettings(get, {});

@@ -8,7 +8,7 @@ import { changesOf } from "./changes";
 import { namesOfSecrets, SECRETS, stringsIn } from "./secrets";
 import { canonicalJson, omitUndefined, omit, pick, type JsonObject } from "./values";
 
-/** The input that contains the provider's text. */
+/** The input that contains the provider's code. */
 const PROVIDER = "__provider";
 /**
  * The input with the resource's name in the program, for messages. After a rename with an alias, the outputs keep the old
@@ -36,7 +36,7 @@ export class ResourceType<Shape extends z.ZodRawShape, Computed extends object> 
     this.#recorded = z.intersection(z.looseObject(asRecorded(lifecycle)), lifecycle.computed);
   }
 
-  /** What the user wrote, without the inputs that class, engine and check add. */
+  /** Returns what the user wrote, without the inputs that the class, the engine and the check add. */
   written(inputs: JsonObject): JsonObject {
     const { hints = [] } = this.lifecycle;
     return omit(inputs, [PROVIDER, SAVED_PLAN, ...KEPT, ...hints, ...this.computedInputs]);
@@ -47,7 +47,7 @@ export class ResourceType<Shape extends z.ZodRawShape, Computed extends object> 
     return Object.keys(props).every((name) => name.startsWith("__"));
   }
 
-  /** Inputs from the class for the check, besides the arguments. */
+  /** Returns the inputs besides the arguments that the class passes to the check. */
   hints(inputs: JsonObject): JsonObject {
     return pick(inputs, this.lifecycle.hints ?? []);
   }
@@ -57,7 +57,9 @@ export class ResourceType<Shape extends z.ZodRawShape, Computed extends object> 
     return { name: typeof bag[NAME] === "string" ? bag[NAME] : undefined, secrets: this.secrets(bag) };
   }
 
-  /** The arguments in checked inputs. Refuses invalid ones, from an edited state or an engine that skipped the check. */
+  /** Reads the arguments from checked inputs. Refuses invalid ones, which may come from an edited state or an engine
+   * that skipped the check.
+   */
   args(inputs: JsonObject): Args<Shape> {
     const given = pick(inputs, this.argKeys);
     const parsed = this.lifecycle.args.safeParse(given);
@@ -90,13 +92,13 @@ export class ResourceType<Shape extends z.ZodRawShape, Computed extends object> 
     };
   }
 
-  /** The outputs of a partly finished change. The engine records them with the provider as it is here. */
+  /** Returns the outputs of a partially completed change. The engine records them with the provider as given here. */
   partialOutputs(inputs: JsonObject, computed: object, reached: JsonObject = {}): Record<string, unknown> {
     const outputs = this.outputs({ ...pick(inputs, this.argKeys), ...reached }, inputs, computed);
     return { ...outputs, [PROVIDER]: inputs[PROVIDER] };
   }
 
-  /** Recorded outputs in the current form. */
+  /** Converts recorded outputs to the current format. */
   upgraded(outputs: JsonObject): JsonObject {
     const { type, schemaVersion, upgrades } = this.lifecycle;
     const recorded = outputs[SCHEMA_VERSION] ?? schemaVersion;
@@ -122,7 +124,7 @@ export class ResourceType<Shape extends z.ZodRawShape, Computed extends object> 
     return current;
   }
 
-  /** Secret arguments: by their type, or because the program made them secret. */
+  /** Lists the secret arguments: those secret by type, and those that the program made secret. */
   secrets(...bags: readonly JsonObject[]): string[] {
     return [...Object.keys(this.lifecycle.secret ?? {}), ...bags.flatMap(namesOfSecrets)];
   }
@@ -137,7 +139,7 @@ export class ResourceType<Shape extends z.ZodRawShape, Computed extends object> 
     });
   }
 
-  /** How an adopted object differs from the program. @param redact for texts that the state will keep. */
+  /** Describes how an adopted object differs from the program. @param redact for text that the state will keep. */
   adopted(adoption: Adoption, inputs: JsonObject, redact: (text: string) => string): Adopted {
     const { equal } = this.lifecycle;
     const changes = changesOf(adoption.found, inputs, {
@@ -170,8 +172,9 @@ export function failureText({ property, reason }: CheckFailure): string {
 }
 
 /**
- * Schemas of recorded arguments. A refresh records what it finds, which no program may be able to declare: a new action, or
- * text typed in the dashboard. So only the arguments that identify the object must be valid; otherwise nothing could fix it.
+ * Schemas of recorded arguments. A refresh records whatever it finds, which may be something that no program can
+ * declare: a new action, or text typed in the dashboard. So only the arguments that identify the object have to be
+ * valid; otherwise nothing could fix it.
  */
 function asRecorded<Shape extends z.ZodRawShape>({
   args,

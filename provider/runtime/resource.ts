@@ -9,18 +9,18 @@ import { pick } from "./values";
 import type { z } from "zod";
 import type { Args as Canonical, Lifecycle } from "./lifecycle";
 
-/** Something that only one resource of a program may have, and the message if two do. */
+/** Something that only one resource in a program may have, and the message if two have it. */
 export interface Claim {
   readonly key: string;
   /** Completes `"a" and "b" …`. */
   readonly clash: string;
-  /** A warning instead of an error. */
+  /** Whether a clash is a warning instead of an error. */
   readonly warnOnly?: boolean;
 }
 
 /**
- * The base of every resource class: a dynamic resource. Unlike `pulumi.dynamic.Resource`, it sends a constant text as its
- * provider instead of a serialized closure, so that the text never changes.
+ * The base of every resource class: a dynamic resource. As its provider, it sends a constant string that never changes,
+ * instead of a serialized closure as `pulumi.dynamic.Resource` does.
  */
 abstract class EdgeResource extends pulumi.CustomResource {
   protected constructor(
@@ -43,7 +43,7 @@ abstract class EdgeResource extends pulumi.CustomResource {
     const unset = Object.fromEntries(
       [...outputs, ...computedInputsOf(data)].map((output) => [output, undefined]),
     );
-    // The engine knows an argument as a secret by the inputs, which a get doesn't have.
+    // The engine recognizes secret arguments by the inputs, and a get has none.
     const secretArgs = isGet ? Object.keys(data.secret ?? {}) : [];
     const secrets = [...(opts.additionalSecretOutputs ?? []), ...(data.secretOutputs ?? []), ...secretArgs];
     super(
@@ -61,12 +61,12 @@ abstract class EdgeResource extends pulumi.CustomResource {
   }
 }
 
-/** Tells the check of a preview that it makes a saved plan. At an update, nothing is left open. */
+/** Tells the check that this preview makes a saved plan. In an update, nothing is left open. */
 function savedPlanMarker(): Record<string, true> {
   return makesSavedPlan(process.env) && pulumi.runtime.isDryRun() ? { [SAVED_PLAN]: true } : {};
 }
 
-/** What a class needs of its lifecycle. */
+/** What a class needs from its lifecycle. */
 interface ResourceData extends SecretRules, ExistingObjects {
   readonly args: { readonly shape: object };
   readonly computed: { readonly shape: object };
@@ -86,21 +86,22 @@ export type ResourceBase<Args extends object, Canonical extends object> = TypedC
     claim?: () => void,
   ) => pulumi.CustomResource & OutputsOf<Pick<Args, keyof Args & keyof Canonical>, Canonical>);
 
-/** How policies tell a class's resources: `validateResourceOfType` of @pulumi/policy compares `__pulumiType`. */
+/** How policies recognize a class's resources: `validateResourceOfType` in @pulumi/policy compares `__pulumiType`. */
 export interface TypedClass {
   /** The type of the class's resources in plans and state. */
   readonly __pulumiType: string;
-  /** Whether the value is a resource of this class, whichever copy of the package made it. */
+  /** Whether the value is a resource of this class, whichever copy of the package created it. */
   isInstance<T>(this: abstract new (...args: never[]) => T, value: unknown): value is T;
 }
 
 /** How a program reads an existing object of a class. */
 export interface ReadableClass {
   /**
-   * Reads an object that exists, without managing it: its arguments as outputs, and its ID. It reads in every preview and
-   * update, so it needs credentials. An update never changes or deletes the object.
+   * Reads an existing object without managing it, and returns its arguments as outputs, along with its ID. It reads on
+   * every preview and update, so it needs credentials. An update never changes or deletes the object.
    *
-   * @param id with the zone or account: the reference has each resource's form, such as `<zone ID>/<policy ID>`.
+   * @param id including the zone or account, such as `<zone ID>/<policy ID>`. The reference documents each resource's
+   * format.
    */
   get<T>(
     this: new (name: string, args: never, opts?: pulumi.CustomResourceOptions) => T,
@@ -119,7 +120,7 @@ export function edgeResource<Args extends object>() {
     abstract class Base extends EdgeResource {
       static readonly __pulumiType = type;
 
-      // Without `this`: @pulumi/policy calls it as a function of its own.
+      // Doesn't use `this`, because @pulumi/policy calls it as a standalone function.
       static override isInstance(value: unknown): value is Base {
         return typeof value === "object" && value !== null && Reflect.get(value, "__pulumiType") === type;
       }
@@ -168,14 +169,14 @@ export function claimOnce<T extends Record<string, unknown>>(
     if (isAsync(parts)) {
       const secrets = pulumi.output(secretNames(parts));
       pulumi.output(parts).apply((known) => secrets.apply((names) => refuseClash(known, names)));
-    } else refuseClash(parts as pulumi.Unwrap<T>, []); // Without outputs or promises inside, this is already unwrapped.
+    } else refuseClash(parts as pulumi.Unwrap<T>, []); // It contains no outputs or promises, so it's already unwrapped.
   };
 }
 
 /**
- * Marks secrets for the provider and the engine. The provider gets plain values, so it needs the names of the secret
- * arguments. The engine keeps a checked input secret if the program gave a secret of that name, so a computed input must be
- * given as an empty secret.
+ * Marks secrets for the provider and the engine. The provider receives plain values, so it needs the names of the
+ * secret arguments. The engine keeps a checked input secret if the program passed a secret with that name, so a
+ * computed input must be passed as an empty secret.
  */
 function secretMarkers(
   args: object,
@@ -226,8 +227,8 @@ export function isAsync(value: unknown): boolean {
 }
 
 /**
- * Turns each argument that contains outputs into one output. The check may change the form of an argument (directives become
- * text), and a secret inside would no longer be where the engine marked it.
+ * Turns each argument that contains outputs into a single output. The check may convert an argument (directives become
+ * text), and a secret inside it would no longer be where the engine marked it.
  */
 function asOutputs(args: object): Record<string, unknown> {
   return Object.fromEntries(

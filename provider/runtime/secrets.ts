@@ -2,8 +2,8 @@ import type { Redactor } from "../api/redact";
 import { isJsonObject, type JsonObject } from "./values";
 
 /**
- * The input that names a program's secret arguments. The engine doesn't display inputs that begin with underscores. It is
- * in every state, so its name never changes.
+ * The input that names a program's secret arguments. The engine doesn't display inputs whose names begin with
+ * underscores. Every state contains this one, so its name never changes.
  */
 export const SECRETS = "__secrets";
 
@@ -15,16 +15,16 @@ export interface SecretRules {
   readonly derivedFrom?: Readonly<Record<string, readonly string[]>>;
 }
 
-/** The arguments that the program made secret, as the class lists them in the inputs. */
+/** Returns the arguments that the program made secret, which the class lists in the inputs. */
 export function namesOfSecrets(bag: JsonObject): readonly string[] {
   const names = bag[SECRETS];
   return Array.isArray(names) ? names.filter((name) => typeof name === "string") : [];
 }
 
-/** Shorter numbers occur in any text. */
+/** Shorter numbers are too common to hide. */
 const LONG_NUMBER_DIGITS = 6;
 
-/** Every string and long number in a value, at any depth. */
+/** Yields every string and long number in a value, at any depth. */
 export function* stringsIn(value: unknown): Generator<string> {
   if (typeof value === "string") yield value;
   else if (typeof value === "number" && String(value).length >= LONG_NUMBER_DIGITS) yield String(value);
@@ -33,13 +33,15 @@ export function* stringsIn(value: unknown): Generator<string> {
   }
 }
 
-/** Longer strings are documents, whose parts occur in any sentence; a key file is shorter. */
+/** Longer strings are documents, and their parts may occur in any sentence. Key files are shorter. */
 const MOST_TOKEN_CHARACTERS = 4096;
 
 /** Hiding "true" or "keys" would garble every sentence. */
 const EVERYDAY_WORD = /^[a-z]{1,7}$/i;
 
-/** For arguments with arbitrary strings. One with white space is only hidden as a whole; of any other, parts are hidden as well. */
+/** Redacts arguments that may contain arbitrary strings. A string with white space is hidden only as a whole. For any
+ * other string, parts of it are hidden as well.
+ */
 export function redactStrings(redactor: Redactor, value: unknown): void {
   for (const text of stringsIn(value)) {
     if (EVERYDAY_WORD.test(text)) continue;

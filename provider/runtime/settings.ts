@@ -25,13 +25,13 @@ export interface Settings {
   readonly logpushJobsPerZone: number | undefined;
   /** The credential, if one was found. */
   readonly credential: Credential | undefined;
-  /** Without a credential: the names of those that are set but empty. */
+  /** If there's no credential, the names of those that are set but empty. */
   readonly emptyCredentials: readonly string[];
   /** The environment's token, if it differs from the one in stack config. */
   readonly fallback: Credential | undefined;
 }
 
-/** The configuration is invalid. The message names every problem; nothing is sent. */
+/** Thrown for an invalid configuration. The message names every problem; no request is sent. */
 export class SettingsError extends Error {
   override readonly name = "SettingsError";
 }
@@ -53,8 +53,8 @@ export const CONFIG_KEYS = [
 ] as const;
 
 /**
- * The key with an explicit provider's name, which only the class `Provider` sets. It's in every state with an explicit
- * provider, so it never changes. Settings that have it come from nowhere else.
+ * The key that holds an explicit provider's name, which only the class `Provider` sets. Every state with an explicit
+ * provider contains it, so it never changes. Settings that include it come only from that provider.
  */
 export const PROVIDER_NAME = "edgeguard:provider";
 
@@ -70,7 +70,7 @@ const integer = (minimum: number, maximum: number): z.ZodType<number, string> =>
     .transform(Number)
     .refine((n) => n >= minimum && n <= maximum, `must be a whole number from ${minimum} to ${maximum}`);
 
-/** How each plain setting is read; `env` lists the fallbacks in order. */
+/** How each non-secret setting is read; `env` lists the fallback variables in order. */
 export const PLAIN = {
   baseUrl: {
     env: ["EDGEGUARD_BASE_URL", "CLOUDFLARE_BASE_URL"],
@@ -105,8 +105,8 @@ export const PLAIN = {
 /**
  * Settings from stack config and environment. Credentials: `edgeguard:apiToken`, else `edgeguard:apiEmail` with
  * `edgeguard:apiKey`, else `cloudflare:apiToken`, else CLOUDFLARE_API_TOKEN, else CLOUDFLARE_EMAIL with
- * CLOUDFLARE_API_KEY. None at all is not an error here: a preview works without. Those of an explicit provider are only
- * its own: a fallback would use another account's credential.
+ * CLOUDFLARE_API_KEY. Having none at all isn't an error here, because previews work without one. An explicit provider
+ * uses only its own: a fallback might use another account's credential.
  *
  * @throws SettingsError naming every problem at once.
  */
@@ -123,7 +123,7 @@ export function readSettings(config: ConfigGetter, processEnv: Environment): Set
     if (found?.text === undefined) return undefined;
     const parsed = schema.safeParse(found.text);
     if (parsed.success) return parsed.data;
-    // A URL may contain a password before its @ (even if that makes it invalid), and a secret in its query.
+    // A URL may contain a password before the @ (even if that makes it invalid) and a secret in its query.
     const shown = found.text.replace(/^(\w+:\/\/)?.*@/s, "$1[secret]@").replace(/[?#].*$/s, "?[secret]");
     problems.push(
       `${found.name} is ${JSON.stringify(shown)} but ${parsed.error.issues[0]?.message ?? "is not valid"}`,
@@ -167,7 +167,7 @@ export function readSettings(config: ConfigGetter, processEnv: Environment): Set
   };
 }
 
-/** Where an explicit provider has a setting, for messages: `apiToken of Provider "eu"`. */
+/** Names an explicit provider's setting in messages: `apiToken of Provider "eu"`. */
 function inProvider(name: string, provider: string): string {
   return `${name.replaceAll("edgeguard:", "")} of Provider ${JSON.stringify(provider)}`;
 }
@@ -182,7 +182,7 @@ const SECRETS = [
   "CLOUDFLARE_API_KEY",
 ];
 
-/** Every secret in config or environment, used or not, valid or not: none may be printed. */
+/** Lists every secret in the config or environment, whether or not it's used or valid, because none may be printed. */
 export function secretsIn(config: ConfigGetter, env: Environment): string[] {
   return SECRETS.flatMap((name) => {
     const text = name.includes(":") ? config(name) : env[name];
@@ -190,12 +190,13 @@ export function secretsIn(config: ConfigGetter, env: Environment): string[] {
   });
 }
 
-/** Secrets that are set but blank, as CI systems pass missing ones. */
+/** Names the secrets that are set but blank, which is how CI systems pass missing ones. */
 function emptyCredentials(config: ConfigGetter, env: Environment): string[] {
   return SECRETS.filter((name) => (name.includes(":") ? config(name) : env[name])?.trim() === "");
 }
 
-/** A message for each key in the `edgeguard:` namespace that nothing reads: typos would go unnoticed. */
+/** Returns a message for each key in the `edgeguard:` namespace that nothing reads, because typos would go unnoticed.
+ */
 export function unknownConfigKeys(keys: readonly string[]): string[] {
   const NAMESPACE = "edgeguard:";
   const known = CONFIG_KEYS.map((key) => NAMESPACE + key);
@@ -214,7 +215,7 @@ export function unknownConfigKeys(keys: readonly string[]): string[] {
 /** Secrets that must be encrypted in stack config. */
 const ENCRYPTED = ["edgeguard:apiToken", "edgeguard:apiKey", "cloudflare:apiToken"];
 
-/** A warning for each credential in stack config that is misplaced or stored as plain text. */
+/** Returns a warning for each credential in stack config that is misplaced or stored as plain text. */
 export function doubtfulConfig(
   config: Readonly<Record<string, string>>,
   run: { readonly project: string; readonly isSecret: (key: string) => boolean; readonly env: Environment },
@@ -270,7 +271,7 @@ function readCredentials(
       `edgeguard:apiToken is set along with edgeguard:apiEmail or edgeguard:apiKey: keep one kind of credential, and remove the other${config(PROVIDER_NAME) === undefined ? " with pulumi config rm" : ""}`,
     );
   }
-  // A bad credential in the environment may belong to another tool; it only matters without a better one.
+  // An invalid credential in the environment may belong to another tool, so it matters only if there's no better one.
   const credential =
     own ??
     (ownPairSet ? pair("edgeguard:apiEmail", "edgeguard:apiKey") : undefined) ??
@@ -304,7 +305,7 @@ function checkBaseUrl(text: string, ctx: z.RefinementCtx): void {
   if (problem !== undefined) ctx.addIssue({ code: "custom", message: problem });
 }
 
-/** Whether an HTTP header can contain the text. Otherwise the HTTP library would fail later. */
+/** Whether an HTTP header can contain the text. If not, the HTTP library would fail later. */
 function headerSafe(text: string): boolean {
   return /^[\x21-\x7e]+$/.test(text);
 }

@@ -12,7 +12,7 @@ export function hasUnknown(value: unknown): boolean {
   return isJsonObject(value) && Object.values(value).some(hasUnknown);
 }
 
-/** Whether the value at `path` is unknown, contains something unknown, or is inside of it. */
+/** Whether the value at `path` is unknown, contains something unknown, or is inside something unknown. */
 export function unknownAt(value: unknown, path: readonly PropertyKey[]): boolean {
   let current = value;
   for (const key of path) {
@@ -31,7 +31,7 @@ export function sameJson(a: unknown, b: unknown): boolean {
   return canonicalJson(a) === canonicalJson(b);
 }
 
-/** JSON with members in a fixed order. */
+/** Formats a value as JSON with members in a fixed order. */
 export function canonicalJson(value: unknown): string {
   return JSON.stringify(value, (_key, member: unknown) =>
     isJsonObject(member)
@@ -40,29 +40,29 @@ export function canonicalJson(value: unknown): string {
   );
 }
 
-/** A member by an outside name. Inherited ones, such as `constructor`, don't count. */
+/** Looks up a member by an untrusted name. Inherited members, such as `constructor`, don't count. */
 export function ownMember<T>(members: Readonly<Record<string, T>>, name: string): T | undefined {
   return Object.hasOwn(members, name) ? members[name] : undefined;
 }
 
-/** The named members that are present. */
+/** Returns the named members that are present. */
 export function pick(object: JsonObject, keys: Iterable<string>): Record<string, unknown> {
   const out: Record<string, unknown> = {};
   for (const key of keys) if (object[key] !== undefined) out[key] = object[key];
   return out;
 }
 
-/** Everything but the named members. */
+/** Returns everything but the named members. */
 export function omit(object: JsonObject, keys: readonly string[]): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(object).filter(([key, value]) => value !== undefined && !keys.includes(key)),
   );
 }
 
-/** The members that have a value. */
+/** Returns the members that have a value. */
 export const omitUndefined = (object: JsonObject): Record<string, unknown> => omit(object, []);
 
-/** "1 rule", "3 rules". */
+/** Formats a count with its noun: "1 rule", "3 rules". */
 export function pluralize(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? "" : "s"}`;
 }

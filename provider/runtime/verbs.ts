@@ -23,7 +23,7 @@ export interface Verbs {
   delete(host: Host, id: string, props: JsonObject): Promise<void>;
 }
 
-/** Builds the verbs of a resource from its lifecycle. They show no secrets of their inputs. */
+/** Builds a resource's verbs from its lifecycle. They never reveal secrets from their inputs. */
 export function verbsOf<Shape extends z.ZodRawShape, Computed extends object>(
   lifecycle: Lifecycle<Shape, Computed>,
 ): Verbs {
@@ -33,7 +33,7 @@ export function verbsOf<Shape extends z.ZodRawShape, Computed extends object>(
     { given, ...purpose }: Purpose & { readonly given: readonly JsonObject[] },
     work: () => Promise<T>,
   ): Promise<T> => host.during({ secrets: resource.redactor(given), purpose }, work);
-  // Without a check there is no program, so the configuration is that of the last `up`.
+  // If no check ran, there's no program, so the configuration is that of the last `up`.
   const isSaved = (host: Host): boolean => host.declared.size === 0;
   const planned = { savedConfig: false };
   return {
@@ -60,7 +60,7 @@ export function verbsOf<Shape extends z.ZodRawShape, Computed extends object>(
       const found = await during(host, { given: [props], ...reading }, () =>
         apply.findExisting(resource, host, id, props),
       );
-      // Its secrets are known only now.
+      // The object's secrets are known only now.
       return await during(host, { given: [found.props], ...reading }, () =>
         apply.readExisting(resource, host, id, found),
       );

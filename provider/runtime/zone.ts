@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { EdgeApi } from "../api/client";
 import { ApiError } from "../api/errors";
 
-/** What a zone says of itself. Both are undefined if the token lacks Zone Read. */
+/** A zone's own details. Both are undefined if the token lacks Zone Read. */
 export interface ZoneDetails {
   readonly name: string | undefined;
   readonly accountId: string | undefined;
@@ -19,7 +19,7 @@ export async function readZoneDetails(api: EdgeApi, id: string): Promise<ZoneDet
   try {
     details = await api.get(`/zones/${id}`, { what: `Reading zone ${id}`, schema: answer });
   } catch (error) {
-    // A refusal is fine. Without any response, later reads would fail, too.
+    // A refusal is fine. If there's no response at all, later reads would also fail.
     if (!(error instanceof ApiError) || error.status === undefined || error.status >= 500) throw error;
   }
   return { name: details.name ?? undefined, accountId: details.account?.id ?? undefined };
