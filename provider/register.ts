@@ -14,8 +14,8 @@ import { ownMember, type JsonObject } from "./runtime/values";
 import { verbsOf, type Verbs } from "./runtime/verbs";
 
 /**
- * The entry point `pulumi-edgeguard/runtime` for the forwarders in state files. Forwarders of any age call these exports:
- * a changed name or parameter would break the refresh and destroy of every stack.
+ * The entry point `pulumi-edgeguard/runtime` for the forwarders in state files. Forwarders of any age call these
+ * exports, so changing a name or parameter would break refresh and destroy for every stack.
  */
 
 /**
@@ -38,19 +38,21 @@ let host = new Host({ config: () => undefined, signal: lifeline.signal, closing:
 let configured = false;
 let verbsInProgress = 0;
 
-/** Receives the stack's configuration. Synchronous, because the engine doesn't wait for it. */
+/** Receives the stack's configuration. It's synchronous, because the engine doesn't wait for it. */
 export function configure(
   _type: string,
   request: { readonly config: { get(key: string): string | undefined } },
 ): void {
-  if (configured) return; // All types of a process get the same configuration and share one host.
+  if (configured) return; // All types in a process get the same configuration and share one host.
   configured = true;
   const config: ConfigGetter = (key) => request.config.get(key);
   host = new Host({ config, signal: lifeline.signal, closing: lifeline.closing, ...sharedLedger(config) });
   lifeline.watch(() => verbsInProgress > 0 || host.inFlight > 0);
 }
 
-/** Without a shared ledger, a delete could remove what a resource of another provider has just adopted. */
+/** Opens the shared ledger. Without it, a delete could remove an object that another provider's resource has just
+ * adopted.
+ */
 function sharedLedger(config: ConfigGetter): Pick<HostOptions, "journal" | "problem"> {
   const [, , engine] = process.argv;
   try {
@@ -58,7 +60,7 @@ function sharedLedger(config: ConfigGetter): Pick<HostOptions, "journal" | "prob
     return { journal: new LedgerJournal(engine) };
   } catch (error) {
     const name = config(PROVIDER_NAME);
-    if (name === undefined) return {}; // The only provider, unless an explicit one has the same problem.
+    if (name === undefined) return {}; // This is the only provider, unless an explicit one has the same problem.
     const reason = error instanceof Error ? error.message : String(error);
     return {
       problem: `Provider ${JSON.stringify(name)} can't share with the stack's other providers what it holds: ${reason}. Set TMPDIR to a directory that can be written.`,
@@ -108,7 +110,7 @@ async function guarded<T>(type: string, done: string, work: (verbs: Verbs) => T 
   } catch (error) {
     throw presentable(error, `edgeguard: ${type} could not be ${done}`);
   } finally {
-    // The reply to the engine leaves in the next turns of the event loop.
+    // The reply to the engine is sent in the next few turns of the event loop.
     setImmediate(() =>
       setImmediate(() => {
         verbsInProgress -= 1;
@@ -118,8 +120,9 @@ async function guarded<T>(type: string, done: string, work: (verbs: Verbs) => T 
 }
 
 /**
- * Pulumi prints an error's text and stack in the stack's messages, and also fails the resource with its message. So the
- * message appears once, at the resource; the stack trace only helps developers of this package.
+ * Removes duplicate output. Pulumi prints an error's text and stack trace in the stack's messages, and also fails the
+ * resource with the message. This way the message appears once, on the resource; the stack trace helps only developers
+ * of this package.
  */
 function presentable(error: unknown, headline: string): Error {
   const original = error instanceof Error ? error : new Error(String(error));

@@ -24,17 +24,17 @@ import { Redactor } from "./redact";
 import { hasTimedOut, outcomeOf, RETRY, retryAfterMs, retryDelayMs } from "./retry";
 import { adviceFor, cancelledError, excerpt, lostReason } from "./wording";
 
-/** Where the client logs. Lines are redacted before they arrive here. */
+/** Where the client logs. Lines are already redacted. */
 export interface ApiLog {
   info(line: string): void;
   warn(line: string): void;
   debug(line: string): void;
 }
 
-/** Longer waits are announced, so that a waiting pipeline doesn't look like a hanging one. */
+/** Longer waits are announced, so that a pipeline that waits doesn't look as if it hangs. */
 const ANNOUNCE_WAIT_MS = 5_000;
 
-/** The longest that a client with `patient: false` waits for the rate budget. */
+/** The longest time that a client with `patient: false` waits for the rate budget. */
 const IMPATIENT_WAIT_MS = 2_000;
 
 export interface ApiOptions extends ConnectionOptions {
@@ -54,11 +54,11 @@ export interface ApiOptions extends ConnectionOptions {
   readonly fallbackBudget?: RateBudget;
   readonly maxRetries?: number;
   /**
-   * If false, a request fails as not sent instead of waiting for the rate budget, and so does every request after a
-   * timeout. Default: true.
+   * If false, a request that would have to wait for the rate budget fails as not sent, and so does every request after
+   * a timeout. Default: true.
    */
   readonly patient?: boolean;
-  /** Longest time of one attempt, from its connection to the last byte of the response. */
+  /** Time limit for one attempt, from its connection to the last byte of the response. */
   readonly attemptMs?: number;
   /** Connections to share with other clients. They replace `concurrency` and `timeouts`. */
   readonly connections?: Connections;
@@ -67,14 +67,14 @@ export interface ApiOptions extends ConnectionOptions {
   /** Fires when no new request may begin; requests in flight finish. */
   readonly closing?: AbortSignal;
   readonly log: ApiLog;
-  /** Knows the secrets; shared by everything that prints. */
+  /** Hides secrets; shared by everything that prints. */
   readonly redactor?: Redactor;
 }
 
 export type Query = Readonly<Record<string, string | number | boolean | undefined>>;
 
 export interface RequestOptions<T> {
-  /** What is attempted, as the start of a sentence about its failure: `Reading policy 5f… in zone 0d…`. */
+  /** What the request attempts, as the start of an error message: `Reading policy 5f… in zone 0d…`. */
   readonly what: string;
   /** The schema of `result`. */
   readonly schema: z.ZodType<T>;
@@ -84,13 +84,13 @@ export interface RequestOptions<T> {
   /** Whether sending it twice is safe. Default by method: GET, PUT and DELETE are, POST and PATCH are not. */
   readonly repeatable?: boolean;
   /**
-   * Whether to send it now or never: without retries, and without waiting for the rate budget. For a write that depends
-   * on what was just read.
+   * Whether to send it now or not at all, without retries and without waiting for the rate budget. Used for a write
+   * that depends on what was just read.
    */
   readonly immediate?: boolean;
   /**
-   * Next step after a failure, if the caller knows more than the status says. Takes the place of the general advice,
-   * which names the missing permission for a 403.
+   * The next step after a failure, if the caller knows more than the status says. Replaces the general advice, which
+   * names the missing permission for a 403.
    */
   readonly advice?: (failure: {
     readonly status: number;
@@ -109,15 +109,15 @@ export interface ListOptions<T> extends Omit<RequestOptions<T>, "schema" | "body
   /** The schema of one record. */
   readonly record: z.ZodType<T>;
   /**
-   * True if missing a record could do harm, as before a create or a delete: a record that can't be read then fails the
-   * list. Default: it is left out, with a warning.
+   * Whether a record that can't be read fails the list. Set it if missing a record could do harm, as before a create or
+   * a delete. Default: the record is left out, with a warning.
    */
   readonly complete?: boolean;
 }
 
 export interface List<T> {
   readonly records: readonly T[];
-  /** The records that were left out, by the names in their warnings. */
+  /** The records that were left out, by the names used in the warnings. */
   readonly unread: readonly string[];
   readonly resultInfo: ResultInfo | undefined;
 }
@@ -128,7 +128,7 @@ export type BytesOptions = Pick<RequestOptions<unknown>, "what" | "query" | "adv
 interface ApiRequest extends Omit<RequestOptions<unknown>, "schema"> {
   readonly method: Dispatcher.HttpMethod;
   readonly path: string;
-  /** Reads a success as bytes; an error still has the envelope. */
+  /** Whether to read a success as bytes. An error still has the envelope. */
   readonly raw?: boolean;
 }
 
@@ -138,20 +138,20 @@ interface AttemptHistory {
   uncertain: boolean;
 }
 
-/** The only way to the API: authentication, envelope, retries, rate budget and cancellation. */
+/** The only client for the API. Handles authentication, the envelope, retries, the rate budget and cancellation. */
 export class EdgeApi {
   readonly redactor: Redactor;
   readonly #options: ApiOptions;
   readonly #connections: Connections;
   #credential: Credential | undefined;
   #fallbackRefused = false;
-  /** Fires with either signal of the options. */
+  /** Fires when either of the options' signals does. */
   readonly #stop: AbortSignal;
   readonly #logged = new Set<string>();
   #inFlight = 0;
-  /** Why a client with `patient: false` sends nothing more. */
+  /** Why a client with `patient: false` sends no more requests. */
   #unresponsive: string | undefined;
-  /** How far Cloudflare's clock is ahead of this machine's, by the latest response. */
+  /** How far Cloudflare's clock is ahead of this machine's, according to the latest response. */
   #aheadMs = 0;
 
   constructor(options: ApiOptions) {
@@ -161,7 +161,7 @@ export class EdgeApi {
     for (const credential of [options.credential, options.fallback])
       this.redactor.add(...secretsOf(credential));
     this.#connections = options.connections ?? new Connections(options);
-    // Every request and wait listens; Node would warn about a leak from the eleventh on.
+    // Every request and wait adds a listener, and Node would warn about a leak from the eleventh on.
     const signals = [options.signal, options.closing].filter((signal) => signal !== undefined);
     this.#stop = AbortSignal.any(signals);
     setMaxListeners(0, this.#stop, ...signals);
@@ -181,7 +181,7 @@ export class EdgeApi {
     return (await this.send("GET", path, options)).result;
   }
 
-  /** Sends a GET for a list, and reads each record on its own. */
+  /** Sends a GET for a list, and parses each record separately. */
   async list<T>(path: string, options: ListOptions<T>): Promise<List<T>> {
     const schema = z.array(z.unknown()).nullable();
     const { result, resultInfo } = await this.send("GET", path, { ...options, schema });
@@ -235,10 +235,10 @@ export class EdgeApi {
   }
 
   /**
-   * Sends one request, retries it if that is safe and may help, and decodes the response.
+   * Sends one request, retries it if that's safe and may help, and decodes the response.
    *
    * @throws ApiError when Cloudflare refuses, can't be reached, or returns something other than the envelope. Its
-   * outcome is that of all attempts: "notDone" only if none may have been applied.
+   * outcome covers all attempts: it's "notDone" only if no attempt can have been applied.
    * @throws CancelledError when the engine has exited.
    */
   async send<T>(
@@ -272,7 +272,8 @@ export class EdgeApi {
       const { fallback } = this.#options;
       const tried = fallback === undefined || used === fallback || this.#fallbackRefused;
       if (!isCredentialRefused(error) || tried) throw this.#withAdvice(error, used);
-      // A valid token that lacks one permission may do the next thing. Only an invalid one is given up.
+      // A valid token that lacks one permission may still work for the next request. Only an invalid token is
+      // abandoned.
       const dead = isCredentialInvalid(error, used);
       try {
         const success = await this.#sendWithRetries(request, fallback, history);
@@ -290,7 +291,7 @@ export class EdgeApi {
     }
   }
 
-  // Of several requests refused in parallel, the first switches for all.
+  // If several parallel requests are refused, the first one switches for all of them.
   #switchTo(fallback: Credential): void {
     if (this.#credential === fallback) return;
     const refused = this.#credential?.origin ?? "the saved credential";
@@ -313,7 +314,7 @@ export class EdgeApi {
     this.#options.log.warn(this.redactor.redact(line));
   }
 
-  /** Closes the connections, for all clients that share them. */
+  /** Closes the connections for every client that shares them. */
   close(): Promise<void> {
     return this.#connections.close();
   }
@@ -350,7 +351,7 @@ export class EdgeApi {
       if (result.outcome === "unknown" && method !== "GET") history.uncertain = true;
 
       const { retryAfterMs: asked, init } = result;
-      // Holds for every caller, even if this one gives up.
+      // Applies to every caller, even if this one gives up.
       if (asked !== undefined && result.status === 429) budget.pause(asked);
       const ended = "status" in reply ? { status: reply.status, foreign: init.foreign } : reply;
       const wait = retryDelayMs(
@@ -395,7 +396,7 @@ export class EdgeApi {
     }
   }
 
-  /** Sends one request. Throws only for cancellation, never for what the network or Cloudflare did. */
+  /** Sends one request. Throws only for cancellation, never for a network failure or an error response. */
   async #attempt(
     request: ApiRequest,
     credential: Credential,
@@ -442,7 +443,7 @@ export class EdgeApi {
     if (text === "" && (status === 204 || (method === "DELETE" && status < 300)))
       return { ...reply, envelope: undefined };
     const envelope = decodeEnvelope(text);
-    if (envelope !== undefined) this.#setClock(firstOf(reply.headers["date"])); // Another server's clock isn't Cloudflare's.
+    if (envelope !== undefined) this.#setClock(firstOf(reply.headers["date"])); // Only Cloudflare's own clock matters.
     this.#logMessages(envelope?.messages ?? []);
     if (!raw && status < 400 && envelope?.success === true) return { ...reply, envelope };
     const errors = (envelope?.errors ?? []).map((e) => ({
@@ -467,7 +468,7 @@ export class EdgeApi {
           : "Cloudflare gave no reason",
       advice: adviceFor(status, errors, asked, this.#options.purpose?.()),
     });
-    // A bad credential or a missing zone explains more than the caller's advice about its object.
+    // A bad credential or a missing zone is more helpful to know about than the caller's advice on its object.
     const isElsewhere = isUnauthenticated(failure) || isUnroutable(failure);
     const advice = isElsewhere ? undefined : request.advice?.({ status, errors });
     return advice === undefined ? failure : new ApiError({ ...failure.init, advice });
@@ -541,12 +542,12 @@ export class EdgeApi {
   }
 }
 
-/** A successful reply, with its envelope if it has one. */
+/** A successful response, with its envelope if it has one. */
 interface Success extends Reply {
   readonly envelope: Envelope | undefined;
 }
 
-/** Names an unreadable record by whichever members it has. */
+/** Names an unreadable record by whichever identifying fields it has. */
 function recordName(record: unknown, index: number): string {
   const members = NAMING.flatMap((member) => {
     const value: unknown =
@@ -566,7 +567,7 @@ function problemOf({ issues: [issue] }: z.ZodError, ...root: string[]): string {
   return path === "" ? issue.message : `${path}: ${issue.message}`;
 }
 
-/** An earlier request timed out, and the client doesn't wait a second time. */
+/** Thrown after an earlier request timed out, because the client doesn't wait a second time. */
 class UnresponsiveError extends Error {}
 
 interface NotSentReason {

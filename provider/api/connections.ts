@@ -1,10 +1,10 @@
 import type * as Undici from "undici";
 import { proxies } from "./proxy";
 
-/** Timeouts of one attempt, in milliseconds. */
+/** Timeouts for one attempt, in milliseconds. */
 export const TIMEOUTS = { connectMs: 10_000, headersMs: 60_000, bodyMs: 60_000 } as const;
 
-/** Longest time of one whole attempt, however steadily data arrives: 25 MB over a slow line may take minutes. */
+/** Time limit for a whole attempt, however steadily data arrives. 25 MB over a slow connection may take minutes. */
 export const ATTEMPT_MS = 300_000;
 
 /** Default of `edgeguard:concurrency`: requests in flight at the same time. */
@@ -17,8 +17,8 @@ export interface ConnectionOptions {
 }
 
 /**
- * Connections that several clients share. Requests wait for one here, not in the HTTP library, which would send them even
- * after the operation was stopped.
+ * Connections that several clients share. Requests queue here for a connection rather than in the HTTP library, which
+ * would send them even after the operation was stopped.
  */
 export class Connections {
   readonly #open: () => Undici.Dispatcher;
@@ -36,7 +36,7 @@ export class Connections {
     return (this.#dispatcher ??= this.#open());
   }
 
-  /** Acquires a connection in order of arrival; rejects when `signal` fires. Each must be released. */
+  /** Acquires a connection, in order of arrival; rejects when `signal` fires. The caller must release it. */
   acquire(signal: AbortSignal): Promise<void> {
     if (this.#free > 0) {
       this.#free -= 1;
@@ -86,8 +86,8 @@ function pool(
 }
 
 /**
- * The HTTP library, loaded with the first request. Loading takes a tenth of a second, which programs that only declare
- * resources and previews of unchanged stacks don't spend.
+ * Loads the HTTP library on the first request. Loading takes a tenth of a second, which is saved in programs that only
+ * declare resources and in previews of unchanged stacks.
  */
 export function undici(): typeof Undici {
   // eslint-disable-next-line @typescript-eslint/no-require-imports -- an import would load it at every start

@@ -6,18 +6,18 @@ export type Credential = (
   | { readonly kind: "token"; readonly token: string }
   | { readonly kind: "key"; readonly email: string; readonly key: string }
 ) & {
-  /** Where it was found: `edgeguard:apiToken`, `CLOUDFLARE_API_TOKEN`. */
+  /** Where it was found, such as `edgeguard:apiToken` or `CLOUDFLARE_API_TOKEN`. */
   readonly origin: string;
 };
 
-/** The headers of a credential. */
+/** Returns a credential's request headers. */
 export function authorization(credential: Credential): Record<string, string> {
   return credential.kind === "token"
     ? { authorization: `Bearer ${credential.token}` }
     : { "x-auth-email": credential.email, "x-auth-key": credential.key };
 }
 
-/** The parts of a credential that may not be printed. */
+/** Returns the parts of a credential that must not be printed. */
 export function secretsOf(credential: Credential | undefined): string[] {
   if (credential === undefined) return [];
   return credential.kind === "token" ? [credential.token] : [credential.key, credential.email];
@@ -26,31 +26,31 @@ export function secretsOf(credential: Credential | undefined): string[] {
 /** Error codes for a malformed or invalid credential. */
 export const CREDENTIAL_CODES: readonly number[] = [6003, 6111, 9106, 9109, 10000];
 
-/** Cloudflare rejects the credential: 401, or one of the codes for a credential. */
+/** Whether Cloudflare rejects the credential: status 401, or one of the error codes for credentials. */
 export function isUnauthenticated(error: unknown): error is ApiError {
   return error instanceof ApiError && (error.status === 401 || error.hasCode(...CREDENTIAL_CODES));
 }
 
-/** The credential is rejected or lacks a permission. Another credential may work. */
+/** Whether the credential is rejected or lacks a permission. Another credential may work. */
 export function isCredentialRefused(error: unknown): error is ApiError {
   return error instanceof ApiError && (error.status === 403 || isUnauthenticated(error));
 }
 
-/** The name of the missing permission; undefined if Cloudflare gives another reason. */
+/** Returns the name of the missing permission; undefined if Cloudflare gives another reason. */
 export function missingPermission(error: unknown): string | undefined {
   if (!isUnauthenticated(error) || error.status !== 403) return undefined;
   const permission = permissionFor(error.init.method, error.init.path);
   return permission === undefined ? undefined : permissionName(permission);
 }
 
-/** Credentials that worked in this process: if one is refused, it lacks a permission. */
+/** Credentials that have worked in this process. If one of them is refused, it lacks a permission. */
 const WORKING = new WeakSet<Credential>();
 
 export function noteWorking(credential: Credential): void {
   WORKING.add(credential);
 }
 
-/** The credential itself is rejected, not just one use of it. */
+/** Whether the credential itself is rejected, not just one use of it. */
 export function isCredentialInvalid(error: unknown, credential: Credential | undefined): boolean {
   const permissionAdvice = error instanceof ApiError && error.status === 403;
   const works = credential !== undefined && WORKING.has(credential);
@@ -93,14 +93,14 @@ export function missingReason(empty: readonly string[]): string {
   return `${names} ${empty.length === 1 ? "is" : "are"} empty`;
 }
 
-/** Added if the configuration in use may not be the stack's current one. */
+/** Returns a hint for when the configuration in use may not be the stack's current one. */
 export function savedConfigHint(purpose: Purpose | undefined): string {
   return purpose?.savedConfig === true
     ? " A refresh or destroy uses the token saved by the last `pulumi up`: run `pulumi up` first, or add --run-program."
     : "";
 }
 
-/** Adds to a refusal which credential to check, and which permission it lacks. */
+/** Adds advice to a refusal: which credential to check, and which permission it lacks. */
 export function withCredentialAdvice(
   error: unknown,
   credential: Credential | undefined,

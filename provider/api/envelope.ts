@@ -1,8 +1,8 @@
 import { z } from "zod";
 
 /**
- * The envelope of every JSON response. Cloudflare omits empty members, so only `success` is required. A malformed member
- * is dropped, and so is a malformed item of a list.
+ * The envelope of every JSON response. Cloudflare omits empty fields, so only `success` is required. Malformed fields
+ * and malformed list items are dropped.
  */
 const envelope = z.looseObject({
   success: z.boolean(),
@@ -37,14 +37,14 @@ const resultInfo = z
   .optional()
   .catch(undefined);
 
-/** One entry of `errors`: Cloudflare's code and message, and the place in the body that it points at. */
+/** One entry of `errors`: Cloudflare's code and message, and the location in the body that it points at. */
 export interface ApiNote {
   readonly code: number | undefined;
   readonly message: string;
   readonly pointer: string | undefined;
 }
 
-/** Paging information of a list; every member may be missing. */
+/** Paging information for a list; every field may be missing. */
 export type ResultInfo = NonNullable<z.infer<typeof resultInfo>>;
 
 /** A decoded envelope. */
@@ -56,13 +56,13 @@ export interface Envelope {
   readonly resultInfo: ResultInfo | undefined;
 }
 
-/** Decodes a response; `undefined` if it is not an envelope, such as an HTML error page. */
+/** Decodes a response; `undefined` if it isn't an envelope, as with an HTML error page. */
 export function decodeEnvelope(text: string): Envelope | undefined {
   let json: unknown;
   try {
     json = JSON.parse(text);
   } catch {
-    return undefined; // The caller reports what arrived instead.
+    return undefined; // The caller reports what it received instead.
   }
   const parsed = envelope.safeParse(json);
   if (!parsed.success) return undefined;

@@ -9,11 +9,11 @@ export type Outcome =
   /** Cloudflare may have applied the request: check before sending it again. */
   | "unknown";
 
-/** What a request is for: advice after a failure depends on it. */
+/** What a request is for, which determines the advice after a failure. */
 export interface Purpose {
-  /** The object is in the stack's state. */
+  /** Whether the object is in the stack's state. */
   readonly isRecorded: boolean;
-  /** A refresh or destroy without the program uses the settings that the last `up` saved. */
+  /** Whether the settings are those saved by the last `up`, as in a refresh or destroy without the program. */
   readonly savedConfig: boolean;
 }
 
@@ -26,7 +26,7 @@ export interface ApiErrorInit {
   /** HTTP status; undefined when no response arrived. */
   readonly status?: number;
   readonly errors?: readonly ApiNote[];
-  /** The response isn't the API's envelope: it may come from a proxy, a portal or a wrong address. */
+  /** Whether the response isn't the API's envelope: it may come from a proxy, a captive portal or a wrong address. */
   readonly foreign?: boolean;
   /** Cloudflare's request ID, the Ray ID (`cf-ray`). */
   readonly requestId?: string | undefined;
@@ -37,9 +37,9 @@ export interface ApiErrorInit {
   /** The feature that the plan must include. */
   readonly entitlement?: string | undefined;
   readonly attempts?: number;
-  /** Not sent at all; `detail` says why. */
+  /** Whether the request wasn't sent at all; `detail` says why. */
   readonly unsent?: boolean;
-  /** How long the response asks to wait before the next request, in milliseconds. */
+  /** How long to wait before the next request, according to the response, in milliseconds. */
   readonly retryAfterMs?: number | undefined;
   readonly cause?: unknown;
 }
@@ -81,30 +81,31 @@ export class CancelledError extends Error {
   }
 }
 
-/** The change may have been made although the call failed: check before making it again. */
+/** Whether the change may have been made even though the call failed: check before making it again. */
 export function mayHaveBeenApplied(error: unknown): error is ApiError | CancelledError {
   return (error instanceof ApiError || error instanceof CancelledError) && error.outcome === "unknown";
 }
 
 /**
- * The API itself returned 404: the object, or what contains it, doesn't exist. Another server's 404 page proves
- * nothing: if it counted, a wrong base URL would empty a stack's state.
+ * Whether the API itself returned 404: the object, or what contains it, doesn't exist. Another server's 404 page
+ * doesn't count, because a wrong base URL would otherwise empty a stack's state.
  */
 export function isNotFound(error: unknown): error is ApiError {
   return error instanceof ApiError && error.status === 404 && error.init.foreign !== true;
 }
 
-/** Cloudflare can't route the path. The zone may be gone or the URL wrong, so it says nothing about an object. */
+/** Whether Cloudflare can't route the path. The zone may be gone or the URL wrong, so it says nothing about an object.
+ */
 export function isUnroutable(error: unknown): boolean {
   return error instanceof ApiError && error.hasCode(7000, 7003);
 }
 
-/** The object does not exist, for certain. */
+/** Whether the object certainly doesn't exist. */
 export function isAbsent(error: unknown): error is ApiError {
   return isNotFound(error) && !isUnroutable(error);
 }
 
-/** The result of a request. Undefined if the object doesn't exist. */
+/** Returns the result of a request; undefined if the object doesn't exist. */
 export async function unlessAbsent<T>(request: () => Promise<T>): Promise<T | undefined> {
   try {
     return await request();
@@ -114,7 +115,7 @@ export async function unlessAbsent<T>(request: () => Promise<T>): Promise<T | un
   }
 }
 
-/** Longer messages from a server are cut. */
+/** Longer messages from a server are truncated. */
 const LONGEST_CLAUSE = 2_000;
 
 function cleanMessage(given: string): string {

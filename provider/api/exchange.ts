@@ -11,17 +11,17 @@ interface Sending {
   readonly method: Dispatcher.HttpMethod;
   /** The body, sent as JSON. A Buffer already contains JSON. */
   readonly body?: unknown;
-  /** Reads a success as bytes; an error is still text. */
+  /** Whether to read a success as bytes. An error is still read as text. */
   readonly raw?: boolean;
   readonly credential: Credential;
   readonly dispatcher: () => Dispatcher;
   /** Aborts the request. */
   readonly signal: AbortSignal | undefined;
-  /** Longest time from the connection to the last byte of the response. */
+  /** Time limit from the connection to the last byte of the response. */
   readonly attemptMs: number | undefined;
 }
 
-/** A response that is the stored bytes, without envelope. */
+/** A response that consists of the stored bytes, without the envelope. */
 export interface Bytes {
   readonly bytes: Buffer;
   /** Names in lower case. */
@@ -32,22 +32,22 @@ export interface Reply extends Bytes {
   readonly status: number;
   /** Empty if the response was read as bytes. */
   readonly text: string;
-  /** The status arrived, but the text didn't. */
+  /** Whether the status arrived but the text didn't. */
   readonly cutOff: boolean;
   readonly requestId: string | undefined;
   readonly retryAfter: string | undefined;
 }
 
-/** A response that didn't arrive, or only in part. */
+/** A response that didn't arrive or arrived only in part. */
 export interface LostResponse {
   readonly errorCode: string | undefined;
   readonly syscall: string | undefined;
   readonly cause: unknown;
-  /** The response had begun: the request was applied or refused, and nobody knows which. */
+  /** Whether the response had begun. The request was either applied or refused, and there's no way to tell which. */
   readonly cutOff: boolean;
 }
 
-/** Sends a request and reads the complete response. Never throws for what the network or Cloudflare did. */
+/** Sends a request and reads the complete response. Never throws for a network failure or an error response. */
 export async function exchange(url: URL, sending: Sending): Promise<Reply | LostResponse> {
   const { signal, attemptMs = ATTEMPT_MS } = sending;
   const body = bytesOf(sending.body);
@@ -77,48 +77,36 @@ export async function exchange(url: URL, sending: Sending): Promise<Reply | Lost
 
 function headersOf({ raw, credential }: Sending, body: Buffer | undefined): Record<string, string> {
   return {
-    accept: raw === true ? "*/*" : "application/json",
-    "user-agent": `pulumi-edgeguard/${VERSION} node/${process.versions.node}`,
-    ...authorization(credential),
-    ...(body === undefined
-      ? {}
-      : { "content-type": "application/json", "content-length": String(body.length) }),
-  };
-}
-
-async function replyOf(
-  response: Dispatcher.ResponseData,
-  raw: boolean,
-  hasBody: boolean,
-  stop: AbortSignal,
-): Promise<Reply> {
-  const { statusCode: status, headers } = response;
-  const isRaw = raw && status < 300;
-  const bytes = isRaw ? Buffer.from(await response.body.arrayBuffer()) : NO_BYTES;
-  let cutOff = false;
-  const text = isRaw
-    ? ""
-    : await response.body.text().catch((error: unknown) => {
-        // A server that refuses a body midway may close the connection: the status is enough.
-        cutOff = hasBody && status >= 400 && status < 500;
-        if (!cutOff || stop.aborted) throw error;
-        return "";
-      });
-  const [requestId, retryAfter] = [firstOf(headers["cf-ray"]), firstOf(headers["retry-after"])];
-  return { status, text, cutOff, bytes, headers, requestId, retryAfter };
-}
-
-const NO_BYTES = Buffer.alloc(0);
-
-function bytesOf(body: unknown): Buffer | undefined {
-  if (body === undefined || Buffer.isBuffer(body)) return body;
-  return Buffer.from(JSON.stringify(body));
-}
-
-/**
- * Sends a large body in chunks, so that an early refusal is read between them. In one long write, a connection closed
- * midway would lose it.
- */
+    accept: raw === true ? "*/* " : "application/json",
+                              *     "user-agent": `pulumi-edgeguard/${VERSION} node/${process.versions.node}`,
+                              *     ...authorization(credential),
+                              *     ...(body === undefined
+                              *       ? {}
+                              *       : { "content-type": "application/json", "content-length": String(body.length) }),
+                              *   };
+                              * }
+                              *
+                              * async function replyOf( response: Dispatcher.ResponseData, raw: boolean, hasBody:
+                              * boolean, stop: AbortSignal, ): Promise<Reply> { const { statusCode: status, headers } =
+                              * response; const isRaw = raw && status < 300; const bytes = isRaw ? Buffer.from(await
+                              * response.body.arrayBuffer()) : NO_BYTES; let cutOff = false; const text = isRaw ? "" :
+                              * await response.body.text().catch((error: unknown) => { // A server that refuses a body
+                              * midway may close the connection, so the status is enough. cutOff = hasBody && status >=
+                              * 400 && status < 500; if (!cutOff || stop.aborted) throw error; return ""; }); const
+                              * [requestId, retryAfter] = [firstOf(headers["cf-ray"]), firstOf(headers["retry-after"])];
+                              * return { status, text, cutOff, bytes, headers, requestId, retryAfter }; }
+                              *
+                              * const NO_BYTES = Buffer.alloc(0);
+                              *
+                              * function bytesOf(body: unknown): Buffer | undefined {
+                              *   if (body === undefined || Buffer.isBuffer(body)) return body;
+                              *   return Buffer.from(JSON.stringify(body));
+                              * }
+                              *
+                              * /**
+                                 * Splits a large body into chunks, so that an early refusal is read between them. It
+                                 * would be lost if the connection closed during one long write.
+                                 */
 function inChunks(body: Buffer): Buffer | Readable {
   return body.length <= CHUNK_BYTES ? body : Readable.from(chunksOf(body), { objectMode: false });
 }
@@ -129,7 +117,7 @@ function* chunksOf(body: Buffer): Generator<Buffer> {
   for (let at = 0; at < body.length; at += CHUNK_BYTES) yield body.subarray(at, at + CHUNK_BYTES);
 }
 
-/** An attempt took longer than allowed. */
+/** Thrown when an attempt takes longer than allowed. */
 class AttemptTimeoutError extends Error {
   readonly code = "ETIMEDOUT";
 
@@ -138,7 +126,7 @@ class AttemptTimeoutError extends Error {
   }
 }
 
-/** A member of the error, or of the error that it wraps. */
+/** Returns a property of the error, or of the error that it wraps. */
 function errorMember(error: unknown, key: "code" | "syscall"): string | undefined {
   if (typeof error !== "object" || error === null) return undefined;
   const own: unknown = Reflect.get(error, key);

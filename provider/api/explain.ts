@@ -4,7 +4,7 @@ import { LIMIT_ERRORS, WORKERS, REQUESTS, formatAmount, type Amount, type ZonePl
 export interface ErrorToExplain {
   /** HTTP status. */
   readonly status?: number;
-  /** Code in the API's `errors`, or the number of an error page, such as 1027. */
+  /** A code from the API's `errors`, or the number of an error page, such as 1027. */
   readonly code?: number;
   /** The zone's plan, if known: the explanation then names only that plan's limit. */
   readonly plan?: ZonePlan;
@@ -14,7 +14,7 @@ export interface ErrorToExplain {
  * Explains an error: what it means, which limit and plan it concerns, and what to do. Knows the statuses 413 and 429, the
  * error pages 1015 and 1027, and common codes of Cloudflare's API.
  *
- * @returns undefined for an error that explains itself, or is not known.
+ * @returns undefined for an error that's self-explanatory or unknown.
  * @example Explain an error page that visitors see
  * ```ts
  * import { explainError } from "pulumi-edgeguard";
@@ -34,14 +34,14 @@ export function explainError({ status, code, plan }: ErrorToExplain): string | u
   return status === freeLimit.status ? tooMany() : undefined;
 }
 
-/** What an API code means and what to do, to follow the API's own message. */
+/** Explains what an API code means and what to do, as a supplement to the API's own message. */
 export function explainCode(code: number | undefined, status?: number): string | undefined {
   if (code === undefined) return undefined;
   if (code === 1004) return status === undefined ? `${JOBS} ${FILTER}` : status === 403 ? JOBS : FILTER;
   return MEANINGS[code];
 }
 
-/** Explains 413, for one plan or for all. */
+/** Explains status 413, for one plan or for all. */
 export function tooLarge(plan?: ZonePlan): string {
   const limits: Readonly<Record<ZonePlan, Amount>> = REQUESTS.body.limit;
   if (plan !== undefined) {
@@ -52,7 +52,7 @@ export function tooLarge(plan?: ZonePlan): string {
   return `The body is larger than the plan allows (free ${formatAmount(free)}, pro ${formatAmount(pro)}, business ${formatAmount(business)}, enterprise ${formatAmount(enterprise)}, unless Cloudflare granted more). Send less at a time.`;
 }
 
-// Formatted on demand: the first formatted number takes as long as loading a module.
+// Formatted on demand, because formatting the first number takes as long as loading a module.
 const perDay = (): string => amountText(WORKERS.requestsPerDay.limit.free);
 const perMinute = (): string => amountText(WORKERS.requestsPerMinute.limit.free);
 

@@ -8,12 +8,13 @@ export interface PagesOptions<T> extends Pick<ListOptions<T>, "what" | "record" 
   readonly key: (item: T) => string;
 }
 
-/** How often a list is read from its beginning if it changes during the read. */
+/** How many times a list is read from its beginning if it changes during the read. */
 const MAX_PASSES = 3;
 
 /**
- * All items of a list with `page` and `per_page`, one page in memory at a time. An item deleted from a page already read
- * moves another one there, unseen. If the API's count shows that, the list is read again for what was missed.
+ * Yields all items of a list with `page` and `per_page`, keeping one page in memory at a time. If an item is deleted
+ * from a page that was already read, another item moves to that page and is missed. If the API's count reveals that,
+ * the list is read again for the missing items.
  */
 export async function* byPage<T>(
   api: EdgeApi,
@@ -23,7 +24,7 @@ export async function* byPage<T>(
   const isNew = unseen(options.key);
   for (let pass = 1; ; pass += 1) {
     const { isComplete, added, read, total } = yield* onePass(api, path, options, isNew);
-    // If another pass finds nothing new, the API counts something else, such as items that the filters leave out.
+    // If another pass finds nothing new, the API counts something else, such as items that the filters exclude.
     if (isComplete || (pass > 1 && added === 0)) return;
     if (pass < MAX_PASSES) continue;
     api.warn(
@@ -38,7 +39,7 @@ interface Pass {
   /** Items that no earlier pass found. */
   readonly added: number;
   readonly read: number;
-  /** The number of items by the API's count. */
+  /** The number of items according to the API. */
   readonly total: number;
 }
 
@@ -64,7 +65,7 @@ async function* onePass<T>(
     read += onPage.length + unreadOnPage.length;
     if (typeof resultInfo?.total_count === "number") totals.push(resultInfo.total_count);
     const count = records.length + unread.length;
-    // Cloudflare may return fewer items per page than requested: its own number says what a full page is.
+    // Cloudflare may return fewer items per page than requested, so its own number says what a full page is.
     const isFull = count >= (resultInfo?.per_page ?? perPage);
     const pages = resultInfo?.total_pages ?? undefined;
     const hasMore = pages === undefined ? isFull : page < pages;
@@ -78,7 +79,7 @@ async function* onePass<T>(
   }
 }
 
-/** All items of a list with cursors. A page may be empty although a cursor follows. */
+/** Yields all items of a list with cursors. A page may be empty even though a cursor follows. */
 export async function* byCursor<T>(
   api: EdgeApi,
   path: string,
@@ -114,7 +115,7 @@ function endless(what: string, path: string, repeated: "page" | "cursor"): ApiEr
   });
 }
 
-/** A predicate that is true once per key. */
+/** Returns a predicate that is true once per key. */
 function unseen<T>(key: (item: T) => string): (item: T) => boolean {
   const seen = new Set<string>();
   return (item) => {

@@ -1,7 +1,7 @@
 /**
- * What an API token must be allowed to do, by request and by resource: the one table behind messages, README and
- * docstrings. The names are those of https://developers.cloudflare.com/fundamentals/api/reference/permissions/; the
- * dashboard writes Edit where the API writes Write, and Write includes Read.
+ * What an API token must be allowed to do, by request and by resource. This is the single source for messages, README
+ * and docstrings. The names are those of https://developers.cloudflare.com/fundamentals/api/reference/permissions/; the
+ * dashboard says Edit where the API says Write, and Write includes Read.
  */
 
 interface Permission {
@@ -23,7 +23,8 @@ const PAGE_SHIELD = zone("Page Shield");
 const ZONE_WAF = zone("Zone WAF");
 const FIREWALL_SERVICES = zone("Firewall Services");
 const PAGE_RULES = zone("Page Rules");
-// A job holds credentials: https://developers.cloudflare.com/logs/logpush/permissions/ wants Write of who reads one.
+// A job holds credentials: https://developers.cloudflare.com/logs/logpush/permissions/ requires Write even for reading
+// one.
 const ZONE_LOGS: Permission = { scope: "Zone", name: "Logs", toRead: "Write" };
 const ACCOUNT_LOGS: Permission = { scope: "Account", name: "Logs", toRead: "Write" };
 const ACCOUNT_RULESETS = account("Account Rulesets");
@@ -45,7 +46,7 @@ const BY_PATH: readonly (readonly [RegExp, Permission])[] = [
 /** POST requests that only read. */
 const READING_POST = /\/bulk\/get$/;
 
-/** The permission that a request needs; undefined for a path that is in no table. */
+/** Returns the permission that a request needs; undefined for a path that isn't in the table. */
 export function permissionFor(method: string, path: string): RequiredPermission | undefined {
   const permission = BY_PATH.find(([permissions]) => permissions.test(path))?.[1];
   if (permission === undefined) return undefined;
@@ -53,7 +54,7 @@ export function permissionFor(method: string, path: string): RequiredPermission 
   return reads ? toRead(permission) : toWrite(permission);
 }
 
-/** A permission as people find it: by its name in the API, and by its place in the dashboard. */
+/** Names a permission so that people can find it: by its name in the API and its place in the dashboard. */
 export function permissionName({ scope, name, level }: RequiredPermission): string {
   return `${name} ${level} (in the dashboard: ${scope} > ${name} > ${level === "Write" ? "Edit" : "Read"})`;
 }
@@ -63,7 +64,7 @@ interface ResourcePermissions {
   readonly toRead: readonly RequiredPermission[];
   /** For an update or a destroy. */
   readonly toWrite: readonly RequiredPermission[];
-  /** What else there is to know, as a sentence. */
+  /** Anything else worth knowing, as a sentence. */
   readonly note?: string;
 }
 

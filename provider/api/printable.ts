@@ -1,4 +1,5 @@
-/** Makes outside text (responses, names, files) safe to print: no cursor moves, no hidden text, no CI commands. */
+/** Makes untrusted text (responses, names, files) safe to print: no cursor movements, no hidden text, no CI commands.
+ */
 
 const INVISIBLE = /[\p{Cc}\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/gu;
 const ESCAPES: Readonly<Record<string, string>> = { "\n": "\\n", "\r": "\\r", "\t": "\\t" };
@@ -10,7 +11,9 @@ const COMMANDS: readonly (readonly [RegExp, string])[] = [
   [/<(?=\{%)/g, "<\\"],
 ];
 
-/** One line of text, with line breaks, control characters and direction marks escaped, and CI commands defused. */
+/** Returns the text as one line, with line breaks, control characters and direction marks escaped, and CI commands
+ * defused.
+ */
 export function escapeInvisible(text: string): string {
   const line = text.replace(
     INVISIBLE,
@@ -19,12 +22,14 @@ export function escapeInvisible(text: string): string {
   return COMMANDS.reduce((safe, [command, escaped]) => safe.replace(command, escaped), line);
 }
 
-/** One of our messages, which may have several lines. */
+/** Makes one of our messages safe to print, keeping its line breaks. */
 export function printable(message: string): string {
   return message.split("\n").map(escapeInvisible).join("\n");
 }
 
-/** Removes these characters from the end. `/[.]+$/` is quadratic: 200,000 dots in an error took minutes. */
+/** Removes these characters from the end of a text. A regular expression such as `/[.]+$/` is quadratic: 200,000 dots
+ * in an error took minutes.
+ */
 export function trimEnd(text: string, characters: string): string {
   let end = text.length;
   while (end > 0 && characters.includes(text.charAt(end - 1))) end -= 1;

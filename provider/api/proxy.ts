@@ -1,6 +1,6 @@
 import { PROXY_REFUSED } from "./retry";
 
-/** The variables that name a proxy. As in the HTTP library, the first one set counts. */
+/** The variables that name a proxy. As in the HTTP library, the first one that's set counts. */
 const VARIABLES = [
   ["http_proxy", "HTTP_PROXY"],
   ["https_proxy", "HTTPS_PROXY"],
@@ -9,11 +9,11 @@ const VARIABLES = [
 interface Proxy {
   /** The environment variable's name. */
   readonly name: string;
-  /** Its value, quoted, without credentials. */
+  /** Its value, in quotes and without credentials. */
   readonly shown: string;
 }
 
-/** A proxy kept a request from being sent. */
+/** Thrown when a proxy prevented a request from being sent. */
 export class ProxyError extends Error {
   override readonly name = "ProxyError";
   readonly code = PROXY_REFUSED;
@@ -51,7 +51,7 @@ export function proxies(env: Readonly<Record<string, string | undefined>>): read
   });
 }
 
-/** Rewrites the HTTP library's error about a proxy that refuses, so that it names the variable. */
+/** Rewrites the HTTP library's error about a proxy that refused, so that it names the variable. */
 export function explainProxy(error: unknown, url: URL): unknown {
   const text = error instanceof Error ? error.message : "";
   const status = /^Proxy response \((\d+)\) !== 200/.exec(text)?.[1];

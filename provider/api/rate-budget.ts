@@ -9,7 +9,7 @@ export interface RateWindow {
 /** Cloudflare's limit per user: https://developers.cloudflare.com/fundamentals/api/reference/limits/. */
 export const DOCUMENTED_RATE: RateWindow = { requests: 1_200, ms: 5 * 60_000 };
 
-/** How long to wait before sending anything, and why (a clause). */
+/** How long to wait before the next request, and why (a clause). */
 export interface Wait {
   readonly ms: number;
   readonly reason: string;
@@ -17,13 +17,13 @@ export interface Wait {
 
 export interface TakeOptions {
   readonly signal?: AbortSignal;
-  /** The longest wait to accept; checked at the start and whenever the wait grows. */
+  /** The longest acceptable wait; checked at the start and whenever the wait grows. */
   readonly maxWaitMs?: number;
   /** Called for every wait that begins. */
   readonly onWait?: (wait: Wait) => void;
 }
 
-/** The next request would wait longer than its caller accepts. */
+/** Thrown when the next request would have to wait longer than its caller accepts. */
 export class WaitTooLongError extends Error {
   override readonly name = "WaitTooLongError";
   constructor(readonly wait: Wait) {
@@ -46,9 +46,9 @@ export class RateBudget {
     this.limit(rates);
   }
 
-  // Times are monotonic: a clock that is set back must not make anyone wait.
+  // Times are monotonic, because setting the clock back must not make anyone wait.
 
-  /** Adds rates to keep. */
+  /** Adds rate limits. */
   limit(rates: readonly RateWindow[]): void {
     for (const rate of rates) {
       const has = this.#windows.some((w) => w.rate.requests === rate.requests && w.rate.ms === rate.ms);
@@ -74,7 +74,7 @@ export class RateBudget {
     stop.signal.throwIfAborted();
     this.#waiters.add(giveUpIfTooLong);
     signal?.addEventListener("abort", abort, { once: true });
-    // A caller that gives up leaves the queue; the next one takes its turn.
+    // A caller that gives up leaves the queue, and the next one takes its turn.
     const turn = this.#turn.then(() => this.#take(stop.signal, giveUpIfTooLong, options.onWait));
     this.#turn = turn.catch(() => undefined);
     try {
@@ -110,7 +110,7 @@ export class RateBudget {
     }
   }
 
-  /** What the next request must wait for. */
+  /** How long the next request must wait, and why. */
   #wait(): Wait {
     const now = performance.now();
     let longest: Wait = { ms: Math.max(0, this.#pausedUntil - now), reason: "Cloudflare asked to pause" };

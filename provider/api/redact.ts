@@ -1,6 +1,6 @@
-const SHORTEST_SECRET = 4; // Shorter strings occur in any text; hiding them would garble it.
+const SHORTEST_SECRET = 4; // Shorter strings are so common that hiding them would garble the text.
 
-/** Parts of a secret this long are hidden, too: a text may be cut, or quote a part. */
+/** Parts of a secret that are at least this long are also hidden, because a text may be truncated or quote a part. */
 const PIECE_CHARACTERS = 8;
 
 /** Replaces secrets in text that people read: errors, messages, debug lines. */
@@ -9,12 +9,12 @@ export class Redactor {
   readonly #pieces = new Set<string>();
   #later: ((redactor: Redactor) => void) | undefined;
 
-  /** @param later adds secrets when the first text is redacted: most calls print nothing. */
+  /** @param later adds secrets only when the first text is redacted, because most calls print nothing. */
   constructor(later?: (redactor: Redactor) => void) {
     this.#later = later;
   }
 
-  /** Shows `secret` and every part of it as `[secret]` from now on, also URL-encoded or JSON-escaped. */
+  /** Hides `secret` and every part of it from now on, including in URL-encoded or JSON-escaped form. */
   add(...secrets: readonly (string | undefined)[]): void {
     this.addWhole(...secrets);
     for (const secret of secrets) {
@@ -47,7 +47,7 @@ export class Redactor {
     return withoutHidden(given, hidden);
   }
 
-  /** Takes one pass over the text and one over the secrets, because either may be long. */
+  /** Makes one pass over the text and one over the secrets, because either may be long. */
   #hidePieces(text: string, hidden: Uint8Array): void {
     const inText = new Set<string>();
     for (let at = 0; at + PIECE_CHARACTERS <= text.length; at += 1)
@@ -67,17 +67,19 @@ export class Redactor {
 }
 
 function formsOf(secret: string): ReadonlySet<string> {
-  const wellFormed = secret.replace(/\p{Surrogate}/gu, "\ufffd"); // Half a character can't be encoded.
+  const wellFormed = secret.replace(/\p{Surrogate}/gu, "\ufffd"); // Half of a surrogate pair can't be encoded.
   const forms = [secret, encodeURIComponent(wellFormed), JSON.stringify(secret).slice(1, -1)];
   return new Set(forms.map(asciiLowerCase));
 }
 
-/** An ID, a name or `%2F` may come back in another case. ASCII only: other letters may change in length. */
+/** Lowercases text, because an ID, a name or `%2F` may come back in another case. ASCII only, because other letters may
+ * change in length.
+ */
 function asciiLowerCase(text: string): string {
   return text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
 }
 
-/** White space around a secret stays, since it belongs to the sentence. */
+/** Replaces the hidden parts. White space around a secret stays, because it belongs to the sentence. */
 function withoutHidden(text: string, hidden: Uint8Array): string {
   const parts: string[] = [];
   for (let start = 0; start < text.length;) {

@@ -1,31 +1,31 @@
 import type { Outcome } from "./errors";
 
-/** When a request is retried. */
+/** Settings for retries. */
 export const RETRY = {
-  /** Statuses that a retry may cure. From 520 on they come from Cloudflare's edge. */
+  /** Statuses that a retry may cure. Those from 520 up come from Cloudflare's edge. */
   statuses: [408, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524, 525, 526, 527, 530],
   /** Methods that are safe to repeat. */
   repeatable: ["GET", "PUT", "DELETE"],
   /** Default of `edgeguard:maxRetries`: retries after the first attempt. */
   maxRetries: 5,
-  /** First backoff; doubles with each attempt. */
+  /** The first backoff; it doubles with each attempt. */
   baseDelayMs: 400,
   /** Longest backoff. `Retry-After` may ask for more. */
   maxDelayMs: 30_000,
-  /** A longer `Retry-After` fails instead of waiting: a pipeline should not hang for an hour. */
+  /** A longer `Retry-After` fails the request instead, because a pipeline shouldn't hang for an hour. */
   maxRetryAfterMs: 15 * 60_000,
 } as const;
 
-/** Errors before a byte of the request left this machine: safe to repeat, whatever the method. */
+/** Errors that occur before a byte of the request leaves this machine, so it's safe to repeat, whatever the method. */
 const NEVER_SENT = ["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "UND_ERR_CONNECT_TIMEOUT"];
 
-/** A misconfigured proxy, or one that refused: nothing was sent, and a retry would fail the same way. */
+/** A proxy that is misconfigured or refused. Nothing was sent, and a retry would fail the same way. */
 export const PROXY_REFUSED = "EDGEGUARD_PROXY";
 
-/** Timeouts: the next request to the same address would wait as long. */
+/** Timeouts. The next request to the same address would wait just as long. */
 const TIMED_OUT = ["ETIMEDOUT", "UND_ERR_CONNECT_TIMEOUT", "UND_ERR_HEADERS_TIMEOUT", "UND_ERR_BODY_TIMEOUT"];
 
-/** TLS errors: nothing was sent, and a retry would see the same certificate. */
+/** TLS errors. Nothing was sent, and a retry would get the same certificate. */
 const NOT_TRUSTED = [
   "CERT_HAS_EXPIRED",
   "CERT_NOT_YET_VALID",
@@ -36,7 +36,7 @@ const NOT_TRUSTED = [
   "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
 ];
 
-/** Errors of a connection that was lost or too slow (unless raised while connecting). */
+/** Errors that mean the connection was lost or too slow (unless raised while connecting). */
 const LOST = [
   "ECONNRESET",
   "EHOSTUNREACH",
@@ -52,7 +52,7 @@ const LOST = [
 export interface Attempt {
   readonly method: string;
   readonly status?: number;
-  /** The response isn't the API's envelope. */
+  /** Whether the response isn't the API's envelope. */
   readonly foreign?: boolean | undefined;
   /** `code` of the error if no complete response arrived. */
   readonly errorCode?: string | undefined;
@@ -106,11 +106,11 @@ export function shouldRetry(attempt: Attempt, repeatable: boolean): boolean {
     status === undefined
       ? errorCode !== undefined && (NEVER_SENT.includes(errorCode) || LOST.includes(errorCode))
       : (RETRY.statuses as readonly number[]).includes(status) ||
-        (method === "GET" && status < 300 && foreign === true); // Garbled by something on the way.
+        (method === "GET" && status < 300 && foreign === true); // Something in between garbled it.
   return mayHelp && (repeatable || outcomeOf(attempt) === "notDone");
 }
 
-/** Milliseconds that `Retry-After` asks for (seconds or an HTTP date); undefined if missing or unreadable. */
+/** Parses `Retry-After` (seconds or an HTTP date) into milliseconds; undefined if missing or unreadable. */
 export function retryAfterMs(header: string | undefined, nowMs: number): number | undefined {
   if (header === undefined) return undefined;
   if (/^\s*\d+(\.\d+)?\s*$/.test(header)) return Math.ceil(Number(header) * 1000);
@@ -118,7 +118,7 @@ export function retryAfterMs(header: string | undefined, nowMs: number): number 
   return Number.isNaN(date) ? undefined : Math.max(0, date - nowMs);
 }
 
-/** Full-jitter backoff before attempt `next` (2 is the first retry). */
+/** Returns the full-jitter backoff before attempt `next` (2 is the first retry). */
 export function backoffMs(next: number, random: () => number = Math.random): number {
   return random() * Math.min(RETRY.maxDelayMs, RETRY.baseDelayMs * 2 ** (next - 2));
 }
