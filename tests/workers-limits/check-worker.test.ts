@@ -205,7 +205,7 @@ describe("explainError", () => {
       { code: 1015 },
       [
         /Workers Free plan.s 100,000 requests per day or 1,000 per minute/,
-        /Programs get 429/,
+        /API clients get a 429/,
         /rule "worker"/,
         /fails open bypass the Worker/,
         /fails closed shows error 1027/,

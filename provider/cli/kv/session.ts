@@ -82,7 +82,7 @@ export function projectOf(io: Io, options: ProjectOptions, { envNeedsFile = true
   const config = readProjectConfig(io, options.config);
   if (options.env !== undefined && config === undefined && envNeedsFile)
     throw new UsageError(
-      `--env needs a configuration file, but ${io.cwd} and its parent directories have no ${CONFIG_FILES}. Leave out --env, or pass a file with --config.`,
+      `--env needs a configuration file, but there is no ${CONFIG_FILES} in ${io.cwd} or its parent directories. Leave out --env, or pass a file with --config.`,
     );
   const fromFile = config === undefined ? undefined : accountOf(config, options.env);
   const fromEnv = io.env["EDGEGUARD_ACCOUNT_ID"] ?? io.env["CLOUDFLARE_ACCOUNT_ID"];
