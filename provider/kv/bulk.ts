@@ -127,7 +127,7 @@ const unsuccessfulKeys = z
   .union([z.null(), z.string(), z.looseObject({ unsuccessful_keys: z.array(z.string()).nullish() })])
   .transform((result) => (typeof result === "object" && result?.unsuccessful_keys) || []);
 
-/** Describes items as Describes items as `key "a"` or `12 entries`, so that an error about a single item names it. */
+/** Describes items as `key "a"` or `12 entries`, so that an error about a single item names it. */
 function describeItems<T>(items: readonly T[], keyOf: (item: T) => string, plural: string): string {
   const [first, ...more] = items;
   return first !== undefined && more.length === 0

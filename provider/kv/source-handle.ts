@@ -62,7 +62,7 @@ export class SourceHandle {
     }
   }
 
-  /** Computes the file's SHA-256: Computes the file's SHA-256: 64 hex digits. @throws SourceError */
+  /** Computes the file's SHA-256: 64 hex digits. @throws SourceError */
   async sha256(): Promise<string> {
     const hash = createHash("sha256");
     for await (const piece of this.pieces()) hash.update(piece);

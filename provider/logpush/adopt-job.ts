@@ -9,7 +9,7 @@ import { jobLabel, type JobArgs } from "./job-args";
 import { hasSameIdentity, jobFromApi, type Job } from "./job";
 
 /**
- * The existing job that a create adopts; undefined if it creates a new one.
+ * Finds the existing job that a create adopts. Undefined if it creates a new one.
  *
  * @throws AdoptionError with the IDs of the jobs.
  */
@@ -43,8 +43,8 @@ function isAsDeclared(args: JobArgs, job: Job, allFields: readonly string[] | un
 }
 
 /**
- * What the preview says about adopting the job. Nothing if this program already owns it: then a replacement hands it
- * over.
+ * What the preview says about adopting the job. Nothing if this program already owns it, because a replacement then
+ * hands it over.
  */
 export function adoptionOf(
   ctx: Context,
@@ -64,7 +64,7 @@ export function adoptionOf(
   return { adopts };
 }
 
-/** The existing job as arguments, as far as the API shows them. */
+/** The existing job as arguments, to the extent that the API shows them. */
 function shownJob(args: JobArgs, job: Job, allFields: readonly string[] | undefined): JsonObject {
   const exists = jobFromApi(args, job, { allFields, strict: true });
   const names = Object.keys({ ...args, ...exists }).filter((name) => !SECRETS.includes(name));
@@ -73,12 +73,12 @@ function shownJob(args: JobArgs, job: Job, allFields: readonly string[] | undefi
   const isSamePlace = samePlace(exists.destinationConf, args.destinationConf);
   const how = isSamePlace ? "with different credentials or options" : "a different place there";
   const differs = isElsewhere && shown === declared ? `${shown}, ${how}` : shown;
-  // A declared member that the job lacks is a change, too, so its name must be there.
+  // A declared property that the job lacks is a change as well, so its name must be included.
   const members = Object.fromEntries(names.map((name) => [name, ownMember(exists, name)]));
   return { ...members, destinationShown: differs };
 }
 
-/** The declared job, by the same names. */
+/** The declared job, under the same names. */
 function shownArgs(args: JobArgs): JsonObject {
   return { ...omit({ ...args }, SECRETS), destinationShown: shownDestination(args.destinationConf) };
 }

@@ -1,8 +1,8 @@
 import { ownMember } from "../runtime/values";
 
 /**
- * Fields of the main datasets by type. They type the filter builders, and let a preview check a filter without a request.
- * Which fields a zone has depends on its plan: the live check asks the API. Source:
+ * Fields of the main datasets by type. They provide the types of the filter builders, and let a preview check a filter
+ * without sending a request. Which fields a zone has depends on its plan: the live check asks the API. Source:
  * https://developers.cloudflare.com/logs/logpush/logpush-job/datasets/.
  */
 
@@ -179,7 +179,7 @@ export function documentedDatasets(): readonly (readonly [string, ReadonlyMap<st
   return [...TYPES];
 }
 
-/** The types of fields that the API lists; the documented type if the API doesn't say. */
+/** Maps the fields that the API lists to their types. If the API doesn't say, uses the documented type. */
 export function typesOf(
   dataset: string,
   listed: readonly { readonly name: string; readonly type: FieldType | undefined }[],
@@ -193,7 +193,7 @@ export function documentedTypes(field: string): readonly FieldType[] {
   return [...TYPES.values()].flatMap((types) => types.get(field) ?? []);
 }
 
-/** The type that Cloudflare's description of a field starts with: `int; HTTP status code …`. */
+/** Reads the type at the start of Cloudflare's description of a field, as in `int; HTTP status code …`. */
 export function typeInText(text: string): FieldType | undefined {
   const word = text.split(";", 1)[0]?.trim() ?? "";
   return FIELD_TYPES.find((type) => type === word);
@@ -241,7 +241,7 @@ export const DATASETS = [
 /** A dataset that this version knows. */
 export type Dataset = (typeof DATASETS)[number];
 
-/** The datasets of zones; the others belong to accounts. */
+/** The datasets that belong to zones. The others belong to accounts. */
 export const ZONE_DATASETS: readonly string[] = [
   "http_requests",
   "firewall_events",

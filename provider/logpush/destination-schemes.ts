@@ -3,15 +3,16 @@ import { ownMember } from "../runtime/values";
 import type { Destination } from "./destination";
 
 /**
- * One row per destination scheme: how its string is checked, which parts are secret, how a builder's members become the
- * string, and how an import gets them back. Source: https://developers.cloudflare.com/logs/logpush/logpush-job/enable-destinations/
- * and the pages below it, and `logpush_destination_conf` of the OpenAPI document.
+ * One row per destination scheme: how its string is checked, which parts are secret, how a builder's arguments become
+ * the string, and how an import recovers them. Source:
+ * https://developers.cloudflare.com/logs/logpush/logpush-job/enable-destinations/ and its subpages, and
+ * `logpush_destination_conf` in Cloudflare's OpenAPI schema.
  */
 
 /** The parts of a destination, still encoded. */
 export interface ParsedDestination {
   readonly scheme: string;
-  /** What stands before the `@`; may contain a password. */
+  /** The part before the `@`, which may contain a password. */
   readonly userInfo: string | undefined;
   /** The bucket, or the host with its port. */
   readonly host: string;
@@ -21,7 +22,7 @@ export interface ParsedDestination {
   readonly parameters: readonly (readonly [name: string, value: string])[];
 }
 
-/** A builder's member that holds a credential. */
+/** A builder's argument that holds a credential. */
 export class Credential {
   constructor(
     readonly value: string,
@@ -32,7 +33,7 @@ export class Credential {
 
 export type Member = string | boolean | Credential | Readonly<Record<string, Credential>>;
 
-/** A builder's members, in the order that a program writes them. */
+/** A builder's arguments, in the order in which a program writes them. */
 export type Members = Readonly<Record<string, Member | undefined>>;
 
 type Shape = Readonly<Record<string, z.ZodType<string>>>;
@@ -40,38 +41,40 @@ type Strings = Readonly<Record<string, string>>;
 
 /** A query parameter. */
 export interface Parameter {
-  /** The builder's member for it; undefined if no builder has one. */
+  /** The builder's argument for it. Undefined if no builder has one. */
   readonly member?: string;
   readonly required?: true;
-  /** Written if the member is left out. */
+  /** Written if the argument is left out. */
   readonly defaultValue?: string;
   /** Describes a credential in messages. */
   readonly secret?: string;
-  /** The member is a boolean. */
+  /** Whether the argument is a boolean. */
   readonly flag?: true;
-  /** Written before the value and left out of the member. */
+  /** Prefix of the value, which isn't part of the argument. */
   readonly prefix?: string;
   /** The only documented value. */
   readonly onlyValue?: string;
-  /** The documented form. Cloudflare's own examples deviate from it, so another form is a warning, not an error. */
+  /**
+   * The documented form. Cloudflare's own examples deviate from it, so any other form causes a warning, not an error.
+   */
   readonly form?: { readonly pattern: RegExp; readonly words: string };
   /** What is wrong with the value (still encoded), continuing from the parameter's name: `must be …`. */
   readonly problem?: (value: string) => string | false;
 }
 
-/** Maps the builder's members to everything but the query parameters. */
+/** Maps the builder's arguments to everything but the query parameters, and back. */
 interface Address {
   readonly shape: Shape;
   /** Writes what follows `://`. */
   readonly write: (members: Strings) => string;
-  /** Undefined if no members produce this address. */
+  /** Undefined if no arguments produce this address. */
   readonly read: (parsed: ParsedDestination) => Members | undefined;
   /** Other parts of the destination that it reads. */
   readonly reads?: readonly ("user" | "query")[];
 }
 
 export interface Scheme {
-  /** Whether `host` is a bucket, container or stream: then neither it nor the path is secret. */
+  /** Whether `host` is a bucket, container or stream. If so, neither the host nor the path is secret. */
   readonly place: "bucket" | "endpoint";
   /** What `host` is, if not a host. */
   readonly hostIs?: "bucket name" | "stream name";
@@ -86,7 +89,7 @@ export interface Scheme {
   readonly path?: { readonly form: RegExp; readonly problem: string };
 }
 
-/** A missing member says so without showing the values of the others. */
+/** A required string. If it is missing, the message says so without showing the values of the others. */
 function requiredString(reason: string): z.ZodString {
   return z
     .string({ error: ({ input }) => (input === undefined ? "is required and must be a string" : reason) })
@@ -207,7 +210,7 @@ const SCHEMES = {
   r2: {
     place: "bucket",
     hostIs: "bucket name",
-    proof: "if asked", // Not if the bucket belongs to the job's own account.
+    proof: "if asked", // No challenge is needed if the bucket belongs to the job's own account.
     supportsDate: true,
     address: BUCKET,
     parameters: {
@@ -277,7 +280,7 @@ const SCHEMES = {
         "must be the URL of an HTTP source: https://endpoint/receiver/v1/http/… (as a string, with sumo:// instead of https://)",
     },
   },
-  // Newer than the OpenAPI document: only on Cloudflare's pages.
+  // Documented only on Cloudflare's pages; the OpenAPI schema is older.
   sentinelone: {
     place: "endpoint",
     proof: "never",
@@ -316,7 +319,10 @@ export function schemeOf({ scheme }: ParsedDestination): Scheme {
   return found;
 }
 
-/** The parts of a destination; undefined if the string isn't one. Doesn't check what the scheme requires. */
+/**
+ * Splits a destination into its parts. Undefined if the string isn't a destination. Doesn't check what the scheme
+ * requires.
+ */
 export function parseDestination(text: string): ParsedDestination | undefined {
   const [, scheme = "", userInfo, host = "", path = "", query] =
     /^([a-z][a-z0-9+.-]*):\/\/(?:([^/?#]*)@)?([^/?#@]*)([^?#]*)(?:\?([^#]*))?$/i.exec(text) ?? [];
@@ -375,7 +381,7 @@ function schemaOf({ flag, onlyValue, secret }: Parameter): z.ZodType<string> {
   return secret === undefined ? plainString : credential;
 }
 
-/** The builder's members that produce the destination; undefined if no builder can express all of it. */
+/** Returns the builder's arguments that produce the destination. Undefined if no builder can express all of it. */
 export function membersOf(parsed: ParsedDestination): Members | undefined {
   const { address, parameters } = schemeOf(parsed);
   const { reads = [] } = address ?? {};
@@ -392,7 +398,7 @@ export function membersOf(parsed: ParsedDestination): Members | undefined {
   return { ...place, ...(Object.fromEntries(others) as Members) };
 }
 
-/** Required members first, flags last. */
+/** Sorts required arguments first and flags last. */
 function inBuilderOrder(parameters: readonly [string, Parameter][]): readonly [string, Parameter][] {
   const rank = ({ required, flag }: Parameter): number => (required === true ? 0 : flag === true ? 2 : 1);
   return [...parameters].sort(([, a], [, b]) => rank(a) - rank(b));
@@ -421,7 +427,7 @@ function withQuery(address: string, query: string, between = "?"): string {
   return query === "" ? address : `${address}${between}${query}`;
 }
 
-/** With its leading slash. The braces of {DATE} stay: Cloudflare replaces it. */
+/** Encodes a path, with its leading slash. The braces of {DATE} stay, because Cloudflare replaces it. */
 function encodedPath(path = ""): string {
   const inner = path.replace(/^\/+|\/+$/g, "");
   return inner === "" ? "" : `/${inner.split("/").map(encodedFolder).join("/")}`;
@@ -453,12 +459,18 @@ export function isToken(folder: string): boolean {
   return folder.length >= 16;
 }
 
-/** Whether it stands for a hidden credential: only signs such as `****`, or only a word such as `redacted`. */
+/**
+ * Whether the text stands for a hidden credential: nothing but symbols such as `****`, or nothing but a word such as
+ * `redacted`.
+ */
 export function isMasked(text: string): boolean {
   return isMaskedAddress(text) || /^x{4,}$|^[<[({]?(redacted|masked|hidden)[>\])}]?$/i.test(decoded(text));
 }
 
-/** The same for parts that users name, such as a folder: a word may be its name, so only signs count. */
+/**
+ * The same as `isMasked`, but for parts that users name, such as folders: a word may be the name, so only symbols
+ * count.
+ */
 export function isMaskedAddress(text: string): boolean {
   return /^[*•.]+$|\*{3}|•{3}/.test(decoded(text));
 }

@@ -19,16 +19,16 @@ import {
 } from "./destination-schemes";
 
 /**
- * A destination as a string: what is wrong with it, which parts are secret, and how two compare if secrets are hidden.
- * No message here contains a part that may be secret.
+ * A destination as a string: what's wrong with it, which parts are secret, and how two destinations compare if secrets
+ * are hidden. No message here contains a part that may be secret.
  */
 
 /** A bucket, a host, or a host with its port. */
 const HOST = /^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d{1,5})?$/i;
 
 /**
- * Whether a user or password may contain an unencoded `/`, `?` or `&`. Then the parts aren't what they seem, and none may
- * be shown. An `@` that belongs to a path or query is written as %40.
+ * Whether a user or password may contain an unencoded `/`, `?` or `&`. If so, the parts aren't what they seem, and none
+ * may be shown. An `@` in a path or query is written as %40.
  */
 export function isAmbiguous({ host, path, parameters }: ParsedDestination): boolean {
   return (host !== "" && !HOST.test(host)) || [path, ...parameters.flat()].some((part) => part.includes("@"));
@@ -36,13 +36,13 @@ export function isAmbiguous({ host, path, parameters }: ParsedDestination): bool
 
 /** What is wrong with a destination. */
 export interface DestinationProblem {
-  /** The builder's member that causes it, if there is one. */
+  /** The builder's argument that causes it, if there is one. */
   readonly member?: string | undefined;
   /** Continues from the property's path. */
   readonly reason: string;
 }
 
-/** @param fromBuilder whether a builder wrote the string: then the problems name the builder's members. */
+/** @param fromBuilder whether a builder wrote the string. If so, the problems name the builder's arguments. */
 export function destinationProblems(text: string, fromBuilder = false): readonly DestinationProblem[] {
   if (text.length > LOGPUSH.MAX_DESTINATION_CHARACTERS) {
     const reason = `must be at most ${LOGPUSH.MAX_DESTINATION_CHARACTERS} characters, not ${text.length}`;
@@ -75,7 +75,7 @@ function hostProblems(parsed: ParsedDestination, fromBuilder: boolean): readonly
   const { scheme, host } = parsed;
   const { hostIs } = schemeOf(parsed);
   if (host === "") return [{ reason: `has no ${hostIs ?? "host"} after ${scheme}://` }];
-  // Other problems already report placeholders, and white space in what isn't a name.
+  // Placeholders, and white space in anything but a name, are already reported as other problems.
   if (HOST.test(host.replace(hostIs === undefined ? /[\s<>{}]/g : /[<>{}]/g, ""))) return [];
   if (hostIs !== undefined) {
     const reason = 'has invalid characters. Use letters, digits, ".", "-" and "_"';
@@ -93,7 +93,7 @@ function spaceProblem(parsed: ParsedDestination, text: string): string | false {
   return !isReported && /\s/.test(text) && "contains white space. Write it as %20";
 }
 
-/** What no builder writes but Cloudflare may accept. */
+/** Warns about what no builder writes but Cloudflare may accept. */
 export function destinationWarnings(text: string): readonly string[] {
   const parsed = parseDestination(text);
   if (parsed === undefined) return [];
@@ -119,7 +119,10 @@ function unreadableProblem(text: string): string {
   return `has a scheme that Logpush doesn't support. ${advice}`;
 }
 
-/** Parameters that the scheme requires, and the key pair if the storage isn't Amazon's own or one key is given. */
+/**
+ * Reports missing parameters: those that the scheme requires, and the key pair if the storage isn't Amazon's own or if
+ * only one key is given.
+ */
 function missingProblems(parsed: ParsedDestination, fromBuilder: boolean): readonly string[] {
   const { parameters } = schemeOf(parsed);
   const needsKeys = ["endpoint", ...KEY_PAIR].some(
@@ -182,8 +185,8 @@ export function needsProof(text: string): boolean {
 }
 
 /**
- * The destination without anything that may be a credential: `s3://bucket/path`, but only `https://host`, since the
- * path may be one.
+ * The destination without anything that may be a credential: `s3://bucket/path`, but only `https://host`, because the
+ * path of a URL may be a credential.
  */
 export function shownDestination(text: string): string {
   const parsed = parseDestination(text);
@@ -198,14 +201,17 @@ export function hideDestination(redactor: Redactor, text: string): void {
   redactor.add(...secretsOfDestination(text));
 }
 
-/** Every form in which a message may contain a secret of the destination; all of it if it can't be parsed reliably. */
+/**
+ * Every form in which a message might contain a secret of the destination. If it can't be parsed reliably, that's the
+ * whole destination.
+ */
 function secretsOfDestination(text: string): string[] {
   const parsed = parseDestination(text);
   if (parsed === undefined || isAmbiguous(parsed)) return encodings(text.replace(/^\w+:\/\//, ""));
   const { parameters, userInfo } = parsed;
   const parts = [
     ...parameters.filter(([name, value]) => isSecret(parsed, name, value)).map(([, value]) => value),
-    // After an unencoded `&` in a credential, the rest looks like a name.
+    // If a credential contains an unencoded `&`, the rest of it looks like a name.
     ...parameters.map(([name]) => name).filter((name) => !isKnownName(parsed, name)),
     ...(userInfo === undefined ? [] : [userInfo, ...userInfo.split(":").slice(1)]),
     ...secretSegments(parsed),
@@ -221,7 +227,7 @@ const SECRET_NAME = /^header_|key|token|secret|sig|pass|auth|cred/i;
 /** Hiding a shorter value, such as `index=main`, would garble every message and protect nothing. */
 const LONG_VALUE_CHARACTERS = 8;
 
-/** By its name, or by its length if the name says nothing. */
+/** Whether a parameter is secret, judged by its name, or by its length if the name says nothing. */
 function isSecret({ scheme }: ParsedDestination, name: string, value: string): boolean {
   if (NON_SECRET_PARAMETERS.includes(name)) return false;
   if (scheme === "azure" && SAS_PARAMETERS.includes(name)) return false;
@@ -241,7 +247,7 @@ function secretSegments({ scheme, path }: ParsedDestination): string[] {
   return scheme === "https" ? path.split("/").filter(isToken) : [];
 }
 
-/** As written, decoded, and encoded in each common way; for `Bearer abc` also `abc` alone. */
+/** The text as written, decoded, and encoded in each common way. For `Bearer abc`, also `abc` alone. */
 function encodings(written: string): string[] {
   const plain = decoded(written);
   const words = plain.split(/\s+/);
@@ -252,7 +258,7 @@ function encodings(written: string): string[] {
   });
 }
 
-/** `%2F` as `%2f`. */
+/** Lowercases percent-encodings: `%2F` becomes `%2f`. */
 function lowerCased(encoded: string): string {
   return encoded.replace(/%[0-9A-F]{2}/g, (code) => code.toLowerCase());
 }
@@ -270,7 +276,7 @@ function canonical(parsed: ParsedDestination): string {
   return JSON.stringify([scheme, userInfo, hostOf(parsed), trimEnd(path, "/"), sorted]);
 }
 
-/** A bucket as written. For a host, neither its case nor port 443 matters. */
+/** Normalizes the host. A bucket stays as written. For a host, neither case nor port 443 matters. */
 function hostOf(parsed: ParsedDestination): string {
   return schemeOf(parsed).place === "bucket" ? parsed.host : plainHost(parsed.host);
 }
@@ -302,8 +308,8 @@ function placesAgree(
 }
 
 /**
- * Whether both name the same bucket or host and the same folder, whatever the credentials: an ownership token is bound to
- * that. A hidden folder matches any.
+ * Whether both name the same bucket or host and the same folder, whatever the credentials, because an ownership token
+ * is bound to that place. A hidden folder matches any folder.
  */
 export function samePlace(a: string, b: string): boolean {
   const [left, right] = [parseDestination(a), parseDestination(b)];
@@ -316,8 +322,8 @@ export function samePlace(a: string, b: string): boolean {
 }
 
 /**
- * Whether what Cloudflare shows can be the declared destination. It may hide credentials or leave parameters out; what it
- * does show must match.
+ * Whether what Cloudflare shows can be the declared destination. Cloudflare may hide credentials or leave out
+ * parameters, but what it does show must match.
  */
 export function agreesWith(declared: string, shown: string | null | undefined): boolean {
   if (shown === undefined || shown === null || shown === "") return true;

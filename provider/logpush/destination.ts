@@ -2,7 +2,7 @@ import type * as pulumi from "@pulumi/pulumi";
 import type { LiteralUnion } from "../runtime/fields";
 
 /**
- * Builders for the destinations of a Logpush job, one for each kind, instead of a string with credentials in it. A
+ * Builders for the destinations of a Logpush job, one for each kind. They replace a string with credentials in it. A
  * `LogpushJob` takes the result as `destination`, which is secret in the state and in messages. In a `path`, Cloudflare
  * replaces `{DATE}` with the day, such as 20250131.
  *

@@ -3,7 +3,9 @@ import { isJsonObject } from "../runtime/values";
 import { jobFromApi, type Job } from "./job";
 import type { JobArgs } from "./job-args";
 
-/** An existing job as a declaration, without defaults. The destination is empty if Cloudflare doesn't show it. */
+/**
+ * Converts an existing job to a declaration, without defaults. The destination is empty if Cloudflare doesn't show it.
+ */
 export function existingJob(scope: Scope, job: Job): JobArgs {
   const { raw, name, dataset, kind } = job;
   const options = raw["output_options"];

@@ -2,8 +2,8 @@ import { childrenOf, isLeaf, readFilter, type Leaf, type Node } from "./filter-r
 import { filterMeaning } from "./filter-text";
 
 /**
- * Whether every line that passes the first filter passes the second one, too. Without a filter, every line passes. False if
- * it can't be proven.
+ * Whether every line that passes the first filter also passes the second one. Without a filter, every line passes.
+ * False if this can't be proven.
  */
 export function passesAtLeast(before: string | undefined, after: string | undefined): boolean {
   if (after === undefined || after === "" || filterMeaning(before) === filterMeaning(after)) return true;
@@ -26,7 +26,7 @@ class Proof {
 
   #decide(before: Node, after: Node): boolean {
     if (isLeaf(before) && isLeaf(after)) return leafImplies(before, after);
-    // Splitting an "or" before, or an "and" after, first loses no proof.
+    // Splitting an "or" in `before`, or an "and" in `after`, first never loses a proof.
     if (!isLeaf(before) && "or" in before) return before.or.every((child) => this.implies(child, after));
     if (!isLeaf(after) && "and" in after) return after.and.every((child) => this.implies(before, child));
     return (

@@ -17,9 +17,12 @@ export interface FieldList {
   readonly dataset: string;
   /** Undefined if the field exists but its type is unknown. */
   readonly types: ReadonlyMap<string, FieldType | undefined>;
-  /** Whether the list is complete, so that any other field is a mistake. The API's list is; the documented one isn't. */
+  /**
+   * Whether the list is complete, so that any other field is a mistake. The API's list is complete; the documented one
+   * isn't.
+   */
   readonly complete: boolean;
-  /** Report only fields that don't exist. */
+  /** Whether to report only fields that don't exist. */
   readonly existenceOnly?: boolean;
 }
 
@@ -29,7 +32,7 @@ export function fieldIssues({ where }: CheckedFilter, fields: FieldList): Filter
   );
 }
 
-/** What is wrong, and with which member of the comparison. */
+/** What is wrong, and with which property of the comparison. */
 interface LeafIssue {
   readonly at: readonly (string | number)[];
   readonly reason: string;
@@ -48,7 +51,7 @@ function leafIssues(leaf: Leaf, fields: FieldList): readonly LeafIssue[] {
   return type === undefined ? [] : typeIssues(leaf, type);
 }
 
-/** Says that a dataset lacks a field, and which one was probably meant. */
+/** Says that a dataset doesn't have a field, and which field was probably meant. */
 export function unknownField(name: string, { dataset, types }: Pick<FieldList, "dataset" | "types">): string {
   const near = nearest(name, [...types.keys()]);
   const advice =
@@ -86,7 +89,7 @@ function allows(operator: Operator, type: FieldType): boolean {
   return on.includes(type);
 }
 
-/** What a field of the type accepts; undefined if it accepts the value. */
+/** Says which values a field of the type accepts. Undefined if it accepts this value. */
 function expectedValue(value: string, type: FieldType): string | undefined {
   switch (type) {
     case "int":

@@ -5,7 +5,8 @@ import type { FieldType } from "./dataset-fields";
 
 /**
  * The filter of a Logpush job as data, read from the builders or from JSON. Source:
- * https://developers.cloudflare.com/logs/logpush/logpush-job/filters/ and `logpush_filter` of the OpenAPI document.
+ * https://developers.cloudflare.com/logs/logpush/logpush-job/filters/ and `logpush_filter` in Cloudflare's OpenAPI
+ * schema.
  */
 
 /** Whether an operator takes one value or a list, and the field types it works with. */
@@ -47,7 +48,10 @@ export function isOperator(text: unknown): text is Operator {
   return typeof text === "string" && Object.hasOwn(OPERATORS, text);
 }
 
-/** A comparison as it is sent: a single value is a string whatever the field's type; a list keeps its numbers. */
+/**
+ * A comparison in the form that's sent. A single value is a string, whatever the field's type; a list keeps its
+ * numbers.
+ */
 export interface Leaf {
   readonly key: string;
   readonly operator: Operator;
@@ -93,7 +97,7 @@ export function withoutStop(sentence: string): string {
   return sentence.replace(/\.$/, "");
 }
 
-/** Every comparison with its path. */
+/** Yields every comparison with its path. */
 export function* leavesOf(node: Node, path: FilterPath): Generator<{ leaf: Leaf; path: FilterPath }> {
   if (isLeaf(node)) {
     yield { leaf: node, path };
@@ -107,7 +111,7 @@ export function* leavesOf(node: Node, path: FilterPath): Generator<{ leaf: Leaf;
 export class FilterError extends Error {
   override readonly name = "FilterError";
   constructor(
-    /** Everything that's wrong with the filter. */
+    /** All problems of the filter. */
     readonly issues: readonly FilterIssue[],
   ) {
     super(`${issues.map((issue) => withoutStop(issueText(issue))).join("; ")}.`);
@@ -116,13 +120,15 @@ export class FilterError extends Error {
 
 export type ReadResult = { readonly filter: CheckedFilter } | { readonly issues: readonly FilterIssue[] };
 
-/** Reads a filter, the builders' object or JSON as a string, into the form that is sent; or returns all that is wrong with it. */
+/**
+ * Reads a filter (the builders' object, or JSON as a string) into the form that's sent, or returns all of its problems.
+ */
 export function readFilter(given: unknown): ReadResult {
   const { issues, where } = new Reader(given);
   return where === null || issues.length > 0 ? { issues } : { filter: { where } };
 }
 
-/** @throws FilterError with everything that is wrong. */
+/** @throws FilterError with all of the filter's problems. */
 export function parseFilter(given: unknown): CheckedFilter {
   const result = readFilter(given);
   if ("filter" in result) return result.filter;
@@ -137,7 +143,7 @@ const LEAF = ["key", "operator", "value"];
 const GROUPS = ["and", "or"];
 const INEXACT_REASON = `is a whole number above ${Number.MAX_SAFE_INTEGER}, which would lose digits. Write it as a string, in quotes`;
 
-/** Continues after a problem, so that all are reported. `null` stands for what couldn't be read. */
+/** Reads on after a problem, so that all problems are reported. `null` stands for a part that couldn't be read. */
 class Reader {
   readonly issues: FilterIssue[] = [];
   readonly where: Node | null;
@@ -267,7 +273,7 @@ function isFiniteNumber(value: unknown): value is number {
   return typeof value === "number" && Number.isFinite(value);
 }
 
-/** Operators as other tools, and one example of the OpenAPI document, write them. */
+/** Operators as written by other tools and in one example of Cloudflare's OpenAPI schema. */
 const FOREIGN_OPERATORS: Readonly<Record<string, Operator>> = {
   neq: "!eq",
   ne: "!eq",
@@ -303,7 +309,7 @@ function must(value: unknown): string {
   return value === undefined ? "is required and must" : "must";
 }
 
-/** Names the value that was given, if there is one. */
+/** Quotes the value that was given, if there is one. */
 function insteadOf(value: unknown, what = ""): string {
   return value === undefined ? "" : `, not ${what}${describeValue(value)}`;
 }

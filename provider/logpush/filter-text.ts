@@ -1,9 +1,15 @@
 import { LOGPUSH } from "../limits";
 import { childrenOf, isLeaf, readFilter, type CheckedFilter, type Group, type Node } from "./filter-read";
 
-/** A filter as the JSON that is sent, its meaning, its size as Cloudflare counts it, and a readable tree. */
+/**
+ * Converts a filter to the JSON that's sent, to a canonical form and to a readable tree, and measures its size as
+ * Cloudflare does.
+ */
 
-/** JSON without white space, in the author's order. A single comparison is put into a group, as in Cloudflare's examples. */
+/**
+ * Compiles a filter to JSON without white space, in the author's order. A single comparison is put into a group, as in
+ * Cloudflare's examples.
+ */
 export function compileFilter(filter: CheckedFilter): string {
   return JSON.stringify({ where: withOrderedMembers(grouped(filter)) });
 }
@@ -12,13 +18,16 @@ function grouped({ where }: CheckedFilter): Group {
   return isLeaf(where) ? { and: [where] } : where;
 }
 
-/** Always writes the members in the same order. */
+/** Always writes the properties in the same order. */
 function withOrderedMembers(node: Node): Node {
   if (isLeaf(node)) return { key: node.key, operator: node.operator, value: node.value };
   return "and" in node ? { and: node.and.map(withOrderedMembers) } : { or: node.or.map(withOrderedMembers) };
 }
 
-/** Equal for filters with the same meaning, whatever the order of a group's conditions or a list's elements. */
+/**
+ * Returns equal texts for filters with the same meaning, whatever the order of a group's conditions or a list's
+ * elements.
+ */
 export function canonicalFilter(filter: CheckedFilter): string {
   return JSON.stringify({ where: sorted(grouped(filter)) });
 }
@@ -39,7 +48,7 @@ function inOrder<T>(elements: readonly T[]): readonly T[] {
     .map(({ element }) => element);
 }
 
-/** The canonical form of a recorded filter. An invalid one stands for itself; no filter is the empty string. */
+/** The canonical form of a recorded filter. An invalid filter stays as it is; no filter gives the empty string. */
 export function filterMeaning(text: unknown): string {
   if (typeof text !== "string" || text === "") return "";
   const read = readFilter(text);
@@ -75,7 +84,7 @@ export function sizeProblem(filter: CheckedFilter): string | undefined {
 }
 
 /**
- * A filter as an indented tree, with a line for each comparison and group. An invalid filter stays as it is.
+ * Formats a filter as an indented tree, with one line per comparison and group. An invalid filter stays as it is.
  *
  * ```text
  * all of

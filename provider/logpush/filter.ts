@@ -40,17 +40,19 @@ type ListField = FieldsOfType<"array[string]" | "array[int]">;
 type Ordered = NumberField | TimeField;
 type Comparable = TextField | FlagField | Ordered;
 
-/** Any string. Keeps the known names in the editor's completion. */
+/** Any string. This form keeps the known names in the editor's completion list. */
 type Other = string & {};
 
-/** The field itself if it fits or is unknown; otherwise the fields that fit, for the compiler's message. */
+/**
+ * The field itself if it fits or is unknown. Otherwise, the fields that fit, so that the compiler's message lists them.
+ */
 type Fitting<Field extends string, Good extends string> = Field extends Good
   ? Field
   : Field extends KnownField
     ? Good
     : Field;
 
-/** What a field is compared with. A field with different types in different datasets takes each of them. */
+/** What a field is compared with. If a field's type differs between datasets, each of the types is accepted. */
 type ValueOf<Field extends string> = Field extends KnownField
   ? | (Field extends NumberField ? number | `${number}` : never)
     | (Field extends FlagField ? boolean | "true" | "false" : never)
@@ -145,10 +147,10 @@ export { isIn as in };
 export const notIn = membership("!in");
 
 /**
- * Returns the string that a job sends for a filter: JSON with a top-level `where`, without white space. For use outside a
- * `LogpushJob`. The filter's values can't be outputs.
+ * Returns the string that a job sends for a filter: JSON with a top-level `where`, without white space. For use outside
+ * a `LogpushJob`. The filter's values can't be outputs.
  *
- * @throws FilterError with everything that is wrong, and where.
+ * @throws FilterError with every problem and where it is.
  * @example Use a filter outside of a LogpushJob
  * ```ts
  * import { filter } from "pulumi-edgeguard";
@@ -162,12 +164,12 @@ export function compile(given: Filter | string): string {
 
 export { FilterError, type Operator } from "./filter-read";
 
-/** Cloudflare compares with strings, whatever the field's type. */
+/** Cloudflare expects strings, whatever the field's type. */
 function condition(
   operator: Operator,
   key: string,
   value: pulumi.Input<string | number | boolean>,
 ): Condition {
   const scalar = typeof value === "number" || typeof value === "boolean" ? String(value) : value;
-  return { key, operator, value: scalar }; // The check turns an output's value into a string.
+  return { key, operator, value: scalar }; // If the value is an output, the check converts it to a string later.
 }

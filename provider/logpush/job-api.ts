@@ -32,7 +32,7 @@ export function jobsPath(scope: Scope): string {
   return `${logpushPath(scope)}/jobs`;
 }
 
-/** All jobs of a zone or account, or those of one dataset. */
+/** Lists all jobs of a zone or account, or only those of one dataset. */
 export async function listJobs(
   api: EdgeApi,
   scope: Scope,
@@ -52,7 +52,10 @@ export async function listJobs(
 interface JobListOptions {
   /** Only jobs of this dataset. */
   readonly dataset?: string | undefined;
-  /** Whether an unreadable job fails the list. Before a create it must: it may be the very job. */
+  /**
+   * Whether an unreadable job makes the listing fail. Before a create it must, because that job may be the one to
+   * adopt.
+   */
   readonly complete?: boolean;
 }
 
@@ -93,7 +96,9 @@ export async function listFields(api: EdgeApi, scope: Scope, dataset: string): P
 
 const ENTITLEMENT = "Logpush";
 
-/** How Cloudflare rejects a Zero Trust dataset: https://developers.cloudflare.com/logs/logpush/permissions/. */
+/**
+ * Advice for when Cloudflare rejects a Zero Trust dataset: https://developers.cloudflare.com/logs/logpush/permissions/.
+ */
 const zeroTrustAdvice: Advice = ({ status, errors }) =>
   status === 403 && errors.some(({ message }) => /for product\b/i.test(message))
     ? "A Zero Trust dataset needs a token with Zero Trust: PII Read and Logs Write. Edit its permissions in the dashboard."
@@ -101,7 +106,7 @@ const zeroTrustAdvice: Advice = ({ status, errors }) =>
 
 type Advice = NonNullable<RequestOptions<unknown>["advice"]>;
 
-/** Where Cloudflare points if it rejects an ownership token, or a request without one. */
+/** The error pointer with which Cloudflare rejects an ownership token, or a request without one. */
 const CHALLENGE_POINTER = "/ownership_challenge";
 
 /** Whether Cloudflare rejected a request because it lacks an ownership token. */
@@ -155,7 +160,7 @@ export async function requestChallenge(
     what: `Requesting an ownership challenge for ${shownDestination(destination)}`,
     schema: challenge,
     body: { destination_conf: destination },
-    repeatable: true, // At worst it writes another file.
+    repeatable: true, // At worst, a retry writes another file.
     ...writeOptions,
   });
   const note = api.redactor.redact(message ?? "").replace(/\.$/, "");
@@ -166,7 +171,10 @@ export async function requestChallenge(
   );
 }
 
-/** The CVE flag, in either spelling. Not tried in the other form without a reason: each request writes to the destination. */
+/**
+ * The CVE flag, in either spelling. The other form is tried only with good reason, because each request writes to the
+ * destination.
+ */
 const CVE_FLAG = { key: "the CVE flag", pointer: "/output_options/CVE-2021-44", doubtful: false };
 
 /** Sends the CVE flag as a string, and again as a boolean if Cloudflare rejected the string. */

@@ -16,7 +16,7 @@ import { fieldsInTemplate, outputOptions } from "./output-options";
 
 /** Arguments of a Logpush job: a schema for each with its canonical form, and rules that compare several. */
 
-/** Members of a job in the API that this version knows. */
+/** Fields of a job in the API that this version knows. */
 export const JOB_MEMBERS = [
   "id",
   "name",
@@ -61,21 +61,23 @@ const destinationConf = z.unknown().transform((given, ctx): string => {
   return problems.length === 0 ? text : z.NEVER;
 });
 
-/** What is wrong with a builder's destination, without any of its values. */
+/** Says what's wrong with a builder's destination, without any of its values. */
 function typedDestinationReason(issue: z.core.$ZodIssue): string {
   const isOfWhole = issue.code === "invalid_union" || issue.path.length === 0;
   return isOfWhole && issue.code !== "unrecognized_keys" ? BUILDER_REASON : issue.message;
 }
 
 /**
- * The name of the argument that the program set. The class passes a builder's `destination` and a `destinationConf` string on
- * as one argument.
+ * Returns the name of the argument that the program set. The class merges `destination` (from a builder) and
+ * `destinationConf` (a string) into one argument.
  */
 export function destinationName(given: JsonObject): "destination" | "destinationConf" {
   return typeof given["destinationConf"] === "string" ? "destinationConf" : "destination";
 }
 
-/** JSON, or what the builders returned. The canonical form is JSON without white space. An empty string is no filter. */
+/**
+ * JSON, or what the builders returned. The canonical form is JSON without white space. An empty string means no filter.
+ */
 const filter = z
   .union([z.string(), z.looseObject({})], "must come from filter.where(…), or be JSON as a string")
   .transform((given, ctx): string | undefined => {
@@ -127,7 +129,7 @@ export const jobArgs = z.object({
   maxUploadBytes: uploadLimit(LOGPUSH.UPLOAD_BYTES, "bytes").exactOptional(),
   maxUploadIntervalSeconds: uploadLimit(LOGPUSH.UPLOAD_INTERVAL_SECONDS, "seconds").exactOptional(),
   maxUploadRecords: uploadLimit(LOGPUSH.UPLOAD_RECORDS, "lines").exactOptional(),
-  // "" means the same as leaving it out.
+  // "" has the same meaning as leaving it out.
   kind: z
     .enum(["", "edge"])
     .transform((kind) => (kind === "" ? undefined : kind))
@@ -139,7 +141,7 @@ export const jobArgs = z.object({
 
 export type JobArgs = z.output<typeof jobArgs>;
 
-/** Checks of several arguments that need no request. */
+/** Checks that compare several arguments and need no request. */
 export const jobRules: readonly Rule<JobArgs>[] = [
   {
     needs: [],
@@ -251,7 +253,10 @@ export function jobLabel(name: string): string {
   return `LogpushJob ${JSON.stringify(name)}`;
 }
 
-/** Reports all problems of a filter at once: as a failure at the first one's path, or as a warning if `filterChecks` says so. */
+/**
+ * Reports all problems of a filter at once: as a failure at the path of the first one, or as a warning if
+ * `filterChecks` is `"warn"`.
+ */
 export function filterFinding(
   { name, filterChecks = "error" }: Pick<JobArgs, "name" | "filterChecks">,
   issues: readonly FilterIssue[],

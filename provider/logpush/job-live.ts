@@ -15,7 +15,10 @@ import { listFields, listJobs, scopeName, scopeOf, type ListedField } from "./jo
 import { filterFinding, jobLabel, type JobArgs } from "./job-args";
 import { warnOfMissingProof, lacksProof } from "./ownership";
 
-/** The live checks of a job: whether an existing job can be adopted, the zone has room, and the fields exist. */
+/**
+ * The live checks of a job: whether an existing job can be adopted, whether the zone's job limit leaves room, and
+ * whether the fields exist.
+ */
 
 interface Request {
   readonly ctx: Context;
@@ -32,7 +35,7 @@ export async function checkJobLive({ ctx, args, olds }: Request): Promise<Findin
     const adopted = await findJobToAdopt(ctx, args, jobs, pinnedFields(args, olds));
     if (adopted === undefined) {
       warnOfMissingProof(ctx, args);
-      // The review checks the limit for a replacement: it knows which job goes.
+      // For a replacement, the review checks the limit, because it knows which job will be deleted.
       const full = Object.keys(olds).length === 0 ? limitFailure(ctx, args, jobs) : undefined;
       if (full !== undefined) return { failures: [full] };
     } else adopts = adoptionOf(ctx, args, adopted, pinnedFields(args, olds));
@@ -54,7 +57,7 @@ export async function checkJobLive({ ctx, args, olds }: Request): Promise<Findin
       return { failures: [{ property: "dataset", reason }] };
     }
   };
-  // Only "all" needs the list in the update, too. Otherwise a missing permission is just a warning.
+  // Only "all" also needs the list during the update. Otherwise, a missing permission is just a warning.
   if (args.outputOptions?.fieldNames === "all") return { ...adopts, ...(await judge()) };
   return { ...adopts, ...(await unlessForbidden(ctx, judge)) };
 }
@@ -78,7 +81,7 @@ function checkFields(
     });
   }
   if (filter !== undefined && !sameJson([olds["filter"], olds["dataset"]], [filter, dataset])) {
-    // With "warn", the rules have already warned of what is documented.
+    // With "warn", the rules have already warned about violations of what's documented.
     const existenceOnly = args.filterChecks === "warn";
     const list = { dataset, types, complete: true, existenceOnly };
     const finding = filterFinding(args, fieldIssues(parseFilter(filter), list));
@@ -99,7 +102,7 @@ function checkFields(
   return { computed: { allFields: pinned }, failures };
 }
 
-/** The fields that "all" stood for when it was set, for the same dataset of the same zone or account. */
+/** The fields that "all" stood for when it was set, if the dataset and the zone or account are still the same. */
 function pinnedFields(args: JobArgs, olds: JsonObject): readonly string[] | undefined {
   const before = olds["outputOptions"] as { readonly fieldNames?: unknown } | undefined;
   const same = (["zoneId", "accountId", "dataset"] as const).every((key) => sameJson(olds[key], args[key]));
@@ -110,7 +113,7 @@ function pinnedFields(args: JobArgs, olds: JsonObject): readonly string[] | unde
     : undefined;
 }
 
-/** The fields that "all" stands for. Once resolved, they stay. */
+/** The fields that "all" stands for. Once resolved, they don't change. */
 export async function resolvedFields(
   ctx: Context,
   args: JobArgs,
@@ -151,25 +154,25 @@ function firstFields(names: readonly string[]): string {
   return `${names.slice(0, MAX_FIELDS_SHOWN).join(", ")}${names.length > MAX_FIELDS_SHOWN ? ", …" : ""}`;
 }
 
-/** Whether the recorded job can become the declared one by an update. */
+/** Whether an update can turn the recorded job into the declared one. */
 function isSameJob(args: JobArgs, olds: JsonObject): boolean {
   return (["zoneId", "accountId", "dataset", "kind"] as const).every((key) => sameJson(olds[key], args[key]));
 }
 
-/** Whether the job is new, or pushes to another place than recorded. */
+/** Whether the job is new, or pushes to a different place than recorded. */
 export function isNewDestination(args: JobArgs, olds: JsonObject): boolean {
   return (
     !isSameJob(args, olds) || typeof olds["destinationConf"] !== "string" || isDestinationMoved(args, olds)
   );
 }
 
-/** Whether the recorded destination points to another place. Credentials don't count. */
+/** Whether the recorded destination points to a different place. Credentials are ignored. */
 export function isDestinationMoved({ destinationConf }: JobArgs, olds: JsonObject): boolean {
   const before = olds["destinationConf"];
   return typeof before === "string" && !samePlace(before, destinationConf);
 }
 
-/** Why the API lists no fields for the dataset, if that is certain. */
+/** Why the API lists no fields for the dataset. Undefined unless the reason is certain. */
 function wrongDatasetReason({ dataset, zoneId }: JobArgs): string | undefined {
   const kind = zoneId === undefined ? "account" : "zone";
   if (!(DATASETS as readonly string[]).includes(dataset)) {
@@ -178,7 +181,7 @@ function wrongDatasetReason({ dataset, zoneId }: JobArgs): string | undefined {
       near === undefined ? `Datasets: ${DATASETS.join(", ")}` : `Did you mean ${JSON.stringify(near)}?`;
     return `${JSON.stringify(dataset)} is not a dataset of this ${kind}. ${advice}`;
   }
-  if (ZONE_DATASETS.includes(dataset) === (kind === "zone")) return undefined; // The API may just list no fields.
+  if (ZONE_DATASETS.includes(dataset) === (kind === "zone")) return undefined; // The API may simply list no fields.
   const other = kind === "zone" ? "accountId" : "zoneId";
   return `${JSON.stringify(dataset)} is not a dataset of this ${kind}. Set ${other} instead of ${kind}Id`;
 }
@@ -189,7 +192,7 @@ function jobsOf(ctx: Context, args: JobArgs): Promise<readonly Job[]> {
   return ctx.once(`Logpush jobs of ${scopeName(scope)}`, () => listJobs(ctx.api, scope));
 }
 
-/** The failure of a new job above the limit. */
+/** The failure for a new job that exceeds the limit. */
 function limitFailure(ctx: Context, args: JobArgs, jobs: readonly Job[]): CheckFailure | undefined {
   const full = limitReason(ctx, args, jobs);
   if (full === undefined) return undefined;
@@ -209,7 +212,8 @@ export async function deleteFirstReason(
   id: string,
 ): Promise<string | undefined> {
   const jobs = await jobsOf(ctx, args);
-  if (!jobs.some((job) => job.id === id)) return undefined; // In another zone or gone: deleting it makes no room here.
+  // It's in another zone or already gone, so deleting it makes no room here.
+  if (!jobs.some((job) => job.id === id)) return undefined;
   if (lacksProof(args)) return undefined;
   if ((await findJobToAdopt(ctx, args, jobs, undefined)) !== undefined) return undefined;
   const full = limitReason(ctx, args, jobs);
@@ -227,7 +231,9 @@ function jobKey({ name, dataset, kind }: JobArgs): string {
   return JSON.stringify([name, dataset, kind]);
 }
 
-/** Why there is no room for this job beside those that the operation creates. Otherwise reserves the room. */
+/**
+ * Says why there's no room for this job in addition to those that the operation creates. If there is room, reserves it.
+ */
 function limitReason(ctx: Context, args: JobArgs, jobs: readonly Job[]): string | undefined {
   if (args.zoneId === undefined) return undefined; // No limit is documented for accounts.
   const planned = plannedJobs(ctx, args);
@@ -235,7 +241,8 @@ function limitReason(ctx: Context, args: JobArgs, jobs: readonly Job[]): string 
   const more = [...planned].filter(([key, more]) => key !== own && more === 1).length;
   const { logpushJobsPerZone: raised } = ctx.settings;
   const limit = raised ?? LOGPUSH.MAX_JOBS_PER_ZONE;
-  const isRaised = raised === undefined && jobs.length > limit; // The zone already has more than documented.
+  // The zone already has more jobs than the documented limit.
+  const isRaised = raised === undefined && jobs.length > limit;
   if (isRaised || jobs.length + more < limit) {
     planned.set(own, 1);
     return undefined;

@@ -7,13 +7,13 @@ import { JOB_MEMBERS, type JobArgs } from "./job-args";
 import { optionsFromApi, optionsToRequest, unknownOptions, type OutputOptions } from "./output-options";
 import { agreesWith, sameDestination } from "./destination-text";
 
-/** A job as the API returns it, and its two forms: what is sent, and what is recorded. */
+/** A job as the API returns it, and its two other forms: the one that's sent and the one that's recorded. */
 export interface Job {
   readonly id: string;
   readonly name: string;
   readonly dataset: string;
   readonly kind: "edge" | undefined;
-  /** The response it came from. */
+  /** The response that it came from. */
   readonly raw: JsonObject;
 }
 
@@ -43,7 +43,7 @@ export function hasSameIdentity({ name, dataset, kind }: JobArgs, job: Job): boo
   return job.name === name && job.dataset === dataset && job.kind === kind;
 }
 
-/** The health of a job. A member is absent if it has no value. */
+/** The health of a job. Properties without a value are absent. */
 export interface JobHealth {
   readonly lastComplete?: string;
   readonly lastError?: string;
@@ -62,7 +62,7 @@ export function healthOf({ raw }: Job): JobHealth {
   });
 }
 
-/** Members that are sent as declared: the value that resets them, and the values that count as the default. */
+/** Fields that are sent as declared, with the value that resets them and the values that count as the default. */
 const SIMPLE = {
   frequency: { name: "frequency", unset: "high", defaults: ["high"] },
   maxUploadBytes: { name: "max_upload_bytes", unset: null, defaults: [0] },
@@ -72,15 +72,15 @@ const SIMPLE = {
 type SimpleMember = keyof typeof SIMPLE;
 const SIMPLE_MEMBERS = Object.keys(SIMPLE) as readonly SimpleMember[];
 
-/** Whether somebody has set the member. Null means missing. */
+/** Whether someone has set the field. Null means missing. */
 function isSet(member: SimpleMember, raw: JsonObject): boolean {
   const value = raw[SIMPLE[member].name] ?? undefined;
   return value !== undefined && !(SIMPLE[member].defaults as readonly unknown[]).includes(value);
 }
 
 /**
- * The job as arguments, equal to the declared ones if nothing differs. What the API doesn't return, or hides, is as
- * declared. `strict` compares undeclared members, too.
+ * Converts the job to arguments, equal to the declared ones if nothing differs. What the API hides or doesn't return is
+ * taken from the declaration. With `strict`, undeclared fields are compared as well.
  */
 export function jobFromApi(
   declared: JobArgs,
@@ -109,14 +109,14 @@ export function jobFromApi(
   return omitUndefined({ ...found, ...extraFound(declared.extra, raw) }) as JobArgs;
 }
 
-/** Null means the default. A missing member says nothing. */
+/** Null means the default. A missing field says nothing. */
 function simpleFromApi(member: SimpleMember, own: unknown, value: unknown): unknown {
   if (value === undefined) return own;
   if (value !== null) return value;
   return (SIMPLE[member].defaults as readonly unknown[]).includes(own) ? own : undefined;
 }
 
-/** The declared filter, if the one found has the same meaning or isn't returned. */
+/** Returns the declared filter if the existing one has the same meaning or isn't returned. */
 function filterFromApi(declared: string | undefined, raw: unknown): string | undefined {
   if (raw === undefined) return declared;
   const text = typeof raw === "string" && raw !== "" ? raw : undefined;
@@ -141,7 +141,7 @@ interface RequestDetails {
   readonly token: string | undefined;
 }
 
-/** The body of `POST /zones/{zone_id}/logpush/jobs`: what is declared. */
+/** The body of `POST /zones/{zone_id}/logpush/jobs`: everything that's declared. */
 export function createRequest(
   args: JobArgs,
   { allFields, form, token }: RequestDetails,
@@ -162,8 +162,8 @@ export function createRequest(
 }
 
 /**
- * The body of `PUT /zones/{zone_id}/logpush/jobs/{job_id}`: the whole job, without what can't change. What is no longer
- * declared goes back to its default. Unknown members that others set are kept.
+ * The body of `PUT /zones/{zone_id}/logpush/jobs/{job_id}`: the whole job, except what can't change. What's no longer
+ * declared is reset to its default. Unknown fields that others set are kept.
  */
 export function updateRequest(
   args: JobArgs,
@@ -205,7 +205,7 @@ function removedOptions({ outputOptions: now }: JobArgs, { outputOptions: before
   return [...removedExtra(before?.extra, now?.extra), ...(isRemoved ? ["field_names"] : [])];
 }
 
-/** Whether an update has something to do, judged by what the API shows, and by the recorded job for the rest. */
+/** Whether an update has anything to do, judged by what the API shows and, for the rest, by the recorded job. */
 export function differs(
   args: JobArgs,
   before: JobArgs,
@@ -241,7 +241,7 @@ function hasHiddenChange(args: JobArgs, before: JobArgs, { raw }: Job): boolean 
   );
 }
 
-/** Whether something that is no longer declared is still set. */
+/** Whether anything that's no longer declared is still set. */
 function hasLeftovers(args: JobArgs, before: JobArgs, { raw }: Job): boolean {
   const isIn = (holder: JsonObject, name: string): boolean => (holder[name] ?? undefined) !== undefined;
   const options = raw["output_options"];
@@ -256,7 +256,7 @@ function hasLeftovers(args: JobArgs, before: JobArgs, { raw }: Job): boolean {
   );
 }
 
-/** Whether the program reordered the fields, and Cloudflare has another order. */
+/** Whether the program reordered the fields and Cloudflare has them in a different order. */
 function isReordered(args: JobArgs, before: JobArgs, { raw }: Job): boolean {
   const wanted = args.outputOptions?.fieldNames;
   const options = raw["output_options"];

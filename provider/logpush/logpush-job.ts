@@ -61,7 +61,7 @@ export const logpushJob = defineLifecycle({
     ...(mayMeanAllFields(declared.inputs["outputOptions"]) ? ["allFields"] : []),
     ...pendingAdoption(declared),
   ],
-  // The create or update that the token was issued for uses it up.
+  // The create or update that the token was issued for consumes it.
   compared: { ignore: ["ownershipChallenge"], also: [] },
   equal: {
     filter: (before, after) => filterMeaning(before) === filterMeaning(after),
@@ -88,7 +88,7 @@ export const logpushJob = defineLifecycle({
     return Promise.resolve({
       computed: {
         destinationShown: shownDestination(args.destinationConf),
-        // The destinations are secret, so a reviewer couldn't see the change.
+        // The destinations are secret, so a reviewer couldn't see the change otherwise.
         ...(isDestinationMoved(args, olds) ? { destinationMoved: true } : {}),
       },
       ...(due === undefined ? {} : { pendingWork: due }),
@@ -119,7 +119,7 @@ export const logpushJob = defineLifecycle({
     const allFields = await resolvedFields(ctx, args, inputs);
     const adopted = await findJobToAdopt(ctx, args, jobs, allFields);
     if (adopted !== undefined) {
-      // Everything undeclared goes back to its default.
+      // Everything undeclared is reset to its default.
       const before = jobFromApi(args, adopted, { allFields, strict: true });
       return {
         id: adopted.id,
@@ -187,8 +187,8 @@ export interface LogpushJobArgs {
   /** The zone whose logs are pushed: its ID, 32 hex digits. Set either `zoneId` or `accountId`. Changing it replaces the job. */
   readonly zoneId?: pulumi.Input<string>;
   /**
-   * The account whose logs are pushed: its ID, 32 hex digits. For datasets that don't belong to a zone. Set either `zoneId`
-   * or `accountId`; the setting `edgeguard:accountId` doesn't apply. Changing it replaces the job.
+   * The account whose logs are pushed: its ID, 32 hex digits. Needed for datasets that don't belong to a zone. Set
+   * either `zoneId` or `accountId`; the setting `edgeguard:accountId` doesn't apply. Changing it replaces the job.
    */
   readonly accountId?: pulumi.Input<string>;
   /**
@@ -201,14 +201,15 @@ export interface LogpushJobArgs {
   /** The kind of log, such as `http_requests` or `firewall_events`. Changing it replaces the job. */
   readonly dataset: pulumi.Input<LiteralUnion<Dataset>>;
   /**
-   * Where to push, from a builder: `destination.s3({ bucket: "logs", region: "us-east-1" })`. Set either `destination` or
-   * `destinationConf`. Secret, and recorded as `destinationConf`. Updates in place. With `ignoreChanges: ["destination"]`,
-   * changing it sends nothing.
+   * Where to push logs, from a builder: `destination.s3({ bucket: "logs", region: "us-east-1" })`. Set either
+   * `destination` or `destinationConf`. Secret, and recorded as `destinationConf`. Updates in place. With
+   * `ignoreChanges: ["destination"]`, changing it sends nothing.
    */
   readonly destination?: pulumi.Input<Destination>;
   /**
-   * Where to push, as the API's string: `s3://logs/http/{DATE}?region=us-east-1`, at most 4,096 characters. Set either
-   * `destination` or `destinationConf`. Secret. The order of its parameters doesn't matter. Updates in place.
+   * Where to push logs, as a string in the API's format: `s3://logs/http/{DATE}?region=us-east-1`, at most 4,096
+   * characters. Set either `destination` or `destinationConf`. Secret. The order of its parameters doesn't matter.
+   * Updates in place.
    */
   readonly destinationConf?: pulumi.Input<string>;
   /**
@@ -219,9 +220,9 @@ export interface LogpushJobArgs {
    */
   readonly outputOptions?: pulumi.Input<OutputOptionsArgs>;
   /**
-   * Which log lines are pushed: from the `filter` builders, or JSON as a string. At most about 30 operators (comparisons
-   * and groups) and 1,000 bytes. Compared by meaning: white space and the order of conditions, list elements and members
-   * don't matter. Updates in place.
+   * Which log lines are pushed: from the `filter` builders, or JSON as a string. At most about 30 operators
+   * (comparisons and groups) and 1,000 bytes. Compared by meaning: white space and the order of conditions, list
+   * elements and JSON properties don't matter. Updates in place.
    *
    * @defaultValue all lines
    */
@@ -240,7 +241,8 @@ export interface LogpushJobArgs {
    */
   readonly enabled?: pulumi.Input<boolean>;
   /**
-   * How often files are written. Cloudflare has deprecated it in favor of the three limits below. Updates in place.
+   * How often files are written. Cloudflare has deprecated this option in favor of the three limits below. Updates in
+   * place.
    *
    * @defaultValue `"high"`
    */
@@ -270,29 +272,30 @@ export interface LogpushJobArgs {
    */
   readonly kind?: pulumi.Input<LiteralUnion<"" | "edge">>;
   /**
-   * The ownership token for destinations that need one: S3 without keys, Google Cloud Storage, Azure and Sumo Logic. Without
-   * it, an update asks Cloudflare to write the token to the destination, creates no job, and names the token's file. Valid
-   * for 7 days. Secret. Write-only. It is sent with a create or a changed destination; changing it alone does nothing.
+   * The ownership token for destinations that need one: S3 without keys, Google Cloud Storage, Azure and Sumo Logic.
+   * Without it, an update asks Cloudflare to write a token to the destination, creates no job, and names the token's
+   * file. A token is valid for 7 days. Secret. Write-only. It's sent only when the job is created or its destination
+   * changes; changing it alone does nothing.
    */
   readonly ownershipChallenge?: pulumi.Input<string>;
   /**
-   * What to do with an existing job of this name, dataset and zone or account. `"ifEqual"` adopts one that matches in
-   * everything that the API shows, and writes it once. `"takeOver"` also changes what differs. `"never"` refuses. Changing
-   * it writes nothing.
+   * What to do with an existing job that has the same name and dataset in the same zone or account. `"ifEqual"` adopts
+   * a job that matches in everything that the API shows, and writes it once. `"takeOver"` also changes what differs.
+   * `"never"` refuses. Changing it writes nothing.
    *
    * @defaultValue `"ifEqual"`
    */
   readonly adopt?: pulumi.Input<LiteralUnion<Adopt>>;
-  /** Members of a job in the API that this version doesn't know. They're sent as they are. Updates in place. */
+  /** API fields of a job that this version doesn't know. They're sent unchanged. Updates in place. */
   readonly extra?: pulumi.Input<Record<string, unknown>>;
 }
 
 /**
  * A Logpush job, which pushes one dataset of a zone or an account to a destination.
  *
- * The destination is always secret, in the state and in messages. Some destinations need an ownership challenge: the first
- * `pulumi up` asks Cloudflare to write a token there and names the file; set `ownershipChallenge` to its content and run
- * `pulumi up` again. A refresh warns if the job is failing.
+ * The destination is always secret, in the state and in messages. Some destinations need an ownership challenge: the
+ * first `pulumi up` asks Cloudflare to write a token there and names the file; set `ownershipChallenge` to its content
+ * and run `pulumi up` again. A refresh warns if the job is failing.
  *
  * Token permissions: Logs Write, even for a preview. Grant it for the zone or the account that the job belongs to. A
  * Zero Trust dataset also needs Zero Trust: PII Read.
@@ -336,14 +339,14 @@ export interface LogpushJobArgs {
  *   maxUploadIntervalSeconds: 60,
  * });
  * ```
- * @destroy Deletes the job. Logs that it has pushed stay at the destination.
- * @importing `edgeguard import --zone <zone ID> --only logpush`, or `--account <account ID>`, writes the program and the import
- * file. The resource's ID is the job's number.
- * @reading `destinationConf` is secret, and as Cloudflare shows it: its credentials may be masked, and it's empty if Cloudflare
- * doesn't show it.
+ * @destroy Deletes the job. Logs that it has already pushed stay at the destination.
+ * @importing `edgeguard import --zone <zone ID> --only logpush`, or `--account <account ID>`, writes the program and
+ * the import file. The resource's ID is the job's number.
+ * @reading `destinationConf` is secret and has the form that Cloudflare shows: credentials may be masked, and it's
+ * empty if Cloudflare doesn't show it.
  * @throws in the preview, if the filter, a field, the destination or the ownership token is invalid.
  * @throws in the preview, if an existing job may not be adopted, or the zone's job limit is reached.
- * @throws in the update, if the destination needs an ownership token. Cloudflare has then written one there.
+ * @throws in the update, if the destination needs an ownership token. By then, Cloudflare has written a token there.
  * @see https://developers.cloudflare.com/logs/logpush/
  * @see `POST /zones/{zone_id}/logpush/jobs`
  * @see `PUT /zones/{zone_id}/logpush/jobs/{job_id}`
@@ -351,11 +354,11 @@ export interface LogpushJobArgs {
  * @see `PUT /accounts/{account_id}/logpush/jobs/{job_id}`
  */
 export class LogpushJob extends edgeResource<LogpushJobArgs>()(logpushJob) {
-  /** The destination as the API's string. Secret. */
+  /** The destination as a string in the API's format. Secret. */
   declare readonly destinationConf: pulumi.Output<string>;
   /** The destination without anything that may be a credential: `s3://bucket/path`, `https://host`. */
   declare readonly destinationShown: pulumi.Output<string>;
-  /** The filter as it is sent. Undefined if all lines are pushed. */
+  /** The filter in the form that's sent. Undefined if all lines are pushed. */
   declare readonly filter: pulumi.Output<string | undefined>;
   /** The fields that `fieldNames: "all"` stands for. */
   declare readonly allFields: pulumi.Output<readonly string[] | undefined>;
@@ -401,7 +404,7 @@ export class LogpushJob extends edgeResource<LogpushJobArgs>()(logpushJob) {
   }
 }
 
-/** The engine knows the destination as `destinationConf`, however it was declared. */
+/** The engine knows the destination only as `destinationConf`, however it was declared. */
 function renameIgnoredChanges(opts: pulumi.CustomResourceOptions | undefined): pulumi.CustomResourceOptions {
   const { ignoreChanges, ...others } = opts ?? {};
   if (ignoreChanges === undefined) return others;
@@ -410,8 +413,8 @@ function renameIgnoredChanges(opts: pulumi.CustomResourceOptions | undefined): p
 }
 
 /**
- * A default name that differs between programs and stacks, and has only characters that every version of the API
- * accepts.
+ * Makes a default name that differs between programs and stacks and contains only characters that every version of the
+ * API accepts.
  */
 function defaultName(name: string): string {
   return `${pulumi.getProject()}-${pulumi.getStack()}-${name}`.replace(/[^a-zA-Z0-9.-]/g, "-");
@@ -423,7 +426,8 @@ function mayMeanAllFields(outputOptions: unknown): boolean {
 }
 
 /**
- * Reports a new credential for the same destination. After an import, credentials are masked in the outputs, so these can't show the difference. The last run's inputs can, unless they come from the import as well.
+ * Reports a new credential for the same destination. After an import, credentials are masked in the outputs, so the
+ * outputs can't show the difference. The inputs of the last run can, unless they also come from the import.
  */
 function credentialChange(
   ctx: Context,
@@ -442,7 +446,7 @@ function credentialChange(
     : undefined;
 }
 
-/** The outputs besides the arguments. Cloudflare's error message may quote a secret. */
+/** The outputs other than the arguments. Cloudflare's error message may quote a secret. */
 function computedOutputs(
   ctx: Context,
   args: JobArgs,
@@ -458,7 +462,7 @@ function computedOutputs(
   };
 }
 
-/** Warns of a job whose last push failed. */
+/** Warns about a job whose last push failed. */
 function warnIfFailing(ctx: Context, { name }: JobArgs, job: Job): void {
   const { lastComplete, lastError, errorMessage = "Cloudflare gives no reason" } = healthOf(job);
   if (lastError === undefined) return;

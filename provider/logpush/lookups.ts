@@ -42,21 +42,21 @@ export interface LogpushFieldState {
 /** Arguments of `getLogpushJobs`. */
 export interface LogpushJobsArgs extends ScopeArgs {
   /**
-   * Only jobs of this dataset.
+   * Returns only jobs of this dataset.
    * @defaultValue all datasets
    */
   readonly dataset?: Dataset | (string & {});
 }
 
-/** A Logpush job as the API returns it. Its destination is shown without anything that may be a credential. */
+/** A Logpush job as the API returns it, except that its destination has nothing in it that may be a credential. */
 export interface LogpushJobState {
   /** The job's number, as a string. */
   readonly id: string;
   /** The job's name; empty if it has none. */
   readonly name: string;
-  /** The kind of log that it pushes. */
+  /** The kind of log that the job pushes. */
   readonly dataset: string;
-  /** Whether it pushes. */
+  /** Whether the job pushes logs. */
   readonly enabled: boolean;
   /** `"edge"` for an Edge Log Delivery job. */
   readonly kind?: "edge";
@@ -85,7 +85,7 @@ const fields = lookup<LogpushFieldsArgs, readonly LogpushFieldState[]>("getLogpu
 );
 
 /**
- * Returns the fields of a dataset that the zone or account has on its plan.
+ * Returns the fields of a dataset that are available on the plan of the zone or account.
  *
  * @throws If an argument is invalid.
  * @throws If the zone or account has no such dataset.
@@ -126,7 +126,8 @@ const jobs = lookup<LogpushJobsArgs, readonly LogpushJobState[]>("getLogpushJobs
 );
 
 /**
- * Returns the Logpush jobs of a zone or account: all, or those of one dataset. The API returns them in one response.
+ * Returns the Logpush jobs of a zone or account, either all or those of one dataset. The API returns them in one
+ * response.
  *
  * @throws If an argument is invalid.
  * @throws If the token lacks Logs Write.

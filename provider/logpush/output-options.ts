@@ -5,7 +5,10 @@ import type { LiteralUnion } from "../runtime/fields";
 import { extra, extraFound } from "../runtime/members";
 import { isJsonObject, omit, sameJson, type JsonObject } from "../runtime/values";
 
-/** The `output_options` of a job: what it writes of each line, and how. Source: `logpush_output_options` of the OpenAPI document. */
+/**
+ * The `output_options` of a job: what it writes for each line, and how. Source: `logpush_output_options` in
+ * Cloudflare's OpenAPI schema.
+ */
 
 /** What a Logpush job writes for each log line, and how. */
 export interface OutputOptionsArgs {
@@ -28,7 +31,7 @@ export interface OutputOptionsArgs {
     LiteralUnion<"unixnano" | "unix" | "rfc3339" | "rfc3339ms" | "rfc3339ns">
   >;
   /**
-   * The format of a line, which sets the defaults of the members below. Updates in place.
+   * The format of a line, which sets the defaults of the options below. Updates in place.
    * @defaultValue `"ndjson"`
    */
   readonly outputType?: pulumi.Input<LiteralUnion<"ndjson" | "csv">>;
@@ -78,11 +81,14 @@ export interface OutputOptionsArgs {
    * @defaultValue `false`
    */
   readonly cve202144228?: pulumi.Input<boolean>;
-  /** Options in the API that this version doesn't know. They're sent as they are. Updates in place. */
+  /** API options that this version doesn't know. They're sent unchanged. Updates in place. */
   readonly extra?: pulumi.Input<Record<string, unknown>>;
 }
 
-/** The API's names, and the defaults; for CSV where they differ. Source: `logpush_output_options` of the OpenAPI document. */
+/**
+ * The API's names and the defaults, with those for CSV where they differ. Source: `logpush_output_options` in
+ * Cloudflare's OpenAPI schema.
+ */
 const MEMBERS = {
   fieldNames: { wire: "field_names" },
   sampleRate: { wire: "sample_rate", unset: 1 },
@@ -102,7 +108,7 @@ const MEMBERS = {
 type Name = keyof typeof MEMBERS;
 const NAMES = Object.keys(MEMBERS) as readonly Name[];
 
-/** How the OpenAPI document of 2024 spells the flag. */
+/** How Cloudflare's OpenAPI schema of 2024 spells the flag. */
 const MISSPELT_FLAG = "CVE-2021-4428";
 const KNOWN_ON_WIRE: readonly string[] = [...NAMES.map((name) => MEMBERS[name].wire), MISSPELT_FLAG];
 
@@ -124,7 +130,7 @@ const fieldNames = z
 
 const BOOLEAN_REASON = "must be true or false";
 
-/** What a Logpush job writes of each log line, and how, in canonical form. An absent option is at its default. */
+/** What a Logpush job writes for each log line, and how, in canonical form. An absent option has its default value. */
 export interface OutputOptions {
   /** The fields, in this order, or `"all"` of the dataset. */
   readonly fieldNames?: "all" | readonly string[];
@@ -152,7 +158,7 @@ export interface OutputOptions {
   readonly mergeSubrequests?: boolean;
   /** Whether `${` is written as `x{`, to mitigate CVE-2021-44228. */
   readonly cve202144228?: boolean;
-  /** Options of the API that this version doesn't know. */
+  /** API options that this version doesn't know. */
   readonly extra?: Readonly<Record<string, unknown>>;
 }
 
@@ -181,7 +187,7 @@ export const outputOptions: z.ZodType<OutputOptions> = z.strictObject({
   extra: extra(KNOWN_ON_WIRE).exactOptional(),
 });
 
-/** The complete `output_options`: Cloudflare resets to its default what is left out. */
+/** The complete `output_options`, because Cloudflare resets whatever is left out to its default. */
 export function optionsToRequest(
   options: OutputOptions,
   allFields: readonly string[] | undefined,
@@ -197,7 +203,7 @@ export function optionsToRequest(
   return { ...extra, ...omit(Object.fromEntries(named), []) };
 }
 
-/** Options that this version doesn't know. A PUT without them would lose them. */
+/** Returns options that this version doesn't know. A PUT without them would drop them. */
 export function unknownOptions(raw: unknown): Record<string, unknown> {
   return isJsonObject(raw)
     ? Object.fromEntries(Object.entries(omit(raw, KNOWN_ON_WIRE)).filter(([, value]) => value !== null))
@@ -205,8 +211,8 @@ export function unknownOptions(raw: unknown): Record<string, unknown> {
 }
 
 /**
- * The options as arguments, equal to the declared ones if nothing differs. What the API leaves out is at its default. An
- * undeclared option that isn't at its default is drift, and shown.
+ * Converts the options to arguments, equal to the declared ones if nothing differs. Options that the API leaves out
+ * have their defaults. An undeclared option with any other value shows as drift.
  */
 export function optionsFromApi(
   declared: OutputOptions,
@@ -243,7 +249,7 @@ function fieldsFromApi(
   return { fieldNames: sameFields && !isCsv ? fieldNames : (listed as string[]) };
 }
 
-/** A member of the response. Null means missing. The CVE flag has two possible types and two possible names. */
+/** Reads a field of the response. Null means missing. The CVE flag has two possible types and two possible names. */
 function valueFromApi(raw: JsonObject, name: Name): unknown {
   const value = raw[MEMBERS[name].wire] ?? undefined;
   if (name !== "cve202144228") return value;

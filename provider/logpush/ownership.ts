@@ -19,7 +19,7 @@ const CLAIM_NAMES = {
 
 const payload = z.record(z.string(), z.unknown());
 
-/** The token's claims by lowercase name; undefined if it can't be read. */
+/** Returns the token's claims by lowercase name. Undefined if the token can't be read. */
 function readClaims(token: string): ReadonlyMap<string, unknown> | undefined {
   const [, middle, , ...more] = token.trim().split(".");
   if (middle === undefined || more.length > 0) return undefined;
@@ -37,7 +37,7 @@ type TokenFinding = { readonly reason: string } | { readonly warning: string } |
 
 const GET_NEW_TOKEN = "Remove it and run `pulumi up` to get a new one";
 
-/** What is wrong with the token, continuing from the argument's name. Contains no part of the token. */
+/** Says what's wrong with the token, in words that follow the argument's name. Contains no part of the token. */
 export function tokenFinding(args: JobArgs): TokenFinding {
   const { ownershipChallenge: token, destinationConf: destination } = args;
   if (token === undefined) return undefined;
@@ -78,7 +78,7 @@ export function tokenFinding(args: JobArgs): TokenFinding {
   return undefined;
 }
 
-/** As 2025-01-31, in UTC. */
+/** Formats a date like 2025-01-31, in UTC. */
 function day(date: Date): string {
   return Number.isNaN(date.getTime()) ? "an unreadable date" : date.toISOString().slice(0, 10);
 }
@@ -88,7 +88,7 @@ export function lacksProof({ ownershipChallenge, destinationConf }: JobArgs): bo
   return ownershipChallenge === undefined && needsProof(destinationConf);
 }
 
-/** Warns in a preview of what the update will do without an ownership token. */
+/** Warns in a preview about what the update will do without an ownership token. */
 export function warnOfMissingProof(ctx: Context, args: JobArgs): void {
   if (!lacksProof(args)) return;
   ctx.say.warn(
@@ -104,7 +104,7 @@ export function assertTokenUsable(args: JobArgs): void {
   }
 }
 
-/** Asks Cloudflare to write a token, and returns an error that says where it is. Doesn't touch the job. */
+/** Asks Cloudflare to write a token, and returns an error that says where the token is. Doesn't touch the job. */
 export async function proofError(ctx: Context, args: JobArgs, what: "created" | "changed"): Promise<Error> {
   const { filename, note } = await requestChallenge(ctx.api, scopeOf(args), args.destinationConf);
   return new Error(

@@ -13,8 +13,8 @@ import { isLeaf, leavesOf, parseFilter, type CheckedFilter, type Node, type Oper
 export type LogLine = string | Readonly<Record<string, unknown>>;
 
 /**
- * A source of log lines: the path of an NDJSON file, plain or compressed (`.gz`, as Logpush stores them); a stream of NDJSON;
- * or anything that yields one line after the other.
+ * A source of log lines: the path of an NDJSON file, plain or compressed (`.gz`, as Logpush stores them); a stream of
+ * NDJSON; or anything that yields one line at a time.
  */
 export type LogLines = string | NodeJS.ReadableStream | Iterable<LogLine> | AsyncIterable<LogLine>;
 
@@ -33,13 +33,13 @@ export interface FilterTest {
   readonly lines: number;
   /** How many of them a job with the filter would push, before its sample rate. */
   readonly passed: number;
-  /** How many of them it would not push. */
+  /** How many of them the job would not push. */
   readonly rejected: number;
-  /** How many of them aren't a JSON object. They neither pass nor are rejected. */
+  /** How many of them aren't a JSON object. These lines neither pass nor are rejected. */
   readonly unreadable: number;
   /**
-   * Fields of the filter, with the number of lines that lack them. Such a line can't show what Cloudflare will do: sample
-   * lines need the fields of the filter, whatever fields the job pushes.
+   * Fields of the filter, with the number of lines that lack them. Such a line can't show what Cloudflare will do:
+   * sample lines need all fields of the filter, no matter which fields the job pushes.
    */
   readonly missingFields: Readonly<Record<string, number>>;
   /** The first lines of each kind. `line` counts from 1, including blank lines. */
@@ -59,8 +59,9 @@ export interface FilterExample {
 const DEFAULT_EXAMPLES = 3;
 
 /**
- * Counts which sample lines pass a filter, and keeps the first of each kind. It reads line by line, so a file may be larger
- * than memory. A line that lacks a field fails every comparison with it, and passes the negated ones.
+ * Counts how many sample lines pass a filter, and keeps the first of each kind. Lines are read one at a time, so a file
+ * may be larger than memory. A line that lacks a field fails every comparison of that field and passes every negated
+ * one.
  *
  * @param filter the filter as a `LogpushJob` takes it: from the builders, or JSON.
  * @param lines a file's path, a stream, or the lines themselves.
@@ -118,7 +119,7 @@ export async function testFilter(
   };
 }
 
-/** The line's fields, or why it can't be read. */
+/** Returns the line's fields, or why it can't be read. */
 function readLine(given: LogLine): JsonObject | string {
   if (typeof given !== "string") return given;
   try {
@@ -155,7 +156,7 @@ async function* linesOfFile(path: string): AsyncGenerator<string, void, undefine
   }
 }
 
-/** The lines of a stream whose chunks may end within a line, or within a character. */
+/** Yields the lines of a stream, whose chunks may end within a line or a character. */
 async function* split(stream: NodeJS.ReadableStream): AsyncGenerator<string, void, undefined> {
   const decoder = new StringDecoder("utf8");
   let rest = "";
@@ -169,8 +170,8 @@ async function* split(stream: NodeJS.ReadableStream): AsyncGenerator<string, voi
 }
 
 /**
- * Whether a log line passes a filter. If the line lacks a field, or the field holds something that can't be compared, the
- * comparison fails and its negation passes.
+ * Whether a log line passes a filter. If the line lacks a field, or the field's value can't be compared, the comparison
+ * fails and its negation passes.
  */
 export function passes({ where }: CheckedFilter, line: JsonObject): boolean {
   return holds(where, line);
@@ -230,7 +231,7 @@ const TESTS: Readonly<Record<Operator, Test>> = {
   "!in": equal,
 };
 
-/** Compares both as numbers, or both as times if either is written as a time. */
+/** Prepares both for comparison: as numbers, or as times if either is written as a time. */
 function comparable(found: unknown, wanted: string | number): readonly [number, number] | undefined {
   if (typeof found !== "number" && typeof found !== "string") return undefined;
   const asTimes =
@@ -250,8 +251,8 @@ export function numberIn(value: string | number): number | undefined {
 }
 
 /**
- * A time in milliseconds since the Unix epoch, from RFC 3339 or from a whole number whose size implies its unit: every
- * `timestampFormat` of a job, and milliseconds, which some fields use.
+ * Reads a time as milliseconds since the Unix epoch: from RFC 3339, or from a whole number whose size implies its unit.
+ * Covers every `timestampFormat` of a job, and milliseconds, which some fields use.
  */
 export function timeIn(value: string | number): number | undefined {
   if (typeof value === "string" && isTime(value)) return Date.parse(value);

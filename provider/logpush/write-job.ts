@@ -54,10 +54,10 @@ export async function createJob(
   }
 }
 
-/** The response to a write, which may lack the job. */
+/** The response to a write, which may not include the job. */
 const optionalJob = z.unknown().transform((answer) => wireJob.safeParse(answer).data);
 
-/** Updates a job, sending all of it. `before` is the recorded job, or the one that was found. */
+/** Updates a job by sending all of it. `before` is the recorded job, or the one that was found. */
 export async function writeJob(
   ctx: Context,
   args: JobArgs,
@@ -84,7 +84,7 @@ export async function writeJob(
   }
 }
 
-/** The ownership token, if the destination is new to the job and the token was issued for it. */
+/** Returns the ownership token if the destination is new to the job and the token was issued for it. */
 function tokenFor(args: JobArgs, before: JobArgs): string | undefined {
   if (sameDestination(args.destinationConf, before.destinationConf)) return undefined;
   const finding = tokenFinding(args);

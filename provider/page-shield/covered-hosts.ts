@@ -4,8 +4,8 @@ import type { Condition, Value } from "../rules-language/tree";
 type Hosts = ReadonlySet<string> | undefined;
 
 /**
- * The hosts whose pages an expression selects, in lower case; undefined if it may select pages of any host. Ignores other
- * conditions than the host, so the policy may apply to fewer pages, but never to more.
+ * Returns the hosts whose pages an expression selects, in lowercase. Undefined if it may select pages of any host.
+ * Ignores conditions other than the host, so the policy may apply to fewer pages, but never to more.
  */
 export function coveredHosts(expression: string): Hosts {
   const parsed = parseExpression(expression);
@@ -25,14 +25,14 @@ function hostsOf(condition: Condition): Hosts {
         operand.items.flatMap((item) => (item.kind === "literal" ? [item.value.toLowerCase()] : [])),
       );
     }
-    // All their hosts, if each operand names some.
+    // All hosts of the operands, provided that each operand names some.
     case "or":
       return condition.conditions
         .map(hostsOf)
         .reduce((all, more) =>
           all === undefined || more === undefined ? undefined : new Set([...all, ...more]),
         );
-    // The hosts that all operands have in common; operands without hosts don't count.
+    // The hosts that all operands have in common. Operands without hosts are ignored.
     case "and":
       return condition.conditions.map(hostsOf).reduce((all, more) => {
         if (all === undefined || more === undefined) return all ?? more;
@@ -43,7 +43,7 @@ function hostsOf(condition: Condition): Hosts {
   }
 }
 
-/** `http.host`, or `lower(http.host)`. */
+/** Whether a value is `http.host` or `lower(http.host)`. */
 function isHost(value: Value): boolean {
   if (value.kind === "field") return value.name === "http.host";
   const [only, ...more] = value.args;

@@ -2,8 +2,9 @@ import { describe } from "../runtime/inputs";
 import { nearest } from "../runtime/nearest";
 
 /**
- * Content Security Policies as data: parsing, rendering in canonical order, linting, and whether one allows a script.
- * Directives follow CSP Level 3 (https://www.w3.org/TR/CSP3/). Cloudflare's documentation lists those that it supports.
+ * Content Security Policies as data: parses them, renders them in canonical order, lints them, and decides whether one
+ * allows a script. Directives follow CSP Level 3 (https://www.w3.org/TR/CSP3/). Cloudflare's documentation lists those
+ * that Page Shield supports.
  */
 
 /** The sources of each directive, by its kebab-case name. */
@@ -64,7 +65,7 @@ const UNQUOTED =
   /^(self|none|unsafe-inline|unsafe-eval|unsafe-hashes|wasm-unsafe-eval|strict-dynamic|report-sample|nonce-.+|sha(256|384|512)-.+)$/i;
 
 export interface CspProblem {
-  /** Directive and index of the source in an object; empty for text. */
+  /** The directive and the index of the source in an object. Empty for text. */
   readonly path: readonly (string | number)[];
   readonly message: string;
 }
@@ -128,7 +129,7 @@ function sourceProblems({ sources, path, malformed }: Directive, name: string): 
   });
 }
 
-/** The directive that was probably meant, regardless of the characters between its words. */
+/** Finds the directive that was probably meant, whatever the characters between its words. */
 function closestDirective(name: string): string | undefined {
   const plain = (text: string): string => text.replace(/[^a-z]/g, "");
   const near = nearest(plain(name), ALL_DIRECTIVES.map(plain));
@@ -139,7 +140,7 @@ function toCamelCase(name: string): string {
   return name.replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase());
 }
 
-/** The policy as text, in canonical order of directives. */
+/** Renders the policy as text, with the directives in canonical order. */
 export function renderCsp(directives: Directives): string {
   return [...directives]
     .sort(([a], [b]) => rank(SUPPORTED, a) - rank(SUPPORTED, b) || compare(a, b))
@@ -147,12 +148,12 @@ export function renderCsp(directives: Directives): string {
     .join("; ");
 }
 
-/** The canonical text of a policy: equal policies have equal texts. */
+/** Returns the canonical text of a policy. Equal policies have equal texts. */
 export function canonicalCsp(value: CspInput): string {
   return renderCsp(parseCsp(value));
 }
 
-/** Warns about what is valid but rarely meant. Takes the value as written, because rendering hides an empty list. */
+/** Warns about what's valid but rarely intended. Takes the value as written, because rendering hides an empty list. */
 export function lintCsp(value: CspInput): string[] {
   const warnings: string[] = [];
   const written = directivesOf(value);
@@ -211,7 +212,7 @@ function describeWideSource(source: string, all: readonly string[]): string[] {
   return [`${source} allows scripts from any host${source.startsWith("http:") ? ", even unencrypted" : ""}`];
 }
 
-/** `*`, with any scheme and port. */
+/** Whether a source is `*`, with any scheme and port. */
 function matchesAnyHost(source: string): boolean {
   return /^(https?:\/\/)?\*(:(\d+|\*))?\/?$/.test(source);
 }
@@ -219,7 +220,7 @@ function matchesAnyHost(source: string): boolean {
 /** A script on a page. */
 export interface LoadedScript {
   readonly url: string;
-  /** Hostname of the page that loads it. */
+  /** The hostname of the page that loads it. */
   readonly host: string;
 }
 
@@ -263,17 +264,17 @@ function matches(source: string, url: URL, pageHost: string): boolean {
   return path.endsWith("/") ? url.pathname.startsWith(path) : url.pathname === path;
 }
 
-/** The parts of a source that matches URLs. */
+/** The parts of a source that can match URLs. */
 export interface Address {
   /** Undefined if the page's own scheme applies. */
   readonly scheme: string | undefined;
-  /** Undefined for a scheme alone, which matches every host. */
+  /** Undefined for a source that is only a scheme, which matches every host. */
   readonly host: string | undefined;
   readonly port: string | undefined;
   readonly path: string;
 }
 
-/** Undefined if the source is not an address. */
+/** Parses a source as an address. Undefined if it isn't one. */
 export function parseAddress(source: string): Address | undefined {
   const alone = /^([a-z][a-z0-9+.-]*):$/.exec(source)?.[1];
   if (alone !== undefined) return { scheme: alone, host: undefined, port: undefined, path: "" };
@@ -290,7 +291,7 @@ interface Directive {
   /** In kebab-case. */
   readonly name: string;
   readonly written: string;
-  /** Strings, or something else by mistake. */
+  /** The sources: strings, or anything else by mistake. */
   readonly sources: readonly unknown[];
   /** Its key in an object; empty for text. */
   readonly path: readonly string[];
@@ -326,14 +327,17 @@ function fromTyped(typed: Readonly<Record<string, unknown>>): Directive[] {
     });
 }
 
-/** Whether the words of a directive are sources. Those of report-to, sandbox or trusted-types aren't. */
+/** Whether the words after a directive are sources. After report-to, sandbox or trusted-types, they aren't. */
 function takesSources(name: string): boolean {
   return SUPPORTED.includes(name)
     ? !SOURCELESS.includes(name)
     : name.endsWith("-src") || /-src-(elem|attr)$/.test(name);
 }
 
-/** Sources are a set: keywords first, then nonces and hashes, then addresses, each sorted. Other words stay as written. */
+/**
+ * Puts sources, which are a set, in canonical order: keywords first, then nonces and hashes, then addresses, each group
+ * sorted. Other words stay as written.
+ */
 function canonicalSources(name: string, sources: readonly string[]): readonly string[] {
   if (!takesSources(name)) return sources;
   if (sources.length === 0) return ["'none'"];
@@ -342,7 +346,7 @@ function canonicalSources(name: string, sources: readonly string[]): readonly st
   return [...new Set(sources.map(canonicalSource))].sort((a, b) => group(a) - group(b) || compare(a, b));
 }
 
-/** Keywords, schemes and hosts in lower case. Case matters in paths, nonces and hashes. */
+/** Lowercases keywords, schemes and hosts. Case matters in paths, nonces and hashes. */
 function canonicalSource(source: string): string {
   if (/^'(nonce|sha\d+)-/i.test(source))
     return source.replace(/^'[a-z0-9]+-/i, (prefix) => prefix.toLowerCase());

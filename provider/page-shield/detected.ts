@@ -21,7 +21,7 @@ import type { Connection, Cookie, DetectedList, FilterValue, PageInfo, Script } 
 
 /** A kind of detection: scripts, connections or cookies. */
 export interface DetectedKind<T> {
-  /** The last segment of the list's path, which is also the plural. */
+  /** The last segment of the list's path, which is also the plural noun. */
   readonly path: string;
   readonly noun: string;
   readonly record: z.ZodType<T>;
@@ -29,7 +29,7 @@ export interface DetectedKind<T> {
   readonly includeAll: Readonly<Record<string, FilterValue>>;
 }
 
-/** Members that scripts and connections share. */
+/** Properties that scripts and connections share. */
 const CONNECTION_MEMBERS = {
   id: z.string(),
   url: z.string(),
@@ -170,7 +170,7 @@ interface ListQuery {
   readonly perPage?: number | undefined;
 }
 
-/** Lists detections of one kind: all pages, or one page. */
+/** Lists detections of one kind, from all pages or from one page. */
 export async function listDetected<T extends DetectedRecord>(
   host: Host,
   { path, record }: DetectedKind<T>,
@@ -202,7 +202,7 @@ export async function listDetected<T extends DetectedRecord>(
   return { items: records, ...(resultInfo === undefined ? {} : { pageInfo: toPageInfo(resultInfo) }) };
 }
 
-/** Members of every kind of detection. */
+/** Properties of every kind of detection. */
 export interface DetectedRecord {
   readonly id: string;
   readonly firstSeenAt?: string;
@@ -210,8 +210,8 @@ export interface DetectedRecord {
 }
 
 /**
- * Pages are read in the one order that stays stable, so the order that the query asks for is made here afterwards.
- * Undefined if only the API can make it.
+ * Returns a comparator for the order that the query asks for. Pages are read in the only order that stays stable and
+ * sorted here afterwards. Undefined if only the API can sort in that order.
  */
 function clientSideOrder(query: Query): ((a: DetectedRecord, b: DetectedRecord) => number) | undefined {
   const steady = PAGE_SHIELD.STEADY_ORDER;
@@ -227,7 +227,7 @@ function clientSideOrder(query: Query): ((a: DetectedRecord, b: DetectedRecord) 
   return (a, b) => sign * (time(a) - time(b));
 }
 
-/** Reads one detection, with the members that lists omit. */
+/** Reads one detection, with the properties that lists omit. */
 export function getDetected<T>(
   host: Host,
   { path, noun, record }: DetectedKind<T>,
@@ -240,7 +240,7 @@ export function getDetected<T>(
   });
 }
 
-/** @param lookup the list that has the ID. */
+/** @param lookup the list in which to find the ID. */
 export function recordId(noun: string, lookup: string): z.ZodType<string, string> {
   return hexId(`a ${noun} ID`, `Find it with ${lookup}.`);
 }
@@ -265,7 +265,7 @@ function toPageInfo(info: ResultInfo): PageInfo {
   });
 }
 
-/** Validates a threshold. With one that isn't a number, every script would look harmless. */
+/** Validates a threshold. If it weren't a number, every script would look harmless. */
 export function parseThreshold(given: unknown): number {
   const parsed = threshold.safeParse(given);
   if (parsed.success) return parsed.data;

@@ -32,7 +32,7 @@ export type { Detections, SeenConnection, SeenCookie, SeenScript } from "./snaps
 /** Options of `saveDetections`: which detections to save. */
 export interface SaveDetectionsOptions extends DetectedFilters, LookupOptions {
   /**
-   * The kinds of detections to save. Connections and cookies need the Business plan.
+   * The kinds of detections to save. Connections and cookies require the Business plan.
    *
    * @defaultValue `["scripts"]`
    */
@@ -47,13 +47,13 @@ const KINDS = ["scripts", "connections", "cookies"] as const;
  * Saves the detections of a zone to a file that you commit.
  *
  * A policy that `scriptSources` builds from the file changes only with a reviewed diff, never by itself. The file is
- * sorted, so the same detections give the same bytes, and a file that's up to date isn't written. Saves all active
- * detections, including duplicates and `/cdn-cgi/` paths; `hosts`, `status` and `filters` change that. The command
- * `edgeguard detections save` does the same.
+ * sorted, so the same detections always give the same bytes, and a file that's up to date isn't rewritten. Saves all
+ * active detections, including duplicates and `/cdn-cgi/` paths; `hosts`, `status` and `filters` change that. The
+ * command `edgeguard detections save` does the same.
  *
  * @param zoneId - The zone: 32 hex digits.
- * @param file - Relative to the working directory: in a program, the folder of Pulumi.yaml or of its `main`.
- * @returns The content of the file.
+ * @param file - The file's path, relative to the working directory: in a program, the folder of Pulumi.yaml or of its
+ * `main`. @returns The content of the file.
  *
  * @example Save scripts, including those seen rarely
  * ```ts
@@ -64,8 +64,8 @@ const KINDS = ["scripts", "connections", "cookies"] as const;
  * });
  * ```
  *
- * @throws `LookupError` if an argument is wrong or the file can't be written.
- * @throws If the token lacks Page Shield Read, or the plan lacks a kind. The file is then unchanged.
+ * @throws `LookupError` if an argument is invalid or the file can't be written.
+ * @throws If the token lacks Page Shield Read, or the zone's plan doesn't include a kind. The file stays unchanged.
  * @see https://developers.cloudflare.com/page-shield/detection/
  * @see `GET /zones/{zone_id}/page_shield/scripts`
  * @see `GET /zones/{zone_id}/page_shield/connections`
@@ -84,12 +84,12 @@ export function saveDetections(
   });
 }
 
-/** Options of `saveDetections`, each possibly undefined. */
+/** The zone and the options of `saveDetections`, each of which may be undefined. */
 type CollectOptions = { readonly zoneId: string } & {
   readonly [K in "include" | keyof DetectedFilters]?: SaveDetectionsOptions[K] | undefined;
 };
 
-/** Reads from the API what `saveDetections` saves. */
+/** Reads the detections that `saveDetections` saves from the API. */
 export async function collectDetections(host: Host, wanted: CollectOptions): Promise<Detections> {
   const shape = { zoneId: zone, include: includeArg, ...filterShape };
   const { include = ["scripts"], ...listing } = readArgs("saveDetections", shape, wanted);
@@ -181,7 +181,7 @@ function sortedCategories(categories: readonly string[] | undefined): string[] |
   return categories === undefined || categories.length === 0 ? undefined : [...categories].sort();
 }
 
-/** Sorted by URL or name, then host: each record starts with them. Then by everything else. */
+/** Sorts records by URL or name, then by host, because each record starts with these. Then by everything else. */
 function sortRecords<T>(records: readonly T[]): T[] {
   return records
     .map((record) => ({ record, key: JSON.stringify(record) }))
@@ -197,7 +197,8 @@ function sortRecords<T>(records: readonly T[]): T[] {
  */
 export async function writeDetections(file: string, detections: Detections): Promise<boolean> {
   const text = `${JSON.stringify(detections, undefined, 2)}\n`;
-  const current = await readFile(file, "utf8").catch(() => undefined); // If it can't be read, it's replaced, or the write fails.
+  // If the file can't be read, it's replaced, or the write fails.
+  const current = await readFile(file, "utf8").catch(() => undefined);
   if (current === text) return false;
   const draft = `${file}.${process.pid}.tmp`;
   try {

@@ -55,7 +55,8 @@ const settingsLookup = lookup<ZoneArgs, PageShieldSettingsState>("getPageShieldS
  * export const isOn = settings.then(({ enabled }) => enabled);
  * ```
  *
- * @throws If the zone ID is malformed, the token lacks Page Shield Read, or the plan lacks Page Shield.
+ * @throws If the zone ID is malformed, the token lacks Page Shield Read, or the zone's plan doesn't include Page
+ * Shield.
  * @see https://developers.cloudflare.com/page-shield/reference/settings/
  * @see `GET /zones/{zone_id}/page_shield`
  */
@@ -100,7 +101,7 @@ const policiesLookup = lookup<ZoneArgs, readonly PageShieldPolicyState[]>("getPa
  * );
  * ```
  *
- * @throws If the zone ID is malformed, the token lacks Page Shield Read, or the plan lacks policies.
+ * @throws If the zone ID is malformed, the token lacks Page Shield Read, or the zone's plan doesn't include policies.
  * @see https://developers.cloudflare.com/page-shield/policies/
  * @see `GET /zones/{zone_id}/page_shield/policies`
  */
@@ -154,7 +155,7 @@ export const getPageShieldPolicy = policyLookup.plain;
  */
 export const getPageShieldPolicyOutput = policyLookup.output;
 
-/** The list lookup of one kind of detection. */
+/** Makes the list lookup for one kind of detection. */
 function listLookup<T extends DetectedRecord>(
   name: string,
   kind: DetectedKind<T>,
@@ -167,7 +168,7 @@ function listLookup<T extends DetectedRecord>(
 const connectionsLookup = listLookup("getConnections", CONNECTIONS);
 
 /**
- * Lists the outbound connections that Page Shield has seen on a zone's pages. Needs the Business plan.
+ * Lists the outbound connections that Page Shield has seen on a zone's pages. Requires the Business plan.
  *
  * Returns only `active` ones unless you set `status`.
  *
@@ -183,7 +184,7 @@ const connectionsLookup = listLookup("getConnections", CONNECTIONS);
  * export const urls = connections.then(({ items }) => items.map(({ url }) => url));
  * ```
  *
- * @throws If an argument is wrong, the token lacks Page Shield Read, or the plan lacks connections.
+ * @throws If an argument is invalid, the token lacks Page Shield Read, or the zone's plan doesn't include connections.
  * @see https://developers.cloudflare.com/page-shield/detection/monitor-connections-scripts/
  * @see `GET /zones/{zone_id}/page_shield/connections`
  */
@@ -236,10 +237,10 @@ export const getConnectionOutput = connectionLookup.output;
 const cookiesLookup = listLookup("getCookies", COOKIES);
 
 /**
- * Lists the cookies that Page Shield has seen on a zone's pages. Needs the Business plan.
+ * Lists the cookies that Page Shield has seen on a zone's pages. Requires the Business plan.
  *
- * Returns only `active` ones unless you set `status`. It's sent only if set, because Cloudflare's OpenAPI document doesn't
- * have it for cookies.
+ * Returns only `active` ones unless you set `status`. The parameter is sent only if set, because Cloudflare's OpenAPI
+ * schema doesn't document it for cookies.
  *
  * @example List cookies without the Secure attribute
  * ```ts
@@ -253,7 +254,7 @@ const cookiesLookup = listLookup("getCookies", COOKIES);
  * export const insecure = cookies.then(({ items }) => items.map(({ name }) => name));
  * ```
  *
- * @throws If an argument is wrong, the token lacks Page Shield Read, or the plan lacks cookies.
+ * @throws If an argument is invalid, the token lacks Page Shield Read, or the zone's plan doesn't include cookies.
  * @see https://developers.cloudflare.com/page-shield/detection/monitor-connections-scripts/
  * @see `GET /zones/{zone_id}/page_shield/cookies`
  */
@@ -300,10 +301,10 @@ export const getCookieOutput = cookieLookup.output;
 const scriptsLookup = listLookup("getScripts", SCRIPTS);
 
 /**
- * Lists the scripts that Page Shield has seen on a zone's pages. Needs the Pro plan.
+ * Lists the scripts that Page Shield has seen on a zone's pages. Requires the Pro plan.
  *
- * Returns only `active` ones unless you set `status`. Cloudflare omits duplicates and its own `/cdn-cgi/` paths unless you
- * set `filters`.
+ * Returns only `active` ones unless you set `status`. Cloudflare omits duplicates and its own `/cdn-cgi/` paths unless
+ * you set `filters`.
  *
  * @example List all scripts, including duplicates
  * ```ts
@@ -318,7 +319,7 @@ const scriptsLookup = listLookup("getScripts", SCRIPTS);
  * export const urls = scripts.then(({ items }) => items.map(({ url }) => url));
  * ```
  *
- * @throws If an argument is wrong, the token lacks Page Shield Read, or the plan lacks scripts.
+ * @throws If an argument is invalid, the token lacks Page Shield Read, or the zone's plan doesn't include scripts.
  * @see https://developers.cloudflare.com/page-shield/detection/monitor-connections-scripts/
  * @see `GET /zones/{zone_id}/page_shield/scripts`
  */

@@ -3,7 +3,7 @@ import { ask, LookupError, readArgs, warnsInPreview, type LookupOptions } from "
 import { filterShape, listDetected, SCRIPTS, parseThreshold } from "./detected";
 import type { DetectedFilters, Script } from "./records";
 
-/** Where to draw the line between harmless and malicious. */
+/** The threshold between harmless and malicious scripts. */
 export interface MaliciousOptions {
   /**
    * Scores below this are malicious, from 1 to 100.
@@ -21,8 +21,9 @@ export interface ScoredScript {
 /**
  * Whether a script's score is below the threshold.
  *
- * Returns undefined if it has no score, as on plans without scores or before its first analysis: unknown doesn't mean
- * harmless. Threat lists don't count here; see `urlReportedMalicious` and `domainReportedMalicious`.
+ * Returns undefined if the script has no score, for example on plans without scores or before its first analysis:
+ * unknown doesn't mean harmless. Threat lists aren't considered here; see `urlReportedMalicious` and
+ * `domainReportedMalicious`.
  *
  * @example Find malicious scripts
  * ```ts
@@ -64,11 +65,11 @@ export class MaliciousScriptsError extends LookupError {
 }
 
 /**
- * Fails the preview and the update if a zone has a script with a score below the threshold, and lists these scripts.
+ * Fails the preview and the update if a zone has scripts with a score below the threshold, and lists them.
  *
  * Checks all active scripts, including duplicates and `/cdn-cgi/` paths; `status`, `hosts` and `filters` change that.
- * Scripts without a score can't be checked; a warning counts them. Without credentials, an update fails and a preview
- * warns. To stop a program before it declares anything, await the assertion.
+ * Scripts without a score can't be checked; a warning says how many there are. Without credentials, an update fails and
+ * a preview warns. To stop a program before it declares anything, await the assertion.
  *
  * @example Stop the program before it declares a policy
  * ```ts
@@ -88,8 +89,8 @@ export class MaliciousScriptsError extends LookupError {
  * };
  * ```
  *
- * @throws `MaliciousScriptsError` with the list, worst first. In a program, the engine shows its message.
- * @throws If an argument is wrong, the token lacks Page Shield Read, or the plan lacks scripts.
+ * @throws `MaliciousScriptsError` with the list of scripts, worst first. In a program, the engine shows its message.
+ * @throws If an argument is invalid, the token lacks Page Shield Read, or the zone's plan doesn't include scripts.
  * @see https://developers.cloudflare.com/page-shield/detection/review-malicious-scripts/
  * @see `GET /zones/{zone_id}/page_shield/scripts`
  */

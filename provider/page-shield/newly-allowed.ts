@@ -1,14 +1,16 @@
 import { ownMember } from "../runtime/values";
 import { parseAddress, type Address, type Directives } from "./csp";
 
-/** What a policy allows that another doesn't, by directive, with the fallbacks that browsers use (CSP Level 3). */
+/**
+ * Finds what a policy allows that another doesn't, by directive, with the fallbacks that browsers use (CSP Level 3).
+ */
 
 export interface NewlyAllowed {
   /** The directive that allows it now, or the one that was removed. */
   readonly directive: string;
-  /** The directives that applied before. They differ from `directive` if one was removed or added. */
+  /** The directives that applied before. They differ from `directive` if a directive was removed or added. */
   readonly before: readonly string[];
-  /** Sources that the earlier policy doesn't cover; undefined if everything is allowed now. */
+  /** Sources that the earlier policy doesn't cover. Undefined if everything is allowed now. */
   readonly sources: readonly string[] | undefined;
 }
 
@@ -36,7 +38,10 @@ const FALLBACKS: Readonly<Record<string, readonly string[]>> = {
   "frame-ancestors": [],
 };
 
-/** Everything that the second policy allows and the first doesn't, or might not: without proof, it counts. */
+/**
+ * Lists everything that the second policy allows and the first doesn't, or might not. Without proof that the first
+ * allows it, it's included.
+ */
 export function newlyAllowed(before: Directives, after: Directives): readonly NewlyAllowed[] {
   const changes = new Map<string, { readonly before: Set<string>; sources: Set<string> | undefined }>();
   const add = (directive: string, earlier: string, sources: readonly string[] | undefined): void => {
@@ -54,7 +59,7 @@ export function newlyAllowed(before: Directives, after: Directives): readonly Ne
     if (name === "default-src") continue; // It applies through the directives that fall back to it.
     const earlier = effectiveDirective(before, name);
     const later = effectiveDirective(after, name);
-    if (earlier === undefined) continue; // Nothing was restricted.
+    if (earlier === undefined) continue; // Before, nothing was restricted.
     if (later === undefined) {
       add(earlier, earlier, undefined);
       continue;
@@ -72,15 +77,15 @@ export function newlyAllowed(before: Directives, after: Directives): readonly Ne
   }));
 }
 
-/** The directive whose sources apply for this one. */
+/** Finds the directive whose sources apply to this one. */
 function effectiveDirective(directives: Directives, name: string): string | undefined {
   return [name, ...(ownMember(FALLBACKS, name) ?? [])].find((each) => directives.has(each));
 }
 
-/** For directives whose words aren't sources: any change might allow more. */
+/** Finds added words of directives whose words aren't sources. Any change might allow more. */
 function addedKeywords(before: Directives, after: Directives, name: string): readonly string[] {
   const [earlier, later] = [before.get(name) ?? [], after.get(name) ?? []];
-  // Each word of `sandbox` permits something.
+  // Each keyword of `sandbox` permits something.
   if (name === "sandbox") return later.filter((word) => !earlier.includes(word));
   return earlier.join(" ") === later.join(" ") ? [] : later.length === 0 ? [name] : later;
 }
@@ -106,7 +111,7 @@ function addedSources(
 
 const isNonceOrHash = (source: string): boolean => /^'(nonce|sha\d+)-/.test(source);
 
-/** Keywords that affect only scripts. A keyword in neither list may affect anything. */
+/** Keywords that affect only scripts. Keywords in neither list may affect anything. */
 const SCRIPT_KEYWORDS = [
   "'strict-dynamic'",
   "'unsafe-eval'",
@@ -118,8 +123,9 @@ const SCRIPT_KEYWORDS = [
 const STYLE_KEYWORDS = ["'unsafe-inline'", "'unsafe-hashes'"];
 
 /**
- * The sources that have an effect on directive `name`. Browsers ignore 'none' next to other sources, and 'unsafe-inline'
- * next to a nonce or a hash. For scripts only, 'strict-dynamic' makes them ignore 'unsafe-inline' and addresses, too.
+ * Returns the sources that have an effect on directive `name`. Browsers ignore 'none' next to other sources, and
+ * 'unsafe-inline' next to a nonce or a hash. For scripts only, 'strict-dynamic' also makes them ignore 'unsafe-inline'
+ * and addresses.
  */
 function effectiveSources(name: string, [directive, sources]: DirectiveSources): readonly string[] {
   const isScript = name.startsWith("script-src");
@@ -153,7 +159,7 @@ function isNetworkAddress(source: string): boolean {
   return address.scheme === undefined || ["http", "https", "ws", "wss"].includes(address.scheme);
 }
 
-/** A scheme covers its secure form. Without a scheme, the page's own applies. */
+/** A scheme covers its secure form. A source without a scheme uses the page's own. */
 const SECURE: Readonly<Record<string, string>> = { http: "https", ws: "wss" };
 
 function coversScheme({ scheme: wide }: Address, { scheme: narrow }: Address): boolean {

@@ -114,7 +114,7 @@ export const pageShieldPolicy = defineLifecycle({
     // 1. Fail the preview of a new policy that the update couldn't adopt.
     const isNew = olds["zoneId"] !== args.zoneId;
     const own = isNew ? await findPolicyToAdopt(ctx, args, policies) : findOwnPolicy(policies, args, olds);
-    // 2. Warn about other policies that apply to visitors, too.
+    // 2. Warn about other policies that also apply to visitors.
     warnAboutOtherPolicies(ctx, args, policies, { own, isNew });
     // 3. Show the reviewer what an enforced policy would block.
     const adopts = isNew && own !== undefined ? adoptionFor(ctx, args, own) : {};
@@ -152,7 +152,7 @@ export const pageShieldPolicy = defineLifecycle({
 
   async update({ ctx, id, state, args }) {
     const policy = await readPolicy(ctx, args.zoneId, id);
-    // The PUT omits members removed from `extra`, so that Cloudflare goes back to its own default.
+    // The PUT omits fields removed from `extra`, so that Cloudflare goes back to its own default.
     const removed = removedExtra(state.extra, args.extra);
     const current = { ...policy, raw: omit(policy.raw, removed) };
     const stillSet = removed.some((name) => policy.raw[name] !== undefined);
@@ -172,18 +172,18 @@ export const pageShieldPolicy = defineLifecycle({
 export interface PageShieldPolicyArgs {
   /** The zone that the policy protects: 32 hex digits. Changing it replaces the policy. */
   readonly zoneId: pulumi.Input<string>;
-  /** What the policy is for. It can't be empty, because a policy has no other name. Updates in place. */
+  /** A description of the policy. It can't be empty, because a policy has no other name. Updates in place. */
   readonly description: pulumi.Input<string>;
   /**
    * What happens to a script that `value` doesn't allow: `"log"` reports it, `"allow"` blocks it. Cloudflare's OpenAPI
-   * document also has `"add_reporting_directives"`, which a zone may reject. Updates in place.
+   * schema also has `"add_reporting_directives"`, which a zone may reject. Updates in place.
    */
   readonly action: pulumi.Input<LiteralUnion<"log" | "allow" | "add_reporting_directives">>;
   /**
    * The requests that the policy covers, in Cloudflare's Rules language: `http.host eq "www.example.com"`. An invalid
-   * expression fails the preview, with the position of the mistake; a field or function that Cloudflare doesn't
-   * document causes a warning. White space and notation (`==` for `eq`) make no difference. It's sent as written.
-   * Updates in place.
+   * expression fails the preview, and the message gives the position of the mistake. A field or function that
+   * Cloudflare doesn't document causes a warning. The expression is sent as written, but differences in white space and
+   * notation (`==` for `eq`) aren't changes. Updates in place.
    */
   readonly expression: pulumi.Input<string>;
   /**
@@ -193,33 +193,34 @@ export interface PageShieldPolicyArgs {
    */
   readonly enabled?: pulumi.Input<boolean>;
   /**
-   * The Content Security Policy: CSP text, or directives by their camelCase name, such as
-   * `{ scriptSrc: ["'self'", "cdn.example.com"] }`, with `true` for a directive without sources. Differences in order and
-   * case that mean nothing are ignored. A misspelled or repeated directive and a keyword without quotes fail the preview.
-   * The preview warns about an empty list (`'none'`), a nonce, a directive that Page Shield doesn't list, hosts in
-   * `frame-ancestors`, and sources that let any script run. Updates in place.
+   * The Content Security Policy: CSP text, or directives by their camelCase names, such as
+   * `{ scriptSrc: ["'self'", "cdn.example.com"] }`, with `true` for a directive without sources. Differences in order
+   * and case that have no effect are ignored. A misspelled or repeated directive or a keyword without quotes fails the
+   * preview. The preview warns about an empty list (`'none'`), a nonce, a directive that Page Shield doesn't list,
+   * hosts in `frame-ancestors`, and sources that let any script run. Updates in place.
    */
   readonly value: pulumi.Input<
     string | Readonly<Record<string, pulumi.Input<readonly pulumi.Input<string>[] | boolean>>>
   >;
   /**
-   * What to do if the zone already has such a policy. `"ifEqual"` adopts a policy that is equal in every field, `"never"`
-   * fails, and `"takeOver"` adopts the policy with this description and changes what differs. A forced replacement needs
-   * `"ifEqual"` or `"takeOver"`: with `"never"`, the resource's own policy is in the way. Changing it writes nothing.
+   * What to do if the zone already has such a policy. `"ifEqual"` adopts a policy that's equal in every field,
+   * `"never"` fails, and `"takeOver"` adopts the policy with this description and changes what differs. A forced
+   * replacement requires `"ifEqual"` or `"takeOver"`: with `"never"`, it fails because the resource's own policy still
+   * exists. Changing it writes nothing.
    *
    * @defaultValue `"ifEqual"`
    */
   readonly adopt?: pulumi.Input<LiteralUnion<Adopt>>;
-  /** Members of a policy in the API that have no argument here. They're sent as they are. Updates in place. */
+  /** API fields of a policy that have no corresponding argument. They're sent unchanged. Updates in place. */
   readonly extra?: pulumi.Input<Record<string, unknown>>;
 }
 
 /**
  * A Page Shield policy: a Content Security Policy (CSP) for the requests that its expression matches.
  *
- * Start with a `log` policy, which only reports what it doesn't allow. An `allow` policy blocks it: the preview of an
- * enabled one shows in `wouldBlock` which of the zone's active scripts it would block, and warns about other enforced
- * policies, because browsers apply them all.
+ * Start with a `log` policy, which only reports what it doesn't allow. An `allow` policy blocks it. If such a policy is
+ * enabled, the preview shows in `wouldBlock` which of the zone's active scripts it would block, and warns about other
+ * enforced policies, because browsers apply them all.
  *
  * Token permissions: Page Shield Read to preview and refresh; Page Shield Write to update and destroy.
  *
@@ -256,10 +257,11 @@ export interface PageShieldPolicyArgs {
  *
  * @destroy Deletes the policy, including one that was adopted. Visitors' browsers no longer apply it.
  *
- * @importing The resource's ID is the policy's ID. `edgeguard import --zone <zone ID>` writes the program and the import file
- * for the zone's policies. Without it, a policy that is equal in every field is adopted by the next `pulumi up`.
+ * @importing The resource's ID is the policy's ID. `edgeguard import --zone <zone ID>` writes the program and the
+ * import file for the zone's policies. Without it, a policy that is equal in every field is adopted by the next
+ * `pulumi up`.
  *
- * @throws If the token lacks a permission, or the plan lacks Page Shield policies.
+ * @throws If the token lacks a permission, or the zone's plan doesn't include Page Shield policies.
  * @throws If the expression or the CSP is invalid.
  * @throws If the zone already has such a policy and it can't be adopted.
  *
@@ -275,8 +277,8 @@ export class PageShieldPolicy extends edgeResource<PageShieldPolicyArgs>()(pageS
   /** What an enabled `allow` policy would have blocked when it was last changed. Absent for other policies. */
   declare readonly wouldBlock: pulumi.Output<WouldBlock | undefined>;
   /**
-   * Whether an enabled `allow` policy was an enabled `log` policy before. Absent for other policies, and where it isn't
-   * known: for a policy that was imported, or enforced by an earlier version of this package.
+   * Whether an enabled `allow` policy was an enabled `log` policy before. Absent for other policies, and if it's
+   * unknown: for a policy that was imported, or enforced by an earlier version of this package.
    */
   declare readonly logged: pulumi.Output<boolean | undefined>;
   /** The existing policy that was adopted when the resource was created, and what that changed. */
@@ -346,7 +348,7 @@ const wire = z
 
 function toRequest(policy: PolicyArgs, form: BooleanForm, current?: Policy): Record<string, unknown> {
   return {
-    // A PUT without unknown members might lose them. Timestamps and versions are Cloudflare's to set.
+    // A PUT without unknown fields might lose them. Timestamps and versions are set by Cloudflare.
     ...omit(current?.raw ?? {}, [...KNOWN_MEMBERS, ...STAMPS]),
     ...policy.extra,
     description: policy.description,
@@ -367,12 +369,12 @@ function canonicalValue(text: string): string {
   try {
     return canonicalCsp(text);
   } catch (error) {
-    if (error instanceof CspError) return text.trim(); // Somebody stored an invalid policy by hand; show it as it is.
+    if (error instanceof CspError) return text.trim(); // Someone stored an invalid policy by hand. Show it unchanged.
     throw error;
   }
 }
 
-/** Whether a policy equals the arguments. A member of `extra` that the API doesn't return makes no difference. */
+/** Whether a policy equals the arguments. A field of `extra` that the API doesn't return is ignored. */
 function matchesArgs(policy: Policy, args: JsonObject): boolean {
   const extra = Object.entries(isJsonObject(args["extra"]) ? args["extra"] : {});
   return (
@@ -381,7 +383,7 @@ function matchesArgs(policy: Policy, args: JsonObject): boolean {
   );
 }
 
-/** The policy that a create adopts. */
+/** Finds the policy that a create adopts. */
 async function findPolicyToAdopt(
   ctx: Context,
   args: PolicyArgs,
@@ -416,7 +418,10 @@ function adoptionFor(ctx: Context, args: PolicyArgs, policy: Policy): { readonly
   return { adopts };
 }
 
-/** The resource's own policy. A check doesn't get its ID, so look for the recorded fields, then for an update that wasn't recorded. */
+/**
+ * Finds the resource's own policy. A check doesn't get its ID, so this looks for the recorded fields, then for an
+ * update that wasn't recorded.
+ */
 function findOwnPolicy(policies: readonly Policy[], args: PolicyArgs, olds: JsonObject): Policy | undefined {
   return (
     policies.find((p) => matchesArgs(p, olds)) ??
@@ -425,7 +430,10 @@ function findOwnPolicy(policies: readonly Policy[], args: PolicyArgs, olds: Json
   );
 }
 
-/** Warns about what a policy does together with existing ones. The one it was probably meant to change comes first. */
+/**
+ * Warns about the combined effect of a policy and existing ones. The policy that was probably meant to be changed comes
+ * first.
+ */
 function warnAboutOtherPolicies(
   ctx: Context,
   args: PolicyArgs,
@@ -467,7 +475,10 @@ function warnAboutOtherPolicies(
   }
 }
 
-/** Whether the policy only reported before it blocks. A `log` policy records nothing: its own inputs say it later. */
+/**
+ * Whether the policy only reported before it started to block. Nothing is recorded for a `log` policy, because its
+ * inputs will show it later.
+ */
 function wasLogged(
   args: Pick<PolicyArgs, "zoneId" | "action" | "enabled">,
   olds: JsonObject,
@@ -540,12 +551,18 @@ async function putPolicy(ctx: Context, args: PolicyArgs, current: Policy): Promi
   );
 }
 
-/** `enabled` is sent as a string first, unless the zone returns a boolean: Cloudflare's documents disagree about its type. */
+/**
+ * `enabled` is sent as a string first, unless the zone returns a boolean: Cloudflare's documentation is inconsistent
+ * about its type.
+ */
 function enabledMember(zone: string): BooleanMember {
   return { key: `enabled of the policies of zone ${zone}`, pointer: "/enabled", doubtful: true };
 }
 
-/** @param complete whether a malformed policy fails the listing. Before a create it must: it may be the policy to adopt. */
+/**
+ * @param complete whether a malformed policy makes the listing fail. Before a create it must, because it may be the
+ * policy to adopt.
+ */
 async function listPolicies(ctx: Context, zone: string, complete = false): Promise<readonly Policy[]> {
   const { records } = await ctx.api.list(policiesPath(zone), {
     what: `Listing the policies of zone ${zone}`,

@@ -1,7 +1,7 @@
 import type { JsonObject } from "../runtime/values";
 import type { LiteralUnion } from "../runtime/fields";
 
-/** Page Shield settings of a zone, as Cloudflare returns them. Members that it omits are absent. */
+/** Page Shield settings of a zone, as Cloudflare returns them. Fields that Cloudflare omits are absent. */
 export interface PageShieldSettingsState {
   /** Whether Page Shield monitors the zone's pages. */
   readonly enabled: boolean;
@@ -11,7 +11,7 @@ export interface PageShieldSettingsState {
   readonly useReportingEndpoint?: boolean;
   /** Whether the path of a connection's URL is recorded, not only its host. */
   readonly useConnectionUrlPath?: boolean;
-  /** Members of the response that this version doesn't know, under the API's own names. */
+  /** Fields of the response that this version doesn't know, under their API names. */
   readonly extra?: JsonObject;
 }
 
@@ -19,23 +19,23 @@ export interface PageShieldSettingsState {
 export interface PageShieldPolicyState {
   /** The policy's ID: 32 hex digits. */
   readonly id: string;
-  /** What the policy is for. */
+  /** A description of the policy. */
   readonly description?: string;
   /** What happens to a script that `value` doesn't allow: `"log"` reports it, `"allow"` blocks it. */
   readonly action: LiteralUnion<"log" | "allow" | "add_reporting_directives">;
-  /** The requests that it covers, in Cloudflare's Rules language. */
+  /** The requests that the policy covers, in Cloudflare's Rules language. */
   readonly expression: string;
-  /** Whether it applies. A boolean, even if Cloudflare returns a string. */
+  /** Whether the policy applies. A boolean, even if Cloudflare returns a string. */
   readonly enabled: boolean;
   /** The Content Security Policy, as text. */
   readonly value: string;
-  /** Members of the response that this version doesn't know, under the API's own names. */
+  /** Fields of the response that this version doesn't know, under their API names. */
   readonly extra?: JsonObject;
 }
 
 /**
- * Status of a detection: seen recently, seen fewer than 3 times, or not seen for a week. Only Cloudflare's
- * OpenAPI document has `inactive`.
+ * Status of a detection: seen recently, seen fewer than 3 times, or not seen for a week. `inactive` is documented only
+ * in Cloudflare's OpenAPI schema.
  */
 export type RecordStatus = LiteralUnion<"active" | "infrequent" | "inactive">;
 
@@ -48,7 +48,7 @@ export interface Connection {
   readonly id: string;
   /** The URL. A connection's path is recorded only with `useConnectionUrlPath`. */
   readonly url: string;
-  /** Hostname of the page it was seen on. */
+  /** The hostname of the page on which it was seen. */
   readonly host: string;
   /** When Cloudflare added it. */
   readonly addedAt?: string;
@@ -70,15 +70,18 @@ export interface Connection {
   readonly status?: RecordStatus;
   /** Whether the URL is one of Cloudflare's own, under `/cdn-cgi/`. */
   readonly urlContainsCdnCgiPath?: boolean;
-  /** The pages on which it was seen. Only if read by ID; for connections, only Cloudflare's OpenAPI document has it. */
+  /**
+   * The pages on which it was seen. Present only if read by ID. For connections, it's documented only in Cloudflare's
+   * OpenAPI schema.
+   */
   readonly pageUrls?: readonly string[];
-  /** Members of the response that this version doesn't know, under the API's own names. */
+  /** Fields of the response that this version doesn't know, under their API names. */
   readonly extra?: JsonObject;
 }
 
 /**
- * What Cloudflare found in a script's content. Scores range from 1 to 99; lower is worse. A script that isn't scored yet
- * has none.
+ * What Cloudflare found in a script's content. Scores range from 1 to 99; lower is worse. A script that hasn't been
+ * scored yet has none.
  */
 export interface ScriptContent {
   /** SHA-256 of the content: 64 hex digits. */
@@ -87,7 +90,7 @@ export interface ScriptContent {
   readonly jsIntegrityScore?: number;
   /** The score for obfuscated code. Cloudflare replaced it with `jsIntegrityScore`. */
   readonly obfuscationScore?: number;
-  /** The score for the flow of data. Cloudflare replaced it with `jsIntegrityScore`. */
+  /** The score for suspicious data flow. Cloudflare replaced it with `jsIntegrityScore`. */
   readonly dataflowScore?: number;
   /** The score for cryptomining. Documented only in Cloudflare's OpenAPI schema. */
   readonly cryptominingScore?: number;
@@ -97,16 +100,16 @@ export interface ScriptContent {
   readonly malwareScore?: number;
   /** When the content was fetched, in ISO 8601. */
   readonly fetchedAt?: string;
-  /** Members of the response that this version doesn't know, under the API's own names. */
+  /** Fields of the response that this version doesn't know, under their API names. */
   readonly extra?: JsonObject;
 }
 
 /**
- * A script that Page Shield has seen on a page of the zone, with what is known about its content. Only `id`, `url` and
+ * A script that Page Shield has seen on a page of the zone, with what's known about its content. Only `id`, `url` and
  * `host` are always present; the others depend on the plan.
  */
 export interface Script extends Connection, ScriptContent {
-  /** Its contents over time, newest first. Only if read by ID. */
+  /** The versions of its content over time, newest first. Present only if read by ID. */
   readonly versions?: readonly ScriptContent[];
 }
 
@@ -119,9 +122,9 @@ export interface Cookie {
   readonly id: string;
   /** The cookie's name. */
   readonly name: string;
-  /** Hostname of the page it was seen on. */
+  /** The hostname of the page on which it was seen. */
   readonly host: string;
-  /** Who set it. */
+  /** Who set the cookie. */
   readonly type?: LiteralUnion<"first_party" | "unknown">;
   /** Its `Domain` attribute. */
   readonly domainAttribute?: string;
@@ -129,7 +132,7 @@ export interface Cookie {
   readonly expiresAttribute?: string;
   /** Whether it has the `HttpOnly` attribute. */
   readonly httpOnlyAttribute?: boolean;
-  /** Its `Max-Age` attribute, in seconds. Null: the cookie has none; absent: Cloudflare doesn't say. */
+  /** Its `Max-Age` attribute, in seconds. Null if the cookie has none. Absent if Cloudflare doesn't say. */
   readonly maxAgeAttribute?: number | null;
   /** Its `Path` attribute. */
   readonly pathAttribute?: string;
@@ -147,7 +150,7 @@ export interface Cookie {
   readonly pageUrls?: readonly string[];
   /** How recently and how often it was seen. Cloudflare doesn't document it for cookies. */
   readonly status?: RecordStatus;
-  /** Members of the response that this version doesn't know, under the API's own names. */
+  /** Fields of the response that this version doesn't know, under their API names. */
   readonly extra?: JsonObject;
 }
 
@@ -156,11 +159,16 @@ export type FilterValue = string | number | boolean | readonly string[];
 
 /** Which detections a list returns. */
 export interface DetectedFilters {
-  /** Only detections on pages of these hosts; `*` at the start or end matches anything. By default, all hosts. */
+  /**
+   * Returns only detections on pages of these hosts; `*` at the start or end matches anything. By default, all hosts.
+   */
   readonly hosts?: string | readonly string[];
-  /** Only detections with these statuses, sent as they are. By default, Cloudflare returns `active` ones. */
+  /**
+   * Returns only detections with these statuses, which are sent unchanged. By default, Cloudflare returns `active`
+   * ones.
+   */
   readonly status?: RecordStatus | readonly RecordStatus[];
-  /** Any other query parameter of the API, by its own name and sent as it is: `{ exclude_cdn_cgi: false }`. */
+  /** Other query parameters of the API, by name. They're sent unchanged: `{ exclude_cdn_cgi: false }`. */
   readonly filters?: Readonly<Record<string, FilterValue>>;
 }
 
@@ -168,7 +176,10 @@ export interface DetectedFilters {
 export interface DetectedListArgs extends DetectedFilters {
   /** The zone: 32 hex digits. */
   readonly zoneId: string;
-  /** Reads only this page, from 1. By default, all pages are read, oldest first; with `perPage` alone, the first page. */
+  /**
+   * Reads only this page, counted from 1. By default, all pages are read, oldest first; with `perPage` alone, only the
+   * first page.
+   */
   readonly page?: number;
   /**
    * Detections per page, from 1 to 100. If set, only one page is read.
@@ -178,24 +189,24 @@ export interface DetectedListArgs extends DetectedFilters {
   readonly perPage?: number;
 }
 
-/** Position of a page in the list, as Cloudflare reports it. Members that it omits are absent. */
+/** Position of a page in the list, as Cloudflare reports it. Fields that Cloudflare omits are absent. */
 export interface PageInfo {
-  /** The page, from 1. */
+  /** The page number, from 1. */
   readonly page?: number;
-  /** Detections per page. */
+  /** The number of detections per page. */
   readonly perPage?: number;
-  /** Detections on this page. */
+  /** The number of detections on this page. */
   readonly count?: number;
-  /** Matching detections on all pages. */
+  /** The number of matching detections on all pages. */
   readonly totalCount?: number;
-  /** Number of pages. */
+  /** The number of pages. */
   readonly totalPages?: number;
 }
 
 /** A list of detections. */
 export interface DetectedList<T> {
-  /** The detections, each once. */
+  /** The detections, without duplicates. */
   readonly items: readonly T[];
-  /** Only if one page was read. */
+  /** Present only if a single page was read. */
   readonly pageInfo?: PageInfo;
 }

@@ -15,8 +15,8 @@ export interface ScriptSourcesOptions extends MaliciousOptions {
    */
   readonly unscored?: LiteralUnion<"exclude" | "include">;
   /**
-   * How specific the sources are. `"url"`: each script's URL without its query, which policies ignore. `"host"`: the
-   * scheme and host of the URL if no script of that host is left out, otherwise the URLs.
+   * How specific the sources are. `"url"` gives each script's URL without its query, which policies ignore. `"host"`
+   * gives the scheme and host of the URL if no script from that host is left out, otherwise the URLs.
    *
    * @defaultValue `"url"`
    */
@@ -40,9 +40,9 @@ export type LeftOutReason =
 
 /** A script that the sources don't allow. */
 export interface LeftOutScript {
-  /** Its URL. */
+  /** The script's URL. */
   readonly url: string;
-  /** Hostname of the page it was seen on. */
+  /** The hostname of the page on which it was seen. */
   readonly host: string;
   /** Its score, if it has one. */
   readonly jsIntegrityScore?: number;
@@ -52,7 +52,7 @@ export interface LeftOutScript {
 
 /** Result of `scriptSources`. */
 export interface ScriptSources {
-  /** Sources for `script-src`, sorted, each once. If empty, a policy takes it for `'none'`. */
+  /** Sources for `script-src`, sorted and without duplicates. A policy treats an empty list as `'none'`. */
   readonly scriptSrc: string[];
   /** Scripts that the sources don't allow, sorted by URL and host. Review them: an enforced policy blocks them. */
   readonly leftOut: readonly LeftOutScript[];
@@ -62,8 +62,8 @@ export interface ScriptSources {
  * Turns saved detections into sources for a policy's `script-src`. Sends no request; the same detections give the same
  * sources.
  *
- * The preview warns about scripts that were left out, and says why. It also warns if no source remains, because a
- * policy then allows only `'self'`.
+ * The preview warns about scripts that were left out and says why. It also warns if no source remains, because a policy
+ * then allows only `'self'`.
  *
  * @example Build a policy from saved detections
  * ```ts
@@ -82,7 +82,8 @@ export interface ScriptSources {
  * export const notCovered = leftOut;
  * ```
  *
- * @throws `LookupError` if the detections are invalid, of a later version or without scripts, or an option is wrong.
+ * @throws `LookupError` if the detections are invalid, were saved by a later version or contain no scripts, or if an
+ * option is invalid.
  * @see https://developers.cloudflare.com/page-shield/policies/csp-directives/
  */
 export function scriptSources(detections: Detections, options: ScriptSourcesOptions = {}): ScriptSources {
@@ -95,7 +96,7 @@ export function scriptSources(detections: Detections, options: ScriptSourcesOpti
     throw new LookupError("the detections have no scripts. Save them again with --include scripts.");
   }
 
-  // 1. Judge each script. A malicious one counts wherever it was seen: the same URL serves every page.
+  // 1. Judge each script. A malicious script counts wherever it was seen, because the same URL serves every page.
   const judged = scripts.map((script) => ({
     script,
     address: sourceAddress(script.url),
@@ -103,7 +104,7 @@ export function scriptSources(detections: Detections, options: ScriptSourcesOpti
   }));
   const rejected = judged.filter(({ reason }) => reason !== undefined);
 
-  // 2. Choose a source that allows the script and no rejected one.
+  // 2. Choose a source that allows the script but no rejected one.
   const covered = typeof hosts === "string" ? [hosts] : hosts;
   const scriptSrc = new Set<string>();
   const leftOut: LeftOutScript[] = [];
@@ -174,7 +175,7 @@ function reasonToLeaveOut(
   return malicious === undefined && unscored === "exclude" ? "unscored" : undefined;
 }
 
-/** The URL as a source: without query and fragment, with characters that would end the source encoded. */
+/** Converts a URL to a source: without query and fragment, and with characters that would end the source encoded. */
 function sourceAddress(url: string): string | undefined {
   if (!URL.canParse(url)) return undefined;
   const { protocol, origin, pathname } = new URL(url);
@@ -190,7 +191,7 @@ function sourceAddress(url: string): string | undefined {
   }
 }
 
-/** Takes both as source addresses, so that both have the same characters encoded. */
+/** Whether a source allows an address. Both are source addresses, so that both have the same characters encoded. */
 function sourceAllows(source: string, address: string | undefined): boolean {
   if (address === undefined) return false;
   const directives = new Map([["script-src", [source]]]);

@@ -57,7 +57,7 @@ export const pageShieldSettings = defineLifecycle({
   // Fails the preview if the zone doesn't exist, its plan lacks Page Shield, or the token may not read it.
   async live({ ctx, args, olds }) {
     const current = await ctx.once(`settings of ${args.zoneId}`, () => readSettings(ctx, args.zoneId));
-    // A zone always has settings; `found` shows the reviewer what a new resource changes.
+    // A zone always has settings, so `found` shows the reviewer what a new resource changes.
     return olds["zoneId"] === args.zoneId ? {} : { computed: { found: current.values } };
   },
 
@@ -93,7 +93,7 @@ export const pageShieldSettings = defineLifecycle({
     for (const key of SETTINGS) {
       if (key === "enabled") continue;
       const value = current.values[key];
-      // 1. Newly declared: remember the current value, so that removing the argument restores it.
+      // 1. Newly declared: remember the current value, so that it can be restored once the argument is removed.
       if (wanted[key] !== undefined && managed[key] === undefined && value !== undefined)
         previous[key] = value;
       // 2. No longer declared: restore the value from before we first set it.
@@ -137,28 +137,28 @@ export const pageShieldSettings = defineLifecycle({
 
 export interface PageShieldSettingsArgs {
   /**
-   * The zone: 32 hex digits. Changing it replaces the settings: the old zone gets back its original ones, as `onDestroy`
-   * says.
+   * The zone: 32 hex digits. Changing it replaces the settings: the old zone gets its original settings back, unless
+   * `onDestroy` is `"keep"`.
    */
   readonly zoneId: pulumi.Input<string>;
   /** Whether Page Shield monitors the scripts, connections and cookies of the zone's pages. Updates in place. */
   readonly enabled: pulumi.Input<boolean>;
   /**
-   * Whether browsers report to Cloudflare's endpoint instead of one under the zone's own hostname. Sent only if set; if you
-   * remove it, the zone gets back the value it had before. Setting it to false needs an entitlement. The API calls it
+   * Whether browsers report to Cloudflare's endpoint instead of one under the zone's own hostname. Sent only if set; if
+   * you remove it, the zone gets its earlier value back. Setting it to false requires an entitlement. The API calls it
    * `use_cloudflare_reporting_endpoint` or `use_platform_reporting_endpoint`. Updates in place.
    */
   readonly useReportingEndpoint?: pulumi.Input<boolean>;
   /**
-   * Whether Page Shield records the path of a connection's URL, not only its host. Sent only if set; if you remove it, the
-   * zone gets back the value it had before. Setting it to true needs an entitlement. Updates in place.
+   * Whether Page Shield records the path of a connection's URL, not only its host. Sent only if set; if you remove it,
+   * the zone gets its earlier value back. Setting it to true requires an entitlement. Updates in place.
    */
   readonly useConnectionUrlPath?: pulumi.Input<boolean>;
   /**
-   * What a destroy does, because the API can't delete settings. `"restore"` puts back what the zone had before the
-   * first `pulumi up`, for every setting declared here; `"keep"` sends nothing. If the first update is killed before
-   * it's recorded, the original values are lost, and the next update treats the values that it finds as the original
-   * ones. Changing it writes nothing.
+   * What a destroy does, given that the API can't delete settings. `"restore"` puts back the values from before the
+   * first `pulumi up`, for every setting declared here. `"keep"` sends nothing. If the first update is killed before
+   * it's recorded, the original values can't be restored, and the next update treats the values that it finds as the
+   * original ones. Changing it writes nothing.
    *
    * @defaultValue `"restore"`
    */
@@ -166,7 +166,7 @@ export interface PageShieldSettingsArgs {
 }
 
 /**
- * The Page Shield settings of a zone: whether it monitors, and what it reports and records.
+ * The Page Shield settings of a zone: whether Page Shield monitors the zone, and what it reports and records.
  *
  * Every zone has these settings exactly once, so a program can declare them only once per zone. The resource changes
  * only the settings that the program declares.
@@ -194,13 +194,14 @@ export interface PageShieldSettingsArgs {
  * export const previous = settings.previous;
  * ```
  *
- * @destroy Puts back what the zone had before the first update, for every setting declared here. With `onDestroy: "keep"`
- * it sends nothing. Policies keep working if Page Shield is turned off.
+ * @destroy Puts back the values from before the first update, for every setting declared here. With
+ * `onDestroy: "keep"`, it sends nothing. Policies keep working if Page Shield is turned off.
  *
- * @importing The resource's ID is the zone's ID. `edgeguard import --zone <zone ID>` writes the program and the import file.
- * Without it, the next `pulumi up` manages the settings and changes what differs.
+ * @importing The resource's ID is the zone's ID. `edgeguard import --zone <zone ID>` writes the program and the import
+ * file. Without it, the next `pulumi up` manages the settings and changes what differs.
  *
- * @throws If the token lacks a permission, or the plan lacks Page Shield or the entitlement that a value needs.
+ * @throws If the token lacks a permission, or if the zone lacks the plan or entitlement that Page Shield or a value
+ * requires.
  * @throws If Cloudflare accepts the update but doesn't keep a value.
  * @throws If another resource of the program manages the same zone's settings.
  *
@@ -232,7 +233,7 @@ export class PageShieldSettings extends edgeResource<PageShieldSettingsArgs>()(p
 interface ZoneSettings {
   readonly values: Values;
   readonly updatedAt: string | undefined;
-  /** The member's name in this zone's response: Cloudflare's documents use two. */
+  /** The field's name in this zone's response. Cloudflare's documentation uses two names. */
   readonly reportingMember: "use_cloudflare_reporting_endpoint" | "use_platform_reporting_endpoint";
 }
 
@@ -244,7 +245,7 @@ const response = z.looseObject({
   use_connection_url_path: z.boolean().nullish(),
 });
 
-/** All settings of a zone as outputs. A destroy would restore them as they are. */
+/** Returns all settings of a zone as outputs. A destroy would restore them unchanged. */
 export async function existingSettings(
   ctx: Context,
   zone: string,
@@ -308,7 +309,7 @@ async function applySettings(
   try {
     await ctx.api.put(`/zones/${zone}/page_shield`, {
       what,
-      schema: z.unknown(), // Responses have two or four members, so the settings are read back below.
+      schema: z.unknown(), // Responses have two or four fields, so the settings are read back below.
       body: toRequest(wanted, current.reportingMember),
       advice: ({ status }) => (status === 400 ? advice : undefined),
       entitlement: `${ENTITLEMENT}, or what useReportingEndpoint: false and useConnectionUrlPath: true need`,
@@ -348,7 +349,7 @@ function toRequest(values: Partial<Values>, reportingMember: ZoneSettings["repor
   });
 }
 
-/** The settings that are declared. */
+/** Returns only the declared settings. */
 function declaredSettings(args: Partial<Values>): Partial<Values> {
   return pickSettings(args, SETTINGS);
 }

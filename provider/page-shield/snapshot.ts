@@ -6,15 +6,15 @@ import { isJsonObject } from "../runtime/values";
 /** Version of the file format. */
 export const VERSION = 1;
 
-/** What a threat list says about a script or connection. Each mark is present only if true. */
+/** What threat lists say about a script or connection. Each flag is present only if true. */
 interface Reported {
   /** Whether a threat list names the domain. */
   readonly domainReportedMalicious?: boolean;
-  /** The threat list's categories of the domain. */
+  /** The threat list's categories for the domain. */
   readonly maliciousDomainCategories?: readonly string[];
   /** Whether a threat list names the URL. */
   readonly urlReportedMalicious?: boolean;
-  /** The threat list's categories of the URL. */
+  /** The threat list's categories for the URL. */
   readonly maliciousUrlCategories?: readonly string[];
 }
 
@@ -22,7 +22,7 @@ interface Reported {
 export interface SeenConnection extends Reported {
   /** The URL. Its path is recorded only with `useConnectionUrlPath`. */
   readonly url: string;
-  /** Hostname of the page it was seen on. */
+  /** The hostname of the page on which it was seen. */
   readonly host: string;
   /** The page on which it was first seen: host and path, without a scheme. */
   readonly firstPageUrl?: string;
@@ -40,9 +40,9 @@ export interface SeenScript extends SeenConnection {
 export interface SeenCookie {
   /** The cookie's name. */
   readonly name: string;
-  /** Hostname of the page it was seen on. */
+  /** The hostname of the page on which it was seen. */
   readonly host: string;
-  /** Who set it. */
+  /** Who set the cookie. */
   readonly type?: string;
   /** Its `Domain` attribute. */
   readonly domainAttribute?: string;
@@ -59,8 +59,9 @@ export interface SeenCookie {
 }
 
 /**
- * The saved detections of a zone, in a form to commit. They omit what changes by itself: IDs, when a detection was last
- * seen, the hash and time of its content, its status and its pages. Threat list marks are present only if true.
+ * The saved detections of a zone, in a form that can be committed. They omit what changes on its own: IDs, when a
+ * detection was last seen, the hash and time of its content, its status and its pages. Threat list flags are present
+ * only if true.
  */
 export interface Detections {
   /** Version of the file format. */
@@ -118,8 +119,8 @@ const detections: z.ZodType<Detections> = z.strictObject({
 /**
  * Validates saved detections.
  *
- * @param origin names them in messages.
- * @throws LookupError if they are invalid or of a later version.
+ * @param origin the name of the detections in messages.
+ * @throws LookupError if the detections are invalid or were saved by a later version.
  */
 export function toDetections(json: unknown, origin: string): Detections {
   const version = isJsonObject(json) ? json["version"] : undefined;

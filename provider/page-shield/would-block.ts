@@ -68,7 +68,7 @@ async function activeScripts(api: EdgeApi, zone: string): Promise<LoadedScript[]
   const pages = byPage(api, `/zones/${zone}/page_shield/scripts`, {
     what: `Listing the scripts of zone ${zone}`,
     record: z.looseObject({ id: z.string(), url: z.string(), host: z.string() }),
-    // By default the API omits scripts that a policy would block like any other.
+    // By default, the API omits some scripts that a policy would block like any others.
     query: { status: "active", ...SCRIPTS.includeAll, ...PAGE_SHIELD.STEADY_ORDER },
     perPage: PAGE_SHIELD.MAX_PER_PAGE,
     key: ({ id }) => id,
@@ -90,7 +90,7 @@ function describeImpact(
   return `would block ${count} of the ${pluralize(seen, "active script")} seen on ${where}${which}.`;
 }
 
-/** Warns about pages without detections: a policy for a mistyped host blocks nothing and looks safe. */
+/** Warns about pages without detections, because a policy for a mistyped host blocks nothing and looks safe. */
 function unseenHostWarnings(
   zone: string,
   hosts: ReadonlySet<string> | undefined,
@@ -107,7 +107,7 @@ function unseenHostWarnings(
   const warning = (where: string, advice: string): string =>
     `Page Shield has seen no active script on ${where}, so the preview can't tell what the policy would block there. ${advice}`;
   const elsewhere = `It has seen scripts on ${firstHosts(seen)}.`;
-  // One line per host, because one may be mistyped; a single line for many.
+  // One line per host, because one may be mistyped. If there are many, a single line for all.
   if (unseen.length > SHOWN_HOSTS)
     return [warning(`${unseen.length} of the policy's hosts (${firstHosts(unseen)})`, elsewhere)];
   return unseen.map((host) => {
