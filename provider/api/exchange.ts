@@ -77,36 +77,48 @@ export async function exchange(url: URL, sending: Sending): Promise<Reply | Lost
 
 function headersOf({ raw, credential }: Sending, body: Buffer | undefined): Record<string, string> {
   return {
-    accept: raw === true ? "*/* " : "application/json",
-                              *     "user-agent": `pulumi-edgeguard/${VERSION} node/${process.versions.node}`,
-                              *     ...authorization(credential),
-                              *     ...(body === undefined
-                              *       ? {}
-                              *       : { "content-type": "application/json", "content-length": String(body.length) }),
-                              *   };
-                              * }
-                              *
-                              * async function replyOf( response: Dispatcher.ResponseData, raw: boolean, hasBody:
-                              * boolean, stop: AbortSignal, ): Promise<Reply> { const { statusCode: status, headers } =
-                              * response; const isRaw = raw && status < 300; const bytes = isRaw ? Buffer.from(await
-                              * response.body.arrayBuffer()) : NO_BYTES; let cutOff = false; const text = isRaw ? "" :
-                              * await response.body.text().catch((error: unknown) => { // A server that refuses a body
-                              * midway may close the connection, so the status is enough. cutOff = hasBody && status >=
-                              * 400 && status < 500; if (!cutOff || stop.aborted) throw error; return ""; }); const
-                              * [requestId, retryAfter] = [firstOf(headers["cf-ray"]), firstOf(headers["retry-after"])];
-                              * return { status, text, cutOff, bytes, headers, requestId, retryAfter }; }
-                              *
-                              * const NO_BYTES = Buffer.alloc(0);
-                              *
-                              * function bytesOf(body: unknown): Buffer | undefined {
-                              *   if (body === undefined || Buffer.isBuffer(body)) return body;
-                              *   return Buffer.from(JSON.stringify(body));
-                              * }
-                              *
-                              * /**
-                                 * Splits a large body into chunks, so that an early refusal is read between them. It
-                                 * would be lost if the connection closed during one long write.
-                                 */
+    accept: raw === true ? "*/*" : "application/json",
+    "user-agent": `pulumi-edgeguard/${VERSION} node/${process.versions.node}`,
+    ...authorization(credential),
+    ...(body === undefined
+      ? {}
+      : { "content-type": "application/json", "content-length": String(body.length) }),
+  };
+}
+
+async function replyOf(
+  response: Dispatcher.ResponseData,
+  raw: boolean,
+  hasBody: boolean,
+  stop: AbortSignal,
+): Promise<Reply> {
+  const { statusCode: status, headers } = response;
+  const isRaw = raw && status < 300;
+  const bytes = isRaw ? Buffer.from(await response.body.arrayBuffer()) : NO_BYTES;
+  let cutOff = false;
+  const text = isRaw
+    ? ""
+    : await response.body.text().catch((error: unknown) => {
+        // A server that refuses a body midway may close the connection, so the status is enough.
+        cutOff = hasBody && status >= 400 && status < 500;
+        if (!cutOff || stop.aborted) throw error;
+        return "";
+      });
+  const [requestId, retryAfter] = [firstOf(headers["cf-ray"]), firstOf(headers["retry-after"])];
+  return { status, text, cutOff, bytes, headers, requestId, retryAfter };
+}
+
+const NO_BYTES = Buffer.alloc(0);
+
+function bytesOf(body: unknown): Buffer | undefined {
+  if (body === undefined || Buffer.isBuffer(body)) return body;
+  return Buffer.from(JSON.stringify(body));
+}
+
+/**
+ * Splits a large body into chunks, so that an early refusal is read between them. It would be lost if the connection
+ * closed during one long write.
+ */
 function inChunks(body: Buffer): Buffer | Readable {
   return body.length <= CHUNK_BYTES ? body : Readable.from(chunksOf(body), { objectMode: false });
 }

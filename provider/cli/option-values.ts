@@ -10,7 +10,7 @@ export function hexId(text: string): string {
   );
 }
 
-/** Parses an option's value as comma-separated words out of `known`. */
+/** Parses an option's value as a comma-separated list of words from `known`. */
 export function wordsAmong<T extends string>(known: readonly T[]): (text: string) => readonly T[] {
   return (text) =>
     text.split(",").map((given) => {

@@ -9,8 +9,8 @@ import * as report from "./report";
 import type * as Failures from "../terminal/failure";
 
 /**
- * Registers the names, options and help of a group of commands. Their code is loaded when one of them runs, so that one group
- * doesn't slow down another.
+ * Registers the names, options and help for a group of commands. The code is loaded only when one of them runs, so that
+ * one group doesn't slow down another.
  */
 type Register = (program: Command, io: Io) => void;
 
@@ -22,7 +22,7 @@ const GROUPS: readonly Register[] = [
   filter.register,
 ];
 
-/** Runs one command and returns its exit code: 0 done, 1 failed, 2 wrong usage, 130 ended by Ctrl-C. */
+/** Runs one command and returns its exit code: 0 for success, 1 for failure, 2 for incorrect usage, 130 for Ctrl-C. */
 export async function run(args: readonly string[], io: Io): Promise<number> {
   const program = new Command("edgeguard")
     .description(
@@ -44,7 +44,7 @@ export async function run(args: readonly string[], io: Io): Promise<number> {
     await program.parseAsync(words, { from: "user" });
     return 0;
   } catch (error) {
-    // Commander already printed the mistake or the help.
+    // Commander has already printed the error or the help.
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
     // eslint-disable-next-line @typescript-eslint/no-require-imports -- loaded on use: few commands fail
     const { failureOf } = require("../terminal/failure") as typeof Failures;

@@ -7,7 +7,7 @@ import { print, type Io } from "../terminal/io";
 
 const FORMATS = ["markdown", "text", "json"] as const satisfies readonly Reports.Format[];
 
-/** The kinds of dangers, as the help explains them. */
+/** The kinds of dangers, with the explanations shown in the help. */
 const DANGERS: Readonly<Record<Reports.DangerKind, string>> = {
   irreversible: "can't be undone: a WAF migration step, a namespace's data, pruned or overwritten keys",
   unprotect: "a rule, ruleset, source, exception, filter or Logpush job blocks or logs less, or may",
@@ -17,7 +17,7 @@ const DANGERS: Readonly<Record<Reports.DangerKind, string>> = {
   replace: "a resource of any provider is replaced",
   delete: "a resource of any provider is deleted",
 };
-const KINDS = Object.keys(DANGERS) as Reports.DangerKind[]; // Object.keys types them as string.
+const KINDS = Object.keys(DANGERS) as Reports.DangerKind[]; // Object.keys returns the type string[].
 
 /** `edgeguard report`: explains a plan to the person who approves it. */
 export function register(program: Command, io: Io): void {
@@ -80,7 +80,7 @@ interface ReportOptions {
   readonly format: Reports.Format;
   readonly failOn: readonly Reports.DangerKind[];
   readonly removedKeys: number;
-  /** In percent. */
+  /** A percentage. */
   readonly removedShare: number;
   readonly accept: readonly string[];
 }

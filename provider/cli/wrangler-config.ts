@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { basename, extname, join, relative, resolve } from "node:path";
 import { parse as parseJson, printParseErrorCode, type ParseError } from "jsonc-parser";
-// Its types are ESM only, although it can be required.
+// Its types are ESM-only, although it can be required.
 import type * as Toml from "smol-toml" with { "resolution-mode": "import" };
 import { z } from "zod";
 import { nearest } from "../runtime/nearest";
@@ -11,7 +11,7 @@ import { foldersFrom, placeIn, unreadable } from "../terminal/files";
 import { printToStderr, type Io } from "../terminal/io";
 
 /**
- * The parts of a Worker's configuration file that concern Workers KV.
+ * The parts of a Worker's configuration file that are about Workers KV.
  * https://developers.cloudflare.com/workers/wrangler/configuration/
  */
 export interface ProjectConfig {
@@ -43,7 +43,7 @@ const file = section.extend({ env: z.record(z.string(), section).optional() });
 const NAMES = ["wrangler.json", "wrangler.jsonc", "wrangler.toml"];
 
 /**
- * The file from `--config`, else the nearest one in this folder or above; undefined if there is none.
+ * Reads the file from `--config`, or else the nearest one in this folder or its parents; undefined if there's none.
  *
  * @throws CommandError with line and column if it can't be parsed, or with the invalid member.
  */
@@ -72,7 +72,7 @@ export interface BindingRequest {
   readonly env: string | undefined;
 }
 
-/** @throws CommandError with the names that the file has, if it lacks the environment, binding or ID. */
+/** @throws CommandError that lists the available names if the file lacks the environment, binding or ID. */
 export function namespaceOf(config: ProjectConfig, { binding, preview, env }: BindingRequest): string {
   const where = env === undefined ? config.name : `environment ${JSON.stringify(env)} of ${config.name}`;
   const bindings = sectionOf(config, env).kv_namespaces ?? [];
@@ -101,7 +101,7 @@ export function namespaceOf(config: ProjectConfig, { binding, preview, env }: Bi
   return id.toLowerCase();
 }
 
-/** The binding with this name, if the file has it. @throws CommandError if it has no such environment. */
+/** Finds the binding with this name, if the file has it. @throws CommandError if it has no such environment. */
 export function bindingOf(
   config: ProjectConfig,
   { binding, env }: Pick<BindingRequest, "binding" | "env">,
@@ -109,7 +109,7 @@ export function bindingOf(
   return sectionOf(config, env).kv_namespaces?.find((one) => one.binding === binding);
 }
 
-/** @throws CommandError if it's malformed, or the file has no such environment. */
+/** @throws CommandError if the ID is malformed, or the file has no such environment. */
 export function accountOf(config: ProjectConfig, env: string | undefined): string | undefined {
   const id = sectionOf(config, env).account_id ?? config.top.account_id;
   if (id === undefined || id === "") return undefined;
@@ -128,7 +128,7 @@ function sectionOf(config: ProjectConfig, env: string | undefined): Section {
   );
 }
 
-/** ` (did you mean "CATALOG"?)`, or the available names. */
+/** Returns ` (did you mean "CATALOG"?)` or the available names. */
 function meant(word: string, names: readonly string[]): string {
   const near = nearest(word, names);
   if (near !== undefined) return ` (did you mean ${JSON.stringify(near)}?)`;
@@ -181,7 +181,7 @@ function toml(name: string, text: string): unknown {
     return parse(text);
   } catch (error) {
     if (!(error instanceof TomlError)) throw error;
-    // After its first line, the message quotes the file, which may have secrets.
+    // After its first line, the message quotes the file, which may contain secrets.
     const [reason = ""] = error.message.split("\n");
     throw new CommandError(
       `${name}, line ${error.line}, column ${error.column}: ${reason.replace(/^Invalid TOML document: /, "")}.`,
@@ -200,7 +200,7 @@ function json(name: string, text: string): unknown {
   );
 }
 
-/** `CommaExpected` as words. */
+/** Splits a code such as `CommaExpected` into words. */
 function wordsOf(code: string): string {
   return code.replace(/([a-z])([A-Z])/g, "$1 $2").toLowerCase();
 }

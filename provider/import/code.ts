@@ -3,14 +3,14 @@ import { ownMember } from "../runtime/values";
 import { oneLine } from "./names";
 
 /**
- * An expression of the generated program: its text, and its value when the program runs. So the printed program and the
- * inputs in the import file can't differ.
+ * An expression in the generated program: its text, and its value when the program runs. Keeping the two together
+ * ensures that the printed program and the inputs in the import file match.
  */
 export class Code {
   constructor(
     readonly value: unknown,
     readonly form: Form,
-    /** The constant or function of the program that it uses. */
+    /** The program's constant or function that it uses. */
     readonly uses?: string,
   ) {}
 }
@@ -25,7 +25,7 @@ export interface Bracketed {
 }
 
 export interface Item {
-  /** `key: ` of a member; empty for list items and call arguments. */
+  /** The `key: ` of a member; empty for list items and call arguments. */
   readonly before: string;
   readonly code: Code;
   /** A comment on the line above. */
@@ -35,18 +35,18 @@ export interface Item {
 /** Members of an object: plain data, expressions, or data with expressions inside. Undefined ones are left out. */
 export type Members = Readonly<Record<string, unknown>>;
 
-/** A constant of the program, or a property of one. */
+/** References one of the program's constants, or a property of one. */
 export function constant(text: string, value: unknown): Code {
   return new Code(value, text, text);
 }
 
-/** A call, with its result. */
+/** Builds a call with its result. */
 export function call(callee: string, args: readonly unknown[], value: unknown): Code {
   const items = args.map((arg) => item(codeOf(arg)));
   return new Code(value, { open: `${callee}(`, items, close: ")" }, callee);
 }
 
-/** The constants and functions that an expression uses, at any depth: `zoneId`, `filter.where`. */
+/** Yields the constants and functions that an expression uses, at any depth: `zoneId`, `filter.where`. */
 export function* usesOf({ form, uses }: Code): Generator<string> {
   if (uses !== undefined) yield uses;
   if (typeof form !== "string") for (const { code } of form.items) yield* usesOf(code);
@@ -66,7 +66,7 @@ export function codeOf(given: unknown): Code {
     : new Code(given, typeof given === "string" ? quoted(given) : JSON.stringify(given));
 }
 
-/** In single quotes if that saves backslashes, like prettier. */
+/** Quotes a string, with single quotes if that saves backslashes, as prettier does. */
 function quoted(text: string): string {
   const double = JSON.stringify(text);
   return text.includes('"') && !text.includes("'")
@@ -74,7 +74,7 @@ function quoted(text: string): string {
     : double;
 }
 
-/** @param comments by the member below each. */
+/** @param comments by the name of the member that each one precedes. */
 export function objectOf(members: Members, comments: Readonly<Record<string, string>> = {}): Code {
   const entries = Object.entries(members)
     .filter(([, member]) => member !== undefined)
@@ -96,10 +96,10 @@ const WIDTH = 110;
 const INDENT = "  ";
 
 /**
- * The text of an expression, formatted like prettier, which may not be installed.
+ * Formats an expression the way prettier does, because prettier may not be installed.
  *
- * @param start characters before it on its first line.
- * @param end characters after it on its last line.
+ * @param start number of characters before it on its first line.
+ * @param end number of characters after it on its last line.
  */
 export function print(code: Code, { start = 0, end = 0, depth = 0 } = {}): string {
   const { form } = code;
@@ -119,7 +119,7 @@ export function print(code: Code, { start = 0, end = 0, depth = 0 } = {}): strin
   return `${open}\n${lines.join("\n")}\n${INDENT.repeat(depth)}${close}`;
 }
 
-/** On one line; undefined if there's a comment inside. */
+/** Formats an expression on one line; undefined if it contains a comment. */
 function flatten({ open, items, close }: Bracketed): string | undefined {
   const texts: string[] = [];
   for (const { before, code, comment } of items) {
@@ -131,7 +131,7 @@ function flatten({ open, items, close }: Bracketed): string | undefined {
   return `${open}${space}${texts.join(", ")}${space}${close}`;
 }
 
-/** A wrapped line comment. A line break in the text can't end it. */
+/** Formats a wrapped line comment. A line break in the text can't end it. */
 export function commented(text: string, indent = ""): string {
   const words = oneLine(text).split(" ");
   const lines: string[] = [];

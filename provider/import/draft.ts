@@ -13,7 +13,7 @@ import {
 } from "./names";
 import type { Account, Zone } from "./zones";
 
-/** An object as the program declares it. */
+/** An existing object, in the form in which the program declares it. */
 export interface Draft {
   readonly found: ExistingObject;
   /** The resource's name: an identifier, unique among resources of its type. */
@@ -32,7 +32,7 @@ export interface IdConstant {
   readonly id: string;
   /** `zoneId`, `zones.shopExample` */
   readonly text: string;
-  /** For people: the zone's name. */
+  /** The zone's name, for readers. */
   readonly comment: string | undefined;
 }
 
@@ -55,7 +55,7 @@ export class Drafter {
   readonly #names: ReadonlyMap<ExistingObject, string>;
   readonly #keys = new UniqueNames();
   readonly #variables = new UniqueNames(RESERVED_NAMES);
-  /** The constant that holds each resource, by existing object. */
+  /** The constants that hold resources, by existing object. */
   readonly #referred = new Map<ExistingObject, string>();
 
   constructor(found: readonly ExistingObject[], zones: readonly Zone[], accounts: readonly Account[]) {
@@ -80,7 +80,7 @@ export class Drafter {
     return { found, name, args: objectOf(args), secrets };
   }
 
-  /** The constant that holds the resource; undefined if nothing refers to it. */
+  /** Returns the constant that holds the resource; undefined if nothing refers to it. */
   variableOf(found: ExistingObject): string | undefined {
     return this.#referred.get(found);
   }
@@ -100,7 +100,7 @@ export class Drafter {
   }
 }
 
-/** `zoneId` for one, `zones.shopExample` for several. */
+/** Names the ID constants: `zoneId` for a single zone, `zones.shopExample` for one of several. */
 function constantsOf(owners: readonly Owner[], kind: Scope["kind"]): IdConstant[] {
   const members = distinctNames(owners, kind);
   return owners.map(({ id, comment }, index) => ({
@@ -110,7 +110,7 @@ function constantsOf(owners: readonly Owner[], kind: Scope["kind"]): IdConstant[
   }));
 }
 
-/** Zone or account. */
+/** A zone or account. */
 interface Owner extends Named {
   readonly comment?: string | undefined;
 }
@@ -119,7 +119,7 @@ function ownerOf(account: Account): Owner {
   return { id: account.id, labels: [`account ${account.id.slice(0, ID_CHARACTERS)}`] };
 }
 
-/** Uses the zone's name, or the hosts in its expressions if the name can't be read, or else its ID. */
+/** Labels a zone with its name, with the hosts in its expressions if the name can't be read, or else with its ID. */
 function zoneOwner({ id, name }: Zone, found: readonly ExistingObject[]): Owner {
   const own = found.filter(({ scope }) => scope.kind === "zone" && scope.id === id);
   const domain = commonDomain(own.flatMap(({ outputs }) => hostsIn(outputs["expression"])));
@@ -127,7 +127,7 @@ function zoneOwner({ id, name }: Zone, found: readonly ExistingObject[]): Owner 
   return { id, labels: [label], comment: name };
 }
 
-/** The names of resources, unique per type. With several zones, names begin with the zone's. */
+/** Names the resources, uniquely per type. If there are several zones, each name begins with the zone's. */
 function namesOf(
   found: readonly ExistingObject[],
   zones: readonly Owner[],

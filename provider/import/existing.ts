@@ -46,7 +46,7 @@ export const TYPES = {
 /** An existing object, in the form in which a program would declare it. */
 export interface ExistingObject extends Named, ObjectAddress {
   readonly resource: ImportableType;
-  /** How messages name it: `policy 0f2a… "checkout"`. */
+  /** Its name in messages: `policy 0f2a… "checkout"`. */
   readonly what: string;
   /** The arguments in the program. Called once, after all objects have names. */
   args(writing: ArgumentWriter): Members;
@@ -54,15 +54,15 @@ export interface ExistingObject extends Named, ObjectAddress {
   readonly outputs: JsonObject;
   /** How the resource class turns its arguments into inputs. Default: unchanged. */
   classInputs?(args: JsonObject): JsonObject;
-  /** Two declarations of a type can't share this. Default: all inputs. */
+  /** What no two declarations of a type can share. Default: all inputs. */
   readonly identity?: string;
-  /** Inputs that state has in another form than `check` returns here. */
+  /** Inputs that the state records in a different form from what `check` returns here. */
   readonly recordedAs?: JsonObject;
   /** A comment above it in the program. */
   readonly comment?: string;
 }
 
-/** What arguments can use from the program. */
+/** What the program provides for use in arguments. */
 export interface ArgumentWriter {
   /** The constant with the ID. */
   scope(scope: Scope): Code;
@@ -71,17 +71,17 @@ export interface ArgumentWriter {
   /**
    * A secret from the stack's configuration.
    *
-   * @param name the end of its key, after the resource's name: `secret-access-key`.
+   * @param name the part of its key after the resource's name: `secret-access-key`.
    * @param value the secret as Cloudflare shows it.
    */
   secret(name: string, value: ConfigSecret): Code;
 }
 
 export interface ConfigSecret {
-  /** The value for the state, or what Cloudflare shows instead of it. */
+  /** The value for the state, or the placeholder that Cloudflare shows instead. */
   readonly value: string;
-  /** Whether Cloudflare shows the value, so that the import file has it. */
+  /** Whether Cloudflare shows the value, which means the import file contains it. */
   readonly isShown: boolean;
-  /** For people: `secret access key of the bucket logs`. */
+  /** A description for readers: `secret access key of the bucket logs`. */
   readonly meaning: string;
 }

@@ -8,8 +8,9 @@ const SIGNATURE = "4dabf18193072939515e22adb298388d";
 const SECRET = "1b47061264138c4ac30d75fd1eb44270";
 
 /**
- * The file for `pulumi import --file`. It has inputs and outputs with the provider's text, so that the CLI (3.254 and later)
- * records them without asking a provider to read, which a dynamic provider can't do on import.
+ * Writes the file for `pulumi import --file`. It contains inputs and outputs, including the provider's code, so that
+ * the CLI (3.254 and later) records them without asking a provider to read, which a dynamic provider can't do on
+ * import.
  */
 export function importFile(verified: readonly Verified[]): string {
   const resources = verified.map(({ found, name, inputs, outputs }) => {
@@ -35,7 +36,7 @@ function withSecrets(bag: JsonObject, secret: readonly string[]): JsonObject {
   );
 }
 
-/** A script that sets the credentials that Cloudflare shows; undefined if it shows none. */
+/** Writes a script that sets the credentials that Cloudflare shows; undefined if it shows none. */
 export function configScript(verified: readonly Verified[]): string | undefined {
   const shown = verified.flatMap(({ secrets }) => secrets).filter(({ isShown }) => isShown);
   if (shown.length === 0) return undefined;
@@ -43,7 +44,7 @@ export function configScript(verified: readonly Verified[]): string | undefined 
     const lines = value.split("\n");
     let end = "VALUE";
     while (lines.includes(end)) end += "_";
-    return `# ${meaning}\n${setCommand(key)} <<'${end}'\n${value}\n${end}\n`; // By stdin: other users can see arguments.
+    return `# ${meaning}\n${setCommand(key)} <<'${end}'\n${value}\n${end}\n`; // On stdin, because other users can see arguments.
   });
   return ["#!/bin/sh\nset -e\n", ...commands].join("\n");
 }

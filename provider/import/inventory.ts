@@ -5,7 +5,7 @@ import type { ExistingObject, ImportableType } from "./existing";
 
 /** Something that isn't in the program, and why. */
 export interface LeftOut {
-  /** How messages name it. */
+  /** Its name in messages. */
   readonly what: string;
   readonly reason: string;
 }
@@ -22,7 +22,7 @@ export class Inventory {
   /** Further notes for the user. */
   readonly notes: string[] = [];
 
-  /** @param progress shows how far a part has come. */
+  /** @param progress shows how far along a part is. */
   constructor(
     readonly host: Host,
     readonly progress: (line: string) => void,
@@ -43,7 +43,7 @@ export class Inventory {
       this.parts.push(what);
     } catch (error) {
       if (!isForbidden(error)) throw error;
-      // Half a part would look like all of it.
+      // An incomplete part would look complete.
       lists.forEach((list, index) => (list.length = before[index] ?? 0));
       this.skipped.push({ what, reason: error.message });
     }
@@ -54,7 +54,7 @@ export class Inventory {
   }
 
   /**
-   * The outputs of an object, as a refresh would record them; undefined if it's gone by now.
+   * Reads an object's outputs as a refresh would record them; undefined if the object no longer exists.
    *
    * @param seed what `read` needs to find it.
    */
@@ -64,12 +64,12 @@ export class Inventory {
   }
 }
 
-/** Whether the plan or the token lacks a product. An unknown credential fails every part. */
+/** Whether the error means that the plan or token lacks a product. An unknown credential fails every part. */
 function isForbidden(error: unknown): error is ApiError {
   return error instanceof ApiError && error.status === 403;
 }
 
-/** A reason with a full stop. */
+/** Ends a reason with a period. */
 export function asSentence(reason: string): string {
   return /[.!?]$/.test(reason) ? reason : `${reason}.`;
 }

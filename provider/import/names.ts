@@ -2,11 +2,11 @@ import { escapeInvisible } from "../api/printable";
 
 const MAX_CHARACTERS = 64;
 
-/** `checkout-own-scripts` for "Checkout: own scripts". Empty if nothing in the text fits a name. */
+/** Turns "Checkout: own scripts" into `checkout-own-scripts`. Empty if nothing in the text can be part of a name. */
 export function slug(text: string): string {
   const words = text
     .normalize("NFKD")
-    .replace(/\p{M}/gu, "") // Accents, split off by NFKD.
+    .replace(/\p{M}/gu, "") // Removes the accents that NFKD split off.
     .toLowerCase()
     .split(/[^a-z0-9]+/)
     .filter((word) => word !== "");
@@ -18,7 +18,7 @@ export function slug(text: string): string {
   return name;
 }
 
-/** The hosts that an expression compares `http.host` with: `http.host in {"www.shop.example" "shop.example"}`. */
+/** Finds the hosts that an expression compares `http.host` with: `http.host in {"www.shop.example" "shop.example"}`. */
 export function hostsIn(expression: unknown): readonly string[] {
   if (typeof expression !== "string") return [];
   const compared = expression.matchAll(/\bhttp\.host\s+(?:eq|==|in)\s+(\{[^{}]*\}|"[^"]*")/g);
@@ -26,7 +26,7 @@ export function hostsIn(expression: unknown): readonly string[] {
   return [...new Set(texts.map((host) => host.toLowerCase()))].sort();
 }
 
-/** The longest domain that all hosts share, of two labels or more; empty if there's none. */
+/** Finds the longest domain of at least two labels that all hosts share; empty if there's none. */
 export function commonDomain(hosts: readonly string[]): string {
   const [first = [], ...others] = hosts.map((host) => host.split(".").reverse());
   const end = first.findIndex((label, i) => others.some((labels) => labels[i] !== label));
@@ -37,18 +37,18 @@ export function commonDomain(hosts: readonly string[]): string {
 /** An object that gets a name. */
 export interface Named {
   readonly id: string;
-  /** What people call it, then what tells it apart from others of that name; best first. */
+  /** What people call it, followed by what distinguishes it from others with that name; best first. */
   readonly labels: readonly string[];
 }
 
-/** How much of an ID goes into a name. */
+/** The number of an ID's characters to use in a name. */
 export const ID_CHARACTERS = 8;
 
 /**
- * Names each object by its first label. Objects with the same label also get their further labels, and finally the start of
- * their ID. The names don't depend on the order.
+ * Names each object after its first label. If several objects share a label, their other labels are added, and finally
+ * the start of their IDs. The names don't depend on the order.
  *
- * @param fallback for an object without a label.
+ * @param fallback the name for an object without a label.
  */
 export function distinctNames(objects: readonly Named[], fallback: string): readonly string[] {
   const words = objects.map(({ labels }) => labels.map(slug));
@@ -56,11 +56,11 @@ export function distinctNames(objects: readonly Named[], fallback: string): read
   let names = words.map(([first = ""]) => (first === "" ? fallback : first));
   for (let next = 1; next < most; next += 1) names = withMore(names, (i) => words[i]?.[next] ?? "");
   names = withMore(names, (i) => slug(objects[i]?.id ?? "").slice(0, ID_CHARACTERS));
-  const unique = new UniqueNames(); // For two IDs that begin alike.
+  const unique = new UniqueNames(); // In case two IDs begin the same way.
   return names.map((name) => unique.claim(identifier(name, fallback)));
 }
 
-/** Adds a word to names that occur several times, if the word tells some of them apart. */
+/** Adds a word to names that occur several times, if the word distinguishes some of them. */
 function withMore(names: readonly string[], more: (index: number) => string): string[] {
   const identifiers = names.map((name) => identifier(name, ""));
   const words = new Map<string, Set<string>>();
@@ -96,17 +96,18 @@ const RESERVED = new Set(
   ).split(" "),
 );
 
-/** `checkoutOwnScripts` for `checkout-own-scripts`. `before` goes in front if that isn't an identifier. */
+/** Turns `checkout-own-scripts` into `checkoutOwnScripts`. Prefixes it with `before` if the result isn't an identifier.
+ */
 export function identifier(name: string, before: string): string {
   const camel = name
     .replace(/^-+|-+$/g, "")
-    .replace(/(\d)-+(?=\d)/g, "$1_") // 10-2 and 102 are two numbers.
+    .replace(/(\d)-+(?=\d)/g, "$1_") // Keeps 10-2 distinct from 102.
     .replace(/-+([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
   const isFit = /^[a-z]/.test(camel) && !RESERVED.has(camel);
   return isFit ? camel : `${before}${camel.charAt(0).toUpperCase()}${camel.slice(1)}`;
 }
 
-/** Text from Cloudflare as a single line of a terminal or script. */
+/** Converts text from Cloudflare to a single line for a terminal or script. */
 export function oneLine(text: string): string {
   return escapeInvisible(text.replace(/[\s\p{Cc}\u2028\u2029]+/gu, " ").trim());
 }

@@ -2,7 +2,7 @@
 export const PRODUCTS = ["page-shield", "rulesets", "logpush", "kv"] as const;
 export type Product = (typeof PRODUCTS)[number];
 
-/** Options of the command, as the parser gives them. */
+/** The command's options, as returned by the parser. */
 export interface ImportOptions {
   readonly zone: readonly string[];
   readonly account?: string;

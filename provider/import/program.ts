@@ -3,7 +3,7 @@ import type { Drafter, IdConstant } from "./draft";
 import { asSentence, type LeftOut } from "./inventory";
 import type { Verified } from "./verify";
 
-/** The text of the program. */
+/** Writes the program's text. */
 export function programText(
   drafting: Drafter,
   verified: readonly Verified[],
@@ -58,12 +58,12 @@ function configText(verified: readonly Verified[]): string {
   return `${above}\n${commands.join("\n")}\nconst config = new pulumi.Config();\n`;
 }
 
-/** Prompts for the value, to keep it out of the shell's history. */
+/** Returns a command that prompts for the value, to keep it out of the shell's history. */
 export function setCommand(key: string): string {
   return `pulumi config set --secret ${key}`;
 }
 
-/** `const zoneId = "…"`, or `const zones = { … }` for several. */
+/** Declares the IDs: `const zoneId = "…"`, or `const zones = { … }` for several. */
 function idsText(constants: readonly IdConstant[], uses: ReadonlySet<string>): string {
   const used = constants.filter(({ text }) => uses.has(text));
   const behind = (comment: string | undefined): string =>

@@ -7,11 +7,11 @@ export const PROJECT = "Pulumi.yaml";
 const PROJECT_FILES = [PROJECT, "Pulumi.yml", "Pulumi.json"];
 
 /**
- * The text of a new project file for the output folder; undefined if the folder's program already has a project. Pulumi looks
- * for the file in the folder, then upward.
+ * Writes the text of a new project file for the output folder; undefined if the folder's program already has a project.
+ * Pulumi looks for the file in the folder, then in its parents.
  *
- * @param folder absolute path of the output folder.
- * @param name of a new project, if given.
+ * @param folder the absolute path of the output folder.
+ * @param name the new project's name, if given.
  * @throws UsageError if Pulumi would run a program in another folder, or import into another project's stack.
  */
 export function newProject(cwd: string, folder: string, name: string | undefined): string | undefined {
@@ -33,23 +33,23 @@ export function newProject(cwd: string, folder: string, name: string | undefined
   );
 }
 
-/** The project file that Pulumi finds when it runs in a folder. */
+/** Finds the project file that Pulumi uses when it runs in a folder. */
 function projectFileFor(folder: string): string | undefined {
   return [...foldersFrom(folder)]
     .flatMap((at) => PROJECT_FILES.map((name) => join(at, name)))
     .find((path) => existsSync(path));
 }
 
-/** The folder of the project's program: beside the project file, or where `main` points. */
+/** Returns the folder of the project's program: next to the project file, or where `main` points. */
 function programFolder(file: string): string {
   const [, main = "."] =
     /^(?:\s*"main"|main)\s*:\s*["']?([^"'#\n]*[^"'#\s,])/m.exec(readFileSync(file, "utf8")) ?? [];
   const target = resolve(dirname(file), main);
-  if (/\.[cm]?js$/.test(target)) return dirname(file); // Compiled from sources beside the project file.
+  if (/\.[cm]?js$/.test(target)) return dirname(file); // Compiled from sources next to the project file.
   return /\.[cm]?ts$/.test(target) ? dirname(target) : target;
 }
 
-/** A folder's name, reduced to the characters that Pulumi allows. */
+/** Reduces a folder's name to the characters that Pulumi allows. */
 function projectName(folder: string): string {
   return folder.replace(/[^\w.-]+/g, "-") || "imported";
 }

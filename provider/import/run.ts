@@ -27,10 +27,10 @@ const STATE = "import.json";
 const CONFIG = "import-config.sh";
 
 /**
- * Reads the objects of zones and an account, and writes a program that declares them and a file that imports them into a stack.
- * Only reads from the API.
+ * Reads the objects of zones and an account. Writes a program that declares them and a file that imports them into a
+ * stack. Changes nothing through the API.
  *
- * @throws CommandError if a read fails for another reason than a plan or permission. Nothing was written then.
+ * @throws CommandError if a read fails for a reason other than a plan or permission. In that case, nothing is written.
  */
 export async function importExisting(io: Io, options: ImportOptions): Promise<void> {
   const staging = new Staging(io.cwd, options.out, options.force);
@@ -63,7 +63,7 @@ function hostOf(io: Io, { account }: ImportOptions, closing: AbortSignal, status
     status.clear();
     printToStderr(io, withVariables(line));
   };
-  // Resources' info lines are meant for a preview. Only warnings matter here.
+  // The resources' info lines are meant for previews. Only warnings matter here.
   const out = { info: () => undefined, warn };
   return new Host({ config: (key) => config.get(key), env: io.env, out, closing });
 }
@@ -111,7 +111,8 @@ async function readEverything(
 }
 
 /**
- * The accounts to read: the given one; without it, if the options ask for namespaces, the zones' own, else the environment's.
+ * Returns the accounts to read. That's the given account. If none is given and the options ask for namespaces, it's the
+ * zones' own accounts, or else the environment's.
  */
 function accountsOf(host: Host, options: ImportOptions, zones: readonly Zone[]): readonly string[] {
   if (options.account !== undefined) return [options.account];

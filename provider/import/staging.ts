@@ -18,7 +18,7 @@ export class Staging {
   readonly #force: boolean;
   readonly #kept: string[] = [];
   #temporary: string | undefined;
-  /** The outermost folder that was created for this. */
+  /** The outermost folder that this import created. */
   #made: string | undefined;
 
   constructor(cwd: string, out: string, force: boolean) {
@@ -26,7 +26,9 @@ export class Staging {
     this.#force = force;
   }
 
-  /** Refuses to overwrite files. Called before the first request, and again for names that come from responses. */
+  /** Throws if a file exists, to avoid overwriting it. Called before the first request, and again for names that come
+   * from responses.
+   */
   refuseExisting(...files: readonly string[]): void {
     if (this.#force) return;
     const [first, ...more] = files.filter((file) => existsSync(join(this.folder, file)));
@@ -43,7 +45,7 @@ export class Staging {
     if (this.#temporary === undefined) {
       this.#made = await mkdir(this.folder, { recursive: true });
       this.#temporary = await mkdtemp(join(this.folder, ".edgeguard-import-")); // Only the owner can read it.
-      // A killed process leaves the folder behind, and Git shouldn't pick it up.
+      // If the process is killed, the folder stays behind, and Git shouldn't pick it up.
       await writeFile(join(this.#temporary, GITIGNORE), "*\n");
     }
     const path = join(this.#temporary, file);
@@ -69,7 +71,7 @@ export class Staging {
   /**
    * Moves the staged files to the output folder.
    *
-   * @param ignored patterns to add to .gitignore, unless it has them.
+   * @param ignored patterns to add to .gitignore unless it already has them.
    * @returns the files, relative to `from`.
    */
   async finish(from: string, ignored: readonly string[]): Promise<string[]> {
@@ -77,7 +79,7 @@ export class Staging {
     for (const file of files) {
       const target = join(this.folder, file);
       await mkdir(dirname(target), { recursive: true });
-      await rename(join(this.#temporary ?? "", file), target); // Keeps the mode, even over a file with another one.
+      await rename(join(this.#temporary ?? "", file), target); // Keeps its mode when it replaces a file.
     }
     if (await this.#ignore(ignored)) files.push(GITIGNORE);
     this.#made = undefined;
@@ -96,7 +98,7 @@ export class Staging {
       for (let folder = this.folder; folder.length >= outermost.length; folder = dirname(folder))
         await rmdir(folder);
     } catch {
-      // Not empty: somebody else put something there, and it stays.
+      // The folder isn't empty: someone else put something there, so it stays.
     }
   }
 

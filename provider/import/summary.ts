@@ -20,13 +20,13 @@ interface Written {
   readonly isNewProject: boolean;
   /** Whether this package is installed for the program. */
   readonly isInstalled: boolean;
-  /** Why it isn't formatted, if it isn't. */
+  /** Why the program isn't formatted, if it isn't. */
   readonly unformatted: string | undefined;
   /** The compiler's errors; undefined if it didn't run. */
   readonly problems: readonly string[] | undefined;
 }
 
-/** What was written, what wasn't, and what to do next. */
+/** Says what was written, what wasn't, and what to do next. */
 export function summary({ inventory, verified, written }: Outcome): string[] {
   const { skipped, leftOut, notes } = inventory;
   return [
@@ -42,7 +42,7 @@ export function summary({ inventory, verified, written }: Outcome): string[] {
   ];
 }
 
-/** `PageShieldSettings 1, PageShieldPolicy 3` */
+/** Counts resources by type: `PageShieldSettings 1, PageShieldPolicy 3` */
 function countsOf(verified: readonly Verified[]): string {
   const counts = new Map<string, number>();
   for (const { found } of verified)

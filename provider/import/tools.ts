@@ -16,7 +16,8 @@ function load(name: string, folders: readonly string[]): unknown {
   return require(path);
 }
 
-/** Formats with prettier and the project's settings. Otherwise returns the text unchanged, with the reason. */
+/** Formats the text with prettier and the project's settings. If it can't, returns the text unchanged, with the reason.
+ */
 export async function format(
   text: string,
   file: string,
@@ -28,7 +29,7 @@ export async function format(
     const options = await prettier.resolveConfig(file);
     return { text: await prettier.format(text, { ...options, parser: "typescript" }) };
   } catch (error) {
-    // Broken settings or an unknown version of prettier are no reason to fail.
+    // Invalid settings or an unknown version of prettier shouldn't fail the command.
     const reason = error instanceof Error ? error.message.split("\n")[0] : String(error);
     return { text, unformatted: `prettier failed: ${reason ?? ""}` };
   }
@@ -44,7 +45,8 @@ export function isInstalled(folder: string): boolean {
 const SHOWN_PROBLEMS = 5;
 
 /**
- * The first errors of a strict compile; undefined if TypeScript or this package isn't installed for the program.
+ * Compiles the program in strict mode and returns the first errors; undefined if TypeScript or this package isn't
+ * installed for it.
  */
 export function compileProblems(file: string, folders: readonly string[]): readonly string[] | undefined {
   if (!isInstalled(dirname(file))) return undefined;
@@ -52,7 +54,7 @@ export function compileProblems(file: string, folders: readonly string[]): reado
   if (ts === undefined) return undefined;
   const options: TypeScript.CompilerOptions = {
     strict: true,
-    // Nothing is written, but noEmit would skip the check for names that clash with a CommonJS module's.
+    // Nothing is written, but noEmit would skip the check for names that clash with those of a CommonJS module.
     noEmit: false,
     skipLibCheck: true,
     module: ts.ModuleKind.Node16,

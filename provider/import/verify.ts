@@ -12,8 +12,9 @@ export interface Verified extends Draft {
 }
 
 /**
- * Runs the resource's `check` and `diff` as the engine will: `check` gives the inputs, and `diff` must find no change from what
- * was read. Leaves out what doesn't pass, with the reason, so that the preview after the import shows no changes.
+ * Runs the resource's `check` and `diff` as the engine will: `check` returns the inputs, and `diff` must find no change
+ * from what was read. Leaves out any object that doesn't pass, with the reason, so that the preview after the import
+ * shows no changes.
  */
 export async function verify(inventory: Inventory, drafting: Drafter): Promise<Verified[]> {
   const verified = new Map<ExistingObject, Verified>();
@@ -51,7 +52,7 @@ export async function verify(inventory: Inventory, drafting: Drafter): Promise<V
         continue;
       }
       claims.set(key, found);
-      // As after an update, outputs have every argument as declared.
+      // As after an update, the outputs contain every argument as declared.
       verified.set(found, { ...draft, inputs, outputs: { ...read, ...inputs } });
     }
   } finally {
@@ -67,9 +68,9 @@ function offlineHost(): Host {
   return new Host({ config: (key) => config.get(key), env: {}, out: { info: silent, warn: silent } });
 }
 
-/** The value after a trip over the engine's wire, without undefined members. */
+/** Returns the value as it would be after passing through the engine, without undefined members. */
 function serialized(bag: JsonObject): JsonObject {
-  return JSON.parse(JSON.stringify(bag)) as JsonObject; // Of a bag, a bag.
+  return JSON.parse(JSON.stringify(bag)) as JsonObject; // An object stays an object.
 }
 
 function differences(inputs: JsonObject, outputs: JsonObject): string {

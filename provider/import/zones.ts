@@ -2,10 +2,10 @@ import type { Host } from "../runtime/host";
 import { readZoneDetails } from "../runtime/zone";
 import { oneLine } from "./names";
 
-/** An account to read. Its name isn't known. */
+/** An account to read, whose name isn't known. */
 export interface Account {
   readonly id: string;
-  /** How messages name it. */
+  /** Its name in messages. */
   readonly what: string;
 }
 
@@ -16,7 +16,7 @@ export function accountOf(id: string): Account {
 /** A zone to read. */
 export interface Zone {
   readonly id: string;
-  /** How messages name it: `zone shop.example`, or by its ID. */
+  /** Its name in messages: `zone shop.example`, or with its ID. */
   readonly what: string;
   /** Undefined if the token lacks Zone Read. */
   readonly name: string | undefined;
@@ -24,7 +24,7 @@ export interface Zone {
   readonly accountId: string | undefined;
 }
 
-/** The zone is named by its ID if the token lacks Zone Read. */
+/** Reads a zone, which is named by its ID if the token lacks Zone Read. */
 export async function readZone(host: Host, id: string): Promise<Zone> {
   const details = await readZoneDetails(host.api, id);
   const name = oneLine(details.name ?? "") || undefined;

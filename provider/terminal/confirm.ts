@@ -15,13 +15,13 @@ export async function confirm(io: Io, question: string, yes = false): Promise<vo
   if (!/^y(es)?$/i.test(answer.trim())) throw new CommandError("nothing was deleted.");
 }
 
-/** The typed line; empty at the end of the input or after Ctrl-C. */
+/** Reads a line; returns an empty string at the end of the input or after Ctrl-C. */
 function ask({ stdin, stderr }: Io, prompt: string): Promise<string> {
   const lines = createInterface({ input: stdin, output: stderr, terminal: true });
   return new Promise((resolve) => {
     let answer: string | undefined;
     lines.once("close", () => {
-      if (answer === undefined) stderr.write("\n"); // End the line of the question.
+      if (answer === undefined) stderr.write("\n"); // Ends the question's line.
       resolve(answer ?? "");
     });
     lines.once("SIGINT", () => lines.close());

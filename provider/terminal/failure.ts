@@ -7,7 +7,7 @@ import { ownMember } from "../runtime/values";
 import { CommandError, InterruptedError, UnfinishedError, UsageError } from "./errors";
 import { INTERRUPTED_EXIT_CODE, type Io } from "./io";
 
-/** The message of a failed command, and its exit code. */
+/** A failed command's message and exit code. */
 export interface Failure {
   readonly message: string;
   readonly exitCode: number;
@@ -38,7 +38,7 @@ function messageOf(error: unknown, group: string | undefined, isDebugging: boole
   return isDebugging && !isOurs ? (error.stack ?? error.message) : error.message;
 }
 
-/** Next steps at the command line, which has no stack to refresh, by group of commands. */
+/** Next steps by group of commands. On the command line, there's no stack to refresh. */
 const ADVICE: Readonly<Record<string, (error: ApiError) => string | undefined>> = {
   kv: (error) => {
     const isGone: boolean = isNamespaceGone(error);
@@ -59,7 +59,8 @@ export function requireCredential({ credential, emptyCredentials }: Settings): v
   );
 }
 
-/** `edgeguard:baseUrl` as `EDGEGUARD_BASE_URL`. */
+/** Replaces setting names with those of their environment variables: `edgeguard:baseUrl` becomes `EDGEGUARD_BASE_URL`.
+ */
 export function withVariables(message: string): string {
   return message
     .replace(/edgeguard:apiToken/g, "CLOUDFLARE_API_TOKEN")

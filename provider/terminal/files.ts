@@ -19,12 +19,12 @@ export async function readText({ cwd }: Io, file: string, what: string): Promise
   }
 }
 
-/** The error for a file that can't be read. */
+/** Creates the error for a file that can't be read. */
 export function unreadable(what: string, path: string, error: unknown): CommandError {
   return new CommandError(`${what} cannot be read: ${readErrorReason(error)} (looked for ${path}).`);
 }
 
-/** A folder and its parents, the nearest first. */
+/** Yields a folder and its parents, nearest first. */
 export function* foldersFrom(folder: string): Generator<string> {
   for (let at = folder; ; at = dirname(at)) {
     yield at;
@@ -32,7 +32,7 @@ export function* foldersFrom(folder: string): Generator<string> {
   }
 }
 
-/** Line and column of an offset, from 1. A column is a character. */
+/** Returns the line and column of an offset, both counted from 1. Columns count characters. */
 export function placeIn(text: string, offset: number): { readonly line: number; readonly column: number } {
   const before = text.slice(0, offset);
   const start = before.lastIndexOf("\n") + 1;

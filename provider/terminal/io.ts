@@ -10,11 +10,11 @@ export interface Io {
   /** Everything else that people read. */
   readonly stderr: Writable & { readonly isTTY?: boolean };
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Relative paths in arguments start here. */
+  /** The base for relative paths in arguments. */
   readonly cwd: string;
   /**
-   * From now on, a first Ctrl-C fires the signal instead of ending the process: work in progress is finished and reported.
-   * A second one ends the process.
+   * Makes the first Ctrl-C fire the signal instead of ending the process, so that work in progress is finished and
+   * reported. A second one ends the process.
    */
   interrupted(): AbortSignal;
 }
@@ -23,7 +23,7 @@ export const INTERRUPTED_EXIT_CODE = 130;
 
 export function processIo(): Io {
   const { stdin, stdout, stderr, env } = process;
-  // The reader has exited, as `head` does.
+  // The reader has exited, as `head` does early.
   for (const stream of [stdout, stderr])
     stream.on("error", (error: NodeJS.ErrnoException) => process.exit(error.code === "EPIPE" ? 0 : 1));
   return { stdin, stdout, stderr, env, cwd: process.cwd(), interrupted };
@@ -41,7 +41,7 @@ function interrupted(): AbortSignal {
   return controller.signal;
 }
 
-/** Prints a message to stderr, with outside text made safe. */
+/** Prints a message to stderr, with untrusted text made safe. */
 export function printToStderr({ stderr }: Io, line: string): void {
   stderr.write(`${printable(line)}\n`);
 }

@@ -6,7 +6,7 @@ const EVERY_MS = 100;
 const CLEAR = "\r\u001b[K";
 const SHOWN_CHARACTERS = 76;
 
-/** One line of status, only on a terminal, so that it doesn't fill logs. */
+/** A single status line, shown only on a terminal so that it doesn't fill up logs. */
 export class StatusLine {
   readonly #stderr: Io["stderr"];
   #shownMs = -Infinity;
@@ -32,7 +32,7 @@ export class StatusLine {
   }
 }
 
-/** A status line with the progress of long work. */
+/** A status line that shows the progress of long-running work. */
 export class ProgressLine extends StatusLine {
   readonly #what: string;
   readonly #total: number;

@@ -25,7 +25,9 @@ export interface SaveOptions {
   readonly force: boolean;
 }
 
-/** @throws CommandError if it would overwrite another file; ApiError if a read fails. The file then stays unchanged. */
+/** @throws CommandError if it would overwrite another file; ApiError if a read fails. In either case, the file stays
+ * unchanged.
+ */
 export async function saveSnapshot(io: Io, options: SaveOptions): Promise<void> {
   const { zone: zoneId, out, include, status, hosts, force } = options;
   const file = resolve(io.cwd, out);

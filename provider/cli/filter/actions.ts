@@ -60,7 +60,7 @@ function parseArgument(text: string): CheckedFilter {
   }
 }
 
-/** A filter copied from an API request is JSON in a JSON string. */
+/** Unwraps a filter copied from an API request, which is JSON inside a JSON string. */
 function unescapeFilter(text: string): string {
   if (!text.startsWith('"')) return text;
   try {
@@ -75,7 +75,7 @@ function sourceOf(io: Io, file: string): LogLines {
   if (file !== "-") {
     const path = resolve(io.cwd, file);
     const found = statSync(path, { throwIfNoEntry: false });
-    const isPipe = found?.isFile() === false && !found.isDirectory(); // Such as the shell's <(…).
+    const isPipe = found?.isFile() === false && !found.isDirectory(); // For example, the shell's <(…).
     return isPipe ? createReadStream(path) : path;
   }
   if (io.stdin.isTTY === true)
@@ -83,7 +83,7 @@ function sourceOf(io: Io, file: string): LogLines {
   return io.stdin;
 }
 
-/** Passes the lines on, and prints those that pass the filter. */
+/** Yields every line, and prints the ones that match the filter. */
 async function* printPassing(io: Io, filter: CheckedFilter, lines: LogLines): AsyncGenerator<LogLine> {
   for await (const line of linesOf(lines)) {
     yield line;
@@ -112,7 +112,7 @@ function assertReadable({ lines, unreadable, examples }: FilterTest): void {
   );
 }
 
-/** Warns of what makes the counts less reliable than they look. */
+/** Warns about anything that makes the counts less reliable than they look. */
 function warn(
   io: Io,
   filter: CheckedFilter,

@@ -51,7 +51,7 @@ export async function checkFields(io: Io, filter: CheckedFilter, options: FieldO
   }
 }
 
-/** What is wrong for the dataset that fits best, if none is given. */
+/** Finds the issues for the dataset that fits best, if none is given. */
 function issuesAnywhere(filter: CheckedFilter): readonly FilterIssue[] {
   const [best = []] = documentedDatasets()
     .map(([dataset, types]) => fieldIssues(filter, { dataset, types, complete: true }))
@@ -59,7 +59,7 @@ function issuesAnywhere(filter: CheckedFilter): readonly FilterIssue[] {
   return best;
 }
 
-/** The fields that the zone or account has on its plan. */
+/** Reads which fields the zone or account has on its plan. */
 async function liveFields(io: Io, scope: Scope, dataset: string): Promise<FieldList> {
   const out = (line: string): void => printToStderr(io, withVariables(line));
   const closing = io.interrupted();
@@ -79,7 +79,7 @@ async function liveFields(io: Io, scope: Scope, dataset: string): Promise<FieldL
   }
 }
 
-/** @param unknown what to do if an unknown field is correct. */
+/** @param unknown what to do if a field reported as unknown is correct. */
 function refuse(issues: readonly FilterIssue[], unknown = ""): void {
   if (issues.length === 0) return;
   const isUnknown = issues.some(({ path }) => path.at(-1) === "key");

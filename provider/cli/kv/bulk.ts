@@ -52,7 +52,7 @@ async function putEntries(io: Io, file: InputFile, options: BulkPutOptions): Pro
   await withEntries(new FileSource(file), work);
 }
 
-/** Prints entries in the form of `bulk put`, so that they can be written elsewhere. */
+/** Prints entries in the format of `bulk put`, so that they can be written elsewhere. */
 export async function getBulk(io: Io, argument: string, options: DataOptions): Promise<void> {
   const keys = await withInputFile(io, argument, readKeys);
   await onNamespace(io, options, async ({ ctx, accountId, namespaceId, name }) => {
@@ -134,8 +134,8 @@ export interface Checked {
 }
 
 /**
- * Runs `work` with the entries of a source. Checks all of them before the first is sent, and reads their values again
- * when they are. A file stays open and must not change.
+ * Runs `work` with the entries of a source. Checks all of them before sending the first, and reads their values again
+ * when sending them. A file stays open and must not change.
  *
  * @throws CommandError with everything that's wrong with the entries.
  */
@@ -157,7 +157,7 @@ export async function withEntries<T>(source: Source, work: (checked: Checked) =>
   }
 }
 
-/** Writes the entries in the provider's batches, and calls `onWritten` with the number of each. */
+/** Writes the entries in batches as the provider does, and calls `onWritten` with the size of each batch. */
 export async function send(
   { ctx, accountId, namespaceId }: NamespaceSession,
   { entries, rows }: Checked,

@@ -27,7 +27,7 @@ import {
 } from "./session";
 import { NotRegularError } from "../../runtime/files";
 
-/** Writes one entry like many: with the same checks, request and retries. */
+/** Writes one entry the same way as many: with the same checks, request and retries. */
 export async function putKey(
   io: Io,
   key: string,
@@ -72,7 +72,7 @@ export async function getKey(io: Io, key: string, options: GetOptions): Promise<
           `the value of key ${quoteKey(key)} is not UTF-8 text: ${formatNumber(bytes.length)} bytes. Leave out --text to get them as they are.`,
         );
       await print(io, bytes);
-      // Only at a terminal: elsewhere it would be an extra byte.
+      // Only on a terminal. Anywhere else, it would be an extra byte.
       if (options.text === true && io.stdout.isTTY === true) await print(io, "\n");
     } catch (error) {
       throw isKeyMissing(error) ? new CommandError(`${session.name} has no key ${quoteKey(key)}.`) : error;
@@ -85,7 +85,7 @@ export async function deleteKey(io: Io, key: string, options: DeleteOptions): Pr
   await onNamespace(io, options, async (session) => {
     await confirm(io, `Delete key ${quoteKey(key)} from ${session.name}?`, options.yes);
     const existed = await exists(session, key);
-    // Sent in any case: a key written elsewhere just now may not be visible yet.
+    // Sent in any case, because a key that was just written elsewhere may not be visible yet.
     try {
       await session.ctx.api.delete(valuePath(session, key), {
         what: `Deleting key ${quoteKey(key)} from ${session.name}`,
@@ -103,7 +103,7 @@ export async function deleteKey(io: Io, key: string, options: DeleteOptions): Pr
   });
 }
 
-/** The response to a delete doesn't say whether the key existed. A token that can only write is enough. */
+/** Whether the key exists, which the response to a delete doesn't say. A token with only write access is enough. */
 async function exists(session: NamespaceSession, key: string): Promise<boolean> {
   try {
     await session.ctx.api.get(metadataPath(session, key), {
@@ -126,7 +126,7 @@ interface Given {
   readonly expirationTtl?: number;
 }
 
-/** The entry from the command line. Its limits are checked like those of any entry. */
+/** Builds the entry from the command line. Its limits are checked like those of any entry. */
 function entryOf(io: Io, key: string, text: string | undefined, options: PutOptions): Given {
   const { path, ttl, expiration, metadata } = options;
   if (text === undefined && path === undefined) throw new UsageError("no value. Pass VALUE or --path.");
@@ -154,7 +154,7 @@ function fileValue(io: Io, path: string): { readonly value: string; readonly bas
   }
 }
 
-/** Leaves out the parser's message, because it quotes the text, which may be secret. */
+/** Parses metadata. Its error leaves out the parser's message, because that quotes the text, which may be secret. */
 function parsedMetadata(text: string): unknown {
   const how = `pass an object and quote it for the shell, as in '{"owner":"shop"}'.`;
   let parsed: unknown;
@@ -187,7 +187,7 @@ function isKeyMissing(error: unknown): boolean {
   return isAbsent(error) && !isNamespaceGone(error);
 }
 
-/** The documented members of `wrangler kv key list`, in their order. */
+/** Yields the fields documented for `wrangler kv key list`, in the same order. */
 async function* listedMembers(
   keys: AsyncIterable<{ readonly name: string; readonly expiration?: number }>,
 ): AsyncGenerator<object> {

@@ -26,7 +26,7 @@ const PACKAGE = "edgeguard-local";
 interface LocalDataRequest {
   /** The value of `--persist-to`. */
   readonly folder: string | undefined;
-  /** Absolute path of the configuration file. */
+  /** The absolute path of the configuration file. */
   readonly beside: string | undefined;
   readonly namespaceId: string;
   readonly title: string;
@@ -35,7 +35,7 @@ interface LocalDataRequest {
 }
 
 interface LocalData {
-  /** Settings for access to the data. */
+  /** Settings for accessing the data. */
   readonly config: Readonly<Record<string, string>>;
   /** Absolute. */
   readonly folder: string;

@@ -111,7 +111,7 @@ export async function deleteNamespace(io: Io, options: DeleteNamespaceOptions): 
   );
 }
 
-/** The title of a session's namespace. @throws ApiError if it doesn't exist. */
+/** Reads the title of a session's namespace. @throws ApiError if it doesn't exist. */
 export async function titleOf(session: NamespaceSession): Promise<string> {
   const { title } = await session.ctx.api.get(namespacePath(session), {
     what: `Reading ${session.name}`,
@@ -120,7 +120,7 @@ export async function titleOf(session: NamespaceSession): Promise<string> {
   return title;
 }
 
-/** The question to confirm, with the number of keys that would be deleted. */
+/** Returns the confirmation question, with the number of keys that would be deleted. */
 async function deletionQuestion(session: NamespaceSession): Promise<string> {
   const title = await titleOf(session);
   const listed = keysOf(session.ctx.api, session);
@@ -148,7 +148,7 @@ function checkedTitle(title: string): string {
   return title;
 }
 
-/** A valid binding name, made from the namespace's name. */
+/** Derives a valid binding name from the namespace's name. */
 function bindingFor(name: string): string {
   const plain = name.replace(/[^A-Za-z0-9_]/g, "_");
   return /^\d/.test(plain) ? `_${plain}` : plain;

@@ -75,7 +75,7 @@ export interface Target extends Project {
 }
 
 /**
- * @param envNeedsFile false if `--env` also has a meaning without a configuration file.
+ * @param envNeedsFile false if `--env` also makes sense without a configuration file.
  * @throws CommandError if the configuration file is malformed, or has no such environment.
  */
 export function projectOf(io: Io, options: ProjectOptions, { envNeedsFile = true } = {}): Project {
@@ -132,11 +132,11 @@ export interface NamespaceSession extends Session, NamespaceAddress {
 }
 
 export interface SessionOptions {
-  /** Aborted when no further request may start. */
+  /** Fires when no further request may start. */
   readonly closing?: AbortSignal;
 }
 
-/** Runs `work` on the account, with the settings from the environment. */
+/** Runs `work` on the account with the settings from the environment. */
 export async function onAccount<T>(
   io: Io,
   project: Project,
@@ -148,13 +148,13 @@ export async function onAccount<T>(
   return await connected(new Host({ config: (key) => config.get(key), ...common(io), ...options }), work);
 }
 
-/** Runs `work` on an existing namespace, of the account or of the local data. */
+/** Runs `work` on an existing namespace, either the account's or one in the local data. */
 export async function onNamespace<T>(
   io: Io,
   options: SelectorOptions | DataOptions,
   work: (session: NamespaceSession) => Promise<T>,
   more: SessionOptions & {
-    /** Set if it was resolved before. */
+    /** Set if it's already resolved. */
     readonly target?: Target;
     /** Whether to create the local namespace if it doesn't exist. */
     readonly writes?: boolean;

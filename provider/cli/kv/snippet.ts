@@ -16,7 +16,9 @@ export interface Snippet {
   readonly advice: string;
 }
 
-/** A binding has one table for `id` and `preview_id`: if the file already has it, the snippet is a comment. */
+/** Returns the snippet for a new namespace. A binding has one table for both `id` and `preview_id`, so if the file
+ * already has that table, the snippet is a comment.
+ */
 export function snippetFor(config: ProjectConfig | undefined, created: CreatedNamespace): Snippet {
   const { env, binding, preview, id } = created;
   const where = config?.name ?? "the configuration file";
@@ -43,7 +45,7 @@ export function snippetFor(config: ProjectConfig | undefined, created: CreatedNa
       advice: `${where} already has the binding ${named}: write ${set} into its table${instead}.`,
     };
   const table = env === undefined ? "kv_namespaces" : `env.${tomlKey(env)}.kv_namespaces`;
-  // The leading line break ends a last line without one.
+  // The leading line break is for a file whose last line doesn't end with one.
   const text = `\n[[${table}]]\nbinding = ${JSON.stringify(binding)}\n${set}\n`;
   if (config === undefined || isToml(config.text + text)) return { text, advice: `Add to ${where}:` };
   return {

@@ -9,7 +9,7 @@ import {
 } from "../../logpush/filter-read";
 import { call, codeOf, type Code } from "../code";
 
-/** A filter as calls to its builders, or as text if a builder wouldn't accept it. */
+/** Writes a filter as calls to its builders, or as text if a builder wouldn't accept it. */
 export function filterCode(text: string): Code {
   const read = readFilter(text);
   const node = "filter" in read ? nodeCode(read.filter.where) : undefined;
@@ -30,7 +30,7 @@ function leafCode({ key, operator, value }: Leaf): Code | undefined {
   return call(`filter.${OPERATORS[operator].builder}`, [key, literal], { key, operator, value });
 }
 
-/** The value in the type that the field's builder takes; undefined if it takes no equivalent. */
+/** Converts the value to the type that the field's builder takes; undefined if there's no equivalent. */
 function literalFor(
   types: readonly FieldType[],
   operator: Operator,

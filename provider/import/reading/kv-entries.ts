@@ -15,7 +15,7 @@ import { distinctNames } from "../names";
 import type { Inventory } from "../inventory";
 import type { Account } from "../zones";
 
-/** The folder for entries, in the output folder. */
+/** The folder for entries inside the output folder. */
 export const ENTRIES_FOLDER = "kv";
 
 /** Writes each namespace's entries to a file in the format of a bulk upload. */
@@ -96,7 +96,7 @@ async function writeEntries(
   return written;
 }
 
-/** State as if a create had adopted the entries. */
+/** Builds the state that a create would record after adopting the entries. */
 async function entriesIn(
   path: string,
   file: string,
@@ -126,7 +126,7 @@ async function entriesIn(
       digest,
       fileHash: fileHash(sha256),
       manifest: await encodeManifest(new Map(rows)),
-      writtenAt: 0, // Long ago, so that a refresh compares right away.
+      writtenAt: 0, // A time long past, so that a refresh compares right away.
       schemaVersion: TYPES.kvEntries.schemaVersion,
     },
   };

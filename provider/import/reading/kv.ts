@@ -50,7 +50,7 @@ function namespaceOf(
     labels: [title],
     scope,
     args: (writing) => ({ accountId: writing.scope(scope), ...own }),
-    // The list has all that a read would return, which saves up to a thousand requests.
+    // The list contains everything that a read would return, which saves up to a thousand requests.
     outputs: { accountId: account.id, ...own, fullTitle: title, schemaVersion: resource.schemaVersion },
   };
 }

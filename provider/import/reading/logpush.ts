@@ -9,7 +9,7 @@ import { destinationCode } from "./destination";
 import { filterCode } from "./filter";
 import { needsProof } from "../../logpush/destination-text";
 
-/** Logpush jobs of a zone or an account. */
+/** Reads the Logpush jobs of a zone or account. */
 export async function readJobs(inventory: Inventory, scope: Scope, owner: string): Promise<void> {
   await inventory.part(`Logpush jobs of ${owner}`, async () => {
     for (const job of await listJobs(inventory.host.api, scope)) {

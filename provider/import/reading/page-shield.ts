@@ -59,7 +59,7 @@ async function readPolicy(inventory: Inventory, zone: Zone, id: string): Promise
   };
 }
 
-/** As an object of directives if that's equivalent, which it nearly always is. */
+/** Converts a policy's text to an object of directives if that's equivalent, which it nearly always is. */
 function directives(value: unknown): unknown {
   if (typeof value !== "string") return value;
   try {
@@ -71,7 +71,7 @@ function directives(value: unknown): unknown {
     );
     return canonicalCsp(typed) === value ? typed : value;
   } catch (error) {
-    if (error instanceof CspError) return value; // Written outside the program. The declaration's check explains it.
+    if (error instanceof CspError) return value; // The check of its declaration explains the problem.
     throw error;
   }
 }

@@ -18,7 +18,7 @@ export const PASS_ACCOUNT =
 /**
  * Reads a zone's deployments of managed rulesets, each with the exceptions before it.
  *
- * @param account that has the rulesets.
+ * @param account the account that has the rulesets.
  * @throws CommandError if there are deployments and the account is unknown.
  */
 export async function readRulesets(
@@ -29,7 +29,7 @@ export async function readRulesets(
   await inventory.part(`managed rulesets of ${zone.what}`, async () => {
     const ctx = inventory.host.context(TYPES.managedRulesetOverride.type);
     const found = await readEntryPoint(ctx, zone.id);
-    if (found === undefined) return; // Nothing has ever been deployed.
+    if (found === undefined) return; // Nothing was ever deployed.
     if (account === undefined)
       throw new CommandError(
         `${zone.what} deploys managed rulesets of its account, and the token can't read which account that is. ${PASS_ACCOUNT} Nothing was written.`,
@@ -111,7 +111,7 @@ async function readDeployment(where: DeploymentContext, rule: ZoneRule): Promise
   };
 }
 
-/** Arguments in reading order. */
+/** Arguments in the order in which the program lists them. */
 const ARGUMENTS = [
   "ruleset",
   "version",
@@ -137,7 +137,7 @@ function declaredArguments(outputs: JsonObject): JsonObject {
   );
 }
 
-/** The score threshold by its name, if it has one. */
+/** Replaces the score threshold with its name, if it has one. */
 function withNamedThreshold(entry: unknown): unknown {
   if (!isJsonObject(entry)) return undefined;
   const { scoreThreshold } = entry;
@@ -145,7 +145,7 @@ function withNamedThreshold(entry: unknown): unknown {
   return name === undefined ? entry : { ...entry, scoreThreshold: name };
 }
 
-/** Rule overrides by ID, each with the rule's description as a comment. */
+/** Writes rule overrides by ID, each with the rule's description as a comment. */
 function ruleOverrides(rules: unknown, managed: ManagedRuleset): Code | undefined {
   if (!isJsonObject(rules)) return undefined;
   const entries = Object.entries(rules).map(([id, entry]) => [id, withNamedThreshold(entry)]);
