@@ -3,7 +3,7 @@ import type { Danger, DangerKind, JudgedDanger, Verdict } from "./model";
 
 /** The dangers of a plan, and which of them were accepted. */
 export interface Acceptance {
-  /** Stands for all dangers of the plan. Undefined when there are none. */
+  /** Represents all of the plan's dangers. Undefined when there are none. */
   readonly digest: string | undefined;
   readonly dangers: readonly JudgedDanger[];
 }
@@ -26,7 +26,7 @@ export function applyAcceptances(
   );
   const times = new Map<string, number>();
   for (const one of single) times.set(one, (times.get(one) ?? 0) + 1);
-  // Accepting one danger doesn't accept a second one that reads the same.
+  // Accepting one danger doesn't accept another one with the same text.
   const digests = single.map((one) =>
     times.get(one) === 1 ? one : digestOf({ one, times: times.get(one) }),
   );

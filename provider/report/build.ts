@@ -22,7 +22,7 @@ import { commonBlocks, textBlock, viewOf, type SectionWriter } from "./sections/
 import { wafMigration } from "./sections/waf-migration";
 import { compare } from "./values";
 
-/** What writes the section on each kind of resource. A kind that's missing here fails the report. */
+/** The section writer for each kind of resource. A kind that's missing here fails the report. */
 const SECTION_WRITERS: Readonly<Record<string, SectionWriter>> = {
   PageShieldSettings: pageShieldSettings,
   PageShieldPolicy: pageShieldPolicy,
@@ -51,9 +51,9 @@ const REPLACEMENT_PARTS: ReadonlySet<Operation> = new Set([
 ]);
 
 /**
- * Makes the report on a plan, for the person who approves it.
+ * Builds the report on a plan for the person who approves it.
  *
- * @param unnamed title of a plan that doesn't name its stack, such as one that failed at once.
+ * @param unnamed title for a plan that doesn't name its stack, such as one that failed immediately.
  */
 export function buildReport(plan: Plan, gate: Gate = GATE, unnamed = "plan"): Report {
   const replaced = new Set(plan.steps.filter(({ op }) => op === "replace").map(({ urn }) => urn));
@@ -94,7 +94,7 @@ function isChange({ op, old, new: next }: Step): boolean {
     : !UNCHANGING.has(op);
 }
 
-/** An order that doesn't depend on when the engine got to each resource. */
+/** Sorts steps independently of when the engine got to each resource. */
 function byName(a: Step, b: Step): number {
   return (
     compare(a.kind ?? a.type, b.kind ?? b.type) ||
@@ -132,7 +132,7 @@ function countsOf(steps: readonly Step[]): Record<string, number> {
   );
 }
 
-/** Of explicit providers. The engine doesn't list the default one. */
+/** The type of explicit providers. The engine doesn't list the default one. */
 const PROVIDER_TYPE = "pulumi:providers:pulumi-nodejs";
 
 const LIVE_CHECKS_SKIPPED = /^live checks skipped: (.*)$/s;
@@ -198,7 +198,7 @@ function messageOf({ urn, text }: Diagnostic): Message {
   return { about, text: text.replace(/^edgeguard: /, "") };
 }
 
-/** Each message once, in a stable order: the engine's order changes from run to run. */
+/** Removes duplicate messages and sorts the rest, because the engine's order changes from run to run. */
 function uniqueSorted(messages: readonly Message[]): Message[] {
   const line = ({ about = "", text }: Message): string => `${about}\n${text}`;
   const once = new Map(messages.map((message) => [line(message), message]));

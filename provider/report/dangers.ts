@@ -8,7 +8,7 @@ import type { Plan, Step } from "./plan";
 import { viewOf, type StepView } from "./sections/section";
 import { asObject, compare } from "./values";
 
-/** The dangers of a plan, worst first. */
+/** Finds a plan's dangers, worst first. */
 export function dangersOf(plan: Plan, steps: readonly Step[], gate: RemovalGate): readonly Danger[] {
   const found = steps.flatMap((step) => {
     const all = viewOf(step, plan);
@@ -18,7 +18,7 @@ export function dangersOf(plan: Plan, steps: readonly Step[], gate: RemovalGate)
       type: step.kind ?? step.type,
       name: step.name,
       sentence,
-      // The sentence shortens a long expression, the digest must not.
+      // The sentence shortens a long expression, but the digest must not.
       ...(kind === "unprotect" ? { compared: digestOf(comparedBy(all)) } : {}),
     }));
   });
@@ -34,7 +34,9 @@ export function dangersOf(plan: Plan, steps: readonly Step[], gate: RemovalGate)
     .map(({ danger }) => danger);
 }
 
-/** Everything that an `unprotect` danger depends on: arguments, adopted and restored values, and the preview's comparison. */
+/** Collects everything that an `unprotect` danger depends on: arguments, adopted and restored values, and the preview's
+ * comparison.
+ */
 function comparedBy({ step, old, new: next }: StepView): unknown {
   const names = judgedArguments(step.kind);
   const more = omitAbsent({

@@ -1,4 +1,4 @@
-/** One whole message of the engine or a provider. */
+/** One complete message from the engine or a provider. */
 export interface Diagnostic {
   /** `info#err` is what a provider wrote to stderr, such as this package's warnings. */
   readonly severity: string;
@@ -14,10 +14,10 @@ interface Recorded {
   readonly severity?: string | undefined;
 }
 
-/** Prefix of this package's messages. */
+/** The prefix of this package's messages. */
 const OWN = "edgeguard: ";
 
-/** Joins the lines that the engine records one by one: an indented line continues the message before it. */
+/** Joins lines that the engine records separately. An indented line continues the message before it. */
 export function messagesOf(recorded: readonly Recorded[]): Diagnostic[] {
   const messages: { severity: string; lines: string[]; urn: string | undefined }[] = [];
   /** The last message without a resource, by severity. */
@@ -47,11 +47,12 @@ function joinLines(lines: readonly string[]): string {
   ).trim();
 }
 
-/** A line of a stack trace, which is no use to a reviewer. */
+/** A line of a stack trace, which doesn't help a reviewer. */
 const STACK_FRAME = /^\s+at (async )?\S.*(:\d+:\d+\)?|\(index \d+\)|<anonymous>\)?)$/;
 
 /**
- * The engine repeats a refused value in plain text, even if it's secret. The reason behind it names the value if that's safe.
+ * Removes a refused value, which the engine repeats in plain text even if it's secret. The reason that follows names
+ * the value if that's safe.
  */
 function withoutValue(text: string): string {
   return text.replace(
@@ -65,7 +66,7 @@ function withoutColors(text: string): string {
   return text.replace(/\u001b\[[0-9;]*m|<\{%[^%]*%\}>/g, "");
 }
 
-/** This package's messages, of one severity or all, without their prefix. */
+/** Returns this package's messages, of one severity or all, without their prefix. */
 export function ownMessages(diagnostics: readonly Diagnostic[], severity?: "info" | "info#err"): string[] {
   return diagnostics
     .filter((each) => each.text.startsWith(OWN) && (severity === undefined || each.severity === severity))

@@ -8,10 +8,10 @@ import * as pageShield from "./judges/page-shield";
 import type { Judge } from "./judges/sides";
 
 /**
- * What changing an argument can do to protection. The table has every argument of every resource; a test that walks the
- * schemas fails for a missing one. `raises` and `lowers` say what setting or increasing it does; `depends` means that the
- * values decide. Everything but `neutral` names its judges. An argument that only forbids something (`adopt`, `maxDeletes`),
- * or decides what a later destroy does, is neutral: the effect is judged when it happens.
+ * What changing an argument can do to protection. The table covers every argument of every resource; a test that walks
+ * the schemas fails if one is missing. `raises` and `lowers` say what setting or increasing it does; `depends` means
+ * that the values decide. Everything but `neutral` names its judges. An argument is neutral if it only forbids
+ * something (`adopt`, `maxDeletes`) or decides what a later destroy does: the effect is judged when it happens.
  */
 export interface Effect {
   readonly is: "raises" | "lowers" | "depends" | "neutral";
@@ -23,7 +23,7 @@ const raises = (...judges: readonly Judge[]): Effect => ({ is: "raises", judges 
 const lowers = (...judges: readonly Judge[]): Effect => ({ is: "lowers", judges });
 const depends = (...judges: readonly Judge[]): Effect => ({ is: "depends", judges });
 
-/** By class and path: `[]` is a list element, `{}` a record member. */
+/** The effects by class and path: `[]` is a list element, `{}` a record member. */
 export const EFFECTS: Readonly<Record<string, Readonly<Record<string, Effect>>>> = {
   PageShieldSettings: {
     zoneId: depends(pageShield.monitor),
@@ -132,13 +132,13 @@ export const EFFECTS: Readonly<Record<string, Readonly<Record<string, Effect>>>>
   },
 };
 
-/** The judges of this class. Other providers' resources get the general one. */
+/** Returns the judges for this class. Other providers' resources get the general one. */
 export function judgesOf(kind: string | undefined): readonly Judge[] {
   const rows = Object.values(ownMember(EFFECTS, kind ?? "") ?? {});
   return [...new Set([...rows.flatMap(({ judges }) => judges), general])];
 }
 
-/** This class's arguments that aren't neutral. */
+/** Lists this class's arguments that aren't neutral. */
 export function judgedArguments(kind: string | undefined): readonly string[] {
   const rows = Object.entries(ownMember(EFFECTS, kind ?? "") ?? {}).filter(([, { is }]) => is !== "neutral");
   return [...new Set(rows.map(([path]) => path.replace(/[.[{].*$/, "")))];

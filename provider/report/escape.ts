@@ -2,14 +2,16 @@ import type { Phrase } from "./phrase";
 import { escapeInvisible } from "../api/printable";
 import { truncate } from "./values";
 
-/** Keeps text from a plan plain text in a comment, even if it looks like markup, a mention or a reference. */
+/** Escapes text from a plan so that it's plain text in a comment, even if it looks like markup, a mention or a
+ * reference.
+ */
 
 /** Keeps text from mentioning anybody or linking to another discussion. */
 function unlinked(text: string): string {
   return text.replace(/(?<!\w)@(?=\w)|#(?=\d)|(?<=\bGH)-(?=\d)|:(?=[\w+-]+:)/gi, (sign) => `${sign}&#8203;`);
 }
 
-/** Text as one line of Markdown. */
+/** Formats text as one line of Markdown. */
 export function prose(text: string): string {
   const escaped = escapeInvisible(text)
     .replace(/[\\`*_[\]~|<>$]/g, (sign) => `\\${sign}`)
@@ -19,7 +21,7 @@ export function prose(text: string): string {
     .replace(/^(\s*)([-+=#])/, "$1\\$2");
 }
 
-/** A code span. Its fence is longer than any run of backticks inside. */
+/** Formats a code span. Its fence is longer than any run of backticks inside. */
 export function span(value: string): string {
   const text = escapeInvisible(value);
   const fence = "`".repeat(longestRun([text]) + 1);
@@ -31,7 +33,7 @@ export function markdown({ parts }: Phrase): string {
   return parts.map((part) => (typeof part === "string" ? prose(part) : span(part.value))).join("");
 }
 
-/** Like `markdown`, cut to `room` characters with an ellipsis. */
+/** Works like `markdown`, but truncates to `room` characters with an ellipsis. */
 export function markdownWithin({ parts }: Phrase, room: number): string {
   let text = "";
   for (const part of parts) {
@@ -47,7 +49,7 @@ export function markdownWithin({ parts }: Phrase, room: number): string {
 
 const ELLIPSIS = "…";
 
-/** As much of a text as fits into `room` characters once written: some characters take eight. */
+/** Writes as much of a text as fits into `room` characters. Some characters take up eight when escaped. */
 export function proseWithin(text: string, room: number, write: (text: string) => string): string {
   for (let limit = Math.min(text.length, room); limit > 1; limit = Math.floor(limit * 0.7)) {
     const written = write(truncate(text, limit));
@@ -56,7 +58,7 @@ export function proseWithin(text: string, room: number, write: (text: string) =>
   return "";
 }
 
-/** A table cell. A `|` would end it, even inside code. */
+/** Formats a table cell. A `|` would end it, even inside code. */
 export function inTable({ parts }: Phrase): string {
   const cell = parts.map((part) => {
     if (typeof part === "string") return prose(part);
@@ -65,12 +67,12 @@ export function inTable({ parts }: Phrase): string {
   return cell.join("") || " ";
 }
 
-/** Punctuation as numeric entities. */
+/** Replaces punctuation with numeric entities. */
 function asEntities(text: string): string {
   return escapeInvisible(text).replace(/[!-/:-@[-`{-~]/g, (sign) => `&#${sign.charCodeAt(0)};`);
 }
 
-/** Text inside an HTML block, where Markdown isn't read. */
+/** Escapes text for an HTML block, where Markdown isn't interpreted. */
 export const html = (text: string): string => unlinked(entities(text));
 
 function entities(text: string): string {
@@ -83,7 +85,7 @@ export function htmlOf({ parts }: Phrase): string {
     .join("");
 }
 
-/** A code block. Its fences are longer than any run of backticks inside. */
+/** Formats a code block. Its fences are longer than any run of backticks inside. */
 export function fenced(language: string, lines: readonly string[]): string {
   const shown = lines.map(escapeInvisible);
   const fence = "`".repeat(Math.max(2, longestRun(shown)) + 1);

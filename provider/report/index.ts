@@ -14,7 +14,7 @@ export type Format = (typeof FORMATS)[number];
 export interface WrittenReport {
   readonly text: string;
   readonly dangers: readonly JudgedDanger[];
-  /** Stands for all dangers. Undefined when there are none, or when the preview failed. */
+  /** Represents all dangers. Undefined when there are none, or when the preview failed. */
   readonly digest: string | undefined;
   /** All digests that `--accept` takes: of the whole report, of each stack, of single dangers. */
   readonly digests: ReadonlySet<string>;
@@ -33,9 +33,10 @@ const WRITERS: Readonly<Record<Format, (report: Report) => string>> = {
 /**
  * Writes the report on a plan.
  *
- * @param plan output of `pulumi preview --json --show-sames`.
- * @param options when a KvEntries that deletes its own keys is a danger, which dangers stop a pipeline, and which were accepted.
- * @throws PlanError if `plan` isn't that output.
+ * @param plan the output of `pulumi preview --json --show-sames`.
+ * @param options sets when a KvEntries that deletes its own keys is a danger, which dangers stop a pipeline, and which
+ * dangers were accepted.
+ * @throws PlanError if `plan` is anything else.
  */
 export function report(plan: string, format: Format, options: ReportOptions = {}): WrittenReport {
   return writeReport(buildReport(readPlan(plan), gateOf(options)), format, []);

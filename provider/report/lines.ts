@@ -3,9 +3,9 @@ import { formatNumber } from "../limits/workers";
 import { joined, name, say, words, type Phrase } from "./phrase";
 import { counted, truncate } from "./values";
 
-/** Lines that Markdown and text share. */
+/** Lines that the Markdown and text formats share. */
 
-/** The plan in one line, or how far a failed preview got. */
+/** Summarizes the plan in one line, or says how far a failed preview got. */
 export function countsLine({ counts, errors }: Pick<Report, "counts" | "errors">): string {
   const listed = Object.entries(counts)
     .map(([what, count]) => counted(count, what, what))
@@ -20,7 +20,8 @@ export function countsLine({ counts, errors }: Pick<Report, "counts" | "errors">
 const MOST_NAMED = 20;
 
 /**
- * A line for each danger; replacements share one line, and so do deletions. Accepted dangers come last.
+ * Writes a line for each danger, except that replacements share one line, and so do deletions. Accepted dangers come
+ * last.
  */
 export function dangerLines(
   dangers: readonly JudgedDanger[],

@@ -7,17 +7,20 @@ import { joined, name as nameOf, say, value, words, type Phrase } from "./phrase
 import { counted, truncate } from "./values";
 
 /**
- * GitHub refuses a longer comment. It counts code points; `length` counts each of them once or twice, so it's never too small.
+ * GitHub refuses longer comments. It counts code points, while `length` counts each of them once or twice, so `length`
+ * is never too small.
  */
 export const COMMENT_CHARACTERS = 65_536;
 
-/** The first line, by which a pipeline finds the comment of the last run to replace it. */
+/** Returns the first line, which lets a pipeline find the last run's comment and replace it. */
 export const marker = (title: string): string =>
   `<!-- edgeguard report ${truncate(title, 200)
     .replace(/-{2,}/g, "-")
     .replace(/[^\w./ -]/g, "_")} -->`;
 
-/** The most characters of each part, so that no part crowds out the others. Each part says what it leaves out. */
+/** The maximum number of characters in each part, so that no part crowds out the others. Each part says what it leaves
+ * out.
+ */
 const ROOM = {
   block: 12_000,
   note: 2_000,
@@ -26,10 +29,11 @@ const ROOM = {
   warnings: 6_000,
   others: 4_000,
   omittedLine: 1_500,
-  below: 300, // Where a pipeline adds how to accept the dangers.
+  below: 300, // Room for the pipeline to add how to accept the dangers.
 } as const;
 
-/** The report as a pull request comment of at most `limit` characters. It names the resources that don't fit. */
+/** Formats the report as a pull request comment of at most `limit` characters. It names the resources that don't fit.
+ */
 export function toMarkdown(report: Report, limit = COMMENT_CHARACTERS): string {
   const { title, notes, errors, dangers, digest, warnings, sections, others } = report;
   const top = [
@@ -50,7 +54,7 @@ export function toMarkdown(report: Report, limit = COMMENT_CHARACTERS): string {
   const taken = length([...top, ...bottom]) + ROOM.omittedLine + ROOM.below;
   const kept = new Set<Section>();
   let free = limit - taken;
-  // Dangerous resources get their space before the others.
+  // Resources with dangers get their space before the others.
   const first = new Set(dangers.map(({ type, name }) => `${type} ${name}`));
   const isFirst = ({ kind, name }: Section): boolean => first.has(`${kind} ${name}`);
   for (const { section, text } of [
@@ -93,7 +97,7 @@ function cutLine(left: readonly Section[], limit: number): string {
   return `_${markdownWithin(what, ROOM.omittedLine - 100)}._ ${FULL_REPORT} shows all of them.`;
 }
 
-/** Shows what a comment leaves out. */
+/** The command that shows what a comment leaves out. */
 const FULL_REPORT = span("edgeguard report --format text");
 
 function othersBlock({ others }: Report): string {
@@ -136,7 +140,7 @@ function block(one: Block, room: number = ROOM.block): string {
   }
 }
 
-/** As many lines as fit, and how many don't. */
+/** Returns as many lines as fit, and the number of those that don't. */
 function fitLines(lines: readonly string[], room: number, rest: (more: string) => string): string {
   let length = 0;
   const fitting = lines.findIndex((line) => (length += line.length + 1) > room);
@@ -144,7 +148,7 @@ function fitLines(lines: readonly string[], room: number, rest: (more: string) =
   return [...lines.slice(0, fitting), rest(formatNumber(lines.length - fitting))].join("\n");
 }
 
-/** A small Mermaid state diagram. Text from a plan never gets into it. */
+/** Draws a small Mermaid state diagram. It never contains text from a plan. */
 function diagram({ edges, now, next }: Extract<Block, { is: "states" }>): string {
   const label = (state: string): string =>
     state === now ? `${state} (now)` : state === next ? `${state} (next)` : state;
@@ -164,7 +168,9 @@ function diagram({ edges, now, next }: Extract<Block, { is: "states" }>): string
 /** The prefix keeps states apart from Mermaid's keywords. */
 const idOf = (state: string): string => `s_${state}`;
 
-/** Dangers with their kind in front, none longer than a quarter of `room`. `all` is the command that lists the rest. */
+/** Formats dangers, each preceded by its kind and none longer than a quarter of `room`. `all` is the command that lists
+ * the rest.
+ */
 function phrases(
   lines: readonly (readonly [kind: string, line: Phrase])[],
   room: number,
@@ -177,7 +183,7 @@ function phrases(
   );
 }
 
-/** Messages: the first line of each as prose, the others below it verbatim. */
+/** Formats messages: the first line of each as prose, the others below it verbatim. */
 function messages(all: readonly Message[], room: number): string {
   const items = all.map(({ about, text }) => {
     const [first = "", ...rest] = text.split("\n");
@@ -209,7 +215,7 @@ function wrapped(line: string): string[] {
 
 const INDENT = 4;
 
-/** Text folded away under a summary line. */
+/** Collapses text under a summary line. */
 function details(summary: string, body: string, as: "text" | "html" = "text"): string {
   const line = as === "html" ? summary : html(summary);
   return `<details><summary>${line}</summary>\n\n${body}\n\n</details>`;

@@ -49,7 +49,7 @@ function sumOf(reports: readonly Report[]): Record<string, number> {
   );
 }
 
-/** Each message once, with the stacks that have it. */
+/** Groups equal messages, each with the stacks that have it. */
 function groups<T>(
   stacks: readonly Stack[],
   of: (report: Report) => readonly T[],

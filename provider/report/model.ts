@@ -26,7 +26,7 @@ export const OPERATION: Readonly<Record<Operation, OperationWords>> = {
   same: { sign: "=", words: "unchanged" },
 };
 
-/** The labels of counts, in their order. */
+/** The labels of counts, in display order. */
 export const COUNTED: readonly string[] = [...new Set(Object.values(OPERATION).map(({ words }) => words))];
 
 /** A report before formatting: what Markdown, text and JSON share. */
@@ -39,7 +39,7 @@ export interface Report {
   readonly notes: readonly Phrase[];
   readonly errors: readonly Message[];
   readonly dangers: readonly JudgedDanger[];
-  /** Stands for all dangers, to accept them. Undefined when there are none, or when the preview failed. */
+  /** The digest that accepts all dangers. Undefined when there are none, or when the preview failed. */
   readonly digest: string | undefined;
   readonly warnings: readonly Message[];
   readonly sections: readonly Section[];
@@ -47,7 +47,7 @@ export interface Report {
   readonly others: readonly Named[];
 }
 
-/** A message of the engine or a provider. */
+/** A message from the engine or a provider. */
 export interface Message {
   /** `KvEntries products`; undefined if it isn't about one resource. */
   readonly about: string | undefined;
@@ -75,7 +75,7 @@ export const REMOVAL_GATE: RemovalGate = { keys: 10, share: 0.5 };
 
 export interface Danger {
   readonly kind: DangerKind;
-  /** The class, such as `KvEntries`; for another provider, the whole type. */
+  /** The class, such as `KvEntries`. For another provider, the full type. */
   readonly type: string;
   readonly name: string;
   readonly sentence: Phrase;
@@ -83,11 +83,13 @@ export interface Danger {
   readonly compared?: string;
 }
 
-/** `fails` stops the pipeline, `accepted` was accepted with `--accept`, `passes` isn't named by `--fail-on`. */
+/** What happens to a danger: `fails` stops the pipeline, `accepted` means accepted with `--accept`, and `passes` means
+ * that `--fail-on` doesn't list it.
+ */
 export type Verdict = "fails" | "accepted" | "passes";
 
 export interface JudgedDanger extends Danger {
-  /** Accepts this danger alone. */
+  /** The digest that accepts only this danger. */
   readonly digest: string;
   readonly verdict: Verdict;
 }
@@ -96,7 +98,7 @@ export interface JudgedDanger extends Danger {
 export interface Gate {
   readonly removal: RemovalGate;
   readonly failOn: readonly DangerKind[];
-  /** Accepted digests, of all dangers together or of single ones. */
+  /** Accepted digests, for all dangers together or for individual ones. */
   readonly accepted: ReadonlySet<string>;
 }
 export const GATE: Gate = { removal: REMOVAL_GATE, failOn: [], accepted: new Set() };

@@ -1,11 +1,13 @@
-/** A name or value from the plan within a sentence. It's written as code, so that nothing in it is markup. */
+/** A name or value from the plan within a sentence. It's written as code, so that nothing in it is interpreted as
+ * markup.
+ */
 interface Value {
   readonly value: string;
   /** Printed without quotes in plain text. */
   readonly bare?: true;
 }
 
-/** One line of a report: words with values in between. */
+/** One line of a report: words interspersed with values. */
 export class Phrase {
   constructor(readonly parts: readonly (string | Value)[]) {}
 
@@ -24,7 +26,7 @@ export class Phrase {
   }
 }
 
-/** A sentence as a template: a string in it becomes a value; numbers and phrases become words. */
+/** Builds a sentence from a template literal. Strings become values; numbers and phrases become words. */
 export function say(
   strings: TemplateStringsArray,
   ...between: readonly (string | number | Phrase)[]
@@ -42,14 +44,14 @@ export function say(
 export const words = (text: string): Phrase => new Phrase(text === "" ? [] : [text]);
 export const value = (text: string): Phrase => new Phrase([{ value: text }]);
 
-/** The name of a resource or stack. */
+/** Formats the name of a resource or stack. */
 export const name = (text: string): Phrase => new Phrase([{ value: text, bare: true }]);
 
 export function joined(phrases: readonly Phrase[], between = ", "): Phrase {
   return new Phrase(phrases.flatMap(({ parts }, index) => (index === 0 ? parts : [between, ...parts])));
 }
 
-/** Reads the values back from a comma-separated list, which may end in `…`. */
+/** Parses the values in a comma-separated list, which may end in `…`. */
 export function valuesOf(listed: string): Phrase {
   const [, names = "", more = ""] = /^(.*?)((?:,)? …)?$/s.exec(listed) ?? [];
   return joined([joined(names.split(", ").map(value)), words(more)], "");

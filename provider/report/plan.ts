@@ -5,7 +5,7 @@ import { KEPT } from "../runtime/resource-type";
 import { messagesOf, type Diagnostic } from "./diagnostics";
 import { SECRET } from "./values";
 
-/** Operations of steps in `pulumi preview --json`. */
+/** The operations that steps can have in `pulumi preview --json`. */
 const OPERATIONS = [
   "same",
   "create",
@@ -72,7 +72,7 @@ export interface Step {
   readonly urn: string;
   /** This package's class, such as `KvEntries`; undefined for other providers. */
   readonly kind: string | undefined;
-  /** The engine's whole type token. */
+  /** The engine's full type token. */
   readonly type: string;
   readonly name: string;
   /** False for a component, which only groups other resources. */
@@ -80,7 +80,7 @@ export interface Step {
   readonly old: Sides | undefined;
   readonly new: Sides | undefined;
   readonly replaceReasons: readonly string[];
-  /** What `--refresh` found: the object is gone, or these arguments were changed outside the program. */
+  /** What `--refresh` found: the object no longer exists, or these arguments were changed outside the program. */
   readonly found?: "gone" | readonly string[];
 }
 
@@ -89,7 +89,7 @@ export interface Sides {
   readonly protect: boolean;
   /** Whether a delete leaves the object in place (`retainOnDelete`). */
   readonly retained: boolean;
-  /** Without the serialized provider. Secrets are `[secret]`. */
+  /** The inputs without the serialized provider. Secrets are shown as `[secret]`. */
   readonly inputs: JsonObject;
   readonly outputs: JsonObject;
 }
@@ -99,12 +99,12 @@ export interface Plan {
   readonly project: string | undefined;
   readonly steps: readonly Step[];
   readonly diagnostics: readonly Diagnostic[];
-  /** False if the plan leaves out unchanged resources, as without `--show-sames`. */
+  /** False if the plan leaves out unchanged resources, which it does without `--show-sames`. */
   readonly complete: boolean;
   readonly maybeCorrupt: boolean;
 }
 
-/** The input isn't a plan. */
+/** Thrown for input that isn't a plan. */
 export class PlanError extends Error {
   override readonly name = "PlanError";
 }
@@ -207,7 +207,7 @@ const ALWAYS_SECRET: readonly string[] = [
   "fileHash",
 ];
 
-/** Drops what only the provider reads, and hides secrets. */
+/** Drops inputs meant only for the provider, and hides secrets. */
 function withoutInternals(given: JsonObject | undefined): JsonObject {
   return Object.fromEntries(
     Object.entries(omit(given ?? {}, ["__provider", ...KEPT])).map(([key, member]) => [
@@ -217,7 +217,7 @@ function withoutInternals(given: JsonObject | undefined): JsonObject {
   );
 }
 
-/** Marks a secret in the engine's wire format. Its plain text may be next to it. */
+/** Marks a secret in the engine's wire format. The plain text may appear next to it. */
 const SECRET_MARK = "4dabf18193072939515e22adb298388d";
 
 function withoutSecrets(value: unknown): unknown {
@@ -239,12 +239,12 @@ function quoted(text: string): string {
   return JSON.stringify(text.length > 80 ? `${text.slice(0, 80)}…` : text);
 }
 
-/** Operations of a refresh step: older engines write what the refresh found instead of `refresh`. */
+/** The operations of a refresh step. Instead of `refresh`, older engines write what the refresh found. */
 const REFRESH_OPERATIONS: readonly string[] = ["refresh", "update", "delete"];
 
 /**
- * With `--refresh`, a plan has two steps per resource: the refresh with the recorded state, and the program's own step. Merges
- * them into one that says what was changed outside the program.
+ * With `--refresh`, a plan has two steps per resource: the refresh with the recorded state, and the program's own step.
+ * Merges them into one step that says what was changed outside the program.
  */
 function applyRefresh(steps: readonly Step[]): Step[] {
   if (!steps.some(({ op }) => op === "refresh")) return [...steps];

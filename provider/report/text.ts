@@ -4,7 +4,7 @@ import { OPERATION, type Block, type Message, type Report, type Section } from "
 import { escapeInvisible } from "../api/printable";
 import { counted } from "./values";
 
-/** The whole report for a terminal or a log, without cuts. */
+/** Formats the whole report for a terminal or log, without truncation. */
 export function toText(report: Report): string {
   const { title, notes, errors, dangers, digest, warnings, sections, others } = report;
   return [

@@ -8,12 +8,12 @@ export const SECRET = "[secret]";
 
 const MOST_CHARACTERS = 120;
 
-/** A value as one line of at most `limit` characters, with invisible characters escaped. */
+/** Formats a value as one line of at most `limit` characters, with invisible characters escaped. */
 export function formatValue(given: unknown, limit = MOST_CHARACTERS): string {
   return truncate(withoutInvisible(given), limit);
 }
 
-/** A value as part of a report. */
+/** Formats a value as part of a report. */
 export function cell(given: unknown, limit = MOST_CHARACTERS): Phrase {
   if (given === undefined) return words("–");
   if (given === UNKNOWN) return words("known after apply");
@@ -37,13 +37,13 @@ const withoutInvisible = (given: unknown): string => {
 export function truncate(text: string, limit: number): string {
   if (text.length <= limit) return text;
   const whole = text.slice(0, limit - 1);
-  // Not half of a surrogate pair.
+  // Avoids half of a surrogate pair.
   return `${/[\ud800-\udbff]$/.test(whole) ? whole.slice(0, -1) : whole}…`;
 }
 
 export type Difference = readonly [name: string, before: Phrase, after: Phrase];
 
-/** The arguments that differ, by name, before and after. Objects are compared member by member. */
+/** Finds the arguments that differ, by name, before and after. Objects are compared member by member. */
 export function differences(
   before: JsonObject,
   after: JsonObject,
@@ -68,7 +68,7 @@ export function differences(
 
 const CONTEXT_CHARACTERS = 20;
 
-/** Two values that differ, each cut so that the difference shows. */
+/** Formats two values that differ, each shortened so that the difference shows. */
 function showDifference(one: unknown, other: unknown): readonly [Phrase, Phrase] {
   if (formatValue(one) !== formatValue(other) || one === SECRET) return [cell(one), cell(other)];
   const [a, b] = [withoutInvisible(one), withoutInvisible(other)];
@@ -91,7 +91,7 @@ export const asList = (given: unknown): readonly unknown[] => (Array.isArray(giv
 
 export const asObject = (given: unknown): JsonObject => (isJsonObject(given) ? given : {});
 
-/** "1 key", "1,200 keys". */
+/** Formats a count with its noun: "1 key", "1,200 keys". */
 export function counted(count: number, one: string, many = `${one}s`): string {
   return `${formatNumber(count)} ${count === 1 ? one : many}`;
 }

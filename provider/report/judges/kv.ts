@@ -5,7 +5,7 @@ import { isReplaced, losesObject, successor } from "../sections/section";
 import { cell, counted } from "../values";
 import type { Judge } from "./sides";
 
-/** A namespace that loses its keys. */
+/** Finds a namespace that loses its keys. */
 export const namespaceData: Judge = (all) => {
   const { step, old } = all;
   if (!losesObject(all)) return [];
@@ -13,13 +13,13 @@ export const namespaceData: Judge = (all) => {
   if (isReplaced(step)) {
     return [["irreversible", say`namespace ${title} is replaced by an empty one, without its keys`]];
   }
-  if (old.inputs["forceDestroy"] !== true) return []; // The update fails while there are keys.
+  if (old.inputs["forceDestroy"] !== true) return []; // The update fails while the namespace still has keys.
   return successor(all, ["title", "accountId"]) === undefined
     ? [["irreversible", say`namespace ${title} is deleted with every key in it (forceDestroy)`]]
     : []; // Another resource adopts it, or the update fails before it deletes anything.
 };
 
-/** What the preview says about keys that others wrote: nothing brings them back. */
+/** Finds what the preview says about keys that others wrote, because they can't be recovered. */
 const irreversible =
   (keys: typeof pruned): Judge =>
   (all) => {
@@ -30,7 +30,7 @@ const irreversible =
 export const prunedKeys = irreversible(pruned);
 export const overwrittenKeys = irreversible(overwritten);
 
-/** Catches a source that lost entries by mistake, which looks like any other update. */
+/** Catches a source that accidentally lost entries, which looks like any other update. */
 export const ownKeysRemoved: Judge = (all, { keys, share }) => {
   const { count, before } = removed(all);
   if (count === 0 || count < keys || count < share * before) return [];

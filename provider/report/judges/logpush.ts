@@ -77,7 +77,7 @@ const fewerFields: Comparison = (change) => {
 
 const MOST_FIELDS = 12;
 
-/** The fields of a line, or `all`. Undefined if the plan doesn't show them. */
+/** Returns the fields of a line, or `all`. Undefined if the plan doesn't show them. */
 function fieldsOf(side: Side): readonly string[] | "all" | undefined {
   const names = option(side, "fieldNames");
   const template = option(side, "recordTemplate");
@@ -129,7 +129,7 @@ const otherDestination: Comparison = (change) => {
   ];
 };
 
-/** Members of the API that this version doesn't know can do anything. */
+/** Finds changes to API fields that this version doesn't know, which may have any effect. */
 const changedExtra: Comparison = (change) => {
   const both = bothPushing(change);
   if (both === undefined) return [];
@@ -168,7 +168,7 @@ function bothPushing({ before, after }: Change): { readonly before: Side; readon
   return { before, after };
 }
 
-/** A member of the output options. If they're hidden as a whole, so is each member. */
+/** Returns one of the output options. If they're hidden as a whole, so is each of them. */
 function option({ inputs }: Side, name: string): unknown {
   const options = inputs["outputOptions"];
   return isHidden(options) && typeof options === "string" ? options : asObject(options)[name];

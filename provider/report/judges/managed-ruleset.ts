@@ -62,7 +62,7 @@ function withRemaining(sentence: Phrase, { inputs, outputs }: Side, plan: Plan):
     : say`${sentence}; when last read, the zone also had ${joined(left)}`;
 }
 
-/** The deployments that act after the update, and the IDs of rules that stop. */
+/** Finds the deployments that act after the update, and the IDs of rules that stop acting. */
 const deploymentsOf = oncePerPlan((plan) => {
   const all = plan.steps
     .filter(({ kind }) => kind === "ManagedRulesetOverride")
@@ -87,7 +87,7 @@ const fewerRequests: Comparison = (change) => {
   return [say`${nameOf(after)} may run on fewer requests: ${cell(was, 300)} → ${cell(is, 300)}`];
 };
 
-/** Finds rules that do less, as the preview compared them, or as declared without live checks. */
+/** Finds rules that do less according to the preview's comparison or, without live checks, as declared. */
 const weakerRules: Comparison = (change) => {
   const [before, after] = bothActing(change);
   if (before === undefined || after === undefined) return [];
@@ -114,11 +114,11 @@ const movedPosition: Comparison = (change) => {
   const { before, after } = change;
   if (before === undefined || after === undefined) return [];
   const [was, is] = [before.inputs["position"], after.inputs["position"]];
-  // Without a position it stays where it is.
+  // Without a position, it stays where it is.
   if (is === undefined || isUnchanged(was, is)) return [];
   const lines = comparedIn(change, "moved");
   if (lines === undefined) {
-    // No skip rule comes before the first rule.
+    // No skip rule can precede the first rule.
     const isSafe = is === "first" && asList(after.inputs["exceptions"]).every((one) => isOwn(one, after));
     if (isSafe && !isHidden(after.inputs["exceptions"])) return [];
     return [
@@ -128,10 +128,10 @@ const movedPosition: Comparison = (change) => {
   return lines.map((line) => say`${nameOf(after)} moves: ${words(line)}`);
 };
 
-/** Finds exceptions that skip more, in its own ruleset or in the rules after it. */
+/** Finds exceptions that skip more, in their own ruleset or in later rules. */
 const moreExceptions: Comparison = (change) => exceptionsIn(change, () => false);
 
-/** @param isShared whether another rule runs the same ruleset: the exception applies to that one, too. */
+/** @param isShared whether another rule runs the same ruleset, so that the exception also applies to that rule. */
 function exceptionsIn({ before, after }: Change, isShared: (after: Side) => boolean): readonly Phrase[] {
   if (after === undefined) return [];
   const [were, are] = [before?.inputs["exceptions"], after.inputs["exceptions"]];
@@ -175,7 +175,7 @@ const isSharedIn =
     return running.some(({ ruleId, rulesetId }) => rulesetId === id && !ownIds.includes(ruleId));
   };
 
-/** Everything in which one deployment can be weaker than another. */
+/** All the ways in which one deployment can be weaker than another. */
 const COMPARISONS: readonly Comparison[] = [
   stopped,
   fewerRequests,
@@ -185,7 +185,7 @@ const COMPARISONS: readonly Comparison[] = [
 ];
 
 const judge = judgesFor(traits, COMPARISONS);
-/** A deployment that stops acting, with what still runs in the zone. */
+/** Finds a deployment that stops acting, and says what still runs in the zone. */
 export const stopsActing = judge((change, { old, plan }) =>
   stopped(change).map((sentence) => withRemaining(sentence, change.before ?? old, plan)),
 );
@@ -194,10 +194,10 @@ export const rules = judge(weakerRules);
 export const position = judge(movedPosition);
 export const exceptions = judge((change, { plan }) => exceptionsIn(change, isSharedIn(plan)));
 
-/** An adopted rule as a destroy restores it, in the form of arguments. */
+/** Returns an adopted rule as a destroy restores it, in the form of arguments. */
 function asFound(old: Side): Side {
   const { rule, exceptions } = asObject(old.outputs["previous"]);
-  // State has the rule as it was sent, without its ID.
+  // The state contains the rule as it was sent, without its ID.
   const rules = [rule, ...asList(exceptions).map((one) => asObject(one)["rule"])].map((one) => ({
     id: "",
     ...asObject(one),
@@ -227,7 +227,7 @@ function asFound(old: Side): Side {
   return { inputs, outputs: old.outputs };
 }
 
-/** Whether one exception skips no more than another one. */
+/** Whether one exception skips no more than another. */
 function skipsNoMoreRequests(one: Exception, known: Exception, side: Side): boolean {
   return (
     reachesNoMore(reachOf(one["skip"], side), reachOf(known["skip"], side)) &&
@@ -240,7 +240,7 @@ type Exception = Readonly<Record<string, unknown>>;
 /** What an exception skips: everything, or all or some rules of certain rulesets. */
 type Reach = "all" | ReadonlyMap<string, "all" | readonly unknown[]>;
 
-/** Undefined if the plan doesn't say. */
+/** Returns what an exception skips; undefined if the plan doesn't say. */
 function reachOf(given: unknown, side: Side): Reach | undefined {
   const declared = skip.safeParse(given);
   if (!declared.success) return undefined;
@@ -270,17 +270,17 @@ function isOwn(exception: unknown, side: Side): boolean {
   return reach !== undefined && reach !== "all" && [...reach.keys()].every((each) => each === id);
 }
 
-/** The ruleset's ID, as declared or as the preview found it. */
+/** Returns the ruleset's ID, as declared or as found by the preview. */
 function ownId({ inputs }: Side): string | undefined {
   const found = /\(([0-9a-f]{32})\)$/.exec(asText(asObject(inputs["expansion"])["ruleset"]) ?? "")?.[1];
   return asText(asObject(inputs["ruleset"])["id"]) ?? found;
 }
 
-/** A value that's unknown before the update may be either. */
+/** Whether the rule may act. A value that's unknown before the update may turn out either way. */
 const mayAct = ({ inputs }: Side): boolean => inputs["enabled"] !== false;
 const alwaysActs = (side: Side): boolean => mayAct(side) && !isHidden(side.inputs["enabled"]);
 
-/** Both sides if the rule acts on both; otherwise there's nothing to compare. */
+/** Returns both sides if the rule may act on both; otherwise there's nothing to compare. */
 const bothActing = ({ before, after }: Change): readonly (Side | undefined)[] =>
   before !== undefined && after !== undefined && mayAct(before) && mayAct(after) ? [before, after] : [];
 
@@ -295,7 +295,7 @@ const levelOf = ({ inputs }: Side): unknown => asObject(inputs["owasp"])["parano
 const formatOptional = (given: unknown): string =>
   given === undefined ? "not set" : cell(given, 80).toString();
 
-/** What the preview found by comparing with the live rule. Undefined without live checks. */
+/** Returns what the preview found by comparing with the live rule. Undefined without live checks. */
 function comparedIn({ after, wasCompared }: Change, member: string): readonly string[] | undefined {
   const lines = asObject(asObject(after?.inputs["expansion"])["compared"])[member];
   return wasCompared && Array.isArray(lines) ? lines.map((line) => cell(line, 300).toString()) : undefined;
@@ -308,7 +308,7 @@ const overridesShape = z.object({
   action: declared.action.optional(),
 });
 
-/** Compares declarations alone: whatever isn't provably as strong counts as weaker. */
+/** Compares only the declarations. Whatever isn't provably as strong counts as weaker. */
 function weakerAsDeclared(before: Side, after: Side): readonly string[] {
   const lines: string[] = [];
   for (const name of ["ruleset", "version"]) {

@@ -23,10 +23,10 @@ const policyTraits: ObjectTraits = {
   scope: ["zoneId"],
   isSole: false,
   leaves: () => undefined,
-  mayReplace: () => true, // Browsers apply every policy of a page.
+  mayReplace: () => true, // Browsers enforce all of a page's policies.
 };
 
-/** What a policy does with sources that it doesn't allow. */
+/** Returns what a policy does with sources that it doesn't allow. */
 function effectOf(side: Side | undefined): "blocks" | "reports" | "nothing" | "unknown" {
   if (side === undefined || side.inputs["enabled"] === false) return "nothing";
   const { action, enabled } = side.inputs;
@@ -53,7 +53,7 @@ function stateOf(side: Side | undefined): Phrase {
   return isHidden(enabled) ? words("known after apply") : cell(action, 40);
 }
 
-/** Both sides of a policy that still does at least what it did. */
+/** Returns both sides of a policy that still does at least what it did. */
 function bothActing(change: Change): { readonly before: Side; readonly after: Side } | undefined {
   const { before, after } = change;
   if (before === undefined || after === undefined || stopped(change).length > 0) return undefined;
@@ -112,7 +112,7 @@ function directivesOf(given: unknown): Directives | undefined {
   }
 }
 
-/** Members of the API that this version doesn't know can do anything. */
+/** Finds changes to API fields that this version doesn't know, which may have any effect. */
 const changedExtra: Comparison = (change) => {
   const both = bothActing(change);
   if (both === undefined || isUnchanged(both.before.inputs["extra"], both.after.inputs["extra"])) return [];
@@ -130,7 +130,7 @@ export const policyExtra = judgePolicy(changedExtra);
 const settingsTraits: ObjectTraits = {
   scope: ["zoneId"],
   isSole: true,
-  // Unless it keeps them, a destroy restores the settings from before.
+  // Unless it keeps the settings, a destroy restores the earlier ones.
   leaves: (old) => {
     const { inputs, outputs } = old;
     return inputs["onDestroy"] === "keep"
@@ -140,11 +140,11 @@ const settingsTraits: ObjectTraits = {
   mayReplace: () => true,
 };
 
-/** A setting of the zone. One that isn't declared is as it was found. */
+/** Returns a zone setting. A setting that isn't declared has the value that was found. */
 const settingOf = (side: Side, name: string, recorded: Side): unknown =>
   side.inputs[name] ?? asObject(recorded.outputs["previous"])[name];
 
-/** The zone's settings as the preview of a new resource found them. */
+/** Returns the zone's settings as found by the preview of a new resource. */
 function foundSettings(after: Side | undefined): Side | undefined {
   const found = after?.inputs["found"];
   return isJsonObject(found) ? { inputs: found, outputs: { previous: found } } : undefined;

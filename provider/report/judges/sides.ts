@@ -13,7 +13,7 @@ import {
 } from "../sections/section";
 import { SECRET } from "../values";
 
-/** One side of an object, before or after the update: its arguments and outputs. */
+/** An object's arguments and outputs, either before or after the update. */
 export interface Side {
   readonly inputs: JsonObject;
   readonly outputs: JsonObject;
@@ -24,7 +24,7 @@ export interface Change {
   readonly before: Side | undefined;
   /** Undefined after a delete. */
   readonly after: Side | undefined;
-  /** Whether the preview's own comparison, among the inputs of `after`, was made with `before`. */
+  /** Whether the preview's own comparison, which is among the inputs of `after`, was made with `before`. */
   readonly wasCompared: boolean;
 }
 
@@ -36,11 +36,11 @@ export type Judge = (all: StepView, gate: RemovalGate) => readonly (readonly [Da
 
 /** What the judges need to know about objects of one kind. */
 export interface ObjectTraits {
-  /** Arguments that identify the owner: if one differs, the old object goes and another one comes. */
+  /** Arguments that identify the owner. If one differs, the old object is removed and another one is created. */
   readonly scope: readonly string[];
-  /** Whether each owner has exactly one object. */
+  /** Whether every owner has exactly one such object. */
   readonly isSole: boolean;
-  /** What a destroy leaves behind. Undefined if it deletes the object. */
+  /** Returns what a destroy leaves behind. Undefined if it deletes the object. */
   leaves(old: Side): Side | undefined;
   /** Whether another resource can replace a deleted one, provided that no comparison finds a loss between the two. */
   mayReplace(gone: Side, other: StepView): boolean;
@@ -49,7 +49,7 @@ export interface ObjectTraits {
 /** A comparison that also sees the rest of the plan. */
 export type PlanComparison = (change: Change, all: StepView) => readonly Phrase[];
 
-/** Turns comparisons into judges that report losses as `unprotect`. `comparisons` lists all of this kind. */
+/** Turns comparisons into judges that report losses as `unprotect`. `comparisons` lists all those for this kind. */
 export function judgesFor(
   traits: ObjectTraits,
   comparisons: readonly Comparison[],
@@ -64,7 +64,7 @@ export function judgesFor(
     changes(all).flatMap((change) => lost(change, all).map((sentence) => ["unprotect", sentence] as const));
 }
 
-/** The changes of the objects that a step touches. `comparisons` lists all of this kind. */
+/** Finds the changes to the objects that a step touches. `comparisons` lists all those for this kind. */
 export function changesOf(
   all: StepView,
   traits: ObjectTraits,
@@ -88,7 +88,7 @@ export function changesOf(
   return isSame && !old.retained ? [change] : [going(), { ...change, before: adoptedBy(all) }];
 }
 
-/** What acts instead of an object that a step deletes. */
+/** Finds what acts in place of an object that a step deletes. */
 function sideAfterDelete(
   all: StepView,
   traits: ObjectTraits,
@@ -108,7 +108,7 @@ function sideAfterDelete(
   return replacements.find(isLossless)?.new ?? traits.leaves(old);
 }
 
-/** Other steps on objects of the same owner. */
+/** Finds other steps on objects with the same owner. */
 function stepsOfOwner(
   { step, old, new: next, plan }: StepView,
   traits: ObjectTraits,

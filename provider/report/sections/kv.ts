@@ -60,7 +60,7 @@ export const kvEntries: SectionWriter = {
 /** Resources in different components may share a name, and the lines don't distinguish them. */
 const SHARED_NAME = "One of these changes (several resources share this name):";
 
-/** Secrets, and inputs that only show that something differs. */
+/** Secrets, and inputs that show only that something differs. */
 const NOISE = ["entries", "manifest", "digest", "fileHash", "drift"];
 
 const keysOf = (inputs: Readonly<Record<string, unknown>>): number | undefined => asNumber(inputs["keys"]);
@@ -76,7 +76,7 @@ interface ChangeLine {
 const phraseOf = ({ counts, names }: ChangeLine): Phrase =>
   names === "" ? words(counts) : say`${words(counts)} (${valuesOf(names)})`;
 
-/** The resource's own summary lines: several if resources in different components share its name. */
+/** Returns the resource's own summary lines. There are several if resources in different components share its name. */
 function changeLines(all: StepView): readonly ChangeLine[] {
   const found = linesOf(all).flatMap((line): [string, ChangeLine][] => {
     const [, counts, removed, names = ""] = /^(\+\d+ ~\d+ -(\d+))(?: \((.*)\))?$/s.exec(line) ?? [];
@@ -87,7 +87,7 @@ function changeLines(all: StepView): readonly ChangeLine[] {
   return [...new Map(found).values()];
 }
 
-/** How many of its own keys an update deletes. If several lines could apply, the largest number counts. */
+/** Counts how many of its own keys an update deletes. If several lines could apply, the largest number counts. */
 export function removed(all: StepView): { readonly count: number; readonly before: number } {
   const { step, old, new: next } = all;
   const before = keysOf(old.inputs) ?? 0;
@@ -102,7 +102,7 @@ export interface OthersKeys {
   readonly sentence: Phrase;
 }
 
-/** Keys written by others that `prune` deletes. */
+/** Returns the keys written by others that `prune` deletes. */
 export function pruned(all: StepView): OthersKeys | undefined {
   const prefix = asText(asObject(all.new.inputs["prune"])["prefix"]);
   if (prefix === undefined) return undefined;
@@ -114,14 +114,14 @@ export function pruned(all: StepView): OthersKeys | undefined {
   );
 }
 
-/** Keys written by others that `adopt: "takeOver"` overwrites. */
+/** Returns the keys written by others that `adopt: "takeOver"` overwrites. */
 export function overwritten(all: StepView): OthersKeys | undefined {
   const line =
     /^([\d,]+) declared (keys?) already exists? \((.*)\); adopt: "takeOver" overwrites (?:it|them)\./s;
   return othersKeys(all, line, (keys, names) => say`${keys} will be overwritten: ${names}`);
 }
 
-/** Existing keys that match the program. */
+/** Returns the existing keys that match the program. */
 function adopted(all: StepView): OthersKeys | undefined {
   const line = /^([\d,]+) declared (keys?) already exists? as declared \((.*)\) and (?:is|are) adopted\. /s;
   return othersKeys(
@@ -150,12 +150,12 @@ function othersKeys(
   return undefined;
 }
 
-/** What the preview says about this resource. */
+/** Finds what the preview says about this resource. */
 function linesOf({ step, plan }: StepView): readonly string[] {
   return linesByPrefix(plan).get(linePrefix(step)) ?? [];
 }
 
-/** How a line names the resource. */
+/** Returns how a line refers to the resource. */
 const linePrefix = ({ name }: Step): string => escapeInvisible(`KvEntries ${name}: `);
 
 const linesByPrefix = oncePerPlan((plan): ReadonlyMap<string, readonly string[]> => {

@@ -23,7 +23,7 @@ export const logpushJob: SectionWriter = {
     isDeleted(all.step) ? [] : [...argumentTable(withoutLists(all), NOISE), ...fields(all), ...filter(all)],
 };
 
-/** Shown in their own block, or not at all. */
+/** Inputs shown in their own block or not at all. */
 const NOISE = ["filter", "filterDigest", "allFields", "destinationMoved"];
 
 /** Removes the fields, which have their own block. */
@@ -38,9 +38,9 @@ function withoutLists(all: StepView): StepView {
   return { ...all, before: without(all.before), new: without(all.new) };
 }
 
-/** The fields of a line: the whole list if it's new, else what's removed and added. */
+/** Shows the fields of a line: the whole list if it's new, else what's removed and added. */
 function fields({ old, before: was, new: next }: StepView): readonly Block[] {
-  if ([old, next].some(({ inputs }) => isHidden(inputs["outputOptions"]))) return []; // The argument table says so.
+  if ([old, next].some(({ inputs }) => isHidden(inputs["outputOptions"]))) return []; // The argument table says that they're hidden.
   const [before, after] = [fieldsOf(was.inputs), fieldsOf(next.inputs)];
   if (before.join() === after.join()) return [];
   if (before.length === 0)
@@ -63,13 +63,13 @@ function isHidden(outputOptions: unknown): boolean {
   return typeof fieldNames === "string" && fieldNames !== "all";
 }
 
-/** The fields, with `all` expanded. */
+/** Returns the fields, with `all` expanded. */
 function fieldsOf({ outputOptions, allFields }: Readonly<Record<string, unknown>>): readonly string[] {
   const { fieldNames } = asObject(outputOptions);
   return asList(fieldNames === "all" ? allFields : fieldNames).map((name) => formatValue(name));
 }
 
-/** The filter as an indented tree, with what's removed and added if it isn't new. */
+/** Shows the filter as an indented tree, with what's removed and added if it isn't new. */
 function filter({ before: was, new: next }: StepView): readonly Block[] {
   const [before, after] = [tree(was.inputs["filter"]), tree(next.inputs["filter"])];
   if (before.join("\n") === after.join("\n")) return [];

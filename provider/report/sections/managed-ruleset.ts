@@ -39,7 +39,7 @@ function nameOf(ruleset: unknown): unknown {
   return name ?? (asText(id) === undefined ? id : rulesetName(asText(id)));
 }
 
-/** What a destroy does, which depends on where the rule came from. */
+/** Says what a destroy does, which depends on where the rule came from. */
 function afterDestroy({ old }: StepView): readonly Block[] {
   const mode = modeOf(old);
   if (mode === "keep") return [textBlock(words("The rule stays as it is, unmanaged (onDestroy: keep)."))];
@@ -48,7 +48,7 @@ function afterDestroy({ old }: StepView): readonly Block[] {
     : [];
 }
 
-/** What a destroy does with the rule, as the resource decides it. */
+/** Returns what a destroy does with the rule, applying the resource's own logic. */
 export function modeOf({ inputs, outputs }: Pick<StepView["old"], "inputs" | "outputs">): string {
   const wasOthers = outputs["previous"] !== undefined;
   const mode = asText(inputs["onDestroy"]) ?? (wasOthers ? "restore" : "remove");
@@ -72,7 +72,7 @@ function changes(all: StepView): readonly Block[] {
   ];
 }
 
-/** What the deployment amounts to. */
+/** Shows the deployment's overall effect. */
 function expansionTable(all: StepView): readonly Block[] {
   const { before: was, new: next } = all;
   const [before, after] = [asObject(was.inputs["expansion"]), asObject(next.inputs["expansion"])];
@@ -89,7 +89,7 @@ function expansionTable(all: StepView): readonly Block[] {
   ];
 }
 
-/** What changes compared with the live rule. */
+/** Shows what changes compared with the live rule. */
 function comparison(compared: Readonly<Record<string, unknown>>): readonly Block[] {
   const items = ["weaker", "stronger", "moved"].flatMap((how) =>
     asList(compared[how]).map((line) => say`${words(how)}: ${words(formatValue(line, 300))}`),
@@ -109,7 +109,7 @@ const EXPANSION_LABELS: Readonly<Record<Exclude<keyof RulesetExpansion, "conflic
     otherActions: "actions that differ from the default",
   };
 
-/** The overrides one by one, so that a removed one is as visible as an added one. */
+/** Lists the overrides individually, so that a removed one is as visible as an added one. */
 function overrideTable(all: StepView): readonly Block[] {
   const { before: was, new: next } = all;
   const [before, after] = [overrides(was.inputs), overrides(next.inputs)];
@@ -119,7 +119,7 @@ function overrideTable(all: StepView): readonly Block[] {
   return tableOf(all, "override", rows);
 }
 
-/** In order of precedence: OWASP settings, tags as given, rules by ID. */
+/** Lists the overrides in order of precedence: OWASP settings, tags as given, rules by ID. */
 function overrides(inputs: Readonly<Record<string, unknown>>): Map<string, string> {
   const found = new Map<string, string>();
   for (const [member, given] of Object.entries(asObject(inputs["owasp"])))
@@ -145,7 +145,7 @@ function settings(override: Readonly<Record<string, unknown>>): string {
     .join(", ");
 }
 
-/** The exceptions: the whole list if it's new, else what's removed and added. */
+/** Shows the exceptions: the whole list if it's new, else what's removed and added. */
 function exceptionChanges(all: StepView): readonly Block[] {
   const { before: was, new: next } = all;
   const after = asList(next.inputs["exceptions"]).map(exceptionWords);
@@ -178,7 +178,7 @@ export function skipWords(skip: unknown): string {
 
 const THIS_RULESET = "this ruleset";
 
-/** A ruleset by its name in the program, or by the known name of its ID. */
+/** Names a ruleset as the program does, or by the known name for its ID. */
 function skippedRuleset(name: string | undefined): string {
   if (name === "this") return THIS_RULESET;
   return name === undefined || /^[0-9a-f]{32}$/.test(name) ? rulesetName(name) : formatValue(name);

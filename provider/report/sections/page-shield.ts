@@ -30,7 +30,7 @@ export const pageShieldSettings: SectionWriter = {
   blocks: (all) => (isDeleted(all.step) ? restored(all) : settings(all)),
 };
 
-/** What a destroy restores. */
+/** Shows what a destroy restores. */
 function restored(all: StepView): readonly Block[] {
   if (successor(all, ["zoneId"]) !== undefined) return [];
   const rows = restoredValues(all.old).map(([name, now, then]) => [value(name), now, then]);
@@ -46,7 +46,7 @@ function restoredValues(old: StepView["old"]): ReturnType<typeof differences> {
   return differences(now, then);
 }
 
-/** A setting that's no longer declared goes back to its previous value. */
+/** Shows the settings. One that's no longer declared reverts to its previous value. */
 function settings(all: StepView): readonly Block[] {
   const { before, new: next } = all;
   const previous = asObject(before.outputs["previous"]);
@@ -94,7 +94,7 @@ function blocked(all: StepView): readonly Block[] {
   return [textBlock(words(`${impact}:`)), { is: "list", items: [...scripts.map(value), ...more] }];
 }
 
-/** The scripts that the zone's pages load now and the policy doesn't allow. */
+/** Returns the scripts that the zone's pages currently load and the policy doesn't allow. */
 export function wouldBlock({ step, new: next }: StepView): {
   readonly count: number;
   /** Undefined without live checks, or if the policy doesn't enforce. */
@@ -111,7 +111,7 @@ export function wouldBlock({ step, new: next }: StepView): {
   };
 }
 
-/** One line per directive and source, so that an added source shows as one line. */
+/** Lists each directive and source on its own line, so that an added source shows as one line. */
 function directiveChanges(all: StepView): readonly Block[] {
   const { step, before, new: next } = all;
   if (isDeleted(step)) return [];

@@ -18,7 +18,7 @@ export interface StepView {
   readonly step: Step;
   readonly old: Sides;
   readonly new: Sides;
-  /** What to compare with: `old`; for a create, the object that it adopts; nothing for an import. */
+  /** What to compare with: `old` or, for a create, the object that it adopts. Empty for an import. */
   readonly before: Sides;
   readonly plan: Plan;
 }
@@ -36,7 +36,9 @@ export function viewOf(step: Step, plan: Plan): StepView {
   };
 }
 
-/** The existing object that this step adopts, as far as the arguments show it. Undefined if it creates a new one. */
+/** Returns the existing object that this step adopts, as far as the arguments show it. Undefined if it creates a new
+ * one.
+ */
 export function adoptedBy({ old, new: { inputs } }: Pick<StepView, "old" | "new">): Sides | undefined {
   const adopted = inputs[ADOPTED];
   if (!isJsonObject(adopted) || sameJson(adopted, old.inputs[ADOPTED])) return undefined;
@@ -58,7 +60,9 @@ export const isReplaced = ({ op }: Step): boolean =>
 export const losesObject = ({ step, old }: StepView): boolean =>
   (isDeleted(step) || isReplaced(step)) && !old.retained;
 
-/** A new resource that declares the same object as this deleted one. It takes the object over, so nothing is deleted or restored. */
+/** Finds a new resource that declares the same object as this deleted one. It takes over the object, so nothing is
+ * deleted or restored.
+ */
 export function successor({ step, old, plan }: StepView, same: readonly string[]): Sides | undefined {
   if (!isDeleted(step)) return undefined;
   const names = canonicalJson([step.kind, same]);
@@ -67,7 +71,7 @@ export function successor({ step, old, plan }: StepView, same: readonly string[]
   return known.get(declaredAs(old, same));
 }
 
-/** By kind and argument names: the resources to create, by the values of these arguments. */
+/** Indexes the resources to create by kind and argument names, then by the values of these arguments. */
 const createdByKind = oncePerPlan(() => new Map<string, ReadonlyMap<string, Sides>>());
 
 function creationsBy(
@@ -88,7 +92,7 @@ function creationsBy(
 const declaredAs = ({ inputs }: Sides, names: readonly string[]): string =>
   canonicalJson(names.map((name) => (inputs[name] === undefined ? [] : [inputs[name]])));
 
-/** Caches something that's computed once for the whole plan and read for each of its steps. */
+/** Caches a value that's computed once for the whole plan and read for each of its steps. */
 export function oncePerPlan<T extends object>(make: (plan: Plan) => T): (plan: Plan) => T {
   const known = new WeakMap<Plan, T>();
   return (plan) => {
@@ -98,10 +102,10 @@ export function oncePerPlan<T extends object>(make: (plan: Plan) => T): (plan: P
   };
 }
 
-/** The side after the update; for a delete, the side before it. */
+/** Returns the side after the update or, for a delete, the side before it. */
 export const currentSides = ({ step, old, new: next }: StepView): Sides => (isDeleted(step) ? old : next);
 
-/** The arguments that differ; all of them for a new resource, none for a deleted one. */
+/** Shows the arguments that differ: all of them for a new resource, none for a deleted one. */
 export function argumentTable(all: StepView, leaveOut: readonly string[] = []): readonly Block[] {
   const { step, before, new: next } = all;
   if (isDeleted(step)) return [];
@@ -113,7 +117,7 @@ export function argumentTable(all: StepView, leaveOut: readonly string[] = []): 
   );
 }
 
-/** Rows of name, before and after. A new resource has no column for before. */
+/** Builds a table with columns for name, before and after. For a new resource, there's no before column. */
 export function tableOf(
   all: StepView,
   what: string,
@@ -125,7 +129,7 @@ export function tableOf(
     : [{ is: "table", head: [what, "before", "after"], rows }];
 }
 
-/** Removed and added lines, as a diff. */
+/** Shows removed and added lines as a diff. */
 export function lineChanges(before: readonly string[], after: readonly string[]): readonly Block[] {
   const gone = subtract(before, after).map((line) => `- ${line}`);
   const come = subtract(after, before).map((line) => `+ ${line}`);
@@ -133,7 +137,7 @@ export function lineChanges(before: readonly string[], after: readonly string[])
   return lines.length === 0 ? [] : [{ is: "code", language: "diff", lines }];
 }
 
-/** Multiset difference: a line that was there twice and is there once counts as removed. */
+/** Returns the multiset difference: a line that occurred twice and now occurs once counts as removed. */
 function subtract(lines: readonly string[], others: readonly string[]): string[] {
   const left = new Map<string, number>();
   for (const line of others) left.set(line, (left.get(line) ?? 0) + 1);
@@ -146,7 +150,7 @@ function subtract(lines: readonly string[], others: readonly string[]): string[]
 
 export const textBlock = (text: Phrase): Block => ({ is: "text", text });
 
-/** What applies to every kind: why it's replaced, what it adopts, what a refresh found, protection. */
+/** Shows what applies to every kind: why it's replaced, what it adopts, what a refresh found, and protection. */
 export function commonBlocks(all: StepView): readonly Block[] {
   const { step, old, new: next } = all;
   const { found, replaceReasons } = step;
@@ -175,7 +179,9 @@ export function commonBlocks(all: StepView): readonly Block[] {
   return blocks;
 }
 
-/** The adopted object and what a destroy does to it. A replacement also gets a table, as its other tables compare with the old object. */
+/** Shows the adopted object and what a destroy does to it. A replacement also gets a table, because its other tables
+ * compare with the old object.
+ */
 function adoption(all: StepView): readonly Block[] {
   const { step, new: next } = all;
   const existing = adoptedBy(all);
@@ -199,7 +205,7 @@ function adoption(all: StepView): readonly Block[] {
   return [textBlock(does), textBlock(words(`Destroying the resource ${formatValue(onDestroy)}.`)), ...table];
 }
 
-/** Inputs that the program doesn't set: they're computed from others, or have their own block. */
+/** Inputs that the program doesn't set. They're computed from others or have their own block. */
 const DERIVED = [
   "drift",
   "digest",

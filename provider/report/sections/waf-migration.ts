@@ -13,7 +13,7 @@ import {
   type StepView,
 } from "./section";
 
-/** The possible steps, none of them back. */
+/** The possible transitions, none of which goes back. */
 const EDGES = [
   ["start", "validation"],
   ["start", "finished"],
@@ -45,7 +45,8 @@ export const wafMigration: SectionWriter = {
 };
 
 interface Situation {
-  /** A known state, or Cloudflare's own word for another one. Undefined without an assessment or a recorded state. */
+  /** A known state, or Cloudflare's own word for an unknown one. Undefined without an assessment or a recorded state.
+   */
   readonly now: string | undefined;
   readonly target: string | undefined;
   /** The verdict of this preview's assessment. */
@@ -60,7 +61,9 @@ export function situationOf(all: StepView): Situation {
   return { target, verdict, now: verdict === undefined ? recorded : stateIn(verdict) };
 }
 
-/** The first line of the assessment, if this preview made it: one that equals the recorded one may be old. */
+/** Returns the first line of the assessment if this preview made it. An assessment that equals the recorded one may be
+ * old.
+ */
 function verdictOf({ step, old, new: next }: StepView): string | undefined {
   const { assessment } = next.inputs;
   if (!isNew(step) && !isReplaced(step) && sameJson(old.inputs["assessment"], assessment)) return undefined;
@@ -68,7 +71,7 @@ function verdictOf({ step, old, new: next }: StepView): string | undefined {
   return asText(head)?.replace(HEAD, "").replace(/\.$/, "");
 }
 
-/** The zone's state, read from the resource's own words. */
+/** Parses the zone's state from the resource's own wording. */
 export function stateIn(verdict: string): string | undefined {
   if (/; the previous rules are active$/.test(verdict)) return "start";
   if (/; in validation$/.test(verdict)) return "validation";
@@ -76,7 +79,9 @@ export function stateIn(verdict: string): string | undefined {
   return own ?? (theirs === undefined ? undefined : formatValue(theirs, 40));
 }
 
-/** Whether an update sends a configuration: not if the zone is already there, or in an unknown state. */
+/** Whether an update sends a configuration. It doesn't if the zone has already reached the requested state, or is in an
+ * unknown one.
+ */
 export function isAhead(all: StepView): boolean {
   const { now, target } = situationOf(all);
   if (target !== "validation" && target !== "finished") return false;
@@ -85,7 +90,7 @@ export function isAhead(all: StepView): boolean {
   return at >= 0 && at < STATES.indexOf(target);
 }
 
-/** The assessment, after what changed in it since the last one. */
+/** Shows what changed in the assessment since the last one, then the assessment itself. */
 function assessment({ step, old, new: next }: StepView): readonly Block[] {
   const before = isNew(step) || isReplaced(step) ? [] : linesOf(old.inputs);
   const after = linesOf(next.inputs);
@@ -100,7 +105,7 @@ function assessment({ step, old, new: next }: StepView): readonly Block[] {
   ];
 }
 
-/** A digest changes with any other line. */
+/** Whether a line isn't the digest, which changes with any other line. */
 const isNotDigest = (line: string): boolean => !/confirm: "[0-9a-f]+"$/.test(line);
 
 const linesOf = ({ assessment }: Readonly<Record<string, unknown>>): readonly string[] =>
