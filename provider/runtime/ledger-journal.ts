@@ -74,13 +74,12 @@ export class LedgerJournal {
     );
   }
 
-  /** Runs work while no other process is running work with this key. A process that is alone needs no lock. */
+  /** Runs work while no other process is running work with this key. Locks even alone: another process may start meanwhile. */
   async exclusively<T>(
     key: string,
     options: Pick<LockOptions, "pause" | "say">,
     work: () => Promise<T>,
   ): Promise<T> {
-    if (this.#others().length === 0) return await work();
     // A dead holder is detected, and a live one may take a long time, as a migration does.
     return await withMachineLock(key, { ...options, patienceMs: Infinity, folder: this.#folder }, work);
   }
