@@ -20,11 +20,11 @@ import { zoneRoutes } from "./zones";
 import type { Services } from "./services";
 import type { Credential } from "./options";
 
-/** The whole local API: one request passes this file from top to bottom. */
+/** Assembles the whole local API. A request passes through this file from top to bottom. */
 export function createApp(services: Services): ApiRouter {
   const { settings, state, faults, log, wait } = services;
   const limiter = new RateLimiter(settings);
-  // The default router is quick to match and slow to build; these servers live as long as one test.
+  // The default router matches quickly but is slow to build, and these servers often live for only one test.
   const app = new Hono<ApiEnv>({ strict: false, router: new TrieRouter() });
 
   app.onError((error, c) => fail(c, error instanceof ApiFailure ? error : failures.internal(error)));
@@ -87,7 +87,7 @@ function pathOf(c: ApiContext): string {
   return c.req.path.slice(BASE_PATH.length);
 }
 
-/** Refuses the request unless its headers carry an accepted credential with the right to do it. */
+/** Refuses the request unless its headers contain an accepted credential with the necessary permission. */
 function authorize(c: Context, accepted: readonly Credential[]): void {
   const credential = identify(c, accepted);
   const writes = c.req.method !== "GET" && c.req.method !== "HEAD";

@@ -3,13 +3,13 @@ import type { Context, Hono } from "hono";
 import type { Fault } from "./faults";
 import type { Zone } from "./state";
 
-/** What Hono carries along with a request. */
+/** What Hono attaches to a request. */
 export interface ApiEnv {
   Bindings: HttpBindings;
   Variables: {
-    /** Of the path; known to routes below `/zones/:zoneId`. */
+    /** The zone in the path; set for routes below `/zones/:zoneId`. */
     zone: Zone;
-    /** Struck the request. */
+    /** The fault that hit the request. */
     fault: Fault | undefined;
     /** Set by a fault that responds without Hono: the status that was sent, or null if none was. */
     sentStatus: number | null | undefined;

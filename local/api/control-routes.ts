@@ -8,11 +8,11 @@ interface Control {
   /** `POST /__local/faults` */
   readonly request: string;
   readonly does: string;
-  /** Bodies that it takes. */
+  /** Bodies that it accepts. */
   readonly examples?: readonly object[];
 }
 
-/** Routes below `/__local`, each with what it does: none can be added without appearing in the list. */
+/** Routes below `/__local`, each with a description, so that no route can be added without appearing in the list. */
 export class ControlRoutes {
   readonly #app: ApiRouter;
   readonly #list: Control[] = [];
@@ -21,7 +21,7 @@ export class ControlRoutes {
     this.#app = app;
   }
 
-  /** @param does goes on from the request: `lists the faults that wait for their request`. */
+  /** @param does completes a sentence that begins with the request: `lists the faults that wait for their request`. */
   add(
     method: Method,
     path: string,

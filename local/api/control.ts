@@ -15,8 +15,9 @@ import { wafControlRoutes } from "./waf/dashboard";
 import type { Services } from "./services";
 
 /**
- * What Cloudflare does not have: for programs that know this API by its address only. Outside the API's own path, so
- * that no request of a client can meet it by accident; needs no credential, as the server listens on the loopback only.
+ * Routes that Cloudflare doesn't have, for programs that know only this API's address. They're outside the API's own
+ * path, so that no client can hit them by accident. They need no credential, because the server listens only on the
+ * loopback interface.
  */
 export function controlRoutes(app: ApiRouter, services: Services): void {
   const controls = new ControlRoutes(app);
@@ -108,7 +109,7 @@ export function controlRoutes(app: ApiRouter, services: Services): void {
   });
 }
 
-/** One of each kind. */
+/** An example of each kind. */
 const FAULTS: readonly z.input<typeof faultSchema>[] = [
   { kind: "status", status: 503, times: 2, match: { path: "/page_shield/policies" } },
   { kind: "status", status: 429, retryAfter: 1, match: { method: "GET" } },

@@ -6,32 +6,32 @@ import { accounts } from "./seed";
 import { startLocalApi } from "./server";
 import type { Snapshot } from "./state";
 
-/** The data of a folder, reached as the API is. */
+/** A folder's data, accessed through the API. */
 export interface LocalData {
   readonly url: string;
   readonly accountId: string;
   readonly token: string;
-  /** Whether the namespace was begun just now. */
+  /** Whether the namespace was just created. */
   readonly begun: boolean;
   close(): Promise<void>;
 }
 
 export interface LocalDataRequest {
-  /** A folder as `edgeguard-local api --persist-to` takes it. */
+  /** A folder, as for `edgeguard-local api --persist-to`. */
   readonly folder: string;
-  /** A namespace to begin, empty, where the folder has none of this id. */
+  /** A namespace to create, empty, if the folder has none with this ID. */
   readonly begin?: { readonly id: string; readonly title: string };
 }
 
-/** How long another command on the folder is waited for, and how often it is looked whether it has ended. */
+/** How long to wait for another command that uses the folder, and how often to check whether it has ended. */
 const PATIENCE_MS = 10_000;
 const LOOK_MS = 50;
 
 /**
- * Opens a folder for one command: through the local API that serves it, where one is running, else by one of its own
- * that ends with the command.
+ * Opens a folder for one command. It uses the local API that serves the folder if one is running. Otherwise it starts
+ * its own, which ends with the command.
  *
- * @throws LocalApiStartError when the folder holds something else, or another command does not let go of it.
+ * @throws LocalApiStartError if the folder contains something else, or another command doesn't release it.
  */
 export async function openLocalData({ folder, begin }: LocalDataRequest): Promise<LocalData> {
   const data = await open(folder);
@@ -60,7 +60,7 @@ async function open(folder: string): Promise<Omit<LocalData, "begun">> {
   }
 }
 
-/** Gives whether the namespace had to be begun. */
+/** Returns whether the namespace had to be created. */
 async function ensure(
   data: Omit<LocalData, "begun">,
   { id, title }: { id: string; title: string },
@@ -70,7 +70,7 @@ async function ensure(
   const found = await fetch(`${url}/accounts/${accountId}/storage/kv/namespaces/${id}`, { headers });
   if (found.status !== 404) return false;
   const address = new URL(`${CONTROL_PATH}/state`, url);
-  const state = (await (await fetch(address)).json()) as Snapshot; // It is our own.
+  const state = (await (await fetch(address)).json()) as Snapshot; // This process holds the folder.
   const namespaces = state.kv?.namespaces ?? [];
   const free = namespaces.every((each) => each.title !== title);
   const begun = { id, title: free ? title : id, entries: [] };

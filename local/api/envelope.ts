@@ -1,7 +1,7 @@
 import type { Context } from "hono";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 
-/** An entry of `errors` or `messages`. Codes below 1000 are outside the published schema. */
+/** An entry in `errors` or `messages`. Codes below 1000 aren't in the published schema. */
 export interface ApiMessage {
   readonly code: number;
   readonly message: string;
@@ -9,7 +9,7 @@ export interface ApiMessage {
   readonly error_chain?: readonly { readonly code: number; readonly message: string }[];
 }
 
-/** Of a list that is read by page. */
+/** Paging information for a list that's read by page. */
 export interface ResultInfo {
   readonly page: number;
   readonly per_page: number;
@@ -18,13 +18,13 @@ export interface ResultInfo {
   readonly total_pages: number;
 }
 
-/** What a list says of itself: KV leaves some members out, and reads keys by cursor; rulesets have only cursors. */
+/** Paging information for any list. KV leaves some fields out and lists keys by cursor; rulesets have only cursors. */
 type AnyResultInfo = Partial<ResultInfo> & {
   readonly cursor?: string;
   readonly cursors?: { readonly after: string };
 };
 
-/** Thrown by whatever refuses a request; `server.ts` turns it into the envelope. */
+/** Thrown to refuse a request; `server.ts` turns it into the envelope. */
 export class ApiFailure extends Error {
   override readonly name = "ApiFailure";
   readonly errors: readonly ApiMessage[];
@@ -40,7 +40,7 @@ export class ApiFailure extends Error {
   }
 }
 
-/** A refusal with one error, which may point at the member of the body that is wrong. */
+/** Creates a refusal with one error, which may point at the invalid field in the body. */
 export function refusal(
   status: ContentfulStatusCode,
   code: number,
@@ -61,8 +61,8 @@ export function fail(c: Context, failure: ApiFailure): Response {
 }
 
 /**
- * Cloudflare's error messages. Those marked INV are invented: there
- * Cloudflare is known to refuse, and the number is ours.
+ * Cloudflare's error messages. Those marked INV are invented: Cloudflare is known to refuse, but the error code is
+ * ours.
  */
 export const failures = {
   credentialsMissing: () => new ApiFailure(400, { code: 9106, message: "Authentication failed" }),
@@ -87,7 +87,7 @@ export const failures = {
 
   notFound: (what: string) => new ApiFailure(404, { code: 10004, message: `${what} not found` }),
 
-  /** A malformed identifier is a routing error; so is a zone that nobody here owns. */
+  /** A malformed identifier is a routing error, and so is a zone that no account here owns. */
   notRouted: (status: 400 | 404, path: string) =>
     new ApiFailure(status, [
       { code: 7003, message: `Could not route to ${path}, perhaps your object identifier is invalid?` },

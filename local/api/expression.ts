@@ -1,6 +1,7 @@
 /**
- * What is wrong with a filter expression, in the form of Cloudflare's parser; nothing where it could be one. Reads the
- * grammar, not types: every name in a namespace of Cloudflare's is taken for a field, and every function is known.
+ * Finds what's wrong with a filter expression, in the format of Cloudflare's parser; undefined if it could be valid. It
+ * checks the grammar, not the types: every name in one of Cloudflare's namespaces counts as a field, and every function
+ * is accepted.
  */
 export function complaint(expression: string): string | undefined {
   try {
@@ -19,7 +20,7 @@ class ParseError extends Error {
   }
 }
 
-/** Patterns of what may come next, each from where the reader stands. */
+/** Patterns for what may come next, each matched at the reader's position. */
 const SPACE = /[ \t\r\n]*/y;
 const WORD = /[A-Za-z_]\w*(?:\.\w+)*/y;
 const STRING = /"(?:\\[^]|[^"\\])*"/y;
@@ -34,10 +35,11 @@ const COMPARING =
 const FIELD = /^(?:(?:cf|http|ip|raw|tcp|udp|icmp)\.|ssl$)/;
 const KEYWORD = /^(?:and|or|xor|not|in|eq|ne|lt|le|gt|ge|contains|matches|wildcard|strict|bitwise_and)$/;
 
-/** As deep as Cloudflare's parser goes. */
+/** The nesting depth that Cloudflare's parser allows. */
 const MAX_NESTING = 128;
 
-/** One pass from the left. Which operator binds stronger is no matter of what is an expression. */
+/** Reads the expression in one pass from the left. Operator precedence doesn't affect whether an expression is valid.
+ */
 class Reader {
   #at = 0;
   #depth = 0;
@@ -49,7 +51,7 @@ class Reader {
     if (this.#at < this.expression.length) this.#fail("unrecognized input");
   }
 
-  /** What stands here, and the space behind it; undefined where something else does. */
+  /** Consumes a match at this position and the space after it; undefined if there's no match. */
   #take(pattern: RegExp): string | undefined {
     pattern.lastIndex = this.#at;
     const found = pattern.exec(this.expression)?.[0];
@@ -94,7 +96,7 @@ class Reader {
     } else if (this.#value()) this.#comparison();
   }
 
-  /** Whether it may be compared. */
+  /** Reads a value, and returns whether it may be compared. */
   #value(): boolean {
     const at = this.#at;
     const name = this.#take(WORD);
@@ -138,7 +140,7 @@ class Reader {
     if (this.#text()) return true;
     const at = this.#at;
     const found = this.#take(ADDRESS) ?? this.#take(NUMBER);
-    // A number that goes on with a letter is text that was not quoted.
+    // A number followed by a letter is unquoted text.
     if (found !== undefined && /[\w-]/.test(this.expression.charAt(at + found.length))) this.#at = at;
     return this.#at > at;
   }

@@ -4,12 +4,14 @@ const rawStatus = z.int().min(200).max(599);
 const failedStatus = z.int().min(400).max(599);
 
 const scope = {
-  /** Path: a part of it, or a regular expression, below the base address and without the query. */
+  /** Which requests to match. The path is a substring or a regular expression, relative to the base URL and without the
+   * query.
+   */
   match: z.strictObject({
     method: z.string().optional(),
     path: z.string().refine(isPattern, "not a regular expression").optional(),
   }),
-  /** How many matching requests it strikes. @default 1 */
+  /** How many matching requests the fault hits. @default 1 */
   times: z.int().min(1).optional(),
 };
 
@@ -34,9 +36,9 @@ export const faultSchema = z.discriminatedUnion("kind", [
     /** @default before */
     when: z.enum(["before", "after"]).optional(),
   }),
-  /** Headers and half of the body, then the connection breaks. */
+  /** Sends the headers and half of the body, then the connection breaks. */
   z.strictObject({ ...scope, kind: z.literal("truncated") }),
-  /** Not carried out; returns this text instead of the envelope. */
+  /** The request isn't carried out; the response is this text instead of the envelope. */
   z.strictObject({
     ...scope,
     kind: z.literal("raw"),
@@ -45,8 +47,8 @@ export const faultSchema = z.discriminatedUnion("kind", [
     contentType: z.string().optional(),
   }),
   /**
-   * Strikes bulk writes and deletes of keys only. Carried out but for the keys named, or the first so many, or the
-   * first part of them; the response lists those. Give one of the three.
+   * Hits only bulk writes and deletes of keys. The request is carried out except for the named keys, the first few, or
+   * the first fraction of them; the response lists those. Set one of the three.
    */
   z
     .strictObject({
@@ -61,14 +63,14 @@ export const faultSchema = z.discriminatedUnion("kind", [
         [keys, count, fraction].filter((each) => each !== undefined).length === 1,
       "one of keys, count and fraction is needed",
     ),
-  /** Strikes listings of keys only: a page without keys, and the cursor to go on with. */
+  /** Hits only listings of keys. Returns a page without keys, and a cursor to continue with. */
   z.strictObject({ ...scope, kind: z.literal("emptyPage") }),
 ]);
 
 /** What goes wrong with the next matching request. */
 export type Fault = z.infer<typeof faultSchema>;
 
-/** Requests that a kind is of use to; it leaves others alone, whatever its match says. */
+/** The requests that a kind of fault applies to. It leaves others alone, whatever its match says. */
 const onlyOn: Partial<Record<Fault["kind"], RegExp>> = {
   unsuccessful: /^(PUT|DELETE) .*\/bulk$|^POST .*\/bulk\/delete$/,
   emptyPage: /^GET .*\/keys$/,
@@ -90,7 +92,7 @@ export class Faults {
     return this.#waiting.map(({ fault, left }) => ({ ...fault, times: left }));
   }
 
-  /** The first fault that matches, counted down. */
+  /** Returns the first fault that matches, and counts it down. */
   take(method: string, path: string): Fault | undefined {
     const found = this.#waiting.find(({ fault }) => matches(fault, method, path));
     if (found === undefined) return undefined;

@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node
 import { join } from "node:path";
 import { z } from "zod";
 
-/** The local API could not start, for a reason that its user can remove. The message is complete. */
+/** Thrown when the local API can't start for a reason that the user can fix. The message is complete. */
 export class LocalApiStartError extends Error {
   override readonly name = "LocalApiStartError";
 }
@@ -11,15 +11,15 @@ const FILE_NAME = "in-use.json";
 
 const holder = z.object({
   pid: z.number(),
-  /** Absent while it starts, and for one that serves nobody else. */
+  /** Absent during startup, and for a process that doesn't serve others. */
   url: z.string().optional(),
   token: z.string().optional(),
 });
 
-/** Who serves a folder: two of them would not see each other's writes. */
+/** The process that serves a folder. Two processes wouldn't see each other's writes. */
 type Holder = z.infer<typeof holder>;
 
-/** A folder of state is served by one process at a time; a note in it says by which. */
+/** Ensures that one process at a time serves a state folder. A file in the folder says which one. */
 export class Lease {
   readonly #file: string;
 
@@ -28,8 +28,8 @@ export class Lease {
   }
 
   /**
-   * @param again whether this process may open a folder once more, as a test does for a restart.
-   * @throws FolderInUseError when a process that lives holds the folder.
+   * @param again whether this process may open a folder that it already has open, as a test does to simulate a restart.
+   * @throws FolderInUseError if a live process holds the folder.
    */
   static take(folder: string, { again }: { readonly again: boolean }): Lease {
     mkdirSync(folder, { recursive: true });
@@ -47,7 +47,7 @@ export class Lease {
     return new Lease(file);
   }
 
-  /** Lets others know where the folder's state can be had. */
+  /** Tells other processes where to access the folder's state. */
   announce(url: string, token: string | undefined): void {
     const note: Holder = { pid: process.pid, url, ...(token === undefined ? {} : { token }) };
     writeFileSync(`${this.#file}.new`, JSON.stringify(note), { mode: 0o600 });
@@ -59,7 +59,7 @@ export class Lease {
   }
 }
 
-/** Another process serves the folder. */
+/** Thrown when another process serves the folder. */
 export class FolderInUseError extends LocalApiStartError {
   constructor(
     readonly folder: string,
@@ -76,7 +76,7 @@ function read(file: string): Holder | undefined {
   try {
     return holder.parse(JSON.parse(readFileSync(file, "utf8")));
   } catch {
-    return undefined; // It has just gone, or was cut short by a crash.
+    return undefined; // The file was just removed, or a crash cut it short.
   }
 }
 
@@ -85,7 +85,7 @@ function isAlive(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    return isCode(error, "EPERM"); // It lives, and is somebody else's.
+    return isCode(error, "EPERM"); // The process is alive and belongs to another user.
   }
 }
 

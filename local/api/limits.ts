@@ -2,8 +2,8 @@ export const plans = ["free", "pro", "business", "enterprise"] as const;
 export type Plan = (typeof plans)[number];
 
 /**
- * The API's limits. A parameter, so that a test can lower one. Cloudflare documents them in its OpenAPI document and on the
- * limits pages of its products, except for the quotas above zero.
+ * The API's limits, passed as a parameter so that a test can lower one. Cloudflare documents them in its OpenAPI schema
+ * and on its products' limits pages, except for the quotas above zero.
  */
 export const defaultLimits = {
   maxBodyBytes: 100_000_000,
@@ -11,11 +11,11 @@ export const defaultLimits = {
   maxPerPage: 100,
   maxCookieFilterCharacters: 1024,
   maxExportRows: 50_000,
-  /** Page Shield policies per zone. Without the entitlement the quota is 0, which the error quotes. */
+  /** Page Shield policies per zone. Without the entitlement, the quota is 0, which the error quotes. */
   maxPolicies: { free: 0, pro: 5, business: 10, enterprise: 100 },
-  /** A script scored lower than this is malicious. */
+  /** A script with a lower score than this is malicious. */
   maliciousBelow: 50,
-  /** Older entries of the request log are forgotten. */
+  /** The request log drops older entries. */
   maxLoggedRequests: 50_000,
   maxNamespaces: 1000,
   maxNamespacesPerPage: 1000,
@@ -25,30 +25,30 @@ export const defaultLimits = {
   maxKvValueBytes: 26_214_400,
   /** As JSON. */
   maxKvMetadataBytes: 1024,
-  /** The shortest lifetime, and how far ahead an expiration must be. */
+  /** The minimum TTL, and how far ahead an expiration must be. */
   minKvTtlSeconds: 60,
   /** In one bulk write or delete. */
   maxKvPairs: 10_000,
   maxKvBulkReadKeys: 100,
   minKvListLimit: 10,
   maxKvListLimit: 1000,
-  /** Logpush jobs per zone. Without the entitlement the quota is 0, and the error is the same. */
+  /** Logpush jobs per zone. Without the entitlement, the quota is 0, and the error is the same. */
   maxLogpushJobs: { free: 0, pro: 0, business: 0, enterprise: 4 },
   maxAccountLogpushJobs: 100,
   /** Comparisons and logical nodes of one filter. */
   maxLogpushFilterOperators: 30,
   maxLogpushFilterBytes: 1000,
-  /** Lists of the previous WAF rules, of firewall rules too. */
+  /** For lists of the previous WAF rules and of firewall rules. */
   minWafPerPage: 5,
   defaultWafPerPage: 50,
   /** Firewall rules that a migration converts without Cloudflare's support. */
   maxMigratableRules: 200,
-  /** Of the expression of one such rule, in UTF-8. */
+  /** The length of one such rule's expression in UTF-8. */
   maxMigratableExpressionBytes: 4096,
   maxRulesetsPerPage: 50,
-  /** Rules of a zone in one phase. */
+  /** A zone's rules in one phase. */
   maxZoneRules: 1000,
-  /** Of the expression of a rule. */
+  /** The length of a rule's expression. */
   maxExpressionCharacters: 4096,
 };
 

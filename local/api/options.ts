@@ -4,7 +4,7 @@ import { defaultLimits, type Limits } from "./limits";
 import { withChange, defaultWafSettings, type WafSettings, type WafSettingsChange } from "./waf/settings";
 import { type LogpushBehavior, usualBehavior } from "./logpush/behavior";
 
-/** Whether to behave as Cloudflare's guides document or as its OpenAPI document says, where the two differ. */
+/** Whether to follow Cloudflare's guides or its OpenAPI schema where the two differ. */
 export type Dialect = "documented" | "openapi";
 
 /** One accepted credential: a token, or an email with its key. */
@@ -23,38 +23,44 @@ export interface LocalApiOptions {
   readonly port?: number;
   /** @default the token "local-token", and the pair "local@example.com" with "local-key" */
   readonly credentials?: readonly Credential[];
-  /** Refuses what only the other dialect knows, instead of accepting or ignoring it. @default false */
+  /** Refuses input that only the other dialect knows, instead of accepting or ignoring it. @default false */
   readonly strict?: boolean;
-  /** Responses contain only what the OpenAPI document requires, what was set, and cursors. @default false */
+  /** Responses contain only what the OpenAPI schema requires, what was set, and cursors. @default false */
   readonly sparse?: boolean;
   /** Delay of every response. @default 0 */
   readonly latencyMs?: number;
   /** Eventual consistency: a read sees a write only after this long. Writes always see each other. @default 0 */
   readonly readLagMs?: number;
-  /** The same of listings alone, those of KV included: one object that is asked for by its id is up to date. @default 0 */
+  /** The same, but only for listings, including those of KV. An object requested by its ID is up to date. @default 0 */
   readonly listLagMs?: number;
-  /** Eventual consistency of KV, which `readLagMs` leaves alone: listings and reads see a write so much later. @default 0 */
+  /** Eventual consistency of KV, which `readLagMs` doesn't affect: how much later listings and reads see a write.
+   * @default 0
+   */
   readonly kvLagMs?: Partial<KvLag>;
-  /** Every page of a listing of keys comes after so many pages without keys, each with a cursor. @default 0 */
+  /** How many empty pages, each with a cursor, precede every page in a listing of keys. @default 0 */
   readonly kvEmptyPages?: number;
-  /** "digests" keeps of a KV value its SHA-256 and its length: reading it is refused. @default "memory" */
+  /** "digests" keeps only a KV value's SHA-256 and length, and refuses to read the value. @default "memory" */
   readonly kvStore?: ValueStore;
-  /** Forms of Logpush responses that Cloudflare doesn't document. @default by dialect and strictness */
+  /** Details of Logpush responses that Cloudflare doesn't document. @default depends on dialect and strictness */
   readonly logpush?: Partial<LogpushBehavior>;
-  /** Per credential: more than `requests` within the window, and all are refused for `retryAfterSeconds`. @default none */
+  /** After a credential sends more than `requests` in the window, all of its requests are refused for
+   * `retryAfterSeconds`. @default none
+   */
   readonly rateLimit?: {
     readonly requests: number;
     readonly windowMs: number;
     readonly retryAfterSeconds: number;
   };
-  /** Folder that keeps the state between runs. @default none: every start is the seeded state */
+  /** The folder that keeps the state between runs. @default none: every start uses the seeded state */
   readonly persistTo?: string;
-  /** What nobody has documented of a migration: names, delays. @default the documented names, without delay */
+  /** Undocumented aspects of a migration: names and delays. @default the documented names, without delay */
   readonly waf?: WafSettingsChange;
   /** @default the real time */
   readonly clock?: () => Date;
   readonly limits?: Partial<Limits>;
-  /** A body beyond `limits.maxBodyBytes` is read to its end and refused, or refused at once and the connection closed. @default "read" */
+  /** Whether a body over `limits.maxBodyBytes` is read to its end and then refused, or refused immediately with the
+   * connection closed. @default "read"
+   */
   readonly largeBodies?: "read" | "close";
 }
 

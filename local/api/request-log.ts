@@ -8,21 +8,22 @@ const credentialHeaders = new Set(["authorization", "x-auth-email", "x-auth-key"
 export interface LoggedRequest {
   /** ISO 8601, when the request arrived. */
   readonly at: string;
-  /** Milliseconds by the real clock, however the API's own was set or moved: what was in flight together overlaps. */
+  /** Milliseconds on the real clock, however the API's own clock was set or moved, so that concurrent requests overlap.
+   */
   readonly startedAt: number;
   /** Just before the response is sent; null until then. */
   endedAt: number | null;
   readonly method: string;
-  /** Below the base address, without the query: `/zones/…/page_shield`. */
+  /** The path relative to the base URL, without the query: `/zones/…/page_shield`. */
   readonly path: string;
   readonly query: Readonly<Record<string, string>>;
-  /** Of the response; null until it's sent, and forever if the connection was dropped. */
+  /** The response's status; null until it's sent, and for good if the connection was dropped. */
   status: number | null;
-  /** Kind of the fault that struck it. */
+  /** The kind of fault that hit the request. */
   fault?: string;
-  /** Parsed where it is JSON, else its text; absent when nothing was sent. */
+  /** Parsed if it's JSON, otherwise text; absent if no body was sent. */
   readonly body?: unknown;
-  /** In place of `body` where the request carries keys or values: those would fill the memory. */
+  /** Replaces `body` in requests with keys or values, which would fill up memory. */
   readonly batch?: Batch;
   readonly headers: Readonly<Record<string, string>>;
   readonly credential: "token" | "key" | "both" | "none";
@@ -30,7 +31,7 @@ export interface LoggedRequest {
   readonly contentType: string | undefined;
 }
 
-/** What arrived, oldest first. The array stays the same object, so a reference to it stays live. */
+/** The requests received, oldest first. The array stays the same object, so a reference to it stays up to date. */
 export class RequestLog {
   readonly entries: LoggedRequest[] = [];
 

@@ -2,10 +2,10 @@ import type { Context } from "hono";
 import { z } from "zod";
 import { failures } from "./envelope";
 
-/** Identifiers are 32 lower-case hexadecimal characters; anything else does not route. */
+/** Identifiers are 32 lowercase hexadecimal characters; anything else isn't routed. */
 export const identifier = z.string().regex(/^[0-9a-f]{32}$/);
 
-/** The path parameter `name`, as an identifier. */
+/** Reads the path parameter `name` as an identifier. */
 export function readId(c: Context, name: string): string {
   const parsed = identifier.safeParse(c.req.param(name));
   if (!parsed.success) throw failures.notRouted(400, c.req.path);
@@ -18,7 +18,7 @@ export async function bodyBytes(c: Context): Promise<Buffer> {
   return Buffer.from(await c.req.arrayBuffer());
 }
 
-/** The body, parsed once for all who ask; undefined when it is not JSON. */
+/** Returns the body, parsed once for all callers; undefined if it isn't valid JSON. */
 export function bodyJson(c: Context): Promise<{ readonly value: unknown } | undefined> {
   const known = parsedBodies.get(c.req);
   if (known !== undefined) return known;
@@ -27,7 +27,7 @@ export function bodyJson(c: Context): Promise<{ readonly value: unknown } | unde
   return parsed;
 }
 
-/** The body as JSON, checked against `schema`; each complaint points at its member. */
+/** Reads the body as JSON and checks it against `schema`; each error points at the invalid field. */
 export async function readBody<T>(c: Context, schema: z.ZodType<T>): Promise<T> {
   requireJsonType(c);
   const json = await bodyJson(c);
@@ -45,7 +45,7 @@ export function requireJsonType(c: Context): void {
   throw failures.bodyWithoutJsonType(contentType);
 }
 
-/** The query string, checked against `schema`. Parameters that the schema does not know are ignored. */
+/** Reads the query string and checks it against `schema`. Unknown parameters are ignored. */
 export function readQuery<T>(c: Context, schema: z.ZodType<T>): T {
   const parsed = schema.safeParse(c.req.query());
   if (parsed.success) return parsed.data;
@@ -62,7 +62,8 @@ function parseJson(bytes: Buffer): { readonly value: unknown } | undefined {
   }
 }
 
-/** RFC 6901. An unknown member is reported on its parent; the pointer should name the member. */
+/** Builds a JSON pointer (RFC 6901). Zod reports an unknown field on its parent, but the pointer should name the field.
+ */
 function pointerTo(issue: z.core.$ZodIssue): string {
   const path = issue.code === "unrecognized_keys" ? [...issue.path, ...issue.keys.slice(0, 1)] : issue.path;
   return path.map((part) => `/${String(part).replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");

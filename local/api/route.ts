@@ -1,15 +1,15 @@
 import type { ApiContext, ApiRouter } from "./context";
 import { failures } from "./envelope";
 
-/** Every path of Cloudflare's API starts with it. */
+/** The prefix of every path in Cloudflare's API. */
 export const BASE_PATH = "/client/v4";
 
-/** What is ours: faults, the request log, the state. */
+/** The prefix of our own routes: faults, the request log, the state. */
 export const CONTROL_PATH = "/__local";
 
 type Handler = (c: ApiContext) => Response | Promise<Response>;
 
-/** One path with its methods; any other method on it is refused. */
+/** Registers one path with its methods; any other method on it is refused. */
 export function route(
   app: ApiRouter,
   path: string,

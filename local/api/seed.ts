@@ -7,7 +7,7 @@ import * as rulesets from "./rulesets/seed";
 import type { Snapshot } from "./state";
 import * as waf from "./waf/seed";
 
-/** The zones of every start. Their ids never change, so that programs and documents may name them. */
+/** The zones that exist at every start. Their IDs never change, so that programs and docs can name them. */
 export const zones = {
   shop: "5a0c1e7f3b2d4968a7e1c0f2d3b4a501",
   blog: "5a0c1e7f3b2d4968a7e1c0f2d3b4a502",
@@ -27,7 +27,7 @@ const zonePlans = {
   empty: "enterprise",
 } as const satisfies Partial<Record<ZoneName, Plan>>;
 
-/** The accounts of every start. */
+/** The accounts that exist at every start. */
 export const accounts = { main: "5a0c1e7f3b2d4968a7e1c0f2d3b4a5f1" } as const;
 
 export type AccountName = keyof typeof accounts;

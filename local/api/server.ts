@@ -25,46 +25,50 @@ import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "
 
 const FILE_NAME = "local-api.json";
 
-/** Reachable from this machine only: the API holds no secret worth more, and takes orders from anyone. */
+/** Reachable only from this machine, because the API accepts commands from anyone. */
 const HOSTNAME = "127.0.0.1";
 
 export interface LocalApi {
-  /** Base address, without a slash at its end: `http://127.0.0.1:8787/client/v4`. */
+  /** The base URL, without a trailing slash: `http://127.0.0.1:8787/client/v4`. */
   readonly url: string;
-  /** Ids of the accounts. */
+  /** The accounts' IDs. */
   readonly accounts: Readonly<Record<AccountName, string>>;
-  /** Ids of the seeded zones. */
+  /** The seeded zones' IDs. */
   readonly zones: Readonly<Record<ZoneName, string>>;
-  /** Ids of the seeded KV namespaces. */
+  /** The seeded KV namespaces' IDs. */
   readonly namespaces: Readonly<Record<NamespaceName, string>>;
-  /** What arrived, oldest first; always the same array. */
+  /** The requests received, oldest first; always the same array. */
   readonly requests: readonly LoggedRequest[];
   clearRequests(): void;
   fault(fault: Fault): void;
   clearFaults(): void;
   /** Sets what Page Shield has detected in a zone. @default "merge" */
   detect(zoneId: string, detection: Detection, mode?: DetectMode): void;
-  /** Moves the API's clock ahead: what expires by then is gone, what lags behind by less is seen. */
+  /** Moves the API's clock ahead. Whatever expires by then disappears, and writes with a shorter lag become visible. */
   advance(ms: number): void;
-  /** How long listings and reads of a namespace lag behind its writes from now on; what is not given stays. */
+  /** Sets how long listings and reads of a namespace lag behind its writes from now on. Omitted settings stay as they
+   * are.
+   */
   lagKv(namespaceId: string, lag: Partial<KvLag>): void;
-  /** Pushes of Logpush, and the folder that stands for their destinations. */
+  /** Logpush's pushes, and the folder that represents their destinations. */
   readonly logpush: LogpushControls;
-  /** The previous WAF rules of a zone, and what its migration has come to. */
+  /** Returns a zone's previous WAF rules and the state of its migration. */
   waf(zoneId: string): WafView;
-  /** What a colleague in the dashboard, or Cloudflare itself, does to a zone. */
+  /** Does to a zone what a colleague in the dashboard, or Cloudflare itself, might do. */
   inDashboard(zoneId: string, action: WafAction): WafView;
-  /** What nobody has documented of a migration, from now on; what is not given stays. */
+  /** Sets undocumented aspects of a migration from now on. Omitted settings stay as they are. */
   changeWaf(change: WafSettingsChange): void;
   snapshot(): Snapshot;
   restore(snapshot: Snapshot): void;
-  /** Back to the seeded state. */
+  /** Restores the seeded state. */
   reset(): void;
-  /** Ends open connections at once. */
+  /** Stops the server, ending open connections immediately. */
   close(): Promise<void>;
 }
 
-/** @param announce whether other processes may use this one for the folder it serves; one that soon ends does not. */
+/** @param announce whether other processes may use this one for the folder that it serves. A short-lived process
+ * doesn't allow it.
+ */
 export async function startLocalApi(
   options: LocalApiOptions = {},
   { announce = true }: { readonly announce?: boolean } = {},
@@ -120,10 +124,11 @@ async function start(options: LocalApiOptions): Promise<LocalApi> {
   };
 
   const app = createApp({ settings, clock, state, faults, log, wait });
-  // The adapter would otherwise replace the global Request and Response of a test or a program that runs us in process.
+  // The adapter would otherwise replace the global Request and Response in a test or program that runs the API in its
+  // own process.
   const handle = getRequestListener(app.fetch, { overrideGlobalObjects: false });
   const server = createServer((request, response) => void handle(request, response));
-  // Only the client ends an idle connection: if we did, its next request could be on its way and be lost.
+  // Only the client ends an idle connection. If the server did, a request already on its way could be lost.
   server.keepAliveTimeout = 0;
   const port = await listen(server, settings.port);
 
@@ -183,7 +188,7 @@ function close(server: Server): Promise<void> {
   });
 }
 
-/** The state that an earlier run left in `folder`; undefined when there is none. */
+/** Loads the state that an earlier run left in `folder`; undefined if there's none. */
 function load(folder: string): Snapshot | undefined {
   const file = join(folder, FILE_NAME);
   if (!existsSync(file)) return undefined;
@@ -197,7 +202,9 @@ function load(folder: string): Snapshot | undefined {
   }
 }
 
-/** Written beside and moved into place, so that a killed process leaves the old state or the new one. */
+/** Writes a temporary file and moves it into place, so that a killed process leaves either the old state or the new
+ * one.
+ */
 function save(folder: string, snapshot: Snapshot): void {
   mkdirSync(folder, { recursive: true });
   const file = join(folder, FILE_NAME);

@@ -15,21 +15,21 @@ export class MovableClock {
 
   readonly now = (): Date => new Date(this.#base().getTime() + this.#aheadMs);
 
-  /** Never back: what has expired stays so. */
+  /** The clock never goes back, so whatever has expired stays expired. */
   advance(ms: number): void {
     if (!(ms >= 0)) throw new RangeError(`the clock only moves ahead, not by ${ms} ms`);
     this.#aheadMs += ms;
   }
 }
 
-/** What routes are made of. */
+/** What the routes use. */
 export interface Services {
   readonly settings: Settings;
-  /** Also `settings.clock`, by its reading alone. */
+  /** Also available as `settings.clock`, which can only be read. */
   readonly clock: MovableClock;
   readonly state: State;
   readonly faults: Faults;
   readonly log: RequestLog;
-  /** Ends with an error when the server closes. */
+  /** Rejects when the server closes. */
   readonly wait: (ms: number) => Promise<void>;
 }

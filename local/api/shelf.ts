@@ -2,13 +2,13 @@ export interface ShelfOptions {
   readonly clock: () => Date;
   /** A read sees a value only once it is this old. */
   readonly lagMs: number;
-  /** A listing sees it only once it is this old, and a read sees it. @default 0 */
+  /** A listing sees a value only once it's this old and reads can see it. @default 0 */
   readonly listLagMs?: number;
   /** Called after every write. */
   readonly onWrite: () => void;
 }
 
-/** One immutable value per key. Writes see each other at once; reads may be made to lag behind them. */
+/** One immutable value per key. Writes see each other immediately; reads can be configured to lag behind. */
 export class Shelf<T> {
   readonly #values = new Map<string, { readonly value: T; readonly since: number }[]>();
   readonly #options: ShelfOptions;
@@ -17,17 +17,17 @@ export class Shelf<T> {
     this.#options = options;
   }
 
-  /** What the last write left: what the next write starts from. */
+  /** Returns the result of the last write, which the next write starts from. */
   latest(key: string): T {
     return this.#versions(key).at(-1)?.value ?? missing(key);
   }
 
-  /** What a read is shown. */
+  /** Returns the value that reads see. */
   visible(key: string): T {
     return this.#shownAfter(this.#options.lagMs, key);
   }
 
-  /** What a listing is shown. */
+  /** Returns the value that listings see. */
   listed(key: string): T {
     return this.#shownAfter(this.#longestLagMs, key);
   }
@@ -50,7 +50,7 @@ export class Shelf<T> {
     this.#options.onWrite();
   }
 
-  /** Puts these values in place of all others, seen at once. */
+  /** Replaces all values with these, visible immediately. */
   reset(values: Iterable<readonly [string, T]>): void {
     this.#values.clear();
     for (const [key, value] of values) this.#values.set(key, [{ value, since: -Infinity }]);

@@ -4,17 +4,17 @@ import type { ApiContext } from "./context";
 import { BASE_PATH } from "./route";
 
 /**
- * Makes responses as sparse as Cloudflare's OpenAPI document allows: they omit members that it doesn't require, unless
- * somebody set it or a client could not go on without it.
+ * Makes responses as sparse as Cloudflare's OpenAPI schema allows. They omit every field that it doesn't require,
+ * unless someone set the field or a client couldn't continue without it.
  */
 
 type Member = "errors" | "messages" | "result" | "result_info";
 type Fields = Readonly<Record<string, unknown>>;
 
 interface Requirement {
-  /** Method and path, below the base address. */
+  /** Method and path, relative to the base URL. */
   readonly on: RegExp;
-  /** Of the envelope, besides `success`. */
+  /** Required fields of the envelope, besides `success`. */
   readonly success: readonly Member[];
   readonly failure: readonly Member[];
 }
@@ -22,7 +22,7 @@ interface Requirement {
 const common = ["errors", "messages"] as const;
 const all = [...common, "result"] as const;
 
-/** The first that matches holds. */
+/** The first match applies. */
 const requirements: readonly Requirement[] = [
   { on: /\/page_shield$/, success: [], failure: ["errors"] },
   { on: /^GET .*\/page_shield\/connections$/, success: ["result_info"], failure: ["errors"] },
@@ -31,11 +31,11 @@ const requirements: readonly Requirement[] = [
   { on: /^PUT .*\/storage\/kv\/namespaces\/\w+$/, success: all, failure: all },
   { on: /\/(logpush|storage\/kv)\//, success: common, failure: all },
   { on: /\/(rulesets|firewall\/waf)\b/, success: all, failure: all },
-  // What the document does not describe promises nothing.
+  // The schema requires nothing of responses that it doesn't describe.
   { on: /^/, success: [], failure: ["errors"] },
 ];
 
-/** Requests that only ask something although their method isn't GET: the result is the point of them. */
+/** Requests that only query something even though their method isn't GET. Their whole point is the result. */
 const questions = /\/(ownership|ownership\/validate|validate\/[\w/]+|bulk\/get)$/;
 
 const message = z.looseObject({ code: z.number(), message: z.string() });
@@ -83,7 +83,7 @@ function sparse(request: string, full: z.infer<typeof envelope>): Fields {
   };
 }
 
-/** Codes that are given before a request reaches the product whose document leaves its own out. */
+/** Error codes returned before a request reaches a product. The products' own codes aren't in the schema. */
 const fromTheGate = [6003, 7000, 7003, 9106, 10_000];
 
 function note(request: string, { code, message: words }: z.infer<typeof message>): Fields {
@@ -91,7 +91,7 @@ function note(request: string, { code, message: words }: z.infer<typeof message>
   return coded ? { code, message: words } : { message: words };
 }
 
-/** Without its cursor nobody could go on in a list. */
+/** Keeps the cursor, because clients couldn't continue a list without it. */
 function cursorOf(info: Fields | undefined): Fields | undefined {
   const cursor = info?.["cursor"];
   if (typeof cursor === "string" && cursor !== "") return { cursor };
@@ -110,14 +110,14 @@ function isHollow(value: unknown): boolean {
 const detected = ["id", "host", "first_seen_at", "last_seen_at"];
 const loaded = [...detected, "url", "added_at", "url_contains_cdn_cgi_path"];
 
-/** What is required of records that nobody writes. */
+/** Required fields of read-only records. */
 const readOnly: readonly { readonly on: RegExp; readonly required: readonly string[] }[] = [
   { on: /\/page_shield\/(scripts|connections)\b/, required: loaded },
   { on: /\/page_shield\/cookies\b/, required: [...detected, "name", "type"] },
   { on: /\/storage\/kv\/namespaces(\/\w+)?$/, required: ["id", "title"] },
 ];
 
-/** Where a record has such a member it may be missing, and stands for this. */
+/** Fields that may be missing from a record, and the values that a missing one implies. */
 const defaults: readonly { readonly on: RegExp; readonly values: Fields }[] = [
   {
     on: /\/logpush\/.*jobs\b/,
@@ -127,7 +127,7 @@ const defaults: readonly { readonly on: RegExp; readonly values: Fields }[] = [
   { on: /\/firewall\/waf\/packages\b/, values: { status: "active", modified_rules_count: 0 } },
 ];
 
-/** The document's Logpush job has no filter. */
+/** The schema's Logpush job has no filter. */
 const UNDOCUMENTED = "filter";
 
 const outputDefaults: Fields = {
@@ -143,7 +143,7 @@ const outputDefaults: Fields = {
   timestamp_format: "unixnano",
 };
 
-/** One record or a list of them, without what may be missing. */
+/** Removes optional fields from one record or a list of records. */
 function record(request: string, result: unknown): unknown {
   if (Array.isArray(result)) return result.map((each) => record(request, each));
   const { data } = fields.safeParse(result);

@@ -15,7 +15,7 @@ import { untouched, type WafZone, wafZone } from "./waf/entities";
 
 const zone = z.strictObject({ id: identifier, name: z.string(), plan: z.enum(plans) });
 
-/** Everything that is kept, as one JSON value: what belongs to zones is keyed by zone id. */
+/** The entire stored state as one JSON value. Data that belongs to zones is keyed by zone ID. */
 export const snapshotSchema = z.strictObject({
   version: z.literal(1),
   zones: z.array(zone),
@@ -25,9 +25,10 @@ export const snapshotSchema = z.strictObject({
   rulesets: rulesetsSnapshot.default(() => ({ published: [], zones: {} })),
   /** Absent in states of an earlier version, which knew of none. */
   logpush: logpushSnapshot.default(() => ({ nextId: 1, jobs: [] })),
-  /** A zone that is not in it has migrated long ago. */
+  /** A zone that isn't listed migrated long ago. */
   waf: z.record(identifier, wafZone).default(() => ({})),
-  /** Kept in files of its own, and so absent from the one that keeps the rest; putting back none leaves it alone. */
+  /** Stored in separate files, so it's absent from the main one. Restoring a snapshot without it leaves KV unchanged.
+   */
   kv: kvSnapshot.optional(),
 });
 
@@ -70,7 +71,7 @@ export class State {
     return { ...this.withoutKv(), kv: this.kv.snapshot() };
   }
 
-  /** What is small enough to be kept as one value at every change. */
+  /** Returns the part of the state that's small enough to save as a whole on every change. */
   withoutKv(): Snapshot {
     return {
       version: 1,
@@ -83,7 +84,7 @@ export class State {
     };
   }
 
-  /** Puts another state in place of this one; reads see it at once. */
+  /** Replaces the state with another one; reads see it immediately. */
   restore(snapshot: Snapshot): void {
     this.#fill(snapshot);
     this.#shelf.onWrite();

@@ -5,7 +5,7 @@ import type { ApiContext } from "./context";
 import { ApiFailure } from "./envelope";
 import type { Fault } from "./faults";
 
-/** Carries `fault` out around the request that it struck. */
+/** Applies `fault` to the request that it hit. */
 export async function strike(
   fault: Fault,
   c: ApiContext,
@@ -40,7 +40,7 @@ export async function strike(
       return undefined;
     case "unsuccessful":
     case "emptyPage":
-      // Carried out by the route, which knows the keys.
+      // The route applies this fault, because it knows the keys.
       await next();
       return undefined;
   }
@@ -58,7 +58,7 @@ async function sendHalf(c: ApiContext): Promise<Response> {
   const { outgoing } = c.env;
   c.set("sentStatus", status);
   outgoing.writeHead(status, { ...Object.fromEntries(headers), "content-length": String(body.length) });
-  // Waiting for the write: a socket destroyed at once would take the half with it.
+  // Waits for the write, because destroying the socket immediately would also discard the half that was written.
   await new Promise<void>((resolve) => {
     outgoing.write(body.subarray(0, Math.floor(body.length / 2)), () => {
       resolve();
@@ -68,13 +68,13 @@ async function sendHalf(c: ApiContext): Promise<Response> {
   return RESPONSE_ALREADY_SENT;
 }
 
-/** Hono merges the headers of the response it replaces; clearing it first keeps the marker clean. */
+/** Hono merges headers from the response being replaced. Clearing it first keeps the marker clean. */
 function replaceResponse(c: ApiContext, response: Response): void {
   c.res = undefined;
   c.res = response;
 }
 
 function contentful(status: number): ContentfulStatusCode {
-  // Any three-digit number is sent as it is; Hono's type lists the registered ones.
+  // Any three-digit status works; Hono's type lists only the registered ones.
   return status as ContentfulStatusCode;
 }

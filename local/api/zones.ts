@@ -3,7 +3,7 @@ import { ok } from "./envelope";
 import { BASE_PATH, route } from "./route";
 import { accounts } from "./seed";
 
-/** https://developers.cloudflare.com/api/resources/zones/methods/get: of a zone, who owns it and what it is called. */
+/** Returns a zone's name and owner: https://developers.cloudflare.com/api/resources/zones/methods/get */
 export function zoneRoutes(app: ApiRouter): void {
   route(app, `${BASE_PATH}/zones/:zoneId`, {
     GET: (c) => {

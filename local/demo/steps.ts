@@ -3,7 +3,7 @@ export interface DemoStep {
   readonly title: string;
   /** Changes to the project before the run. */
   readonly edits?: readonly Edit[];
-  /** What somebody changes in the dashboard before the run. */
+  /** What someone changes in the dashboard before the run. */
   readonly dashboard?: readonly { readonly method: string; readonly path: string; readonly body: unknown }[];
   /** The engine's arguments. */
   readonly run: readonly string[];

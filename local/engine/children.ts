@@ -22,8 +22,8 @@ const GRACE_MS = 5_000;
 const alive = new Set<NodeProcess>();
 
 /**
- * Runs Node. The child's stdin stays open while this process lives: when it closes, the child knows that the engine is
- * gone. The child is detached, so Ctrl-C in a terminal reaches only the engine, which then stops its children.
+ * Runs Node. The child's stdin stays open while this process lives: when it closes, the child knows that the engine has
+ * exited. The child is detached, so Ctrl-C in a terminal reaches only the engine, which then stops its children.
  */
 export function spawnNode(args: readonly string[], at: { cwd: string; env: NodeJS.ProcessEnv }): NodeProcess {
   const all = ["--require", LOAD_ON_USE, ...args];

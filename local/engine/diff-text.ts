@@ -28,7 +28,7 @@ export function valueLines(map: ValueMap): string[] {
     .flatMap((key) => labelled(`${key}: `, show(map[key] ?? null)));
 }
 
-/** The CLI hides these keys, too: only providers read them. */
+/** Whether a key is internal. The CLI also hides these keys, because only providers read them. */
 const isInternal = (key: unknown): boolean => typeof key === "string" && key.startsWith("__");
 
 function changeLines(change: Change, colors: Colors): string[] {

@@ -33,11 +33,11 @@ export class Host {
       (port) =>
         new ResourceProviderClient(`127.0.0.1:${port}`, credentials.createInsecure(), CHANNEL_OPTIONS),
     );
-    // A run may fail before anybody awaits the client. That mustn't become an unhandled rejection.
+    // A run may fail before anything awaits the client. That mustn't become an unhandled rejection.
     this.client.catch(() => undefined);
   }
 
-  /** The CLI ends the host with SIGINT, too. */
+  /** Ends the host with SIGINT, as the CLI does. */
   async stop(): Promise<void> {
     await this.client.then(
       (client) => client.close(),

@@ -187,7 +187,7 @@ class Importer {
     this.#context.executor.stop();
   }
 
-  /** Invalid inputs are imported, too, with a warning. The next update reports them in full. */
+  /** Invalid inputs are still imported, with a warning. The next update reports them in full. */
   async #warnOfFailures(state: ResourceState): Promise<void> {
     const { providers, run } = this.#context;
     const { failures } = await providers.get(state.provider).check(state.urn, state.inputs, state.inputs);

@@ -23,7 +23,7 @@ const LANGUAGES = "../locales/index.cjs";
 
 type Load = (this: unknown, request: string, parent: unknown, isMain: boolean) => unknown;
 
-/** Missing from Node's types, but the established hook for tools. */
+/** Node's types omit it, but it's the established hook for tools. */
 const loader = Module as unknown as { _load: Load };
 const load = loader._load;
 

@@ -3,7 +3,7 @@ import { isMap, Secret, type Value, type ValueMap } from "./values";
 
 export type Path = readonly (string | number)[];
 
-/** Undefined if the text isn't a path. The Pulumi engine skips such entries, too. */
+/** Undefined if the text isn't a path. The Pulumi engine also skips such entries. */
 export function parsePath(text: string): Path | undefined {
   const path: (string | number)[] = [];
   const element = /\.?([^.[\]"]+)|\.?\[(\d+)\]|\.?\[(\*)\]|\.?\["((?:\\"|[^"])*)"\]/y;

@@ -158,7 +158,7 @@ export class DynamicProvider {
     return markSecretsLike(this.#known(fromStruct(response.getProperties())), state.inputs);
   }
 
-  /** Undefined if the resource is gone: then the provider returns an empty ID. */
+  /** Undefined if the resource no longer exists, in which case the provider returns an empty ID. */
   async read(state: ResourceState): Promise<ReadResource | undefined> {
     const request = withResource(new ReadRequest(), state.urn)
       .setId(state.id)

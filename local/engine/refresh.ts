@@ -42,7 +42,7 @@ async function refreshWith(executor: Executor, { run, providers }: RunContext): 
   run.base.pendingOperations = run.base.pendingOperations.filter(({ type }) => type === "creating");
 }
 
-/** Drops references to resources that are gone. */
+/** Drops references to resources that no longer exist. */
 function dropDanglingReferences(resources: readonly ResourceState[]): void {
   const seen = new Set<Urn>();
   const exists = (urn: Urn): boolean => seen.has(urn);

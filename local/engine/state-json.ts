@@ -151,7 +151,7 @@ function readProperties(given: JsonMap, crypter: Crypter): ValueMap {
   return mapValues(given, (value) => decode(value, (marked) => openSecret(marked, crypter)));
 }
 
-/** Parts of a secret may be marked as secret, too, but aren't encrypted again. */
+/** Parts of a secret may also be marked as secret, but they aren't encrypted again. */
 function openSecret(marked: JsonMap, crypter: Crypter): Value {
   const { plaintext, ciphertext } = marked;
   if (typeof ciphertext === "string") {

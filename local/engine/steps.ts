@@ -88,7 +88,7 @@ export interface ForgetStep extends Common {
 export interface RefreshStep extends Common {
   readonly op: "refresh";
   readonly old: ResourceState;
-  /** The refreshed state. Undefined if the resource is gone. */
+  /** The refreshed state. Undefined if the resource no longer exists. */
   new: ResourceState | undefined;
   /** Whether the next update would change it back. */
   hasDrifted: boolean;

@@ -19,7 +19,7 @@ export interface Entry {
   readonly value: Value;
   /** In Unix seconds. */
   readonly expiration: number | undefined;
-  /** JSON. */
+  /** Metadata as JSON. */
   readonly metadata: string | undefined;
 }
 

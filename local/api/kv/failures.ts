@@ -2,7 +2,8 @@ import { refusal } from "../envelope";
 
 /**
  * Workers KV's errors with Cloudflare's codes. The statuses of 10009, 10012, 10013, 10014, 10019, 10029 and 10034 are
- * Cloudflare's, too. Of the others, public clients list only the codes: their statuses, and all wording, are the local API's.
+ * also Cloudflare's. For the others, public clients list only the codes, so their statuses, and all wording, are the
+ * local API's own.
  */
 export const kvFailures = {
   keyNotFound: () => refusal(404, 10009, "get: 'key not found'"),

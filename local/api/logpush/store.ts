@@ -16,7 +16,7 @@ import { Sink, type SinkFile } from "./sink";
 /** Some members of a value. Undefined means missing. */
 type Changes<T> = { readonly [Member in keyof T]?: T[Member] | undefined };
 
-/** What tests can do to Logpush beside the API's own operations. */
+/** What tests can do to Logpush besides the API's own operations. */
 export interface LogpushControls {
   /** The folder that stands for every destination. */
   readonly folder: string;

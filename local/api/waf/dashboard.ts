@@ -29,7 +29,7 @@ import { wafSettingsChange, withChange } from "./settings";
 
 /** What happens to a zone outside of any program: by a colleague in the dashboard, or by Cloudflare. */
 const wafAction = z.discriminatedUnion("do", [
-  /** Enterprise: both versions run. From start, adds the proposed configuration after the zone's own rules. */
+  /** Enterprise: both versions are running. From start, adds the proposed configuration after the zone's own rules. */
   z.strictObject({ do: z.literal("validate") }),
   /** Turns the previous rules off at once; from start, with the proposed configuration. */
   z.strictObject({ do: z.literal("finish") }),

@@ -36,7 +36,7 @@ export const wafFailures = {
 
   afterPut: (status: number) =>
     refusal(
-      // Any three-digit number is sent as it is; Hono's type lists the registered ones.
+      // Any three-digit status works; Hono's type lists only the registered ones.
       status as ContentfulStatusCode,
       12040,
       "failed after the configuration was saved",

@@ -17,7 +17,7 @@ const table: Record<Phase, Record<Trigger, Phase | "irreversible">> = {
   // Repeating a validation saves another configuration to review.
   validation: { validate: "validation", finish: "pending" },
   pending: { validate: "irreversible", finish: "pending" },
-  // An ordinary update of the new rules.
+  // This is an ordinary update of the new rules.
   finished: { validate: "irreversible", finish: "finished" },
 };
 

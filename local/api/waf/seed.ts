@@ -29,9 +29,9 @@ export const wafZones = {
   migratePageRule: "5a0c1e7f3b2d4968a7e1c0f2d3b4a609",
   /** Ready: the managed rules and the OWASP set are off. */
   migrateOff: "5a0c1e7f3b2d4968a7e1c0f2d3b4a60a",
-  /** Both versions run; the new rules have been adjusted. */
+  /** Both versions are running; the new rules have been adjusted. */
   migrateValidating: "5a0c1e7f3b2d4968a7e1c0f2d3b4a60b",
-  /** Finished by somebody else. */
+  /** Migrated by someone else. */
   migrateFinished: "5a0c1e7f3b2d4968a7e1c0f2d3b4a60c",
   /** Cloudflare has retired the previous rules: 410. */
   migrateRetired: "5a0c1e7f3b2d4968a7e1c0f2d3b4a60d",

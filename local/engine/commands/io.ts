@@ -1,4 +1,4 @@
-/** What a command uses of its process. */
+/** The parts of its process that a command uses. */
 import { availableParallelism } from "node:os";
 import path from "node:path";
 import pc from "picocolors";

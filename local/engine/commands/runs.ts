@@ -189,7 +189,7 @@ class Runner {
     this.#refuseUnexpectedChanges(outcome, true);
   }
 
-  /** A failed run shows its results, too. */
+  /** Shows the results even if the run failed. */
   async #runEngine(
     session: Session,
     dryRun: boolean,
