@@ -63,7 +63,7 @@ function sharedLedger(config: ConfigGetter): Pick<HostOptions, "journal" | "prob
     if (name === undefined) return {}; // This is the only provider, unless an explicit one has the same problem.
     const reason = error instanceof Error ? error.message : String(error);
     return {
-      problem: `Provider ${JSON.stringify(name)} can't share with the stack's other providers what it holds: ${reason}. Set TMPDIR to a directory that can be written.`,
+      problem: `Provider ${JSON.stringify(name)} can't tell the stack's other providers which objects it owns: ${reason}. Set TMPDIR to a writable directory.`,
     };
   }
 }

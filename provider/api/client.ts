@@ -206,7 +206,7 @@ export class EdgeApi {
       const problem = `${recordName(item, index)}: ${problemOf(parsed.error)}`;
       if (complete) throw this.#notUnderstood({ what, method: "GET", path, status: 200 }, problem);
       unread.push(problem);
-      const line = `${what}: skipped the record with ${this.redactor.redact(problem)}. This version of pulumi-edgeguard can't read it: check for a newer one.`;
+      const line = `${what}: skipped a record that this version of pulumi-edgeguard can't read: ${this.redactor.redact(problem)}. Check for a newer version.`;
       if (this.#isNew(line)) this.#options.log.warn(line);
     }
     return { records, unread };
@@ -555,7 +555,7 @@ function recordName(record: unknown, index: number): string {
     if (typeof value !== "string" && typeof value !== "number") return [];
     return [`${member} ${JSON.stringify(value).slice(0, LONGEST_NAME)}`];
   });
-  return members.length === 0 ? `number ${index + 1} of the list` : members.join(", ");
+  return members.length === 0 ? `item ${index + 1} in the list` : members.join(", ");
 }
 
 const NAMING = ["id", "ref", "url", "name"];

@@ -62,8 +62,8 @@ function amountText(amount: Amount | null): string {
 
 function tooMany(): string {
   return (
-    "Too many requests. Cloudflare's API allows 1,200 requests per 5 minutes per user and 200 per second per IP address, then refuses all requests for 5 minutes. Wait as long as Retry-After says, or send fewer. " +
-    `Workers on the Free plan, including their workers.dev subdomain, get ${perDay()} requests per day and ${perMinute()} per minute per account. Wait for the next minute or for midnight UTC, or switch to a paid plan, which has no such limit.`
+    "Too many requests. Cloudflare's API allows 1,200 requests per 5 minutes per user and 200 per second per IP address, then refuses all requests for 5 minutes. Wait for the time in Retry-After, or send fewer requests. " +
+    `Workers on the Free plan, including their workers.dev subdomain, get ${perDay()} requests per day and ${perMinute()} per minute per account. Wait until the next minute or until midnight UTC, or switch to a paid plan, which has no such limit.`
   );
 }
 
@@ -79,7 +79,7 @@ function failedClosed(): string {
 }
 
 const JOBS =
-  "The zone reached its limit of Logpush jobs, or its plan doesn't include Logpush. Delete a job, or ask Cloudflare for the feature.";
+  "The zone reached its limit of Logpush jobs, or its plan doesn't include Logpush. Delete a job, or ask Cloudflare to enable it.";
 
 const FILTER =
   "The filter doesn't match the type of its field: give `in` and `!in` an array, and compare a number with a number.";
@@ -93,8 +93,7 @@ export const MEANINGS: Readonly<Record<number, string>> = {
   7000: "The API has no such path: check the IDs in it and the base URL.",
   7003: "The path doesn't lead to an object: an ID in it is wrong or malformed, or the base URL is wrong.",
   9106: "The email or the API key is missing or wrong. Set both again, or use a token.",
-  10000:
-    "The token lacks the permission for this call, or was revoked. Check its permissions in the dashboard.",
+  10000: "The token lacks permission for this call, or was revoked. Check its permissions in the dashboard.",
   10003: "The zone has no rules in this phase yet. Deploying the first one creates the entry point ruleset.",
   10009: "The namespace has no such key, or it has expired.",
   10012: "Cloudflare can't read the body of the bulk operation: send an array of entries, or of keys.",

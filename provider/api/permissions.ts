@@ -76,7 +76,7 @@ export const RESOURCE_PERMISSIONS = {
   WafMigration: of(
     [ZONE_WAF],
     [FIREWALL_SERVICES, PAGE_RULES],
-    'With `target: "assessed"`, Read is enough. Without the other two, the assessment says what it could not read.',
+    'With `target: "assessed"`, Read is enough. Without the other two permissions, the assessment lists what it could not read.',
   ),
   LogpushJob: of(
     [ZONE_LOGS, ACCOUNT_LOGS],

@@ -33,13 +33,15 @@ export function register(program: Command, io: Io): void {
     )
     .addOption(new Option("--format <format>", "format of the result").choices(FORMATS).default("text"))
     .addOption(
-      new Option("--examples <count>", "how many lines of each kind to show").argParser(count).default(3),
+      new Option("--examples <count>", "how many example lines to show for each outcome")
+        .argParser(count)
+        .default(3),
     )
     .addOption(
-      new Option(
-        "--print",
-        "write matching lines to stdout unchanged, and the counts to stderr",
-      ).conflicts(["format", "examples"]),
+      new Option("--print", "write matching lines to stdout unchanged, and the counts to stderr").conflicts([
+        "format",
+        "examples",
+      ]),
     )
     .addHelpText("after", HELP)
     .action((filter: string, lines: string, options: Actions.FilterOptions) =>

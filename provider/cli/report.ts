@@ -10,7 +10,8 @@ const FORMATS = ["markdown", "text", "json"] as const satisfies readonly Reports
 /** The kinds of dangers, with the explanations shown in the help. */
 const DANGERS: Readonly<Record<Reports.DangerKind, string>> = {
   irreversible: "can't be undone: a WAF migration step, a namespace's data, pruned or overwritten keys",
-  unprotect: "a rule, ruleset, source, exception, filter or Logpush job blocks or logs less, or may",
+  unprotect:
+    "less is blocked or logged, or may be, because a rule, ruleset, source, exception, filter or Logpush job changes",
   blocks: "an allow policy would block scripts that the zone's pages load",
   removes:
     "a KvEntries deletes keys that it wrote: at least --removed-keys, and at least --removed-share of them",
@@ -45,7 +46,10 @@ export function register(program: Command, io: Io): void {
         .default(10),
     )
     .addOption(
-      new Option("--removed-share <percent>", "removes: and at least this share of them, 0 to 100")
+      new Option(
+        "--removed-share <percent>",
+        "the percentage of its own keys that it must also delete for that, 0 to 100",
+      )
         .argParser((text) => whole(text, 100))
         .default(50),
     )
@@ -68,10 +72,10 @@ ${Object.entries(DANGERS)
   .join("\n")}
 
 --accept takes the digest that the report shows below its dangers. It covers the stack and all of its dangers, and stops
-matching when one of them changes. \`--format json\` has a digest for each danger, to accept single ones. Whatever isn't
+matching when one of them changes. \`--format json\` has a digest for each danger, to accept one at a time. Whatever isn't
 accepted still fails. The digest of a report on several stacks covers the dangers of all of them.
 
-Exit codes: 0 written; 1 the preview failed or --fail-on found a danger, the report is written and says why; 2 wrong usage.
+Exit codes: 0 written; 1 the preview failed or --fail-on found a danger (the report is written and says why); 2 wrong usage.
 
 Example:
   $ pulumi preview --json --show-sames | edgeguard report --fail-on irreversible,unprotect,removes > comment.md`;

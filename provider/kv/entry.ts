@@ -299,7 +299,7 @@ function invisibleIn(key: string): string | undefined {
   for (const found of key.matchAll(EMOJI_OR_INVISIBLE)) {
     if (!INVISIBLE.test(found[0])) continue;
     const what = /\p{Cn}/u.test(found[0]) ? "which Unicode doesn't assign" : "which is invisible";
-    return `key has ${characterAt(key, found)}, ${what}; a Worker that reads the key as it looks won't find it`;
+    return `key has ${characterAt(key, found)}, ${what}; a Worker that looks up the key as it's displayed won't find it`;
   }
   return undefined;
 }

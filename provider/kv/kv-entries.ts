@@ -247,7 +247,7 @@ export const kvEntries = defineLifecycle({
     const own = [...manifest.keys()].filter((key) => !isHeld(key));
     if (own.length < manifest.size) {
       ctx.say.info(
-        `${subjectOf(ctx, namespaceId)}: keeping ${manifest.size - own.length} of ${manifest.size} keys that another resource now owns.`,
+        `${subjectOf(ctx, namespaceId)}: keeping ${manifest.size - own.length} of its ${manifest.size} keys, because another resource now owns them.`,
       );
     }
     const deleted = deletedKeys(ctx, namespaceId);

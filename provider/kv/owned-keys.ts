@@ -66,7 +66,7 @@ export function ownedKeys(
     if (!hasOtherProviders(ctx, namespaceId)) return false;
     ctx.warnOnce(
       `namespace ${namespaceId}: KvEntries of several providers write to it, so no key is deleted that one of them no longer declares. ` +
-        "Give them the same provider, and delete such keys with `edgeguard kv bulk delete`.",
+        "Give them all the same provider, and delete such keys with `edgeguard kv bulk delete`.",
     );
     return true;
   };

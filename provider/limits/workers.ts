@@ -223,7 +223,7 @@ export const WORKERS_NOTES: readonly WorkersNote[] = [
     about: "Connections",
     text:
       "Attempts beyond the limit wait until a connection closes. An unread response body holds its connection; response.body.cancel() frees it. " +
-      "If all connections of an invocation wait for each other, the least recently used one is canceled, and using it throws.",
+      "If all connections of an invocation wait for each other, the least recently used one is canceled, and any further use of it throws an error.",
     limits: ["connections"],
     source: CONNECTIONS,
   },

@@ -90,7 +90,7 @@ function hostProblems(parsed: ParsedDestination, fromBuilder: boolean): readonly
 
 function spaceProblem(parsed: ParsedDestination, text: string): string | false {
   const isReported = schemeOf(parsed).hostIs !== undefined && /\s/.test(parsed.host);
-  return !isReported && /\s/.test(text) && "contains white space. Write it as %20";
+  return !isReported && /\s/.test(text) && "contains whitespace. Write it as %20";
 }
 
 /** Warns about what no builder writes but Cloudflare may accept. */
@@ -190,7 +190,7 @@ export function needsProof(text: string): boolean {
  */
 export function shownDestination(text: string): string {
   const parsed = parseDestination(text);
-  if (parsed === undefined || isAmbiguous(parsed)) return "a destination that is not shown";
+  if (parsed === undefined || isAmbiguous(parsed)) return "a hidden destination";
   const { scheme, host, path } = parsed;
   return schemeOf(parsed).place === "bucket" ? `${scheme}://${host}${path}` : `${scheme}://${host}`;
 }

@@ -243,7 +243,7 @@ class Reader {
       return this.#refuse(path, `${must(value)} be a list for ${operator}${insteadOf(value, what)}`);
     }
     if (value.length === 0)
-      return this.#refuse(path, "is an empty list, which contains no line's value. Add at least one value");
+      return this.#refuse(path, "is an empty list, which no line can match. Add at least one value");
     const elements: (string | number)[] = [];
     for (const [index, element] of (value as readonly unknown[]).entries()) {
       if (isInexact(element)) this.#refuse([...path, index], INEXACT_REASON);

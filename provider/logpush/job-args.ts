@@ -37,7 +37,7 @@ export const JOB_MEMBERS = [
 ] as const;
 
 const BUILDER_REASON =
-  "must come from a builder such as destination.s3(…). Set a plain string as destinationConf instead";
+  "must come from a builder such as destination.s3(…). For a plain string, use destinationConf instead";
 
 /** A string, or what a builder returned. The canonical form is the string. */
 const destinationConf = z.unknown().transform((given, ctx): string => {

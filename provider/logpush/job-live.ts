@@ -140,7 +140,7 @@ function warnOfFieldChanges(
     const it = more.length === 1 ? "it" : "them";
     ctx.say.warn(
       `${jobLabel(args.name)}: the job won't push ${more.length} new ${more.length === 1 ? "field" : "fields"} of ${args.dataset}: ${firstFields(more)}. ` +
-        `fieldNames "all" stands for the ${pinned.length} fields that the dataset had when it was set. To push ${it}, too, name the fields, or take their names from getLogpushFields.`,
+        `fieldNames "all" stands for the ${pinned.length} fields that the dataset had when "all" was set. To push ${it} as well, name the fields, or take their names from getLogpushFields.`,
     );
   }
   if (fewer.length > 0) {

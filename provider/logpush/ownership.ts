@@ -44,7 +44,7 @@ export function tokenFinding(args: JobArgs): TokenFinding {
   const scope = scopeOf(args);
   const claims = readClaims(token);
   if (claims === undefined) {
-    return { warning: "is not a JSON web token, so only Cloudflare will check it" };
+    return { warning: "is not a JSON Web Token, so only Cloudflare will check it" };
   }
   const claim = (of: keyof typeof CLAIM_NAMES): string | undefined =>
     CLAIM_NAMES[of].map((name) => claims.get(name)).find((value) => typeof value === "string");
@@ -92,7 +92,7 @@ export function lacksProof({ ownershipChallenge, destinationConf }: JobArgs): bo
 export function warnOfMissingProof(ctx: Context, args: JobArgs): void {
   if (!lacksProof(args)) return;
   ctx.say.warn(
-    `${jobLabel(args.name)}: ${shownDestination(args.destinationConf)} needs an ownership challenge, and ownershipChallenge is not set. The update will ask Cloudflare to write a token to the destination and name the token's file. It won't create or change the job.`,
+    `${jobLabel(args.name)}: ${shownDestination(args.destinationConf)} needs an ownership challenge, and ownershipChallenge is not set. The update will ask Cloudflare to write a token to the destination, then stop and tell you the token's file name. It won't create or change the job.`,
   );
 }
 

@@ -67,7 +67,7 @@ export async function advance(start: MigrationRun): Promise<Computed> {
     }
     // Whoever moved the zone on has sent this very step: the same confirmation still matches.
     if (!isSameState(first.state, observation.state))
-      return await waitForTarget(run, "somebody else just moved the zone forward, so nothing is sent");
+      return await waitForTarget(run, "someone else just moved the zone forward, so nothing is sent");
 
     const lock = `${ctx.settings.baseUrl.replace(/\/+$/, "")}/zones/${zoneId}`;
     const sent = await withMachineLock(lock, ctx, () => send(run, next, attempt));
@@ -147,7 +147,7 @@ function recordOnly(run: RunState, assessment: Pick<Assessment, "findings" | "di
 export function arrivalText(history: History, state: MigrationState): string {
   return history.at(-1)?.event === "reached"
     ? `reached ${stateLabel(state)}.`
-    : `somebody moved the zone to ${stateLabel(state)} outside of this program; nothing was sent.`;
+    : `someone moved the zone to ${stateLabel(state)} outside this program; nothing was sent.`;
 }
 
 /** How long to wait after an error that certainly changed nothing and may pass; undefined after any other error. */
@@ -185,7 +185,7 @@ async function afterFailure(run: RunState, error: unknown): Promise<History> {
     return withEvent(run.history, request.target, unclear ? "sent" : "unclear");
   }
   if (!unclear) throw new Error(`${error.message} The zone is unchanged.`, { cause: error });
-  const still = `The zone is still at ${stateLabel(observation.state)}. Run \`pulumi up\` again: it reads the zone first, and sends only what the confirmation matches.`;
+  const still = `The zone is still at ${stateLabel(observation.state)}. Run \`pulumi up\` again: it reads the zone first, and sends only what matches the confirmation.`;
   throw partialFailure(run, observation.state, `${error.message} ${still}`, "unclear");
 }
 

@@ -155,7 +155,7 @@ async function unlessRetired<T>(api: EdgeApi, zone: string, ask: () => Promise<T
     // If the zone or the base URL is wrong, reading the entry point fails the same way.
     if (error.init.foreign === true || isUnroutable(error)) await readEntryPoint(api, zone);
     throw new RetiredError(
-      `${error.message} Cloudflare has retired the migration, so no zone can be migrated any more.`,
+      `${error.message} Cloudflare has retired the migration, so zones can no longer be migrated.`,
     );
   }
 }

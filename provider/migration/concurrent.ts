@@ -195,7 +195,7 @@ async function restore(
   const left = new Set(theirs.map((rule) => rule["id"]));
   const back = before?.id === after.id ? (before?.rules ?? []) : [];
   for (const rule of back.filter(({ id }) => there.has(id) && !left.has(id))) {
-    const text = `somebody removed a rule just before the PUT, which put it back: ${ruleLabel(rule)}. Remove it again if it should go.`;
+    const text = `somebody removed a rule just before the PUT, which put it back: ${ruleLabel(rule)}. If you still want it gone, remove it again.`;
     changes.push({ outcome: "lost", rule: fromWire(rule), text });
   }
   return changes;
@@ -242,6 +242,6 @@ function missingRules({ rules }: Sending, after: EntryPoint): ConcurrentChange[]
   return missing.map((rule) => ({
     outcome: "lost",
     rule: fromWire(rule),
-    text: `a rule that was sent is not in the entry point (${pluralize(after.rules.length, "rule")}): ${ruleLabel(rule)}. Somebody removed it right after the PUT, or Cloudflare didn't accept it. Add it by hand if it should be there.`,
+    text: `a rule that was sent is not in the entry point (${pluralize(after.rules.length, "rule")}): ${ruleLabel(rule)}. Somebody removed it right after the PUT, or Cloudflare didn't accept it. If it's still needed, add it by hand.`,
   }));
 }

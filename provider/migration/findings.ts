@@ -62,7 +62,7 @@ export function findingsOf(observation: Observation, configured?: readonly WireR
   const incompatible =
     compatible === undefined
       ? "Cloudflare's compatibility check gave no verdict, so nothing is sent"
-      : "Cloudflare's check says that the zone isn't compatible, and its settings don't show why: ask Cloudflare's support";
+      : "Cloudflare's check says that the zone isn't compatible, and its settings don't show why: contact Cloudflare's support";
   const undocumented =
     "the zone is in a state that Cloudflare doesn't document: nothing is sent until it changes";
   return [

@@ -179,7 +179,7 @@ export const wafMigration = defineLifecycle({
   async existing({ ctx, address: { id } }) {
     const now = await readState(ctx.api, id);
     ctx.say.info(
-      `WafMigration of zone ${id}: get reads the zone's state only. compatible, proposedConfiguration and configurationDigest stay undefined, and findings and history empty. ` +
+      `WafMigration of zone ${id}: WafMigration.get reads only the zone's state: compatible, proposedConfiguration and configurationDigest stay undefined, and findings and history stay empty. ` +
         'To read these, declare a WafMigration with target: "assessed".',
     );
     const target: Target = now.phase === "validation" || now.phase === "finished" ? now.phase : "assessed";
@@ -190,7 +190,7 @@ export const wafMigration = defineLifecycle({
   delete({ ctx, state }) {
     if (state.target !== "assessed") {
       ctx.say.warn(
-        `WafMigration of zone ${state.zoneId}: only removed from the state. Nothing was sent, and the zone stays as it is, last seen at ${state.migrationState}. A migration can't be undone.`,
+        `WafMigration of zone ${state.zoneId}: removed from the state only. Nothing was sent, and the zone stays as it is (last seen at ${state.migrationState}). A migration can't be undone.`,
       );
     }
     return Promise.resolve();

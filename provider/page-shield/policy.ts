@@ -97,7 +97,7 @@ export const pageShieldPolicy = defineLifecycle({
       needs: ["action", "description"],
       check: ({ action, description }) => {
         if (action !== "add_reporting_directives") return undefined;
-        const warning = `policy ${JSON.stringify(description)}: Cloudflare may reject the action add_reporting_directives, which only its OpenAPI document lists.`;
+        const warning = `policy ${JSON.stringify(description)}: Cloudflare may reject the action add_reporting_directives, which is documented only in its OpenAPI schema.`;
         return { warning };
       },
     },

@@ -145,7 +145,7 @@ function reviewWarnings(
   { scriptSrc, leftOut }: ScriptSources,
   hosts: readonly string[] | undefined,
 ): string[] {
-  const where = hosts === undefined ? "" : ` on ${hosts.join(", ")}`;
+  const where = hosts === undefined ? "" : ` seen on ${hosts.join(", ")}`;
   const warnings: string[] = [];
   if (leftOut.length > 0) {
     const shown = leftOut.slice(0, SHOWN_SCRIPTS).map(({ url, reason }) => `${url} (${reason})`);
@@ -153,11 +153,11 @@ function reviewWarnings(
       leftOut.length > shown.length ? `, and ${leftOut.length - shown.length} more in leftOut` : "";
     const scripts = leftOut.length === 1 ? "1 script" : `${leftOut.length} scripts`;
     warnings.push(
-      `left out ${scripts} seen${where}, which an enforced policy blocks: ${shown.join(", ")}${more}.`,
+      `left out ${scripts}${where}. An enforced policy will block ${leftOut.length === 1 ? "it" : "them"}: ${shown.join(", ")}${more}.`,
     );
   }
   if (scriptSrc.length > 0) return warnings;
-  const reason = leftOut.length > 0 ? "no source is left" : `the detections have no script seen${where}`;
+  const reason = leftOut.length > 0 ? "no source is left" : `the detections have no scripts${where}`;
   return [
     ...warnings,
     `${reason}, so a policy with 'self' and this list allows only the site's own scripts.`,

@@ -279,7 +279,7 @@ async function readSettings(ctx: Context, zone: string): Promise<ZoneSettings> {
 const ENTITLEMENT = "Page Shield";
 
 const ENTITLEMENT_ADVICE =
-  "Check the zone's plan: every setting needs Page Shield, and useReportingEndpoint: false and useConnectionUrlPath: true need an entitlement of their own.";
+  "Check the zone's plan: every setting needs Page Shield, and useReportingEndpoint: false and useConnectionUrlPath: true need additional entitlements.";
 
 const RESTORE_ADVICE =
   "The plan may no longer allow the original settings. Set onDestroy: \"keep\", run `pulumi up`, then destroy; or remove the resource from the stack with `pulumi state delete '<URN>'`.";
@@ -312,7 +312,7 @@ async function applySettings(
       schema: z.unknown(), // Responses have two or four fields, so the settings are read back below.
       body: toRequest(wanted, current.reportingMember),
       advice: ({ status }) => (status === 400 ? advice : undefined),
-      entitlement: `${ENTITLEMENT}, or what useReportingEndpoint: false and useConnectionUrlPath: true need`,
+      entitlement: `${ENTITLEMENT} or the entitlement for useReportingEndpoint: false or useConnectionUrlPath: true`,
     });
   } catch (error) {
     if (mayHaveBeenApplied(error)) throw partialFailure(error.message);

@@ -34,7 +34,7 @@ export function pruneStaysUnderLimit({
   return onResource(
     {
       name: "prune-stays-under-limit",
-      description: "Pruning KV entries deletes few keys of others.",
+      description: "Pruning KV entries deletes few keys that others wrote.",
       enforcementLevel,
     },
     KvEntries,

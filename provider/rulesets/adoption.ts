@@ -92,7 +92,7 @@ async function adoptOthers(
   const runsAlready = `Zone ${zoneId} already runs ${JSON.stringify(prepared.managed.name)} for the same requests`;
   const conflict =
     named === undefined
-      ? `${runsAlready}, by`
+      ? `${runsAlready}, in`
       : `Zone ${zoneId} already has a rule with the ref ${JSON.stringify(ref)},`;
   const conflictWith = ({ id, description }: ZoneRule): string =>
     `${conflict} rule ${id}${description === "" ? "" : ` (${JSON.stringify(description)})`}`;
@@ -110,7 +110,7 @@ async function adoptOthers(
     equal: () => alike.filter((each) => differencesOf(each).length === 0),
     refusals: {
       several: () =>
-        `${runsAlready}, by ${alike.length} rules: ${alike.map(({ id }) => id).join(", ")}. Delete all but one, or declare another expression. ${RENAME_HINT}`,
+        `${runsAlready}, in ${alike.length} rules: ${alike.map(({ id }) => id).join(", ")}. Delete all but one, or declare another expression. ${RENAME_HINT}`,
       never: (found) =>
         `${found.map(conflictWith).join("; ")}, and adopt: "never" prevents adopting it. ${RENAME_HINT} Otherwise set adopt: "ifEqual" or "takeOver", delete that rule, or ${alternative}.`,
       different: (each) => {
@@ -245,7 +245,7 @@ export function adoptionOf(
 
 function onDestroyText(mode: "restore" | "remove" | "keep", from: Existing["from"]): string {
   if (mode === "keep") return "leaves it as it is";
-  return mode === "restore" && from === "others" ? "puts it back as it is now" : "deletes it";
+  return mode === "restore" && from === "others" ? "restores its current settings" : "deletes it";
 }
 
 /** The existing rule as arguments. Those that adopting it doesn't change are as declared. */
@@ -292,7 +292,7 @@ function changesIn(ctx: Context, declared: Declared, found: JsonObject): Changes
 /** Code to paste that keeps what the program would change in the rule. */
 function keepHint(changes: Changes): string {
   const code = asArguments(Object.fromEntries(Object.entries(changes).filter(([name]) => name !== "drift")));
-  return code === undefined ? "" : `To keep what the rule has now, declare: ${code}. `;
+  return code === undefined ? "" : `To keep its current settings, declare: ${code}. `;
 }
 
 /** Records the rule if the work fails, so that the next update continues from there. */

@@ -37,7 +37,7 @@ export function compareEffects(
 ): Pick<ComparedRules, "weaker" | "stronger"> {
   if (before.managed.id !== after.managed.id) {
     const on = effectiveRules(before.managed, before.overrides).filter(({ enabled }) => enabled).length;
-    const line = `${rulesetLabel(before.managed)} no longer runs (${pluralize(on, "rule")} on), ${rulesetLabel(after.managed)} runs instead`;
+    const line = `${rulesetLabel(before.managed)} no longer runs (${pluralize(on, "rule")} on); ${rulesetLabel(after.managed)} runs instead`;
     return { weaker: [line], stronger: [] };
   }
   const was = new Map(effectiveRules(before.managed, before.overrides).map((rule) => [rule.id, rule]));

@@ -83,7 +83,7 @@ function effectsOfMove({
   const reachedRules = others.slice(after, before).flatMap(({ enabled, deploys, ...rule }): string[] => {
     const reaches = exceptions.some(({ skip }) => skippedBy(skip, deploys?.rulesetId ?? "") !== undefined);
     return enabled && deploys !== undefined && reaches
-      ? [`its exceptions will apply to ${ruleLabel(rule)}, too`]
+      ? [`its exceptions will also apply to ${ruleLabel(rule)}`]
       : [];
   });
   return [...skipRules, ...reachedRules];

@@ -90,7 +90,7 @@ export async function readDeployment(
   const { deploys, action } = rule;
   if (deploys === undefined)
     throw new Error(
-      `Rule ${id} of zone ${zone} has the action ${JSON.stringify(action)}, and only rules that execute a managed ruleset can be read. Choose one of these.`,
+      `Rule ${id} of zone ${zone} has the action ${JSON.stringify(action)}, and only rules that execute a managed ruleset can be read. Choose one that does.`,
     );
   const account = ctx.settings.accountId ?? (await readZoneDetails(ctx.api, zone)).accountId;
   if (account === undefined)

@@ -108,7 +108,7 @@ export const managedRulesetOverride = defineLifecycle({
   replaceOn: ["zoneId"],
   fromSettings: { accountId: ({ accountId }) => accountId },
   lostOnHandOver:
-    "If the rule was somebody else's at first, its original form is lost, and a destroy will put back what it is today. An alias would have kept it.",
+    "If the rule was adopted, its original settings are no longer known, and a destroy will restore the current ones. An alias would have preserved the original ones.",
   lock: ({ zoneId }) => LOCK.managedRules(zoneId),
 
   rules: [
@@ -190,7 +190,7 @@ export const managedRulesetOverride = defineLifecycle({
         : `${JSON.stringify(other.ref)} of this program`;
     if (executor !== undefined)
       ctx.say.warn(
-        `managed ruleset ${JSON.stringify(args.ref)}: ${JSON.stringify(managed.name)} will run twice for the same requests, because ${executor} executes it, too.`,
+        `managed ruleset ${JSON.stringify(args.ref)}: ${JSON.stringify(managed.name)} will run twice for the same requests, because ${executor} also executes it.`,
       );
     const compared = await compareLive(ctx, { args, prepared, found, olds: recordedArgs(olds), existing });
     const expansion: RulesetExpansion = { ...expand(managed, args, overrides), ...omitAbsent({ compared }) };

@@ -119,6 +119,6 @@ export function currentRule(now: EntryPoint, { id, ref }: ZoneRule): ZoneRule {
   const rule = findOwnRule(now, { ruleId: id, ruleRef: ref });
   if (rule !== undefined) return rule;
   throw new Error(
-    `Rule ${id} was deleted by somebody else during this update. Run \`pulumi refresh\`, then \`pulumi up\`.`,
+    `Rule ${id} was deleted by someone else during this update. Run \`pulumi refresh\`, then \`pulumi up\`.`,
   );
 }

@@ -59,7 +59,7 @@ const rulesByRuleset = z
   .unknown()
   .refine((given) => !Array.isArray(given), {
     error:
-      "lists rules without their ruleset. Write { this: [ruleIds] } for rules in this resource's ruleset. For another ruleset, put its name or ID in place of the key this",
+      "lists rules without their ruleset. Write { this: [ruleIds] } for rules in this resource's ruleset. For another ruleset, use its name or ID as the key instead of `this`",
   })
   .pipe(
     z

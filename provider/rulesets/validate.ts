@@ -86,7 +86,7 @@ function validateOwasp({ owasp, rules = {} }: DeclaredOverrides, managed: Manage
     findingIf(
       owasp[member] !== undefined && own[member] !== undefined && owasp[member] !== own[member],
       `${property}.${member}`,
-      `contradicts owasp.${member}: this rule compares the score, and this sets ${String(own[member])}, but owasp sets ${String(owasp[member])}. Remove one of them`,
+      `contradicts owasp.${member}: this rule compares the score, and this entry sets ${String(own[member])}, but owasp sets ${String(owasp[member])}. Remove one of them`,
     );
   return [
     ...validateAction(

@@ -132,7 +132,7 @@ export async function update<Shape extends z.ZodRawShape, Computed extends objec
       if (host.ledger.holding(type, id) === "made") {
         throw new Error(
           `${type} ${id} was adopted by another resource in this program, which declares what this one declared before. ` +
-            "Nothing was changed. Give that resource its own content, or this one an alias, and run `pulumi up` again.",
+            "Nothing was changed. Give that resource its own content, or give this one an alias, then run `pulumi up` again.",
         );
       }
       const inputs = pick(news, resource.computedInputs);

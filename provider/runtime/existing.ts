@@ -48,7 +48,7 @@ export function refuseImport(
   const command = `edgeguard import --${kind} ${scope?.id ?? `<${kind} ID>`} ${importedWith}`;
   const instead =
     importedWith === undefined
-      ? "remove it and declare the target that the zone has reached, and the update records the zone and sends nothing"
+      ? "remove the option and declare the target that the zone has reached; the update then records the zone without sending anything"
       : `run \`${command}\`, which writes the program and the file for \`pulumi import\``;
   throw refusal(
     `edgeguard: ${type} "${name}": the option import can't import a dynamic resource: ${instead}.`,

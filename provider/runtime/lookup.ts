@@ -199,7 +199,7 @@ async function hostOfProvider(provider: Provider, { config }: LookupOptions): Pr
   const settings = settingsOf(provider);
   if (!(await isKnown(settings)))
     throw refusal(
-      "edgeguard: a lookup's provider has an argument that this preview doesn't know yet. Use the lookup's form with outputs, whose result is then unknown, too.",
+      "edgeguard: a lookup's provider has an argument that this preview doesn't know yet. Use the lookup's output form, whose result is then also unknown.",
     );
   const texts = await new Promise<ReadonlyMap<string, string | undefined>>((known) => settings.apply(known));
   const found = HOSTS.get(provider);

@@ -167,7 +167,7 @@ export interface AccountToCheck {
 export function checkAccount(given: AccountToCheck): readonly LimitFinding[] {
   const measure = measures(given.plan, undefined);
   const { workers, cronTriggers, requestsPerDay = 0, requestsPerMinute = 0 } = given;
-  const freeLimit = { advice: "Beyond it, visitors see error 1015 and programs get 429." };
+  const freeLimit = { advice: "Beyond it, visitors see error 1015 and API clients get a 429." };
   return sorted([
     ...compareWithLimit(measure("workersPerAccount"), workers),
     ...compareWithLimit(measure("cronTriggers"), cronTriggers),

@@ -123,7 +123,7 @@ describe("a refused credential", () => {
     expect(api.requests.map(({ status }) => status)).toEqual([401, 403, 200]);
   });
 
-  test("keeps using the token after a 403 if the fallback lacks the permission, too", async () => {
+  test("keeps using the token after a 403 if the fallback also lacks the permission", async () => {
     const { client } = clientOf(api.url, { credential: saved, fallback: fresh });
     api.fault({ match: {}, kind: "status", status: 403, code: 10010, message: "first" });
     api.fault({ match: {}, kind: "status", status: 403, code: 10010, message: "second" });

@@ -99,9 +99,11 @@ describe("lists with a record that can't be read", () => {
     await ask();
     expect(warnings).toEqual([
       expect.stringMatching(
-        /^Listing the scripts: skipped the record with id "odd", url "https:\/\/a\.example\/x\.js": size: .*check for a newer one\.$/,
+        /^Listing the scripts: skipped a record that this version of pulumi-edgeguard can't read: id "odd", url "https:\/\/a\.example\/x\.js": size: .*Check for a newer version\.$/,
       ),
-      expect.stringContaining("skipped the record with number 4 of the list: "),
+      expect.stringContaining(
+        "skipped a record that this version of pulumi-edgeguard can't read: item 4 in the list: ",
+      ),
     ]);
     expect(warnings.join()).not.toContain("hunter22");
   });
@@ -142,7 +144,7 @@ describe("lists with a record that can't be read", () => {
       [`DELETE ${path}`]: [200, { success: true }],
     });
     await expect(new Operation(server).destroy("KvNamespace", namespace)).rejects.toThrow(
-      "number 1 of the list",
+      "item 1 in the list",
     );
     expect(server.seen.filter((request) => !request.startsWith("GET"))).toEqual([]);
   });

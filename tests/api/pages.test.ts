@@ -58,7 +58,7 @@ describe("reads up to the last page that Cloudflare counts", () => {
     expect(server.seen).toHaveLength(3);
   });
 
-  test("reads null as an empty list, in the paging information, too", async () => {
+  test("reads null as an empty list, including in the paging information", async () => {
     await answering(envelope(null, { result_info: { page: null, total_pages: null } }));
     expect(await ids(pages(2))).toBe("");
     expect(server.seen).toHaveLength(1);

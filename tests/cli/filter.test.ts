@@ -124,7 +124,7 @@ test("warns about lines that make the counts less reliable", async () => {
     "edgeguard: 2 of 4 lines can't be read: line 2 is not valid JSON, line 3 is not a JSON object.",
     ...["ClientRequestHost", "ClientRequestPath", "EdgeResponseStatus"].map(
       (field) =>
-        `edgeguard: 1 of 4 lines have no ${field}, so comparisons with it fail; Cloudflare may decide otherwise. Use sample lines that have it.`,
+        `edgeguard: 1 of 4 lines have no ${field}, so comparisons with it fail; Cloudflare may treat them differently. Use sample lines that have it.`,
     ),
     "",
   ]);

@@ -43,7 +43,7 @@ test("puts the data next to the configuration file, and the first write says tha
     desk.at({ cwd: below }, "kv", "key", "put", key, "1", "--binding", "DRAFTS", "--local");
   const folder = join(desk.cwd, "worker", ".edgeguard/local-api");
   expect((await put("a")).stderr).toContain(
-    `edgeguard: created local namespace ${NEW} (binding DRAFTS), empty, in ${folder}.\n`,
+    `edgeguard: created an empty local namespace ${NEW} (binding DRAFTS) in ${folder}.\n`,
   );
   expect((await put("b")).stderr).not.toContain("created");
   expect(existsSync(join(folder, "kv"))).toBe(true);

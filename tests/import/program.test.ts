@@ -322,7 +322,7 @@ describe("the account of managed rulesets", () => {
     expect([...desk.recorded().keys()][0]).toBe("PageShieldSettings checkoutShopExample");
   });
 
-  it("uses the zone's own account for namespaces, too, if --only asks for them", async () => {
+  it("also uses the zone's own account for namespaces if --only asks for them", async () => {
     const desk = await ImportDesk.from();
     const env = { ...desk.env, ...ACCOUNT };
     expect(await desk.run(["--zone", desk.zone, "--only", "kv"], { env })).toMatchObject({ code: 0 });

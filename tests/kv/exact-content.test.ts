@@ -79,7 +79,7 @@ describe("a key with an invisible character", () => {
     await op.preview(TYPE, { ...setup.address, __resourceName: "odd", entries: { [key]: "v" } });
     expect(op.said).toEqual([`edgeguard: KvEntries odd: +1 ~0 -0 (+${shown})`]);
     expect(op.warned).toEqual([
-      `edgeguard: KvEntries odd: key "${shown}": key has ${what}; a Worker that reads the key as it looks won't find it`,
+      `edgeguard: KvEntries odd: key "${shown}": key has ${what}; a Worker that looks up the key as it's displayed won't find it`,
     ]);
     await up({ entries: { [key]: "v" } });
     expect(await listed()).toEqual([{ name: key }]);

@@ -155,7 +155,7 @@ describe("the summary of a source", () => {
     expect([problems, rows.size, keys.filter((key) => !rows.has(key))]).toEqual([[], keys.length, []]);
   });
 
-  test("counts entries as expired in their last minute, too", async () => {
+  test("also counts entries in their last minute as expired", async () => {
     const at = (expiration: number): object => ({ value: "v", expiration });
     const source = project.open({ entries: { a: at(0), b: at(1059), c: at(1060), d: "v" } });
     expect(await summarize(source, 1000)).toMatchObject({ keys: 4, expired: 2, problems: [] });

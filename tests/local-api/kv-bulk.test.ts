@@ -193,7 +193,7 @@ describe('the fault "unsuccessful"', () => {
     expect(api.requests.filter(({ fault }) => fault === "unsuccessful")).toHaveLength(3);
   });
 
-  test("lets a test name the keys to skip, and applies to deletes, too", async () => {
+  test("lets a test name the keys to skip, and also applies to deletes", async () => {
     await kv.put(pairs);
     api.fault({ kind: "unsuccessful", match: {}, keys: ["b", "x"] });
     const response = await kv.call("POST", `${kv.path}/bulk/delete`, ["a", "b"]);

@@ -195,7 +195,7 @@ describe("KV in a folder", () => {
     expect((await kvCaller(third, kv.id).list()).names).toEqual(["a", "b"]);
   });
 
-  test("restores and resets KV, too", async () => {
+  test("also restores and resets KV", async () => {
     const first = await start({ persistTo: folder });
     const kv = await newNamespace(first);
     await kv.put([{ key: "a", value: "1" }]);

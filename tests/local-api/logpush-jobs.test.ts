@@ -115,7 +115,7 @@ describe("Logpush jobs", () => {
     expect(await create(call, path)).toBe(id + 1);
   });
 
-  test("accepts an email and API key for jobs, too", async () => {
+  test("also accepts an email and API key for jobs", async () => {
     const withKey = callerOf(api, { "x-auth-email": "local@example.com", "x-auth-key": "local-key" });
     expect(await withKey("POST", path, newJob)).toMatchObject({ status: 200 });
     const wrong = callerOf(api, { "x-auth-email": "local@example.com", "x-auth-key": "wrong" });

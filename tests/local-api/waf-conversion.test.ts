@@ -177,7 +177,7 @@ test.each([
   expect(rule).toMatchObject({ action: "skip", expression, action_parameters: { ruleset: "current" } });
 });
 
-test("turns a page rule that disables security into an exception, too, but no disabled or other ones", async () => {
+test("also turns a page rule that disables security into an exception, but not disabled or other page rules", async () => {
   const rules = await proposedAfter({
     do: "pageRules",
     rules: [

@@ -74,7 +74,7 @@ describe("an interrupted update", () => {
     ]);
   });
 
-  it("runs one step at a time with --parallel 1, after an interrupted update, too", async () => {
+  it("runs one step at a time with --parallel 1, even after an interrupted update", async () => {
     const stack = getStack();
     stack.setProgram({ resources: { x: { args: { wait: 100 } }, y: { args: { wait: 100 } } } });
     await stack.up("--parallel", "1");

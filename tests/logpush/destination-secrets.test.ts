@@ -102,11 +102,7 @@ test.each([
   ["a password with @", "https://u:hunter2@CANARYtail99@logs.example.com/in", "https://logs.example.com"],
   ["a password with /", "https://u:hunter2/CANARYtail99@logs.example.com/in", undefined],
   ["a password with ?", "https://u:hunter2?CANARYtail99@logs.example.com/in", undefined],
-  [
-    "a password of digits and /",
-    "https://u:1234/CANARYtail99@logs.example.com/in",
-    "a destination that is not shown",
-  ],
+  ["a password of digits and /", "https://u:1234/CANARYtail99@logs.example.com/in", "a hidden destination"],
 ])("no check shows %s", async (_what, destinationConf, shown) => {
   const operation = new Operation(
     { url: "http://127.0.0.1:9/client/v4" },

@@ -140,7 +140,7 @@ describe("rejects a destination", () => {
     ],
     ["sumo://collectors.sumologic.com/http/abc", [/^must be the URL of an HTTP source/]],
     ["https://", [/^has no host after https:\/\/$/]],
-    ["https://logs.example.com/a b", [/^contains white space\. Write it as %20$/]],
+    ["https://logs.example.com/a b", [/^contains whitespace\. Write it as %20$/]],
     ["s3://<BUCKET_PATH>?region=us-east-1", [/^contains a <…> placeholder from the docs/]],
     ["gs://logs/{DAY}", [/^has a placeholder in its path that Cloudflare doesn't replace\. Use \{DATE\}/]],
     ["gs://{DATE}/http", [/^has a placeholder outside its path/]],
@@ -189,7 +189,7 @@ test.each([
   ["azure://a.blob.core.windows.net/logs?sig=x", "azure://a.blob.core.windows.net/logs"],
   ["https://user:pw@logs.example.com:8443/services/T0/B0/token?key=x", "https://logs.example.com:8443"],
   ["sumo://c.sumologic.com/receiver/v1/http/token", "sumo://c.sumologic.com"],
-  ["nonsense with a token", "a destination that is not shown"],
+  ["nonsense with a token", "a hidden destination"],
 ])("shows %s as %s", (text, shown) => {
   expect(shownDestination(text)).toBe(shown);
 });

@@ -138,7 +138,7 @@ describe("rejects a filter", () => {
     [leaf("A", "!in", 200), "filter.where.and[0].value: must be a list for !in, not 200"],
     [
       leaf("A", "in", []),
-      "filter.where.and[0].value: is an empty list, which contains no line's value. Add at least one value",
+      "filter.where.and[0].value: is an empty list, which no line can match. Add at least one value",
     ],
     [leaf("A", "in", [1, true]), "filter.where.and[0].value[1]: must be a string or a number, not true"],
     [

@@ -59,7 +59,7 @@ describe("a preview rejects, without any request,", () => {
     [
       "a destination of another type",
       { destinationConf: 5 },
-      "destination: must come from a builder such as destination.s3(…). Set a plain string as destinationConf instead",
+      "destination: must come from a builder such as destination.s3(…). For a plain string, use destinationConf instead",
     ],
     [
       "a destination with an unknown scheme",
@@ -399,7 +399,7 @@ describe("live checks of a Logpush job", () => {
     ]);
   });
 
-  test("fails if the plan or the token doesn't allow listing jobs, because the update needs it, too", async () => {
+  test("fails if the plan or the token doesn't allow listing jobs, because the update also needs to", async () => {
     b.api.fault({ match: { method: "GET" }, kind: "status", status: 403, message: "not entitled" });
     expect(await new Operation(b.api).refusals(TYPE, b.job)).toEqual([
       expect.stringMatching(/^Listing .* lacks the permission Logs Write .* or the plan lacks Logpush/),

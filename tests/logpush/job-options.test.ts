@@ -232,7 +232,7 @@ describe('fieldNames: "all"', () => {
     expect(await op.preview(TYPE, all(), recorded)).toMatchObject({ step: "same" });
     expect(op.warned).toEqual([
       expect.stringMatching(
-        /the job won't push 2 new fields of http_requests: JA4, BotScore\. fieldNames "all" stands for the 4 fields that the dataset had when it was set\. To push them, too, name the fields/,
+        /the job won't push 2 new fields of http_requests: JA4, BotScore\. fieldNames "all" stands for the 4 fields that the dataset had when "all" was set\. To push them as well, name the fields/,
       ),
       expect.stringMatching(
         /includes fields that http_requests no longer has: RayID\. To drop them, name the fields\./,

@@ -71,7 +71,7 @@ describe("without an ownership token", () => {
     await op.preview(TYPE, job);
     expect(op.warned).toEqual([
       expect.stringMatching(
-        /s3:\/\/shop-logs\/http\/\{DATE\} needs an ownership challenge, and ownershipChallenge is not set\. The update will ask Cloudflare to write a token to the destination and name the token's file\. It won't create or change the job\.$/,
+        /s3:\/\/shop-logs\/http\/\{DATE\} needs an ownership challenge, and ownershipChallenge is not set\. The update will ask Cloudflare to write a token to the destination, then stop and tell you the token's file name\. It won't create or change the job\.$/,
       ),
     ]);
     expect(b.sent("POST", "PUT")).toEqual([]);
@@ -161,7 +161,7 @@ describe("rejects a token before any request", () => {
     const op = new Operation(b.api, offline);
     const { message } = await op.failedUp(TYPE, { ...job, ownershipChallenge: "00000000000000000000" });
     expect(op.warned[0]).toContain(
-      "ownershipChallenge is not a JSON web token, so only Cloudflare will check it.",
+      "ownershipChallenge is not a JSON Web Token, so only Cloudflare will check it.",
     );
     expect(message).toContain("ownership_challenge is invalid");
     expect(message).toContain(

@@ -109,7 +109,7 @@ describe("zones without an enabled rule that executes a managed ruleset", () => 
     expect(op.said.join("\n")).not.toContain("the new ones on");
   });
 
-  test("newRulesEnabled is false in validation, too", async () => {
+  test("newRulesEnabled is also false in validation", async () => {
     const { outputs } = await migrated(api, { zoneId, target: "validation", configuration });
     expect(outputs).toMatchObject({ migrationState: "validation", newRulesEnabled: false });
   });

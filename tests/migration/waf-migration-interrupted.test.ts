@@ -394,7 +394,7 @@ describe("a zone that somebody else moves on", () => {
       const refreshed = await op.refresh(TYPE, recorded);
       const state = action === "finish" ? "finished" : "validation";
       expect(op.said).toEqual([
-        expect.stringContaining(`somebody moved the zone to ${state} outside of this program`),
+        expect.stringContaining(`someone moved the zone to ${state} outside this program`),
       ]);
       if (refreshed === undefined) throw new Error("the resource is gone");
       expect(refreshed.inputs).toMatchObject({ target });
@@ -524,7 +524,7 @@ describe("a migration can't be undone", () => {
     expect(moved.id).toBe(zone("migrateBusiness"));
     expect(op.warned).toEqual([
       expect.stringMatching(
-        /zone .*601: only removed from the state\. Nothing was sent, and the zone stays as it is, last seen at finished/,
+        /zone .*601: removed from the state only\. Nothing was sent, and the zone stays as it is \(last seen at finished\)/,
       ),
     ]);
     expect(puts(api)).toEqual([]);
@@ -543,11 +543,19 @@ describe("a migration can't be undone", () => {
     ["assessed", []],
     [
       "validation",
-      [expect.stringMatching(/only removed from the state\. Nothing was sent, .* last seen at validation\./)],
+      [
+        expect.stringMatching(
+          /removed from the state only\. Nothing was sent, .* \(last seen at validation\)\./,
+        ),
+      ],
     ],
     [
       "finished",
-      [expect.stringMatching(/only removed from the state\. Nothing was sent, .* last seen at finished\./)],
+      [
+        expect.stringMatching(
+          /removed from the state only\. Nothing was sent, .* \(last seen at finished\)\./,
+        ),
+      ],
     ],
   ] as const)("sends nothing when a migration at %s is destroyed", async (target, warnings) => {
     const inputs = { zoneId: zone("migrateEnterprise"), target };

@@ -88,7 +88,7 @@ describe.each(["documented", "openapi"] as const)("assertNoMaliciousScripts (%s 
     await assertNoMaliciousScripts({ zoneId: api.zones.shop, hosts: "www.shop.example" }, opts);
   });
 
-  test("checks duplicates, too", async () => {
+  test("also checks duplicates", async () => {
     await assertNoMaliciousScripts({ zoneId: api.zones.empty }, opts);
     expect(api.requests[0]?.query).toMatchObject({ exclude_duplicates: "false", exclude_cdn_cgi: "false" });
   });

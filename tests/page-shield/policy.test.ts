@@ -381,7 +381,7 @@ describe("a policy that already exists", () => {
     expect(recorded).toMatchObject({ id, outputs: { adopted } });
     expect(op.said).toEqual([
       line,
-      expect.stringContaining("the older one is left from an interrupted rename"),
+      expect.stringContaining("the older one is left over from an interrupted rename"),
     ]);
     expect(sent(api, "POST", "PUT")).toEqual([]);
   });

@@ -48,7 +48,7 @@ test("leaves out malicious and unscored scripts and lists them with the reason",
     ],
   });
   expect(warned).toEqual([
-    "edgeguard: scriptSources: left out 2 scripts seen, which an enforced policy blocks: " +
+    "edgeguard: scriptSources: left out 2 scripts. An enforced policy will block them: " +
       "https://x.example/new.js (unscored), https://y.example/bad.js (malicious).\n",
   ]);
   expect(scriptSources(found, { unscored: "include", threshold: 10 })).toEqual({
@@ -65,7 +65,7 @@ test("warns if only 'self' remains, and names the first five scripts that it lef
   const alone = "so a policy with 'self' and this list allows only the site's own scripts.";
   expect(warned.join("")).toContain(`no source is left, ${alone}`);
   scriptSources(snapshot({ url: "https://a.example/a.js" }), { hosts: "ww.shop.example" });
-  expect(warned.at(-1)).toContain(`the detections have no script seen on ww.shop.example, ${alone}`);
+  expect(warned.at(-1)).toContain(`the detections have no scripts seen on ww.shop.example, ${alone}`);
 });
 
 test("leaves out scripts on a threat list, whatever their score", () => {

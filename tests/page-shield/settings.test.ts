@@ -246,7 +246,7 @@ describe("changes that Cloudflare rejects", () => {
     expect(message).toMatch(
       /^Updating Page Shield settings of zone \w+ failed: PUT .* returned 403 Forbidden: not entitled/,
     );
-    expect(message).toContain("useConnectionUrlPath: true need");
+    expect(message).toContain("useConnectionUrlPath: true");
     expect(recorded).toBeUndefined();
   });
 

@@ -69,7 +69,7 @@ test("lists and judges a colleague's overrides that are dropped by adopting the 
   expect(markdown).toContain("| override | before | after |");
   expect(markdown).toContain("| `2. tag anomaly` | `action log` | – |");
   expect(markdown).toContain("| `action` | – | `log` |");
-  expect(markdown).toContain("Destroying the resource puts it back as it is now.");
+  expect(markdown).toContain("Destroying the resource restores its current settings.");
   expect(dangers).toEqual([expect.stringMatching(/^unprotect: .*→ log/)]);
 });
 

@@ -143,7 +143,7 @@ describe("the section on a Logpush job", () => {
     const old = { outputOptions: { fieldNames: ["ClientIP"], sampleRate: 0.5 } };
     for (const outputOptions of [UNKNOWN, "[secret]", { fieldNames: UNKNOWN }, { fieldNames: "[secret]" }]) {
       const text = change(old, { outputOptions });
-      expect(text).not.toContain("No fields are listed any more");
+      expect(text).not.toContain("No fields are listed anymore");
       expect(text).toMatch(/known after apply|\\\[secret\\\]/);
     }
   });
@@ -190,12 +190,12 @@ describe("dangers of a managed ruleset that stops acting", () => {
     ],
     [
       "although another ruleset stays",
-      [`${REMOVED}; the other rulesets there don't replace it: another`],
+      [`${REMOVED}; the zone's other rulesets don't replace it: another`],
       [gone, stepOf("same", "ManagedRulesetOverride", "two", { old: owasp, new: owasp })],
     ],
     [
       "although another ruleset is added",
-      [`${REMOVED}; the other rulesets there don't replace it: another`],
+      [`${REMOVED}; the zone's other rulesets don't replace it: another`],
       [gone, stepOf("create", "ManagedRulesetOverride", "two", { new: owasp })],
     ],
     [
@@ -268,7 +268,7 @@ describe("dangers of a managed ruleset that stops acting", () => {
     expect(sentences("unprotect", ...steps)).toEqual(expected);
   });
 
-  test("names other rules in the zone, unless the plan removes them, too", () => {
+  test("names other rules in the zone, unless the plan also removes them", () => {
     const second = stepOf("delete", "ManagedRulesetOverride", "two", {
       old: owasp,
       outputs: { ...outputs, ruleId: "r9" },
@@ -556,7 +556,7 @@ describe("dangers of KV entries", () => {
     const line = `one: 2 declared keys already exist as declared ("a", "b") and are adopted. Destroying the resource deletes them.`;
     const text = reportOn([line], of("one", 5));
     expect(text).toContain(
-      '2 existing keys will be adopted, matching the program: `"a"`, `"b"`. Destroying the resource deletes the keys that it adopted.',
+      '2 existing keys will be adopted unchanged: `"a"`, `"b"`. Destroying the resource deletes the keys that it adopted.',
     );
   });
 

@@ -26,7 +26,7 @@ describe("the recorded plans give the reviewed report:", () => {
     expect(report(read(`${name}.json`), "markdown").text).toBe(read(`${name}.md`));
   });
 
-  test("gives the reviewed report as text and as JSON, too", () => {
+  test("also gives the reviewed report as text and as JSON", () => {
     expect(report(read("changed.json"), "text").text).toBe(read("changed.txt"));
     expect(report(read("migrations.json"), "json").text).toBe(read("migrations.report.json"));
   });

@@ -92,11 +92,11 @@ describe("somebody else's rule that runs the same ruleset for the same requests"
       object: expect.stringMatching(
         `^rule ${seededRules.blog.owasp} of zone ${bench.zone} \\(last changed 2`,
       ) as string,
-      onDestroy: "puts it back as it is now",
+      onDestroy: "restores its current settings",
     });
     expect(recorded.inputs["adopted"]).toEqual(adopted);
     expect(op.said.join()).toMatch(
-      /" adopts the existing rule .*, which matches the program\. Destroying the resource puts it back as it is now\./,
+      /" adopts the existing rule .*, which matches the program\. Destroying the resource restores its current settings\./,
     );
     expect(recorded.outputs).toMatchObject({ ref: REF, ruleRef: seededRules.blog.owasp });
     await bench.expectNoChanges(declared, recorded);
@@ -118,22 +118,22 @@ describe("somebody else's rule that runs the same ruleset for the same requests"
     [
       'categories.anomaly.action: "log" → not set',
       { categories: [{ tag: "wordpress", enabled: false }] },
-      `To keep what the rule has now, declare: ${HAS}. `,
+      `To keep its current settings, declare: ${HAS}. `,
     ],
     [
       'description: "Baseline of the security team" → "mine"',
       { categories: SHOP_CATEGORIES, description: "mine" },
-      'To keep what the rule has now, declare: description: "Baseline of the security team". ',
+      'To keep its current settings, declare: description: "Baseline of the security team". ',
     ],
     [
       "enabled: true → false",
       { categories: SHOP_CATEGORIES, enabled: false },
-      "To keep what the rule has now, declare: enabled: true. ",
+      "To keep its current settings, declare: enabled: true. ",
     ],
     [
       'version: "latest" → "87"',
       { categories: SHOP_CATEGORIES, version: "87" },
-      'To keep what the rule has now, declare: version: "latest". ',
+      'To keep its current settings, declare: version: "latest". ',
     ],
     [
       String.raw`exceptions: not set → [{ expression: "http.request.uri.path eq \"/hook\"", skip: "all" }]`,
@@ -143,14 +143,14 @@ describe("somebody else's rule that runs the same ruleset for the same requests"
     [
       'categories.wordpress.enabled: false → not set; categories.anomaly.action: "log" → not set; action: not set → "log"',
       { action: "log" },
-      `To keep what the rule has now, declare: ${HAS}. `,
+      `To keep its current settings, declare: ${HAS}. `,
     ],
   ])(
     "refuses in the preview to adopt a rule that differs in %s, and says what to do",
     async (differ, change, keep) => {
       const declared = { ...(await shop()), ...change };
       expect(await bench.operation().refusals(TYPE, declared)).toEqual([
-        `adopt: Zone ${bench.zone} already runs "Cloudflare Managed Ruleset" for the same requests, by rule ${seededRules.shop.managed} ("Baseline of the security team"), ` +
+        `adopt: Zone ${bench.zone} already runs "Cloudflare Managed Ruleset" for the same requests, in rule ${seededRules.shop.managed} ("Baseline of the security team"), ` +
           `which differs in ${differ}. ${keep}Set adopt: "takeOver" to change that rule and manage it, or declare another expression. ${RENAME_HINT}`,
       ]);
       const unchecked = bench.operation({ "edgeguard:liveChecks": "false" });
@@ -163,7 +163,7 @@ describe("somebody else's rule that runs the same ruleset for the same requests"
     const declared = { ...(await blog()), adopt: "never" };
     expect(await bench.operation().refusals(TYPE, declared)).toEqual([
       expect.stringMatching(
-        /^adopt: .*by rule 5a0c1e7f3b2d4968a7e1c0f2d3b4c121, and adopt: "never" prevents adopting it\. .*aliases: \[/,
+        /^adopt: .*in rule 5a0c1e7f3b2d4968a7e1c0f2d3b4c121, and adopt: "never" prevents adopting it\. .*aliases: \[/,
       ),
     ]);
     const other = { ...declared, expression: 'http.host eq "a.example"' };
@@ -216,7 +216,7 @@ describe("somebody else's rule that runs the same ruleset for the same requests"
       expression: "true",
     });
     expect(await bench.operation().refusals(TYPE, declared)).toEqual([
-      `adopt: Zone ${bench.zone} already runs "Cloudflare OWASP Core Ruleset" for the same requests, by 2 rules: ${rule?.id ?? ""}, ${second.id}. Delete all but one, or declare another expression. ${RENAME_HINT}`,
+      `adopt: Zone ${bench.zone} already runs "Cloudflare OWASP Core Ruleset" for the same requests, in 2 rules: ${rule?.id ?? ""}, ${second.id}. Delete all but one, or declare another expression. ${RENAME_HINT}`,
     ]);
   });
 
@@ -240,7 +240,7 @@ describe("somebody else's rule with the declared ref", () => {
     expect(await bench.operation().refusals(TYPE, declared)).toEqual([
       `adopt: Zone ${bench.zone} already has a rule with the ref "security-team/managed", rule ${seededRules.shop.managed} ("Baseline of the security team"), ` +
         'which differs in categories.wordpress.enabled: false → not set; categories.anomaly.action: "log" → not set; expression: "true" → "ssl". ' +
-        'To keep what the rule has now, declare: categories: [{ tag: "wordpress", enabled: false }, { tag: "anomaly", action: "log" }], expression: "true". ' +
+        'To keep its current settings, declare: categories: [{ tag: "wordpress", enabled: false }, { tag: "anomaly", action: "log" }], expression: "true". ' +
         `Set adopt: "takeOver" to change that rule and manage it, or declare another ref. ${RENAME_HINT}`,
     ]);
   });
@@ -278,7 +278,7 @@ test("warns if another program's rule runs the same ruleset for the same request
   const recorded = await op.up(TYPE, bench.declare());
   expect(op.warned).toEqual([
     expect.stringContaining(
-      `"Cloudflare OWASP Core Ruleset" will run twice for the same requests, because rule ${other.id} (edgeguard/other/dev/waf) of zone ${bench.zone} executes it, too`,
+      `"Cloudflare OWASP Core Ruleset" will run twice for the same requests, because rule ${other.id} (edgeguard/other/dev/waf) of zone ${bench.zone} also executes it`,
     ),
   ]);
   const again = bench.operation();
@@ -295,7 +295,7 @@ test("finds a duplicate whose ruleset is given by name in one resource and by ID
   await again.preview(TYPE, byName, recorded);
   await again.preview(TYPE, bench.declare({ expression: "ssl", enabled: false }));
   expect(again.warned).toEqual([
-    `edgeguard: managed ruleset "${REF}": "${OWASP}" will run twice for the same requests, because "${REF}-name" of this program executes it, too.`,
+    `edgeguard: managed ruleset "${REF}": "${OWASP}" will run twice for the same requests, because "${REF}-name" of this program also executes it.`,
   ]);
   expect(await again.refusals(TYPE, bench.declare({ expression: "ssl" }))).toEqual([
     `ruleset: is the ruleset that "${REF}-name" deploys, and both declare the same rule of zone ${bench.zone}, with identical arguments: remove one of them`,
@@ -345,7 +345,7 @@ describe("takeOver", () => {
     expect(preview.said).toEqual([
       expect.stringMatching(
         'takes over the existing rule .* and changes categories\\.wordpress\\.enabled: false → not set; categories\\.anomaly\\.action: "log" → not set; .*' +
-          'Destroying the resource puts it back as it is now\\. To keep what the rule has now, declare: categories: \\[\\{ tag: "wordpress"',
+          'Destroying the resource restores its current settings\\. To keep its current settings, declare: categories: \\[\\{ tag: "wordpress"',
       ),
     ]);
     const recorded = await bench.up(declared);

@@ -155,7 +155,7 @@ describe("the preview refuses, without a request:", () => {
     [
       "an exception for rules without their ruleset",
       { exceptions: [{ expression: "true", skip: { rules: [RULE] } }] },
-      "exceptions[0].skip.rules: lists rules without their ruleset. Write { this: [ruleIds] } for rules in this resource's ruleset. For another ruleset, put its name or ID in place of the key this",
+      "exceptions[0].skip.rules: lists rules without their ruleset. Write { this: [ruleIds] } for rules in this resource's ruleset. For another ruleset, use its name or ID as the key instead of `this`",
     ],
     [
       "an exception for a ruleset ID that is too short",
@@ -283,7 +283,7 @@ describe("the preview refuses, after reading the ruleset:", () => {
         owasp: { ...owasp, scoreThreshold: 25 },
         rules: { [OWASP_SCORE_RULE]: { scoreThreshold: 60 } },
       }),
-      `rules["${OWASP_SCORE_RULE}"].scoreThreshold: contradicts owasp.scoreThreshold: this rule compares the score, and this sets 60, but owasp sets 25. Remove one of them`,
+      `rules["${OWASP_SCORE_RULE}"].scoreThreshold: contradicts owasp.scoreThreshold: this rule compares the score, and this entry sets 60, but owasp sets 25. Remove one of them`,
     ],
     [
       "two different actions",

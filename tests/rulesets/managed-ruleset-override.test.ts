@@ -727,7 +727,7 @@ describe("the preview shows", () => {
     expect(
       await preview({ owasp: undefined, ruleset: { name: "Cloudflare Managed Ruleset" } }),
     ).toMatchObject({
-      weaker: [`"${OWASP}" no longer runs (164 rules on), "Cloudflare Managed Ruleset" runs instead`],
+      weaker: [`"${OWASP}" no longer runs (164 rules on); "Cloudflare Managed Ruleset" runs instead`],
     });
   });
 

@@ -474,7 +474,7 @@ describe("live checks", () => {
   });
 
   test.each([401, 403, 404])(
-    "fails the preview on a %i from Cloudflare, because the update would fail, too",
+    "fails the preview on a %i from Cloudflare, because the update would also fail",
     async (status) => {
       api.fault({ match: {}, kind: "status", status, times: 9 });
       const op = new Operation(api, { config: { "edgeguard:maxRetries": "5" } });
@@ -491,7 +491,7 @@ describe("live checks", () => {
   test.each([
     ["a malformed token", 6003, "The credential from edgeguard:apiToken is malformed"],
     ["an ID that no zone has", 7003, "The zone or account does not exist"],
-  ])("fails the preview on a 400 for %s, too", async (_, code, advice) => {
+  ])("also fails the preview on a 400 for %s", async (_, code, advice) => {
     api.fault({ match: {}, kind: "status", status: 400, code, message: "Invalid request" });
     expect(await new Operation(api).refusals("PageShieldPolicy", policy)).toEqual([
       expect.stringContaining(advice),

@@ -110,7 +110,7 @@ test("missing credentials fail the verb that needs them, not the check", async (
   expect(api.requests).toHaveLength(0);
 });
 
-test("prints nothing extra for many resources at once, because Node's warnings would reach people, too", async () => {
+test("prints nothing extra for many resources at once, because users would also see Node's warnings", async () => {
   const output = await inProvider(
     `const inputs = { zoneId, description: "d", action: "log", expression: "true", value: "script-src 'self'", enabled: true };
      await Promise.all(Array.from({ length: 30 }, (_, i) => runtime.create("PageShieldPolicy", { ...inputs, description: "policy " + i, zoneId: ${JSON.stringify([api.zones.shop, api.zones.empty])}[i % 2] })));

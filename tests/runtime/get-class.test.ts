@@ -124,7 +124,7 @@ describe("the option import is refused in one sentence", () => {
 
   test("a migration needs none", () => {
     expect(refusalOf("WafMigration", {}, ZONE)).toBe(
-      'edgeguard: WafMigration "one": the option import can\'t import a dynamic resource: remove it and declare the target that the zone has reached, and the update records the zone and sends nothing.',
+      'edgeguard: WafMigration "one": the option import can\'t import a dynamic resource: remove the option and declare the target that the zone has reached; the update then records the zone without sending anything.',
     );
   });
 });

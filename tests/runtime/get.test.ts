@@ -154,7 +154,7 @@ describe("get says what it can't know", () => {
     const { id, outputs } = await op.get("WafMigration", api.zones[zone]);
     expect(id).toBe(api.zones[zone]);
     expect(outputs).toMatchObject({ zoneId: id, target, migrationState: state, findings: [], history: [] });
-    expect(op.said[0]).toContain("get reads the zone's state only");
+    expect(op.said[0]).toContain("WafMigration.get reads only the zone's state");
     expect(op.said[0]).toContain("compatible, proposedConfiguration and configurationDigest stay undefined");
   });
 
@@ -233,7 +233,7 @@ describe("an ID that get can't use", () => {
     const { rules } = await result(entryPoint);
     const theirs = (rules as { id: string; ref: string }[]).find(({ ref }) => ref === "theirs")?.id ?? "";
     expect(await failure(new Operation(api).get("ManagedRulesetOverride", `${zone}/${theirs}`))).toBe(
-      `Rule ${theirs} of zone ${zone} has the action "skip", and only rules that execute a managed ruleset can be read. Choose one of these.`,
+      `Rule ${theirs} of zone ${zone} has the action "skip", and only rules that execute a managed ruleset can be read. Choose one that does.`,
     );
   });
 });
@@ -257,7 +257,7 @@ describe("the program used to declare the object, and now reads it with get", ()
     });
   });
 
-  test("keeps the entries, too", async () => {
+  test("also keeps the entries", async () => {
     const accountId = api.accounts.main;
     const namespace = await made(`/accounts/${accountId}/storage/kv/namespaces`, { title: "theirs" });
     const address = { accountId, namespaceId: namespace };

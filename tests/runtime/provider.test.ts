@@ -161,7 +161,7 @@ describe("a lookup with a provider", () => {
     expect(got).toEqual([`Bearer ${TOKEN}`, `Bearer ${TOKEN}`, "Bearer other"]);
   });
 
-  test("needs arguments that are known, unless its result may be unknown, too", async () => {
+  test("needs arguments that are known, unless its result may also be unknown", async () => {
     const provider = new Provider("eu", { ...args, apiToken: unknownText() });
     const failure = await failureOf(getPageShieldSettings({ zoneId }, { provider }));
     expect(failure.message).toMatch(/a lookup's provider has an argument that this preview doesn't know yet/);

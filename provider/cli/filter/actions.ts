@@ -131,7 +131,7 @@ function warn(
   for (const [field, without] of Object.entries(missingFields)) {
     printToStderr(
       io,
-      `edgeguard: ${formatNumber(without)} of ${formatNumber(lines)} lines have no ${field}, so comparisons with it fail; Cloudflare may decide otherwise. Use sample lines that have it.`,
+      `edgeguard: ${formatNumber(without)} of ${formatNumber(lines)} lines have no ${field}, so comparisons with it fail; Cloudflare may treat them differently. Use sample lines that have it.`,
     );
   }
 }

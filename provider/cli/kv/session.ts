@@ -110,7 +110,7 @@ export function targetOf(io: Io, options: SelectorOptions): Target {
   }
   if (project.config === undefined)
     throw new UsageError(
-      `--binding needs a configuration file, but there is no ${CONFIG_FILES} in ${io.cwd} or above. Pass --namespace-id, or the file with --config.`,
+      `--binding needs a configuration file, but ${io.cwd} and its parent directories have no ${CONFIG_FILES}. Pass --namespace-id, or pass a file with --config.`,
     );
   const id = namespaceOf(project.config, { binding: binding ?? "", preview, env });
   return { ...project, namespaceId: id, name: `namespace ${id} (binding ${binding ?? ""})` };
@@ -175,7 +175,7 @@ export async function onNamespace<T>(
     title: options.binding ?? namespaceId,
     begin: writes,
   });
-  if (data.begun) printToStderr(io, `edgeguard: created local ${name}, empty, in ${data.folder}.`);
+  if (data.begun) printToStderr(io, `edgeguard: created an empty local ${name} in ${data.folder}.`);
   try {
     const config = new Map(Object.entries(data.config));
     const host = new Host({ config: (key) => config.get(key), ...common(io), env: {}, ...session });

@@ -31,7 +31,7 @@ async function readJob(
   if (typeof shown !== "string" || shown === "") {
     inventory.leaveOut(
       what,
-      'Cloudflare doesn\'t show its destination. Declare it by hand under the same name with adopt: "takeOver", and the update adopts it',
+      'Cloudflare doesn\'t show its destination. Declare the job by hand under the same name with adopt: "takeOver", and the update adopts the job',
     );
     return undefined;
   }

@@ -123,7 +123,7 @@ const otherDestination: Comparison = (change) => {
   const isMoved = both.after.inputs["destinationMoved"] === true;
   const isSame = sameJson(both.before.inputs["destinationShown"], both.after.inputs["destinationShown"]);
   if (!isMoved && isSame) return [];
-  const elsewhere = isMoved && isSame ? " (a different place there)" : "";
+  const elsewhere = isMoved && isSame ? " (in a different location)" : "";
   return [
     say`lines go to another destination: ${destinationOf(both.before)} → ${destinationOf(both.after)}${words(elsewhere)}`,
   ];

@@ -50,7 +50,7 @@ function withRemaining(sentence: Phrase, { inputs, outputs }: Side, plan: Plan):
   const declared = acting.filter((other) => other.inputs["zoneId"] === zoneId).map(nameOf);
   if (declared.length > 0) {
     const byName = new Map(declared.map((one) => [JSON.stringify(one.parts), one]));
-    return say`${sentence}; the other rulesets there don't replace it: ${joined([...byName.values()])}`;
+    return say`${sentence}; the zone's other rulesets don't replace it: ${joined([...byName.values()])}`;
   }
   // Rules that this plan removes don't count.
   const left = asList(outputs["otherManagedRules"])

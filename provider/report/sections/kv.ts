@@ -128,7 +128,7 @@ function adopted(all: StepView): OthersKeys | undefined {
     all,
     line,
     (keys, names) =>
-      say`${keys} will be adopted, matching the program: ${names}. Destroying the resource deletes the keys that it adopted.`,
+      say`${keys} will be adopted unchanged: ${names}. Destroying the resource deletes the keys that it adopted.`,
   );
 }
 

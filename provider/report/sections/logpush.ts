@@ -48,7 +48,7 @@ function fields({ old, before: was, new: next }: StepView): readonly Block[] {
   const changes = lineChanges(before, after);
   if (after.length === 0)
     return [
-      textBlock(words("No fields are listed any more, so Cloudflare chooses them. They were:")),
+      textBlock(words("No fields are listed anymore, so Cloudflare chooses them. They were:")),
       ...changes,
     ];
   return changes.length === 0

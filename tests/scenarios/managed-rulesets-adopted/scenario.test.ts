@@ -15,7 +15,7 @@ playScenario({
       code: "failure",
       says: [
         new RegExp(
-          `by rule ${ID}, which differs in owasp\\.paranoiaLevel: 4 → 2\\. To keep what the rule has now, declare: owasp: { paranoiaLevel: 4 }\\. Set adopt: "takeOver" to change that rule`,
+          `in rule ${ID}, which differs in owasp\\.paranoiaLevel: 4 → 2\\. To keep its current settings, declare: owasp: { paranoiaLevel: 4 }\\. Set adopt: "takeOver" to change that rule`,
         ),
       ],
     },
