@@ -52,8 +52,8 @@ const KINDS = ["scripts", "connections", "cookies"] as const;
  * command `edgeguard detections save` does the same.
  *
  * @param zoneId - The zone: 32 hex digits.
- * @param file - The file's path, relative to the working directory: in a program, the folder of Pulumi.yaml or of its
- * `main`. @returns The content of the file.
+ * @param file - Relative to the working directory: in a program, the folder of Pulumi.yaml or of its `main`.
+ * @returns The content of the file.
  *
  * @example Save scripts, including those seen rarely
  * ```ts

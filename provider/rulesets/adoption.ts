@@ -31,28 +31,29 @@ import { isInPlace } from "./position";
 import { reconcileRule, currentRule } from "./reconcile";
 import { definitionOf, type EntryPoint, type ZoneRule } from "./wire";
 
-/** Which existing rule a create adopts, and how. */
+/** Decides which existing rule a create adopts, and how. */
 
 /** The rule that a create adopts. */
 export interface Existing {
   readonly rule: ZoneRule;
   /**
    * Whose rule it is:
-   * - `others`: somebody else's.
+   * - `others`: someone else's.
    * - `own`: this resource's, in a replacement.
-   * - `left`: this resource's, from an interrupted update or from before it was moved.
-   * - `predecessor`: of a resource of this stack with another name.
+   * - `left`: this resource's, left over from an interrupted update or from before the resource was moved.
+   * - `predecessor`: from a resource of this stack that had another name.
    */
   readonly from: "others" | "own" | "left" | "predecessor";
 }
 
 /**
- * The rule that a create adopts; undefined if it creates a new one. In this order:
- * 1. A rule with the declared ref, if only this package assigns such refs: an earlier run left it.
+ * Finds the rule that a create adopts. Undefined if it creates a new one. In this order:
+ * 1. A rule with the declared ref, if only this package assigns such refs. An earlier run left it behind.
  * 2. A rule that matches the program under another ref of this stack, if no resource of the program holds it.
- * 3. Somebody else's rule with the declared ref, or one that runs the same ruleset for the same requests: adopted or refused.
+ * 3. Someone else's rule with the declared ref, or one that runs the same ruleset for the same requests. It's adopted
+ *    or refused.
  *
- * @throws AdoptionError with the IDs.
+ * @throws AdoptionError with the IDs of the rules.
  */
 export async function chooseExisting(
   ctx: Context,
@@ -79,7 +80,7 @@ export async function chooseExisting(
   return rule === undefined ? undefined : { rule, from: "others" };
 }
 
-/** Somebody else's rule: the one with the declared ref, or one that runs the same ruleset for the same requests. */
+/** Someone else's rule: the one with the declared ref, or one that runs the same ruleset for the same requests. */
 async function adoptOthers(
   ctx: Context,
   declared: Declared,
@@ -126,14 +127,14 @@ async function adoptOthers(
   });
 }
 
-/** The common beginning of a stack's default refs. Undefined for any other ref. */
+/** Returns the common prefix of a stack's default refs. Undefined for any other ref. */
 function stackPrefixOf(ref: string): string | undefined {
   return /^edgeguard\/[^/]+\/[^/]+\//.exec(ref)?.[0];
 }
 
 /**
- * Whether a rule of this stack matches the declaration except for its ref, and no resource of the program holds it so
- * far. The class refuses two resources that declare the same rule.
+ * Whether a rule of this stack matches the declaration except for its ref, and no resource of the program holds it yet.
+ * The class refuses two resources that declare the same rule.
  */
 function isPredecessor(
   ctx: Context,
@@ -154,7 +155,7 @@ function isPredecessor(
   );
 }
 
-/** Rules that execute this ruleset for these requests. With another one, it would run twice. */
+/** Rules that execute this ruleset for these requests. If another one were added, the ruleset would run twice. */
 function rulesRunningTheSame(
   { expression }: Declared,
   { managed }: Prepared,
@@ -167,7 +168,7 @@ function rulesRunningTheSame(
   );
 }
 
-/** Rules of another program of this package that run the same ruleset for the same requests. */
+/** Rules that another program created with this package and that run the same ruleset for the same requests. */
 export function duplicatesOfOtherPrograms(
   declared: Declared,
   prepared: Prepared,
@@ -178,7 +179,7 @@ export function duplicatesOfOtherPrograms(
   );
 }
 
-/** The skip rules directly in front of a rule, if they are the declared exceptions in the same order. */
+/** The skip rules immediately before a rule, if they are the declared exceptions in the same order. */
 function exceptionsInFront(
   { exceptions, ref }: Pick<Prepared, "exceptions"> & Pick<Declared, "ref">,
   found: EntryPoint | undefined,
@@ -198,7 +199,7 @@ function exceptionsInFront(
   return isSame && block.length === exceptions.length ? block : undefined;
 }
 
-/** The rule as it was found, for a destroy that puts it back. */
+/** Records the rule as it was found, so that a destroy can put it back. */
 export function snapshotOf(found: EntryPoint, rule: ZoneRule, exceptions: readonly ZoneRule[]): PreviousRule {
   const inFront = exceptions.map(({ id, ref, raw }) => ({
     id,
@@ -211,7 +212,7 @@ export function snapshotOf(found: EntryPoint, rule: ZoneRule, exceptions: readon
   });
 }
 
-/** How a create adopts the rule. Nothing is said about the resource's own rule, in a replacement. */
+/** Describes how a create adopts the rule. In a replacement, nothing is said about the resource's own rule. */
 export function adoptionOf(
   ctx: Context,
   declared: Declared,
@@ -248,7 +249,7 @@ function onDestroyText(mode: "restore" | "remove" | "keep", from: Existing["from
   return mode === "restore" && from === "others" ? "restores its current settings" : "deletes it";
 }
 
-/** The existing rule as arguments. Those that adopting it doesn't change are as declared. */
+/** The existing rule as arguments. Arguments that adopting it doesn't change are taken from the declaration. */
 function argumentsOf(
   declared: Declared,
   prepared: Prepared,
@@ -289,7 +290,7 @@ function changesIn(ctx: Context, declared: Declared, found: JsonObject): Changes
   return changesOf(found, { ...declared }, { isSecret: (name) => ctx.isSecret(name), isSame });
 }
 
-/** Code to paste that keeps what the program would change in the rule. */
+/** Code to paste into the program, which keeps what the program would otherwise change in the rule. */
 function keepHint(changes: Changes): string {
   const code = asArguments(Object.fromEntries(Object.entries(changes).filter(([name]) => name !== "drift")));
   return code === undefined ? "" : `To keep its current settings, declare: ${code}. `;

@@ -8,7 +8,7 @@ import { record } from "../runtime/json";
 import { pluralize } from "../runtime/values";
 import { parseNameOrId, rulesetId, skip, type SkipArgs } from "./skip";
 
-/** The arguments of a deployment, and the schemas that check them and give their canonical form. */
+/** The arguments of a deployment, and the schemas that check them and return their canonical form. */
 
 /** The actions that an override can set. */
 export const ACTIONS = ["block", "managed_challenge", "js_challenge", "challenge", "log"] as const;
@@ -17,8 +17,8 @@ export type RuleAction = (typeof ACTIONS)[number];
 /** Settings of the OWASP Core Ruleset. */
 export interface OwaspArgs {
   /**
-   * The paranoia level, from 1 to 4. Rules of every level up to it stay on. The tags of all higher levels are turned off.
-   * Updates in place.
+   * The paranoia level, from 1 to 4. Rules of this and all lower levels stay on. The tags of all higher levels are
+   * turned off. Updates in place.
    */
   readonly paranoiaLevel: pulumi.Input<1 | 2 | 3 | 4 | (number & {})>;
   /**
@@ -37,15 +37,15 @@ export interface OwaspArgs {
 export interface CategoryOverrideArgs {
   /** The tag. At least one rule of the ruleset must have it. Updates in place. */
   readonly tag: pulumi.Input<string>;
-  /** Turns the rules on or off. If unset, it does neither. Updates in place. */
+  /** Turns the rules on or off. If unset, neither. Updates in place. */
   readonly enabled?: pulumi.Input<boolean>;
-  /** The rules' new action. A rule that doesn't accept it keeps its own. Updates in place. */
+  /** The rules' new action. A rule that doesn't accept the action keeps its own. Updates in place. */
   readonly action?: pulumi.Input<LiteralUnion<RuleAction>>;
 }
 
 /** An override of one rule. */
 export interface RuleOverrideArgs {
-  /** Turns the rule on or off. If unset, it does neither. Updates in place. */
+  /** Turns the rule on or off. If unset, neither. Updates in place. */
   readonly enabled?: pulumi.Input<boolean>;
   /** The rule's new action. Updates in place. */
   readonly action?: pulumi.Input<LiteralUnion<RuleAction>>;
@@ -77,7 +77,7 @@ export const action = z.enum(ACTIONS);
 
 const ALLOWED_THRESHOLDS = "must be low, medium, high or a whole number from 1";
 
-/** In canonical form, a name becomes its score. */
+/** In canonical form, a name is replaced by its score. */
 export const scoreThreshold = z
   .union([z.enum(["low", "medium", "high"]), z.number()], ALLOWED_THRESHOLDS)
   .refine((given) => typeof given !== "number" || (Number.isInteger(given) && given >= 1), {
@@ -130,7 +130,7 @@ export const categories = z
   .transform((entries) => (entries.length === 0 ? undefined : entries));
 export type Categories = NonNullable<z.output<typeof categories>>;
 
-/** Members by ID, in lower case. Malformed IDs are refused here, so that the message names the entry. */
+/** A record by ID, with IDs in lowercase. Malformed IDs are refused here, so that the message names the entry. */
 const recordById = <Out, In>(
   member: z.ZodType<Out, In>,
   what: string,

@@ -5,13 +5,13 @@ import type { CategoryOverride, ManagedRuleset, Overrides, RuleOverride } from "
 
 /** Whether one set of overrides protects less than another: rule by rule if the ruleset is known, otherwise by the declarations. */
 
-/** A managed ruleset with the overrides that a deployment runs it with. */
+/** A managed ruleset, and the overrides with which a deployment runs it. */
 export interface RunningRuleset {
   readonly managed: Pick<ManagedRuleset, "id" | "name" | "version" | "rules">;
   readonly overrides: Overrides;
 }
 
-/** From the weakest to the strongest. An action that isn't listed can't be ranked. */
+/** The actions, ranked from weakest to strongest. An action that isn't listed can't be ranked. */
 const STRENGTH: Readonly<Record<string, number>> = {
   off: 0,
   log: 1,
@@ -72,8 +72,8 @@ const rulesetLabel = ({ name, id }: RunningRuleset["managed"]): string =>
   name === "" ? id : JSON.stringify(name);
 
 /**
- * Compares two declarations for a ruleset without knowing its rules. A change counts as weaker unless it's as strong for
- * any rules. Returns the same lines as `compareEffects`.
+ * Compares two declarations for a ruleset without knowing its rules. A change counts as weaker unless it's at least as
+ * strong whatever the rules are. Returns the same lines as `compareEffects`.
  */
 export function compareDeclared(before: Overrides, after: Overrides): readonly string[] {
   const lines: string[] = [];
@@ -86,7 +86,7 @@ export function compareDeclared(before: Overrides, after: Overrides): readonly s
   const of = (entries: readonly CategoryOverride[], tag: string): Override | undefined =>
     entries.find((entry) => entry.tag === tag);
   for (const tag of tags) compare(`tag ${tag}`, of(before.categories, tag), of(after.categories, tag));
-  // If a rule has several of the tags, the last one decides.
+  // If a rule has several of the tags, the last tag decides.
   const order = (one: Overrides, other: Overrides): string =>
     one.categories
       .filter(({ tag }) => of(other.categories, tag) !== undefined)
@@ -101,7 +101,7 @@ export function compareDeclared(before: Overrides, after: Overrides): readonly s
 
 type Override = Omit<RuleOverride, "extra">;
 
-/** Changed members of an override that may let more requests through. The ruleset's defaults are unknown here. */
+/** Changed properties of an override that may let more requests through. The ruleset's defaults are unknown here. */
 function weakenedMembers(
   was: Override,
   is: Override,

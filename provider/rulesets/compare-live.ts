@@ -19,13 +19,13 @@ export interface LiveComparison {
   readonly args: Declared;
   readonly prepared: Prepared;
   readonly found: EntryPoint | undefined;
-  /** The recorded declaration. Undefined for a new resource, and if it can't be read. */
+  /** The recorded declaration. Undefined for a new resource, or if it can't be read. */
   readonly olds: Declared | undefined;
   /** The rule that a create adopts. */
   readonly existing: Existing | undefined;
 }
 
-/** Undefined if nothing runs now, or what runs can't be read. */
+/** Undefined if nothing is running now, or if what's running can't be read. */
 export async function compareLive(
   ctx: Context,
   compared: LiveComparison,
@@ -50,7 +50,8 @@ async function runningRuleset(
   try {
     return await unlessForbidden(ctx, read);
   } catch (error) {
-    if (error instanceof UnknownRulesetError) return undefined; // Such as a version that Cloudflare no longer has.
+    // For example, Cloudflare may no longer have the version.
+    if (error instanceof UnknownRulesetError) return undefined;
     throw error;
   }
 }
@@ -89,7 +90,7 @@ function effectsOfMove({
   return [...skipRules, ...reachedRules];
 }
 
-/** How many of the others are in front of the place. */
+/** How many of the other rules come before the position. */
 function indexAmong(
   others: readonly ZoneRule[],
   place: { readonly before: string } | { readonly after: string },
@@ -98,7 +99,7 @@ function indexAmong(
 ): number {
   const id = "before" in place ? place.before : place.after;
   if (id === "") return "before" in place ? 0 : others.length;
-  if (front.some((rule) => rule.id === id)) return now; // Next to its own exceptions, it stays.
+  if (front.some((rule) => rule.id === id)) return now; // Next to its own exceptions, the rule doesn't move.
   const at = others.findIndex((rule) => rule.id === id);
   return "before" in place ? at : at + 1;
 }

@@ -33,9 +33,9 @@ import {
 import type { Adopt } from "../runtime/fields";
 import { idsIn, namesIn, resolveSkip, type RulesetIds } from "./skip";
 
-/** A deployment: the declaration, the rule that is sent for it, and what is recorded. */
+/** A deployment: the declaration, the rule that's sent for it, and what's recorded. */
 
-/** The refs of rules that this package created begin with it. */
+/** The prefix of the refs of rules that this package created. */
 export const REF_PREFIX = "edgeguard/";
 
 export interface Declared extends DeclaredOverrides {
@@ -87,7 +87,7 @@ export async function prepare(ctx: Context, declared: Declared): Promise<Prepare
 }
 
 /**
- * As `prepare`, before a write.
+ * The same as `prepare`, but before a write.
  *
  * @throws Error with the first problem that the preview would have shown.
  */
@@ -122,7 +122,7 @@ export interface DesiredRule {
   readonly ref: string;
 }
 
-/** The declared rule. Optional members that aren't declared stay as the held rule has them. */
+/** The declared rule. Optional properties that aren't declared stay as they are in the held rule. */
 export function desiredRule(
   { expression, enabled, description, version, ref }: Declared,
   { managed, overrides }: Prepared,
@@ -139,7 +139,7 @@ export function desiredRule(
   };
 }
 
-/** The full definition, because `PATCH` replaces all of it. It includes everything else that the rule has. */
+/** The full definition, because `PATCH` replaces all of it. It includes everything else that the existing rule has. */
 export function toRequest(wanted: DesiredRule, held?: ZoneRule): JsonObject {
   const { rulesetId, version, overrides, expression, enabled, ref, description } = wanted;
   const definition = held?.deploys === undefined ? {} : definitionOf(held.raw);
@@ -159,7 +159,7 @@ export function toRequest(wanted: DesiredRule, held?: ZoneRule): JsonObject {
   };
 }
 
-/** The names of the arguments in which a rule differs. */
+/** The names of the arguments in which a rule differs from the declaration. */
 export function differences(rule: ZoneRule, wanted: DesiredRule, shared: SharedTags): string[] {
   const { deploys } = rule;
   const same = {
@@ -174,7 +174,7 @@ export function differences(rule: ZoneRule, wanted: DesiredRule, shared: SharedT
   return Object.entries(same).flatMap(([name, isSame]) => (isSame ? [] : [name]));
 }
 
-/** Without a version, Cloudflare fills in the latest one. */
+/** Whether two versions are the same. If none is declared, Cloudflare fills in the latest one. */
 export function sameVersion(a: string | undefined, b: string | undefined): boolean {
   return (a ?? "latest") === (b ?? "latest");
 }
@@ -194,7 +194,7 @@ export interface PreviousRule {
   readonly rule: Readonly<Record<string, unknown>>;
   /** The ID of the rule after it. Absent if it was the last. */
   readonly next?: string;
-  /** The skip rules in front of it that were adopted with it. */
+  /** The skip rules before it that were adopted with it. */
   readonly exceptions?: readonly {
     /** The rule's ID. */
     readonly id: string;
@@ -221,7 +221,10 @@ export const computed = z.object({
     z.object({ ruleId: z.string(), rulesetId: z.string(), ref: z.string(), description: z.string() }),
   ),
   previous: previousRule.exactOptional(),
-  /** What a comparison needs to know about the ruleset, so that the preview of an unchanged stack sends no request. */
+  /**
+   * What a comparison needs to know about the ruleset. It's recorded so that the preview of an unchanged stack sends no
+   * request.
+   */
   known: z.object({
     scoreRule: z.string().exactOptional(),
     sharedTags,
@@ -261,7 +264,7 @@ export function exceptionIds({ previous }: Pick<Computed, "previous">): string[]
   return (previous?.exceptions ?? []).map(({ id }) => id);
 }
 
-/** The declared version, unless somebody pinned another one. What Cloudflare filled in is no difference. */
+/** The declared version, unless someone pinned another one. A version that Cloudflare filled in isn't a difference. */
 export function liveVersion({ version, known }: Recorded, live: string | undefined): string | undefined {
   if (sameVersion(live, version ?? known.version) || sameVersion(live, known.version)) return version;
   return live ?? "latest";

@@ -6,7 +6,7 @@ import type { ManagedRule, ManagedRuleset, Overrides } from "./wire";
 
 /** The effect of a deployment on the rules of a managed ruleset: rule by rule, and as the preview shows it. */
 
-/** What decided: the ruleset's default, or an override of the whole ruleset, a tag or the rule. */
+/** What decided about a rule: the ruleset's default, or an override of the whole ruleset, of a tag or of the rule. */
 export type DecidedBy = "default" | "ruleset" | `category ${string}` | "rule";
 
 export interface EffectiveRule {
@@ -22,8 +22,8 @@ export interface EffectiveRule {
 }
 
 /**
- * Each rule with its overrides applied. A rule's own override wins over those of its tags, the last tag that sets a member
- * wins over the others, and any of them wins over an override of the whole ruleset.
+ * Each rule with its overrides applied. A rule's own override wins over those of its tags, the last tag that sets a
+ * property wins over the other tags, and any tag wins over an override of the whole ruleset.
  */
 export function effectiveRules(
   { rules }: Pick<ManagedRuleset, "rules">,
@@ -59,7 +59,7 @@ export function effectiveRules(
   });
 }
 
-/** Whether an override can give the rule this action. If Cloudflare lists no actions, only rules that score refuse. */
+/** Whether an override can give the rule this action. If Cloudflare lists no actions, only scoring rules refuse it. */
 export function acceptsAction({ action, allowedActions }: ManagedRule, override: string): boolean {
   return allowedActions === undefined ? action !== "score" : allowedActions.includes(override);
 }
@@ -97,11 +97,11 @@ export function conflictsOf({ rules }: Pick<ManagedRuleset, "rules">, overrides:
   );
 }
 
-/** What a deployment amounts to, as the preview shows it. */
+/** The resulting configuration of a deployment, as the preview shows it. */
 export interface RulesetExpansion {
-  /** Name and ID of the managed ruleset. */
+  /** The name and ID of the managed ruleset. */
   readonly ruleset: string;
-  /** The deployed version; for `latest`, also which version that is now. */
+  /** The deployed version; for `latest`, also the version that it currently stands for. */
   readonly version: string;
   /** `2: paranoia-level-3 and paranoia-level-4 are off`. */
   readonly paranoiaLevel?: string;
@@ -113,19 +113,21 @@ export interface RulesetExpansion {
   readonly rules: string;
   /** How many rules the deployment turns on and off, compared with their defaults. */
   readonly switched: string;
-  /** Rules that are on with another action than by default: `12 rules block → log`. Absent if there are none. */
+  /** Rules that are on with an action other than their default: `12 rules block → log`. Absent if there are none. */
   readonly otherActions?: string;
   /** Rules that two categories override differently: how many, and which category wins. */
   readonly conflicts?: readonly string[];
-  /** What changes compared with what runs now. Absent if nothing runs now, or the preview couldn't read it. */
+  /**
+   * What changes compared with what's running now. Absent if nothing is running, or if the preview couldn't read it.
+   */
   readonly compared?: ComparedRules;
 }
 
 /** What an update changes, in lines such as `12 rules block → log`. */
 export interface ComparedRules {
-  /** What protects less, or may. */
+  /** Changes that protect less, or may protect less. */
   readonly weaker: readonly string[];
-  /** What protects more. */
+  /** Changes that protect more. */
   readonly stronger: readonly string[];
   /** If the rule moves: the skip rules that will apply to it, and the rules that its exceptions will apply to. Absent if unknown. */
   readonly moved?: readonly string[];
@@ -170,7 +172,7 @@ function otherActions(effective: readonly EffectiveRule[]): string | undefined {
     .join(", ");
 }
 
-/** How often each occurs, in the order of their first occurrence. */
+/** Counts how often each kind occurs, in the order of first occurrence. */
 export function countByKind(kinds: readonly string[]): readonly (readonly [kind: string, count: number])[] {
   const counts = new Map<string, number>();
   for (const kind of kinds) counts.set(kind, (counts.get(kind) ?? 0) + 1);

@@ -7,7 +7,7 @@ import { createOnce, pollUntil } from "../runtime/creation";
 
 /**
  * Reads and writes a zone's entry point ruleset. It's never replaced as a whole, because that could lose a rule that
- * somebody else has just added.
+ * someone else has just added.
  */
 
 export const zoneRulesetsPath = (zone: string): string => `/zones/${zone}/rulesets`;
@@ -15,10 +15,10 @@ export const zoneRulesetsPath = (zone: string): string => `/zones/${zone}/rulese
 export const entryPointPath = (zone: string): string =>
   `${zoneRulesetsPath(zone)}/phases/${PHASE}/entrypoint`;
 
-/** "exceeded maximum number of zone rulesets for phase": somebody else has just created the entry point. */
+/** "exceeded maximum number of zone rulesets for phase": someone else has just created the entry point. */
 const ENTRY_POINT_EXISTS = 20217;
 
-/** The zone's entry point. Undefined if nothing was ever deployed there. */
+/** Reads the zone's entry point. Undefined if nothing was ever deployed there. */
 export function readEntryPoint(ctx: Pick<Context, "api">, zone: string): Promise<EntryPoint | undefined> {
   const what = `Reading the managed rules of zone ${zone}`;
   return unlessAbsent(() => ctx.api.get(entryPointPath(zone), { what, schema: entryPoint }));
@@ -30,7 +30,7 @@ type EntryPointCache = Map<string, Promise<EntryPoint | undefined>>;
 const entryPointCache = (ctx: Context): EntryPointCache =>
   ctx.shared("entry points of managed rules", () => new Map() as EntryPointCache);
 
-/** The entry point for a preview: read once per operation, and again after a write. */
+/** Returns the entry point for a preview. It's read once per operation, and again after a write. */
 export function cachedEntryPoint(ctx: Context, zone: string): Promise<EntryPoint | undefined> {
   const known = entryPointCache(ctx).get(zone);
   if (known !== undefined) return known;
@@ -39,7 +39,7 @@ export function cachedEntryPoint(ctx: Context, zone: string): Promise<EntryPoint
   return reading;
 }
 
-/** The zone's entry point, which is created if there's none. Somebody else may create it at the same time. */
+/** Returns the zone's entry point, and creates it if necessary. Someone else may create it at the same time. */
 export async function ensureEntryPoint(ctx: Context, zone: string): Promise<EntryPoint> {
   const found = await readEntryPoint(ctx, zone);
   if (found !== undefined) return found;
@@ -90,7 +90,7 @@ export class RuleWriter {
     this.#now = found;
   }
 
-  /** The entry point in the last response. */
+  /** The entry point as of the last response. */
   get now(): EntryPoint {
     return this.#now;
   }
@@ -99,7 +99,7 @@ export class RuleWriter {
     return `${zoneRulesetsPath(this.zone)}/${this.#now.id}/rules`;
   }
 
-  /** Adds a rule. If the response is lost, it's found by its ref. */
+  /** Adds a rule. If the response doesn't arrive, the rule is found by its ref. */
   async add(ref: string, body: JsonObject): Promise<ZoneRule> {
     const { ctx, zone } = this;
     entryPointCache(ctx).delete(zone);
@@ -158,7 +158,7 @@ export interface OtherManagedRule {
   readonly description: string;
 }
 
-/** Enabled rules, besides this one, that execute a managed ruleset. */
+/** Finds enabled rules, other than this one, that execute a managed ruleset. */
 export function otherManagedRules(found: EntryPoint | undefined, own?: string): OtherManagedRule[] {
   return (found?.rules ?? []).flatMap(({ id, ref, description, enabled, deploys }) =>
     deploys === undefined || !enabled || id === own

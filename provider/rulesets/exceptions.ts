@@ -5,7 +5,7 @@ import type { RuleWriter } from "./entry-point";
 import { isForward, type Placement } from "./position";
 import { definitionOf, toSkip, type EntryPoint, type Skip, type ZoneRule } from "./wire";
 
-/** Exceptions: skip rules in front of a deployment, in order, each with its own ref. */
+/** Exceptions: skip rules immediately before a deployment, in order, each with its own ref. */
 
 /** An exception with the IDs of what it skips. */
 export interface Exception {
@@ -20,7 +20,7 @@ export const exceptionRef = (ref: string, number: number): string => `${ref}/exc
 export interface ExceptionOwner {
   /** The deployment's ref. */
   readonly ref: string;
-  /** IDs of skip rules that were adopted as exceptions, in order. They keep their own ref until they are written. */
+  /** IDs of skip rules that were adopted as exceptions, in order. They keep their own refs until they are written. */
   readonly adopted?: readonly string[];
 }
 
@@ -38,7 +38,7 @@ function exceptionNumber(rule: ZoneRule, { ref, adopted = [] }: ExceptionOwner):
   return at === -1 ? undefined : at + 1;
 }
 
-/** The deployment's exceptions, wherever they are, in the order in which they run. */
+/** The deployment's exceptions, wherever they are in the list, in the order in which they run. */
 export function ownExceptions({ rules }: Pick<EntryPoint, "rules">, of: ExceptionOwner): ZoneRule[] {
   return rules.filter((rule) => exceptionNumber(rule, of) !== undefined);
 }
@@ -71,7 +71,8 @@ function toRequest(
   held: JsonObject = {},
 ): JsonObject {
   return {
-    ...omit(held, ["description", "action_parameters"]), // Keeps the rest, such as `logging`, which Cloudflare fills in.
+    // Everything else is kept, such as `logging`, which Cloudflare fills in.
+    ...omit(held, ["description", "action_parameters"]),
     action: "skip",
     action_parameters: toSkip(skip),
     expression,
@@ -81,7 +82,7 @@ function toRequest(
   };
 }
 
-/** An exception as it exists. What no argument can express is added, so that it shows as a difference. */
+/** An exception as it exists. Anything that no argument can express is added, so that it shows as a difference. */
 export interface LiveException {
   readonly expression: string;
   readonly description?: string;
@@ -89,7 +90,10 @@ export interface LiveException {
   readonly enabled?: false;
 }
 
-/** The exceptions in front of the rule, in the order in which they run. One after it has no effect and is left out. */
+/**
+ * The exceptions before the rule, in the order in which they run. An exception after the rule has no effect and is left
+ * out.
+ */
 export function readExceptions(
   found: EntryPoint,
   own: ZoneRule,
@@ -110,8 +114,8 @@ export function readExceptions(
 }
 
 /**
- * Writes the exceptions as declared, directly in front of their rule. The writes are ordered so that requests excepted
- * before and after stay excepted in between.
+ * Writes the exceptions as declared, immediately before their rule. The writes are ordered so that requests that are
+ * excepted both before and after the update stay excepted in between.
  *
  * @param formerRef the deployment's former ref, if it changed.
  */
@@ -129,8 +133,8 @@ export async function syncExceptions(
   const surplus = [...byNumber].filter(([number]) => number > wanted.length);
   const numbered = wanted.map((exception, index) => [index + 1, exception] as const);
   const grows = numbered.some(([number]) => !byNumber.has(number));
-  // 2. A list that grows is written from the end, one that shrinks from the start: each exception is written to its new rule
-  //    before its old one is overwritten.
+  // 2. A growing list is written from the end, a shrinking one from the start: each exception is written to its new
+  // rule before its old one is overwritten.
   for (const [number, exception] of grows ? numbered.reverse() : numbered) {
     const known = byNumber.get(number);
     const name = exceptionRef(ref, number);
@@ -148,7 +152,7 @@ export async function syncExceptions(
   await closeGaps(rules, deployment);
 }
 
-/** Moves every exception that isn't where it belongs, from the last to the first. */
+/** Moves every exception that isn't where it belongs, starting with the last. */
 export async function closeGaps(rules: RuleWriter, deployment: Deployment): Promise<void> {
   const number = (rule: ZoneRule): number => exceptionNumber(rule, deployment) ?? 0;
   const lastFirst = ownExceptions(rules.now, deployment).sort((a, b) => number(b) - number(a));
@@ -161,8 +165,8 @@ export async function closeGaps(rules: RuleWriter, deployment: Deployment): Prom
 }
 
 /**
- * If a rule moves forward, its exceptions go first, so that it's never without them. If it moves back, it goes first and
- * `closeGaps` follows. Returns the rule's own placement.
+ * Moves the exceptions first if their rule moves forward, so that it's never without them. If the rule moves back, the
+ * rule is moved first and `closeGaps` follows. Returns the rule's own placement.
  */
 export async function moveExceptionsFirst(
   rules: RuleWriter,

@@ -22,7 +22,7 @@ import type { EntryPoint, ManagedRuleset, ManagedRulesetInfo, Overrides, ZoneRul
 
 /** Existing deployments of managed rulesets, as declarations. */
 
-/** A zone's rule that executes a managed ruleset, and what is needed to describe it. */
+/** A zone's rule that executes a managed ruleset, and what's needed to describe it. */
 export interface DeploymentOnZone {
   readonly zone: string;
   /** The account that has the rulesets. */
@@ -38,9 +38,9 @@ export interface DeploymentOnZone {
 /** The outputs of a create that adopted the rule, so that a destroy would restore it. */
 export function existingDeployment({ zone, account, found, rulesets, rule, managed }: DeploymentOnZone): {
   readonly outputs: JsonObject;
-  /** The rules before it that are its exceptions. */
+  /** The preceding rules that are its exceptions. */
   readonly inFront: readonly ZoneRule[];
-  /** Whether this package created the rule. A destroy would remove it. */
+  /** Whether this package created the rule, so that a destroy would remove it. */
   readonly isOwn: boolean;
 } {
   const version = rule.deploys?.version;
@@ -118,7 +118,7 @@ function exceptionArgument(
   return [{ expression, ...(description === "" ? {} : { description }), skip }];
 }
 
-/** With the `owasp` argument if that covers everything, else by category and rule. */
+/** Declares the overrides with the `owasp` argument if that covers everything, otherwise by category and rule. */
 function overrideArguments(live: Overrides, managed: ManagedRuleset): DeclaredOverrides {
   const scoreRule = scoreRuleOf(managed);
   const tags = live.categories.map(({ tag }) => tag);
@@ -139,8 +139,8 @@ function overrideArguments(live: Overrides, managed: ManagedRuleset): DeclaredOv
 }
 
 /**
- * The skip rules directly before a rule that can be declared as its exceptions. If some have refs of this package's exceptions,
- * only those: the others belong to somebody else.
+ * The skip rules immediately before a rule that can be declared as its exceptions. If some have refs that this package
+ * gives to exceptions, only those, because the others belong to someone else.
  */
 function exceptionsInFront(found: EntryPoint, rule: ZoneRule): readonly ZoneRule[] {
   const before = found.rules.slice(0, found.rules.indexOf(rule));

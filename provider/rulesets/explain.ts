@@ -34,9 +34,9 @@ export interface ExplainedDeployment {
   readonly expression: string;
   /** The name and version are absent if the account doesn't have the ruleset. */
   readonly ruleset: { readonly id: string; readonly name?: string; readonly version?: string };
-  /** The highest level that has rules turned on. Only for a ruleset with paranoia levels. */
+  /** The highest level with rules that are on. Present only for a ruleset with paranoia levels. */
   readonly paranoiaLevel?: number;
-  /** The score at which the ruleset acts. Only for a ruleset that scores. */
+  /** The score at which the ruleset acts. Present only for a ruleset that scores. */
   readonly scoreThreshold?: number;
   /** What a ruleset that scores does at the threshold. For other rulesets, the action that overrides all rules. */
   readonly action?: string;
@@ -51,16 +51,16 @@ export interface ExplainedDeployment {
   readonly switchedOn: readonly ExplainedRule[];
   /** Rules that an override gave another action. */
   readonly otherAction: readonly (ExplainedRule & { readonly action: string })[];
-  /** Enabled skip rules in front of the deployment that apply to it. */
+  /** Enabled skip rules before the deployment that apply to it. */
   readonly exceptions: readonly ExplainedException[];
 }
 
 /** What the managed rulesets of a zone do. */
 export interface ZoneExplanation {
   readonly zoneId: string;
-  /** In the order in which they run. */
+  /** The deployments, in the order in which they run. */
   readonly deployments: readonly ExplainedDeployment[];
-  /** The same as Markdown: a table, and lists of what differs from the defaults. */
+  /** The same content as Markdown: a table, and lists of what differs from the defaults. */
   readonly markdown: string;
 }
 
@@ -119,7 +119,7 @@ function explainDeployment(
   });
 }
 
-/** A rule that was turned on by its own override doesn't raise the level. */
+/** Returns the paranoia level in effect. A rule that was turned on by its own override doesn't raise it. */
 function effectiveLevel(effective: readonly EffectiveRule[]): number | undefined {
   const has = (level: number, of: readonly EffectiveRule[]): boolean =>
     of.some(({ tags }) => tags.includes(paranoiaTag(level)));
@@ -128,7 +128,7 @@ function effectiveLevel(effective: readonly EffectiveRule[]): number | undefined
   return LEVELS.filter((level) => has(level, on)).at(-1);
 }
 
-/** What a skip rule skips of a deployment of this ruleset. Undefined if it doesn't apply to it. */
+/** Which part of a deployment of this ruleset a skip rule skips. Undefined if the skip rule doesn't apply to it. */
 export function skippedBy(skips: Skip | undefined, rulesetId: string): "all" | number | undefined {
   if (skips === undefined) return undefined;
   if (skips === "all") return "all";

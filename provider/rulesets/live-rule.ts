@@ -22,7 +22,7 @@ interface Declared extends DeclaredOverrides {
   readonly position?: Position | undefined;
 }
 
-/** The rule's arguments, undefined if it has none. A description that isn't declared is left out. */
+/** The rule's arguments. A description that isn't declared is left out. */
 export interface LiveRule extends DeclaredOverrides {
   readonly expression: string;
   readonly description: string | undefined;

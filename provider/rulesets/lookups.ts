@@ -23,7 +23,7 @@ export interface TagSummary {
 
 /** A managed ruleset with its rules and a summary of its tags. */
 export interface ManagedRulesetState extends ManagedRuleset {
-  /** In alphabetical order. A rule counts for each of its tags. */
+  /** The tags in alphabetical order. A rule counts toward each of its tags. */
   readonly tags: readonly TagSummary[];
 }
 
@@ -36,13 +36,13 @@ export interface ZoneRuleState {
   readonly expression: string;
   readonly description: string;
   readonly enabled: boolean;
-  /** For an execute rule: the managed ruleset and its overrides. */
+  /** The managed ruleset and its overrides. Present only for an execute rule. */
   readonly deploys?: {
     readonly rulesetId: string;
     readonly version?: string;
     readonly overrides: Overrides;
   };
-  /** For a skip rule: what it skips. */
+  /** What the rule skips. Present only for a skip rule. */
   readonly skips?: Skip;
 }
 
@@ -169,8 +169,8 @@ const zoneRules = lookup<ZoneArgs, ZoneEntryPoint | undefined>("getZoneManagedRu
 );
 
 /**
- * Returns the entry point ruleset for a zone's managed rules, with all its rules in order, whoever created them.
- * Undefined if the zone has none yet.
+ * Returns the entry point ruleset for a zone's managed rules, with all rules in order, whoever created them. Undefined
+ * if the zone has none yet.
  *
  * @throws If the zone ID is malformed.
  * @throws If the token lacks Zone WAF Read.

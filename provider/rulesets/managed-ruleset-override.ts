@@ -76,7 +76,9 @@ const args = z.object({
 type OverrideArgs = z.output<typeof args>;
 type OverrideState = OverrideArgs & Computed;
 
-/** The recorded arguments. Undefined for a new resource, and if a refresh recorded what no program may declare. */
+/**
+ * The recorded arguments. Undefined for a new resource, or if a refresh recorded something that no program may declare.
+ */
 const recordedArgs = (olds: JsonObject): OverrideArgs | undefined => args.safeParse(olds).data;
 
 export const managedRulesetOverride = defineLifecycle({
@@ -172,7 +174,7 @@ export const managedRulesetOverride = defineLifecycle({
     const { managed, overrides } = prepared;
     const found = await cachedEntryPoint(ctx, args.zoneId);
     const missing = missingAnchor(args.position, found, args.zoneId);
-    // Only a warning: the same update may create that rule first.
+    // This is only a warning, because the same update may create that rule first.
     if (missing !== undefined)
       ctx.say.warn(
         `managed ruleset ${JSON.stringify(args.ref)}: ${missing}. The update will fail unless the rule exists by then.`,
@@ -202,7 +204,7 @@ export const managedRulesetOverride = defineLifecycle({
     };
   },
 
-  // Costs no request: the check has read the ruleset.
+  // This takes no request, because the check has already read the ruleset.
   review({ ctx, state, args, change }) {
     if (args === undefined || change !== "update") return Promise.resolve([]);
     const version = async (): Promise<Review> => {
@@ -225,7 +227,7 @@ export const managedRulesetOverride = defineLifecycle({
     const wanted = desiredRule(args, prepared);
     const position =
       args.position === "last" ? undefined : placementOf(args.position, rules.now, args.zoneId);
-    // The rule is enabled once its exceptions exist, so that it never blocks what they except.
+    // The rule is enabled only once its exceptions exist, so that it never blocks what they except.
     const waits = args.exceptions !== undefined && wanted.enabled;
     const definition = toRequest({ ...wanted, enabled: wanted.enabled && !waits });
     const rule = await rules.add(args.ref, { ...definition, ...omitAbsent({ position }) });
@@ -271,7 +273,7 @@ export const managedRulesetOverride = defineLifecycle({
       otherManagedRules: otherManagedRules(found, rule.id),
       known: { ...state.known, sharedTags: sharedTagsAmong(tagsOf(state)) },
     };
-    // Recorded as it is, even if no program may declare it. Members without a value are left out.
+    // Recorded unchanged, even if no program may declare it. Properties without a value are left out.
     return now as unknown as OverrideState;
   },
 
@@ -320,7 +322,7 @@ export const managedRulesetOverride = defineLifecycle({
       return;
     }
     const rules = new RuleWriter(ctx, zoneId, found);
-    // The rule goes before its exceptions, so that it never blocks what they except.
+    // The rule is deleted before its exceptions, so that it never blocks what they except.
     if (rule !== undefined) await removeOrRestore(rules, state, rule, mode);
     const adopted = exceptionIds(state);
     await removeExceptions(rules, { ref: state.ref, adopted }, mode === "restore" ? adopted : []);
@@ -333,8 +335,8 @@ export const managedRulesetOverride = defineLifecycle({
 /** The arguments of a `ManagedRulesetOverride`. */
 export interface ManagedRulesetOverrideArgs {
   /**
-   * The zone to deploy the ruleset in, as 32 hex digits. Changing it replaces the rule: `onDestroy` decides what happens
-   * to the one in the old zone.
+   * The zone to deploy the ruleset to, as 32 hex digits. Changing it replaces the rule: `onDestroy` decides what
+   * happens to the one in the old zone.
    */
   readonly zoneId: pulumi.Input<string>;
   /**
@@ -343,8 +345,8 @@ export interface ManagedRulesetOverrideArgs {
    */
   readonly accountId?: pulumi.Input<string>;
   /**
-   * The managed ruleset: `{ name }`, `{ id }`, or either one as a string. The preview fails if the account doesn't have it.
-   * Updates in place. The same rule then executes another ruleset.
+   * The managed ruleset: `{ name }`, `{ id }`, or either one as a string. The preview fails if the account doesn't have
+   * it. Updates in place. If it changes, the same rule executes another ruleset.
    */
   readonly ruleset: pulumi.Input<
     | string
@@ -358,16 +360,16 @@ export interface ManagedRulesetOverrideArgs {
       }
   >;
   /**
-   * The version to deploy: `"latest"` or a version number as a string. It's sent only if you set it; otherwise Cloudflare
-   * deploys the latest version. A newer version shows in the output `rulesetVersion` and isn't a change. Cloudflare's
-   * OpenAPI document doesn't list this member. Updates in place.
+   * The version to deploy: `"latest"` or a version number as a string. It's sent only if you set it; otherwise
+   * Cloudflare deploys the latest version. A newer version shows in the output `rulesetVersion` and isn't a change.
+   * Cloudflare's OpenAPI schema doesn't list this field. Updates in place.
    */
   readonly version?: pulumi.Input<string>;
   /**
    * The requests that the ruleset inspects, in Cloudflare's Rules language, such as `http.host eq "www.example.com"`.
-   * At most 4,096 characters. An expression that Cloudflare can't parse fails the preview, which says where. A field or
-   * function that Cloudflare doesn't document causes a warning. A difference in notation alone (white space, `==` for
-   * `eq`) isn't a change. The default selects all requests. Updates in place.
+   * At most 4,096 characters. An expression that Cloudflare can't parse fails the preview, and the message says where
+   * the mistake is. A field or function that Cloudflare doesn't document causes a warning. A difference only in
+   * notation (white space, `==` for `eq`) isn't a change. The default selects all requests. Updates in place.
    * @defaultValue `"true"`
    */
   readonly expression?: pulumi.Input<string>;
@@ -377,7 +379,7 @@ export interface ManagedRulesetOverrideArgs {
    */
   readonly description?: pulumi.Input<string>;
   /**
-   * Whether the deployment acts at all. Always sent. Updates in place.
+   * Whether the deployment is active. Always sent. Updates in place.
    * @defaultValue `true`
    */
   readonly enabled?: pulumi.Input<boolean>;
@@ -385,8 +387,8 @@ export interface ManagedRulesetOverrideArgs {
    * The rule's ref, which identifies it in the zone. Two resources of a program can't share one. A default ref longer
    * than 120 characters becomes `edgeguard/` and a digest. Updates in place.
    *
-   * If a rule with this ref exists, a new resource continues with it if the ref begins with `edgeguard/`. With any other
-   * ref, the rule is somebody else's and `adopt` decides. An adopted rule keeps its own ref.
+   * If a rule with this ref exists, a new resource continues with it if the ref begins with `edgeguard/`. With any
+   * other ref, the rule is someone else's and `adopt` decides. An adopted rule keeps its own ref.
    *
    * You can rename the resource without an alias. It adopts the old name's rule if the rule still has the default ref,
    * matches the program and belongs to no other resource in it. The rule gets the new ref, and nothing is deleted.
@@ -394,10 +396,10 @@ export interface ManagedRulesetOverrideArgs {
    */
   readonly ref?: pulumi.Input<string>;
   /**
-   * Where the rule goes among the zone's managed rules: `"first"`, `"last"`, `{ before: ref }` or `{ after: ref }`. Earlier
-   * rules run first. Use the other rule's ID if it has no ref. By default, a new rule goes last. The position is applied
-   * when the rule is created and when this argument changes. Later, a rule on the wrong side of the other rule is drift;
-   * `"first"` and `"last"` aren't enforced again. Updates in place.
+   * The rule's position among the zone's managed rules: `"first"`, `"last"`, `{ before: ref }` or `{ after: ref }`.
+   * Earlier rules run first. Use the other rule's ID if it has no ref. By default, a new rule is added last. The
+   * position is applied when the rule is created and when this argument changes. After that, a rule on the wrong side
+   * of the other rule counts as drift, but `"first"` and `"last"` aren't enforced again. Updates in place.
    */
   readonly position?: pulumi.Input<
     | LiteralUnion<"first" | "last">
@@ -405,33 +407,33 @@ export interface ManagedRulesetOverrideArgs {
     | { readonly after: pulumi.Input<string> }
   >;
   /**
-   * The paranoia level, score threshold and action of the OWASP Core Ruleset. It's an error for any other ruleset, and if
-   * `categories` or `rules` contradict it; the message names both. Updates in place.
+   * The paranoia level, score threshold and action of the OWASP Core Ruleset. It's an error to set it for any other
+   * ruleset, or if `categories` or `rules` contradict it; the message then names both. Updates in place.
    */
   readonly owasp?: pulumi.Input<declared.OwaspArgs>;
   /**
    * Overrides of all rules with a tag. If several match a rule, the last one wins; the tags that `owasp` turns off come
-   * after all others. Each entry must set `enabled`, `action` or both. What it doesn't set stays as the ruleset has it.
+   * after all others. Each entry must set `enabled`, `action` or both. What it doesn't set keeps the ruleset's default.
    * Reordering isn't a change if it makes no difference. Updates in place.
    */
   readonly categories?: pulumi.Input<readonly pulumi.Input<declared.CategoryOverrideArgs>[]>;
   /**
    * Overrides of single rules, by rule ID. They win over `categories`, and their order doesn't matter. Each must set
-   * something. What it doesn't set stays as the ruleset has it. Updates in place.
+   * something. What it doesn't set keeps the ruleset's default. Updates in place.
    */
   readonly rules?: pulumi.Input<Readonly<Record<string, pulumi.Input<declared.RuleOverrideArgs>>>>;
   /** The action of all rules in the ruleset, instead of their own. `categories` and `rules` win over it. Updates in place. */
   readonly action?: pulumi.Input<LiteralUnion<declared.RuleAction>>;
   /**
-   * Requests that skip managed rules. Each exception is a skip rule. They stay in this order, directly in front of the
-   * deployment, and are removed with it. Updates in place.
+   * Requests that skip managed rules. Each exception is a skip rule. The skip rules stay in this order, immediately
+   * before the deployment, and are removed with it. Updates in place.
    */
   readonly exceptions?: pulumi.Input<readonly pulumi.Input<declared.ExceptionArgs>[]>;
   /**
-   * What to do if the zone already has a rule with the declared ref, or one that executes the same ruleset with the same
-   * expression, because two of them would run it twice. `"ifEqual"` adopts the rule if it matches the program.
-   * `"takeOver"` adopts it and changes what differs. `"never"` refuses, even a rule that an earlier run of this resource
-   * left behind. Several such rules are an error. Changing it writes nothing.
+   * What to do if the zone already has a rule with the declared ref, or one that executes the same ruleset with the
+   * same expression, because two of them would run it twice. `"ifEqual"` adopts the rule if it matches the program.
+   * `"takeOver"` adopts it and changes what differs. `"never"` refuses, even a rule that an earlier run of this
+   * resource left behind. It's an error if there are several such rules. Changing it writes nothing.
    * @defaultValue `"ifEqual"`
    */
   readonly adopt?: pulumi.Input<LiteralUnion<Adopt>>;
@@ -444,14 +446,14 @@ export interface ManagedRulesetOverrideArgs {
 }
 
 /**
- * Deploys a managed ruleset in a zone, with overrides and exceptions.
+ * Deploys a managed ruleset to a zone, with overrides and exceptions.
  *
  * The resource owns one execute rule of the zone's entry point ruleset, and the skip rules of its exceptions. Each
  * request writes a single rule and the entry point is never replaced, so all other rules of the zone keep their IDs,
  * order and content, whoever created them.
  *
- * Token permissions: Zone WAF Read and Account Rulesets Read to preview and refresh; Zone WAF Write and Account Rulesets
- * Read to update and destroy.
+ * Token permissions: Zone WAF Read and Account Rulesets Read to preview and refresh; Zone WAF Write and Account
+ * Rulesets Read to update and destroy.
  *
  * @example
  * OWASP Core Ruleset at paranoia level 2, with an exception for webhooks
@@ -490,14 +492,14 @@ export interface ManagedRulesetOverrideArgs {
  *   ],
  * });
  * ```
- * @destroy Deletes the rule and its exceptions, or puts an adopted rule back as it was found; `onDestroy` chooses. It
- * warns if the zone then runs no managed ruleset.
+ * @destroy Deletes the rule and its exceptions, or puts an adopted rule back as it was found, depending on `onDestroy`.
+ * Warns if the zone then runs no managed ruleset.
  * @importing
  * `edgeguard import --zone <zone ID> --only rulesets` writes a program and a file for `pulumi import` with every
  * deployment of the zone. The resource's ID is the ID of its execute rule.
  * @reading
- * The rule's exceptions are read with it. Its account is the setting `edgeguard:accountId`, or else the zone's, which the token
- * needs Zone Read for.
+ * The rule's exceptions are read with it. The account is the one in the setting `edgeguard:accountId`. Without that
+ * setting, it's the zone's account, and reading it requires Zone Read.
  * @throws If the account doesn't have the ruleset or the version, or the ruleset doesn't have a tag or a rule.
  * @throws If an existing rule can't be adopted: it differs, `adopt` is `"never"`, or there are several.
  * @throws If the rule that `position` names doesn't exist.
@@ -513,7 +515,7 @@ export interface ManagedRulesetOverrideArgs {
 export class ManagedRulesetOverride extends edgeResource<ManagedRulesetOverrideArgs>()(
   managedRulesetOverride,
 ) {
-  /** The ref as declared, or the default one. The refs of the exceptions are numbered below it. */
+  /** The ref as declared, or the default one. The refs of the exceptions extend it: `<ref>/exception/1`. */
   declare readonly ref: pulumi.Output<string>;
   /** The settings of the OWASP Core Ruleset, with the score threshold as a number. */
   declare readonly owasp: pulumi.Output<declared.Owasp | undefined>;
@@ -525,7 +527,7 @@ export class ManagedRulesetOverride extends edgeResource<ManagedRulesetOverrideA
   declare readonly entryPointId: pulumi.Output<string>;
   /** The ID of the managed ruleset. */
   declare readonly rulesetId: pulumi.Output<string>;
-  /** The version in use at the last update or refresh: what `"latest"` stood for. */
+  /** The version in use at the last update or refresh, even if `"latest"` is declared. */
   declare readonly rulesetVersion: pulumi.Output<string>;
   /** The zone's other enabled rules that executed a managed ruleset at the last update or refresh. */
   declare readonly otherManagedRules: pulumi.Output<readonly OtherManagedRule[]>;
@@ -544,7 +546,7 @@ export class ManagedRulesetOverride extends edgeResource<ManagedRulesetOverrideA
       const zone = shape.zoneId.safeParse(known.zoneId);
       const choice = shape.ruleset.safeParse(known.ruleset);
       const requests = shape.expression.safeParse(known.expression);
-      if (!zone.success || !choice.success || !requests.success) return []; // The check reports what is wrong.
+      if (!zone.success || !choice.success || !requests.success) return []; // The check reports what's wrong.
       return [
         {
           key: `${zone.data} ${known.ref}`,
@@ -574,8 +576,8 @@ function declaredDeployments(ctx: Context): Map<string, OverrideArgs> {
 }
 
 /**
- * Another resource of the program that deploys the same ruleset for the same requests, one by the ruleset's name, the
- * other by its ID. The class finds resources that name the ruleset the same way.
+ * Finds another resource of the program that deploys the same ruleset for the same requests, where one uses the
+ * ruleset's name and the other its ID. The class finds resources that refer to the ruleset in the same way.
  */
 function duplicateUnderOtherName(
   ctx: Context,
@@ -594,8 +596,8 @@ function duplicateUnderOtherName(
 }
 
 /**
- * Refuses two identical resources that name their ruleset differently. The class refuses resources that name it the
- * same way.
+ * Refuses two identical resources that refer to their ruleset differently. The class refuses those that refer to it in
+ * the same way.
  */
 function identicalDuplicate(args: OverrideArgs, other: OverrideArgs | undefined): readonly CheckFailure[] {
   const whole = (each: OverrideArgs): string =>
@@ -614,7 +616,7 @@ function defaultRef(name: string): string {
   return `${REF_PREFIX}${createHash("sha256").update(full).digest("hex").slice(0, 40)}`;
 }
 
-/** Why a destroy keeps a rule: it belongs to another resource by now. Undefined if it doesn't. */
+/** Why a destroy keeps a rule that belongs to another resource by now. Undefined if it doesn't. */
 function otherOwner(ctx: Context, state: OverrideState, { id, ref }: ZoneRule): string | undefined {
   // A rule that was created again under another ID.
   if (ctx.holding(id) === "made") return "another resource has adopted it.";
@@ -623,7 +625,7 @@ function otherOwner(ctx: Context, state: OverrideState, { id, ref }: ZoneRule): 
   return `its ref is ${JSON.stringify(ref)}, so another resource has adopted it. If none has, delete the rule in the dashboard.`;
 }
 
-/** The ruleset that the rule executes now. Undefined if it can't be read: a refresh goes on without it. */
+/** The ruleset that the rule executes now. Undefined if it can't be read; a refresh continues without it. */
 async function readDeployedRuleset(
   ctx: Context,
   { accountId }: OverrideState,

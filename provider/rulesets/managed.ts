@@ -21,7 +21,7 @@ export interface RulesetChoice {
   readonly name?: string;
 }
 
-/** The declaration names a ruleset, or a version of one, that cannot be deployed. */
+/** The declaration names a ruleset or version that can't be deployed. */
 export class UnknownRulesetError extends Error {
   override readonly name = "UnknownRulesetError";
   constructor(
@@ -45,7 +45,7 @@ export async function listManagedRulesets(api: EdgeApi, account: string): Promis
   return found;
 }
 
-/** A managed ruleset with its rules, in a version. */
+/** Reads a managed ruleset with its rules, in a given version. */
 export async function readManagedRuleset(
   api: EdgeApi,
   account: string,
@@ -61,10 +61,10 @@ export async function readManagedRuleset(
   return { ...info, rules: api.readRecords(path, rules, { what, record: managedRule }).records };
 }
 
-/** Shares a response between all resources of the operation. A failed request is tried again. */
+/** Shares a response between all resources of the operation. A failed request is repeated the next time. */
 async function readOnce<T>(ctx: Context, key: string, read: () => Promise<T>): Promise<T> {
   const answers = ctx.shared("managed rulesets", () => new Map<string, Promise<unknown>>());
-  const known = answers.get(key) as Promise<T> | undefined; // Each key always has the same type.
+  const known = answers.get(key) as Promise<T> | undefined; // A given key always has a value of the same type.
   if (known !== undefined) return await known;
   const reading = read();
   answers.set(key, reading);
@@ -82,9 +82,9 @@ export function managedRulesetsOf(ctx: Context, account: string): Promise<Manage
 }
 
 /**
- * IDs by name, from the list that is read once per operation. Without names, nothing is read.
+ * Finds IDs by name in the list that's read once per operation. If there are no names, nothing is read.
  *
- * @param names each with the argument that has it.
+ * @param names each name with the argument that contains it.
  * @throws UnknownRulesetError if the account has no ruleset with the name, or several.
  */
 export async function findRulesetIds(
@@ -100,7 +100,7 @@ export async function findRulesetIds(
 }
 
 /**
- * Checks that a ruleset exists: in the list that is read once per operation, or by its ID if the list leaves it out.
+ * Checks that a ruleset exists: in the list that's read once per operation, or by its ID if the list leaves it out.
  *
  * @throws UnknownRulesetError if the account has no such ruleset.
  */
@@ -193,7 +193,7 @@ function idByName(
   );
 }
 
-/** A response may lack kind and phase. */
+/** A response may not include kind and phase. */
 function isDeployable({ kind, phase }: ManagedRulesetInfo): boolean {
   return (kind === "" || kind === "managed") && (phase === "" || phase === PHASE);
 }

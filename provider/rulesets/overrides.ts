@@ -17,7 +17,7 @@ export function levelOf(tag: string): number | undefined {
   return LEVELS.find((level) => paranoiaTag(level) === tag);
 }
 
-/** For level N, the tags of all levels above N are turned off. */
+/** Returns the tags to turn off for level N: those of all levels above N. */
 export function levelsOff({ paranoiaLevel }: Pick<Owasp, "paranoiaLevel">): CategoryOverride[] {
   return LEVELS.filter((level) => level > paranoiaLevel).map((level) => ({
     tag: paranoiaTag(level),
@@ -25,7 +25,7 @@ export function levelsOff({ paranoiaLevel }: Pick<Owasp, "paranoiaLevel">): Cate
   }));
 }
 
-/** The rule that compares the score with the threshold: the last one of the ruleset. */
+/** The rule that compares the score with the threshold: the last rule of the ruleset. */
 export function scoreRuleOf({ rules }: Pick<ManagedRuleset, "rules">): string | undefined {
   return rules.at(-1)?.id;
 }
@@ -74,7 +74,10 @@ export function compileOverrides(
   };
 }
 
-/** Whether both have the same effect. The order of rules doesn't matter, that of categories only if they share rules. */
+/**
+ * Whether both have the same effect. The order of rules doesn't matter; the order of categories matters only if they
+ * share rules.
+ */
 export function sameOverrides(a: Overrides, b: Overrides, shared: SharedTags): boolean {
   const rest = (overrides: Overrides): object => omit({ ...overrides }, ["categories"]);
   return sameJson(rest(a), rest(b)) && sameCategories(a.categories, b.categories, shared);
@@ -91,7 +94,7 @@ export function sameCategories(
   const isFirst = (entries: readonly CategoryOverride[], one: string, other: string): boolean =>
     entries.findIndex(({ tag }) => tag === one) < entries.findIndex(({ tag }) => tag === other);
   const has = (tag: string): boolean => a.some((entry) => entry.tag === tag);
-  // Somebody else's overrides may have a tag twice.
+  // Someone else's overrides may contain a tag twice.
   if (new Set(a.map(({ tag }) => tag)).size < a.length) return sameJson(a, b);
   return shared.every(
     ([one, other]) => !has(one) || !has(other) || isFirst(a, one, other) === isFirst(b, one, other),
@@ -115,8 +118,8 @@ export function readLevel(categories: readonly CategoryOverride[]): {
 }
 
 /**
- * The declaration for these overrides, in the form of `declared` if that means the same. What no argument can express is
- * described in words.
+ * Converts overrides to a declaration, in the form of `declared` if that has the same meaning. Anything that no
+ * argument can express is described in words.
  */
 export function decompileOverrides(
   live: Overrides,
@@ -132,7 +135,7 @@ export function decompileOverrides(
 
   if (owasp !== undefined) {
     const { paranoiaLevel, left } = readLevel(categories);
-    // Entries that repeat what the level means are kept.
+    // Declared entries that repeat what the level implies are kept.
     const repeated = (declared.categories ?? []).filter(({ tag }) => (levelOf(tag) ?? 0) > paranoiaLevel);
     const consumed = categories.filter((entry) => !left.includes(entry));
     const areLast = sameCategories([...left, ...consumed], categories, shared);
@@ -175,7 +178,7 @@ function splitScore(
   };
 }
 
-/** What no argument can express in the overrides, in words. */
+/** Describes in words what no argument can express in the overrides. */
 function inexpressibleIn({ enabled, extra, categories, rules }: Overrides): string[] {
   const entries = [
     ...categories.map(({ tag, extra: more }) => [`category ${JSON.stringify(tag)}`, more] as const),

@@ -3,7 +3,7 @@ import type { Position } from "./arguments";
 import { findByRef } from "./entry-point";
 import type { EntryPoint, ZoneRule } from "./wire";
 
-/** Positions in a zone's entry point. A rule is named by its ref, or by its ID if it has none. */
+/** Positions in a zone's entry point. A rule is identified by its ref, or by its ID if it has no ref. */
 
 /** The rule that a position refers to. */
 interface Anchor {
@@ -26,8 +26,8 @@ const indexOf = ({ rules }: EntryPoint, id: string): number => rules.findIndex((
 export type Placement = { readonly before: string } | { readonly after: string };
 
 /**
- * The position in the API's form, in which an empty ID means the top or the bottom. Undefined if none has to be sent.
- * See `POST /zones/{zone_id}/rulesets/{ruleset_id}/rules`.
+ * The position in the API's form, in which an empty ID means the top or the bottom. Undefined if no position has to be
+ * sent. See `POST /zones/{zone_id}/rulesets/{ruleset_id}/rules`.
  *
  * @throws Error if the named rule doesn't exist.
  */
@@ -45,7 +45,7 @@ export function placementOf(
   return side === "before" ? { before: firstInBlock(found, rule).id } : { after: rule.id };
 }
 
-/** The first exception in front of a rule, or the rule itself. Nothing goes between a rule and its exceptions. */
+/** The first exception before a rule, or the rule itself. Nothing is placed between a rule and its exceptions. */
 function firstInBlock(found: EntryPoint | undefined, rule: ZoneRule): ZoneRule {
   const rules = found?.rules ?? [];
   const isException = ({ ref, skips }: ZoneRule): boolean =>
@@ -55,8 +55,8 @@ function firstInBlock(found: EntryPoint | undefined, rule: ZoneRule): ZoneRule {
 }
 
 /**
- * Whether the rule is where it's declared to be. `front` are its own exceptions. A new position next to another rule means
- * directly next to it; later, anywhere on that side will do.
+ * Whether the rule is where it's declared to be. `front` are its own exceptions. A new position before or after another
+ * rule means immediately next to it. Later, any place on that side is fine.
  */
 export function isInPlace(
   position: Position | undefined,
@@ -75,7 +75,7 @@ export function isInPlace(
   return side === "before" ? found.rules[at + 1] === firstInBlock(found, rule) : ahead.at(-1) === rule;
 }
 
-/** Whether the placement is in front of where the rule is now. */
+/** Whether the placement is before the rule's current position. */
 export function isForward(placement: Placement, found: EntryPoint, own: ZoneRule): boolean {
   const id = "before" in placement ? placement.before : placement.after;
   return id === "" ? "before" in placement : indexOf(found, id) < indexOf(found, own.id);

@@ -29,7 +29,7 @@ export interface Reconciliation {
   readonly placing: "new position" | "wrong side" | "none";
 }
 
-/** Changes an existing rule and its exceptions to what is declared. Writes only what differs. */
+/** Changes an existing rule and its exceptions to what's declared. Writes only what differs. */
 export async function reconcileRule(
   rules: RuleWriter,
   { ref, position }: Pick<Declared, "ref" | "position">,
@@ -70,7 +70,7 @@ export async function removeOrRestore(
   for (const { id, rule: before } of previous.exceptions ?? []) {
     const exception = rules.now.rules.find((each) => each.id === id);
     if (exception === undefined) {
-      // Deleted when it was no longer declared.
+      // It was deleted once it was no longer declared.
       const ref = z.string().catch(id).parse(before["ref"]);
       const added = await rules.add(ref, { ...before, ref, position: { before: rule.id } });
       ids.push(added.id);
@@ -88,7 +88,10 @@ export async function removeOrRestore(
   }));
 }
 
-/** The position in front of the rule that it was found before. Undefined if it's there, or that rule no longer exists. */
+/**
+ * The position before the rule that originally followed it. Undefined if it's already there, or if that rule no longer
+ * exists.
+ */
 function formerPlace(
   { rules }: EntryPoint,
   { id }: ZoneRule,

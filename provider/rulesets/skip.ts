@@ -31,7 +31,7 @@ export const ruleId = hexId("a rule ID", "Find it with `getManagedRuleset`.");
 
 const text = z.string().min(1, "is empty. Give a ruleset's name or ID");
 
-/** An ID in lower case, or a name. A string that is almost an ID is refused as one. */
+/** An ID in lower case, or a name. A string that's almost an ID is refused as a malformed ID. */
 export function parseNameOrId(given: string, ctx: z.RefinementCtx): string {
   if (!/^[0-9a-f]{16,}$/i.test(given)) return given;
   const { data, error } = rulesetId.safeParse(given);
@@ -112,7 +112,7 @@ export function resolveSkip(skipped: DeclaredSkip, own: string, ids: RulesetIds)
   return { rules };
 }
 
-/** The declared form that means the same as what exists. If there's none, Cloudflare's form. */
+/** The declared form, if it means the same as the existing one. Otherwise, Cloudflare's form. */
 export function asDeclared(
   found: Skip | undefined,
   declared: readonly unknown[],
@@ -127,7 +127,7 @@ export function asDeclared(
   );
 }
 
-/** What exists, as a program would declare it, with `"this"` for the resource's own ruleset. */
+/** The existing skip in the form in which a program would declare it, with `"this"` for the resource's own ruleset. */
 export function skipArgument(
   found: Exclude<Skip, { other: JsonObject }>,
   own: string,

@@ -33,7 +33,7 @@ export function contradictions({ owasp, categories = [] }: DeclaredOverrides): F
   });
 }
 
-/** What is wrong with a declaration for this ruleset. */
+/** Returns what's wrong with a declaration for this ruleset. */
 export function validate(declared: Validated, managed: ManagedRuleset): Finding[] {
   return [
     ...contradictions(declared),

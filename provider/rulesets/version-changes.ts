@@ -10,7 +10,7 @@ interface Recorded extends Declared {
   readonly known: { readonly scoreRule?: string | undefined };
 }
 
-/** Settings for what this version of the ruleset doesn't have. */
+/** Settings for tags or rules that this version of the ruleset doesn't have. */
 export function missingInVersion(managed: ManagedRuleset, recorded: Recorded): string[] {
   const findings = validate(recorded, managed).map(({ property, reason }) => `${property}: ${reason}`);
   if (findings.length === 0) return [];

@@ -31,19 +31,19 @@ export interface RuleOverride extends Override {
 export interface Overrides {
   /** The action of all rules. */
   readonly action?: string;
-  /** By tag, in the order that decides: the last one wins. */
+  /** Overrides by tag. Their order matters: the last one wins. */
   readonly categories: readonly CategoryOverride[];
-  /** By rule ID. Their order doesn't matter. */
+  /** Overrides by rule ID. Their order doesn't matter. */
   readonly rules: Readonly<Record<string, RuleOverride>>;
-  /** Turns the whole ruleset on or off. No argument can express this, so it's somebody else's. */
+  /** Turns the whole ruleset on or off. No argument can express this, so someone else set it. */
   readonly enabled?: boolean;
   /** API fields without a corresponding argument, as the API has them. */
   readonly extra?: JsonObject;
 }
 
 /**
- * What a skip rule skips: `"all"` managed rules after it, whole rulesets by ID, or single rules by the ID of their ruleset.
- * `other` is the API's own form of what no argument can express.
+ * What a skip rule skips: `"all"` managed rules after it, whole rulesets by ID, or single rules by the ID of their
+ * ruleset. `other` is a skip that no argument can express, in the API's own form.
  */
 export type Skip =
   | "all"
@@ -59,9 +59,9 @@ export interface ZoneRule {
   readonly expression: string;
   readonly description: string;
   readonly enabled: boolean;
-  /** For an execute rule. */
+  /** Present only for an execute rule. */
   readonly deploys?: { readonly rulesetId: string; readonly version?: string; readonly overrides: Overrides };
-  /** For a skip rule. */
+  /** Present only for a skip rule. */
   readonly skips?: Skip;
   /** The rule in the API's own form. */
   readonly raw: JsonObject;
@@ -108,7 +108,7 @@ const CATEGORY = { tag: "category", enabled: "enabled", action: "action" };
 const RULE = { id: "id", enabled: "enabled", action: "action", scoreThreshold: "score_threshold" };
 const OVERRIDES = { action: "action", categories: "categories", rules: "rules", enabled: "enabled" };
 
-/** Reads members by our names. Those without one are kept in `extra`. */
+/** Reads fields under our names. Fields without such a name are kept in `extra`. */
 function renamed<Shape extends z.ZodRawShape>(names: Readonly<Record<string, string>>, shape: Shape) {
   return z
     .looseObject({})
@@ -139,7 +139,7 @@ const overridesWire = renamed(OVERRIDES, {
 
 const NO_OVERRIDES: Overrides = { categories: [], rules: {} };
 
-/** The member `overrides`. Undefined if nothing is overridden, because Cloudflare refuses an empty one. */
+/** The field `overrides`. Undefined if nothing is overridden, because Cloudflare refuses an empty object. */
 export function toOverrides({ action, categories, rules }: Overrides): JsonObject | undefined {
   const toWire = (names: Readonly<Record<string, string>>, entry: JsonObject): JsonObject =>
     omitAbsent(Object.fromEntries(Object.entries(names).map(([ours, theirs]) => [theirs, entry[ours]])));
@@ -172,7 +172,7 @@ export function toSkip(skip: Skip): JsonObject {
   return "other" in skip ? skip.other : skip;
 }
 
-/** Written as a string. A number is accepted, too. */
+/** Sent as a string. A number is accepted as well. */
 const version = z.union([z.string(), z.number()]).transform(String).nullish();
 
 const zoneRule = z
@@ -289,10 +289,10 @@ export const managedRuleset = z
   .looseObject({ ...RULESET_MEMBERS, rules: z.array(z.unknown()).nullish() })
   .transform(({ rules, ...raw }) => ({ info: toInfo(raw), rules: rules ?? [] }));
 
-/** Members of a rule that Cloudflare sets, or that are sent separately. */
+/** Fields of a rule that Cloudflare sets, or that are sent separately. */
 const SERVER_MEMBERS = ["id", "version", "last_updated", "categories", "position"];
 
-/** The rule as it can be sent back, without what only Cloudflare sets. */
+/** The rule in the form in which it can be sent back, without the fields that only Cloudflare sets. */
 export function definitionOf(raw: JsonObject): JsonObject {
   return omit(raw, SERVER_MEMBERS);
 }
