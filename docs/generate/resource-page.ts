@@ -83,8 +83,11 @@ function reading(name: ResourceName, { compositeId: { forms } }: LifecycleFacts)
     const variable = forms.length === 1 ? "existing" : `of${/^account/.test(form) ? "Account" : "Zone"}`;
     return `const ${variable} = ${name}.get("${kebab(variable)}", "${form}");`;
   });
+  const composite = forms.some((form) => form.includes("/"))
+    ? " The second argument is the object's ID after its zone or account; a resource's `id` is only the object's."
+    : "";
   return lines(
-    "`get` reads an existing object into outputs, in every preview and update. It never changes or deletes the object. The ID has this form:",
+    `\`get\` reads an existing object into outputs, in every preview and update. It never changes or deletes the object.${composite} Options such as \`{ provider }\` are the third argument.`,
     block("ts", `import { ${name} } from "pulumi-edgeguard";\n\n${calls.join("\n")}`),
   );
 }
