@@ -92,7 +92,7 @@ function hasHooks(request: RegisterResourceRequest): boolean {
   return hooks !== undefined && Object.values(hooks.toObject()).some((names) => names.length > 0);
 }
 
-/** Older SDKs send no dependencies by property. Then every property depends on everything. */
+/** Older SDKs don't send dependencies by property. In that case, every property depends on everything. */
 function propertyDependenciesOf(
   request: RegisterResourceRequest,
   inputs: ValueMap,

@@ -120,7 +120,7 @@ function refuseUnknownTargets(run: Run, executor: Executor): void {
   }
 }
 
-/** The reasons were shown as they came up. The summary is still to be shown. */
+/** The reasons have already been shown, but not the summary. */
 export class Failed extends AlreadyReported {
   constructor(
     readonly outcome: Outcome,

@@ -125,7 +125,7 @@ function readPair(item: unknown, pointer: string, settings: Settings, now: numbe
   ];
 }
 
-/** In the "documented" dialect, a strict API refuses whitespace and control characters; the OpenAPI document allows them. */
+/** In the "documented" dialect, a strict API refuses whitespace and control characters; the OpenAPI schema allows them. */
 function checkedKey(key: string, { limits, dialect, strict }: Settings, pointer?: string): Bytes {
   const bytes = bytesOf(key);
   if (["", ".", ".."].includes(key)) throw kvFailures.keyIllegal(pointer);
@@ -136,7 +136,7 @@ function checkedKey(key: string, { limits, dialect, strict }: Settings, pointer?
   return bytes;
 }
 
-/** In the "documented" dialect, a strict API accepts only objects; the OpenAPI document allows any JSON. */
+/** In the "documented" dialect, a strict API accepts only objects; the OpenAPI schema allows any JSON. */
 function checkedMetadata(
   metadata: unknown,
   pointer: string | undefined,

@@ -16,7 +16,7 @@ const NAMESPACES_KEY = "namespaces";
 
 interface KvStoreOptions {
   readonly clock: () => Date;
-  /** Of every namespace, unless it gets its own. */
+  /** The lag of every namespace that isn't given its own. */
   readonly lag: KvLag;
   /** How long the listing of namespaces lags behind. */
   readonly listLagMs: number;
@@ -82,7 +82,7 @@ export class KvStore {
     this.#keep((journal) => journal.append(namespace.id, changes));
   }
 
-  /** Members that aren't given stay. */
+  /** Omitted members stay as they are. */
   setLag(id: string, lag: Partial<KvLag>): KvLag {
     const namespace = this.namespace(id);
     if (namespace === undefined) throw kvFailures.namespaceNotFound("set lag");

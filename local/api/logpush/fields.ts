@@ -23,7 +23,7 @@ function list(byType: Partial<Record<FieldType, string>>): Fields {
   );
 }
 
-/** The fields with some changed: null takes one away. */
+/** Returns the fields with some changed; null removes a field. */
 export function withChanges(fields: Fields, changes: Readonly<Record<string, FieldType | null>>): Fields {
   const all = Object.entries({ ...Object.fromEntries(fields), ...changes });
   return byName(all.filter((each): each is [string, FieldType] => each[1] !== null));
@@ -173,7 +173,9 @@ export const turnstileEvents = list({
   "int or string": "Timestamp",
 });
 
-/** What some fields are limited to, in every dataset that has them or in the one before the dot. */
+/** The values that some fields are limited to, in every dataset that has the field or only in the dataset named before
+ * the dot.
+ */
 const values: Readonly<Record<string, readonly string[]>> = {
   BotScoreSrc: ["Not Computed", "Heuristics", "Machine Learning", "Verified Bot"],
   CacheCacheStatus: ["hit", "miss", "dynamic", "bypass", "expired", "revalidated"],
@@ -195,7 +197,9 @@ const values: Readonly<Record<string, readonly string[]>> = {
   "workers_trace_events.Outcome": ["ok", "canceled", "exception", "unknown"],
 };
 
-/** What a field is limited to, where that is known: its description says so, and generated lines keep to it. */
+/** Returns the values that a field is limited to, if known. Its description lists them, and generated lines use only
+ * those.
+ */
 export function valuesOf(dataset: string, field: string): readonly string[] | undefined {
   return values[`${dataset}.${field}`] ?? values[field];
 }

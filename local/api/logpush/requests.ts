@@ -14,7 +14,7 @@ const measure = (least: number, most: number) => {
   return z.int().refine(allowed, `must be 0 or between ${least} and ${most}`).nullable().optional();
 };
 
-/** Cloudflare's guide sends the flag as a string; the OpenAPI document says boolean. */
+/** Cloudflare's guide sends the flag as a string; the OpenAPI schema says boolean. */
 function flag(form: LogpushBehavior["cve"]) {
   const text = z.enum(["true", "false"]).transform((value) => value === "true");
   const either = z.union([z.boolean(), text], { error: "must be a boolean, or its string form" });

@@ -171,7 +171,7 @@ function destinationRoutes(app: ApiRouter, root: string, scopeOf: ScopeOf, servi
 /** Members that a client may send, but that aren't stored as unknown ones. */
 const notFurther = ["id", "scope", "dataset", "kind", "ownership_challenge", ...Object.keys(nothingSet)];
 
-/** What wasn't sent stays. `output_options` are replaced as a whole, and null clears a member. */
+/** Applies a change. Omitted fields stay, `output_options` are replaced as a whole, and null clears a field. */
 function changed(old: Omit<Job, "id">, sent: Change): Omit<Job, "id"> {
   const { name, filter, frequency, destination_conf, enabled, logpull_options, output_options, ...rest } =
     sent;

@@ -8,7 +8,9 @@ export interface SinkFile {
   readonly bytes: number;
 }
 
-/** A folder that stands for every destination. A temporary one is created with the first write and deleted with the API. */
+/** A folder that represents every destination. A temporary one is created with the first write and deleted with the
+ * API.
+ */
 export class Sink {
   #folder: string | undefined;
   readonly #kept: string | undefined;

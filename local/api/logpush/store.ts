@@ -18,15 +18,15 @@ type Changes<T> = { readonly [Member in keyof T]?: T[Member] | undefined };
 
 /** What tests can do to Logpush besides the API's own operations. */
 export interface LogpushControls {
-  /** The folder that stands for every destination. */
+  /** The folder that represents every destination. */
   readonly folder: string;
   /** The files in it, by path. */
   files(): SinkFile[];
   /** The content of one of its files. */
   read(path: string): string;
-  /** Changes how responses look from now on. What isn't given stays. */
+  /** Changes how responses look from now on. Omitted settings stay as they are. */
   configure(changes: Changes<LogpushBehavior>): LogpushBehavior;
-  /** Sets when a job last pushed or failed. What isn't given stays. */
+  /** Sets when a job last pushed or failed. Omitted members stay as they are. */
   setHealth(jobId: number, health: Changes<Health>): void;
   /** Pushes log lines, given or generated, through a job's filter and options to the sink. */
   push(jobId: number, lines: readonly Line[] | Generated): PushReport;

@@ -51,7 +51,7 @@ export function connectionToWire(connection: Connection, view: View): Wire {
   return visibleMembers(omitMembers(connection, "page_urls"), view);
 }
 
-/** The detail has more members than the list only in the OpenAPI document. */
+/** The detail has more members than the list only in the OpenAPI schema. */
 export function connectionDetailToWire(connection: Connection, view: View): Wire {
   return visibleMembers(
     view.dialect === "documented" ? connectionToWire(connection, view) : connection,
@@ -59,7 +59,7 @@ export function connectionDetailToWire(connection: Connection, view: View): Wire
   );
 }
 
-/** Responses have no status. In the OpenAPI document, `max_age_attribute` is an integer or absent. */
+/** Responses have no status. In the OpenAPI schema, `max_age_attribute` is an integer or absent. */
 export function cookieToWire(cookie: Cookie, { dialect }: View): Wire {
   const record = omitMembers(cookie, "status");
   const ageless = dialect === "openapi" && cookie.max_age_attribute === null;

@@ -120,7 +120,7 @@ function policyRoutes(app: ApiRouter, root: string, { state, settings }: Service
       const id = readId(c, "policyId");
       const policies = latest(c);
       const left = policies.filter((policy) => policy.id !== id);
-      // By the OpenAPI document, deleting a policy that never existed returns the same 204.
+      // By the OpenAPI schema, deleting a policy that never existed returns the same 204.
       if (dialect === "documented") find(policies, id, "policy");
       if (left.length < policies.length) store(c, left);
       return dialect === "documented" ? ok(c, { id }) : c.body(null, 204);
@@ -204,7 +204,7 @@ function detectedRoutes(app: ApiRouter, root: string, { state, settings: { diale
   });
 }
 
-/** `enabled` is a string in Cloudflare's guides and a boolean in the OpenAPI document. Only a strict API insists. */
+/** `enabled` is a string in Cloudflare's guides and a boolean in the OpenAPI schema. Only a strict API insists. */
 function policyMembers(only: "documented" | "openapi" | undefined) {
   const text = z.enum(["true", "false"]).transform((value) => value === "true");
   const either = z.union([z.boolean(), text], { error: "expected a boolean, or its string form" });

@@ -158,7 +158,7 @@ function skipProblems(sent: SkipParameters, { catalog }: RuleContext, at: string
       });
     }
   }
-  // The OpenAPI document has both members, but they're for other phases.
+  // The OpenAPI schema has both members, but they're for other phases.
   phases?.forEach((each, index) => {
     found.push(problems.skipNotAllowed("phases", each, `${at}/phases/${index}`));
   });

@@ -57,7 +57,7 @@ export function replaceEntryPoint(
   request: EntryPointRequest,
 ): EntryPoint {
   const now = ctx.store.now();
-  // In the OpenAPI document, the default is no rules. Here, a PUT of a description alone keeps the rules.
+  // In the OpenAPI schema, the default is no rules. Here, a PUT of a description alone keeps the rules.
   const rules =
     request.rules === undefined
       ? old.rules

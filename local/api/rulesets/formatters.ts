@@ -1,7 +1,7 @@
 import type { Dialect } from "../options";
 import { type EntryPoint, type ManagedRule, type ManagedRuleset, PHASE, type ZoneRule } from "./entities";
 
-/** Cloudflare's guides show `source`. The OpenAPI document allows it, but doesn't list it. */
+/** Cloudflare's guides show `source`. The OpenAPI schema allows it, but doesn't list it. */
 const common = { source: "firewall_managed", phase: PHASE };
 
 /** A ruleset as in a list. */
@@ -43,7 +43,7 @@ function managedRuleToWire(rule: ManagedRule, dialect: Dialect) {
     enabled,
     allowed_override_actions: rule.allowed_override_actions,
     ...(rule.score_threshold === undefined ? {} : { score_threshold: rule.score_threshold }),
-    // The OpenAPI document requires an expression, but Cloudflare's guides show managed rules without one.
+    // The OpenAPI schema requires an expression, but Cloudflare's guides show managed rules without one.
     ...(dialect === "openapi" ? { expression: "true" } : {}),
   };
 }

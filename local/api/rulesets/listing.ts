@@ -16,7 +16,7 @@ interface Query {
   readonly cursor?: string | undefined;
 }
 
-/** Cloudflare's guides show one plain array; the OpenAPI document has pages with a cursor, and the last page has none. */
+/** Cloudflare's guides show one plain array; the OpenAPI schema has pages with a cursor, and the last page has none. */
 export function listResponse(
   c: ApiContext,
   rulesets: readonly { readonly id: string }[],

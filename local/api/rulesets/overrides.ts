@@ -20,7 +20,7 @@ function categoryProblems(categories: Overrides["categories"], { rules }: Manage
     const pointer = `${at}/${index}`;
     const tagged = rules.filter((rule) => rule.categories.includes(category));
     if (tagged.length === 0) return [problems.categoryUnknown(category, `${pointer}/category`)];
-    // The OpenAPI document requires unique items. Two different entries of a category are fine, and the last one wins.
+    // The OpenAPI schema requires unique items. Two different entries of a category are fine, and the last one wins.
     const text = JSON.stringify(override);
     const first = categories?.findIndex((other) => JSON.stringify(other) === text);
     return [

@@ -35,7 +35,7 @@ export class RulesetStore {
     return this.#zones.visible(zoneId).entryPoint;
   }
 
-  /** Without an entry point, deletes the zone's. */
+  /** Saves the zone's entry point; undefined deletes it. */
   write(zoneId: string, entryPoint: EntryPoint | undefined): void {
     this.#zones.write(zoneId, entryPoint === undefined ? {} : { entryPoint });
     if (entryPoint === undefined) this.#versions.delete(zoneId);

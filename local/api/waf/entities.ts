@@ -13,7 +13,7 @@ export const onOff = z.enum(["on", "off"]);
 const actingMode = z.enum(["default", "disable", "simulate", "block", "challenge"]);
 export const ruleMode = z.enum([...onOff.options, ...actingMode.options]);
 
-/** Cloudflare's migration guide has `default`; the OpenAPI document has the other four. */
+/** Cloudflare's migration guide has `default`; the OpenAPI schema has the other four. */
 export const sensitivity = z.enum(["high", "medium", "low", "off", "default"]);
 export const actionMode = z.enum(["simulate", "block", "challenge"]);
 

@@ -15,7 +15,7 @@ interface Choice<T extends Wire> {
   readonly orders?: Readonly<Record<string, (record: T) => string | number>>;
 }
 
-/** Returns one page, within the OpenAPI document's bounds (`waf-*-list-*`). */
+/** Returns one page, within the OpenAPI schema's bounds (`waf-*-list-*`). */
 export function listed<T extends Wire>(
   c: ApiContext,
   records: readonly T[],

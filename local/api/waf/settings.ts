@@ -10,7 +10,7 @@ const stateNames = z.strictObject({
 
 /** How the local API behaves where Cloudflare documents nothing about a migration. Can change while it runs. */
 const wafSettings = z.strictObject({
-  /** How long the final switch takes, in milliseconds: the zone is pending meanwhile. */
+  /** How long the final switch takes, in milliseconds. The zone is pending in the meantime. */
   pendingMs: z.number().min(0),
   /** The `migration_state` of each phase; Cloudflare documents only `start`. */
   stateNames,
