@@ -6,7 +6,10 @@ export const PAGE_SHIELD = {
   MALICIOUS_BELOW_SCORE: 50,
   /** Scripts, connections or cookies per page (`GET /zones/{zone_id}/page_shield/scripts`). */
   MAX_PER_PAGE: 100,
-  /** The only order that stays stable between pages: sorted by last seen, a script seen again would jump to page 1. */
+  /**
+   * The only order that stays stable between pages: if sorted by last seen, a script that's seen again would jump to
+   * page 1.
+   */
   STEADY_ORDER: { order_by: "first_seen_at", direction: "asc" },
 } as const;
 
@@ -15,26 +18,26 @@ export const IDENTIFIER = { LENGTH_CHARACTERS: 32 } as const;
 
 /** Workers KV namespaces and entries (https://developers.cloudflare.com/kv/platform/limits/). */
 export const KV = {
-  /** A key also has to consist of printable characters other than white space. */
+  /** In addition, a key may contain only printable characters other than white space. */
   MAX_KEY_BYTES: 512,
   /** 25 MiB after base64 decoding: larger values are refused. */
   MAX_VALUE_BYTES: 26_214_400,
-  /** 25 MB, as Cloudflare writes elsewhere: larger values cause a warning. */
+  /** 25 MB, as other Cloudflare pages say: larger values cause a warning. */
   DOCUMENTED_VALUE_BYTES: 25_000_000,
-  /** As JSON. */
+  /** The size of the metadata's JSON. */
   MAX_METADATA_BYTES: 1_024,
   MIN_TTL_SECONDS: 60,
   /** `POST /accounts/{account_id}/storage/kv/namespaces`. */
   MAX_TITLE_CHARACTERS: 512,
-  /** Cloudflare raises it on request. */
+  /** Cloudflare raises this limit on request. */
   MAX_NAMESPACES_PER_ACCOUNT: 1_000,
-  /** Entries of one bulk write, or keys of one bulk delete. */
+  /** The maximum number of entries in one bulk write, or of keys in one bulk delete. */
   MAX_BULK_ENTRIES: 10_000,
   /** Our own limit for the body of one bulk write, unless a single entry is larger. Cloudflare accepts 100 MB. */
   BATCH_BYTES: 8 * 1024 * 1024,
   /** Our own limit for bodies sent at the same time, so that a small machine can upload a gigabyte. */
   IN_FLIGHT_BYTES: 32 * 1024 * 1024,
-  /** Keys of one bulk get. */
+  /** The maximum number of keys in one bulk get. */
   MAX_BULK_GET_KEYS: 100,
   MAX_KEYS_PER_PAGE: 1_000,
   MAX_NAMESPACES_PER_PAGE: 100,
@@ -66,9 +69,9 @@ export const RULES_LANGUAGE = {
 export const LOGPUSH = {
   /** Every comparison and every `and` or `or` counts. Cloudflare documents "about 30". */
   MAX_FILTER_OPERATORS: 30,
-  /** Of the filter's JSON, without white space and before escaping. */
+  /** The size of the filter's JSON, without white space and before escaping. */
   MAX_FILTER_BYTES: 1_000,
-  /** Cloudflare raises it for some accounts. */
+  /** Cloudflare raises this limit for some accounts. */
   MAX_JOBS_PER_ZONE: 4,
   MAX_NAME_CHARACTERS: 512,
   MAX_DESTINATION_CHARACTERS: 4_096,
@@ -88,7 +91,7 @@ export const LOGPUSH = {
 export const MIGRATION = {
   /** Firewall rules that bypass WAF managed rules. */
   MAX_FIREWALL_RULES: 200,
-  /** The expression of one such rule, as UTF-8. */
+  /** The size in UTF-8 of the expression of one such rule. */
   MAX_EXPRESSION_BYTES: 4_096,
   /** Lists of the previous WAF managed rules, such as `GET /zones/{zone_id}/firewall/waf/packages`. */
   MAX_PER_PAGE: 100,

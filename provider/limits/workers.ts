@@ -14,7 +14,7 @@ export interface Amount {
 
 /** One row of a table of limits, with a figure for each column, or `null` for no limit. */
 export interface Limit<Column extends string> {
-  /** What is limited. */
+  /** What's limited. */
   readonly feature: string;
   readonly limit: Readonly<Record<Column, Amount | null>>;
   /** Cloudflare's page about the limit. */
@@ -23,15 +23,15 @@ export interface Limit<Column extends string> {
   readonly onRequest?: readonly Column[];
 }
 
-/** Both readings of a limit: in bytes, in milliseconds or as a count. */
+/** The two possible values of a limit: in bytes, in milliseconds or as a count. */
 export interface Bounds {
-  /** The smaller reading: 1 MB is 1,000,000 bytes. Checks warn above 80% of it. */
+  /** The smaller value, where 1 MB is 1,000,000 bytes. Checks warn above 80% of it. */
   readonly documented: number;
-  /** The larger reading: 1 MB is 1,048,576 bytes. Checks report an error above it. */
+  /** The larger value, where 1 MB is 1,048,576 bytes. Checks report an error above it. */
   readonly most: number;
 }
 
-/** What an account pays for, and by which usage model. */
+/** The Workers plan of an account: free, or the usage model of a paid plan. */
 export type Tier = "free" | "bundled" | "unbound" | "standard";
 
 /** The plan of a zone. */
@@ -165,13 +165,13 @@ export const COUNTED_AS_CONNECTION = {
   socket: ["connect"],
 } as const;
 
-/** What Cloudflare says about limits beside their figures. */
+/** What Cloudflare says about limits in addition to their figures. */
 export interface WorkersNote {
   readonly about: string;
   readonly text: string;
-  /** The limits it applies to. */
+  /** The limits that the note applies to. */
   readonly limits: readonly WorkersLimit[];
-  /** Cloudflare's page about it. */
+  /** Cloudflare's page about the note. */
   readonly source: string;
 }
 
@@ -247,14 +247,14 @@ export const WORKERS_NOTES: readonly WorkersNote[] = [
   },
 ];
 
-/** What visitors and programs see when a limit is reached. */
+/** What visitors and API clients see when a limit is reached. */
 export const LIMIT_ERRORS = {
   bodyTooLarge: { status: 413 },
   freeLimit: { status: 429, page: 1015, securityEventRule: "worker" },
   dailyLimitFailClosed: { page: 1027 },
 } as const;
 
-/** Both readings of a size, so that a check reports no error for what Cloudflare may accept. */
+/** Returns both possible values of a size, so that a check reports no error for what Cloudflare may accept. */
 export function boundsOf({ amount, unit }: Amount): Bounds {
   const bytes = ["B", "KB", "MB", "GB"].indexOf(unit);
   if (bytes >= 0) return { documented: amount * 1000 ** bytes, most: amount * 1024 ** bytes };

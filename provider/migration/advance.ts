@@ -18,13 +18,13 @@ export interface MigrationRun {
   readonly ctx: Context;
   readonly zoneId: string;
   readonly request: MigrationRequest;
-  /** The target reached before: stays recorded while it's unclear whether the step was accepted. */
+  /** The target that was reached before. It stays recorded while it's unclear whether the step was accepted. */
   readonly from: Target;
   /** How long to wait for Cloudflare's switch. */
   readonly waitSeconds: number;
   /** What is recorded; undefined for a new resource. */
   readonly before: Computed | undefined;
-  /** What was just read; fresh enough if nothing is sent. */
+  /** What was just read. It's recent enough if nothing is sent. */
   readonly seen?: Observation | undefined;
 }
 
@@ -37,10 +37,10 @@ interface RunState extends MigrationRun {
 }
 
 /**
- * Reads the zone, decides, and sends at most one configuration: one that the confirmation matches. What was sent, or may
- * have been, is recorded in any case: the next `up` reads the zone and continues from there.
+ * Reads the zone, decides what to do, and sends at most one configuration, which has to match the confirmation. What
+ * was sent, or may have been sent, is always recorded. The next `up` reads the zone and continues from there.
  *
- * @throws if nothing may be sent, before anything is; PartialFailure if the target isn't reached.
+ * @throws if nothing may be sent, before anything is sent; PartialFailure if the target isn't reached.
  */
 export async function advance(start: MigrationRun): Promise<Computed> {
   const { ctx, zoneId, request, before } = start;
@@ -48,7 +48,7 @@ export async function advance(start: MigrationRun): Promise<Computed> {
   const first = start.seen ?? (await observe(ctx.api, zoneId));
   let observation = first;
   for (let attempt = 1; ; attempt += 1) {
-    // Finished stays finished, also after Cloudflare has removed the migration's paths.
+    // Finished stays finished, even after Cloudflare has removed the migration's paths.
     if (observation.state.phase === "retired" && before?.migrationState === "finished") return before;
     const run: RunState = { ...start, observation, history };
     const { next, ...assessment } = assess(observation, request);
@@ -57,7 +57,7 @@ export async function advance(start: MigrationRun): Promise<Computed> {
       return await waitForTarget(run, "it was already sent and isn't sent again");
     if (next.kind === "wait") return await waitForTarget(run, `nothing is sent because ${next.why}`);
     if (next.kind === "refuse") {
-      // If the zone moved on between the first read and the last, their combination is wrong.
+      // If the zone moved on between the first read and the last, the results can't be combined.
       if (attempt < MAX_ATTEMPTS && !isSameState(await readState(ctx.api, zoneId), observation.state)) {
         observation = await observe(ctx.api, zoneId);
         continue;
@@ -65,7 +65,7 @@ export async function advance(start: MigrationRun): Promise<Computed> {
       const reason = `${next.property} ${next.reason}${changesSince(first, observation)}`;
       throw new Error(`WafMigration of zone ${zoneId}: ${reason}`);
     }
-    // Whoever moved the zone on has sent this very step: the same confirmation still matches.
+    // Whoever moved the zone on sent this same step, so the same confirmation still matches.
     if (!isSameState(first.state, observation.state))
       return await waitForTarget(run, "someone else just moved the zone forward, so nothing is sent");
 
@@ -78,20 +78,20 @@ export async function advance(start: MigrationRun): Promise<Computed> {
       );
     }
     await ctx.pause(sent);
-    observation = await observe(ctx.api, zoneId); // Read and decide again before anything is sent.
+    observation = await observe(ctx.api, zoneId); // Start over: read and decide again before anything is sent.
   }
 }
 
-/** The changes since this update began, as part of a refusal. */
+/** Describes the changes since this update began, as part of a refusal. */
 function changesSince(first: Observation, now: Observation): string {
   const changes = differencesOf(first.open?.entryPoint?.rules ?? [], now.open?.entryPoint?.rules ?? []);
   return changes.length === 0 ? "" : ["", "since this update began:", ...changes].join("\n  ");
 }
 
 /**
- * The only write. Right before it, the entry point is read and compared, so that only one round trip lies between what
- * was confirmed and the PUT; `checkAfterPut` repairs what others write within it. Other processes on this machine are
- * locked out meanwhile. If nothing was sent, returns how many milliseconds to wait before the next attempt.
+ * The only write. Right before it, the entry point is read and compared, so that only one round trip separates the
+ * confirmed state from the PUT; `checkAfterPut` restores what others write during it. Other processes on this machine
+ * are locked out in the meantime. If nothing was sent, returns how many milliseconds to wait before the next attempt.
  */
 async function send(
   run: RunState,
@@ -127,10 +127,10 @@ async function send(
   return { ...run, history, concurrent };
 }
 
-/** How often to read a zone that keeps changing before giving up. */
+/** How many times to read a zone that keeps changing before giving up. */
 const MAX_ATTEMPTS = 5;
 
-/** Records the zone without sending anything: it has reached its target, is further, or is only assessed. */
+/** Records the zone without sending anything, because it has reached its target, is past it, or is only assessed. */
 function recordOnly(run: RunState, assessment: Pick<Assessment, "findings" | "digest">): Computed {
   const { request, observation, before } = run;
   const { state } = observation;
@@ -143,14 +143,14 @@ function recordOnly(run: RunState, assessment: Pick<Assessment, "findings" | "di
   return recordOf(observation, assessment, history, before);
 }
 
-/** How the zone got to its state, by the latest entry of its history. */
+/** Says how the zone got to its state, based on the latest entry of its history. */
 export function arrivalText(history: History, state: MigrationState): string {
   return history.at(-1)?.event === "reached"
     ? `reached ${stateLabel(state)}.`
     : `someone moved the zone to ${stateLabel(state)} outside this program; nothing was sent.`;
 }
 
-/** How long to wait after an error that certainly changed nothing and may pass; undefined after any other error. */
+/** How long to wait after an error that is temporary and certainly changed nothing. Undefined after any other error. */
 function waitAfter({ settings }: Context, error: unknown, attempt: number): number | undefined {
   if (!(error instanceof ApiError) || error.outcome !== "notDone") return undefined;
   const busy = error.status === 429 || error.status === undefined;
@@ -161,10 +161,10 @@ function waitAfter({ settings }: Context, error: unknown, attempt: number): numb
 }
 
 /**
- * An error doesn't prove that nothing happened, so this reads the zone. Returns the history with the step if the zone
- * has moved on.
+ * Reads the zone, because an error doesn't prove that nothing happened. If the zone has moved on, returns the history
+ * including the step.
  *
- * @throws if it hasn't, or if that is unclear.
+ * @throws if the zone hasn't moved on, or if that's unclear.
  */
 async function afterFailure(run: RunState, error: unknown): Promise<History> {
   if (!(error instanceof Error)) throw error;

@@ -6,7 +6,7 @@ import { omitAbsent } from "../runtime/members";
 import { wireRule, type WireRule } from "./rules";
 import { decideState, RETIRED, type MigrationState } from "./state";
 
-/** The migration's API calls, and the entry point that it writes. */
+/** The migration's API calls, and the entry point ruleset that it writes. */
 
 /** The `waf_migration` parameter of the two PUTs. */
 export type Mode = "validation" | "pending";
@@ -20,13 +20,13 @@ export interface Configuration {
 /** A version of the entry point. */
 export interface EntryPoint extends Configuration {
   readonly id?: string;
-  /** Goes up by one with every write, whoever makes it. Absent if it isn't a number. */
+  /** Increases by one with every write, whoever makes it. Absent if it isn't a number. */
   readonly version?: number;
 }
 
 const PHASE_TWO = { phase_two: 1 };
 
-/** Cloudflare has removed the migration's paths, as it announced. */
+/** Thrown once Cloudflare has removed the migration's paths, as it announced. */
 export class RetiredError extends Error {
   override readonly name = "RetiredError";
 }
@@ -37,7 +37,7 @@ const check = z.looseObject({
 });
 
 export interface Verdict {
-  /** Undefined if Cloudflare gave no verdict. */
+  /** Undefined if Cloudflare doesn't say. */
   readonly compatible: boolean | undefined;
   readonly state: string | undefined;
 }
@@ -71,7 +71,7 @@ const entryPoint = z
     ...(Number.isInteger(Number(version ?? NaN)) ? { version: Number(version) } : {}),
   }));
 
-/** The new configuration that Cloudflare derives from the zone's previous settings. */
+/** Reads the new configuration that Cloudflare derives from the zone's previous settings. */
 export async function readProposed(api: EdgeApi, zone: string): Promise<Configuration> {
   const what = `Reading the configuration proposed for zone ${zone}`;
   return await unlessRetired(api, zone, () =>
@@ -79,7 +79,7 @@ export async function readProposed(api: EdgeApi, zone: string): Promise<Configur
   );
 }
 
-/** The status as is: Cloudflare documents none of its members. */
+/** Reads the status as is, because Cloudflare documents none of its fields. */
 export async function readStatus(api: EdgeApi, zone: string): Promise<unknown> {
   const what = `Reading the migration status of zone ${zone}`;
   return await unlessRetired(api, zone, () =>
@@ -87,7 +87,7 @@ export async function readStatus(api: EdgeApi, zone: string): Promise<unknown> {
   );
 }
 
-/** The zone's state. Takes one request, or two if the status doesn't say. */
+/** Reads the zone's state. Takes one request, or two if the status doesn't include the state. */
 export async function readState(api: EdgeApi, zone: string): Promise<MigrationState> {
   try {
     const status = await readStatus(api, zone);
@@ -100,13 +100,13 @@ export async function readState(api: EdgeApi, zone: string): Promise<MigrationSt
   }
 }
 
-/** The zone's entry point; undefined if it never had one. */
+/** Reads the zone's entry point. Undefined if the zone never had one. */
 export function readEntryPoint(api: EdgeApi, zone: string): Promise<EntryPoint | undefined> {
   const what = `Reading the entry point of zone ${zone}`;
   return unlessAbsent(() => api.get(entryPointPath(zone), { what, schema: entryPoint }));
 }
 
-/** The rules of an earlier version (`GET /zones/{zone_id}/rulesets/{ruleset_id}/versions/{ruleset_version}`). */
+/** Reads the rules of an earlier version (`GET /zones/{zone_id}/rulesets/{ruleset_id}/versions/{ruleset_version}`). */
 export async function readVersion(
   api: EdgeApi,
   zone: string,
@@ -120,7 +120,7 @@ export async function readVersion(
   return rules;
 }
 
-/** Sends the configuration once. Whether to send it again depends on the zone's state, never on a timer. */
+/** Sends the configuration once. Whether it's sent again depends on the zone's state, never on a timer. */
 export async function putConfiguration(
   api: EdgeApi,
   zone: string,
@@ -144,7 +144,10 @@ export async function putConfiguration(
 const REFUSED =
   'Validation is for Enterprise zones only. If the zone is one, compare the rules that were sent with the findings of target: "assessed".';
 
-/** 404 or 410 on a path of the migration means that it's retired, provided that the zone itself exists. */
+/**
+ * Treats a 404 or 410 on one of the migration's paths as a sign that the migration is retired, provided that the zone
+ * exists.
+ */
 async function unlessRetired<T>(api: EdgeApi, zone: string, ask: () => Promise<T>): Promise<T> {
   try {
     return await ask();

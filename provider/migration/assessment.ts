@@ -17,9 +17,9 @@ export interface MigrationRequest {
   readonly configured?: readonly WireRule[] | undefined;
 }
 
-/** What an update does about it. */
+/** What an update does next. */
 export type NextStep =
-  /** Sends nothing: only records the zone. */
+  /** Sends nothing and only records the zone. */
   | { readonly kind: "record" }
   /** Sends nothing: a switch is in progress, or the state is unknown. */
   | { readonly kind: "wait"; readonly why: string }
@@ -33,11 +33,11 @@ export interface Assessment {
   readonly next: NextStep;
   /** The text of the preview: at most 15 lines, plus one for each rule to send. */
   readonly lines: readonly string[];
-  /** Changes when something that a reviewer needs to know changes. */
+  /** A digest that changes whenever something changes that a reviewer needs to know. */
   readonly assessmentDigest: string;
 }
 
-/** Lines in addition to the rules to send. */
+/** The maximum number of lines in addition to the rules to send. */
 const MAX_LINES = 15;
 const SENT = "the next step would send these rules, in this order:";
 
@@ -87,7 +87,7 @@ function stepsOf(
   return [...(mayValidate ? [step("validation")] : []), step("finished")];
 }
 
-/** Decides whether a step is sent. Nothing else does. */
+/** Decides whether a step is sent. This is the only place that does. */
 function decide(
   observation: Observation,
   { target, plan, confirm }: MigrationRequest,
@@ -140,7 +140,7 @@ function indented(lines: readonly string[]): string {
 
 const NO_WAY_BACK = "no step can be undone";
 
-/** What a confirmation approves. */
+/** Describes what a confirmation approves. */
 function confirmationLines(
   observation: Observation,
   mode: Mode,
@@ -166,12 +166,12 @@ const ORIGINS: Readonly<Record<Origin, string>> = {
   changed: " [exists with other settings]",
 };
 
-/** Every rule has a line: nobody confirms what the preview doesn't show. */
+/** Gives every rule a line, so that nobody confirms what the preview doesn't show. */
 function numbered(rules: readonly SentRule[]): string[] {
   return rules.map(({ rule, origin }, index) => `${index + 1}. ${ruleText(rule)}${ORIGINS[origin]}`);
 }
 
-/** Lines that belong together. If there are too many, the longest section is cut first. */
+/** Groups lines that belong together. If there are too many, the longest section is cut first. */
 function sections(
   observation: Observation,
   request: MigrationRequest,
@@ -202,7 +202,7 @@ function sections(
   ];
 }
 
-/** Says where to find what was cut. */
+/** Says where to find the lines that were cut. */
 function fullListsHint(
   { zoneId }: Observation,
   findings: readonly Finding[],
@@ -211,7 +211,7 @@ function fullListsHint(
   return { isCut: findings.some(isCut), line };
 }
 
-/** Joins findings in one line, with their common beginning once. */
+/** Joins findings into one line that states their common beginning only once. */
 function inOneLine(texts: readonly string[]): string[] {
   return texts.length === 0 ? [] : [texts.join("; ").replaceAll(`; ${LOST}`, "; ")];
 }
@@ -240,7 +240,7 @@ function verdict({ state }: Observation, findings: readonly Finding[]): string {
   }
 }
 
-/** Never cuts the rules to send; of everything else, cuts the longest section. */
+/** Shortens everything but the rules to send, the longest section first. */
 function shortened(all: readonly (readonly string[])[], see: ReturnType<typeof fullListsHint>): string[] {
   const shown = all.map((section) => [...section]);
   const others = shown.filter(([first]) => first !== SENT);

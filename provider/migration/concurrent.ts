@@ -18,15 +18,15 @@ import { ruleText } from "./rule-text";
 import { pollUntil } from "../runtime/creation";
 
 /**
- * What somebody else wrote to the entry point while a migration's PUT was on its way. The PUT replaces the whole list, and
- * Cloudflare offers no conditional write, so a rule added after the last read is overwritten. Every write adds a version
- * of the entry point that can be read later: what was overwritten is found there and restored.
+ * Finds what someone else wrote to the entry point while a migration's PUT was in transit. The PUT replaces the whole
+ * list, and Cloudflare offers no conditional write, so a rule added after the last read is overwritten. Every write
+ * adds a version of the entry point that can be read later, so what was overwritten is found there and restored.
  */
 
-/** A rule that somebody changed while a step of the migration was sent. */
+/** A rule that someone changed while a step of the migration was being sent. */
 export interface ConcurrentChange {
   /**
-   * `restored`: overwritten by the PUT and put back. `lost`: gone, or no longer as it was. `unknown`: somebody wrote
+   * `restored`: overwritten by the PUT and put back. `lost`: missing, or no longer as it was. `unknown`: someone wrote
    * something that can't be read.
    */
   readonly outcome: "restored" | "lost" | "unknown";
@@ -47,7 +47,7 @@ export interface SentStep {
   /** The entry point as last read before the PUT. */
   readonly before: EntryPoint | undefined;
   readonly sending: Sending;
-  /** The response to the PUT, if it was the entry point. */
+  /** The entry point in the response to the PUT, if it had one. */
   readonly answered: EntryPoint | undefined;
 }
 
@@ -96,7 +96,7 @@ async function readAfter(
     if (now.id !== before?.id && now.id !== answered?.id) return now;
     const known = answered?.version ?? (before?.version ?? 0) + 1;
     if (now.version === undefined || now.version >= known) return now;
-    return answered; // The read lags behind: the response is newer.
+    return answered; // The read lags behind, so the response is newer.
   };
   return await pollUntil(
     ctx,
@@ -106,7 +106,7 @@ async function readAfter(
   );
 }
 
-/** The rules that the PUT replaced if somebody changed them after the last read; undefined if nobody did. */
+/** Finds the rules that the PUT replaced, if someone changed them after the last read. Undefined if nobody did. */
 async function writtenBetween(
   { api }: Context,
   { zoneId, before, sending, answered }: SentStep,
@@ -123,7 +123,7 @@ async function writtenBetween(
   const read = (version: number): Promise<readonly WireRule[]> => readVersion(api, zoneId, id, version);
   try {
     if (ours !== undefined) {
-      // The migration can write more than once, and so can another run with the same rules.
+      // The migration may write more than once, and so may another run with the same rules.
       for (let version = ours - 1; version > base; version -= 1) {
         const rules = await read(version);
         if (!isOurs(rules)) return rules;
@@ -136,7 +136,7 @@ async function writtenBetween(
       if (isOurs(rules)) return last;
       last = rules;
     }
-    return "unreadable"; // None of them is what was sent.
+    return "unreadable"; // None of the versions is what was sent.
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     return "unreadable";
@@ -147,7 +147,7 @@ function effectsOf(rules: readonly WireRule[]): string {
   return rules.map(effectOf).join("\n");
 }
 
-/** Restores what others added or changed. A rule that the confirmed step changes, too, is only reported. */
+/** Restores what others added or changed. If the confirmed step also changes a rule, that rule is only reported. */
 async function restore(
   ctx: Context,
   { zoneId: zone, before, sending }: SentStep,
@@ -201,7 +201,7 @@ async function restore(
   return changes;
 }
 
-/** The differences between two versions of the entry point, one line for each rule. */
+/** Lists the differences between two versions of the entry point, one line for each rule. */
 export function differencesOf(before: readonly WireRule[], after: readonly WireRule[]): string[] {
   const known = new Map(before.map((rule) => [rule["id"], rule]));
   const left = new Set(after.map((rule) => rule["id"]));
@@ -225,14 +225,14 @@ function containsRule({ rules }: EntryPoint, rule: WireRule): boolean {
   );
 }
 
-/** What a rule does, and its description or ref. */
+/** Describes what a rule does, with its description or ref. */
 function ruleLabel(rule: WireRule): string {
   const { description, ref } = rule;
   const name = typeof description === "string" && description !== "" ? description : ref;
   return `${ruleText(rule)}${typeof name === "string" ? ` (${JSON.stringify(name)})` : ""}`;
 }
 
-/** Rules that were sent but aren't in the entry point. */
+/** Finds rules that were sent but aren't in the entry point. */
 function missingRules({ rules }: Sending, after: EntryPoint): ConcurrentChange[] {
   const ids = new Set(after.rules.map((rule) => rule["id"]));
   const identities = new Set(after.rules.map(identityOf));

@@ -21,10 +21,10 @@ import {
   thresholdText,
 } from "./rule-text";
 
-/** Something that an assessment found in a zone: one thing to know before it migrates. */
+/** Something that an assessment found in a zone and that you should know before it migrates. */
 export interface Finding {
   /**
-   * `blocks`: prevents the migration. `notCounted`: couldn't be read, so check it by hand. `lost`: not carried over.
+   * `blocks`: prevents the migration. `notCounted`: couldn't be read, so check it by hand. `lost`: isn't carried over.
    * `changes`: changes with the migration. `note`: everything else.
    */
   readonly weight: "blocks" | "notCounted" | "lost" | "changes" | "note";
@@ -45,7 +45,7 @@ export const finding: z.ZodType<Finding> = z.object({
 
 const DASHBOARD = "Security > WAF > Managed rules";
 
-/** Everything to know about a zone, the most serious first. */
+/** Returns everything to know about a zone, the most serious findings first. */
 export function findingsOf(observation: Observation, configured?: readonly WireRule[]): Finding[] {
   const { state, open, zoneId } = observation;
   if (state.phase === "retired") {
@@ -133,7 +133,9 @@ function supportNeeded({ firewallRules }: PreviousRules): Finding[] {
   ];
 }
 
-/** From validation the step sends the entry point as it is. If the zone were at start, that would lose the proposal. */
+/**
+ * From validation, the step sends the entry point unchanged. If the zone were at start, that would drop the proposal.
+ */
 function contradiction({ state }: Observation): Finding[] {
   if (state.phase !== "validation" || state.raw?.trim().toLowerCase() !== "start") return [];
   const text = `Cloudflare shows both versions as enabled, yet reports the state "${state.raw}": it's unclear what a step would do, so nothing is sent; check the dashboard (${DASHBOARD})`;
@@ -180,7 +182,7 @@ function owaspMapping({ packages }: PreviousRules, proposed: readonly WireRule[]
   return [newFinding("changes", "owasp", text), ...(agrees ? [] : [newFinding("note", "owasp", otherwise)])];
 }
 
-/** The most names in one line. */
+/** The maximum number of names in one line. */
 const SHOWN_NAMES = 5;
 
 function lostOverrides({ owaspGroups, owaspRules }: PreviousRules): Finding[] {
@@ -193,7 +195,7 @@ function lostOverrides({ owaspGroups, owaspRules }: PreviousRules): Finding[] {
   ];
 }
 
-/** The beginning of each finding about a loss. */
+/** The beginning of each finding about something that isn't carried over. */
 export const LOST = "not carried over: ";
 
 function lostFindings(about: string, noun: string, items: readonly string[]): Finding[] {
@@ -202,7 +204,7 @@ function lostFindings(about: string, noun: string, items: readonly string[]): Fi
   return [newFinding("lost", about, text, items)];
 }
 
-/** The end of a list that is cut. */
+/** The end of a list that was cut. */
 const CUT = "…";
 
 function shortList(all: readonly string[], between = ", "): string {
@@ -215,8 +217,8 @@ export function isCut({ text, items }: Finding): boolean {
 }
 
 /**
- * Compares firewall rules that bypass the previous rules, and page rules that turn them off, with the exceptions to send.
- * Cloudflare converts them to exceptions; the originals have no effect on the new rules.
+ * Compares firewall rules that bypass the previous rules, and page rules that turn them off, with the exceptions to
+ * send. Cloudflare converts such rules to exceptions. The originals have no effect on the new rules.
  */
 function exceptions(observation: Observation, configured: readonly WireRule[] | undefined): Finding[] {
   const { open } = observation;
@@ -295,7 +297,7 @@ function sendingFindings(observation: Observation, configured: readonly WireRule
 const NOTHING_SENT =
   "none of the execute rules to send is enabled, so no managed rules would act on the zone";
 
-/** A rule in the form of `configuration`. */
+/** Formats a rule in the form of `configuration`. */
 function ruleJson(rule: WireRule): string {
   return canonicalJson(fromWire(rule));
 }

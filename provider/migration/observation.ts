@@ -17,27 +17,28 @@ import {
 } from "./api";
 import { decideState, isSameState, RETIRED, type MigrationState, type Target } from "./state";
 
-/** What one read of a zone shows about its migration. */
+/** What reading a zone once shows about its migration. */
 export interface Observation {
   readonly zoneId: string;
   readonly state: MigrationState;
   /** Whether an enabled rule of the entry point executes a ruleset. Absent if the entry point wasn't read. */
   readonly deploys?: boolean;
-  /** Read only while something is left to migrate. */
+  /** Present only while something is left to migrate. */
   readonly open?: {
-    /** Undefined if the check gave no verdict. */
+    /** Undefined if the check doesn't say. */
     readonly compatible: boolean | undefined;
     /** Absent if the zone can't migrate, or if Cloudflare no longer proposes anything. */
     readonly proposed?: Configuration;
-    /** Absent if the zone never had one. */
+    /** Absent if the zone never had an entry point. */
     readonly entryPoint?: EntryPoint;
     readonly previous: PreviousRules;
   };
 }
 
 /**
- * Reads a zone without changing it. Reads it again if it moved on between two requests, as when another process finishes
- * it. The check, the configuration and the entry point come last, so that a step is judged by the freshest data.
+ * Reads a zone without changing it. Reads it again if it moved on between two requests, for example because another
+ * process finishes the migration. The check, the configuration and the entry point come last, so that a step is judged
+ * by the latest data.
  */
 export async function observe(api: EdgeApi, zoneId: string, again = true): Promise<Observation> {
   let seen: MigrationState | undefined;
@@ -71,12 +72,15 @@ function isClientError(error: unknown): boolean {
   return error instanceof ApiError && error.status !== undefined && error.status < 500;
 }
 
-/** Without such a rule, no managed rules act on the zone, whatever the migration's status says. */
+/**
+ * Whether an enabled rule executes a ruleset. Without one, no managed rules act on the zone, whatever the migration's
+ * status says.
+ */
 export function isDeployed(entryPoint: EntryPoint | undefined): boolean {
   return entryPoint?.rules.some(deploys) === true;
 }
 
-/** Required at start, where it is what a step sends; later it's only shown. */
+/** Reads Cloudflare's proposal. It's required at start, where a step sends it. Later, it's only shown. */
 async function proposal(
   api: EdgeApi,
   zoneId: string,
@@ -90,7 +94,7 @@ async function proposal(
   }
 }
 
-/** What the next step would send; undefined if no step is left or known. */
+/** What the next step would send. Undefined if no step is left, or if the next step is unknown. */
 export function rulesToSendNext(
   { state, open }: Observation,
   configured: readonly WireRule[] | undefined,
@@ -101,7 +105,7 @@ export function rulesToSendNext(
   return rulesToSend({ state, own: open.entryPoint?.rules ?? [], proposed, configured });
 }
 
-/** The body to send. An entry point keeps its name; a new one gets the proposed name. */
+/** The body to send. An existing entry point keeps its name; a new one gets the proposed name. */
 export function bodyOf({ open }: Observation, { rules }: Sending): Configuration {
   const name = open?.entryPoint?.name ?? open?.proposed?.name;
   return { ...omitAbsent({ name }), rules: rules.map(({ rule }) => rule) };
@@ -109,8 +113,8 @@ export function bodyOf({ open }: Observation, { rules }: Sending): Configuration
 
 /**
  * The digest that confirms a step. It covers the zone, the target, Cloudflare's proposal, the previous settings and
- * overrides, the rules to send, and the zone's rules that are removed or overwritten, but no IDs, versions and times that
- * Cloudflare assigns. It stops matching when any of them changes.
+ * overrides, the rules to send, and the zone's rules that are removed or overwritten, but not the IDs, versions and
+ * times that Cloudflare assigns. If anything that it covers changes, it no longer matches.
  */
 export function confirmationDigest(
   observation: Observation,
@@ -131,7 +135,7 @@ export function confirmationDigest(
   });
 }
 
-/** Settings and overrides of the previous rules, sorted, so that their order doesn't matter. */
+/** Settings and overrides of the previous rules, sorted so that their order doesn't matter. */
 function previousSettings({ packages, owaspGroups, owaspRules, overrides }: PreviousRules): unknown {
   return {
     packages: sorted(packages, (one) => pick(one, ["id", "sensitivity", "action_mode"])),

@@ -6,8 +6,8 @@ import { byPage } from "../api/pages";
 import { MIGRATION } from "../limits";
 
 /**
- * The parts of a zone's previous rules that matter for its migration. Cloudflare is removing these paths, and the
- * migration guide doesn't cover firewall rules and page rules: what can't be read is reported, never guessed.
+ * The parts of a zone's previous rules that matter for its migration. Cloudflare is removing these API paths, and the
+ * migration guide doesn't cover firewall rules and page rules. What can't be read is reported, never guessed.
  */
 
 /** A list, or why it couldn't be read. */
@@ -15,7 +15,7 @@ export type Listing<T> = { readonly items: readonly T[] } | { readonly unread: s
 
 export interface PreviousRules {
   readonly packages: Listing<Package>;
-  /** Groups of the OWASP package that are off or contain changed rules. */
+  /** Groups in the OWASP package that are off or contain changed rules. */
   readonly owaspGroups: Listing<Group>;
   /** Rules of the OWASP package that are off. */
   readonly owaspRules: Listing<Rule>;
@@ -80,7 +80,7 @@ export async function readPreviousRules(api: EdgeApi, zone: string): Promise<Pre
     const list = byPage(api, root + path, {
       what,
       record: schema,
-      complete: true, // Nobody could confirm what the findings leave out.
+      complete: true, // All pages are read, because nobody could confirm what the findings leave out.
       perPage: MIGRATION.MAX_PER_PAGE,
       key: ({ id }) => id,
     });
@@ -115,7 +115,10 @@ export async function readPreviousRules(api: EdgeApi, zone: string): Promise<Pre
 
 const NONE = { items: [] };
 
-/** A refusal is a result. Other failures throw, because a list missing today would look like a change tomorrow. */
+/**
+ * Reads a list. A refusal is a valid result. Other failures throw, because a list that's missing now would look like a
+ * change later.
+ */
 async function listing<T>(read: () => Promise<T[]>): Promise<Listing<T>> {
   try {
     return { items: await read() };
@@ -126,7 +129,7 @@ async function listing<T>(read: () => Promise<T[]>): Promise<Listing<T>> {
   }
 }
 
-/** A list that Cloudflare's migration guide doesn't promise: any failure counts as unread. */
+/** Reads a list that Cloudflare's migration guide doesn't mention. After any failure, it counts as unread. */
 async function undocumented<T>(read: () => Promise<readonly T[]>): Promise<Listing<T>> {
   try {
     return { items: await read() };
@@ -150,7 +153,7 @@ export function isOwasp({ detection_mode, name }: Package): boolean {
   return detection_mode === "anomaly" || /owasp/i.test(name ?? "");
 }
 
-/** Whether a firewall rule bypasses the managed rules. Only firewall rules that do are migrated. */
+/** Whether a firewall rule bypasses the managed rules. Only such firewall rules are migrated. */
 export function isMigrated({ action, products }: FirewallRule): boolean {
   return action === "bypass" && (products === null || products === undefined || products.includes("waf"));
 }
@@ -159,7 +162,7 @@ export function expressionOf({ filter, expression }: FirewallRule): string {
   return filter?.expression ?? expression ?? "";
 }
 
-/** Whether an active page rule turns the previous rules on or off; undefined if neither. */
+/** Whether an active page rule turns the previous rules on or off. Undefined if it does neither. */
 export function switchOf({ status, actions }: PageRule): "on" | "off" | undefined {
   if (status === "disabled") return undefined;
   const off = actions?.some(

@@ -14,10 +14,10 @@ export interface MigrationReadinessArgs {
 }
 
 /**
- * How far a zone is. `ready`: everything was read, and nothing blocks. `blocked`: something has to be resolved first.
- * `notCounted`: firewall rules, page rules or previous settings couldn't be read, so check them by hand. `underWay`: in an
- * undocumented state, as while a switch is in progress. `done`: finished. `retired`: Cloudflare has retired the migration.
- * `notRead`: the zone couldn't be read.
+ * How far along a zone is. `ready`: everything was read, and nothing blocks. `blocked`: something has to be resolved
+ * first. `notCounted`: firewall rules, page rules or previous settings couldn't be read, so check them by hand.
+ * `underWay`: in an undocumented state, such as while a switch is in progress. `done`: finished. `retired`: Cloudflare
+ * has retired the migration. `notRead`: the zone couldn't be read.
  */
 export type Readiness = LiteralUnion<
   "ready" | "blocked" | "notCounted" | "underWay" | "done" | "retired" | "notRead"
@@ -27,11 +27,14 @@ export type Readiness = LiteralUnion<
 export interface ZoneReadiness {
   readonly zoneId: string;
   readonly readiness: Readiness;
-  /** `start`, `validation`, `finished` or `retired`, else Cloudflare's own word. Absent if the zone couldn't be read. */
+  /**
+   * `start`, `validation`, `finished` or `retired`, otherwise Cloudflare's own word. Absent if the zone couldn't be
+   * read.
+   */
   readonly migrationState?: string;
-  /** What blocks it, what was not counted, or why it couldn't be read. */
+  /** What blocks the zone, what wasn't counted, or why the zone couldn't be read. */
   readonly because: readonly string[];
-  /** Everything to know before it migrates, the most serious first. */
+  /** Everything to know before the zone migrates, the most serious findings first. */
   readonly findings: readonly Finding[];
 }
 
@@ -60,17 +63,17 @@ const report = lookup<MigrationReadinessArgs, MigrationReadiness>("migrationRead
 );
 
 /**
- * Reports how far zones are with their WAF migration: ready, blocked and by what, done or retired. Only reads, with about
- * ten requests per zone.
+ * Reports how far along zones are with their WAF migration: ready, blocked (and by what), done or retired. It only
+ * reads, with about ten requests per zone.
  *
  * Zones are judged by phase 2 of Cloudflare's migration: every zone can migrate unless it has URI-based overrides.
  * Phase 1 also required that the previous rules were off or only Cloudflare's own, and that no firewall rule or page
- * rule acted on them. That no longer applies. More than 200 firewall rules to migrate, or an expression over 4 KB, need
- * Cloudflare's support.
+ * rule acted on them. That no longer applies. A zone with more than 200 firewall rules to migrate, or with an
+ * expression over 4 KB, needs Cloudflare's support.
  *
- * A zone that can't be read gets a line in the report, too.
+ * A zone that can't be read still gets a line in the report.
  *
- * @throws LookupError if a zone ID is malformed, if there's none, or if credentials are missing.
+ * @throws LookupError if a zone ID is malformed, if no zone is given, or if credentials are missing.
  *
  * @example Which zones are ready
  * ```ts
@@ -148,7 +151,7 @@ function markdownOf(zones: readonly ZoneReadiness[]): string {
   return [line(HEAD), line(HEAD.map(() => "---")), ...zones.map(cells).map(line)].join("\n");
 }
 
-/** URLs of an override may contain Markdown. */
+/** Escapes a table cell, because URLs of an override may contain Markdown. */
 function escaped(cell: string): string {
   return cell.replace(/[\\|*_`<>]/g, (character) => `\\${character}`).replace(/\s+/g, " ");
 }

@@ -6,7 +6,7 @@ import type { WireRule } from "./rules";
 
 /** Rules and previous settings as text. */
 
-/** Managed rulesets have the same ID in every zone. */
+/** The ID of the Cloudflare Managed Ruleset. Managed rulesets have the same ID in every zone. */
 const CLOUDFLARE_RULESET = "efb7b8c949ac4650a09736fc376e9aee";
 export const OWASP_RULESET = "4814384a9e5d4991b9815dcfc25d2f1f";
 
@@ -20,7 +20,10 @@ export interface OwaspSettings {
   readonly scoreThreshold: number;
 }
 
-/** What a previous sensitivity becomes (https://developers.cloudflare.com/waf/reference/migration-guides/waf-managed-rules-migration/). */
+/**
+ * What each previous sensitivity becomes
+ * (https://developers.cloudflare.com/waf/reference/migration-guides/waf-managed-rules-migration/).
+ */
 const MAPPING: Readonly<Record<string, OwaspSettings>> = {
   high: { paranoiaLevel: 2, scoreThreshold: 40 },
   medium: { paranoiaLevel: 1, scoreThreshold: 25 },
@@ -28,13 +31,15 @@ const MAPPING: Readonly<Record<string, OwaspSettings>> = {
   default: { paranoiaLevel: 2, scoreThreshold: 40 },
 };
 
-/** Undefined if the previous package was off: then the new ruleset isn't deployed. */
+/**
+ * Maps a previous sensitivity. Undefined if the previous package was off, because the new ruleset then isn't deployed.
+ */
 export function mappedSensitivity(sensitivity: string | undefined): OwaspSettings | undefined {
   const word = sensitivity?.toLowerCase() ?? "default";
   return word === "off" ? undefined : (ownMember(MAPPING, word) ?? MAPPING["default"]);
 }
 
-/** The same action, except that Simulate becomes `log`. */
+/** Maps a previous action: it stays the same, except that Simulate becomes `log`. */
 export function mappedAction(action: string): string {
   return action.toLowerCase() === "simulate" ? "log" : action.toLowerCase();
 }
@@ -51,7 +56,9 @@ const overrides = z.looseObject({
   rules: z.array(override.extend({ id: z.string() })).nullish(),
 });
 
-/** How an execute rule configures the OWASP ruleset; undefined for any other rule, or if its overrides can't be read. */
+/**
+ * How an execute rule configures the OWASP ruleset. Undefined for any other rule, or if the overrides can't be read.
+ */
 export function owaspOf(rule: WireRule): (Partial<OwaspSettings> & { readonly action?: string }) | undefined {
   const { id, changes } = executed(rule);
   if (id !== OWASP_RULESET || changes === undefined) return undefined;
@@ -75,7 +82,7 @@ function executed({ action, action_parameters }: WireRule): {
   return { id: typeof id === "string" ? id : undefined, changes: parsed.data };
 }
 
-/** N if exactly the tags above N are off; undefined for any other choice. */
+/** Returns N if exactly the tags above N are off. Undefined for any other selection. */
 function paranoiaLevelOf({ categories }: Changes): number | undefined {
   const switchedOff = (categories ?? []).filter(({ enabled }) => enabled === false);
   const off = new Set(switchedOff.flatMap(({ category }) => levelOf(category) ?? []));
@@ -83,7 +90,7 @@ function paranoiaLevelOf({ categories }: Changes): number | undefined {
   return [...off].every((each) => each > level) && level > 0 ? level : undefined;
 }
 
-/** One line: what the rule does, for which requests, and with which overrides. */
+/** Describes in one line what the rule does, for which requests, and with which overrides. */
 export function ruleText(rule: WireRule): string {
   const off = rule["enabled"] === false ? " (disabled)" : "";
   const where = expressionText(rule.expression);

@@ -5,7 +5,7 @@ import { unknownMembers } from "../runtime/members";
 import { canonicalJson, isJsonObject, omit, ownMember, pick, type JsonObject } from "../runtime/values";
 import type { MigrationState } from "./state";
 
-/** Rules of an entry point, in the form of the API and of `configuration`, and which of them a migration sends. */
+/** Rules of an entry point, in the API's form and in that of `configuration`, and which of them a migration sends. */
 
 /** A rule in the form of the API. */
 export const wireRule = z.looseObject({ action: z.string(), expression: z.string() });
@@ -64,11 +64,14 @@ export interface MigrationRuleParameters {
   readonly rules?: Readonly<Record<string, readonly string[]>>;
 }
 
-/** A rule of a zone's entry point, without the members that Cloudflare adds. */
+/** A rule of a zone's entry point, without the fields that Cloudflare adds. */
 export interface MigrationRule {
   /** What the rule does: execute a managed ruleset, or skip rules. Updates in place. */
   readonly action: LiteralUnion<"execute" | "skip">;
-  /** The requests that the rule applies to, in Cloudflare's Rules language; `"true"` is all requests. Updates in place. */
+  /**
+   * The requests that the rule applies to, in Cloudflare's Rules language; `"true"` means all requests. Updates in
+   * place.
+   */
   readonly expression: string;
   /** A description of the rule. Updates in place. */
   readonly description?: string;
@@ -83,10 +86,10 @@ export interface MigrationRule {
   readonly actionParameters?: MigrationRuleParameters;
   /** Whether requests that match the rule are logged. Updates in place. */
   readonly logging?: {
-    /** Whether to log them. Updates in place. */
+    /** Whether to log these requests. Updates in place. */
     readonly enabled: boolean;
   };
-  /** Members of a rule in the API that this version doesn't know. They're sent as they are. Updates in place. */
+  /** API fields of a rule that this version doesn't know. They're sent unchanged. Updates in place. */
   readonly extra?: JsonObject;
 }
 
@@ -110,7 +113,7 @@ const MEMBERS = [
   "logging",
 ] as const;
 
-/** Members that Cloudflare adds; `categories` of a rule are its tags. */
+/** Fields that Cloudflare adds; the `categories` of a rule are its tags. */
 const STAMPS = ["id", "version", "last_updated", "categories"];
 
 export function toWire({ extra, ...rule }: MigrationRule): WireRule {
@@ -147,15 +150,15 @@ function withoutBlank(rule: JsonObject): Record<string, unknown> {
   return omit(rule, blank);
 }
 
-/** A rule as it can be sent: with its ID, without the members that Cloudflare adds and without empty ones. */
+/** A rule in the form in which it can be sent: with its ID, but without empty fields and those that Cloudflare adds. */
 export function stripped(rule: WireRule): WireRule {
   const sent = withoutBlank(omit(rule, ["version", "last_updated", "categories"]));
   return { ...sent, action: rule.action, expression: rule.expression };
 }
 
 /**
- * The rule's content, the same before and after Cloudflare stores it. Cloudflare fills in `ref`, `enabled`, `description`,
- * the version `latest` and the logging of a skip rule.
+ * The rule's content, which is the same before and after Cloudflare stores it. Cloudflare fills in `ref`, `enabled`,
+ * `description`, the version `latest` and the logging of a skip rule.
  */
 export function contentOf(rule: WireRule): JsonObject {
   const { ref, enabled, description, action_parameters, logging, ...rest } = withoutBlank(rule);
@@ -176,7 +179,7 @@ export function deploys(rule: WireRule): boolean {
   return rule.action === "execute" && rule["enabled"] !== false;
 }
 
-/** Identifies a rule without its ID: action, expression, and the ruleset it executes or what it skips. */
+/** Identifies a rule without its ID: by action, expression, and the ruleset that it executes or what it skips. */
 export function identityOf(rule: WireRule): string {
   const { action_parameters } = contentOf(rule);
   const parameters = isJsonObject(action_parameters) ? action_parameters : {};
@@ -189,7 +192,7 @@ export function effectOf(rule: WireRule): string {
   return canonicalJson(omit(contentOf(rule), ["ref", "description"]));
 }
 
-/** Rules by their identity. Each can be claimed once. */
+/** Rules by their identity. Each rule can be claimed once. */
 class RulePool {
   readonly #left = new Map<string, WireRule[]>();
 
@@ -211,7 +214,7 @@ class RulePool {
 
 /** Where a rule to send comes from. */
 export type Origin =
-  /** Exists in the entry point, and is sent back unchanged. */
+  /** Exists in the entry point and is sent back unchanged. */
   | "kept"
   /** Exists in the entry point with other content. */
   | "changed"
@@ -224,7 +227,7 @@ export interface SentRule {
 
 export interface Sending {
   readonly rules: readonly SentRule[];
-  /** Rules of the entry point that are removed, as they aren't sent. */
+  /** Rules of the entry point that are removed because they aren't sent. */
   readonly dropped: readonly WireRule[];
   /** Rules of the entry point that are sent with other content. */
   readonly overwritten: readonly WireRule[];
@@ -234,7 +237,7 @@ export interface Sending {
 
 /**
  * What the next step sends. From start: the entry point's own rules, then the proposed or the configured ones. From
- * validation: the configured rules, or the entry point as it is, because that is what was validated and adjusted.
+ * validation: the configured rules, or else the entry point unchanged, because that's what was validated and adjusted.
  */
 export function rulesToSend(request: {
   readonly state: MigrationState;
@@ -262,7 +265,10 @@ export function rulesToSend(request: {
   };
 }
 
-/** The entry point's own rules in place, with the wanted content if they match a wanted rule. Then the new rules. */
+/**
+ * Merges the entry point's own rules, which keep their places but get the wanted content if they match a wanted rule,
+ * with the new rules, which come last.
+ */
 function merged(own: readonly WireRule[], wanted: readonly WireRule[]): SentRule[] {
   const stock = new RulePool(wanted);
   const kept = own.map((rule): SentRule => {
@@ -276,7 +282,9 @@ function merged(own: readonly WireRule[], wanted: readonly WireRule[]): SentRule
   ];
 }
 
-/** The wanted rules in order. A rule that exists keeps its ID and ref, so that it stays the same rule. */
+/**
+ * Returns the wanted rules in order. A rule that already exists keeps its ID and ref, so that it stays the same rule.
+ */
 function identified(own: readonly WireRule[], wanted: readonly WireRule[]): SentRule[] {
   const stock = new RulePool(own);
   return wanted.map((rule): SentRule => {

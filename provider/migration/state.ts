@@ -7,11 +7,11 @@ export type Phase =
   | "start"
   /** Both versions are enabled; the new one runs first. Enterprise only. */
   | "validation"
-  /** The new rules are on, the previous ones off. There is no way back. */
+  /** The new rules are on, the previous ones off. This can't be undone. */
   | "finished"
   /** Cloudflare has removed the migration's paths. */
   | "retired"
-  /** Anything undocumented: a switch in progress, or a state added later. Nothing is ever sent then. */
+  /** Anything undocumented: a switch in progress, or a state added later. In such a state, nothing is ever sent. */
   | "other";
 
 export interface MigrationState {
@@ -22,16 +22,16 @@ export interface MigrationState {
   readonly newRulesEnabled?: boolean;
 }
 
-/** The targets of a migration. Each is a minimum: a zone may be further. */
+/** The targets of a migration. Each is a minimum: a zone may be past it. */
 export const TARGETS = ["assessed", "validation", "finished"] as const;
 export type Target = (typeof TARGETS)[number];
 
 export const RETIRED: MigrationState = { phase: "retired" };
 
 /**
- * The only place that decides the state. Cloudflare documents what the status means but not its members, so they're read
- * by the meaning of their names. Of the words for the state, only `start` is documented. The check's word counts if the
- * status has none.
+ * The only place that decides the state. Cloudflare documents what the status means but not its fields, so they're
+ * interpreted by their names. Of the words for the state, only `start` is documented. If the status has no such word,
+ * the one from the check is used.
  */
 export function decideState(status: unknown, checkState?: string): MigrationState {
   const leaves = leavesOf(status);
@@ -48,7 +48,7 @@ function phaseOf(previous: boolean | undefined, next: boolean | undefined, raw: 
   return raw?.trim().toLowerCase() === "start" ? "start" : "other";
 }
 
-/** Whether two readings agree; a member that only one of them has is no difference. */
+/** Whether two readings agree. A field that only one of them has doesn't count as a difference. */
 export function isSameState(a: MigrationState, b: MigrationState): boolean {
   const same = (x: unknown, y: unknown): boolean => x === undefined || y === undefined || x === y;
   return (
@@ -65,7 +65,7 @@ export function isReached(target: Target, { phase }: MigrationState): boolean {
   return target === "validation" && phase === "validation";
 }
 
-/** Whether the zone is further than the program asks for. */
+/** Whether the zone is past the target that the program asks for. */
 export function isFurther(target: Target, { phase }: MigrationState): boolean {
   if (phase === "finished") return target !== "finished";
   return phase === "validation" && target === "assessed";
@@ -74,7 +74,7 @@ export function isFurther(target: Target, { phase }: MigrationState): boolean {
 /** The state as an output: one of the phases, or Cloudflare's own word for any other state. */
 export function stateText({ phase, raw }: MigrationState): string {
   if (phase !== "other") return phase;
-  // A phase's name that the rest of the status contradicts would be misleading.
+  // A phase name would be misleading if the rest of the status contradicts it.
   const misleading =
     raw === undefined || ["start", "validation", "finished", "retired", "other"].includes(raw);
   return misleading ? "unknown" : raw;
@@ -89,7 +89,7 @@ interface Leaf {
   readonly value: unknown;
 }
 
-/** Every plain value of the response, with the words of its path: `rules.oldWaf` is rules, old, waf. */
+/** Lists every plain value of the response with the words of its path: `rules.oldWaf` gives rules, old, waf. */
 function leavesOf(value: unknown, words: readonly string[] = [], name = ""): Leaf[] {
   if (!isJsonObject(value)) return [{ words, name, value }];
   return Object.entries(value).flatMap(([key, member]) => leavesOf(member, [...words, ...wordsOf(key)], key));
@@ -103,7 +103,7 @@ function wordsOf(key: string): string[] {
     .filter((word) => word !== "");
 }
 
-/** Undefined if no member says so, or if two contradict each other. */
+/** Undefined if no field says so, or if two fields contradict each other. */
 function switchNamed(
   leaves: readonly Leaf[],
   names: readonly string[],
@@ -123,7 +123,7 @@ function switchOf(value: unknown): boolean | undefined {
   return word === "off" || word === "disabled" ? false : undefined;
 }
 
-/** `migration_state`, else the only member whose name ends in `state`. */
+/** Returns `migration_state`, or else the only field whose name ends in `state`. */
 function stateWord(leaves: readonly Leaf[]): string | undefined {
   const states = leaves.filter(
     ({ name, value }) =>

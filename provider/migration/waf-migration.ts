@@ -70,7 +70,7 @@ export const wafMigration = defineLifecycle({
   computedInputs: ["assessmentDigest", "assessment"],
   pending: () => ["assessmentDigest", "assessment"],
   derivedFrom: { assessment: ["configuration"] },
-  // A change in the zone shows in the preview, although the update only records it.
+  // A change in the zone shows in the preview, even though the update only records it.
   compared: { ignore: [], also: ["assessmentDigest"] },
   // A zone that wasn't read is not a change.
   equal: { assessmentDigest: (_recorded, now) => now === undefined || now === UNKNOWN },
@@ -102,7 +102,7 @@ export const wafMigration = defineLifecycle({
     return Promise.resolve({ computed, ...(failure === undefined ? {} : { failures: [failure] }) });
   },
 
-  // Others change what would be migrated, so every preview reads the zone.
+  // Others may change what would be migrated, so every preview reads the zone.
   liveAlways: ({ target }) => target === "assessed",
 
   async live({ ctx, args, olds }) {
@@ -186,7 +186,7 @@ export const wafMigration = defineLifecycle({
     return { id, outputs: { zoneId: id, target, ...stateOf(now, undefined), findings: [], history: [] } };
   },
 
-  // A migration can't be undone, so there's nothing to send.
+  // A migration can't be undone, so nothing is sent.
   delete({ ctx, state }) {
     if (state.target !== "assessed") {
       ctx.say.warn(
@@ -200,21 +200,22 @@ export const wafMigration = defineLifecycle({
 /** The arguments of a {@link WafMigration}. */
 export interface WafMigrationArgs {
   /**
-   * The ID of the zone, 32 hex digits. Changing it replaces the migration. The other zone's migration starts, and the
-   * old zone stays as it is.
+   * The ID of the zone, 32 hex digits. Changing it replaces the migration. The migration of the new zone starts, and
+   * the old zone stays as it is.
    */
   readonly zoneId: pulumi.Input<string>;
   /**
-   * The plan of the zone. With `"pro"` and `"business"`, the preview refuses the target `"validation"`, which is for
-   * Enterprise. If you leave it out, Cloudflare decides. Updates in place. A change writes nothing to the zone.
+   * The plan of the zone. With `"pro"` and `"business"`, the preview refuses the target `"validation"`, which requires
+   * Enterprise. If you leave out the plan, Cloudflare decides whether to accept the target. Updates in place. A change
+   * writes nothing to the zone.
    */
   readonly plan?: pulumi.Input<LiteralUnion<"pro" | "business" | "enterprise">>;
   /**
-   * The state that the zone must reach, or already be past. A lower target for the same zone is refused: there's no way
-   * back.
+   * The state that the zone must have reached or passed after the update. A lower target for the same zone is refused,
+   * because a migration can't be undone.
    *
    * - `"assessed"` only reads. Every preview shows what would happen: in full if it's new or has changed since the last
-   *   update, else in one line (see `quiet`).
+   *   update, otherwise in one line (see `quiet`).
    * - `"validation"` (Enterprise) turns on both versions; the new rules run first.
    * - `"finished"` turns on the new rules and turns off the previous ones.
    *
@@ -222,24 +223,24 @@ export interface WafMigrationArgs {
    */
   readonly target: pulumi.Input<LiteralUnion<Target>>;
   /**
-   * The complete list of rules to send instead of the proposed ones. Start from the output `proposedConfiguration`. At least
-   * one rule, and no rule twice.
+   * The complete list of rules to send instead of the proposed ones. Start from the output `proposedConfiguration`. At
+   * least one rule, and no rule twice.
    *
-   * From start, they come after the entry point's own rules. From validation, they replace the entry point. A rule that
-   * exists (same action, expression and ruleset) keeps its ID and ref. They are only sent with the next step. Updates in
-   * place.
+   * From start, these rules come after the entry point's own. From validation, they replace all rules of the entry
+   * point. A rule that already exists (same action, expression and ruleset) keeps its ID and ref. The rules are sent
+   * only with the next step. Updates in place.
    */
   readonly configuration?: pulumi.Input<readonly pulumi.Input<MigrationRule>[]>;
   /**
    * The digest of the next step, as the preview shows it. Nothing is sent without it. It covers the zone, the target,
-   * Cloudflare's proposal, the previous settings and overrides, and the rules to send, and stops matching when any of them
-   * changes. It's only checked while something is left to send. Updates in place. Once the zone has reached its target, a
-   * change writes nothing to the zone.
+   * Cloudflare's proposal, the previous settings and overrides, and the rules to send. If any of them changes, the
+   * digest no longer matches. It's checked only while something is left to send. Updates in place. Once the zone has
+   * reached its target, a change writes nothing to the zone.
    */
   readonly confirm?: pulumi.Input<string>;
   /**
-   * How long an update waits for Cloudflare's switch. When the time is up, the update fails and says what is known, and
-   * the next update keeps waiting. Updates in place. A change writes nothing to the zone.
+   * How long an update waits for Cloudflare's switch. When the time is up, the update fails and says what's known; the
+   * next update continues to wait. Updates in place. A change writes nothing to the zone.
    * @defaultValue `{ timeout: "1h" }`
    */
   readonly waitFor?: pulumi.Input<{
@@ -260,8 +261,8 @@ export interface WafMigrationArgs {
 /**
  * Migrates one zone from the previous WAF managed rules to managed rulesets, in reviewed steps.
  *
- * Cloudflare can't undo the migration. So it's assessed first, confirmed with a digest of everything that would be sent,
- * and sent once. Set `protect: true`. The resource's ID is the zone's ID.
+ * Cloudflare can't undo the migration. So each step is assessed first, confirmed with a digest of everything that would
+ * be sent, and sent once. Set `protect: true`. The resource's ID is the zone's ID.
  *
  * The previous OWASP package (2.x) had a sensitivity and no paranoia levels. The OWASP Core Ruleset (3.x) has them: a
  * sensitivity becomes a paranoia level and a score threshold, and an unset one becomes level 2.
@@ -271,10 +272,10 @@ export interface WafMigrationArgs {
  * enabled or disabled them. That no longer applies.
  *
  * A step replaces all rules of the zone's entry point, and Cloudflare offers no conditional write. So right before the
- * write, the entry point is read again and has to equal what was confirmed, and updates on one machine take turns. A
- * rule that somebody adds or changes in the remaining round trip is overwritten, found in the entry point's earlier
- * versions and put back, with a warning and in `concurrentChanges`. Two machines that update at the same moment may
- * send the step twice, with the same rules.
+ * write, the entry point is read again and has to equal what was confirmed, and updates on one machine take turns. If
+ * someone adds or changes a rule during the remaining round trip, the step overwrites it. The rule is then found in the
+ * entry point's earlier versions and put back, with a warning and an entry in `concurrentChanges`. Two machines that
+ * update at the same moment may send the step twice, with the same rules.
  *
  * Token permissions: Zone WAF Read, Firewall Services Read and Page Rules Read to preview and refresh; Zone WAF Write,
  * Firewall Services Read and Page Rules Read to update and destroy.
@@ -308,15 +309,15 @@ export interface WafMigrationArgs {
  * ```
  *
  * @destroy Removes the migration from the state and sends nothing: the zone stays as it is.
- * @importing Not needed: declare the zone with the target it has reached. An update then records the zone's state and sends
- * nothing. `edgeguard import` skips migrations.
+ * @importing Not needed: declare the zone with the target it has reached. The next update then records the zone's state
+ * and sends nothing. `edgeguard import` skips migrations.
  *
- * @reading It reads the zone's state only: `migrationState`, `previousRulesEnabled` and `newRulesEnabled`. `target` is what the
- * zone has reached. `compatible`, `proposedConfiguration` and `configurationDigest` are undefined, and `findings` and
- * `history` are empty. For these, declare the zone with the target `"assessed"`.
+ * @reading Reads only the zone's state: `migrationState`, `previousRulesEnabled` and `newRulesEnabled`. `target` is
+ * what the zone has reached. `compatible`, `proposedConfiguration` and `configurationDigest` are undefined, and
+ * `findings` and `history` are empty. For these, declare the zone with the target `"assessed"`.
  *
- * @throws in the preview if the zone is blocked, if the confirmation is missing or doesn't match, or if the target is lower
- * than before.
+ * @throws in the preview if the zone is blocked, if the confirmation is missing or doesn't match, or if the target is
+ * lower than before.
  * @throws in the update for the same reasons, before anything is sent.
  * @throws in the update if Cloudflare's switch takes longer than `waitFor.timeout`.
  *
@@ -328,7 +329,10 @@ export interface WafMigrationArgs {
 export class WafMigration extends edgeResource<WafMigrationArgs>()(wafMigration) {
   /** Whether Cloudflare says that the zone can migrate. Absent if the zone was already finished when first read. */
   declare readonly compatible: pulumi.Output<boolean | undefined>;
-  /** The state of the zone: `start`, `validation`, `finished` or `retired`, else Cloudflare's own word or `unknown`. */
+  /**
+   * The state of the zone: `start`, `validation`, `finished` or `retired`, otherwise Cloudflare's own word or
+   * `unknown`.
+   */
   declare readonly migrationState: pulumi.Output<string>;
   /** The rules that Cloudflare last proposed, in the form of `configuration`. */
   declare readonly proposedConfiguration: pulumi.Output<readonly MigrationRule[] | undefined>;
@@ -341,15 +345,18 @@ export class WafMigration extends edgeResource<WafMigrationArgs>()(wafMigration)
    * a managed ruleset. Absent if Cloudflare doesn't say.
    */
   declare readonly newRulesEnabled: pulumi.Output<boolean | undefined>;
-  /** Everything to know about the migration, the most serious first. `items` lists all that a finding counts. */
+  /**
+   * Everything to know about the migration, the most serious findings first. `items` lists everything that a finding
+   * counts.
+   */
   declare readonly findings: pulumi.Output<readonly Finding[]>;
   /** The findings from before the zone was finished, such as what wasn't carried over. Absent until then. */
   declare readonly assessedBefore: pulumi.Output<readonly Finding[] | undefined>;
   /** The steps with their times, oldest first. */
   declare readonly history: pulumi.Output<readonly HistoryEntry[]>;
   /**
-   * What others wrote to the entry point while a step was being sent, with each rule as it was: put back, or lost. Absent
-   * if nobody did.
+   * What others wrote to the entry point while a step was being sent, with each rule as it was and whether it was put
+   * back or lost. Absent if nobody wrote anything.
    */
   declare readonly concurrentChanges: pulumi.Output<readonly ConcurrentChange[] | undefined>;
   /** What the preview printed when it last read the zone. */
@@ -371,7 +378,7 @@ function unchangedText([head = ""]: readonly string[]): string {
   return `${head.replace(/\.$/, "")} (unchanged since the last update; the output assessment has the details).`;
 }
 
-/** Lines of an input: engines indent them. */
+/** Removes the indentation that engines add to the lines of an input. */
 function withoutIndent(lines: readonly string[]): string[] {
   return lines.map((line) => line.trimStart());
 }
@@ -391,7 +398,7 @@ async function runMigration(
   before: z.infer<typeof computed> | undefined,
   from: Target = "assessed",
 ) {
-  // A step is decided by a fresh read. An assessment records what the check has just shown.
+  // A step is decided by a new read. An assessment records what the check has just shown.
   const seen =
     args.target === "assessed"
       ? (observations(ctx).get(args.zoneId) ?? (await observe(ctx.api, args.zoneId)))
@@ -401,7 +408,8 @@ async function runMigration(
     const request = requestOf(args);
     const reached = await advance({ ctx, zoneId: args.zoneId, from, request, waitSeconds, before, seen });
     if (seen === undefined) return withoutSecrets(ctx, reached);
-    // If the check couldn't read the zone, the assessment is still missing: the next preview would show it as a change.
+    // If the check couldn't read the zone, the assessment is still missing, and the next preview would show it as a
+    // change.
     const { assessment, assessmentDigest } = assessmentOutputs(seen, args);
     return {
       ...withoutSecrets(ctx, reached),
@@ -423,7 +431,7 @@ function assessmentOutputs(
   return { assessment: withoutIndent(lines), assessmentDigest };
 }
 
-/** Members whose words are fixed, so that they can't quote a secret. */
+/** Properties with fixed values, which can't quote a secret. */
 const FIXED_WORDS = ["weight", "about", "outcome"];
 
 /** Findings and concurrent changes quote rules of `configuration`, which may be secret; these outputs aren't. */

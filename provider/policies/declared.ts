@@ -1,6 +1,6 @@
 import { TYPE_PREFIX } from "../runtime/forwarder";
 
-/** A resource of the stack, as a policy gets it. */
+/** A resource of the stack, in the form that a policy gets. */
 export interface Declared {
   readonly type: string;
   readonly name: string;
@@ -19,7 +19,7 @@ export function isCloudflare({ type }: Declared, ...names: string[]): boolean {
   return names.includes(name.replace(/^Workers(?=[A-Z])/, "Worker"));
 }
 
-/** The member, or undefined if it's absent or not known yet: reading an unknown one throws. */
+/** Returns a property. Undefined if it's absent or not known yet, because reading an unknown one throws. */
 export function member(value: unknown, name: string): unknown {
   if (typeof value !== "object" || value === null) return undefined;
   try {
@@ -39,7 +39,7 @@ export function list(value: unknown, name: string): readonly unknown[] {
   return Array.isArray(found) ? found : [];
 }
 
-/** The stack of a URN, `urn:pulumi:<stack>::<project>::<type>::<name>`. */
+/** Returns the stack in a URN, `urn:pulumi:<stack>::<project>::<type>::<name>`. */
 export function stackOf({ urn }: Declared): string {
   return /^urn:pulumi:([^:]*)::/.exec(urn)?.[1] ?? "";
 }

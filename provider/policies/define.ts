@@ -22,15 +22,15 @@ export interface PolicyOptions {
 
 interface About {
   readonly name: string;
-  /** What the policy wants, as a sentence: the CLI prints it above the violations. */
+  /** What the policy requires, as a sentence. The CLI prints it above the violations. */
   readonly description: string;
   readonly enforcementLevel: EnforcementLevel | undefined;
 }
 
-/** What the pack's configuration may set. */
+/** What a pack's configuration may set. */
 export interface Configurable<T extends object> {
   readonly schema: PolicyConfigSchema["properties"];
-  /** The values if it doesn't. */
+  /** The values to use if the configuration sets none. */
   readonly values: T;
 }
 
@@ -42,7 +42,9 @@ export interface Violation {
   readonly message: string;
 }
 
-/** A policy on the resources of one class. Reading an unknown argument ends the rule: the CLI then says what's unknown. */
+/**
+ * A policy on the resources of one class. Reading an unknown argument ends the check, and the CLI says what's unknown.
+ */
 export function onResource<Args, T extends object>(
   about: About,
   // eslint-disable-next-line @typescript-eslint/no-explicit-any -- as validateResourceOfType declares it
@@ -59,7 +61,7 @@ export function onResource<Args, T extends object>(
   };
 }
 
-/** A policy on single resources of several types. */
+/** A policy on individual resources of several types. */
 export function onEachResource<T extends object>(
   about: About,
   { schema, values }: Configurable<T>,

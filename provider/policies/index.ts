@@ -11,7 +11,10 @@ import { migrationNeedsProtect } from "./migration";
 import { allowNeedsLog } from "./page-shield";
 import { workersNearLimits, workersWithinLimits, type WorkersPolicyOptions } from "./workers";
 
-/** The entry point `pulumi-edgeguard/policies`: policies for `@pulumi/policy`, which a policy pack installs beside it. */
+/**
+ * The entry point `pulumi-edgeguard/policies`: policies for `@pulumi/policy`, which a policy pack installs alongside
+ * this package.
+ */
 
 export {
   noForceDestroyInProduction,
@@ -26,12 +29,12 @@ export { allowNeedsLog } from "./page-shield";
 export { workersNearLimits, workersWithinLimits, type WorkersPolicyOptions } from "./workers";
 export type { PolicyOptions } from "./define";
 
-/** Options of {@link edgePolicies}: those of every policy in it. */
+/** Options of {@link edgePolicies}: the options of all its policies. */
 export interface EdgePoliciesOptions
   extends ForceDestroyPolicyOptions, ManagedRulesetPolicyOptions, PrunePolicyOptions, WorkersPolicyOptions {}
 
 /**
- * All policies of this package, for the list of a pack. `enforcementLevel` applies to all of them except
+ * Returns all policies of this package, for the policy list of a pack. `enforcementLevel` applies to all of them except
  * `workers-near-limits`, which is always advisory.
  *
  * @example Every policy, with options

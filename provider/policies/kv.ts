@@ -8,7 +8,7 @@ import { onResource, type PolicyOptions } from "./define";
 /** Options of {@link pruneStaysUnderLimit}. */
 export interface PrunePolicyOptions extends PolicyOptions {
   /**
-   * How many keys of others one update may delete at most. The pack's configuration overrides it.
+   * The maximum number of keys written by others that one update may delete. The pack's configuration overrides it.
    *
    * @defaultValue `100`, which is also what `prune` allows without `maxDeletes`
    */
@@ -16,8 +16,9 @@ export interface PrunePolicyOptions extends PolicyOptions {
 }
 
 /**
- * Refuses a `KvEntries` whose `prune` may delete more keys of others than the limit: its `maxDeletes` is higher, or left out
- * and the limit is below 100. The limit holds before anything is listed, whatever the namespace contains today.
+ * Refuses a `KvEntries` whose `prune` may delete more keys written by others than the limit: its `maxDeletes` is
+ * higher, or is left out while the limit is below 100. The policy applies before anything is listed, whatever the
+ * namespace currently contains.
  *
  * @example Lower the limit to 20 keys
  * ```ts
@@ -60,8 +61,8 @@ export interface ForceDestroyPolicyOptions extends PolicyOptions {
 }
 
 /**
- * Refuses `forceDestroy` of a `KvNamespace` in production stacks: it deletes keys that others wrote, and somebody should have
- * to turn it on first.
+ * Refuses `forceDestroy` of a `KvNamespace` in production stacks: it deletes keys that others wrote, so someone should
+ * have to turn it on deliberately first.
  *
  * @example Production stacks that end in -live
  * ```ts

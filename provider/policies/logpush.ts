@@ -25,7 +25,7 @@ export function noPlainCredential({ enforcementLevel }: PolicyOptions = {}): Res
   );
 }
 
-/** Arguments that are always secret, and an output that has the destination without its credentials. */
+/** Arguments that are always secret, and an output that contains the destination without its credentials. */
 const SECRET_MEMBERS: readonly string[] = ["destinationConf", "ownershipChallenge"];
 
 function plainCredentials(resource: Declared): string[] {

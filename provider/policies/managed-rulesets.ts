@@ -5,7 +5,8 @@ import { onStack, type PolicyOptions, type Violation } from "./define";
 /** Options of {@link zonesNeedManagedRuleset}. */
 export interface ManagedRulesetPolicyOptions extends PolicyOptions {
   /**
-   * IDs of zones that need none, such as a zone that another stack protects. The pack's configuration overrides it.
+   * IDs of zones that don't need a managed ruleset, such as a zone that another stack protects. The pack's
+   * configuration overrides it.
    *
    * @defaultValue `[]`
    */
@@ -14,11 +15,11 @@ export interface ManagedRulesetPolicyOptions extends PolicyOptions {
 
 /**
  * Refuses a stack with a zone that has resources but no managed ruleset: no enabled `ManagedRulesetOverride`, no
- * `WafMigration` that goes beyond assessing, and no ruleset of `@pulumi/cloudflare` that executes one. A deployment for the
- * whole account counts for every zone.
+ * `WafMigration` that goes beyond assessing, and no ruleset of `@pulumi/cloudflare` that executes one. A deployment for
+ * the whole account counts for every zone.
  *
- * It knows the zones of this stack only. What was deployed in the dashboard or by another stack doesn't count: list such
- * zones in `exceptZones`.
+ * The policy knows only this stack's zones. Rulesets that were deployed in the dashboard or by another stack don't
+ * count: list their zones in `exceptZones`.
  *
  * @example Except a zone that another stack protects
  * ```ts
@@ -52,11 +53,11 @@ const MANAGED_PHASE = "http_request_firewall_managed";
 
 function unprotectedZones(resources: readonly Declared[], except: readonly string[]): Violation[] {
   const managed = resources.filter(deploysManagedRules);
-  // A deployment without a zone is the account's: only its expression says which zones it covers.
+  // A deployment without a zone belongs to the account. Only its expression says which zones it covers.
   if (managed.some(({ props }) => text(props, "zoneId") === undefined)) return [];
   const covered = new Set([...except, ...managed.map(({ props }) => text(props, "zoneId"))]);
   const first = new Map<string, Declared>();
-  // The order of registration differs from run to run.
+  // Sorted, because the order of registration differs from run to run.
   for (const resource of [...resources].sort((one, other) => (one.urn < other.urn ? -1 : 1))) {
     const zone = text(resource.props, "zoneId");
     if (zone !== undefined && !covered.has(zone) && !first.has(zone)) first.set(zone, resource);

@@ -7,10 +7,10 @@ import { NOTHING, onResource, type PolicyOptions } from "./define";
  * Refuses a Page Shield policy that blocks scripts without having logged them first: an enabled `allow` policy that was
  * never an enabled `log` policy.
  *
- * A policy pack sees what a resource is going to be, not what it was. So the resource records it, in its output `logged`,
- * when the program makes it block. Not refused, because nobody knows: a policy that was imported, or enforced by a version
- * of the package that didn't record it. Nor is one refused that adopts an enforced policy as it is, because visitors notice
- * nothing.
+ * A policy pack sees what a resource will be, not what it was. So when the program changes a Page Shield policy to
+ * block, the resource records in its output `logged` whether it logged before. Some policies are allowed because their
+ * history is unknown: those that were imported, or enforced by a version of this package that didn't record it. A
+ * resource that adopts an enforced policy unchanged is allowed as well, because nothing changes for visitors.
  *
  * @example Only warn
  * ```ts

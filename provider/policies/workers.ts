@@ -52,7 +52,7 @@ export function workersWithinLimits(options: WorkersPolicyOptions = {}): StackVa
 }
 
 /**
- * Warns about Workers of `@pulumi/cloudflare` that are near a limit of their plan: at 80 % of it or more.
+ * Warns about Workers of `@pulumi/cloudflare` that are near a limit of their plan: at 80% of it or more.
  *
  * @example The free plan
  * ```ts
@@ -92,7 +92,7 @@ function configOf({ plan = "paid", usageModel = "standard" }: WorkersPolicyOptio
   };
 }
 
-/** Findings of one level. */
+/** Returns the findings of one level. */
 function findings(
   resources: readonly Declared[],
   { plan, usageModel }: Plan,
@@ -137,7 +137,7 @@ function findingsOf(
   return findings.map((finding) => ({ urn, finding }));
 }
 
-/** Text and JSON bindings, as the versions of @pulumi/cloudflare declare them. */
+/** Returns text and JSON bindings, in the forms in which the different versions of @pulumi/cloudflare declare them. */
 function variablesOf(props: Declared["props"]): Record<string, unknown> {
   const typed = list(props, "bindings").filter((binding) =>
     ["plain_text", "secret_text", "json"].includes(text(binding, "type") ?? ""),
@@ -166,7 +166,10 @@ function routesOf(resource: Declared): Route[] {
   return [zone === undefined ? pattern : { pattern, zone }];
 }
 
-/** Where pulumi runs: the pack's own process runs in the folder of the pack, but PWD is still the program's. */
+/**
+ * Returns the folder in which Pulumi runs. The pack's own process runs in the pack's folder, but PWD is still the
+ * program's.
+ */
 function programFolder(): string {
   return process.env["PWD"] ?? process.cwd();
 }

@@ -2,7 +2,10 @@ import { z } from "zod";
 import { checkExpression } from "./check";
 import { normalizeNotation } from "./equivalence";
 
-/** Schema of an expression argument. Rejects what Cloudflare would reject; the text is sent as written, but trimmed. */
+/**
+ * The schema of an expression argument. Rejects what Cloudflare would reject. The text is sent as written, except that
+ * it's trimmed.
+ */
 export const expression = z
   .string()
   .superRefine((text, ctx) => {
@@ -17,7 +20,10 @@ export const expression = z
   })
   .trim();
 
-/** One warning about everything Cloudflare may reject in the expressions of a resource, given by property path. */
+/**
+ * Returns a single warning about everything that Cloudflare may reject in a resource's expressions, which are given by
+ * property path.
+ */
 export function expressionWarning(
   resource: string,
   expressions: Readonly<Record<string, string>>,

@@ -8,9 +8,9 @@ import { COMPARISONS, FIELDS, FUNCTIONS, NAMESPACES, type ValueType } from "./vo
 /** Checks an expression: its syntax, and its fields, functions and types against what Cloudflare documents. */
 
 export interface Findings {
-  /** What Cloudflare rejects. Each sentence continues after the argument's name. */
+  /** What Cloudflare rejects. Each sentence follows the argument's name. */
   readonly errors: readonly string[];
-  /** What Cloudflare may reject. An undocumented name may be new. */
+  /** What Cloudflare may reject, such as an undocumented name, which may be new. */
   readonly warnings: readonly string[];
 }
 
@@ -187,7 +187,7 @@ class ExpressionChecker {
     const each = args.map((arg) => this.#argument(arg))[0];
     const returned = FUNCTIONS.get(name);
     if (each === undefined || name === "any" || name === "all" || returned === undefined) return returned;
-    return `Array<${returned}>` as ValueType; // Only scalars: `split` isn't used this way.
+    return `Array<${returned}>` as ValueType; // Only scalars, because `split` isn't used this way.
   }
 
   #argument(arg: Call["args"][number]): number | undefined {
@@ -216,7 +216,7 @@ function fits({ type }: Pick<Literal, "type">, expected: ValueType): boolean {
   return type === expected || (expected === "Bytes" && type === "String");
 }
 
-/** `host` suggests http.host: the end of a name counts before its spelling. */
+/** Suggests a field, such as http.host for `host`: a matching last part takes precedence over similar spelling. */
 function suggestField(name: string): string | undefined {
   const all = [...FIELDS.keys()];
   const endings = all.filter((field) => field.endsWith(`.${name.toLowerCase()}`));

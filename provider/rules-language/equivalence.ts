@@ -4,11 +4,14 @@ import { tokensOf, type Token } from "./tokens";
 import type { Condition, Index, Literal, Operand, Range, Value } from "./tree";
 import { COMPARISONS, LOGICAL } from "./vocabulary";
 
-/** Compares expressions: a canonical form for equal ones, and whether one provably matches everything another matches. */
+/**
+ * Compares expressions: computes a canonical form that's the same for equal ones, and decides whether one provably
+ * matches everything that another matches.
+ */
 
 /**
- * The same text for equal expressions, regardless of white space, parentheses, notation of operators and strings, order of
- * operands, and double `not`. Undefined for an invalid expression.
+ * Returns the same text for equal expressions, regardless of white space, parentheses, notation of operators and
+ * strings, order of operands, and double `not`. Undefined for an invalid expression.
  */
 export function canonicalExpression(expression: string): string | undefined {
   const normalForm = normalFormOf(expression);
@@ -16,8 +19,9 @@ export function canonicalExpression(expression: string): string | undefined {
 }
 
 /**
- * Whether `wider` provably matches every request that `narrower` matches: they are equal, an operand of `or` or a value of
- * a set was added, or an operand of `and` was removed. False proves nothing. Invalid expressions must have the same text.
+ * Whether `wider` provably matches every request that `narrower` matches: they are equal, an operand of `or` or a value
+ * of a set was added, or an operand of `and` was removed. A result of false proves nothing. For invalid expressions,
+ * the texts must be equal.
  */
 export function isWiderOrEqual(wider: string, narrower: string): boolean {
   if (wider.trim() === narrower.trim()) return true;
@@ -25,7 +29,7 @@ export function isWiderOrEqual(wider: string, narrower: string): boolean {
   return one !== undefined && other !== undefined && new Implication().holds(other, one);
 }
 
-/** The expression with single spaces and operators as words; the trimmed text if it is invalid. */
+/** Rewrites the expression with single spaces and operators as words. An invalid expression is only trimmed. */
 export function normalizeNotation(expression: string): string {
   const tokens = tokensOf(expression);
   const isReadable = tokens.every(({ kind }) => kind !== "unreadable");
@@ -50,7 +54,7 @@ type NormalForm =
   | { readonly kind: "atom"; readonly isNegated: boolean; readonly text: string; readonly members?: Members }
   | { readonly kind: "and" | "or" | "xor"; readonly of: readonly NormalForm[]; readonly isNegated?: boolean };
 
-/** A comparison with one value or a set: what is compared, and the values. */
+/** A comparison with one value or a set: what's compared, and the values. */
 interface Members {
   readonly of: string;
   readonly values: ReadonlySet<string>;
@@ -124,7 +128,7 @@ function joinAndOr(kind: "and" | "or", parts: readonly NormalForm[]): NormalForm
   return of.length === 1 ? only : { kind, of };
 }
 
-/** Equal operands cancel each other out; constants and `not` negate the whole. */
+/** Joins operands of `xor`. Equal operands cancel each other out; constants and `not` negate the result. */
 function joinXor(parts: readonly NormalForm[], isNegated: boolean): NormalForm {
   let flipped = isNegated;
   const odd = new Map<string, NormalForm>();
@@ -205,14 +209,14 @@ function literalText({ type, value }: Literal, isRegex: boolean): string {
   return isRegex ? rawString(value) : quotedString(value);
 }
 
-/** IPv6 addresses in their shortest form. */
+/** Puts IPv6 addresses in their shortest form. */
 function canonicalAddress(value: string): string {
   const [address = "", ...length] = value.split("/");
   const shortest = address.includes(":") ? new URL(`http://[${address}]`).hostname.slice(1, -1) : address;
   return [shortest, ...length].join("/");
 }
 
-/** Bytes as a quoted string: printable ASCII as it is, everything else as an escape. */
+/** Writes bytes as a quoted string: printable ASCII unchanged, everything else as an escape. */
 function quotedString(bytes: string): string {
   const escaped = bytes
     .replace(/["\\]/g, "\\$&")
@@ -220,7 +224,10 @@ function quotedString(bytes: string): string {
   return `"${escaped}"`;
 }
 
-/** Regular expressions are rendered raw: in quotes, their escapes belong to the expression, not to the string. */
+/**
+ * Writes a regular expression as a raw string. In quotes, its escapes would belong to the expression, not to the
+ * string.
+ */
 function rawString(bytes: string): string {
   const longest = Math.max(-1, ...[...bytes.matchAll(/"(#*)/g)].map(([, hashes = ""]) => hashes.length));
   const hashes = "#".repeat(longest + 1);

@@ -5,9 +5,9 @@ import { stringBytes, tokensOf, wordAt, invalidEscapeIndex, type Token } from ".
 import type { Condition, Index, Literal, Operand, Range, Value } from "./tree";
 import { COMPARISONS, FIELDS, FUNCTIONS, LOGICAL, type Comparison, type Logical } from "./vocabulary";
 
-/** A problem in an expression, and where it is. */
+/** A problem in an expression, and its position. */
 export interface Diagnostic {
-  /** Index of the first character it is about. */
+  /** Index of the first character of the problem. */
   readonly at: number;
   /** Continues after the position: `www.shop.example needs quotes. Write "www.shop.example"`. */
   readonly reason: string;
@@ -92,7 +92,7 @@ class Parser {
     return found;
   }
 
-  /** The token as a message quotes it: up to the next space. */
+  /** The token as quoted in messages: up to the next space. */
   #word({ kind, text, at }: Token): string {
     if (kind === "string") return "a string";
     return kind === "name" || kind === "unreadable" || kind === "number" || kind === "address"
@@ -356,7 +356,7 @@ function syntaxError({ at }: Token, reason: string): ExpressionSyntaxError {
   return new ExpressionSyntaxError({ at, reason });
 }
 
-/** Operators are words or signs. */
+/** Whether a token could be an operator: operators are words or symbols. */
 function isOperatorLike({ kind }: Token): boolean {
   return kind === "name" || kind === "operator";
 }

@@ -36,7 +36,7 @@ const PATTERNS: readonly (readonly [TokenKind, RegExp])[] = [
   ["close", /[)}\]]/y],
 ];
 
-/** The last token is the end, or an unreadable one after which nothing was read. */
+/** Splits an expression into tokens. The last token is the end, or an unreadable one after which nothing was read. */
 export function tokensOf(expression: string): Token[] {
   const tokens: Token[] = [];
   let at = 0;
@@ -84,7 +84,7 @@ function unterminated(at: number, advice: string): Token {
   };
 }
 
-/** The text up to the next space, bracket or quote, for messages. */
+/** Returns the text up to the next space, bracket or quote, for messages. */
 export function wordAt(expression: string, at: number): string {
   return matchAt(/[^\s(){}"]+/y, expression, at) ?? expression.charAt(at);
 }

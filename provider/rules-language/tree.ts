@@ -27,12 +27,12 @@ export type Value = Field | Call;
 export interface Literal {
   readonly kind: "literal";
   readonly type: "String" | "Number" | "IP" | "Bytes" | "Boolean";
-  /** The bytes of a string, a number in decimal, an IP address in lower case. */
+  /** The bytes of a string, a number in decimal, or an IP address in lowercase. */
   readonly value: string;
   readonly at: number;
 }
 
-/** From one value to another, inclusive. */
+/** A range from one value to another, inclusive. */
 export interface Range {
   readonly kind: "range";
   readonly from: Literal;

@@ -7,7 +7,7 @@
 type Scalar = "String" | "Number" | "Boolean" | "IP" | "Bytes";
 export type ValueType = Scalar | `Array<${Scalar}>` | `Array<Array<${Scalar}>>` | `Map<${string}>`;
 
-/** Fields by type, except maps that also have `.names` and `.values` fields. */
+/** Fields by type, except maps, which also have `.names` and `.values` fields. */
 const BY_TYPE: Readonly<Record<string, string>> = {
   String: `
     http.cookie http.host http.referer http.user_agent http.x_forwarded_for
@@ -90,7 +90,7 @@ export const FIELDS: ReadonlyMap<string, ValueType> = new Map([
   ),
 ]);
 
-/** First parts of field names. `ssl` is a whole name. */
+/** First parts of field names. `ssl` is a complete name. */
 export const NAMESPACES: readonly string[] = ["http", "ip", "cf", "raw", "ssl", "tcp", "udp", "icmp"];
 
 /** The return type of each function; undefined where it depends on the arguments. */

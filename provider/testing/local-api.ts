@@ -8,7 +8,7 @@ export interface ReceivedRequest {
   readonly method: string;
   /** The path below the base address: `/zones/…/page_shield`. */
   readonly path: string;
-  /** The status of the response; null until it was sent. */
+  /** The status of the response. Null until the response is sent. */
   readonly status: number | null;
   /** The body, parsed if it's JSON. Absent if nothing was sent, and for KV keys and values. */
   readonly body?: unknown;
@@ -16,25 +16,29 @@ export interface ReceivedRequest {
 
 /** A local API that a test started. */
 export interface TestApi extends ApiAddress {
-  /** The IDs of its zones by name. `shop` has Page Shield and rules, `empty` has nothing, and there are more. */
+  /**
+   * The IDs of its zones by name. `shop` has Page Shield and rules, and `empty` has nothing. There are other zones as
+   * well.
+   */
   readonly zones: Readonly<Record<string, string>> & { readonly shop: string; readonly empty: string };
   /** The IDs of its accounts. */
   readonly accounts: { readonly main: string };
-  /** What it received, oldest first. */
+  /** The requests that it received, oldest first. */
   readonly requests: readonly ReceivedRequest[];
-  /** Goes back to the state in which it started. */
+  /** Resets the API to its initial state. */
   reset(): void;
-  /** Stops it, and ends its connections. */
+  /** Stops the API and closes its connections. */
   close(): Promise<void>;
 }
 
 const PACKAGE = "edgeguard-local";
 
 /**
- * Starts a local API for a test: it behaves like Cloudflare's, keeps its state in memory and listens on this machine only.
+ * Starts a local API for a test: it behaves like Cloudflare's, keeps its state in memory and listens on this machine
+ * only.
  *
- * It's the API of the package `edgeguard-local`, which has more options (faults, rate limits, delays): import its
- * `startLocalApi` where a test needs them.
+ * It's the API of the package `edgeguard-local`, which has more options (faults, rate limits, delays): import that
+ * package's `startLocalApi` if a test needs them.
  *
  * @example The requests of a program
  * ```ts
@@ -67,7 +71,7 @@ export async function startLocalApi(): Promise<TestApi> {
   return await module.startLocalApi();
 }
 
-/** The part of the package that's used here. */
+/** The part of the package `edgeguard-local` that's used here. */
 interface LocalPackage {
   startLocalApi(): Promise<TestApi>;
 }

@@ -6,7 +6,7 @@ import { Host } from "../runtime/host";
 import { isJsonObject, omit, ownMember, UNKNOWN, type JsonObject } from "../runtime/values";
 import type { Verbs } from "../runtime/verbs";
 
-/** A local API: what `startLocalApi` returns, or the same from the package `edgeguard-local`. */
+/** A local API, as returned by `startLocalApi` of this package or of `edgeguard-local`. */
 export interface ApiAddress {
   /** The base address, such as `http://127.0.0.1:8787/client/v4`. */
   readonly url: string;
@@ -21,14 +21,14 @@ export interface ApiAddress {
 /** Options of {@link checkedMocks}. */
 export interface CheckedMocksOptions {
   /**
-   * Your own mocks, for resources of other packages and for their functions.
+   * Your own mocks, for the resources and functions of other packages.
    *
    * @defaultValue A resource gets an ID, and its arguments as outputs. A function returns its arguments.
    */
   readonly mocks?: Partial<pulumi.runtime.Mocks>;
   /**
-   * A local API. The checks then read from it as a preview does, and resources are created there, unless the mocks are set
-   * for a preview: outputs are what an update would return.
+   * A local API. The checks then read from it as a preview does. Resources are created there, unless the mocks are set
+   * for a preview, and outputs are what an update would return.
    *
    * @defaultValue No request is sent. Outputs are what a preview without credentials knows.
    */
@@ -72,14 +72,14 @@ export function checkedMocks(options: CheckedMocksOptions = {}): pulumi.runtime.
 export interface Sink {
   info(line: string): void;
   warn(line: string): void;
-  /** Called with what's wrong with a resource. If it returns, the resource is registered as it is. */
+  /** Called with what's wrong with a resource. If it returns, the resource is registered anyway. */
   refuse(sentence: string): void;
   registered?(resource: RegisteredResource): void;
 }
 
 /** A resource of the program, as it was registered. */
 export interface RegisteredResource {
-  /** The class's name for this package's resources, such as `KvNamespace`. For others, the type token. */
+  /** The class name, such as `KvNamespace`, for this package's resources. For others, the type token. */
   readonly type: string;
   /** The name in the program. */
   readonly name: string;
@@ -128,7 +128,7 @@ export class Checker implements pulumi.runtime.Mocks {
     verbs: Verbs,
     { type, name, id, given }: { type: string; name: string; id: string | undefined; given: JsonObject },
   ): Promise<{ id: string | undefined; inputs: JsonObject; state: JsonObject }> {
-    const sent = asSent(given) as JsonObject; // An object stays one.
+    const sent = asSent(given) as JsonObject; // An object stays an object.
     if (id !== undefined && id !== "") return await this.#read(verbs, id, sent);
     const { inputs, failures } = await verbs.check(this.#host, {}, sent);
     const refuse = (reason: string): void => this.#sink.refuse(`${type} ${JSON.stringify(name)}: ${reason}`);
@@ -178,7 +178,10 @@ function fixedSettings(api: ApiAddress | undefined): Record<string, string> {
   return { "edgeguard:baseUrl": api.url, "edgeguard:apiToken": api.token ?? "local-token" };
 }
 
-/** Inputs as the engine sends them to the provider: secrets in plain text, and its own sign for an unknown value. */
+/**
+ * Inputs as the engine sends them to the provider: secrets in plain text, and the engine's own marker for an unknown
+ * value.
+ */
 function asSent(value: unknown): unknown {
   if (pulumi.isUnknown(value)) return UNKNOWN;
   if (pulumi.runtime.isRpcSecret(value)) return asSent(pulumi.runtime.unwrapRpcSecret(value));
@@ -187,7 +190,7 @@ function asSent(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, asSent(member)]));
 }
 
-/** Without what only the engine needs. */
+/** The inputs without what only the engine needs. */
 function shownInputs(inputs: JsonObject): JsonObject {
   return omit(
     inputs,
@@ -195,17 +198,17 @@ function shownInputs(inputs: JsonObject): JsonObject {
   );
 }
 
-/** An argument that the program made secret is a secret output. */
+/** Makes an output secret if the program made the argument secret. */
 function withSecrets(state: JsonObject, secrets: readonly string[]): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(state).map(([key, value]) => [key, secrets.includes(key) ? pulumi.secret(value) : value]),
   );
 }
 
-/** Types whose ID is the zone's. */
+/** Types whose ID is the zone's ID. */
 const ZONE_TYPES = ["PageShieldSettings", "WafMigration"];
 
-/** An ID that other resources accept, the same in every run. */
+/** Makes up an ID that other resources accept and that's the same in every run. */
 function madeUpId(type: string, name: string, inputs: JsonObject): string {
   const zone = inputs["zoneId"];
   if (ZONE_TYPES.includes(type) && typeof zone === "string") return zone;

@@ -35,7 +35,10 @@ export interface RunProgramOptions extends CheckedMocksOptions {
 export interface ProgramRun<T> {
   /** What the program returned. */
   readonly result: T;
-  /** The resources, in the order in which they were registered: one waits for what its arguments need. */
+  /**
+   * The resources, in the order in which they were registered. A resource is registered after those that its arguments
+   * depend on.
+   */
   readonly resources: readonly RegisteredResource[];
   /** Warnings of the checks, as a preview prints them. */
   readonly warnings: readonly string[];
@@ -43,12 +46,12 @@ export interface ProgramRun<T> {
   readonly messages: readonly string[];
 }
 
-/** A program that a preview would refuse. The message has one line for each thing that is wrong. */
+/** A program that a preview would refuse. The message has one line per problem. */
 export class RefusedProgramError extends Error {
   override readonly name = "RefusedProgramError";
 
   constructor(
-    /** What is wrong, each as the preview says it, with the resource before it. */
+    /** The problems in the words of the preview, each after the name of its resource. */
     readonly problems: readonly string[],
   ) {
     super(problems.join("\n"));
@@ -56,13 +59,14 @@ export class RefusedProgramError extends Error {
 }
 
 /**
- * Runs a program, or a part of one, as a unit test: with mocks that run this package's checks, in this process, without the
- * Pulumi CLI. Waits until every resource is registered. Each call is a fresh run: what earlier calls declared is forgotten.
+ * Runs a program, or a part of one, as a unit test: with mocks that run this package's checks, in this process, without
+ * the Pulumi CLI. Waits until every resource is registered. Each call is a new run: what earlier calls declared is
+ * forgotten.
  *
  * Runs in one process can't overlap, because the SDK keeps the mocks in one place. Node.js loads a module once: pass a
  * function that declares the resources, or clear your test runner's modules before an `import("./index")`.
  *
- * Lookups read from the API that the configuration names. With `api`, that's the local API.
+ * Lookups read from the API in the configuration. With `api`, that's the local API.
  *
  * @example What a policy declares
  * ```ts

@@ -29,8 +29,8 @@ export type UsageModel = "bundled" | "unbound" | "standard";
 export type Route = string | { readonly pattern: string; readonly zone: string };
 
 /**
- * The limits that only a running Worker can reach. CPU time, startup and durations are in milliseconds; memory, cached
- * objects and console output in bytes; the others are counts.
+ * The limits that a Worker can reach only while it's running. CPU time, startup and durations are in milliseconds;
+ * memory, cached objects and console output in bytes; the others are counts.
  */
 export const RUN_TIME_LIMITS = [
   "startup",
@@ -47,7 +47,7 @@ export const RUN_TIME_LIMITS = [
   "consoleOutput",
 ] as const satisfies readonly WorkersLimit[];
 
-/** A limit that only run time can check. */
+/** A limit that can be checked only at run time. */
 export type RunTimeLimit = (typeof RUN_TIME_LIMITS)[number];
 
 /** A Worker as you're about to deploy it. */
@@ -58,17 +58,19 @@ export interface WorkerToCheck {
    * @defaultValue `"standard"`
    */
   readonly usageModel?: UsageModel;
-  /** The Worker's own CPU limit in milliseconds, at most the plan's. Without it, the plan's limit applies. */
+  /** The Worker's own CPU limit in milliseconds, at most the plan's. By default, the plan's limit applies. */
   readonly cpuLimitMs?: number;
-  /** What you upload: a file, a folder (without its source maps), or bytes. It's measured after compression. */
+  /** What you upload: a file, a folder (without its source maps), or bytes. Its size is measured after compression. */
   readonly bundle?: string | Uint8Array;
-  /** Environment variables by name. Anything but a string counts as its JSON. Messages never contain a value. */
+  /**
+   * Environment variables by name. Any value that isn't a string counts as its JSON. Messages never contain a value.
+   */
   readonly envVars?: Readonly<Record<string, unknown>>;
-  /** Its Cron Triggers. Their limit is per account: see `checkAccount`, too. */
+  /** Its Cron Triggers. Their limit is per account: see also `checkAccount`. */
   readonly crons?: readonly string[];
   /** Its routes: `"shop.example/*"`, or with the zone `{ pattern, zone }`. */
   readonly routes?: readonly Route[];
-  /** Measurements from metrics or logs. A limit without one is listed as `"info"`. */
+  /** Measurements from metrics or logs. A limit without a measurement is listed as `"info"`. */
   readonly observed?: Observed;
 }
 
@@ -78,7 +80,7 @@ export type Observed = Readonly<Partial<Record<RunTimeLimit, number>>>;
 /**
  * Checks a Worker against the limits of its plan. Sends no request.
  *
- * @returns errors first, then warnings, then the limits that only run time can check.
+ * @returns errors first, then warnings, then the limits that can be checked only at run time.
  * @throws CheckError if the bundle can't be read, or if a plan or number is invalid.
  *
  * @example A Worker before its deployment
@@ -136,16 +138,16 @@ export function checkWorker(given: WorkerToCheck): readonly LimitFinding[] {
   ]);
 }
 
-/** An account's Workers together. */
+/** All Workers of an account, taken together. */
 export interface AccountToCheck {
   readonly plan: WorkersPlan;
   /** How many Workers the account has. */
   readonly workers: number;
-  /** How many Cron Triggers all of them have together. */
+  /** How many Cron Triggers they have in total. */
   readonly cronTriggers: number;
-  /** Requests of the whole account on its busiest day, midnight to midnight UTC. */
+  /** The number of requests to the whole account on its busiest day, from midnight to midnight UTC. */
   readonly requestsPerDay?: number;
-  /** Requests of the whole account in its busiest minute. */
+  /** The number of requests to the whole account in its busiest minute. */
   readonly requestsPerMinute?: number;
 }
 
@@ -181,7 +183,7 @@ export interface RequestToCheck {
   /** The plan of the zone. */
   readonly plan: ZonePlan;
   readonly url?: string | URL;
-  /** Headers by name; a list for a header that is sent several times. */
+  /** Headers by name. Pass a list for a header that's sent several times. */
   readonly headers?: Readonly<Record<string, string | readonly string[]>>;
   /** The size of a POST, PUT or PATCH body. */
   readonly bodyBytes?: number;
@@ -190,8 +192,8 @@ export interface RequestToCheck {
 }
 
 /**
- * Checks a request against the limits of its zone. A header counts as sent: `name: value` with its line end. Sends no
- * request.
+ * Checks a request against the limits of its zone. A header counts in the form that's sent: `name: value` with its line
+ * end. Sends no request.
  *
  * @returns errors and warnings, in the order of the arguments.
  * @throws CheckError if the plan or a number is invalid.
@@ -282,7 +284,7 @@ function cpuLimitFindings(measure: Measures, cpuLimitMs: number | undefined): Li
   return compareWithLimit(own, cpuLimitMs).filter(({ level }) => level === "error");
 }
 
-/** The same measure against the Worker's own limit, if that is lower than the plan's. */
+/** Applies the Worker's own limit to a measure, if it's lower than the plan's. */
 function withCpuLimit(of: Measure<Tier>, cpuLimitMs: number | undefined): Measure<Tier> {
   const planned = of.limit.limit[of.column];
   if (cpuLimitMs === undefined || !isCpu(of.name) || planned === null) return of;
@@ -300,7 +302,7 @@ function overruns(findings: readonly LimitFinding[]): LimitFinding[] {
   return findings.map((finding) => ({ ...finding, level: "warning" }));
 }
 
-/** fetch() and the Cache API share one quota: each can be within it, and both together beyond it. */
+/** fetch() and the Cache API share one quota: each can be within the limit while both together exceed it. */
 function sharedQuota(measure: Measures, { subrequests, cacheCalls }: Observed): LimitFinding[] {
   if (subrequests === undefined || cacheCalls === undefined) return [];
   const subject = `Subrequests (${formatNumber(subrequests)}) and Cache API calls (${formatNumber(cacheCalls)}) per request, which share one quota`;
@@ -316,7 +318,7 @@ function sharedQuota(measure: Measures, { subrequests, cacheCalls }: Observed): 
   return together.filter(({ level }) => !has("error") && !has(level));
 }
 
-/** A pattern doesn't tell its zone for certain, so too many routes without a zone are only a warning. */
+/** A pattern alone doesn't reliably identify its zone, so too many routes without a zone only cause a warning. */
 function routeFindings(measure: Measures, routes: readonly Route[]): LimitFinding[] {
   const zones = new Map<string, number>();
   let unknown = 0;
@@ -353,7 +355,9 @@ function sorted(findings: readonly LimitFinding[]): readonly LimitFinding[] {
   return ORDER.flatMap((level) => findings.filter((finding) => finding.level === level));
 }
 
-/** The size after gzip at its default level, as wrangler reports it. Source maps don't run, so they don't count. */
+/**
+ * The size after gzip at its default level, which is what Wrangler reports. Source maps don't run, so they don't count.
+ */
 function compressedBytes(bundle: string | Uint8Array): number {
   return gzipSync(typeof bundle === "string" ? Buffer.concat(read(bundle)) : bundle).length;
 }

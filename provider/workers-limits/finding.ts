@@ -3,8 +3,8 @@ import { boundsOf, formatAmount, formatMeasured, type Limit } from "../limits/wo
 /** What a check finds about one limit. */
 export interface LimitFinding {
   /**
-   * `"error"`: over the limit, by the larger reading of its unit (1 MB is 1,048,576 bytes). `"warning"`: at 80% or more of
-   * the smaller reading (1 MB is 1,000,000 bytes). `"info"`: known only at run time.
+   * `"error"`: over the limit, if its unit is taken as the larger one (1 MB is 1,048,576 bytes). `"warning"`: at 80% or
+   * more of the limit with the smaller unit (1 MB is 1,000,000 bytes). `"info"`: known only at run time.
    */
   readonly level: "error" | "warning" | "info";
   /** The limit's name in `limits.WORKERS` or `limits.REQUESTS`. */
@@ -24,7 +24,7 @@ export class CheckError extends Error {
   override readonly name = "CheckError";
 }
 
-/** The share of a limit from which a check warns. */
+/** The fraction of a limit at which a check starts to warn. */
 const NEAR = 0.8;
 
 export interface Measure<Column extends string> {
@@ -33,13 +33,13 @@ export interface Measure<Column extends string> {
   readonly column: Column;
   /** Where the limit applies, such as `on the free plan`. */
   readonly where: string;
-  /** What exactly is measured, such as `Environment variable "HOSTS"`. Without it, the limit's own words. */
+  /** What exactly is measured, such as `Environment variable "HOSTS"`. By default, the limit's name. */
   readonly subject?: string;
   /** What to do about an error. */
   readonly advice?: string;
 }
 
-/** Compares a measurement with its limit: no finding if there is no limit, or below 80% of it. */
+/** Compares a measurement with its limit: no finding if there's no limit, or if the measurement is below 80% of it. */
 export function compareWithLimit<Column extends string>(
   { name, limit, column, where, subject = limit.feature, advice }: Measure<Column>,
   measured: number,
