@@ -80,7 +80,7 @@ export async function readPreviousRules(api: EdgeApi, zone: string): Promise<Pre
     const list = byPage(api, root + path, {
       what,
       record: schema,
-      complete: true, // All pages are read, because nobody could confirm what the findings leave out.
+      complete: true, // Must be complete: nobody could confirm what the findings leave out.
       perPage: MIGRATION.MAX_PER_PAGE,
       key: ({ id }) => id,
     });
