@@ -124,7 +124,7 @@ describe("lookups in a program", () => {
     );
     expect({ code, text }).toMatchObject({ code: 0 });
     expect(text).toContain("https://b.example/b.js");
-    expect(text).toMatch(/warning: edgeguard: scriptSources: left out 1 script seen.*b\.js \(unscored\)\./);
+    expect(text).toMatch(/warning: edgeguard: scriptSources: left out 1 script.*b\.js \(unscored\)\./);
     expect(api.requests).toEqual([]);
   });
 });

@@ -224,7 +224,7 @@ describe("explainError", () => {
     [{ code: 1004, status: 400 }, [/The filter doesn't match the type of its field/]],
     [{ code: 1004 }, [/Logpush jobs/, /filter/]],
     [{ code: 9106 }, [/email or the API key/]],
-    [{ code: 10000 }, [/lacks the permission/]],
+    [{ code: 10000 }, [/lacks permission/]],
     [{ code: 7003, status: 404 }, [/an ID in it is wrong/]],
   ])("explains %j", (error, words) => {
     for (const word of words) expect(explainError(error)).toMatch(word);
