@@ -306,11 +306,11 @@ preview_id = "${id("d")}"
     const outside = await desk.at({ cwd: "/" }, "kv", "key", "get", "greeting", "--binding", "EXISTING");
     expect(outside).toMatchObject({
       code: 2,
-      stderr: expect.stringMatching(/its parent directories have no wrangler\.toml/) as string,
+      stderr: expect.stringMatching(/there is no wrangler\.toml.* or its parent directories/) as string,
     });
     expect(await desk.at({ cwd: "/" }, "kv", "namespace", "list", "--env", "staging")).toMatchObject({
       code: 2,
-      stderr: expect.stringMatching(/--env needs a configuration file, but .* have no wrangler/) as string,
+      stderr: expect.stringMatching(/--env needs a configuration file, but there is no wrangler/) as string,
     });
   });
 

@@ -110,7 +110,7 @@ export function targetOf(io: Io, options: SelectorOptions): Target {
   }
   if (project.config === undefined)
     throw new UsageError(
-      `--binding needs a configuration file, but ${io.cwd} and its parent directories have no ${CONFIG_FILES}. Pass --namespace-id, or pass a file with --config.`,
+      `--binding needs a configuration file, but there is no ${CONFIG_FILES} in ${io.cwd} or its parent directories. Pass --namespace-id, or pass a file with --config.`,
     );
   const id = namespaceOf(project.config, { binding: binding ?? "", preview, env });
   return { ...project, namespaceId: id, name: `namespace ${id} (binding ${binding ?? ""})` };
