@@ -1,7 +1,7 @@
 import type { z } from "zod";
 import { isAbsent, unlessAbsent } from "../api/errors";
 import { ADOPTED, adoptionLine, withAdopted } from "./adopted";
-import { KEPT, type ResourceType } from "./resource-type";
+import { KEPT, NAME, READ, type ResourceType } from "./resource-type";
 import type { Host } from "./host";
 import { PartialFailure, type State } from "./lifecycle";
 import { omit, pick, type JsonObject } from "./values";
@@ -65,11 +65,10 @@ export async function read<Shape extends z.ZodRawShape, Computed extends object>
     ...pick(outputs, resource.computedInputs),
     ...pick(props, KEPT),
   };
-  return {
-    id,
-    props: resource.outputs(outputs, alongside, {}),
-    inputs: { ...pick(outputs, resource.argKeys), ...alongside },
-  };
+  // A get has no arguments. As its inputs they'd be in plain text, because only its outputs are marked as secrets.
+  const inputs =
+    props[READ] === true ? pick(props, [NAME]) : { ...pick(outputs, resource.argKeys), ...alongside };
+  return { id, props: resource.outputs(outputs, alongside, {}), inputs };
 }
 
 /** What `read` needs to know about an object that the program reads with `get`. */
@@ -95,7 +94,7 @@ export async function findExisting<Shape extends z.ZodRawShape, Computed extends
   const ctx = host.context(type, resource.about(props));
   const found = await unlessAbsent(() => lifecycle.existing({ ctx, address }));
   if (found === undefined) throw new Error(missing(type, given));
-  return { id: found.id, props: { ...found.outputs, ...pick(props, KEPT) } };
+  return { id: found.id, props: { ...found.outputs, ...pick(props, KEPT), [READ]: true } };
 }
 
 /** Reads an object that was found, and protects it from being deleted by a resource that used to declare it. */

@@ -15,8 +15,13 @@ const PROVIDER = "__provider";
  * name until the next update.
  */
 export const NAME = "__resourceName";
-/** Recorded inputs besides the arguments. The engine doesn't display names that begin with underscores. */
-export const KEPT = [SECRETS, NAME] as const;
+/**
+ * The output by which a refresh recognizes an object that the program reads with `get`: the engine passes it the outputs
+ * only.
+ */
+export const READ = "__read";
+/** What's recorded besides the arguments. The engine doesn't display names that begin with underscores. */
+export const KEPT = [SECRETS, NAME, READ] as const;
 /**
  * The input by which the class says that this preview makes a saved plan. Never recorded: at an update, nothing may be
  * unknown.

@@ -95,6 +95,10 @@ onCli(
 
     expect(summaryOf((await project.ok("preview", "--expect-no-changes")).text)).toEqual({ unchanged: 2 });
     await project.ok("refresh", "--yes", "--skip-preview");
+    expect(project.stateText()).not.toContain(CANARY);
+    for (const form of ["--diff", "--json"]) {
+      expect((await project.ok("preview", "--expect-no-changes", form)).text).not.toContain(CANARY);
+    }
     api.clearRequests();
     await project.ok("destroy", "--yes", "--skip-preview");
     expect(await raw(api, "GET", `/zones/${shop}/page_shield/policies/${policy}`)).toMatchObject({

@@ -120,7 +120,11 @@ describe("get reads an existing object with every argument, and has its bare ID"
       description: "renamed",
       ...body,
     });
-    expect((await op.refresh("PageShieldPolicy", found))?.outputs).toMatchObject({ description: "renamed" });
+    const refreshed = await op.refresh("PageShieldPolicy", found);
+    expect(refreshed?.outputs).toMatchObject({ description: "renamed" });
+    // Further refreshes, too, know that it's a get: arguments among its inputs would all show as removed.
+    expect(refreshed?.inputs).toEqual(found.inputs);
+    expect((await op.refresh("PageShieldPolicy", refreshed ?? found))?.inputs).toEqual(found.inputs);
   });
 });
 
@@ -283,6 +287,21 @@ describe("the program used to declare the object, and now reads it with get", ()
     const left = (await result(`/zones/${zoneId}/page_shield/policies`)) as unknown as { id: string }[];
     expect(left.map(({ id }) => id)).toEqual([one.id]);
   });
+});
+
+test("a refresh records a job's destination only as an output, which the class marks as a secret", async () => {
+  const job = await made(`/zones/${api.zones.empty}/logpush/jobs`, {
+    name: "theirs",
+    dataset: "http_requests",
+    destination_conf: "https://logs.example.com/in?header_Authorization=Bearer%20c4nary-token",
+    enabled: true,
+  });
+  const found = await new Operation(api).get("LogpushJob", `zone/${api.zones.empty}/${job}`);
+  const op = new Operation(api);
+  const refreshed = await op.refresh("LogpushJob", found);
+  const { destinationConf, ...others } = refreshed?.outputs ?? {};
+  expect(destinationConf).toContain("c4nary");
+  expect(JSON.stringify([refreshed?.inputs, others, op.said, op.warned])).not.toContain("c4nary");
 });
 
 test("neither records nor prints a credential in a job's error message", async () => {
