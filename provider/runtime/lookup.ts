@@ -4,9 +4,10 @@ import { ApiError } from "../api/errors";
 import { printable } from "../api/printable";
 import { Host } from "./host";
 import { checkInputs } from "./inputs";
+import { mockedRun, type MockedRun } from "./mocked-run";
 import { settingsOf, type Provider } from "./provider";
 import { checkStackConfig, currentRun, refusal } from "./program";
-import { SettingsError, type CONFIG_KEYS } from "./settings";
+import { SettingsError, type CONFIG_KEYS, type ConfigGetter } from "./settings";
 import { isJsonObject } from "./values";
 import { MissingCredentialsError } from "../api/credential";
 
@@ -175,37 +176,57 @@ function isExpected(error: unknown): error is Error {
   return [SettingsError, MissingCredentialsError, ApiError].some((kind) => error instanceof kind);
 }
 
+/** Hosts by owner: outside mocked runs, and of each mocked run, whose API another run may not have. */
 const HOSTS = new WeakMap<object, Host>();
+const MOCKED_HOSTS = new WeakMap<MockedRun, WeakMap<object, Host>>();
 const PLAIN_SCRIPT = {};
 
 /** One host per `config`, or per run of a program. */
 function hostOf({ config }: LookupOptions): Host {
-  const owner = config ?? currentRun() ?? PLAIN_SCRIPT;
-  const found = HOSTS.get(owner);
-  if (found !== undefined) return found;
-  const out = inProgram() ? ENGINE : STDERR;
-  const given = config === undefined ? undefined : new Map(Object.entries(config));
-  const made =
-    given === undefined
-      ? new Host({ config: (key) => pulumi.runtime.getConfig(key), out })
-      : new Host({ config: (key) => given.get(key.replace(/^edgeguard:/, "")), env: {}, out });
-  HOSTS.set(owner, made);
-  return made;
+  const mocked = mockedRun();
+  if (config === undefined) {
+    const owner = currentRun() ?? PLAIN_SCRIPT;
+    return cachedHost(owner, mocked, (key) => pulumi.runtime.getConfig(key), process.env);
+  }
+  const given = new Map(Object.entries(config));
+  return cachedHost(config, mocked, (key) => given.get(key.replace(/^edgeguard:/, "")), {});
 }
 
 async function hostOfProvider(provider: Provider, { config }: LookupOptions): Promise<Host> {
   if (config !== undefined)
     throw refusal("edgeguard: a lookup has both config and provider: pass one of them.");
+  const mocked = mockedRun(); // Before awaiting anything, because the wait may outlast the run.
   const settings = settingsOf(provider);
   if (!(await isKnown(settings)))
     throw refusal(
       "edgeguard: a lookup's provider has an argument that this preview doesn't know yet. Use the lookup's output form, whose result is then also unknown.",
     );
   const texts = await new Promise<ReadonlyMap<string, string | undefined>>((known) => settings.apply(known));
-  const found = HOSTS.get(provider);
+  return cachedHost(provider, mocked, (key) => texts.get(key), {});
+}
+
+/** In a mocked run, the address and credential are the test's, whatever the program and the environment say. */
+function cachedHost(
+  owner: object,
+  mocked: MockedRun | undefined,
+  config: ConfigGetter,
+  env: Readonly<Record<string, string | undefined>>,
+): Host {
+  const hosts = mocked === undefined ? HOSTS : (MOCKED_HOSTS.get(mocked) ?? new WeakMap<object, Host>());
+  if (mocked !== undefined) MOCKED_HOSTS.set(mocked, hosts);
+  const found = hosts.get(owner);
   if (found !== undefined) return found;
-  const made = new Host({ config: (key) => texts.get(key), out: ENGINE });
-  HOSTS.set(provider, made);
+  const out = inProgram() ? ENGINE : STDERR;
+  const made =
+    mocked === undefined
+      ? new Host({ config, env, out })
+      : new Host({
+          config: (key) => (mocked.fixed.has(key) ? mocked.fixed.get(key) : config(key)),
+          env: {},
+          out,
+          problem: mocked.problem,
+        });
+  hosts.set(owner, made);
   return made;
 }
 

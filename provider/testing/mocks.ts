@@ -3,6 +3,7 @@ import * as pulumi from "@pulumi/pulumi";
 import { REGISTER } from "../register";
 import { TYPE_PREFIX } from "../runtime/forwarder";
 import { Host } from "../runtime/host";
+import { markMocks, type MockedRun } from "../runtime/mocked-run";
 import { isJsonObject, omit, ownMember, UNKNOWN, type JsonObject } from "../runtime/values";
 import type { Verbs } from "../runtime/verbs";
 
@@ -28,9 +29,10 @@ export interface CheckedMocksOptions {
   readonly mocks?: Partial<pulumi.runtime.Mocks>;
   /**
    * A local API. The checks then read from it as a preview does. Resources are created there, unless the mocks are set
-   * for a preview, and outputs are what an update would return.
+   * for a preview, and outputs are what an update would return. Lookups read from it, too, always with its token: a
+   * credential in their `config` or `provider` isn't used.
    *
-   * @defaultValue No request is sent. Outputs are what a preview without credentials knows.
+   * @defaultValue No request is sent. Outputs are what a preview without credentials knows, and lookups fail.
    */
   readonly api?: ApiAddress;
 }
@@ -65,7 +67,10 @@ export function checkedMocks(options: CheckedMocksOptions = {}): pulumi.runtime.
       throw new Error(sentence);
     },
   });
-  return { newResource: (args) => checker.newResource(args), call: (args) => checker.call(args) };
+  return markMocks(
+    { newResource: (args) => checker.newResource(args), call: (args) => checker.call(args) },
+    lookupsOf(options),
+  );
 }
 
 /** Where a checker's findings go. */
@@ -97,9 +102,9 @@ export class Checker implements pulumi.runtime.Mocks {
   constructor(options: CheckedMocksOptions, sink: Sink) {
     this.#options = options;
     this.#sink = sink;
-    const fixed = new Map(Object.entries(fixedSettings(options.api)));
+    const fixed = fixedSettings(options.api);
     this.#host = new Host({
-      config: (key) => fixed.get(key) ?? pulumi.runtime.getConfig(key),
+      config: (key) => (fixed.has(key) ? fixed.get(key) : pulumi.runtime.getConfig(key)),
       env: {},
       out: sink,
     });
@@ -173,9 +178,25 @@ export class Checker implements pulumi.runtime.Mocks {
   }
 }
 
-function fixedSettings(api: ApiAddress | undefined): Record<string, string> {
-  if (api === undefined) return { "edgeguard:liveChecks": "false" };
-  return { "edgeguard:baseUrl": api.url, "edgeguard:apiToken": api.token ?? "local-token" };
+/** What lookups of a run with these options use. Without an API, one that reads would need a real credential. */
+export function lookupsOf({ api }: CheckedMocksOptions): MockedRun {
+  const problem =
+    api === undefined
+      ? "a lookup in a unit test needs an API to read from. Pass { api: await startLocalApi() } to runProgram or checkedMocks."
+      : undefined;
+  return { fixed: fixedSettings(api), problem };
+}
+
+/** Settings that the program's configuration can't change. With an API, the only credential is its token. */
+function fixedSettings(api: ApiAddress | undefined): MockedRun["fixed"] {
+  if (api === undefined) return new Map([["edgeguard:liveChecks", "false"]]);
+  return new Map([
+    ["edgeguard:baseUrl", api.url],
+    ["edgeguard:apiToken", api.token ?? "local-token"],
+    ["edgeguard:apiEmail", undefined],
+    ["edgeguard:apiKey", undefined],
+    ["cloudflare:apiToken", undefined],
+  ]);
 }
 
 /**

@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import * as pulumi from "@pulumi/pulumi";
-import { Checker, type CheckedMocksOptions, type RegisteredResource } from "./mocks";
+import { markMocks } from "../runtime/mocked-run";
+import { Checker, lookupsOf, type CheckedMocksOptions, type RegisteredResource } from "./mocks";
 
 /** Options of {@link runProgram}. */
 export interface RunProgramOptions extends CheckedMocksOptions {
@@ -66,7 +67,7 @@ export class RefusedProgramError extends Error {
  * Runs in one process can't overlap, because the SDK keeps the mocks in one place. Node.js loads a module once: pass a
  * function that declares the resources, or clear your test runner's modules before an `import("./index")`.
  *
- * Lookups read from the API in the configuration. With `api`, that's the local API.
+ * Lookups read from `api`, never with a credential from the environment. Without `api`, they fail.
  *
  * @example What a policy declares
  * ```ts
@@ -101,12 +102,13 @@ export async function runProgram<T>(
   const warnings: string[] = [];
   const messages: string[] = [];
   const problems: string[] = [];
-  const mocks = new Checker(options, {
+  const checker = new Checker(options, {
     info: (line) => messages.push(line),
     warn: (line) => warnings.push(line),
     refuse: (sentence) => problems.push(sentence),
     registered: (resource) => registered.push(resource),
   });
+  const mocks = markMocks(checker, lookupsOf(options));
   const address =
     api === undefined ? {} : { "edgeguard:baseUrl": api.url, [TOKEN]: api.token ?? "local-token" };
   pulumi.runtime.setAllConfig({ ...config, ...address }, [TOKEN]);
@@ -117,7 +119,7 @@ export async function runProgram<T>(
     if (problems.length > 0) throw new RefusedProgramError(problems);
     return { result, resources: registered, warnings, messages };
   } finally {
-    await mocks.close();
+    await checker.close();
   }
 }
 

@@ -1,14 +1,16 @@
 import * as pulumi from "@pulumi/pulumi";
 import {
   getKvNamespaces,
+  getKvNamespacesOutput,
   KvEntries,
   KvNamespace,
   LogpushJob,
   ManagedRulesetOverride,
   PageShieldPolicy,
   PageShieldSettings,
+  Provider,
 } from "pulumi-edgeguard";
-import { runProgram, startLocalApi, type TestApi } from "pulumi-edgeguard/testing";
+import { checkedMocks, runProgram, startLocalApi, type TestApi } from "pulumi-edgeguard/testing";
 import { failureOf } from "../support/edge-client";
 import { rawGet } from "../support/operation";
 
@@ -217,6 +219,56 @@ describe("with a local API", () => {
   test("reads lookups from the local API", async () => {
     const { result } = await runProgram(() => getKvNamespaces({ accountId: api.accounts.main }), { api });
     expect(result).toEqual([expect.objectContaining({ title: "existing" })]);
+  });
+
+  test("lookups never use a credential of the environment, of config or of a provider", async () => {
+    const real = await startLocalApi();
+    const environment = process.env;
+    const canary = "c4nary-c4nary-c4nary";
+    process.env = { ...environment, CLOUDFLARE_BASE_URL: real.url, CLOUDFLARE_API_TOKEN: "local-token" };
+    const config = { baseUrl: real.url, apiToken: "local-token" };
+    const args = { accountId: api.accounts.main };
+    const programs = [
+      () => getKvNamespaces(args),
+      () => getKvNamespaces(args, { config }),
+      () => getKvNamespaces(args, { provider: new Provider("real", config) }),
+      () => known(getKvNamespacesOutput(args)),
+    ];
+    try {
+      for (const program of programs) {
+        expect((await runProgram(program, { api })).result).toEqual([
+          expect.objectContaining({ title: "existing" }),
+        ]);
+        await pulumi.runtime.setMocks(checkedMocks({ api }));
+        expect(await program()).toHaveLength(1);
+      }
+      for (const program of programs.slice(0, 3)) {
+        const settings = { "edgeguard:baseUrl": real.url, "edgeguard:apiToken": canary };
+        const failure = await failureOf(runProgram(program, { config: settings }));
+        expect(failure.message).toMatch(/^edgeguard: a lookup in a unit test needs an API .* Pass \{ api: /);
+        expect(failure.message).not.toContain(canary);
+        await pulumi.runtime.setMocks(checkedMocks());
+        expect((await failureOf(program())).message).toMatch(/needs an API/);
+      }
+      expect(api.requests).toHaveLength(2 * programs.length);
+      expect(real.requests).toEqual([]);
+    } finally {
+      process.env = environment;
+      await real.close();
+    }
+  });
+
+  test("a config that a lookup used in one run reads the API of the next run", async () => {
+    const config = { accountId: api.accounts.main };
+    const program = (): Promise<unknown> => getKvNamespaces({}, { config });
+    await runProgram(program, { api });
+    const other = await startLocalApi();
+    try {
+      await runProgram(program, { api: other });
+      expect([api.requests.length, other.requests.length]).toEqual([1, 1]);
+    } finally {
+      await other.close();
+    }
   });
 
   test("reset forgets what a test created", async () => {

@@ -1,0 +1,26 @@
+import * as pulumi from "@pulumi/pulumi";
+import { isJsonObject } from "./values";
+
+/** What a unit test's mocks set for the lookups of its runs. */
+export interface MockedRun {
+  /** The address and credential of the test's API, and no other credential. They override all settings. */
+  readonly fixed: ReadonlyMap<string, string | undefined>;
+  /** Why lookups must not send anything. */
+  readonly problem: string | undefined;
+}
+
+/** Shared by all copies of this module: a test runner may load the program's own copy, and would then use the environment. */
+const MOCKED_RUN = Symbol.for("pulumi-edgeguard/mocked-run");
+
+/** Marks mocks, so that lookups in their runs never use the environment. */
+export function markMocks<T extends pulumi.runtime.Mocks>(mocks: T, run: MockedRun): T {
+  return Object.defineProperty(mocks, MOCKED_RUN, { value: run });
+}
+
+/** Returns what the current run's mocks set. Undefined outside a test, and with mocks that aren't this package's. */
+export function mockedRun(): MockedRun | undefined {
+  const monitor: unknown = pulumi.runtime.getMonitor();
+  const mocks: unknown = isJsonObject(monitor) ? monitor["mocks"] : undefined;
+  if (typeof mocks !== "object" || mocks === null) return undefined;
+  return Reflect.get(mocks, MOCKED_RUN) as MockedRun | undefined; // Only markMocks sets it.
+}
