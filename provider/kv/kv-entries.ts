@@ -243,13 +243,20 @@ export const kvEntries = defineLifecycle({
   async delete({ ctx, state }) {
     const { accountId, namespaceId } = state;
     const manifest = await decodeManifest(state.manifest);
-    const isHeld = await ownedKeys(ctx, state).byOthers();
-    const own = [...manifest.keys()].filter((key) => !isHeld(key));
-    if (own.length < manifest.size) {
-      ctx.say.info(
-        `${subjectOf(ctx, namespaceId)}: keeping ${manifest.size - own.length} of its ${manifest.size} keys, because another resource now owns them.`,
-      );
-    }
+    const owned = ownedKeys(ctx, state);
+    const isOwnedElsewhere = await owned.byOthers();
+    const left = [...manifest.keys()].filter((key) => !isOwnedElsewhere(key));
+    const own = left.filter((key) => !owned.isRead(key));
+    const keep = (count: number, why: string): void => {
+      if (count === 0) return;
+      const who = subjectOf(ctx, namespaceId);
+      ctx.say.info(`${who}: keeping ${count} of its ${manifest.size} keys, because ${why}.`);
+    };
+    keep(manifest.size - left.length, "another resource now owns them");
+    keep(
+      left.length - own.length,
+      "this program reads them with KvEntries.get. If nothing needs them, delete them with `edgeguard kv bulk delete`",
+    );
     const deleted = deletedKeys(ctx, namespaceId);
     const onDone = (keys: readonly string[]): void => keys.forEach((key) => deleted.add(key));
     const outcome = await remove({ ctx, accountId, namespaceId, keys: own, onDone });

@@ -9,6 +9,7 @@ type KeysReader = () => Promise<Pick<Manifest, "has">>;
 export class OwnedKeys {
   readonly #readers: KeysReader[] = [];
   readonly #written: Manifest[] = [];
+  readonly #read: ReadonlySet<string>[] = [];
   readonly #othersHold: () => boolean;
 
   /**
@@ -43,10 +44,16 @@ export class OwnedKeys {
   }
 
   /**
-   * Adds keys that the program reads with `get`, so that deleting entries that it declared before leaves them alone.
+   * Adds the keys that the program reads with `get`. No resource owns them by that: only the deletion of a whole `KvEntries`
+   * leaves them alone, because the get may stand where the program declared it before.
    */
   addRead(keys: ReadonlySet<string>): void {
-    this.#readers.push(() => Promise.resolve(keys));
+    this.#read.push(keys);
+  }
+
+  /** Whether the program reads a key with `get`. */
+  isRead(key: string): boolean {
+    return this.#read.some((keys) => keys.has(key));
   }
 
   /** Returns a test for keys that a resource other than the one with this manifest owns, or may own. */

@@ -25,6 +25,11 @@ async function made(path: string, body: object): Promise<string> {
   return String((object as { id: unknown }).id);
 }
 
+async function keysOf(namespace: string): Promise<string[]> {
+  const keys = await result(`/accounts/${api.accounts.main}/storage/kv/namespaces/${namespace}/keys`);
+  return (keys as unknown as { name: string }[]).map(({ name }) => name);
+}
+
 const failure = async (promise: Promise<unknown>): Promise<string> =>
   await promise.then(
     (found) => Promise.reject(new Error(`did not fail: ${JSON.stringify(found)}`)),
@@ -269,8 +274,10 @@ describe("the program used to declare the object, and now reads it with get", ()
     const op = new Operation(api);
     await op.get("KvEntries", `${accountId}/${namespace}`);
     await op.destroy("KvEntries", declared);
-    const path = `/accounts/${accountId}/storage/kv/namespaces/${namespace}`;
-    expect(await result(`${path}/keys`)).toMatchObject([{ name: "a" }, { name: "b" }]);
+    expect(await keysOf(namespace)).toEqual(["a", "b"]);
+    expect(op.said.at(-1)).toContain(
+      "keeping 2 of its 2 keys, because this program reads them with KvEntries.get. If nothing needs them, delete them with `edgeguard kv bulk delete`.",
+    );
   });
 
   test("still deletes an object that the program doesn't read", async () => {
@@ -286,6 +293,35 @@ describe("the program used to declare the object, and now reads it with get", ()
     await op.destroy("PageShieldPolicy", other);
     const left = (await result(`/zones/${zoneId}/page_shield/policies`)) as unknown as { id: string }[];
     expect(left.map(({ id }) => id)).toEqual([one.id]);
+  });
+});
+
+describe("the program reads a namespace's entries with get, and also declares some", () => {
+  let address: { accountId: string; namespaceId: string };
+  beforeEach(async () => {
+    const accountId = api.accounts.main;
+    const path = `/accounts/${accountId}/storage/kv/namespaces`;
+    address = { accountId, namespaceId: await made(path, { title: "shared" }) };
+    await rawSend(api, "PUT", `${path}/${address.namespaceId}/bulk`, [{ key: "theirs", value: "1" }]);
+  });
+  const get = (op: Operation): Promise<unknown> =>
+    op.get("KvEntries", `${address.accountId}/${address.namespaceId}`);
+
+  test("an update deletes the key that's no longer declared", async () => {
+    const declared = await new Operation(api).up("KvEntries", { ...address, entries: { a: "1", b: "2" } });
+    const op = new Operation(api);
+    await get(op);
+    const updated = await op.up("KvEntries", { ...address, entries: { a: "1" } }, declared);
+    expect(await keysOf(address.namespaceId)).toEqual(["a", "theirs"]);
+    await new Operation(api).destroy("KvEntries", updated);
+    expect(await keysOf(address.namespaceId)).toEqual(["theirs"]);
+  });
+
+  test("prune deletes the keys that others wrote", async () => {
+    const op = new Operation(api);
+    await get(op);
+    await op.up("KvEntries", { ...address, entries: { a: "1" }, prune: { prefix: "" } });
+    expect(await keysOf(address.namespaceId)).toEqual(["a"]);
   });
 });
 
