@@ -53,19 +53,33 @@ const MANAGED_PHASE = "http_request_firewall_managed";
 
 function unprotectedZones(resources: readonly Declared[], except: readonly string[]): Violation[] {
   const managed = resources.filter(deploysManagedRules);
-  // A deployment without a zone belongs to the account. Only its expression says which zones it covers.
-  if (managed.some(({ props }) => text(props, "zoneId") === undefined)) return [];
-  const covered = new Set([...except, ...managed.map(({ props }) => text(props, "zoneId"))]);
+  // A deployment for the account: only its expression says which zones it covers.
+  if (managed.some(isForAccount)) return [];
+  const covered = new Set([...except.map((zone) => zone.toLowerCase()), ...managed.map(zoneOf)]);
   const first = new Map<string, Declared>();
   // Sorted, because the order of registration differs from run to run.
   for (const resource of [...resources].sort((one, other) => (one.urn < other.urn ? -1 : 1))) {
-    const zone = text(resource.props, "zoneId");
+    const zone = zoneOf(resource);
     if (zone !== undefined && !covered.has(zone) && !first.has(zone)) first.set(zone, resource);
   }
   return [...first].map(([zone, { urn }]) => ({
     urn,
     message: `zone ${zone} has resources in this stack but no managed ruleset. Add a ManagedRulesetOverride for it, or list it in exceptZones if another stack protects it.`,
   }));
+}
+
+/** Returns the zone in lower case. Undefined if it isn't known yet: such a deployment covers no other zone. */
+function zoneOf({ props }: Declared): string | undefined {
+  return text(props, "zoneId")?.toLowerCase();
+}
+
+/** This package's resources always have a zone, even if a preview doesn't know it yet. */
+function isForAccount(resource: Declared): boolean {
+  return (
+    isCloudflare(resource, "Ruleset") &&
+    text(resource.props, "accountId") !== undefined &&
+    zoneOf(resource) === undefined
+  );
 }
 
 function deploysManagedRules(resource: Declared): boolean {

@@ -217,6 +217,28 @@ describe("the zones of a stack", () => {
     expect(await zones(settingsOf(ZONE), deployment)).toEqual([ZONE]);
   });
 
+  test.each<[string, Analyzed]>([
+    ["a ManagedRulesetOverride", edgeguard("ManagedRulesetOverride", { zoneId: UNKNOWN })],
+    ["a WAF migration", edgeguard("WafMigration", { zoneId: UNKNOWN, target: "finished" })],
+    [
+      "a ruleset of @pulumi/cloudflare",
+      cloudflare("Ruleset", {
+        zoneId: UNKNOWN,
+        phase: "http_request_firewall_managed",
+        rules: [{ action: "execute" }],
+      }),
+    ],
+  ])("reports a zone despite %s in a zone that isn't known yet", async (_, deployment) => {
+    expect(await zones(settingsOf(ZONE), deployment, settingsOf(UNKNOWN))).toEqual([ZONE]);
+  });
+
+  test("finds a zone's ruleset and its exception in upper and lower case", async () => {
+    const upper = ZONE.toUpperCase();
+    const options = { exceptZones: [upper] };
+    expect(await messages(zonesNeedManagedRuleset(options), settingsOf(ZONE))).toEqual([]);
+    expect(await zones(settingsOf(ZONE), edgeguard("ManagedRulesetOverride", { zoneId: upper }))).toEqual([]);
+  });
+
   test("accepts a deployment for the whole account, and a zone in exceptZones", async () => {
     const account = cloudflare("Ruleset", {
       accountId: "a",
