@@ -6,8 +6,9 @@ import { NOTHING, onEachResource, type PolicyOptions } from "./define";
  * Refuses a Logpush credential in plain text.
  *
  * A `LogpushJob` of this package always keeps its destination and ownership token secret, so the policy looks for
- * credentials in its other arguments. Pulumi shows a policy every value in plain text, secret or not. So the policy refuses
- * each `LogpushJob` of `@pulumi/cloudflare` that has a credential in its destination, even one in `pulumi.secret()`.
+ * credentials in its other arguments, except for `name` and `filter`. Pulumi shows a policy every value in plain text,
+ * secret or not. So the policy refuses each `LogpushJob` of `@pulumi/cloudflare` that has a credential in its destination,
+ * even one in `pulumi.secret()`.
  *
  * @example A pack with this policy alone
  * ```ts
@@ -25,14 +26,14 @@ export function noPlainCredential({ enforcementLevel }: PolicyOptions = {}): Res
   );
 }
 
-/** Arguments that are always secret, and an output that contains the destination without its credentials. */
-const SECRET_MEMBERS: readonly string[] = ["destinationConf", "ownershipChallenge"];
+/** Arguments that are always secret, and text about requests that only looks like a credential. */
+const UNCHECKED_MEMBERS: readonly string[] = ["destinationConf", "ownershipChallenge", "name", "filter"];
 
 function plainCredentials(resource: Declared): string[] {
   const { props } = resource;
   if (isEdgeguard(resource, "LogpushJob")) {
     const places = Object.keys(props).filter(
-      (name) => !SECRET_MEMBERS.includes(name) && hasCredential(member(props, name)),
+      (name) => !UNCHECKED_MEMBERS.includes(name) && hasCredential(member(props, name)),
     );
     return places.map(
       (name) =>
@@ -48,10 +49,19 @@ function plainCredentials(resource: Declared): string[] {
 
 /** Destination parameters that carry credentials, authorization headers and access keys. */
 const CREDENTIAL =
-  /(?:[?&]|^)(?:access-key-id|secret-access-key|sig|sharedaccesssignature|header_[\w-]+|api[-_]?key|dd-api-key|token|password)=[^&]+|\b(?:Bearer|Basic|Splunk)(?: |%20)[\w.~+/=-]{8,}|\bAKIA[0-9A-Z]{16}\b/i;
+  /(?:[?&]|^)(?:access-key-id|secret-access-key|sig|sharedaccesssignature|header_[\w-]+|api[-_]?key|dd-api-key|token|password)=[^&]+|(?:\bAuthorization\b["']?\s*[:=]?\s*|=)["']?(?:Bearer|Basic|Splunk)(?: |%20)[\w.~+/=-]{8,}|\bAKIA[0-9A-Z]{16}\b/i;
+
+/** A word after one of these is a credential only if it looks random: "Basic authentication" is plain English. */
+const AFTER_SCHEME = /\b(?:Bearer|Basic|Splunk)(?: |%20)([\w.~+/=-]{8,})/gi;
+
+/** Has letters and digits, or capitals in the middle of it more than once. */
+const RANDOM = /[A-Za-z].*\d|\d.*[A-Za-z]|[a-z][A-Z].*[a-z][A-Z]/;
 
 function hasCredential(value: unknown): boolean {
-  if (typeof value === "string") return CREDENTIAL.test(value);
+  if (typeof value === "string")
+    return (
+      CREDENTIAL.test(value) || [...value.matchAll(AFTER_SCHEME)].some(([, word = ""]) => RANDOM.test(word))
+    );
   if (typeof value !== "object" || value === null) return false;
   return Object.keys(value).some((name) => hasCredential(member(value, name)));
 }

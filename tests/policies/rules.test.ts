@@ -96,6 +96,8 @@ describe("Logpush credentials", () => {
     "s3://logs/http?access-key-id=AKIAABCDEFGHIJKLMNOP&secret-access-key=s3cret",
     "https://logs.example/?sv=1&sig=s3cret",
     "Bearer s3cret-s3cret",
+    "Basic dXNlcjpwYXNz",
+    '{"Authorization": "Splunk abcdefgh-ijkl"}',
   ])("reports a credential outside of destination: %s", async (value) => {
     const job = edgeguard("LogpushJob", { destinationConf: value, extra: { nested: [value] } });
     expect(await found(job)).toEqual([
@@ -114,6 +116,13 @@ describe("Logpush credentials", () => {
   ])("doesn't mistake %s for a credential", async (value) => {
     expect(await found(edgeguard("LogpushJob", { name: value, filter: value }))).toEqual([]);
     expect(await found(cloudflare("LogpushJob", { destinationConf: value }))).toEqual([]);
+  });
+
+  test("doesn't mistake ordinary text about requests for a credential", async () => {
+    const filter = '{"where":{"key":"ClientRequestURI","operator":"contains","value":"/?token=abc"}}';
+    const job = edgeguard("LogpushJob", { name: "Basic authentication logs", filter });
+    expect(await found(job)).toEqual([]);
+    expect(await found(edgeguard("LogpushJob", { extra: "Basic authentication logs" }))).toEqual([]);
   });
 });
 
