@@ -1,3 +1,4 @@
+import { isAbsent } from "../api/errors";
 import type { Context } from "../runtime/lifecycle";
 import { sameJson, type JsonObject } from "../runtime/values";
 import { readZoneDetails } from "../runtime/zone";
@@ -6,7 +7,7 @@ import type { DeclaredOverrides } from "./arguments";
 import { outputsOf, REF_PREFIX, tagsOf } from "./deployment";
 import { readEntryPoint } from "./entry-point";
 import { ownExceptions } from "./exceptions";
-import { findManagedRuleset, managedRulesetsOf } from "./managed";
+import { findManagedRuleset, managedRulesetsOf, UnknownRulesetError } from "./managed";
 import {
   compileOverrides,
   decompileOverrides,
@@ -92,14 +93,27 @@ export async function readDeployment(
     throw new Error(
       `Rule ${id} of zone ${zone} has the action ${JSON.stringify(action)}, and only rules that execute a managed ruleset can be read. Choose one that does.`,
     );
-  const account = ctx.settings.accountId ?? (await readZoneDetails(ctx.api, zone)).accountId;
+  // The setting may name another of the user's accounts.
+  const account = (await readZoneDetails(ctx.api, zone)).accountId ?? ctx.settings.accountId;
   if (account === undefined)
     throw new Error(
-      `The managed rulesets of zone ${zone} belong to its account, and the token can't read which account that is. Set edgeguard:accountId, or give the token Zone Read.`,
+      `The managed rulesets of zone ${zone} belong to its account, and the token can't read which account that is. Give the token Zone Read, or set edgeguard:accountId.`,
     );
-  const managed = await findManagedRuleset(ctx, account, { id: deploys.rulesetId }, deploys.version);
-  const rulesets = await managedRulesetsOf(ctx, account);
-  return existingDeployment({ zone, account, found, rulesets, rule, managed }).outputs;
+  const ofAccount = async (): Promise<Pick<DeploymentOnZone, "managed" | "rulesets">> => ({
+    managed: await findManagedRuleset(ctx, account, { id: deploys.rulesetId }, deploys.version),
+    rulesets: await managedRulesetsOf(ctx, account),
+  });
+  try {
+    return existingDeployment({ zone, account, found, rule, ...(await ofAccount()) }).outputs;
+  } catch (error) {
+    if (!isAbsent(error) && !(error instanceof UnknownRulesetError)) throw error;
+    // The rule exists, so this isn't the answer for one that's missing.
+    throw new Error(
+      `Rule ${id} of zone ${zone} executes the managed ruleset ${deploys.rulesetId}, which can't be read in account ${account}: ${error.message} ` +
+        "If the zone belongs to another account, give the token Zone Read, or set edgeguard:accountId to that account.",
+      { cause: error },
+    );
+  }
 }
 
 /** A ruleset's name, if it's unique in the account. */

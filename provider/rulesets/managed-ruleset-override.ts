@@ -498,8 +498,8 @@ export interface ManagedRulesetOverrideArgs {
  * `edgeguard import --zone <zone ID> --only rulesets` writes a program and a file for `pulumi import` with every
  * deployment of the zone. The resource's ID is the ID of its execute rule.
  * @reading
- * The rule's exceptions are read with it. The account is the one in the setting `edgeguard:accountId`. Without that
- * setting, it's the zone's account, and reading it requires Zone Read.
+ * The rule's exceptions are read with it. The account is the zone's, and reading it requires Zone Read. Without that
+ * permission, it's the one in the setting `edgeguard:accountId`.
  * @throws If the account doesn't have the ruleset or the version, or the ruleset doesn't have a tag or a rule.
  * @throws If an existing rule can't be adopted: it differs, `adopt` is `"never"`, or there are several.
  * @throws If the rule that `position` names doesn't exist.

@@ -185,6 +185,46 @@ describe("get says what it can't know", () => {
   });
 });
 
+describe("the account of a ManagedRulesetOverride that the program reads", () => {
+  const CONFIG = { "edgeguard:accountId": HEX };
+  let zone: string;
+  let rule: { id: string; action: string; action_parameters: { id: string } };
+  beforeEach(async () => {
+    zone = api.zones.shop;
+    const { rules } = await result(`/zones/${zone}/rulesets/phases/http_request_firewall_managed/entrypoint`);
+    rule = (rules as (typeof rule)[]).find(({ action }) => action === "execute") ?? rule;
+  });
+  const refuse = (path: string, status: number): void =>
+    api.fault({ match: { method: "GET", path: `^${path}$` }, kind: "status", status, times: 9 });
+
+  test("is the zone's own, even if the setting names another", async () => {
+    const op = new Operation(api, { config: CONFIG });
+    const { outputs } = await op.get("ManagedRulesetOverride", `${zone}/${rule.id}`);
+    expect(outputs).toMatchObject({ accountId: api.accounts.main });
+  });
+
+  test("is the setting's if the token lacks Zone Read", async () => {
+    refuse(`/zones/${zone}`, 403);
+    const op = new Operation(api, { config: { "edgeguard:accountId": api.accounts.main } });
+    const { outputs } = await op.get("ManagedRulesetOverride", `${zone}/${rule.id}`);
+    expect(outputs).toMatchObject({ accountId: api.accounts.main });
+  });
+
+  test("is named if it doesn't have the ruleset, because the rule itself isn't missing", async () => {
+    refuse(`/zones/${zone}`, 403);
+    const { id: ruleset } = rule.action_parameters;
+    refuse(`/accounts/${HEX}/rulesets/${ruleset}`, 404);
+    refuse(`/accounts/${HEX}/rulesets`, 404);
+    const op = new Operation(api, { config: CONFIG });
+    const message = await failure(op.get("ManagedRulesetOverride", `${zone}/${rule.id}`));
+    expect(message).toContain(
+      `Rule ${rule.id} of zone ${zone} executes the managed ruleset ${ruleset}, which can't be read in account ${HEX}: `,
+    );
+    expect(message).toContain("give the token Zone Read, or set edgeguard:accountId to that account.");
+    expect(message).not.toContain("there is no");
+  });
+});
+
 describe("an ID that get can't use", () => {
   const DIGITS = "An ID is 32 hex digits";
   const FIND = "Find the ID of a zone or an account on its Overview page in the dashboard.";
