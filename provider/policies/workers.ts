@@ -3,6 +3,7 @@ import type { StackValidationPolicy } from "@pulumi/policy";
 import {
   checkAccount,
   checkWorker,
+  CheckError,
   type LimitFinding,
   type Route,
   type UsageModel,
@@ -52,7 +53,8 @@ export function workersWithinLimits(options: WorkersPolicyOptions = {}): StackVa
 }
 
 /**
- * Warns about Workers of `@pulumi/cloudflare` that are near a limit of their plan: at 80% of it or more.
+ * Warns about Workers of `@pulumi/cloudflare` that are near a limit of their plan: at 80% of it or more. Also warns about a
+ * `contentFile` that it can't read, because the Worker's size isn't checked then.
  *
  * @example The free plan
  * ```ts
@@ -73,6 +75,9 @@ export function workersNearLimits(options: WorkersPolicyOptions = {}): StackVali
     (resources, config) => findings(resources, config, "warning"),
   );
 }
+
+/** What a policy needs of a finding. */
+type Finding = Pick<LimitFinding, "level" | "message">;
 
 interface Plan {
   readonly plan: WorkersPlan;
@@ -114,7 +119,7 @@ function findingsOf(
   resource: Declared,
   resources: readonly Declared[],
   plan: Plan,
-): { urn: string; finding: LimitFinding }[] {
+): { urn: string; finding: Finding }[] {
   const { urn, props } = resource;
   const script = text(props, "scriptName") ?? text(props, "name");
   const own = resources.filter(
@@ -123,18 +128,31 @@ function findingsOf(
   );
   const content = text(props, "content");
   const file = text(props, "contentFile");
-  const findings = checkWorker({
+  const worker = {
     ...plan,
-    ...(content !== undefined
-      ? { bundle: Buffer.from(content) }
-      : file === undefined
-        ? {}
-        : { bundle: resolve(programFolder(), file) }),
     envVars: variablesOf(props),
     crons: own.flatMap(cronsOf),
     routes: own.flatMap(routesOf),
-  });
-  return findings.map((finding) => ({ urn, finding }));
+  };
+  const check = (): readonly Finding[] => {
+    if (content !== undefined) return checkWorker({ ...worker, bundle: Buffer.from(content) });
+    if (file === undefined) return checkWorker(worker);
+    try {
+      return checkWorker({ ...worker, bundle: resolve(programFolder(), file) });
+    } catch (error) {
+      if (!(error instanceof CheckError)) throw error;
+      return [...checkWorker(worker), unreadable(file)];
+    }
+  };
+  return check().map((finding) => ({ urn, finding }));
+}
+
+/** With `pulumi --cwd`, a pack can't know the program's folder: so the file may well exist, and this is no error. */
+function unreadable(file: string): Finding {
+  return {
+    level: "warning",
+    message: `contentFile: the Worker's size isn't checked, because ${JSON.stringify(file)} can't be read in ${programFolder()}. Run pulumi in the program's folder, or set an absolute path.`,
+  };
 }
 
 /** Returns text and JSON bindings, in the forms in which the different versions of @pulumi/cloudflare declare them. */

@@ -286,6 +286,20 @@ describe("Workers of @pulumi/cloudflare", () => {
     expect(await errors(script({ content: UNKNOWN, bindings: UNKNOWN }))).toEqual([]);
   });
 
+  test("warns that the size of a Worker isn't checked if its file can't be read, and checks the rest", async () => {
+    const bindings = many(65).map((i) => ({ type: "json", name: `V${String(i)}`, json: "{}" }));
+    const missing = script({ contentFile: "no-such-folder/worker.js", bindings });
+    expect(await errors(missing)).toEqual([expect.stringMatching(/Environment variables per Worker: 65/)]);
+    expect(await analyze([workersNearLimits({ plan: "free" })], [missing])).toEqual([
+      expect.objectContaining({
+        level: "advisory",
+        message: expect.stringMatching(
+          /^contentFile: the Worker's size isn't checked, because "no-such-folder\/worker\.js" can't be read in \//,
+        ) as string,
+      }),
+    ]);
+  });
+
   test("checks a Worker's variables, as each version of @pulumi/cloudflare declares them", async () => {
     const value = "s3cret".repeat(1_000);
     const now = script({
