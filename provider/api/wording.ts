@@ -16,12 +16,12 @@ export function adviceFor(
       purpose?.isRecorded === true
         ? " Or the token no longer has access: check which zones and accounts it covers. If the zone or account is gone for good, remove its resources from the state with `pulumi state delete '<URN>'`; `pulumi stack --show-urns` lists the URNs."
         : "";
-    return `The zone or account does not exist, or edgeguard:baseUrl is wrong: check the ID.${ifRecorded}`;
+    return `The zone or account does not exist, or edgeguard:baseUrl is wrong: check both.${ifRecorded}`;
   }
   const asked =
     retryAfter === undefined ? "" : ` Cloudflare asks you to wait ${Math.ceil(retryAfter / 1000)} s.`;
   if (status === 429) {
-    return `The rate limit is exhausted.${asked} Lower edgeguard:requestsPerSecond, or run again later.`;
+    return `The rate limit is used up.${asked} Lower edgeguard:requestsPerSecond, or run again later.`;
   }
   if (status === 413) return tooLarge();
   if (status >= 500)

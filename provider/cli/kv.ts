@@ -56,7 +56,7 @@ function registerNamespace(kv: Command, io: Io): void {
     );
 
   selected(namespace.command("delete"))
-    .description("delete a namespace with all its keys; asks first")
+    .description("delete a namespace and all its keys (asks first)")
     .addOption(yes())
     .addOption(force())
     .addHelpText("after", example("kv namespace delete --binding CATALOG --preview"))

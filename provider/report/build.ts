@@ -109,7 +109,7 @@ function sectionOf(step: Step, plan: Plan): Section {
   const teller = ownMember(SECTION_WRITERS, kind);
   if (teller === undefined) {
     throw new PlanError(
-      `the plan contains a ${kind}, which this version of edgeguard doesn't know. Install the version that the program uses.`,
+      `the plan contains a ${kind}, which this version of edgeguard doesn't recognize. Install the version that the program uses.`,
     );
   }
   const all = viewOf(step, plan);

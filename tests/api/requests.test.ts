@@ -105,7 +105,7 @@ test("says what to check if Cloudflare can't route an ID", async () => {
     clientOf(api.url).client.get("/zones/zzz/page_shield", { what: WHAT, schema: any }),
   );
   expect(failure.message).toContain(
-    "The zone or account does not exist, or edgeguard:baseUrl is wrong: check the ID.",
+    "The zone or account does not exist, or edgeguard:baseUrl is wrong: check both.",
   );
 });
 

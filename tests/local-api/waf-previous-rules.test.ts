@@ -107,7 +107,7 @@ describe("groups and rules of the previous packages", () => {
     [`/packages/${VENDOR}/rules/100300`, "on"],
     [`/packages/${OWASP}/rules/960001`, "block"],
     [`/packages/${OWASP}/rules/960001`, "sometimes"],
-  ])("refuses for %s the mode %s", async (path, mode) => {
+  ])("refuses rules of %s with the mode %s", async (path, mode) => {
     expect(await zone.legacy("PATCH", path, { mode })).toMatchObject({
       status: 400,
       body: { errors: [{ code: 10001, source: { pointer: "/mode" } }] },

@@ -173,7 +173,7 @@ describe("destroying settings", () => {
     api.restore({ ...rest, zones: zones.filter(({ id }) => id !== zone.zoneId) });
     const { message } = await failureOf(new Operation(api).refresh(TYPE, recorded));
     expect(message).toContain(
-      "The zone or account does not exist, or edgeguard:baseUrl is wrong: check the ID.",
+      "The zone or account does not exist, or edgeguard:baseUrl is wrong: check both.",
     );
     const refused = await failureOf(new Operation(api).destroy(TYPE, recorded));
     expect(refused.message).toContain(

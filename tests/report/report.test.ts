@@ -202,7 +202,7 @@ describe("refuses input that isn't a plan, with a sentence:", () => {
     [
       "a resource of a later version",
       planJson(stepOf("create", "RateLimit", "a", { new: {} })),
-      /contains a RateLimit, which this version of edgeguard doesn't know/,
+      /contains a RateLimit, which this version of edgeguard doesn't recognize/,
     ],
     [
       "a resource named like a member of every object",

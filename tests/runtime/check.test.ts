@@ -284,7 +284,7 @@ describe("arguments that the check refuses", () => {
     ]);
   });
 
-  test("reports problems across several arguments along with the others", async () => {
+  test("reports problems between arguments along with those of single arguments", async () => {
     const found = await refusals("LogpushJob", {
       name: "",
       dataset: "http_requests",

@@ -67,7 +67,7 @@ const fewerFields: Comparison = (change) => {
   const [was, is] = [fieldsOf(both.before), fieldsOf(both.after)];
   if (is === "all") return [];
   if (was === undefined || is === undefined || was === "all")
-    return [say`fields may no longer be logged: ${fieldWords(was)} → ${fieldWords(is)}`];
+    return [say`some fields might stop being logged: ${fieldWords(was)} → ${fieldWords(is)}`];
   const lost = was.filter((field) => !is.includes(field));
   if (lost.length === 0) return [];
   const more = lost.length > MOST_FIELDS ? `, and ${lost.length - MOST_FIELDS} more` : "";

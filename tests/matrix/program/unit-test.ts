@@ -15,6 +15,6 @@ void test("Page Shield is on", async () => {
   );
 });
 
-void test("the program is refused as a preview refuses it", async () => {
+void test("rejects the program with the preview's message", async () => {
   await assert.rejects(runProgram(declare("shop.example")), /^RefusedProgramError: .*zoneId/);
 });
