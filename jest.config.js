@@ -1,11 +1,15 @@
 const { availableParallelism } = require("node:os");
 
-/** What a user does first takes minutes: the long run has it, and a stage of .ci/run of its own (`npm run test:use`). */
+/** What a user does first, and whole tools on whole programs, take minutes: `npm run test:use` has them, a stage of .ci/run, and the long run. */
 const USE = [
   "/tests/readme/own-project",
   "/tests/readme/demo",
   "/tests/matrix/without-registry",
   "/tests/examples/(programs|pipeline|many-zones)",
+  "/tests/import/engine",
+  "/tests/package/contents",
+  "/tests/policy-pack/preview",
+  "/tests/testing/runners",
 ];
 
 /** @type {import("jest").Config} */

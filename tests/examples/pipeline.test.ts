@@ -84,7 +84,7 @@ describe("the pipeline script", () => {
           code: 1,
           stderr: expect.stringMatching(
             new RegExp(
-              `--fail-on names: unprotect .*--accept 0{64}: no danger.* --accept ${digest}\nnothing was applied\n$`,
+              `listed in --fail-on: unprotect .*--accept 0{64}: no danger.* --accept ${digest}\nnothing was applied\n$`,
             ),
           ) as string,
         });

@@ -97,7 +97,7 @@ describe("Logpush credentials", () => {
     "https://logs.example/?sv=1&sig=s3cret",
     "Bearer s3cret-s3cret",
     "Basic dXNlcjpwYXNz",
-    '{"Authorization": "Splunk abcdefgh-ijkl"}',
+    '{"Authorization": "Splunk abcdefgh-0123"}',
   ])("reports a credential outside of destination: %s", async (value) => {
     const job = edgeguard("LogpushJob", { destinationConf: value, extra: { nested: [value] } });
     expect(await found(job)).toEqual([
