@@ -52,11 +52,11 @@ export interface Summary {
    * A digest of 64 hex digits. The same entries always have the same digest, whatever their order, file or encoding.
    */
   readonly digest: string;
-  /** The first ten problems, then the number of others. If there are any, nothing may be sent. */
+  /** The first ten problems, then how many more there are. If there are any, nothing may be sent. */
   readonly problems: readonly string[];
   /** The number of expired entries, which are never written. */
   readonly expired: number;
-  /** The first ten warnings, then the number of others. */
+  /** The first ten warnings, then how many more there are. */
   readonly warnings: readonly string[];
 }
 

@@ -9,7 +9,8 @@ export const TYPE_PREFIX = "pulumi-nodejs:dynamic/edgeguard:";
  *
  * It runs in the program's folder. If the program depends on this package only through another one, such as a company's
  * component library, pnpm doesn't let it load this package from there. In that case, it walks the dependencies by their
- * real folders, nearest first, until it finds the package that depends on this one. No path is recorded.
+ * real folders, nearest first, until it finds the package that depends on this one. A broken package.json has no
+ * dependencies, and one that isn't installed is skipped: if nothing is found, the error says what to do. No path is recorded.
  */
 export function forwarder(type: string): string {
   return `// Forwards to pulumi-edgeguard, found from the program's folder or its dependencies.

@@ -97,7 +97,7 @@ export async function runProgram<T>(
   program: () => T | Promise<T>,
   options: RunProgramOptions = {},
 ): Promise<ProgramRun<T>> {
-  const { config = {}, project, stack, preview = false, api } = options;
+  const { config = {}, project, stack, preview = false } = options;
   const registered: RegisteredResource[] = [];
   const warnings: string[] = [];
   const messages: string[] = [];
@@ -109,9 +109,7 @@ export async function runProgram<T>(
     registered: (resource) => registered.push(resource),
   });
   const mocks = markMocks(checker, lookupsOf(options));
-  const address =
-    api === undefined ? {} : { "edgeguard:baseUrl": api.url, [TOKEN]: api.token ?? "local-token" };
-  pulumi.runtime.setAllConfig({ ...config, ...address }, [TOKEN]);
+  pulumi.runtime.setAllConfig({ ...config }, ["edgeguard:apiToken"]);
   await pulumi.runtime.setMocks(mocks, project, stack, preview);
   try {
     const result = await program();
@@ -122,8 +120,6 @@ export async function runProgram<T>(
     await checker.close();
   }
 }
-
-const TOKEN = "edgeguard:apiToken";
 
 /** Waits for the registrations, and for those that follow from them. */
 async function allRegistered(resources: readonly unknown[]): Promise<void> {

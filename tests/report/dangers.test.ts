@@ -474,7 +474,7 @@ describe("dangers of KV entries", () => {
     );
   });
 
-  test("shows which keys of others are pruned, each under its own prefix", () => {
+  test("shows which keys written by others are pruned, each under its own prefix", () => {
     const lines = [
       `one: prune deletes 1 key that others wrote: "a/x"`,
       `two: prune deletes 1,200 keys that others wrote: "b/1", "b/2", …`,
@@ -529,7 +529,7 @@ describe("dangers of KV entries", () => {
     }
   });
 
-  test("shows overwritten keys of others as a danger", async () => {
+  test("shows overwritten keys of another program as a danger", async () => {
     const api = await startLocalApi();
     try {
       const operation = new Operation(api);
