@@ -152,7 +152,7 @@ function refusePrunedKeys(
   for (const key of keys) {
     if (!key.startsWith(prefix)) continue;
     throw refusal(
-      `edgeguard: KvEntries "${owner.name}" prunes the prefix ${JSON.stringify(prefix)} in ${where}, and so would delete ${JSON.stringify(key)}, which KvEntries "${other.name}" declares. ` +
+      `edgeguard: KvEntries "${owner.name}" prunes the prefix ${JSON.stringify(prefix)} in ${where}, so it would delete ${JSON.stringify(key)}, which KvEntries "${other.name}" declares. ` +
         `Move these keys to "${owner.name}", or choose a longer prefix.`,
     );
   }

@@ -399,7 +399,7 @@ async function decideAdoption(
   if (outcome.isReplaced) return {};
   const onDestroy =
     args.forceDestroy === true ? "deletes it with all its keys" : "deletes it once it has no keys";
-  const object = `namespace ${id} of account ${args.accountId}`;
+  const object = `namespace ${id} in account ${args.accountId}`;
   return {
     adopts: {
       what: `KvNamespace ${title}`,

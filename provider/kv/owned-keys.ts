@@ -72,7 +72,7 @@ export function ownedKeys(
   const othersHold = (): boolean => {
     if (!hasOtherProviders(ctx, namespaceId)) return false;
     ctx.warnOnce(
-      `namespace ${namespaceId}: KvEntries of several providers write to it, so no key is deleted that one of them no longer declares. ` +
+      `namespace ${namespaceId}: KvEntries with different providers write to it, so keys that one of them no longer declares aren't deleted. ` +
         "Give them all the same provider, and delete such keys with `edgeguard kv bulk delete`.",
     );
     return true;

@@ -102,7 +102,7 @@ export function destinationWarnings(text: string): readonly string[] {
       const value = valueOf(parsed, name);
       return value === undefined ? [] : valueWarnings(name, value, parameter);
     }),
-    parsed.path.includes("//") && "its path has an empty folder (//)",
+    parsed.path.includes("//") && "its path has an empty folder name (//)",
   ];
   return warnings.filter((warning) => typeof warning === "string");
 }

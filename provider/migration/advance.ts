@@ -54,7 +54,7 @@ export async function advance(start: MigrationRun): Promise<Computed> {
     const { next, ...assessment } = assess(observation, request);
     if (next.kind === "record") return recordOnly(run, assessment);
     if (isUnderWay(history, request.target, MIGRATION.MAX_SWITCH_SECONDS))
-      return await waitForTarget(run, "it was already sent and isn't sent again");
+      return await waitForTarget(run, "it was already sent and won't be sent again");
     if (next.kind === "wait") return await waitForTarget(run, `nothing is sent because ${next.why}`);
     if (next.kind === "refuse") {
       // If the zone moved on between the first read and the last, the results can't be combined.

@@ -242,6 +242,6 @@ function missingRules({ rules }: Sending, after: EntryPoint): ConcurrentChange[]
   return missing.map((rule) => ({
     outcome: "lost",
     rule: fromWire(rule),
-    text: `a rule that was sent is not in the entry point (${pluralize(after.rules.length, "rule")}): ${ruleLabel(rule)}. Somebody removed it right after the PUT, or Cloudflare didn't accept it. If it's still needed, add it by hand.`,
+    text: `the entry point (${pluralize(after.rules.length, "rule")}) lacks a rule that was sent: ${ruleLabel(rule)}. Somebody removed it right after the PUT, or Cloudflare didn't accept it. If it's still needed, add it by hand.`,
   }));
 }

@@ -136,7 +136,7 @@ function overridesText(rule: WireRule): string {
   if (id === OWASP_RULESET || levels) {
     const level = paranoiaLevelOf(changes);
     const words = `paranoia level ${level ?? ""}${levels ? "" : " (no tag is off)"}`;
-    parts.push(level === undefined ? "a custom choice of paranoia levels" : words);
+    parts.push(level === undefined ? "custom paranoia levels" : words);
   }
   const scored = rules?.find(({ score_threshold }) => typeof score_threshold === "number");
   if (typeof scored?.score_threshold === "number") parts.push(thresholdText(scored.score_threshold));

@@ -66,7 +66,7 @@ export async function computeWouldBlock(ctx: Context, args: EnforcedPolicy): Pro
 async function activeScripts(api: EdgeApi, zone: string): Promise<LoadedScript[]> {
   const scripts: LoadedScript[] = [];
   const pages = byPage(api, `/zones/${zone}/page_shield/scripts`, {
-    what: `Listing the scripts of zone ${zone}`,
+    what: `Listing the scripts in zone ${zone}`,
     record: z.looseObject({ id: z.string(), url: z.string(), host: z.string() }),
     // By default, the API omits some scripts that a policy would block like any others.
     query: { status: "active", ...SCRIPTS.includeAll, ...PAGE_SHIELD.STEADY_ORDER },

@@ -147,12 +147,12 @@ function notesOf({ steps, diagnostics, complete, maybeCorrupt }: Plan): Phrase[]
       .slice(0, 1)
       .map(
         (why) =>
-          say`Live checks were skipped, so this report lacks what only Cloudflare knows: ${words(why)}.`,
+          say`Live checks were skipped, so this report leaves out what only Cloudflare knows: ${words(why)}.`,
       ),
     ...(providers.length === 0
       ? []
       : [
-          say`Providers that are created, changed or deleted: ${joined(
+          say`Providers created, changed or deleted: ${joined(
             [...new Set(providers.map((step) => step.name))].sort(compare).map(value),
           )}.`,
         ]),

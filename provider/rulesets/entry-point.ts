@@ -113,7 +113,7 @@ export class RuleWriter {
       path,
       id: ({ rule }) => rule.id,
       send: async () => {
-        const what = `Adding the rule ${JSON.stringify(ref)} to the managed rules of zone ${zone}`;
+        const what = `Adding rule ${JSON.stringify(ref)} to the managed rules of zone ${zone}`;
         return added(await ctx.api.post(path, { what, schema: entryPoint, body, advice }))[0];
       },
       list: async () => added(await readEntryPoint(ctx, zone)),
@@ -127,7 +127,7 @@ export class RuleWriter {
   async change({ id }: Pick<ZoneRule, "id">, body: JsonObject): Promise<void> {
     const { ctx, zone } = this;
     entryPointCache(ctx).delete(zone);
-    const what = `Changing the rule ${id} of zone ${zone}`;
+    const what = `Changing rule ${id} in zone ${zone}`;
     const options = { what, body, schema: entryPoint, repeatable: true, advice };
     const { result } = await ctx.api.send("PATCH", `${this.#path}/${id}`, options);
     this.#now = result;
@@ -137,7 +137,7 @@ export class RuleWriter {
   async remove({ id }: Pick<ZoneRule, "id">): Promise<void> {
     const { ctx, zone } = this;
     entryPointCache(ctx).delete(zone);
-    const what = `Deleting the rule ${id} of zone ${zone}`;
+    const what = `Deleting rule ${id} in zone ${zone}`;
     const schema = entryPoint.nullable().catch(null);
     const answer = await unlessAbsent(() => ctx.api.delete(`${this.#path}/${id}`, { what, schema }));
     this.#now = answer ?? { ...this.#now, rules: this.#now.rules.filter((rule) => rule.id !== id) };

@@ -188,7 +188,7 @@ export const managedRulesetOverride = defineLifecycle({
     const duplicate = duplicatesOfOtherPrograms(args, prepared, found).find(isOther);
     const executor =
       other === undefined
-        ? duplicate && `rule ${duplicate.id} (${duplicate.ref}) of zone ${args.zoneId}`
+        ? duplicate && `rule ${duplicate.id} (${duplicate.ref}) in zone ${args.zoneId}`
         : `${JSON.stringify(other.ref)} of this program`;
     if (executor !== undefined)
       ctx.say.warn(
@@ -288,7 +288,7 @@ export const managedRulesetOverride = defineLifecycle({
     const rule = findOwnRule(found, state);
     if (found === undefined || rule === undefined) {
       throw new Error(
-        `Rule ${state.ruleId} of zone ${args.zoneId} no longer exists. If it was deleted outside this program, run \`pulumi refresh\`; the next \`pulumi up\` creates it again.`,
+        `Rule ${state.ruleId} in zone ${args.zoneId} no longer exists. If it was deleted outside this program, run \`pulumi refresh\`; the next \`pulumi up\` creates it again.`,
       );
     }
     const wanted = {
@@ -310,7 +310,7 @@ export const managedRulesetOverride = defineLifecycle({
     const { zoneId } = state;
     const mode = state.onDestroy ?? (state.previous === undefined ? "remove" : "restore");
     if (mode === "keep") {
-      ctx.say.info(`Rule ${state.ruleId} of zone ${zoneId} stays as it is (onDestroy: "keep").`);
+      ctx.say.info(`Rule ${state.ruleId} in zone ${zoneId} stays as it is (onDestroy: "keep").`);
       return;
     }
     const found = await readEntryPoint(ctx, zoneId);
@@ -318,7 +318,7 @@ export const managedRulesetOverride = defineLifecycle({
     const rule = findOwnRule(found, state);
     const whyKept = rule === undefined ? undefined : otherOwner(ctx, state, rule);
     if (whyKept !== undefined) {
-      ctx.say.info(`Rule ${rule?.id} of zone ${zoneId} is kept: ${whyKept}`);
+      ctx.say.info(`Rule ${rule?.id} in zone ${zoneId} is kept: ${whyKept}`);
       return;
     }
     const rules = new RuleWriter(ctx, zoneId, found);
@@ -554,7 +554,7 @@ export class ManagedRulesetOverride extends edgeResource<ManagedRulesetOverrideA
         },
         {
           key: `${zone.data} ${canonicalJson(choice.data)} ${canonicalExpression(requests.data) ?? ""}`,
-          clash: `execute the same managed ruleset for the same requests of zone ${zone.data}: it will run twice`,
+          clash: `execute the same managed ruleset for the same requests in zone ${zone.data}: it will run twice`,
           warnOnly: true,
         },
       ];
@@ -562,7 +562,7 @@ export class ManagedRulesetOverride extends edgeResource<ManagedRulesetOverrideA
     const equal = claimOnce("ManagedRulesetOverride", name, { ...args, ref: undefined }, (known) => {
       const { data } = COMPARED_ARGS.safeParse(pick(known, Object.keys(COMPARED_ARGS.shape)));
       if (data === undefined) return [];
-      const clash = `declare the same rule of zone ${data.zoneId}, with identical arguments: remove one of them`;
+      const clash = `declare the same rule in zone ${data.zoneId}, with identical arguments: remove one of them`;
       return [{ key: canonicalJson(data), clash }];
     });
     const claims = (): void => [claim, equal].forEach((each) => each());
@@ -603,7 +603,7 @@ function identicalDuplicate(args: OverrideArgs, other: OverrideArgs | undefined)
   const whole = (each: OverrideArgs): string =>
     canonicalJson({ ...pick(each, Object.keys(COMPARED_ARGS.shape)), ruleset: "", expression: "" });
   if (other === undefined || whole(other) !== whole(args)) return [];
-  const reason = `is the ruleset that ${JSON.stringify(other.ref)} deploys, and both declare the same rule of zone ${args.zoneId}, with identical arguments: remove one of them`;
+  const reason = `is the ruleset that ${JSON.stringify(other.ref)} deploys, and both declare the same rule in zone ${args.zoneId}, with identical arguments: remove one of them`;
   return [{ property: "ruleset", reason }];
 }
 

@@ -51,7 +51,7 @@ export function refuseImport(
       ? "remove the option and declare the target that the zone has reached; the update then records the zone without sending anything"
       : `run \`${command}\`, which writes the program and the file for \`pulumi import\``;
   throw refusal(
-    `edgeguard: ${type} "${name}": the option import can't import a dynamic resource: ${instead}.`,
+    `edgeguard: ${type} "${name}": the import option can't import a dynamic resource: ${instead}.`,
   );
 }
 
