@@ -7,7 +7,7 @@
 interface Permission {
   readonly scope: "Zone" | "Account";
   readonly name: string;
-  /** Read, unless Cloudflare requires more even for reading. */
+  /** The level that reading needs: Read, unless Cloudflare requires more. */
   readonly toRead: "Read" | "Write";
 }
 
@@ -69,7 +69,7 @@ interface ResourcePermissions {
   readonly toRead: readonly RequiredPermission[];
   /** For an update or a destroy. */
   readonly toWrite: readonly RequiredPermission[];
-  /** Anything else worth knowing, as a sentence. */
+  /** Further advice, as a sentence. */
   readonly note?: string;
 }
 

@@ -80,7 +80,7 @@ interface ReportOptions {
   readonly format: Reports.Format;
   readonly failOn: readonly Reports.DangerKind[];
   readonly removedKeys: number;
-  /** A percentage. */
+  /** The percentage of its own keys that a KvEntries must delete for the danger "removes". */
   readonly removedShare: number;
   readonly accept: readonly string[];
 }

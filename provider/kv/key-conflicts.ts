@@ -19,7 +19,7 @@ interface Inputs {
   readonly prune?: pulumi.Input<{ readonly prefix: pulumi.Input<string> }>;
 }
 
-/** One KvEntries in the program. */
+/** One `KvEntries` in the program. */
 export interface KeyDeclaration {
   readonly name: string;
   /** The prefix that it prunes. */

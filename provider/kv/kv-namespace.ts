@@ -301,7 +301,7 @@ export class KvNamespace extends edgeResource<KvNamespaceArgs>()(kvNamespace) {
 
 const PREVIEW_SUFFIX = "_preview";
 
-/** "A namespace with this account ID and title already exists". */
+/** The error code for "A namespace with this account ID and title already exists". */
 const TITLE_TAKEN = 10014;
 
 const namespace = z.looseObject({ id: z.string(), title: z.string() });

@@ -38,7 +38,7 @@ export function isAmbiguous({ host, path, parameters }: ParsedDestination): bool
 export interface DestinationProblem {
   /** The builder's argument that causes it, if there is one. */
   readonly member?: string | undefined;
-  /** Continues from the property's path. */
+  /** The rest of the message, after the property's path. */
   readonly reason: string;
 }
 

@@ -30,7 +30,7 @@ export interface Finding {
   readonly weight: "blocks" | "notCounted" | "lost" | "changes" | "note";
   /** The topic, in one word. */
   readonly about: string;
-  /** One line, in which a long list is cut. */
+  /** The finding in one line. A long list is cut. */
   readonly text: string;
   /** Everything that the text counts. Absent if it counts nothing. */
   readonly items?: readonly string[];
@@ -204,14 +204,14 @@ function lostFindings(about: string, noun: string, items: readonly string[]): Fi
   return [newFinding("lost", about, text, items)];
 }
 
-/** The end of a list that was cut. */
+/** Marks the end of a list that was cut. */
 const CUT = "…";
 
 function shortList(all: readonly string[], between = ", "): string {
   return [...all.slice(0, SHOWN_NAMES), ...(all.length > SHOWN_NAMES ? [CUT] : [])].join(between);
 }
 
-/** Whether the text doesn't name everything that it counts. */
+/** Whether the text leaves out some of what it counts. */
 export function isCut({ text, items }: Finding): boolean {
   return items !== undefined && text.includes(CUT);
 }
@@ -234,7 +234,7 @@ function exceptions(observation: Observation, configured: readonly WireRule[] | 
     return [newFinding("changes", "pageRules", text, [...bypasses.map(expressionOf), ...urls])];
   }
   const left = rules.filter(({ action }) => action === "skip");
-  /** Uses each exception for one rule only. */
+  /** Matches each exception with at most one rule. */
   const isConverted = (fits: (skip: WireRule) => boolean): boolean => {
     const at = left.findIndex(fits);
     if (at >= 0) left.splice(at, 1);

@@ -155,7 +155,7 @@ export function thresholdText(score: number): string {
   return `score threshold ${thresholdLabel(score)}`;
 }
 
-/** `3 rules changed (2 off, 1 log)`. */
+/** Summarizes overrides, such as `3 rules changed (2 off, 1 log)`. */
 function changeCounts(noun: string, changed: readonly z.infer<typeof override>[]): string[] {
   if (changed.length === 0) return [];
   const kinds = changed.map(({ enabled, action }) =>

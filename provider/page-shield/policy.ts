@@ -404,7 +404,9 @@ async function findPolicyToAdopt(
   });
 }
 
-/** What the preview says about adopting a policy. Nothing if this program owns the policy and is replacing it. */
+/**
+ * What the preview says about adopting a policy. It says nothing if this program owns the policy and is replacing it.
+ */
 function adoptionFor(ctx: Context, args: PolicyArgs, policy: Policy): { readonly adopts?: Adoption } {
   const { id, raw } = policy;
   if (ctx.holding(id) !== undefined) return {};
@@ -431,8 +433,8 @@ function findOwnPolicy(policies: readonly Policy[], args: PolicyArgs, olds: Json
 }
 
 /**
- * Warns about the combined effect of a policy and existing ones. The policy that was probably meant to be changed comes
- * first.
+ * Warns about the combined effect of this policy and the zone's existing ones. If the author probably meant to change
+ * one of those, it comes first.
  */
 function warnAboutOtherPolicies(
   ctx: Context,

@@ -14,7 +14,9 @@ import { SCRIPTS } from "./detected";
 export interface WouldBlock {
   /** Active scripts on the covered pages that the policy doesn't allow. */
   readonly count: number;
-  /** Active scripts that Page Shield has seen on the covered pages. If it has seen none, a `count` of 0 means nothing. */
+  /**
+   * Active scripts that Page Shield has seen on the covered pages. If it has seen none, a `count` of 0 proves nothing.
+   */
   readonly seen: number;
   /** The first five URLs that it would block. */
   readonly scripts: readonly string[];

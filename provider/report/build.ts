@@ -43,7 +43,7 @@ const UNCHANGING: ReadonlySet<Operation> = new Set([
   "remove-pending-replace",
 ]);
 
-/** Further steps of a replacement, which `--show-replacement-steps` lists beside the `replace` step. */
+/** The additional steps of a replacement, which `--show-replacement-steps` lists next to the `replace` step. */
 const REPLACEMENT_PARTS: ReadonlySet<Operation> = new Set([
   "create-replacement",
   "delete-replaced",
@@ -167,7 +167,7 @@ function notesOf({ steps, diagnostics, complete, maybeCorrupt }: Plan): Phrase[]
   ];
 }
 
-/** The engine ends every failure with this. It adds nothing if there's another error. */
+/** The engine's last message of every failed preview. It's left out if there's another error. */
 const ENGINE_FAILED = /^(preview|update|refresh) failed$/;
 
 function errorsOf(diagnostics: readonly Diagnostic[]): Message[] {

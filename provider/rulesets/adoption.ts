@@ -37,7 +37,7 @@ import { definitionOf, type EntryPoint, type ZoneRule } from "./wire";
 export interface Existing {
   readonly rule: ZoneRule;
   /**
-   * Whose rule it is:
+   * The rule's owner:
    * - `others`: someone else's.
    * - `own`: this resource's, in a replacement.
    * - `left`: this resource's, left over from an interrupted update or from before the resource was moved.

@@ -15,7 +15,7 @@ export const zoneRulesetsPath = (zone: string): string => `/zones/${zone}/rulese
 export const entryPointPath = (zone: string): string =>
   `${zoneRulesetsPath(zone)}/phases/${PHASE}/entrypoint`;
 
-/** "exceeded maximum number of zone rulesets for phase": someone else has just created the entry point. */
+/** The error code for "exceeded maximum number of zone rulesets for phase": the entry point was just created. */
 const ENTRY_POINT_EXISTS = 20217;
 
 /** Reads the zone's entry point. Undefined if nothing was ever deployed there. */
@@ -133,7 +133,7 @@ export class RuleWriter {
     this.#now = result;
   }
 
-  /** Deletes a rule, unless it's gone already. */
+  /** Deletes a rule, unless it no longer exists. */
   async remove({ id }: Pick<ZoneRule, "id">): Promise<void> {
     const { ctx, zone } = this;
     entryPointCache(ctx).delete(zone);

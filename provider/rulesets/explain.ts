@@ -185,7 +185,7 @@ function listsOf(deployment: ExplainedDeployment, number: number): string[] {
     : [`${number}. ${nameOf(deployment)}`, ...lines.map((line) => `   - ${line}`)];
 }
 
-/** One line per override. Rules with their own override are listed by name. */
+/** Formats one line per override. Rules with their own override are listed by name. */
 function groupLines(what: string, rules: readonly ExplainedRule[]): string[] {
   return [...new Set(rules.map(({ by }) => by))].map((by) => {
     const group = rules.filter((rule) => rule.by === by);

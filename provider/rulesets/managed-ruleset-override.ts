@@ -616,7 +616,7 @@ function defaultRef(name: string): string {
   return `${REF_PREFIX}${createHash("sha256").update(full).digest("hex").slice(0, 40)}`;
 }
 
-/** Why a destroy keeps a rule that belongs to another resource by now. Undefined if it doesn't. */
+/** Why a destroy keeps a rule that another resource has adopted in the meantime. Undefined if none has. */
 function otherOwner(ctx: Context, state: OverrideState, { id, ref }: ZoneRule): string | undefined {
   // A rule that was created again under another ID.
   if (ctx.holding(id) === "made") return "another resource has adopted it.";

@@ -34,7 +34,8 @@ export function ownId(
   return id.apply((given) => compositeId.parse(given).id);
 }
 
-/** Refuses the option `import`. When importing a dynamic resource, the engine doesn't pass its provider, and fails
+/**
+ * Refuses the resource option `import`. The engine doesn't pass a dynamic resource's provider to an import, and fails
  * without giving a reason.
  */
 export function refuseImport(

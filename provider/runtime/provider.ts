@@ -215,7 +215,7 @@ function problemIn(get: ConfigGetter): string | undefined {
   }
 }
 
-/** Undefined stays undefined: the argument isn't set. */
+/** Keeps undefined, which means that the argument isn't set. */
 function textOf(value: unknown): string | undefined {
   if (value === undefined || value === null) return undefined;
   return typeof value === "string" ? value : JSON.stringify(value);
