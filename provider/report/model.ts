@@ -121,6 +121,12 @@ export const reportDocument = members({
       "The digest that accepts all dangers. Missing when there are none, or when the preview failed.",
     ),
   warnings: z.array(message).readonly(),
+  newVersions: z
+    .array(message)
+    .readonly()
+    .describe(
+      "What new versions of managed rulesets mean for the stack's deployments, and what pinned versions lack. Never a danger.",
+    ),
   sections: z.array(section).readonly(),
   others: z.array(named).readonly().describe("Other providers' resources, listed without details."),
 });

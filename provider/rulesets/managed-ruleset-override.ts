@@ -36,7 +36,17 @@ import {
 } from "./deployment";
 import { expand, type RulesetExpansion } from "./effective";
 import { readLiveRule, factsOf, type RulesetFacts } from "./live-rule";
-import { missingInVersion, movedScoreRule } from "./version-changes";
+import {
+  deploymentIn,
+  missingInVersion,
+  movedScoreRule,
+  newsOfPinned,
+  newsOfVersion,
+  renamedRuleset,
+  skippedRules,
+  type DeployedVersion,
+  type VersionNews,
+} from "./version-changes";
 import {
   ensureEntryPoint,
   otherManagedRules,
@@ -194,6 +204,7 @@ export const managedRulesetOverride = defineLifecycle({
       ctx.say.warn(
         `managed ruleset ${JSON.stringify(args.ref)}: ${JSON.stringify(managed.name)} will run twice for the same requests, because ${executor} also executes it.`,
       );
+    for (const line of await newsOfPinned(ctx, args, declaredVersion(args, prepared))) ctx.say.info(line);
     const compared = await compareLive(ctx, { args, prepared, found, olds: recordedArgs(olds), existing });
     const expansion: RulesetExpansion = { ...expand(managed, args, overrides), ...omitAbsent({ compared }) };
     const adopts = existing === undefined ? {} : adoptionOf(ctx, args, prepared, found, existing);
@@ -204,13 +215,17 @@ export const managedRulesetOverride = defineLifecycle({
     };
   },
 
-  // This takes no request, because the check has already read the ruleset.
+  // The check has already read the ruleset. Only if Cloudflare has published a version since, the former one is read.
   review({ ctx, state, args, change }) {
     if (args === undefined || change !== "update") return Promise.resolve([]);
     const version = async (): Promise<Review> => {
-      const { managed } = await prepare(ctx, args);
-      const { rulesetId, known } = state;
-      for (const line of movedScoreRule(managed, { ...args, rulesetId, known })) ctx.say.warn(line);
+      const prepared = await prepare(ctx, args);
+      const { rulesetId, rulesetVersion, known } = state;
+      const recorded = { ...args, rulesetId, rulesetVersion, known };
+      for (const line of movedScoreRule(prepared.managed, recorded)) ctx.say.warn(line);
+      const since = { ...recorded, version: state.version };
+      const { lines } = await newsOfVersion(ctx, since, declaredVersion(args, prepared));
+      for (const line of lines) ctx.say.info(line);
       return {};
     };
     return Promise.resolve([version]);
@@ -245,9 +260,19 @@ export const managedRulesetOverride = defineLifecycle({
     const { deploys } = rule;
     const managed = await readDeployedRuleset(ctx, state, rule);
     const isOtherRuleset = deploys !== undefined && deploys.rulesetId !== state.rulesetId;
-    if (managed !== undefined && !isOtherRuleset)
-      for (const line of [...missingInVersion(managed, state), ...movedScoreRule(managed, state)])
+    let news: VersionNews = { lines: [] };
+    if (managed !== undefined && !isOtherRuleset) {
+      for (const line of [
+        ...missingInVersion(managed, state),
+        ...movedScoreRule(managed, state),
+        ...renamedRuleset(managed, state),
+      ])
         ctx.say.warn(line);
+      const before = found.rules.slice(0, found.rules.indexOf(rule));
+      const live = { managed, version: deploys?.version, deployment: deploymentIn(before, rule) };
+      news = await newsOfVersion(ctx, state, live);
+      for (const line of [...news.lines, ...(await newsOfPinned(ctx, state, live))]) ctx.say.info(line);
+    }
     const { scoreRule, sharedTagsAmong }: RulesetFacts =
       managed === undefined ? { sharedTagsAmong: () => state.known.sharedTags } : factsOf(managed);
     const known = {
@@ -271,7 +296,11 @@ export const managedRulesetOverride = defineLifecycle({
       rulesetId: deploys?.rulesetId ?? state.rulesetId,
       rulesetVersion: managed?.version ?? state.rulesetVersion,
       otherManagedRules: otherManagedRules(found, rule.id),
-      known: { ...state.known, sharedTags: sharedTagsAmong(tagsOf(state)) },
+      known: omitAbsent({
+        ...state.known,
+        sharedTags: sharedTagsAmong(tagsOf(state)),
+        unread: managed === undefined ? state.known.unread : news.unread,
+      }),
     };
     // Recorded unchanged, even if no program may declare it. Properties without a value are left out.
     return now as unknown as OverrideState;
@@ -623,6 +652,16 @@ function otherOwner(ctx: Context, state: OverrideState, { id, ref }: ZoneRule): 
   // A rule that this resource created, with a ref that this package gave it for another resource.
   if (state.previous !== undefined || ref === state.ref || !ref.startsWith(REF_PREFIX)) return undefined;
   return `its ref is ${JSON.stringify(ref)}, so another resource has adopted it. If none has, delete the rule in the dashboard.`;
+}
+
+/** A declaration with the ruleset that it deploys. */
+function declaredVersion({ version, enabled }: OverrideArgs, prepared: Prepared): DeployedVersion {
+  const { managed, overrides, exceptions } = prepared;
+  const skipped = skippedRules(
+    exceptions.map(({ skip }) => skip),
+    managed.id,
+  );
+  return { managed, version, deployment: { enabled, overrides, skipped } };
 }
 
 /** The ruleset that the rule executes now. Undefined if it can't be read; a refresh continues without it. */
