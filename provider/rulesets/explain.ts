@@ -195,8 +195,9 @@ function listsOf(deployment: ExplainedDeployment, number: number): string[] {
   const actions = [...new Set(otherAction.map(({ action }) => action))].sort();
   const given = (action: string): ExplainedRule[] => otherAction.filter((rule) => rule.action === action);
   const lines = [
-    ...(behind === undefined ? [] : [`**${escapeText(behind.summary)}**`]),
-    ...(latestChange === undefined ? [] : [`latest change: ${escapeText(latestChange.summary)}`]),
+    ...[behind, latestChange].flatMap((change) =>
+      change === undefined ? [] : [escapeText(withoutName(change.summary, deployment))],
+    ),
     ...groupLines("off", switchedOff),
     ...groupLines("on", switchedOn),
     ...actions.flatMap((action) => groupLines(action, given(action))),
@@ -208,6 +209,11 @@ function listsOf(deployment: ExplainedDeployment, number: number): string[] {
   return lines.length === 0
     ? []
     : [`${number}. ${nameOf(deployment)}`, ...lines.map((line) => `   - ${line}`)];
+}
+
+/** Shortens a sentence about a ruleset for a list below its name. */
+function withoutName(summary: string, { ruleset: { name = "" } }: ExplainedDeployment): string {
+  return summary.replace(`${name} is pinned`, "pinned").replace(`${name} `, "");
 }
 
 /** Formats one line per override. Rules with their own override are listed by name. */
