@@ -186,8 +186,8 @@ function versionMessage(
   return lines.map(escapeInvisible).join("\n  ");
 }
 
-/** Recognizes these messages in a plan: the deployment's ref, as JSON, and what is said about it. */
+/** Matches these messages in a plan: the deployment's ref, as JSON, and what is said about it. */
 export const VERSION_MESSAGE =
-  /^managed ruleset ("(?:[^"\\]|\\.)*"): ([^\n]*?(?: \S+ → \S+(?: \(renamed from "[^\n]*?"\))?: | is pinned to \d+, ).*)$/s;
+  /^managed ruleset ("(?:[^"\\]|\\.)*"): ([^\n]*?(?: \d\S* → \d\S*(?: \(renamed from "[^\n]*?"\))?: | is pinned to \d\S*, ).*)$/s;
 
 const label = ({ ref }: Pick<Declared, "ref">): string => `managed ruleset ${JSON.stringify(ref)}`;
