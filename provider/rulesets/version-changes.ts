@@ -14,6 +14,7 @@ import {
 import { isPinned, type Declared } from "./deployment";
 import { findManagedRuleset, readVersionOnce } from "./managed";
 import { scoreRuleOf } from "./overrides";
+import type { RuleIds } from "./rule-names";
 import { validate } from "./validate";
 import type { ManagedRuleset, Skip, ZoneRule } from "./wire";
 
@@ -30,6 +31,7 @@ interface Recorded extends Declared {
     readonly version?: string | undefined;
     readonly unread?: string | undefined;
   };
+  readonly ruleIds?: RuleIds | undefined;
 }
 
 /** A deployment in the zone, or as declared, with the ruleset that it executes. */
