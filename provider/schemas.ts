@@ -1,4 +1,6 @@
 import type { z } from "zod";
+import { inventoryDocument } from "./page-shield/inventory/file";
+import { inventoryCheckDocument } from "./page-shield/inventory/model";
 import { reportDocument } from "./report/model";
 
 export interface PublishedSchema {
@@ -17,5 +19,18 @@ export const SCHEMAS: readonly PublishedSchema[] = [
     title: "Report on a plan",
     description: "What `edgeguard report --format json` writes about the plans of one or several stacks.",
     model: reportDocument,
+  },
+  {
+    name: "script-inventory.v1",
+    title: "Script inventory",
+    description:
+      "The scripts that your pages may load, with justification, owner and approval, for `edgeguard inventory`.",
+    model: inventoryDocument,
+  },
+  {
+    name: "inventory-check.v1",
+    title: "Check of a script inventory",
+    description: "What `edgeguard inventory check --format json` writes, which is also its evidence.",
+    model: inventoryCheckDocument,
   },
 ];
