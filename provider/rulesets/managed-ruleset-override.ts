@@ -432,7 +432,8 @@ export interface ManagedRulesetOverrideArgs {
   >;
   /**
    * The version to deploy: `"latest"` or a version number as a string. It's sent only if you set it; otherwise
-   * Cloudflare deploys the latest version. A newer version shows in the output `rulesetVersion` and isn't a change.
+   * Cloudflare deploys the latest version. A newer version shows in the output `rulesetVersion` and isn't a change; a
+   * refresh says what it means in the zone. If you pin a version, a refresh says what it lacks.
    * Cloudflare's OpenAPI schema doesn't list this field. Updates in place.
    */
   readonly version?: pulumi.Input<string>;
@@ -612,6 +613,7 @@ export interface ManagedRulesetOverrideArgs {
  * @see https://developers.cloudflare.com/waf/managed-rules/reference/owasp-core-ruleset/configure-api/
  * @see https://developers.cloudflare.com/waf/managed-rules/waf-exceptions/
  * @see `GET /zones/{zone_id}/rulesets/phases/{ruleset_phase}/entrypoint`
+ * @see `GET /accounts/{account_id}/rulesets/{ruleset_id}/versions/{ruleset_version}`
  * @see `POST /zones/{zone_id}/rulesets/{ruleset_id}/rules`
  * @see `PATCH /zones/{zone_id}/rulesets/{ruleset_id}/rules/{rule_id}`
  * @see `DELETE /zones/{zone_id}/rulesets/{ruleset_id}/rules/{rule_id}`
