@@ -8,7 +8,10 @@ export interface PublishedSchema {
   readonly name: `${string}.v${number}`;
   readonly title: string;
   readonly description: string;
-  /** Without transforms and defaults that depend on the run, because the schema describes the written text. */
+  /**
+   * The document's model. It has no transforms and no defaults that depend on the run, because the schema describes the
+   * written text.
+   */
   readonly model: z.ZodType;
 }
 

@@ -31,7 +31,7 @@ export interface ApiLog {
   debug(line: string): void;
 }
 
-/** Longer waits are announced, so that a pipeline that waits doesn't look as if it hangs. */
+/** A wait longer than this is announced, so that a waiting pipeline doesn't look stuck. */
 const ANNOUNCE_WAIT_MS = 5_000;
 
 /** The longest time that a client with `patient: false` waits for the rate budget. */

@@ -115,7 +115,7 @@ export async function unlessAbsent<T>(request: () => Promise<T>): Promise<T | un
   }
 }
 
-/** Longer messages from a server are truncated. */
+/** The longest message from a server that's shown in full. Longer ones are truncated. */
 const LONGEST_CLAUSE = 2_000;
 
 function cleanMessage(given: string): string {

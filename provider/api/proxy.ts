@@ -9,7 +9,7 @@ const VARIABLES = [
 interface Proxy {
   /** The environment variable's name. */
   readonly name: string;
-  /** Its value, in quotes and without credentials. */
+  /** The variable's value, in quotes and without credentials. */
   readonly shown: string;
 }
 

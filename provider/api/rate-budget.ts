@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** At most `requests` within any `ms` milliseconds. */
+/** A rate: at most `requests` within any `ms` milliseconds. */
 export interface RateWindow {
   readonly requests: number;
   readonly ms: number;

@@ -6,7 +6,7 @@ export const RETRY = {
   statuses: [408, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524, 525, 526, 527, 530],
   /** Methods that are safe to repeat. */
   repeatable: ["GET", "PUT", "DELETE"],
-  /** Default of `edgeguard:maxRetries`: retries after the first attempt. */
+  /** The default of `edgeguard:maxRetries`, the number of retries after the first attempt. */
   maxRetries: 5,
   /** The first backoff; it doubles with each attempt. */
   baseDelayMs: 400,

@@ -18,9 +18,9 @@ import { openFile, SourceError } from "./source-handle";
 import { readErrorReason } from "../runtime/files";
 
 export interface DirectoryOptions {
-  /** Absolute path. */
+  /** The directory's absolute path. */
   readonly root: string;
-  /** Its name in messages. */
+  /** The directory's name in messages. */
   readonly name: string;
   readonly prefix: string;
   readonly ignore: readonly string[];

@@ -12,7 +12,7 @@ const CHUNK_BYTES = 1024 * 1024;
 
 /** An open file that can check whether it changed since it was opened. */
 export class SourceHandle {
-  /** Its name in messages. */
+  /** The file's name in messages. */
   readonly name: string;
   readonly #file: FileHandle;
   /** Size and modification time when it was opened. */

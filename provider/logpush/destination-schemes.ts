@@ -16,9 +16,9 @@ export interface ParsedDestination {
   readonly userInfo: string | undefined;
   /** The bucket, or the host with its port. */
   readonly host: string;
-  /** With its leading slash; empty if there is none. */
+  /** The path with its leading slash; empty if there is none. */
   readonly path: string;
-  /** In the order they were written. */
+  /** The query parameters, in the order they were written. */
   readonly parameters: readonly (readonly [name: string, value: string])[];
 }
 
@@ -82,9 +82,9 @@ export interface Scheme {
   readonly proof: "always" | "unless keys" | "if asked" | "never";
   /** Whether Cloudflare replaces `{DATE}` in the path. */
   readonly supportsDate?: true;
-  /** Undefined if there is no builder. */
+  /** How the builder writes and reads the address. Undefined if the scheme has no builder. */
   readonly address?: Address;
-  /** In the order that a builder writes them. */
+  /** The query parameters, in the order in which a builder writes them. */
   readonly parameters: Readonly<Record<string, Parameter>>;
   readonly path?: { readonly form: RegExp; readonly problem: string };
 }

@@ -109,7 +109,7 @@ export function jobFromApi(
   return omitUndefined({ ...found, ...extraFound(declared.extra, raw) }) as JobArgs;
 }
 
-/** Null means the default. A missing field says nothing. */
+/** Reads fields that are sent as declared. Null means the default; a missing field says nothing about the value. */
 function simpleFromApi(member: SimpleMember, own: unknown, value: unknown): unknown {
   if (value === undefined) return own;
   if (value !== null) return value;
@@ -137,7 +137,7 @@ function outputOptionsFromApi(
 interface RequestDetails {
   readonly allFields: readonly string[] | undefined;
   readonly form: BooleanForm;
-  /** Sent if the destination is new to the job. */
+  /** The ownership token to send if the destination is new to the job. */
   readonly token: string | undefined;
 }
 

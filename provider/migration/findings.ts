@@ -134,7 +134,8 @@ function supportNeeded({ firewallRules }: PreviousRules): Finding[] {
 }
 
 /**
- * From validation, the step sends the entry point unchanged. If the zone were at start, that would drop the proposal.
+ * Blocks a zone with a contradictory state. From validation, the step sends the entry point unchanged. If the zone were
+ * actually at start, that would drop the proposal.
  */
 function contradiction({ state }: Observation): Finding[] {
   if (state.phase !== "validation" || state.raw?.trim().toLowerCase() !== "start") return [];

@@ -23,13 +23,13 @@ export interface Observation {
   readonly state: MigrationState;
   /** Whether an enabled rule of the entry point executes a ruleset. Absent if the entry point wasn't read. */
   readonly deploys?: boolean;
-  /** Present only while something is left to migrate. */
+  /** What's still to migrate. Absent once nothing is left. */
   readonly open?: {
     /** Whether the check calls the zone compatible. Undefined if it gives no verdict. */
     readonly compatible: boolean | undefined;
-    /** Absent if the zone can't migrate, or if Cloudflare no longer proposes anything. */
+    /** Cloudflare's proposal. Absent if the zone can't migrate, or if Cloudflare no longer proposes anything. */
     readonly proposed?: Configuration;
-    /** Absent if the zone never had an entry point. */
+    /** The zone's entry point. Absent if the zone never had one. */
     readonly entryPoint?: EntryPoint;
     readonly previous: PreviousRules;
   };

@@ -266,9 +266,9 @@ function matches(source: string, url: URL, pageHost: string): boolean {
 
 /** The parts of a source that can match URLs. */
 export interface Address {
-  /** Undefined if the page's own scheme applies. */
+  /** The scheme. Undefined if the page's own scheme applies. */
   readonly scheme: string | undefined;
-  /** Undefined for a source that is only a scheme, which matches every host. */
+  /** The host. Undefined for a source that is only a scheme, which matches every host. */
   readonly host: string | undefined;
   readonly port: string | undefined;
   readonly path: string;
@@ -288,14 +288,14 @@ function defaultPort(url: URL): string {
 }
 
 interface Directive {
-  /** In kebab-case. */
+  /** The directive's name in kebab-case. */
   readonly name: string;
   readonly written: string;
   /** The sources: strings, or anything else by mistake. */
   readonly sources: readonly unknown[];
-  /** Its key in an object; empty for text. */
+  /** The directive's key in an object; empty for text. */
   readonly path: readonly string[];
-  /** Why its sources can't be read. */
+  /** Why the directive's sources can't be read. */
   readonly malformed?: string;
 }
 

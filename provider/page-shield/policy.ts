@@ -479,7 +479,7 @@ function warnAboutOtherPolicies(
 
 /**
  * Whether the policy only reported before it started to block. Nothing is recorded for a `log` policy, because its
- * inputs will show it later.
+ * inputs show that it logs.
  */
 function wasLogged(
   args: Pick<PolicyArgs, "zoneId" | "action" | "enabled">,

@@ -52,11 +52,11 @@ export type LeftOutReason =
 export interface LeftOutScript {
   /** The script's URL. */
   readonly url: string;
-  /** The hostname of the page on which it was seen. */
+  /** The hostname of the page on which the script was seen. */
   readonly host: string;
-  /** Its score, if it has one. */
+  /** The script's score, if it has one. */
   readonly jsIntegrityScore?: number;
-  /** Why it was left out. */
+  /** Why the script was left out. */
   readonly reason: LeftOutReason;
 }
 

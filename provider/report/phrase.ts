@@ -3,7 +3,7 @@
  */
 interface Value {
   readonly value: string;
-  /** Printed without quotes in plain text. */
+  /** Whether plain text shows the value without quotes. */
   readonly bare?: true;
 }
 

@@ -75,7 +75,7 @@ export interface Step {
   /** The engine's full type token. */
   readonly type: string;
   readonly name: string;
-  /** False for a component, which only groups other resources. */
+  /** Whether this is a custom resource. A component isn't: it only groups other resources. */
   readonly custom: boolean;
   readonly old: Sides | undefined;
   readonly new: Sides | undefined;
@@ -99,7 +99,7 @@ export interface Plan {
   readonly project: string | undefined;
   readonly steps: readonly Step[];
   readonly diagnostics: readonly Diagnostic[];
-  /** False if the plan leaves out unchanged resources, which it does without `--show-sames`. */
+  /** Whether the plan includes unchanged resources. It doesn't without `--show-sames`. */
   readonly complete: boolean;
   readonly maybeCorrupt: boolean;
 }
@@ -243,8 +243,8 @@ function quoted(text: string): string {
 const REFRESH_OPERATIONS: readonly string[] = ["refresh", "update", "delete"];
 
 /**
- * With `--refresh`, a plan has two steps per resource: the refresh with the recorded state, and the program's own step.
- * Merges them into one step that says what was changed outside the program.
+ * Merges the two steps per resource that a plan with `--refresh` has: the refresh with the recorded state, and the
+ * program's own step. The merged step says what was changed outside the program.
  */
 function applyRefresh(steps: readonly Step[]): Step[] {
   if (!steps.some(({ op }) => op === "refresh")) return [...steps];

@@ -41,7 +41,7 @@ function withPosition(expression: string, { at, reason }: Diagnostic): string {
   return `${line}: ${reason}`;
 }
 
-/** Undefined where the type is unknown. */
+/** A type; undefined if it's unknown. */
 type MaybeType = ValueType | undefined;
 
 /** Walks the tree once. A value with `[*]` gives an array of results, one per element. */
@@ -175,7 +175,9 @@ class ExpressionChecker {
     return undefined;
   }
 
-  /** With `[*]` in its first argument, a function runs once per element and gives an array. */
+  /**
+   * Checks a function call. With `[*]` in its first argument, the function runs once per element and gives an array.
+   */
   #call(call: Call): MaybeType {
     const { name, args, at } = call;
     if (!FUNCTIONS.has(name)) {

@@ -9,7 +9,7 @@ import type { EntryPoint, ZoneRule } from "./wire";
 interface Anchor {
   readonly side: "before" | "after";
   readonly ref: string;
-  /** Undefined if it doesn't exist. */
+  /** The rule. Undefined if it doesn't exist. */
   readonly rule: ZoneRule | undefined;
 }
 

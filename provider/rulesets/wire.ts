@@ -59,9 +59,9 @@ export interface ZoneRule {
   readonly expression: string;
   readonly description: string;
   readonly enabled: boolean;
-  /** Present only for an execute rule. */
+  /** What the rule executes. Present only for an execute rule. */
   readonly deploys?: { readonly rulesetId: string; readonly version?: string; readonly overrides: Overrides };
-  /** Present only for a skip rule. */
+  /** What the rule skips. Present only for a skip rule. */
   readonly skips?: Skip;
   /** The rule in the API's own form. */
   readonly raw: JsonObject;
@@ -71,7 +71,7 @@ export interface ZoneRule {
 export interface EntryPoint {
   readonly id: string;
   readonly version: string;
-  /** In the order in which they run. */
+  /** The rules, in the order in which they run. */
   readonly rules: readonly ZoneRule[];
 }
 
@@ -172,7 +172,7 @@ export function toSkip(skip: Skip): JsonObject {
   return "other" in skip ? skip.other : skip;
 }
 
-/** Sent as a string. A number is accepted as well. */
+/** A ruleset's version, which is sent as a string. Responses may have a number. */
 const version = z.union([z.string(), z.number()]).transform(String).nullish();
 
 const zoneRule = z

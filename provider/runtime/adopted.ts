@@ -9,7 +9,7 @@ export interface Adoption {
   readonly what: string;
   /** The object and where it is: `policy 0f3a… in zone …`. */
   readonly object: string;
-  /** Its arguments in canonical form. Unset ones are undefined; those that match the program are left out. */
+  /** The object's arguments in canonical form. Unset ones are undefined; those that match the program are left out. */
   readonly found: JsonObject;
   /** What destroying the resource does: `deletes it`. */
   readonly onDestroy: string;

@@ -30,7 +30,7 @@ interface AdoptionQuestion<T> {
   readonly refusals: {
     never(found: readonly T[]): string;
     several(found: readonly T[], are: "equal" | "alike"): string;
-    /** Set if names are unique, because a new object then can't be created alongside one that differs. */
+    /** The message if names are unique, because a new object then can't be created alongside one that differs. */
     different?(found: T): string;
   };
 }

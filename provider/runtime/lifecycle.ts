@@ -10,7 +10,7 @@ import type { JsonObject } from "./values";
 
 /** The resource that a context is for. */
 export interface AboutResource {
-  /** Its name in the program. */
+  /** The resource's name in the program. */
   readonly name?: string | undefined;
   /** Arguments that are secret. */
   readonly secrets?: readonly string[];

@@ -122,8 +122,8 @@ export async function ask<T>(opts: LookupOptions, work: (host: Host) => T | Prom
 }
 
 /**
- * Without credentials, a preview warns and leaves the result unknown instead of failing, so that pull requests from forks
- * can be previewed.
+ * Runs a lookup. Without credentials, a preview warns and leaves the result unknown instead of failing, so that pull
+ * requests from forks can be previewed.
  */
 function askOrUnknown<T>(what: string, opts: LookupOptions, work: (host: Host) => Promise<T>): Promise<T> {
   return ask(opts, async (host) => {
@@ -205,7 +205,10 @@ async function hostOfProvider(provider: Provider, { config }: LookupOptions): Pr
   return cachedHost(provider, mocked, (key) => texts.get(key), {});
 }
 
-/** In a mocked run, the address and credential are the test's, whatever the program and the environment say. */
+/**
+ * Returns the host for a lookup. In a mocked run, the address and credential are the test's, whatever the program and
+ * the environment say.
+ */
 function cachedHost(
   owner: object,
   mocked: MockedRun | undefined,

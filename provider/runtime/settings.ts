@@ -310,7 +310,7 @@ function headerSafe(text: string): boolean {
   return /^[\x21-\x7e]+$/.test(text);
 }
 
-/** Undefined if not set or blank. CI systems pass missing secrets as empty strings. */
+/** Returns the value; undefined if it's not set or blank. CI systems pass missing secrets as empty strings. */
 function present(text: string | undefined): string | undefined {
   const trimmed = text?.trim();
   return trimmed === "" ? undefined : trimmed;

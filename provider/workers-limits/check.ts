@@ -66,9 +66,9 @@ export interface WorkerToCheck {
    * Environment variables by name. Any value that isn't a string counts as its JSON. Messages never contain a value.
    */
   readonly envVars?: Readonly<Record<string, unknown>>;
-  /** Its Cron Triggers. Their limit is per account: see also `checkAccount`. */
+  /** The Worker's Cron Triggers. Their limit is per account: see also `checkAccount`. */
   readonly crons?: readonly string[];
-  /** Its routes: `"shop.example/*"`, or with the zone `{ pattern, zone }`. */
+  /** The Worker's routes: `"shop.example/*"`, or with the zone `{ pattern, zone }`. */
   readonly routes?: readonly Route[];
   /** Measurements from metrics or logs. A limit without a measurement is listed as `"info"`. */
   readonly observed?: Observed;

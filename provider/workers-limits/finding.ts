@@ -11,7 +11,7 @@ export interface LimitFinding {
   readonly limit: string;
   /** A sentence with the measurement, the limit and the plan. Never contains a value of the Worker. */
   readonly message: string;
-  /** In bytes, in milliseconds, or a count. Absent if not known. */
+  /** The measurement: in bytes, in milliseconds, or a count. Absent if it's not known. */
   readonly measured?: number;
   /** The limit, with 1 MB taken as 1,048,576 bytes; in the unit of `measured`. */
   readonly allowed: number;

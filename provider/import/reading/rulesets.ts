@@ -126,7 +126,7 @@ const ARGUMENTS = [
   "exceptions",
 ];
 
-/** Defaults, which the program leaves out. */
+/** The default values, which the program leaves out. */
 const DEFAULTS: JsonObject = { expression: "true", enabled: true };
 
 function declaredArguments(outputs: JsonObject): JsonObject {

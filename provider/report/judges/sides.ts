@@ -20,9 +20,9 @@ export interface Side {
 }
 
 export interface Change {
-  /** Undefined before a create. */
+  /** The object before the update. Undefined before a create. */
   readonly before: Side | undefined;
-  /** Undefined after a delete. */
+  /** The object after the update. Undefined after a delete. */
   readonly after: Side | undefined;
   /** Whether the preview's own comparison, which is among the inputs of `after`, was made with `before`. */
   readonly wasCompared: boolean;
