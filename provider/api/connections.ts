@@ -31,7 +31,7 @@ export class Connections {
     this.#open = () => pool(concurrency, timeouts);
   }
 
-  /** Created for the first request. */
+  /** The HTTP library's dispatcher. It's created for the first request. */
   get dispatcher(): Undici.Dispatcher {
     return (this.#dispatcher ??= this.#open());
   }

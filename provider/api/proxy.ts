@@ -29,7 +29,7 @@ export class ProxyError extends Error {
 }
 
 /**
- * The proxies that the environment names, the one for http first.
+ * Returns the proxies that the environment names, the one for http first.
  *
  * @throws ProxyError for a value that the HTTP library can't use.
  */

@@ -110,7 +110,7 @@ export class RateBudget {
     }
   }
 
-  /** How long the next request must wait, and why. */
+  /** Returns how long the next request must wait, and why. */
   #wait(): Wait {
     const now = performance.now();
     let longest: Wait = { ms: Math.max(0, this.#pausedUntil - now), reason: "Cloudflare asked to pause" };

@@ -84,7 +84,7 @@ interface Circumstances {
   readonly asked: number | undefined;
 }
 
-/** How long to wait before the retry; undefined for no retry. */
+/** Returns how long to wait before the retry; undefined for no retry. */
 export function retryDelayMs(
   ended: Attempt,
   { attempt, maxRetries = RETRY.maxRetries, repeatable = isRepeatable(ended.method), asked }: Circumstances,

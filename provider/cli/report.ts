@@ -45,7 +45,10 @@ export function register(program: Command, io: Io): void {
         .default(10),
     )
     .addOption(
-      new Option("--removed-share <percent>", "report "removes" only if that's also at least this percentage of its keys, 0 to 100")
+      new Option(
+        "--removed-share <percent>",
+        `report "removes" only if that's also at least this percentage of its keys, 0 to 100`,
+      )
         .argParser((text) => whole(text, 100))
         .default(50),
     )

@@ -39,7 +39,7 @@ export class Staging {
     );
   }
 
-  /** The temporary path for `file`. */
+  /** Returns the temporary path for `file`. */
   async stage(file: string): Promise<string> {
     this.refuseExisting(file);
     if (this.#temporary === undefined) {

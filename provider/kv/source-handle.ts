@@ -3,7 +3,7 @@ import { constants } from "node:fs";
 import { open, type FileHandle } from "node:fs/promises";
 import { NotRegularError, readErrorReason } from "../runtime/files";
 
-/** A source of entries can't be read, or contains entries that Cloudflare would refuse. */
+/** Thrown if a source of entries can't be read, or contains entries that Cloudflare would refuse. */
 export class SourceError extends Error {
   override readonly name: string = "SourceError";
 }

@@ -46,7 +46,7 @@ export interface Parameter {
   readonly required?: true;
   /** Written if the argument is left out. */
   readonly defaultValue?: string;
-  /** Describes a credential in messages. */
+  /** The words for the credential in messages. */
   readonly secret?: string;
   /** Whether the argument is a boolean. */
   readonly flag?: true;
@@ -89,7 +89,7 @@ export interface Scheme {
   readonly path?: { readonly form: RegExp; readonly problem: string };
 }
 
-/** A required string. If it is missing, the message says so without showing the values of the others. */
+/** Returns the schema of a required string. If it's missing, the message says so without showing the other values. */
 function requiredString(reason: string): z.ZodString {
   return z
     .string({ error: ({ input }) => (input === undefined ? "is required and must be a string" : reason) })
@@ -337,7 +337,7 @@ export function parseDestination(text: string): ParsedDestination | undefined {
   return { scheme: scheme.toLowerCase(), userInfo, host, path, parameters };
 }
 
-/** The parameter's value, still encoded. */
+/** Returns the parameter's value, still encoded. */
 export function valueOf({ parameters }: ParsedDestination, name: string): string | undefined {
   return parameters.find(([each]) => each === name)?.[1];
 }

@@ -244,7 +244,7 @@ function comparable(found: unknown, wanted: string | number): readonly [number, 
 /** A number as JSON writes it. */
 const NUMBER = /^-?\d+(\.\d+)?([eE][+-]?\d+)?$/;
 
-/** The number that a string contains; undefined if it isn't one. */
+/** Returns the number that a string contains; undefined if it isn't one. */
 export function numberIn(value: string | number): number | undefined {
   if (typeof value === "number") return value;
   return NUMBER.test(value) ? Number(value) : undefined;

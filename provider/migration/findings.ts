@@ -115,7 +115,7 @@ function uriOverrides(zone: string, { overrides }: PreviousRules): Finding[] {
   });
 }
 
-/** Beyond the documented limits, Cloudflare's support has to migrate the zone. */
+/** Finds what exceeds the documented limits. Beyond them, Cloudflare's support has to migrate the zone. */
 function supportNeeded({ firewallRules }: PreviousRules): Finding[] {
   const all = itemsOf(firewallRules);
   const migrated = all.filter(isMigrated);
@@ -267,7 +267,7 @@ function isFor(expression: string, url: string): boolean {
     .every((part) => expression.includes(JSON.stringify(part).slice(1, -1)));
 }
 
-/** What the next step does to the entry point. */
+/** Finds what the next step does to the entry point. */
 function sendingFindings(observation: Observation, configured: readonly WireRule[] | undefined): Finding[] {
   const sending = rulesToSendNext(observation, configured);
   if (sending === undefined) return [];

@@ -70,7 +70,7 @@ export interface CspProblem {
   readonly message: string;
 }
 
-/** An invalid policy, with every mistake in it. */
+/** Thrown for an invalid policy, with every mistake in it. */
 export class CspError extends Error {
   override readonly name = "CspError";
 

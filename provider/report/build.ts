@@ -190,7 +190,7 @@ function warningsOf(plan: Plan, own: readonly Step[]): Message[] {
   return uniqueSorted([...engine, ...said]);
 }
 
-/** What a refresh or preview said about new versions of managed rulesets, by the resource that deploys them. */
+/** Returns what a refresh or preview said about new versions of managed rulesets, by the resource that deploys them. */
 function newVersionsOf({ steps, diagnostics }: Plan): Message[] {
   const found = ownMessages(diagnostics, "info").flatMap((message): Message[] => {
     const [, quoted, text] = VERSION_MESSAGE.exec(message) ?? [];

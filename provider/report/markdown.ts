@@ -167,7 +167,7 @@ function diagram({ edges, now, next }: Extract<Block, { is: "states" }>): string
   ]);
 }
 
-/** The prefix keeps states apart from Mermaid's keywords. */
+/** Returns a state's ID in the diagram. The prefix prevents confusion with Mermaid's keywords. */
 const idOf = (state: string): string => `s_${state}`;
 
 /** Formats dangers, each preceded by its kind and none longer than a quarter of `room`. `all` is the command that lists

@@ -57,7 +57,7 @@ class ExpressionChecker {
     }
   }
 
-  /** The position of the `[*]` that makes the result an array; undefined for a plain condition. */
+  /** Returns the position of the `[*]` that makes the result an array; undefined for a plain condition. */
   #condition(condition: Condition): number | undefined {
     switch (condition.kind) {
       case "constant":
@@ -199,7 +199,7 @@ class ExpressionChecker {
   }
 }
 
-/** The type of a value after its indexes. */
+/** Returns the type of a value after its indexes. */
 function elementType(type: MaybeType, indexes: readonly Index[]): MaybeType {
   return indexes.reduce<MaybeType>((now, { kind }) => {
     const [, outer, inner] = /^(Array|Map)<(.*)>$/.exec(now ?? "") ?? [];

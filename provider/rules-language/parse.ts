@@ -92,7 +92,7 @@ class Parser {
     return found;
   }
 
-  /** The token as quoted in messages: up to the next space. */
+  /** Returns the token as quoted in messages: up to the next space. */
   #word({ kind, text, at }: Token): string {
     if (kind === "string") return "a string";
     return kind === "name" || kind === "unreadable" || kind === "number" || kind === "address"

@@ -97,8 +97,8 @@ function matchAt(pattern: RegExp, text: string, at: number): string | undefined 
 const ESCAPE = /\\(?:x([0-9a-fA-F]{2})|([0-3][0-7]{2})|(["\\]))/g;
 
 /**
- * The bytes of a string token, one character per byte. In a quoted regular expression only `\"` is an escape of the
- * string; the others belong to the expression. A raw string has no escapes.
+ * Returns the bytes of a string token, one character per byte. In a quoted regular expression only `\"` is an escape of
+ * the string; the others belong to the expression. A raw string has no escapes.
  */
 export function stringBytes(text: string, isRegex: boolean): string {
   const opening = /^(?:r#*)?"/.exec(text)?.[0] ?? "";

@@ -139,7 +139,7 @@ const overridesWire = renamed(OVERRIDES, {
 
 const NO_OVERRIDES: Overrides = { categories: [], rules: {} };
 
-/** The field `overrides`. Undefined if nothing is overridden, because Cloudflare refuses an empty object. */
+/** Returns the field `overrides`. Undefined if nothing is overridden, because Cloudflare refuses an empty object. */
 export function toOverrides({ action, categories, rules }: Overrides): JsonObject | undefined {
   const toWire = (names: Readonly<Record<string, string>>, entry: JsonObject): JsonObject =>
     omitAbsent(Object.fromEntries(Object.entries(names).map(([ours, theirs]) => [theirs, entry[ours]])));
@@ -224,7 +224,7 @@ export const entryPoint = z
     rules: (raw.rules ?? []).map((rule) => zoneRule.safeParse(rule).data ?? unreadable(rule)),
   }));
 
-/** A rule in an unknown form. It's kept because the order of the rules matters. */
+/** Represents a rule in an unknown form. It's kept because the order of the rules matters. */
 function unreadable(rule: unknown): ZoneRule {
   const raw = isJsonObject(rule) ? rule : {};
   const text = (member: string): string => (typeof raw[member] === "string" ? raw[member] : "");
@@ -292,7 +292,7 @@ export const managedRuleset = z
 /** Fields of a rule that Cloudflare sets, or that are sent separately. */
 const SERVER_MEMBERS = ["id", "version", "last_updated", "categories", "position"];
 
-/** The rule in the form in which it can be sent back, without the fields that only Cloudflare sets. */
+/** Returns the rule in the form in which it can be sent back, without the fields that only Cloudflare sets. */
 export function definitionOf(raw: JsonObject): JsonObject {
   return omit(raw, SERVER_MEMBERS);
 }

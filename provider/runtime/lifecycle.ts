@@ -228,7 +228,8 @@ interface Hooks<Shape extends z.ZodRawShape, Computed extends object> {
 }
 
 /**
- * Created or changed, but not finished. The engine records how far it got, and the next `up` continues from there.
+ * Thrown after an object was created or changed, but not finished. The engine records how far it got, and the next `up`
+ * continues from there.
  */
 export class PartialFailure<Computed extends object> extends Error {
   override readonly name = "PartialFailure";

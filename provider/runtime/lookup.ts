@@ -181,7 +181,7 @@ const HOSTS = new WeakMap<object, Host>();
 const MOCKED_HOSTS = new WeakMap<MockedRun, WeakMap<object, Host>>();
 const PLAIN_SCRIPT = {};
 
-/** One host per `config`, or per run of a program. */
+/** Returns one host per `config`, or per run of a program. */
 function hostOf({ config }: LookupOptions): Host {
   const mocked = mockedRun();
   if (config === undefined) {

@@ -103,8 +103,8 @@ export const PLAIN = {
 } as const;
 
 /**
- * Settings from stack config and environment. Credentials: `edgeguard:apiToken`, else `edgeguard:apiEmail` with
- * `edgeguard:apiKey`, else `cloudflare:apiToken`, else CLOUDFLARE_API_TOKEN, else CLOUDFLARE_EMAIL with
+ * Returns the settings from stack config and environment. Credentials: `edgeguard:apiToken`, else `edgeguard:apiEmail`
+ * with `edgeguard:apiKey`, else `cloudflare:apiToken`, else CLOUDFLARE_API_TOKEN, else CLOUDFLARE_EMAIL with
  * CLOUDFLARE_API_KEY. Having none at all isn't an error here, because previews work without one. An explicit provider
  * uses only its own: a fallback might use another account's credential.
  *

@@ -19,7 +19,7 @@ export interface LimitFinding {
   readonly source: string;
 }
 
-/** An argument of a check is invalid. */
+/** Thrown if an argument of a check is invalid. */
 export class CheckError extends Error {
   override readonly name = "CheckError";
 }

@@ -105,7 +105,7 @@ function expansionTable(all: StepView): readonly Block[] {
   ];
 }
 
-/** Which rules the names in the declaration stand for. */
+/** Returns which rules the names in the declaration stand for. */
 const linesOf = ({ rulesByName }: Readonly<Record<string, unknown>>): readonly string[] =>
   asList(rulesByName).map((line) => formatValue(line, 300));
 
