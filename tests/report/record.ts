@@ -2,6 +2,7 @@ import { cpSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { managedRulesets, pulumiCli, startLocalApi, type LocalApi } from "edgeguard-local";
 import { edgeguardResources, Project, REPOSITORY, type Deployment, type RunResult } from "../support/engine";
+import { publishVersion } from "../support/operation";
 import { raw, TOKEN } from "../support/scenario";
 
 /**
@@ -91,8 +92,7 @@ const RECORDINGS: Recordings = {
 
   async newVersions(stage) {
     await stage.up("versions");
-    const { managed } = managedRulesets;
-    await stage.publishVersion(managed, {
+    await publishVersion(stage.api, managedRulesets.managed, {
       add: [
         { id: "a".repeat(32), description: "Fresh: SQL injection (101600)", categories: ["sqli"] },
         { id: "b".repeat(32), description: "Fresh: `file` <upload> (101601)", action: "log" },
@@ -162,14 +162,6 @@ class RecordingStage {
     this.#use(program);
     await this.engine("up", "--yes", "--skip-preview", "--parallel", "1");
     this.#seen.push(await this.project.export());
-  }
-
-  /** Publishes a version of a managed ruleset, as Cloudflare does. */
-  async publishVersion(ruleset: string, next: object): Promise<void> {
-    const url = this.api.url.replace(/\/client\/v4$/, `/__local/rulesets/${ruleset}/versions`);
-    const headers = { "content-type": "application/json" };
-    const response = await fetch(url, { method: "POST", headers, body: JSON.stringify(next) });
-    if (!response.ok) throw new Error(await response.text());
   }
 
   async engine(...args: readonly string[]): Promise<void> {
