@@ -60,6 +60,10 @@ export function register(program: Command, io: Io): void {
         .argParser(digests)
         .default([], "none"),
     )
+    .option(
+      "--inventory <file>",
+      "also show the result of `edgeguard inventory check --format json`, which doesn't change the exit code",
+    )
     .addHelpText("after", HELP)
     .action((files: string[], options: ReportOptions) => writeReport(io, files, options));
 }
@@ -86,6 +90,8 @@ interface ReportOptions {
   /** The percentage of its own keys that a KvEntries must delete for the danger "removes". */
   readonly removedShare: number;
   readonly accept: readonly string[];
+  /** The file with the check of a script inventory. */
+  readonly inventory?: string;
 }
 
 function whole(text: string, most: number): number {
@@ -113,7 +119,7 @@ function digests(text: string, before: readonly string[]): string[] {
 }
 
 async function writeReport(io: Io, files: readonly string[], options: ReportOptions): Promise<void> {
-  const { format, failOn, removedKeys, removedShare, accept } = options;
+  const { format, failOn, removedKeys, removedShare, accept, inventory } = options;
   // eslint-disable-next-line @typescript-eslint/no-require-imports -- loaded on use
   const { report, reportAll } = require("../report") as typeof Reports;
   if (files.filter((file) => file === "-").length > 1)
@@ -125,6 +131,8 @@ async function writeReport(io: Io, files: readonly string[], options: ReportOpti
     share: removedShare / 100,
     failOn,
     accepted: new Set(accept),
+    inventory:
+      inventory === undefined ? undefined : await readText(io, inventory, `the check in ${inventory}`),
   };
   const {
     text,

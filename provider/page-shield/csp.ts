@@ -236,6 +236,18 @@ export function allowsScript(directives: Directives, script: LoadedScript): bool
   return sources.some((source) => matches(source, url, script.host));
 }
 
+/** Encodes the characters of a path that would end a source. */
+export function escapeForSource(path: string): string {
+  return path.replace(/[;,'\s]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`);
+}
+
+/** Whether a source allows an address. Both are source addresses, so that both have the same characters encoded. */
+export function sourceAllows(source: string, address: string | undefined): boolean {
+  if (address === undefined) return false;
+  const directives = new Map([["script-src", [source]]]);
+  return allowsScript(directives, { url: address, host: new URL(address).hostname }) === true;
+}
+
 /** Whether one source matches the URL (CSP Level 3, section 6.7.2). */
 function matches(source: string, url: URL, pageHost: string): boolean {
   if (source === "'self'") return url.hostname === pageHost.toLowerCase();

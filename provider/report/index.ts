@@ -1,5 +1,6 @@
 import { schemaUrl } from "../runtime/published";
 import { buildReport } from "./build";
+import { readInventorySummary } from "./inventory";
 import { toMarkdown } from "./markdown";
 import { mergeReports } from "./merge";
 import { GATE, type Gate, type JudgedDanger, type RemovalGate, type Report } from "./model";
@@ -23,7 +24,10 @@ export interface WrittenReport {
   readonly failed: boolean;
 }
 
-export type ReportOptions = Partial<RemovalGate & Omit<Gate, "removal">>;
+export interface ReportOptions extends Partial<RemovalGate & Omit<Gate, "removal">> {
+  /** The result of a check of a script inventory, as JSON. */
+  readonly inventory?: string | undefined;
+}
 
 const WRITERS: Readonly<Record<Format, (report: Report) => string>> = {
   markdown: toMarkdown,
@@ -40,7 +44,7 @@ const WRITERS: Readonly<Record<Format, (report: Report) => string>> = {
  * @throws PlanError if `plan` is anything else.
  */
 export function report(plan: string, format: Format, options: ReportOptions = {}): WrittenReport {
-  return writeReport(buildReport(readPlan(plan), gateOf(options)), format, []);
+  return writeReport(buildReport(readPlan(plan), gateOf(options)), format, [], options);
 }
 
 /**
@@ -61,14 +65,25 @@ export function reportAll(
       throw error instanceof PlanError ? new PlanError(`${name}: ${error.message}`) : error;
     }
   });
-  return writeReport(mergeReports(reports, gate), format, reports);
+  return writeReport(mergeReports(reports, gate), format, reports, options);
 }
 
-function gateOf({ failOn = GATE.failOn, accepted = GATE.accepted, ...removal }: ReportOptions): Gate {
-  return { removal: { ...GATE.removal, ...removal }, failOn, accepted };
+function gateOf({
+  failOn = GATE.failOn,
+  accepted = GATE.accepted,
+  keys = GATE.removal.keys,
+  share = GATE.removal.share,
+}: ReportOptions): Gate {
+  return { removal: { keys, share }, failOn, accepted };
 }
 
-function writeReport(built: Report, format: Format, parts: readonly Report[]): WrittenReport {
+function writeReport(
+  plans: Report,
+  format: Format,
+  parts: readonly Report[],
+  { inventory }: ReportOptions,
+): WrittenReport {
+  const built = inventory === undefined ? plans : { ...plans, inventory: readInventorySummary(inventory) };
   const { dangers, digest, errors } = built;
   const digests = [built, ...parts, ...dangers].flatMap((each) => each.digest ?? []);
   return {

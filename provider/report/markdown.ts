@@ -1,8 +1,15 @@
 import { escapeInvisible } from "../api/printable";
 import { formatNumber } from "../limits/workers";
 import { fenced, html, htmlOf, inTable, markdown, markdownWithin, prose, span, proseWithin } from "./escape";
-import { countsLine, dangerLines, digestLine, NEW_VERSIONS } from "./lines";
-import { OPERATION, type Block, type Message, type Report, type Section } from "./model";
+import { countsLine, dangerLines, digestLine, INVENTORY, NEW_VERSIONS } from "./lines";
+import {
+  OPERATION,
+  type Block,
+  type InventorySummary,
+  type Message,
+  type Report,
+  type Section,
+} from "./model";
 import { joined, name as nameOf, say, value, words, type Phrase } from "./phrase";
 import { counted, truncate } from "./values";
 
@@ -28,6 +35,7 @@ const ROOM = {
   dangers: 12_000,
   warnings: 6_000,
   newVersions: 6_000,
+  inventory: 6_000,
   others: 4_000,
   omittedLine: 1_500,
   below: 300, // Room for the pipeline to add how to accept the dangers.
@@ -36,7 +44,8 @@ const ROOM = {
 /** Formats the report as a pull request comment of at most `limit` characters. It names the resources that don't fit.
  */
 export function toMarkdown(report: Report, limit = COMMENT_CHARACTERS): string {
-  const { title, notes, errors, dangers, digest, warnings, newVersions, sections, others } = report;
+  const { title, notes, errors, dangers, digest, warnings, newVersions, inventory, sections, others } =
+    report;
   const top = [
     `${marker(title)}\n## edgeguard: ${prose(truncate(title, 200))}`,
     `**${prose(countsLine(report))}**`,
@@ -50,6 +59,7 @@ export function toMarkdown(report: Report, limit = COMMENT_CHARACTERS): string {
       ? []
       : [details(counted(warnings.length, "warning"), messages(warnings, ROOM.warnings))]),
     ...(newVersions.length === 0 ? [] : [`### ${NEW_VERSIONS}`, messages(newVersions, ROOM.newVersions)]),
+    ...(inventory === undefined ? [] : inventoryParts(inventory)),
   ];
   const bottom = others.length === 0 ? [] : [othersBlock(report)];
   const written = sections.map((section) => ({ section, text: sectionText(section) }));
@@ -88,6 +98,17 @@ function sectionText({ op, kind, name, summary, blocks }: Section): string {
   return blocks.length === 0
     ? `<p>${title}</p>`
     : details(title, blocks.map((one) => block(one)).join(BETWEEN), "html");
+}
+
+function inventoryParts({ passed, summary, findings }: InventorySummary): string[] {
+  const line = markdownWithin(summary, ROOM.note);
+  if (passed) return [details(INVENTORY, line)];
+  const items = findings.map((finding) => `- ${markdownWithin(finding, ROOM.inventory / 4)}`);
+  return [
+    `### ${INVENTORY}`,
+    line,
+    fitLines(items, ROOM.inventory, (more) => `- and ${more} more: ${FULL_REPORT} lists them`),
+  ];
 }
 
 const MOST_NAMED = 10;

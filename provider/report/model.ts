@@ -101,6 +101,13 @@ const section = members({
 });
 export type Section = z.output<typeof section>;
 
+const scriptInventory = members({
+  passed: z.boolean().describe("Whether there are no findings."),
+  summary: phrase,
+  findings: z.array(phrase).readonly(),
+}).describe("The check of a script inventory. Missing without `--inventory`.");
+export type InventorySummary = z.output<typeof scriptInventory>;
+
 /** The document that `--format json` writes. */
 export const reportDocument = members({
   $schema: z.literal(schemaUrl("report.v1")),
@@ -127,6 +134,7 @@ export const reportDocument = members({
     .describe(
       "What new versions of managed rulesets mean for the stack's deployments, and what pinned versions lack. Never a danger.",
     ),
+  inventory: scriptInventory.optional(),
   sections: z.array(section).readonly(),
   others: z.array(named).readonly().describe("Other providers' resources, listed without details."),
 });

@@ -186,7 +186,7 @@ describe("edgeguard inventory check", () => {
     expect(several.stdout).toContain(
       `  - not read: zone ${free}: Reading Page Shield settings of zone ${free} failed`,
     );
-    expect(several.stdout).toContain("lacks the permission Page Shield Read");
+    expect(several.stdout).toContain("Page Shield Read");
     expect(several.stdout).not.toContain("not seen");
   });
 
@@ -435,6 +435,42 @@ describe("evidence", () => {
     for (const text of [...outputs, ...written, read()]) expect(text).not.toContain(canary);
     expect(outputs[0]).toContain("https://[secret]@cdn.example.com/a.js");
     expect(outputs[0]).toContain("its URL has a user name, which makes it look like another host");
+  });
+});
+
+describe("edgeguard report --inventory", () => {
+  const PLAN = join(__dirname, "../report/fixtures/created.json");
+  const report = async (...args: string[]) =>
+    await desk.here("report", PLAN, "--inventory", "check.json", ...args);
+
+  test("shows the check in each format of the report, and doesn't change the exit code", async () => {
+    await approved(...HOSTS);
+    desk.write("check.json", (await check("--format", "json")).stdout);
+    const { code, stdout } = await report("--format", "markdown");
+    expect(code).toBe(0);
+    expect(stdout).toMatch(
+      /### Script inventory\n\n`script-inventory\.yaml`, checked at .*Z: 23 scripts seen, 8 findings\.\n\n- malicious: `https:/,
+    );
+    const text = (await report("--format", "text")).stdout;
+    expect(text).toMatch(/Script inventory: script-inventory\.yaml, checked at .* 8 findings\./);
+    expect(text).toContain(
+      "  - new: https://js.payments.example/v3/pay.js on checkout.shop.example/payment, score 96",
+    );
+    const document = json((await report("--format", "json")).stdout);
+    expect(schemaProblems("report.v1", document)).toEqual([]);
+    expect(document).toMatchObject({ inventory: { passed: false } });
+
+    desk.write("check.json", (await check(...HOSTS, "--format", "json")).stdout);
+    expect((await report()).stdout).toContain("<details><summary>Script inventory</summary>");
+  });
+
+  test("refuses a file that isn't the result of a check", async () => {
+    for (const wrong of ["{}", "not JSON", JSON.stringify({ passed: true })]) {
+      desk.write("check.json", wrong);
+      const { code, stdout, stderr } = await report();
+      expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+      expect(stderr).toContain("--inventory: the file is not the result of a check");
+    }
   });
 });
 

@@ -7,7 +7,7 @@ import type {
   RequirementStanding,
 } from "../../page-shield/inventory/model";
 import { inTable, markdown, span } from "../../report/escape";
-import { Phrase, value, words } from "../../report/phrase";
+import { unlinked, value, words, type Phrase } from "../../report/phrase";
 import { schemaUrl } from "../../runtime/published";
 import { pluralize } from "../../runtime/values";
 import { toCsv, type Cell } from "../../terminal/csv";
@@ -139,12 +139,6 @@ function toMarkdown(check: InventoryCheck): string {
 
 function noticeLine({ kind, script, line, message }: InventoryNotice): string {
   return `**${kind}** ${span(script)} (line ${line}): ${markdown(unlinked(message))}`;
-}
-
-/** Writes hosts and URLs as code, because viewers of Markdown make links of them, even of malicious ones. */
-function unlinked(text: string): Phrase {
-  const parts = text.split(/((?:[a-z]+:\/\/|www\.)[^\s,()]+|[^\s,()]+\.[a-z][^\s,()]*[^\s,().:])/i);
-  return new Phrase(parts.map((part, index) => (index % 2 === 0 ? part : { value: part })));
 }
 
 function bullets(lines: readonly string[]): string {

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { ApiError } from "../../api/errors";
-import { zoneId } from "../../runtime/fields";
+import { zoneId, type LiteralUnion } from "../../runtime/fields";
 import type { Host } from "../../runtime/host";
 import { describe } from "../../runtime/inputs";
 import { ask, LookupError, readArgs, warnsInPreview, type LookupOptions } from "../../runtime/lookup";
@@ -34,7 +34,7 @@ export interface AssertScriptInventoryArgs extends CheckScriptInventoryArgs {
    *
    * @defaultValue `"fail"`
    */
-  readonly onFindings?: "fail" | "warn";
+  readonly onFindings?: LiteralUnion<"fail" | "warn">;
 }
 
 /** Thrown if scripts don't match the inventory. The message lists the findings. */

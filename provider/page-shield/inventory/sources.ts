@@ -1,6 +1,6 @@
 import { LookupError, warn } from "../../runtime/lookup";
 import { pluralize } from "../../runtime/values";
-import { escapeForSource, sourceAllows } from "../script-sources";
+import { escapeForSource, sourceAllows } from "../csp";
 import type { ScriptInventory } from "./file";
 import { isApproved } from "./judge";
 import { parsePattern } from "./script-pattern";
