@@ -4,10 +4,14 @@ import { rawGet, type Recorded } from "../support/operation";
 import { RulesetsBench, MANAGED, REF, TYPE, type Declaration, type Rule } from "./support";
 
 let bench: RulesetsBench;
-beforeEach(async () => {
+beforeAll(async () => {
   bench = await RulesetsBench.start();
 });
-afterEach(async () => bench.close());
+beforeEach(() => {
+  bench.api.reset();
+  bench.api.clearFaults();
+});
+afterAll(() => bench.close());
 
 /** What a refresh says about new versions: the first line of each message, without the deployment's ref. */
 interface Refreshed {
