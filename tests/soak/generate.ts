@@ -288,7 +288,9 @@ function exceptions(random: Random, ruleset: CatalogRuleset, { rulesets }: Catal
       () => "this",
       () => ({ rulesets: random.some(rulesets, 1, 2).map(({ id }) => id) }),
       () => ({ rulesets: ["this", ...random.some(rulesets, 0, 1).map(({ name }) => name)] }),
-      () => ({ rules: { [ruleset.id]: random.some(ruleset.rules, 1, 3).map((rule) => nameOf(random, rule)) } }),
+      () => ({
+        rules: { [ruleset.id]: random.some(ruleset.rules, 1, 3).map((rule) => nameOf(random, rule)) },
+      }),
     ])(),
   }));
 }
