@@ -2,6 +2,7 @@
 export const GUIDES: readonly string[] = [
   "first-hour",
   "policy-from-detections",
+  "script-inventory",
   "rules-logs-kv",
   "migrate-a-waf",
   "pipelines",
