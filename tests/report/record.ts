@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { managedRulesets, pulumiCli, startLocalApi, type LocalApi } from "edgeguard-local";
 import { edgeguardResources, Project, REPOSITORY, type Deployment, type RunResult } from "../support/engine";
 import { publishVersion } from "../support/operation";
+import { dataByHand, logpushByHand, pageShieldByHand, rulesetsByHand, type IdOf } from "./by-hand";
 import { raw, TOKEN } from "../support/scenario";
 
 /**
@@ -55,6 +56,35 @@ const RECORDINGS: Recordings = {
     );
     await stage.preview("drifted", "few", "--refresh");
     await stage.json("refreshed", "refresh", "--preview-only");
+  },
+
+  async pageShieldByHand(stage) {
+    await stage.up("drift.page-shield");
+    await stage.preview("drift/none", "drift.page-shield", "--refresh");
+    await pageShieldByHand(stage.api, await stage.idOf());
+    await stage.preview("drift/page-shield", "drift.page-shield", "--refresh");
+    stage.environment = { CHANGED: "yes" };
+    await stage.preview("drift/and-plan", "drift.page-shield", "--refresh");
+  },
+
+  async rulesetsByHand(stage) {
+    await stage.up("drift.rulesets");
+    await rulesetsByHand(stage.api);
+    await stage.preview("drift/rulesets", "drift.rulesets", "--refresh");
+  },
+
+  async logpushByHand(stage) {
+    await stage.up("drift.logpush");
+    await logpushByHand(stage.api, await stage.idOf());
+    await stage.preview("drift/logpush", "drift.logpush", "--refresh");
+  },
+
+  async dataByHand(stage) {
+    await stage.up("drift.data");
+    await stage.project.age(3_600); // A listing shows recent writes late, so they're no drift.
+    await dataByHand(stage.api, await stage.idOf());
+    stage.environment = { READ: "changed" };
+    await stage.preview("drift/data", "drift.data", "--refresh");
   },
 
   async refusals(stage) {
@@ -180,6 +210,11 @@ class RecordingStage {
     );
   }
 
+  async idOf(): Promise<IdOf> {
+    const ids = await this.resources("id");
+    return (kind, name) => String(ids.get(`${kind}::${name}`)?.["id"]);
+  }
+
   #run(...args: readonly string[]): Promise<RunResult> {
     this.project.env = { CLOUDFLARE_API_TOKEN: TOKEN, ...this.environment };
     return this.project.run(...args);
@@ -217,6 +252,7 @@ class RecordingStage {
         return uuids.get(uuid) ?? uuid;
       })
       .replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g, times)
+      .replace(/("__provider": )"(?:[^"\\]|\\.)*"/g, '$1"// Forwards to the installed package."')
       .replace(/"(writtenAt)": \d+/g, '"$1": 1767225600')
       .replace(/"duration": \d+/, '"duration": 1000000000');
     for (const [id, number] of ids) neutral = neutral.replaceAll(id, number);

@@ -111,11 +111,14 @@ const linesOf = ({ rulesByName }: Readonly<Record<string, unknown>>): readonly s
   asList(rulesByName).map((line) => formatValue(line, 300));
 
 /** Shows what changes compared with the live rule. */
-function comparison(compared: Readonly<Record<string, unknown>>): readonly Block[] {
+export function comparison(
+  compared: Readonly<Record<string, unknown>>,
+  heading = words("Compared with what runs now:"),
+): readonly Block[] {
   const items = ["weaker", "stronger", "moved"].flatMap((how) =>
     asList(compared[how]).map((line) => say`${words(how)}: ${words(formatValue(line, 300))}`),
   );
-  return items.length === 0 ? [] : [textBlock(words("Compared with what runs now:")), { is: "list", items }];
+  return items.length === 0 ? [] : [textBlock(heading), { is: "list", items }];
 }
 
 const EXPANSION_LABELS: Readonly<
