@@ -7,17 +7,17 @@ import type { ManagedRuleset, Overrides } from "./wire";
 
 /** What a new version of a managed ruleset means for a deployment: as data, and in words. */
 
-/** A rule that is new, gone, or has another effect in the new version. */
+/** A rule that the new version adds, removes or gives another effect. */
 export interface VersionRule {
   readonly id: string;
   readonly description: string;
-  /** What the deployment does with the rule in the former version: its action, or `off`. Absent if the rule is new. */
+  /** The rule's effect in the former version: its action, or `off`. Absent if the rule is new. */
   readonly before?: string;
-  /** The same in the new version. Absent if the rule is gone. */
+  /** The rule's effect in the new version. Absent if the rule was removed. */
   readonly after?: string;
-  /** Why the effect differs although the rule's default doesn't: an override applies now, or no longer. */
+  /** Why the effect differs although the rule's default doesn't: an override now applies, or no longer applies. */
   readonly reason?: string;
-  /** What refers to the ID of a rule that's gone, and has no effect in the new version. */
+  /** What refers to the ID of a removed rule, and so has no effect in the new version. */
   readonly referredToBy?: "override" | "exception";
 }
 
@@ -52,7 +52,7 @@ export function changeSince(former: Version, now: Version, deployment: Deploymen
     former.name === now.name || former.name === "" ? "" : ` (renamed from ${JSON.stringify(former.name)})`;
   const parts = [
     ...newRules(found, (on) => `${on} on in this zone`),
-    ...goneRules(found, (rule) => `${rule} ${rule.startsWith("1 ") ? "is" : "are"} gone`),
+    ...goneRules(found, (rule) => `${rule} ${rule.startsWith("1 ") ? "was" : "were"} removed`),
     ...otherEffects(found, ""),
   ];
   return { ...found, summary: `${headline(former, now)}${renamed}: ${orNothing(parts, deployment)}` };
@@ -215,7 +215,8 @@ function otherEffects({ rules, scoreThreshold, withoutEffect }: Found, verb: str
 }
 
 function orNothing(parts: readonly string[], { enabled }: Deployment): string {
-  const text = parts.length === 0 ? "no rule is new or gone, and no default changed" : parts.join(", ");
+  const text =
+    parts.length === 0 ? "no rules were added or removed, and no defaults changed" : parts.join(", ");
   return enabled ? text : `${text} (the deployment is disabled)`;
 }
 

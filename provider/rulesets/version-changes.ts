@@ -37,7 +37,7 @@ interface Recorded extends Declared {
 /** A deployment in the zone, or as declared, with the ruleset that it executes. */
 export interface DeployedVersion {
   readonly managed: ManagedRuleset;
-  /** The version that it pins. `latest`, or undefined, pins none. */
+  /** The version that the deployment pins. `latest`, or undefined, pins none. */
   readonly version: string | undefined;
   readonly deployment: Deployment;
 }
@@ -161,17 +161,17 @@ export function renamedRuleset(managed: ManagedRuleset, recorded: Recorded): str
   ];
 }
 
-/** Settings for tags or rules that this version of the ruleset doesn't have. */
+/** Warns about settings for tags or rules that this version of the ruleset doesn't have. */
 export function missingInVersion(managed: ManagedRuleset, recorded: Recorded): string[] {
   const findings = validate(recorded, managed).map(({ property, reason }) => `${property}: ${reason}`);
   if (findings.length === 0) return [];
   return [
-    `${label(recorded)}: version ${managed.version} of ${JSON.stringify(managed.name)} doesn't have what these settings refer to, so they have no effect: ` +
+    `${label(recorded)}: version ${managed.version} of ${JSON.stringify(managed.name)} doesn't have the rules or tags of these settings, so they have no effect: ` +
       `${findings.join("; ")}. Change the program, then run \`pulumi up\`.`,
   ];
 }
 
-/** A score threshold or an action that is set on a rule that no longer compares the score. */
+/** Warns about a score threshold or action that's set on a rule that no longer compares the score. */
 export function movedScoreRule(managed: ManagedRuleset, recorded: Recorded): string[] {
   const { owasp, rulesetId, known } = recorded;
   const [before, now] = [known.scoreRule, scoreRuleOf(managed)];
@@ -192,7 +192,7 @@ function versionMessage(
   return lines.map(escapeInvisible).join("\n  ");
 }
 
-/** Matches these messages in a plan: the deployment's ref, as JSON, and what is said about it. */
+/** Matches these messages in a plan: the deployment's ref, as JSON, and the message about it. */
 export const VERSION_MESSAGE =
   /^managed ruleset ("(?:[^"\\]|\\.)*"): ([^\n]*?(?: \d\S* → \d\S*(?: \(renamed from "[^\n]*?"\))?: | is pinned to \d\S*, ).*)$/s;
 

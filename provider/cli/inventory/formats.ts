@@ -14,7 +14,10 @@ import { toCsv, type Cell } from "../../terminal/csv";
 
 export type Format = "text" | "markdown" | "json" | "csv";
 
-/** Writes the result of a check. Each format says the same, and none judges whether a requirement is met. */
+/**
+ * Writes the result of a check. All formats have the same content, and none of them judges whether a requirement is
+ * met.
+ */
 export const WRITERS: Readonly<Record<Format, (check: InventoryCheck) => string>> = {
   text: toText,
   markdown: toMarkdown,
@@ -47,7 +50,7 @@ function contentLine({ scripts }: InventoryCheck): string {
   return `Content of scripts: ${counts.length === 0 ? "none seen" : counts.join(", ")}.`;
 }
 
-/** For people and logs. What the check evidences is left to the other formats, because only an auditor reads it. */
+/** Formats the result for people and logs. The other formats also have the evidence, which only an auditor reads. */
 function toText(check: InventoryCheck): string {
   const { checkedAt, zones, findings, notices } = check;
   const list = (title: string, items: readonly string[]): string[] =>
@@ -75,7 +78,7 @@ function toText(check: InventoryCheck): string {
 
 const SHOWN_NOTICES = 5;
 
-/** Lists the first notices of each kind, because a whole inventory may lack the same. */
+/** Lists the first notices of each kind, because every entry of an inventory may get the same one. */
 function noticesByKind(notices: readonly InventoryNotice[]): string[] {
   return [...new Set(notices.map(({ kind }) => kind))].flatMap((kind) => {
     const all = notices.filter((notice) => notice.kind === kind);
@@ -194,7 +197,7 @@ const COLUMNS = [
 
 type Row = Partial<Record<(typeof COLUMNS)[number], Cell>>;
 
-/** One table with everything. The column `record` tells what a row is about. */
+/** Writes everything as one table. The column `record` says what a row is about. */
 function toTable(check: InventoryCheck): string {
   const { checkedAt, inventory, seen, zones, findings, notices, scripts, requirements } = check;
   const rows: Row[] = [

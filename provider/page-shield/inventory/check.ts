@@ -17,10 +17,10 @@ export interface CheckScriptInventoryArgs extends MaliciousOptions {
   readonly inventory: ScriptInventory | string;
   /** The zones to compare it with: one or several IDs of 32 hex digits. */
   readonly zoneIds: readonly string[];
-  /** Only scripts on pages of these hosts; `*` at the start or end matches anything. By default, all hosts. */
+  /** Compares only scripts on pages of these hosts; `*` at the start or end matches anything. By default, all hosts. */
   readonly hosts?: string | readonly string[];
   /**
-   * An approval that ends in fewer days is a finding. `0` turns that off.
+   * Reports an approval as a finding if it ends in fewer days than this. `0` turns that off.
    *
    * @defaultValue `14`
    */
@@ -43,21 +43,21 @@ export class ScriptInventoryError extends LookupError {
 
   constructor(
     message: string,
-    /** The whole result. */
+    /** The complete result. */
     readonly check: InventoryCheck,
   ) {
     super(message);
   }
 }
 
-/** An approval that ends in fewer days is a finding, unless told otherwise. */
+/** The default of `expiringDays`: an approval that ends in fewer days is a finding. */
 export const EXPIRING_DAYS = 14;
 
 /**
  * Compares a script inventory with the active and infrequent scripts that Page Shield has seen.
  *
- * Doesn't fail because of findings: see `passed`. A zone that can't be read, that has Page Shield turned off, or on whose
- * pages nothing was seen is a finding, too. The command `edgeguard inventory check` does the same.
+ * Findings don't make it fail: see `passed`. A zone is also a finding if it can't be read, if Page Shield is turned
+ * off, or if nothing was seen on its pages. The command `edgeguard inventory check` does the same.
  *
  * @example A test that fails when a page loads an unapproved script
  * ```ts
@@ -193,7 +193,7 @@ export async function runCheck(
   });
 }
 
-/** Reads each zone once. A zone that can't be read says so, and doesn't keep the others from being read. */
+/** Reads each zone once. If a zone can't be read, the result says so, and the others are still read. */
 export function readZones(
   host: Host,
   zoneIds: readonly string[],
