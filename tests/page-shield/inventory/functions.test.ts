@@ -217,7 +217,7 @@ describe("inventorySources", () => {
       "https://ended.example/a.js",
       "https://nobody.example/a.js",
     ]);
-    expect(warned.join("")).toContain("left out 3 scripts of list.yaml that aren't approved.");
+    expect(warned.join("")).toContain("left out 3 unapproved scripts of list.yaml.");
   });
 
   test("counts approvals for a given day, so that a policy doesn't change by itself", () => {
