@@ -4,10 +4,11 @@ import { UNKNOWN, type Recorded } from "../support/operation";
 import { RulesetsBench, MANAGED, TYPE, type Rule } from "./support";
 
 let bench: RulesetsBench;
-beforeEach(async () => {
+beforeAll(async () => {
   bench = await RulesetsBench.start();
 });
-afterEach(() => bench.close());
+beforeEach(() => bench.api.reset());
+afterAll(() => bench.close());
 
 const { managed, owasp, free } = managedRulesets;
 const EXPRESSION = 'http.request.uri.path eq "/search"';
@@ -37,31 +38,29 @@ const refusals = (declaration: Record<string, unknown>, recorded?: Recorded) =>
   bench.operation().refusals(TYPE, declaration, recorded);
 
 describe("a rule can be named", () => {
-  it.each([
-    ["by its OWASP number", "920272"],
-    ["by words of its description, in any order and case", "ENFORCEMENT protocol 920272"],
-    ["by its whole description", "920272: Protocol enforcement in arguments"],
-  ])("%s", async (_how, name) => {
+  it("by its OWASP number, which is written as the rule's ID", async () => {
     const { id } = await ruleWith(owasp, "920272:");
-    const declaration = bench.declare(off(name));
+    const declaration = bench.declare(off("920272"));
     const recorded = await bench.up(declaration);
     expect(await overridesSent()).toEqual([{ id, enabled: false }]);
     expect(recorded.outputs).toMatchObject({
-      rules: { [name]: { enabled: false } },
-      ruleIds: { [owasp]: { [name]: id } },
+      rules: { "920272": { enabled: false } },
+      ruleIds: { [owasp]: { "920272": id } },
     });
     await bench.expectNoChanges(declaration, recorded);
   });
 
-  it.each(["CVE-2021-44228", "cve:2021-44228", "CVE:CVE-2021-44228", "CVE 2021-44228"])(
-    "by its CVE number, written as %s",
-    async (name) => {
-      const { id } = await ruleWith(managed, JAVA);
-      const recorded = await bench.up(bench.declareManaged(off(name)));
-      expect(await overridesSent()).toEqual([{ id, enabled: false }]);
-      await bench.expectNoChanges(bench.declareManaged(off(name)), recorded);
-    },
-  );
+  it.each([
+    ["its CVE number", "CVE-2021-44228"],
+    ["its CVE number as Cloudflare writes it", "CVE:CVE-2021-44228"],
+    ["its CVE number in another way", "cve:2021-44228"],
+    ["words of its description, in any order and case", "Execution JAVA remote"],
+    ["its whole description", JAVA],
+  ])("by %s", async (_how, name) => {
+    const { id } = await ruleWith(managed, JAVA);
+    const { inputs } = await bench.operation().preview(TYPE, bench.declareManaged(off(name)));
+    expect(inputs["ruleIds"]).toEqual({ [managed]: { [name]: id } });
+  });
 
   it("in an exception, under this or another ruleset", async () => {
     const [own, other] = [await ruleWith(owasp, "920272:"), await ruleWith(free, "CVE-2021-44228")];
