@@ -1,4 +1,4 @@
-import { report, reportAll } from "../../provider/report";
+import { report, reportAll, reportDrift } from "../../provider/report";
 import { DANGERS } from "../../provider/report/model";
 import { diagnostic, planJson, read, stepOf } from "./plans";
 
@@ -29,6 +29,13 @@ test("reports what Cloudflare changed as information, never as a danger, even if
     { about: "ManagedRulesetOverride pinned", text: expect.stringContaining("is pinned to 87") as string },
     { about: "ManagedRulesetOverride waf", text: expect.stringContaining(" 88 → 89: 3 new") as string },
   ]);
+});
+
+test("what Cloudflare changed is listed beside what was changed by hand, and doesn't count as drift", () => {
+  const plan = { name: "new-versions.json", text: read("new-versions.json") };
+  const { drifted, text } = reportDrift([plan], "json");
+  expect(drifted).toBe(false);
+  expect(versionsIn(text)).toEqual(versionsIn(report(plan.text, "json").text));
 });
 
 test("names the ref if the plan doesn't show which resource has it", () => {
