@@ -60,7 +60,7 @@ export function isCredentialInvalid(error: unknown, credential: Credential | und
 /** Thrown before anything is sent if no credential was found. */
 export class MissingCredentialsError extends Error {
   override readonly name = "MissingCredentialsError";
-  /** Why there is none (a clause). */
+  /** Why there's no credential (a clause). */
   readonly reason: string;
 
   /** @param provider the explicit provider, which has only its own credentials. */

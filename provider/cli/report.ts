@@ -84,8 +84,9 @@ ${Object.entries(DANGERS)
 matching when one of them changes. \`--format json\` has a digest for each danger, to accept one at a time. Whatever isn't
 accepted still fails. The digest of a report on several stacks covers the dangers of all of them.
 
---drift tells what somebody changed by hand: each value in the state and on Cloudflare, what it means for protection, what
-\`pulumi up\` does about it, and how to keep it. What the program changes is listed apart. The preview leaves the state as it is.
+--drift reports what somebody changed by hand: each value in the state and at Cloudflare, what it means for protection, what
+\`pulumi up\` does about it, and how to keep it. The program's own changes are listed separately. The preview doesn't change the
+state.
 
 The JSON follows a schema of the package: schemas/report.v1.json or, with --drift, schemas/drift.v1.json.
 

@@ -3,9 +3,9 @@ import { OPERATION, type InventorySummary, type Message, type Report, type Secti
 import type { Phrase } from "./phrase";
 import { counted } from "./values";
 
-/** What a report says, in the order of reading: what Markdown and text format. */
+/** A report's content in reading order, before it's formatted as Markdown or text. */
 export interface Document {
-  /** The first word of the marker that a pipeline finds the comment by. */
+  /** The first word of the marker by which a pipeline finds its comment. */
   readonly kind: "report" | "drift";
   /** `project/stack` */
   readonly title: string;
@@ -20,7 +20,7 @@ export interface Document {
   readonly warnings: readonly Message[];
   readonly newVersions: readonly Message[];
   readonly inventory: InventorySummary | undefined;
-  /** What a refresh says besides. */
+  /** What else a refresh says. */
   readonly infos: readonly Message[];
   readonly sections: readonly Section[];
   readonly lists: readonly DocumentList[];
@@ -36,11 +36,11 @@ export interface DocumentList {
 
 export interface ListItem {
   readonly sign: string;
-  /** What happens to it: `to create`. */
+  /** What happens to the resource: `to create`. */
   readonly words: string;
   readonly type: string;
   readonly name: string;
-  /** More about it, if any of the list's items has more. */
+  /** More about the resource, if any item in the list has more. */
   readonly more?: Phrase;
 }
 

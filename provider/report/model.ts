@@ -108,7 +108,7 @@ const scriptInventory = members({
 }).describe("The check of a script inventory. Missing without `--inventory`.");
 export type InventorySummary = z.output<typeof scriptInventory>;
 
-/** The name of its schema. */
+/** The name of the document's schema. */
 export const REPORT_SCHEMA = "report.v1";
 
 /** The document that `--format json` writes. */

@@ -2,7 +2,7 @@ import { omitUndefined, isJsonObject, sameJson, type JsonObject } from "./values
 
 /** Differences as text, and values as a program writes them. */
 
-/** One argument before and after. An absent side was not set. */
+/** An argument's values before and after. Absent if the argument wasn't set. */
 export interface Change {
   readonly before?: unknown;
   readonly after?: unknown;

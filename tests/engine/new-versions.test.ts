@@ -45,7 +45,7 @@ describeLong("the night after Cloudflare published a version of a managed rulese
       ]);
     }, 60_000);
 
-    test("the plan of a preview with a refresh has the news, for the report", async () => {
+    test("the plan of a preview with a refresh contains the message, for the report", async () => {
       const { stdout } = await project.ok("preview", "--refresh", "--json", "--show-sames");
       const { dangers, text } = report(stdout, "text");
       expect(dangers).toEqual([]);
@@ -53,7 +53,7 @@ describeLong("the night after Cloudflare published a version of a managed rulese
       expect(text).toMatch(pinned);
     }, 60_000);
 
-    test("a refresh says it, and records the version, so that the next one says only what the pinned version lacks", async () => {
+    test("a refresh reports the new version and records it, so that the next one only says what the pinned version lacks", async () => {
       const refreshed = await project.ok("refresh", "--yes");
       expect(refreshed.text).toMatch(latest);
       expect(refreshed.text).toMatch(pinned);

@@ -81,7 +81,7 @@ describeLong("rules by name, on each engine", () => {
       project.remove();
     });
 
-    it("are shown in the preview, written by ID, and kept when Cloudflare renames them", async () => {
+    it("names of rules are shown in the preview, written as IDs, and kept when Cloudflare renames the rules", async () => {
       const shown = await project.ok("preview", "--diff");
       expect(shown.text).toContain(`is rule ${cve} (`);
       expect(shown.text).toContain(`is rule ${number} (`);
@@ -110,7 +110,7 @@ describeLong("rules by name, on each engine", () => {
       expect(await overrides()).toEqual([]);
     }, 300_000);
 
-    it("are resolved by the update if the preview had no credentials", async () => {
+    it("names of rules are resolved by the update if the preview had no credentials", async () => {
       const preview = await withoutCredentials("preview", "--diff");
       expect(preview.text).toContain("live checks skipped: no credentials");
       expect(preview.text).not.toContain(cve);

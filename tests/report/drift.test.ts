@@ -55,7 +55,7 @@ describe("the drift of recorded plans", () => {
           ),
     );
 
-  test("has property, before and after for every change by hand", () => {
+  test("gives property, before and after for every change by hand", () => {
     expect(changes("none")).toEqual([]);
     expect(changes("page-shield")).toEqual([
       "PageShieldPolicy action: action: allow -> log",
@@ -131,7 +131,7 @@ describe("the drift of recorded plans", () => {
     );
   });
 
-  test("lists other providers' resources with the names of what changed", () => {
+  test("lists other providers' resources with the names of changed properties", () => {
     expect(driftIn(planOf("data")).others).toEqual([
       {
         found: "changed",
@@ -150,25 +150,25 @@ describe("a change by hand", () => {
     return found;
   };
 
-  test("that protects less is told in the words of a preview", () => {
+  test("reports a change that protects less in the words of a preview", () => {
     expect(resource("page-shield", "more-sources").lost).toEqual([
       "policy more-sources newly allows https://evil.example in script-src: \"'self' https://*.cdn.example\" → \"'self' https://*.cdn.example https://evil.example\"",
     ]);
     expect(resource("page-shield", "gone").lost).toEqual(["policy gone no longer reports: log → deleted"]);
   });
 
-  test("that protects more is told by what putting it back gives up", () => {
+  test("reports what undoing a change that protects more would give up", () => {
     const { lost, gained } = resource("page-shield", "stronger");
     expect(lost).toEqual([]);
     expect(gained).toEqual(["Page Shield of zone 5a0c1e7f3b2d4968a7e1c0f2d3b4a505 is disabled"]);
   });
 
-  test("whose effect is unknown counts as a loss, and not as a gain, too", () => {
+  test("counts a change with an unknown effect as a loss, and not also as a gain", () => {
     const { lost, gained } = resource("page-shield", "extra");
     expect([lost.length, gained.length]).toEqual([1, 0]);
   });
 
-  test("is put back by the program, or kept by writing it there", () => {
+  test("says how the program undoes a change, and how to keep it", () => {
     expect(resource("page-shield", "expression")).toMatchObject({
       update: "pulumi up puts it back",
       keep: {
@@ -196,16 +196,16 @@ describe("a change by hand", () => {
     );
   });
 
-  test("stays apart from what the program changes", () => {
+  test("lists changes by hand separately from those of the program", () => {
     expect(resource("and-plan", "declared-since")).toMatchObject({
       changes: [{ before: "log", now: "allow", planned: "allow" }],
       update:
-        "pulumi up leaves it as it is, because the program declares it this way by now or ignores it (ignoreChanges)",
+        "pulumi up leaves it as it is, because the program now declares it this way or ignores it (ignoreChanges)",
       keep: { how: "To keep it, do nothing" },
     });
     expect(resource("and-plan", "declared-differently")).toMatchObject({
       changes: [{ before: "declared-differently", now: "changed by hand", planned: "declared anew" }],
-      update: "pulumi up sets description to what the program declares by now",
+      update: "pulumi up sets description to what the program now declares",
     });
     expect(resource("and-plan", "declared-elsewhere")).toMatchObject({
       changes: [{ property: "enabled" }],
@@ -225,7 +225,7 @@ describe("a change by hand", () => {
 });
 
 describe("plans of other engines and other runs", () => {
-  test("an older engine, which writes what the refresh found instead of `refresh`, gives the same report", () => {
+  test("gives the same report for an older engine, which writes what the refresh found instead of `refresh`", () => {
     const { steps, ...rest } = JSON.parse(planOf("and-plan")) as MadePlan;
     const next = new Map(steps.filter(({ op }) => op !== "refresh").map((step) => [step.urn, step]));
     const older = steps.map((step) => {
@@ -265,7 +265,7 @@ describe("plans of other engines and other runs", () => {
     });
   });
 
-  test("an object that the program only reads belongs to somebody else", () => {
+  test("leaves out an object that the program only reads", () => {
     const zone = { zoneId: "z" };
     const read = stepOf("read", "PageShieldSettings", "a", { old: { ...zone, enabled: false }, new: zone });
     const refresh = stepOf("refresh", "PageShieldSettings", "a", {
@@ -275,7 +275,7 @@ describe("plans of other engines and other runs", () => {
     expect(driftIn(planJson(refresh, read)).drifted).toBe(false);
   });
 
-  test("a migration that arrived where the program sends it isn't drift", () => {
+  test("a migration that has reached the program's target isn't drift", () => {
     const args = { zoneId: "z", target: "finished" };
     const step = (op: string, migrationState: string) =>
       stepOf(op, "WafMigration", "a", { old: args, new: args, outputs: { migrationState } });
@@ -309,7 +309,7 @@ describe("secrets in the report on drift", () => {
   });
 
   /** A canary wherever a plan made with --show-secrets may hold one. */
-  test("hides a canary in every place of a plan", () => {
+  test("hides a secret anywhere in a plan", () => {
     const marked = {
       "4dabf18193072939515e22adb298388d": "1b47061264138c4ac30d75fd1eb44270",
       plaintext: '"CANARY-m"',
@@ -382,7 +382,7 @@ describe("secrets in the report on drift", () => {
     }
   });
 
-  test("a recorded plan holds canaries", () => {
+  test("a recorded plan contains secrets to look for", () => {
     expect(JSON.stringify(recorded("drift/data"))).toContain("canary-title");
   });
 });

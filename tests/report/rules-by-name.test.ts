@@ -45,7 +45,7 @@ describe("a plan with live checks", () => {
     expect(later).not.toContain("Rules by name:");
   });
 
-  test("a name in place of an ID, and back, endangers nothing", async () => {
+  test("replacing an ID with a name, or a name with an ID, isn't a danger", async () => {
     const byName = (await new Operation(api).preview(TYPE, named())).inputs;
     const { [owasp]: ids = {} } = byName["ruleIds"] as Record<string, Record<string, string>>;
     const rules = { [ids["920272"] ?? ""]: { enabled: false } };
@@ -68,7 +68,7 @@ describe("a plan without live checks", () => {
     expect(dangersOf(stepOf("update", TYPE, "waf", { old: byName, new: byId }))).toEqual([]);
   });
 
-  test("tells by its name which override gets weaker", () => {
+  test("names the override that gets weaker", () => {
     const next = { ...byName, rules: { "920272": { action: "log" } } };
     expect(dangersOf(stepOf("update", TYPE, "waf", { old: byName, new: next }))).toEqual([
       expect.stringContaining("protects less: rule 920272 action block → log"),

@@ -40,7 +40,10 @@ const entry = members({
     .describe(
       "An exact URL, a host (`cdn.example.com`, `*.example.com`), or everything below a folder (`https://cdn.example.com/lib/*`).",
     ),
-  justification: z.string().nullish().describe("Why the pages need the script, for business or technology."),
+  justification: z
+    .string()
+    .nullish()
+    .describe("Why the pages need the script: a business or technical reason."),
   owner: z.string().nullish().describe("Who on your side is responsible for the script."),
   approval: approval.nullish().describe("Missing or null: not approved."),
   hash: z

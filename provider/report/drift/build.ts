@@ -25,7 +25,7 @@ import { changesOf, concernsOf, furtherLosses, keepOf, updateOf } from "./explai
 import type { DriftedResource, DriftReport, OtherDrift } from "./model";
 
 /**
- * Builds the report on what was changed by hand, for the person who has to decide about it.
+ * Builds the report on what was changed by hand, for the person who decides what to do about it.
  *
  * @param unnamed title for a plan that doesn't name its stack, such as one that failed immediately.
  * @throws PlanError for a plan that doesn't show drift.
@@ -104,7 +104,7 @@ function resourceOf(drifted: Drifted, byHand: ByHand): DriftedResource {
   };
 }
 
-/** What's gone is shown as it was. */
+/** Shows a deleted object as it was. */
 function asPresent(view: StepView): StepView {
   if (!isDeleted(view.step)) return view;
   const existing = { ...view.old, inputs: omit(view.old.inputs, [ADOPTED]) };
@@ -125,7 +125,7 @@ function detailsOf({ kind, next }: Drifted, view: StepView): readonly Block[] {
   ];
 }
 
-/** Messages of the program's own plan, which say nothing about the refresh. */
+/** Matches messages about the program's own plan, which say nothing about the refresh. */
 const PLAN_INFO =
   /^KvEntries .*?: (\+\d|[\d,]+ declared |prune |comparing )|\(unchanged since the last update/s;
 

@@ -11,7 +11,7 @@ import { asObject, containsSecret } from "../values";
 /** A resource of this package that was changed by hand. */
 export interface Drifted extends Refreshed {
   readonly kind: string;
-  /** Arguments that differ. Empty if the resource is gone. */
+  /** The arguments that differ. Empty if the object was deleted. */
   readonly names: readonly string[];
   /** Whether the difference is in a secret, which the plan doesn't show. */
   readonly isHidden: boolean;
@@ -29,17 +29,17 @@ export function driftedOf(refreshed: Refreshed): Drifted | undefined {
   return secrets.length === 0 ? undefined : { ...refreshed, kind, names: secrets, isHidden: true };
 }
 
-/** What a refresh puts into words where no argument can show the drift. */
+/** The outputs in which a refresh describes drift that no argument can show. */
 export const DRIFT = "drift";
 export const MIGRATION_STATE = "migrationState";
 const DESTINATION = "destinationConf";
 
-/** The arguments of a class, and what else shows drift. Other inputs and outputs are computed. */
+/** Returns the arguments of a class and the outputs that show drift. Other inputs and outputs are computed. */
 function propertiesOf(kind: string): readonly string[] {
   return [...argumentsOf(kind), kind === "WafMigration" ? MIGRATION_STATE : DRIFT];
 }
 
-/** The names of a class's arguments. */
+/** Returns the names of a class's arguments. */
 export function argumentsOf(kind: string): readonly string[] {
   const paths = Object.keys(ownMember(EFFECTS, kind) ?? {});
   return [...new Set(paths.map((path) => path.replace(/[.[{].*$/, "")))];
@@ -51,7 +51,7 @@ export function valueOf({ inputs, outputs }: Sides, name: string): unknown {
   return inputs[name];
 }
 
-/** Whether a migration only arrived where its program sends it. */
+/** Whether a migration has merely reached the target that the program declares. */
 const isArrived = ({ inputs, outputs }: Sides): boolean =>
   outputs[MIGRATION_STATE] !== undefined && inputs["target"] === outputs[MIGRATION_STATE];
 
@@ -72,7 +72,7 @@ function hiddenChanges({ now, next }: Refreshed, kind: string): readonly string[
 export class ByHand {
   readonly #plan: Plan;
   readonly #reversed: Plan;
-  /** By URN. */
+  /** The resources by URN. */
   readonly #steps: ReadonlyMap<string, readonly [done: Step, undone: Step | undefined]>;
 
   constructor(plan: Plan, refreshed: readonly Refreshed[]) {
@@ -83,19 +83,19 @@ export class ByHand {
     this.#reversed = { ...alone, steps: all.flatMap(([, undone]) => undone ?? []) };
   }
 
-  /** The change by hand, as the sections show a plan's step. */
+  /** Returns the change by hand in the form of a plan's step, for the sections. */
   viewOf({ step: { urn } }: Refreshed): StepView | undefined {
     const [done] = this.#steps.get(urn) ?? [];
     return done && viewOf(done, this.#plan);
   }
 
-  /** What protects or records less because of the change. */
+  /** Returns what protects or records less because of the change. */
   lost(refreshed: Refreshed): readonly Phrase[] {
     const view = this.viewOf(refreshed);
     return view === undefined ? [] : lossesIn(view);
   }
 
-  /** What protects or records less once the change is put back. */
+  /** Returns what protects or records less once the change is undone. */
   gained(refreshed: Refreshed): readonly Phrase[] {
     const [, undone] = this.#steps.get(refreshed.step.urn) ?? [];
     if (undone === undefined) return [];
@@ -142,5 +142,5 @@ function lossesIn(view: StepView): readonly Phrase[] {
     .flatMap(([kind, sentence]) => (kind === "unprotect" ? [sentence] : []));
 }
 
-/** The words of a sentence, in whatever order. */
+/** Returns the words of a sentence, sorted. */
 const wordsOf = (sentence: Phrase): string => sentence.toString().split(" ").sort().join(" ");

@@ -7,11 +7,14 @@ import { asNumber, asText, cell, containsSecret, counted, differences } from "..
 import { argumentsOf, DRIFT, MIGRATION_STATE, valueOf, type Drifted } from "./by-hand";
 import type { DriftChange, DriftedResource } from "./model";
 
-/** What was changed, who should care, what `pulumi up` does about it, and how to keep it. */
+/** Explains a change by hand: what was changed, who should know, what `pulumi up` does about it, and how to keep it. */
 
 const UP = nameOf("pulumi up");
 
-/** Lists the differences, members of an object one by one. Values that the program has changed since are beside them. */
+/**
+ * Lists the differences, members of an object one by one. Values that the program has changed since are shown next to
+ * them.
+ */
 export function changesOf(drifted: Drifted): readonly DriftChange[] {
   const { recorded, now, next, names, isHidden } = drifted;
   if (now === undefined) return [];
@@ -47,7 +50,7 @@ function byIndex(given: unknown): unknown {
 
 const CHANGED_SECRET = words("[secret], which may have changed");
 
-/** Drift that no argument shows: the keys of a KvEntries, or how a rule deploys its ruleset. */
+/** Describes drift that no argument shows: the keys of a KvEntries, or how a rule deploys its ruleset. */
 function outsideArguments({ kind, recorded }: Drifted, drift: string): readonly DriftChange[] {
   if (kind !== "KvEntries")
     return [{ property: "no argument", before: words("as declared"), now: words(drift) }];
@@ -59,11 +62,13 @@ function outsideArguments({ kind, recorded }: Drifted, drift: string): readonly 
   }));
 }
 
-/** The argument that a KvEntries takes its content from. */
+/** Returns the argument from which a KvEntries takes its content. */
 const sourceOf = (inputs: Readonly<Record<string, unknown>>): string =>
   ["file", "directory"].find((name) => inputs[name] !== undefined) ?? "entries";
 
-/** What was lost that no argument's effect covers: data, a migration that can't be undone, and what the plan can't judge. */
+/**
+ * Finds losses that no argument's effect covers: data, a migration that can't be undone, and what the plan can't judge.
+ */
 export function furtherLosses({ kind, recorded, now, isHidden, names }: Drifted): readonly Phrase[] {
   const drift = now === undefined ? undefined : asText(now.inputs[DRIFT]);
   if (isHidden) return [say`${joined(names.map(value))} may have changed; the plan hides it`];
@@ -81,7 +86,7 @@ export function furtherLosses({ kind, recorded, now, isHidden, names }: Drifted)
   return [];
 }
 
-/** Who should care, by class. */
+/** The people who should know about a change, by class. */
 const CONCERNS: Readonly<Record<string, string>> = {
   PageShieldSettings: "whoever watches the zone's Page Shield alerts",
   PageShieldPolicy: "whoever owns the pages that the policy covers, and whoever reviews its violations",
@@ -98,7 +103,7 @@ export function concernsOf({ kind, now }: Drifted, changes: readonly DriftChange
   return isNeutral ? say`${who}; the change has no effect on protection, logs or data` : who;
 }
 
-/** Whether the argument, or everything in it, changes nothing but itself. */
+/** Whether changing the argument, or anything in it, has no further effect. */
 function isNeutralIn(kind: string, property: string): boolean {
   const rows = Object.entries(ownMember(EFFECTS, kind) ?? {});
   const isWithin = (path: string): boolean => path === property || path.startsWith(`${property}.`);
@@ -129,7 +134,7 @@ export function updateOf(drifted: Drifted, changes: readonly DriftChange[]): Phr
         drifted,
       );
     default:
-      return say`${UP} leaves it as it is, because the program declares it this way by now or ignores it (ignoreChanges)`;
+      return say`${UP} leaves it as it is, because the program now declares it this way or ignores it (ignoreChanges)`;
   }
 }
 
@@ -152,12 +157,12 @@ function putsBack(changes: readonly DriftChange[], isHidden: boolean): Phrase {
   const parts = [
     ...(back.length === 0 ? [] : [say`puts back ${names(back)}`]),
     ...(left.length === 0 ? [] : [say`leaves ${names(left)} as it is`]),
-    ...(set.length === 0 ? [] : [say`sets ${names(set)} to what the program declares by now`]),
+    ...(set.length === 0 ? [] : [say`sets ${names(set)} to what the program now declares`]),
   ];
   return say`${UP} ${joined(parts)}`;
 }
 
-/** Adds what the program changes besides. */
+/** Adds what else the program changes. */
 function withOtherChanges(sentence: Phrase, { kind, names, recorded, next }: Drifted): Phrase {
   const program = next?.new;
   if (program === undefined) return sentence;
@@ -221,7 +226,7 @@ function migrationKeep({ now, recorded }: Drifted): DriftedResource["keep"] {
   return { how: words("To keep it, write this in the program"), code: [argument("target", target, state)] };
 }
 
-/** Writes an argument as TypeScript. Of an object, only the members that differ. */
+/** Formats an argument as TypeScript. For an object, formats only the members that differ. */
 function argument(name: string, before: unknown, now: unknown): string {
   if (!isJsonObject(before) || !isJsonObject(now)) return `${key(name)}: ${literal(now)},`;
   const members = Object.keys({ ...before, ...now }).filter(

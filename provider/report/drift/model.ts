@@ -2,7 +2,7 @@ import { z } from "zod";
 import { members, schemaUrl } from "../../runtime/published";
 import { block, message, named, phrase } from "../model";
 
-/** The name of its schema. */
+/** The name of the document's schema. */
 export const DRIFT_SCHEMA = "drift.v1";
 
 const found = z
@@ -15,7 +15,7 @@ const change = members({
   now: phrase.describe("The value on Cloudflare."),
   planned: phrase
     .optional()
-    .describe("The value that the program declares by now, if that isn't the one in the state."),
+    .describe("The value that the program now declares, if that isn't the one in the state."),
 });
 export type DriftChange = z.output<typeof change>;
 
@@ -29,7 +29,10 @@ const resource = members({
     .array(phrase)
     .readonly()
     .describe("What protects, records or holds less because of the change by hand."),
-  gained: z.array(phrase).readonly().describe("What protects or records less once the change is put back."),
+  gained: z
+    .array(phrase)
+    .readonly()
+    .describe("What protects or records less once the change is undone."),
   concerns: phrase.describe("Who should care."),
   update: phrase.describe("What `pulumi up` does about it."),
   keep: members({

@@ -78,7 +78,7 @@ describe("checkScriptInventory", () => {
     expect(api.requests[1]?.query).toMatchObject({ exclude_duplicates: "false", exclude_cdn_cgi: "false" });
   });
 
-  test("an entry without an approval isn't saved by a wider one that has it", async () => {
+  test("an approved wider entry doesn't approve a script whose own entry isn't approved", async () => {
     const { findings } = await checkScriptInventory(
       {
         ...zone(),
@@ -92,7 +92,7 @@ describe("checkScriptInventory", () => {
     expect(findings).toMatchObject([{ kind: "unapproved", url: LOGIN, line: 5 }]);
   });
 
-  test("takes odd answers for what they are: no hash, no score, no page, a hash in capitals", async () => {
+  test("accepts unusual responses: no hash, no score, no page, a hash in capitals", async () => {
     const hash = "ab".repeat(32);
     const record = (id: string, more: object) => ({
       id: id.repeat(32),
@@ -123,7 +123,7 @@ describe("checkScriptInventory", () => {
     ]);
   });
 
-  test("one URL with two contents is changed content, even if one of them is expected", async () => {
+  test("reports changed content for a URL with two contents, even if one of them is expected", async () => {
     const [first = ""] = (
       await checkScriptInventory({ ...zone(), inventory: inventory() }, opts)
     ).scripts.flatMap(({ seen }) => (seen.url === LOGIN ? seen.hashes : []));
@@ -155,7 +155,7 @@ describe("checkScriptInventory", () => {
 describe("assertScriptInventory", () => {
   const args = () => ({ ...zone(), inventory: inventory("account.shop.example") });
 
-  test("fails with the findings, and carries the whole result", async () => {
+  test("fails with the findings, and the error has the complete result", async () => {
     const failure: unknown = await assertScriptInventory(args(), opts).catch((error: unknown) => error);
     if (!(failure instanceof ScriptInventoryError)) throw new Error(`not the findings: ${String(failure)}`);
     expect(failure.message.split("\n")).toEqual([
@@ -165,7 +165,7 @@ describe("assertScriptInventory", () => {
     expect(failure.check.findings).toHaveLength(1);
   });
 
-  test("only warns if told so, and says nothing if everything is approved", async () => {
+  test("only warns if asked to, and says nothing if everything is approved", async () => {
     await assertScriptInventory({ ...args(), onFindings: "warn" }, opts);
     expect(warned.join("")).toContain("the scripts don't match list.yaml, with 1 finding:");
     warned = [];
@@ -174,14 +174,14 @@ describe("assertScriptInventory", () => {
     expect(warned).toEqual([]);
   });
 
-  test("fails if Page Shield couldn't be read, with a message that holds no token", async () => {
+  test("fails if Page Shield can't be read, with a message that doesn't contain the token", async () => {
     const secret = { config: { baseUrl: api.url, apiToken: "canary-token-91", maxRetries: "0" } };
     const failure: unknown = await assertScriptInventory(args(), secret).catch((error: unknown) => error);
     expect(String(failure)).toContain("not read: zone");
     expect(String(failure)).not.toContain("canary");
   });
 
-  test("refuses another word for what findings do", async () => {
+  test("refuses any other value of onFindings", async () => {
     await expect(assertScriptInventory({ ...args(), onFindings: "ignore" }, opts)).rejects.toThrow(
       'onFindings must be "fail" or "warn", not "ignore".',
     );
@@ -189,7 +189,7 @@ describe("assertScriptInventory", () => {
 });
 
 describe("inventorySources", () => {
-  test("allows what's approved on the day, and nothing else", () => {
+  test("allows what's approved on the given day, and nothing else", () => {
     const { scriptSrc, leftOut } = inventorySources(
       inventory(
         "https://cdn.example.com/app.js?v=2",
@@ -232,7 +232,7 @@ describe("inventorySources", () => {
     );
   });
 
-  test("warns about a script without an approval that a policy allows all the same", () => {
+  test("warns about an unapproved script that a policy allows nevertheless", () => {
     const { scriptSrc } = inventorySources(
       inventory("cdn.example.com", { script: "https://cdn.example.com/bad.js", unapproved: true }),
     );
