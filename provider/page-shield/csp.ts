@@ -1,3 +1,4 @@
+import { parseUrl } from "../api/url";
 import { describe } from "../runtime/inputs";
 import { nearest } from "../runtime/nearest";
 
@@ -231,8 +232,8 @@ export function allowsScript(directives: Directives, script: LoadedScript): bool
     .find((s) => s !== undefined);
   if (sources === undefined) return true;
   if (sources.includes("'strict-dynamic'")) return undefined;
-  if (!URL.canParse(script.url)) return sources.includes("'unsafe-inline'"); // A detection without a URL is an inline script.
-  const url = new URL(script.url);
+  const url = parseUrl(script.url);
+  if (url === undefined) return sources.includes("'unsafe-inline'"); // A detection without a URL is an inline script.
   return sources.some((source) => matches(source, url, script.host));
 }
 

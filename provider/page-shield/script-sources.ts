@@ -1,3 +1,4 @@
+import { parseUrl } from "../api/url";
 import { CspError, escapeForSource, parseCsp, sourceAllows } from "./csp";
 import type { LiteralUnion } from "../runtime/fields";
 import { describe } from "../runtime/inputs";
@@ -190,8 +191,7 @@ function reasonToLeaveOut(
 
 /** Converts a URL to a source: without query and fragment, and with characters that would end the source encoded. */
 function sourceAddress(url: string): string | undefined {
-  if (!URL.canParse(url)) return undefined;
-  const { protocol, origin, pathname } = new URL(url);
+  const { protocol = "", origin = "", pathname = "" } = parseUrl(url) ?? {};
   if (protocol !== "https:" && protocol !== "http:") return undefined;
   const address = origin + escapeForSource(pathname);
   try {

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { DEFAULT_CONCURRENCY } from "../api/connections";
 import { DOCUMENTED_RATE, type RateWindow } from "../api/rate-budget";
 import { RETRY } from "../api/retry";
+import { parseUrl } from "../api/url";
 import { nearest } from "./nearest";
 import type { Credential } from "../api/credential";
 
@@ -291,7 +292,7 @@ function readCredentials(
 }
 
 function checkBaseUrl(text: string, ctx: z.RefinementCtx): void {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
+  const url = parseUrl(text);
   const problem =
     url === undefined || !["http:", "https:"].includes(url.protocol)
       ? `must be an http or https URL such as ${DEFAULT_BASE_URL}`

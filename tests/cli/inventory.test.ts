@@ -57,10 +57,11 @@ describe("edgeguard inventory check", () => {
     desk.api.detect(desk.api.zones.shop, {
       scripts: [{ url: NEW, host, js_integrity_score: 85, first_page_url: `${host}/cart` }],
     });
-    const found = await check(...HOSTS);
+    const found = await check(...HOSTS, "--evidence", "found");
     expect(found.code).toBe(1);
+    expect(readdirSync(join(desk.cwd, "found"))).toHaveLength(3);
     expect(found.stdout).toContain(`  - new: ${NEW} on www.shop.example/cart, score 85, first seen `);
-    expect(found.stderr).toBe("edgeguard: 1 finding: script-inventory.yaml and the pages differ.\n");
+    expect(found.stderr).toContain("edgeguard: 1 finding: script-inventory.yaml and the pages differ.\n");
 
     await propose(...HOSTS);
     const proposed = await check(...HOSTS);
@@ -336,12 +337,19 @@ describe("evidence", () => {
     expect(rest).toMatchObject({
       checkedAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/) as string,
       inventory: { file: FILE, sha256: digest, entries: 15, approved: 15 },
+      judgedBy: { threshold: 50, expiringDays: 14 },
       seen: { scripts: 15, hosts: ["www.shop.example", "account.shop.example"] },
       standard: "PCI DSS 4.0.1",
     });
     for (const written of [md, csv]) expect(written).toContain(digest);
+    const { scripts, seen } = json(document) as unknown as {
+      readonly scripts: readonly { readonly seen: object }[];
+      readonly seen: { readonly sha256: string };
+    };
+    const sorted = scripts.map((script) => Object.fromEntries(Object.entries(script.seen).sort()) as object);
+    expect(createHash("sha256").update(JSON.stringify(sorted)).digest("hex")).toBe(seen.sha256);
     for (const written of [md, document, csv, (await check(...HOSTS)).stdout])
-      expect(written).not.toMatch(/complian/i);
+      expect(written).not.toMatch(/compliant|compliance/i);
   });
 
   test("a script without a hash, justification or approval lowers the standing of that element", async () => {
@@ -379,6 +387,31 @@ describe("evidence", () => {
       "partly",
     ]);
     expect(await standings("version: 1\nscripts: []\n")).toEqual(["not", "not", "not", "not"]);
+  });
+
+  test("without scores and hashes in the plan, nothing is called harmless or unchanged", async () => {
+    const { blog } = desk.api.zones;
+    await fetch(`${desk.api.url}/zones/${blog}/page_shield`, {
+      method: "PUT",
+      headers: { authorization: "Bearer local-token", "content-type": "application/json" },
+      body: JSON.stringify({ enabled: true }),
+    });
+    desk.write(FILE, "version: 1\nscripts: []\n");
+    await inventory("propose", "--zone", blog);
+    expect(read()).toContain("without a score");
+    expect(read()).not.toContain("hash:");
+    desk.write(FILE, approve(read()));
+    const { code, stdout } = await inventory("check", "--zone", blog, "--format", "json");
+    expect(code).toBe(0);
+    const { scripts, requirements } = json(stdout) as unknown as Record<string, Record<string, string>[]>;
+    expect(scripts?.map(({ content }) => content)).toEqual(Array(4).fill("not watched"));
+    expect(requirements?.filter(({ element = "" }) => element.includes("integrity"))).toMatchObject([
+      {
+        standing: "not",
+        why: "0 of 4 scripts have the content that the inventory expects. The others: 4 not watched.",
+      },
+      { standing: "not" },
+    ]);
   });
 
   test("a zone that couldn't be read is a gap in every standing", async () => {
@@ -434,7 +467,7 @@ describe("evidence", () => {
     const written = readdirSync(join(desk.cwd, "secrets")).map((name) => read(join("secrets", name)));
     for (const text of [...outputs, ...written, read()]) expect(text).not.toContain(canary);
     expect(outputs[0]).toContain("https://[secret]@cdn.example.com/a.js");
-    expect(outputs[0]).toContain("its URL has a user name, which makes it look like another host");
+    expect(outputs[0]).toContain("its URL has a username, which makes it look like another host");
   });
 });
 

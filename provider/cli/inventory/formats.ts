@@ -41,6 +41,12 @@ function summary({ inventory, seen, zones, findings, notices }: InventoryCheck):
   ].join(" ");
 }
 
+function judgedByLine({ judgedBy: { threshold, expiringDays } }: InventoryCheck): string {
+  const days =
+    expiringDays === 0 ? "" : ` An approval that ends in fewer than ${expiringDays} days is a finding.`;
+  return `A script with a score below ${threshold} counts as malicious.${days}`;
+}
+
 function contentLine({ scripts }: InventoryCheck): string {
   const states = ["unchanged", "changed", "expected to change", "not watched"] as const;
   const counts = states
@@ -105,6 +111,7 @@ function toMarkdown(check: InventoryCheck): string {
       ],
     ),
     "## Findings",
+    judgedByLine(check),
     bullets(
       findings.map(
         (each) => `**${each.kind}** ${span(each.url ?? each.zoneId)} ${markdown(unlinked(each.message))}`,
@@ -203,6 +210,12 @@ function toTable(check: InventoryCheck): string {
   const rows: Row[] = [
     { record: "digest", subject: inventory.file, standing: "inventory", why: `sha256 ${inventory.sha256}` },
     { record: "digest", subject: "[.scripts[].seen]", standing: "seen", why: `sha256 ${seen.sha256}` },
+    {
+      record: "settings",
+      subject: "findings",
+      standing: `threshold ${check.judgedBy.threshold}, ${check.judgedBy.expiringDays} days`,
+      why: judgedByLine(check),
+    },
     ...requirements.map(({ requirement, element, scope, standing, why }): Row => ({
       record: "requirement",
       subject: `${requirement}: ${element} (${scope})`,

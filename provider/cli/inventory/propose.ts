@@ -9,7 +9,6 @@ import {
   findProposals,
   type Proposals,
 } from "../../page-shield/inventory/propose";
-import { pluralize } from "../../runtime/values";
 import { CommandError } from "../../terminal/errors";
 import { unreadable } from "../../terminal/files";
 import { printToStderr, type Io } from "../../terminal/io";
@@ -44,17 +43,17 @@ export async function proposeEntries(io: Io, options: ProposeOptions): Promise<v
   for (const line of summaryOf(file, proposals)) printToStderr(io, `edgeguard: ${line}`);
 }
 
-function summaryOf(file: string, { entries, malicious, uncoverable }: Proposals): string[] {
+function summaryOf(file: string, { entries, malicious, unusable }: Proposals): string[] {
   return [
     entries.length === 0
       ? `${file} covers every script that was seen and isn't malicious.`
-      : `${file} has ${pluralize(entries.length, "new entry").replace(/entrys$/, "entries")} without an approval. Review and approve ${entries.length === 1 ? "it" : "each"}: set its line "approval".`,
+      : `${file} has ${entries.length === 1 ? "1 new entry" : `${entries.length} new entries`} without an approval. Review and approve ${entries.length === 1 ? "it" : "each"}: set its line "approval".`,
     ...(malicious.length === 0
       ? []
       : [`not proposed, because malicious: ${malicious.join(", ")}. Remove them from the pages.`]),
-    ...(uncoverable.length === 0
+    ...(unusable.length === 0
       ? []
-      : [`not proposed, because no entry can cover them: ${uncoverable.join(", ")}.`]),
+      : [`not proposed, because no entry can cover them: ${unusable.join(", ")}.`]),
   ];
 }
 

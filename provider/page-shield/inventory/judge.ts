@@ -87,6 +87,7 @@ export function judgeInventory(
       scripts: scripts.length,
       ...(hosts && { hosts }),
     },
+    judgedBy: { threshold: options.threshold, expiringDays: options.expiringDays },
     zones: zones.map(({ zoneId, problem }) => ({
       zoneId,
       scripts: scripts.filter(({ seen }) => seen.zoneId === zoneId).length,
@@ -286,7 +287,7 @@ function approvalFinding(
     case "new":
       return [
         "new",
-        `${uncoverable(seen.url) ?? "no entry covers it. Add it with `edgeguard inventory propose` and have it approved, or remove it from the pages"}.`,
+        `${noEntryReason(seen.url) ?? "no entry covers it. Add it with `edgeguard inventory propose` and have it approved, or remove it from the pages"}.`,
       ];
     case "unapproved":
       return [
@@ -309,11 +310,11 @@ function approvalFinding(
 }
 
 /** Says why no entry can cover a script. */
-function uncoverable(url: string): string | undefined {
+function noEntryReason(url: string): string | undefined {
   const parsed = parseScriptUrl(url);
   if (parsed === undefined) return "it isn't a URL, so no entry can cover it. Find out which page loads it";
   return parsed.hasUser
-    ? "its URL has a user name, which makes it look like another host, so no entry can cover it. Remove it from the pages"
+    ? "its URL has a username, which makes it look like another host, so no entry can cover it. Remove it from the pages"
     : undefined;
 }
 

@@ -58,7 +58,7 @@ export interface InventoryNotice {
 export interface InventoriedScript {
   /** The zone. */
   readonly zoneId: string;
-  /** The URL. A user name and password in it are hidden. */
+  /** The URL. A username and password in it are hidden. */
   readonly url: string;
   /** Where the script was first seen: pages if the plan shows them, otherwise hosts. */
   readonly pages: readonly string[];
@@ -151,6 +151,8 @@ export interface InventoryCheck {
   };
   /** What was seen: the SHA-256 of `scripts[].seen`, how many scripts, and on pages of which hosts (absent: all). */
   readonly seen: { readonly sha256: string; readonly scripts: number; readonly hosts?: readonly string[] };
+  /** What counts as a finding: scores below `threshold`, and approvals that end in fewer than `expiringDays` days. */
+  readonly judgedBy: { readonly threshold: number; readonly expiringDays: number };
   /** The zones, in the order given. */
   readonly zones: readonly CheckedZone[];
   /** Why the check doesn't pass, worst first. */
@@ -187,6 +189,9 @@ export const inventoryCheckDocument: z.ZodType<
     scripts: count,
     hosts: texts.exactOptional().describe("Only pages of these hosts. Missing: all pages."),
   }),
+  judgedBy: members({ threshold: z.number(), expiringDays: count }).describe(
+    "What counts as a finding: scores below `threshold`, and approvals that end in fewer than `expiringDays` days.",
+  ),
   zones: z
     .array(
       members({
@@ -220,7 +225,7 @@ export const inventoryCheckDocument: z.ZodType<
       members({
         seen: members({
           zoneId: z.string(),
-          url: z.string().describe("A user name and password in it are hidden."),
+          url: z.string().describe("A username and password in it are hidden."),
           pages: texts.describe(
             "Where the script was first seen: pages if the plan shows them, otherwise hosts.",
           ),

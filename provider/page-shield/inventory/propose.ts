@@ -26,7 +26,7 @@ export interface Proposals {
   readonly entries: readonly Proposal[];
   readonly malicious: readonly string[];
   /** URLs that no entry can cover. */
-  readonly uncoverable: readonly string[];
+  readonly unusable: readonly string[];
 }
 
 /** Finds the scripts that no entry covers, once for all zones. */
@@ -43,12 +43,12 @@ export function findProposals(
   });
   const byUrl = new Map<string, InventoriedScript[]>();
   const malicious = new Set<string>();
-  const uncoverable = new Set<string>();
+  const unusable = new Set<string>();
   for (const { seen, approval, malicious: isMalicious } of scripts) {
     if (approval !== "new") continue;
     const url = parseScriptUrl(seen.url);
     if (isMalicious) malicious.add(seen.url);
-    else if (url === undefined || url.hasUser) uncoverable.add(seen.url);
+    else if (url === undefined || url.hasUser) unusable.add(seen.url);
     else byUrl.set(url.text, [...(byUrl.get(url.text) ?? []), seen]);
   }
   const entries = [...byUrl]
@@ -58,7 +58,7 @@ export function findProposals(
       const hashes = [...new Set(seen.flatMap((each) => each.hashes))];
       return { script, seen, hash: hashes.length === 1 ? hashes[0] : undefined, hashes: hashes.length };
     });
-  return { entries, malicious: [...malicious], uncoverable: [...uncoverable] };
+  return { entries, malicious: [...malicious], unusable: [...unusable] };
 }
 
 /** What the command's options say about every new entry. */

@@ -1,3 +1,4 @@
+import { parseUrl } from "../../api/url";
 import type * as PublicSuffixes from "tldts";
 
 /**
@@ -7,11 +8,11 @@ import type * as PublicSuffixes from "tldts";
 
 /** A script's URL in canonical form. */
 export interface ScriptUrl {
-  /** The URL without fragment and user name. Equal URLs have equal texts. */
+  /** The URL without fragment and username. Equal URLs have equal texts. */
   readonly text: string;
   /** The host. Undefined for a URL without one of its own, such as `blob:` or `data:`. */
   readonly address: Address | undefined;
-  /** Whether the URL has a user name. No entry covers such a URL, because it's made to look like another one. */
+  /** Whether the URL has a username. No entry covers such a URL, because it's made to look like another one. */
   readonly hasUser: boolean;
 }
 
@@ -40,8 +41,8 @@ export class PatternError extends Error {
 
 /** Parses a URL that Page Shield has seen. Undefined if it isn't one. */
 export function parseScriptUrl(given: string): ScriptUrl | undefined {
-  if (!URL.canParse(given)) return undefined;
-  const url = new URL(given);
+  const url = parseUrl(given);
+  if (url === undefined) return undefined;
   const hasUser = url.username !== "" || url.password !== "";
   url.hash = "";
   if (!isNetwork(url)) return { text: url.href, address: undefined, hasUser };
@@ -49,7 +50,7 @@ export function parseScriptUrl(given: string): ScriptUrl | undefined {
   return { text: textOf(address) + canonicalEscapes(url.search), address, hasUser };
 }
 
-/** Hides the user name and password of a URL, which may be a credential. */
+/** Hides the username and password of a URL, which may be a credential. */
 export function withoutUser(given: string): string {
   return given.replace(/^([a-z][a-z0-9+.-]*:[/\\]*)[^/\\?#]*@/i, "$1[secret]@");
 }
@@ -116,7 +117,7 @@ function hostPattern(given: string, refuse: Refuse): ScriptPattern {
 function networkPattern(given: string, refuse: Refuse): ScriptPattern {
   if (given.includes("#"))
     throw refuse("has a fragment, which browsers don't send: leave out the # and what follows");
-  if (/^\w+:\/\/[^/?]*@/.test(given)) throw refuse("has a user name: leave out the part before the @");
+  if (/^\w+:\/\/[^/?]*@/.test(given)) throw refuse("has a username: leave out the part before the @");
   if (/\/(\.|%2e){1,2}([/?]|$)/i.test(given))
     throw refuse("has the segment . or ..: write the path that it leads to");
   const isFolder = given.endsWith("/*") && !given.includes("?");
@@ -131,10 +132,11 @@ function networkPattern(given: string, refuse: Refuse): ScriptPattern {
 
 /** Parses a URL without a host, such as `data:` or `blob:`, which is compared as a whole. */
 function opaquePattern(given: string, refuse: Refuse): ScriptPattern {
-  if (!URL.canParse(given)) throw refuse(`is not a URL: ${FORMS}`);
+  const url = parseUrl(given);
+  if (url === undefined) throw refuse(`is not a URL: ${FORMS}`);
   if (given.includes("*"))
     throw refuse("has a *, which only https:// and http:// URLs can have: write the exact URL");
-  return { kind: "url", text: new URL(given).href, address: undefined, isWildcard: false };
+  return { kind: "url", text: url.href, address: undefined, isWildcard: false };
 }
 
 /** Parses a URL whose host may start with `*.`, which the returned URL doesn't have. */
@@ -146,8 +148,8 @@ function parseHost(given: string, refuse: Refuse): { readonly url: URL; readonly
       "has a * in a place where none is allowed. Only a leading *. (subdomains) and a trailing /* (everything below) have a meaning; write %2A for the character",
     );
   }
-  if (!/^\w+:\/\/[^/?]/.test(plain) || !URL.canParse(plain)) throw refuse(`is not a URL or host: ${FORMS}`);
-  const url = new URL(plain);
+  const url = /^\w+:\/\/[^/?]/.test(plain) ? parseUrl(plain) : undefined;
+  if (url === undefined) throw refuse(`is not a URL or host: ${FORMS}`);
   const hostname = addressOf(url).hostname;
   const problem = hostProblem(hostname, isWildcard);
   if (problem !== undefined) throw refuse(problem);

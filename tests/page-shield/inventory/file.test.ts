@@ -1,6 +1,8 @@
 import { createHash } from "node:crypto";
+import { parse as parseYaml } from "yaml";
 import { readScriptInventory } from "pulumi-edgeguard";
 import { parseInventory } from "../../../provider/page-shield/inventory/file";
+import { blocksOf } from "../../support/documents";
 import { schemaProblems } from "../../support/published";
 
 const FILE = "script-inventory.yaml";
@@ -136,6 +138,15 @@ test.each([
   ["version: 1\nscripts: !!js/function 'x'\n", "is not valid YAML or JSON"],
 ])("refuses %j: %s", (text, reason) => {
   expect(refusal(text)).toContain(reason);
+});
+
+test("the guide's inventory is valid", () => {
+  const blocks = blocksOf("docs/guides/script-inventory.md").filter(({ language }) => language === "yaml");
+  expect(blocks).toHaveLength(1);
+  for (const { text } of blocks) {
+    expect(parse(text).entries).toMatchObject([{ owner: "Payments team", line: 5 }]);
+    expect(schemaProblems("script-inventory.v1", parseYaml(text))).toEqual([]);
+  }
 });
 
 test("a missing file says how to create one", () => {
