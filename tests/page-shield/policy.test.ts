@@ -1,6 +1,7 @@
 import { type LocalApi, type LocalApiOptions, startLocalApi } from "edgeguard-local";
 import { omit } from "../../provider/runtime/values";
 import { envelope, failureOf, serve, through } from "../support/edge-client";
+import { driftOf } from "../report/plans";
 import { Operation, rawGet, rawSend, sent, type Recorded } from "../support/operation";
 
 const TYPE = "PageShieldPolicy";
@@ -895,6 +896,7 @@ describe("policy drift", () => {
     await rawSend(api, "PUT", `${path}/${recorded.id}`, { [key]: value });
     const refreshed = await new Operation(api).refresh(TYPE, recorded);
     expect(refreshed?.inputs).toEqual({ ...recorded.inputs, [key]: shown });
+    expect(driftOf(TYPE, recorded, refreshed)?.changes.map(({ property }) => property)).toEqual([key]);
     await new Operation(api).up(TYPE, policy, refreshed);
     const fields = omit(policy, ["zoneId"]);
     expect(await one()).toEqual({ ...fields, enabled: true, id: recorded.id });
@@ -922,6 +924,7 @@ describe("policy drift", () => {
     drifted();
     const refreshed = (await new Operation(api).refresh(TYPE, recorded)) as Recorded;
     expect(refreshed.inputs).toEqual({ ...recorded.inputs, [key]: shown });
+    expect(driftOf(TYPE, recorded, refreshed)?.changes).toMatchObject([{ property: key }]);
     drifted();
     expect((await new Operation(api).refresh(TYPE, refreshed))?.inputs).toEqual(refreshed.inputs);
     drifted();
