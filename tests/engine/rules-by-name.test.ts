@@ -1,4 +1,5 @@
 import { LOCAL_ENGINE, managedRulesets, startLocalApi, type LocalApi } from "edgeguard-local";
+import { reportDrift } from "../../provider/report";
 import { edgeguardResources, engines, Project, type RunResult } from "../support/engine";
 import { describeLong } from "../support/long";
 import { sent } from "../support/operation";
@@ -108,6 +109,22 @@ describeLong("rules by name, on each engine", () => {
       await project.ok("preview", "--expect-no-changes");
       await project.ok("destroy", "--yes", "--skip-preview");
       expect(await overrides()).toEqual([]);
+    }, 300_000);
+
+    it("overrides that were removed by hand appear by name in the drift report", async () => {
+      await project.ok("up", "--yes", "--skip-preview");
+      const root = `/zones/${api.zones.blog}/rulesets`;
+      const { result } = await raw(api, "GET", `${root}/phases/http_request_firewall_managed/entrypoint`);
+      const { id, rules } = result as { id: string; rules: { id: string; ref: string }[] };
+      const own = rules.find(({ ref }) => ref.endsWith("/waf"));
+      const edited = { ...own, action_parameters: { id: managed } };
+      await raw(api, "PATCH", `${root}/${id}/rules/${own?.id ?? ""}`, edited);
+      const { stdout } = await project.ok("preview", "--refresh", "--json", "--show-sames");
+      const { text, drifted } = reportDrift([{ name: "dev", text: stdout }], "markdown");
+      expect(drifted).toBe(true);
+      expect(text).toContain("| `rules.CVE-2021-44228.action` | `log` | – |");
+      await project.ok("up", "--yes", "--skip-preview", "--refresh");
+      expect(await overrides()).toEqual(expected());
     }, 300_000);
 
     it("names of rules are resolved by the update if the preview had no credentials", async () => {
