@@ -412,6 +412,18 @@ describe("a deployment that pins a version", () => {
       "Cloudflare Managed Ruleset is pinned to 88, 89 to 91 are out: 1 rule would go block → log.",
     ]);
   });
+
+  test("moving the pin shows what protects less, for the gate", async () => {
+    const recorded = await bench.up(bench.declareManaged({ version: "88" }));
+    await bench.publishVersion(managedRulesets.managed, {
+      change: [{ id: (await rule("100001")).id, action: "log" }],
+    });
+    const moved = bench.declareManaged({ version: "89" });
+    expect(await bench.operation().preview(TYPE, moved, recorded)).toMatchObject({
+      step: "update",
+      inputs: { expansion: { compared: { weaker: ["1 rule block → log"], stronger: [] } } },
+    });
+  });
 });
 
 describe("a version that can't be compared", () => {
