@@ -17,7 +17,7 @@ beforeEach(() => {
 
 const FILE = "script-inventory.yaml";
 const HOSTS = ["--hosts", "www.shop.example,account.shop.example"];
-const COUNT = LONG ? 10_000 : 500;
+const COUNT = LONG ? 10_000 : 300;
 const NEW = "https://cdn.new.example/tracker.js";
 
 const inventory = async (...args: string[]) => await desk.here("inventory", ...args);
