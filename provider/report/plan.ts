@@ -29,6 +29,7 @@ export type Operation = (typeof OPERATIONS)[number];
 const state = z.looseObject({
   id: z.string().optional(),
   custom: z.boolean().optional(),
+  external: z.boolean().optional(),
   protect: z.boolean().optional(),
   retainOnDelete: z.boolean().optional(),
   inputs: z.record(z.string(), z.unknown()).optional(),
@@ -189,8 +190,10 @@ function stepOf({ op, urn, oldState, newState, replaceReasons }: NonNullable<Dig
     throw new PlanError(`${NO_PLAN}: ${quoted(urn)} isn't a URN`);
   }
   const type = types.split("$").at(-1) ?? "";
+  // The engine shows a resource that the program only reads from now on as replaced, but nothing happens to the object.
+  const isReleased = op === "replace" && newState?.external === true && newState.id === oldState?.id;
   return {
-    op,
+    op: isReleased ? "discard" : op,
     urn,
     kind: type.startsWith(TYPE_PREFIX) ? type.slice(TYPE_PREFIX.length) : undefined,
     type,

@@ -271,3 +271,18 @@ describe("explicit providers", () => {
     expect(dangersIn(weaker)).not.toEqual([]);
   });
 });
+
+describe("a resource that the program only reads from now on", () => {
+  const args = { zoneId: "z", description: "a", action: "log", enabled: true };
+  const replace = stepOf("replace", "PageShieldPolicy", "a", { old: args, new: {} });
+  const plan = (id: string): string =>
+    planJson({ ...replace, newState: { ...replace.newState, id, external: true, outputs: args } });
+
+  test("is released, not deleted, although the engine calls it replaced", () => {
+    expect(report(plan("id of a"), "text").text).toBe("edgeguard: edge/dev\n\n1 to forget\n");
+  });
+
+  test("is deleted if the program reads another object under its name", () => {
+    expect(report(plan("id of b"), "text").text).toContain("unprotect: PageShieldPolicy a");
+  });
+});
