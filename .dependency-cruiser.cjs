@@ -13,7 +13,7 @@ const FLOORS = [
   ["terminal"],
   ["import", "survey"],
   ["cli"],
-  ["index", "policies", "testing"],
+  ["index", "policies", "testing", "schemas"],
 ];
 
 const pathOf = (names) => `^provider/(${names.join("|")})(/|\\.ts$)`;

@@ -138,7 +138,7 @@ export const FAULTS: readonly { readonly area: string; readonly rows: readonly F
         result: "They take turns, and both changes land.",
         test: [
           "tests/runtime/verbs.test.ts",
-          "creates two resources of one zone one after the other if they're created together",
+          "creates two resources of a zone one after the other, even if the engine starts both at once",
         ],
       },
     ],

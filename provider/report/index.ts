@@ -1,3 +1,4 @@
+import { schemaUrl } from "../runtime/published";
 import { buildReport } from "./build";
 import { toMarkdown } from "./markdown";
 import { mergeReports } from "./merge";
@@ -27,7 +28,7 @@ export type ReportOptions = Partial<RemovalGate & Omit<Gate, "removal">>;
 const WRITERS: Readonly<Record<Format, (report: Report) => string>> = {
   markdown: toMarkdown,
   text: toText,
-  json: (report) => `${JSON.stringify(report, undefined, 2)}\n`,
+  json: (report) => `${JSON.stringify({ $schema: schemaUrl("report.v1"), ...report }, undefined, 2)}\n`,
 };
 
 /**

@@ -1,5 +1,7 @@
-import type { Phrase } from "./phrase";
-import type { Operation } from "./plan";
+import { z } from "zod";
+import { members, schemaUrl } from "../runtime/published";
+import { Phrase } from "./phrase";
+import { OPERATIONS, type Operation } from "./plan";
 
 interface OperationWords {
   /** The sign in front of a resource. */
@@ -29,41 +31,101 @@ export const OPERATION: Readonly<Record<Operation, OperationWords>> = {
 /** The labels of counts, in display order. */
 export const COUNTED: readonly string[] = [...new Set(Object.values(OPERATION).map(({ words }) => words))];
 
-/** A report before formatting: what Markdown, text and JSON share. */
-export interface Report {
-  /** `project/stack` */
-  readonly title: string;
-  /** How many resources the plan creates, updates and so on, in a fixed order: `{ "to create": 2, unchanged: 7 }`. */
-  readonly counts: Readonly<Record<string, number>>;
-  /** Caveats about the plan as a whole. */
-  readonly notes: readonly Phrase[];
-  readonly errors: readonly Message[];
-  readonly dangers: readonly JudgedDanger[];
-  /** The digest that accepts all dangers. Undefined when there are none, or when the preview failed. */
-  readonly digest: string | undefined;
-  readonly warnings: readonly Message[];
-  readonly sections: readonly Section[];
-  /** Other providers' resources, listed without details. */
-  readonly others: readonly Named[];
-}
+const phrase = z.custom<Phrase>((given) => given instanceof Phrase).meta({ type: "string" });
+const operation = z.enum(OPERATIONS).describe("What the plan does, in the engine's words.");
 
-/** A message from the engine or a provider. */
-export interface Message {
-  /** `KvEntries products`; undefined if it isn't about one resource. */
-  readonly about: string | undefined;
-  /** One or more lines. */
-  readonly text: string;
-}
+const message = members({
+  about: z.string().optional().describe("`KvEntries products`. Missing if it isn't about one resource."),
+  text: z.string().describe("One or more lines."),
+}).describe("A message from the engine or a provider.");
+export type Message = z.output<typeof message>;
 
-export interface Named {
-  readonly op: Operation;
-  readonly type: string;
-  readonly name: string;
-}
+const named = members({ op: operation, type: z.string(), name: z.string() });
+export type Named = z.output<typeof named>;
 
 /** The kinds that `--fail-on` takes, worst first. */
 export const DANGERS = ["irreversible", "unprotect", "blocks", "removes", "replace", "delete"] as const;
 export type DangerKind = (typeof DANGERS)[number];
+
+const judgedDanger = members({
+  kind: z.enum(DANGERS).describe("The kind, as `--fail-on` takes it."),
+  type: z.string().describe("The class, such as `KvEntries`. For another provider, the full type."),
+  name: z.string(),
+  sentence: phrase,
+  compared: z
+    .string()
+    .optional()
+    .describe("Digest of the compared values, if the sentence may shorten them."),
+  digest: z.string().describe("The digest that accepts only this danger."),
+  verdict: z
+    .enum(["fails", "accepted", "passes"])
+    .describe(
+      "`fails` stops the pipeline, `accepted` means accepted with `--accept`, and `passes` means that `--fail-on` doesn't list the kind.",
+    ),
+});
+export type JudgedDanger = z.output<typeof judgedDanger>;
+export type Danger = Omit<JudgedDanger, "digest" | "verdict">;
+export type Verdict = JudgedDanger["verdict"];
+
+const block = z.discriminatedUnion("is", [
+  members({ is: z.literal("text"), text: phrase }),
+  members({ is: z.literal("list"), items: z.array(phrase).readonly() }),
+  members({
+    is: z.literal("table"),
+    head: z.array(z.string()).readonly(),
+    rows: z.array(z.array(phrase).readonly()).readonly(),
+  }),
+  members({
+    is: z.literal("code"),
+    language: z.enum(["diff", "text"]),
+    lines: z.array(z.string()).readonly(),
+  }).describe("Verbatim lines."),
+  members({
+    is: z.literal("states"),
+    edges: z
+      .array(z.tuple([z.string(), z.string()]).readonly())
+      .readonly()
+      .describe("From one state to another."),
+    now: z.string().optional(),
+    next: z.string().optional(),
+  }),
+]);
+export type Block = z.output<typeof block>;
+
+const section = members({
+  op: operation,
+  kind: z.string().describe("The class, such as `KvEntries`."),
+  name: z.string(),
+  summary: phrase.describe("One line after the name."),
+  blocks: z.array(block).readonly(),
+});
+export type Section = z.output<typeof section>;
+
+/** What `--format json` writes. */
+export const reportDocument = members({
+  $schema: z.literal(schemaUrl("report.v1")),
+  title: z.string().describe("`project/stack`"),
+  counts: z
+    .record(z.string(), z.int().min(0))
+    .readonly()
+    .describe(
+      'How many resources the plan creates, updates and so on: `{ "to create": 2, "unchanged": 7 }`.',
+    ),
+  notes: z.array(phrase).readonly().describe("Caveats about the plan as a whole."),
+  errors: z.array(message).readonly().describe("Why the preview failed. Empty if it didn't."),
+  dangers: z.array(judgedDanger).readonly(),
+  digest: z
+    .string()
+    .optional()
+    .describe(
+      "The digest that accepts all dangers. Missing when there are none, or when the preview failed.",
+    ),
+  warnings: z.array(message).readonly(),
+  sections: z.array(section).readonly(),
+  others: z.array(named).readonly().describe("Other providers' resources, listed without details."),
+});
+/** A report before formatting: what Markdown, text and JSON share. */
+export type Report = Omit<z.output<typeof reportDocument>, "$schema">;
 
 /** How many of its own keys a KvEntries deletes before that's a danger: at least `keys`, and at least `share` of them. */
 export interface RemovalGate {
@@ -73,27 +135,6 @@ export interface RemovalGate {
 }
 export const REMOVAL_GATE: RemovalGate = { keys: 10, share: 0.5 };
 
-export interface Danger {
-  readonly kind: DangerKind;
-  /** The class, such as `KvEntries`. For another provider, the full type. */
-  readonly type: string;
-  readonly name: string;
-  readonly sentence: Phrase;
-  /** Digest of the compared values, if the sentence may shorten them. */
-  readonly compared?: string;
-}
-
-/** What happens to a danger: `fails` stops the pipeline, `accepted` means accepted with `--accept`, and `passes` means
- * that `--fail-on` doesn't list it.
- */
-export type Verdict = "fails" | "accepted" | "passes";
-
-export interface JudgedDanger extends Danger {
-  /** The digest that accepts only this danger. */
-  readonly digest: string;
-  readonly verdict: Verdict;
-}
-
 /** Which dangers stop a pipeline. */
 export interface Gate {
   readonly removal: RemovalGate;
@@ -102,30 +143,3 @@ export interface Gate {
   readonly accepted: ReadonlySet<string>;
 }
 export const GATE: Gate = { removal: REMOVAL_GATE, failOn: [], accepted: new Set() };
-
-export interface Section {
-  readonly op: Operation;
-  /** The class, such as `KvEntries`. */
-  readonly kind: string;
-  readonly name: string;
-  /** One line after the name. */
-  readonly summary: Phrase;
-  readonly blocks: readonly Block[];
-}
-
-export type Block =
-  | { readonly is: "text"; readonly text: Phrase }
-  | { readonly is: "list"; readonly items: readonly Phrase[] }
-  | {
-      readonly is: "table";
-      readonly head: readonly string[];
-      readonly rows: readonly (readonly Phrase[])[];
-    }
-  /** Verbatim lines. */
-  | { readonly is: "code"; readonly language: "diff" | "text"; readonly lines: readonly string[] }
-  | {
-      readonly is: "states";
-      readonly edges: readonly (readonly [from: string, to: string])[];
-      readonly now: string | undefined;
-      readonly next: string | undefined;
-    };

@@ -6,7 +6,7 @@ import { messagesOf, type Diagnostic } from "./diagnostics";
 import { SECRET } from "./values";
 
 /** The operations that steps can have in `pulumi preview --json`. */
-const OPERATIONS = [
+export const OPERATIONS = [
   "same",
   "create",
   "update",

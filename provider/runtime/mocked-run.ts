@@ -12,9 +12,12 @@ export interface MockedRun {
 /** Shared by all copies of this module: a test runner may load the program's own copy, and would then use the environment. */
 const MOCKED_RUN = Symbol.for("pulumi-edgeguard/mocked-run");
 
-/** Marks mocks, so that lookups in their runs never use the environment. */
+/**
+ * Marks mocks, so that lookups in their runs never use the environment. Enumerable, because a test may spread the mocks to
+ * replace one of them.
+ */
 export function markMocks<T extends pulumi.runtime.Mocks>(mocks: T, run: MockedRun): T {
-  return Object.defineProperty(mocks, MOCKED_RUN, { value: run });
+  return Object.defineProperty(mocks, MOCKED_RUN, { value: run, enumerable: true });
 }
 
 /** Returns what the current run's mocks set. Undefined outside a test, and with mocks that aren't this package's. */

@@ -149,7 +149,7 @@ describe("lists with a record that can't be read", () => {
     expect(server.seen.filter((request) => !request.startsWith("GET"))).toEqual([]);
   });
 
-  test("keeps a rule of an unknown form in its place", () => {
+  test("leaves a rule that it doesn't understand in its place", () => {
     const rules = [
       { id: "1", action: "execute", expression: "true", action_parameters: { id: "x" } },
       {

@@ -52,7 +52,7 @@ describe("reads up to the last page that Cloudflare counts", () => {
     expect(await ids(pages(100))).toBe("abc");
   });
 
-  test("skips an item that moved to the next page", async () => {
+  test("returns an item once even if it moved to the next page", async () => {
     await answering(envelope(items("a", "b")), envelope(items("b", "c")), envelope([]));
     expect(await ids(pages(2))).toBe("abc");
     expect(server.seen).toHaveLength(3);
@@ -108,7 +108,7 @@ describe("reads up to the last page that Cloudflare counts", () => {
       expect(server.seen).toHaveLength(2);
     });
 
-    test("uses what two reads returned if the count belongs to another list", async () => {
+    test("uses what two reads returned if the count is wrong both times", async () => {
       await answering(...[1, 2].flatMap(() => [page(9, 2, "a", "b"), page(9, 2, "c")]));
       expect(await read()).toEqual({ ids: "abc", warnings: [] });
       expect(server.seen).toHaveLength(4);
@@ -150,7 +150,7 @@ describe("paging by cursor", () => {
   const page = (cursor: string | null | undefined, ...found: string[]) =>
     envelope(items(...found), { result_info: { cursors: { after: cursor } } });
 
-  test("follows the cursor to the end, however the member is spelled", async () => {
+  test("follows the cursor to the end, whatever the response calls it", async () => {
     await answering(
       page("one", "a", "b"),
       envelope(items("c"), { result_info: { cursor: "two" } }),

@@ -132,7 +132,7 @@ describe("a 403 names the missing permission", () => {
     expect(message).toContain(`lacks the permission ${permission} for this ${where}`);
   });
 
-  test("says that the token is valid if it worked earlier in this run", async () => {
+  test("says that the token itself is valid if it worked earlier in this run", async () => {
     const { client } = clientOf(api.url, {
       credential: { kind: "token", token: "local-token", origin: "CLOUDFLARE_API_TOKEN" },
     });
@@ -155,7 +155,7 @@ describe("a 403 names the missing permission", () => {
   });
 });
 
-test("skips a read that only informs, and the warning names the missing permission", async () => {
+test("skips a read that the update doesn't depend on, and the warning names the missing permission", async () => {
   api.fault({ match: { path: "/page_shield/scripts" }, kind: "status", status: 403, code: 10000 });
   const op = new Operation(api);
   const [first] = LIVES.PageShieldPolicy();

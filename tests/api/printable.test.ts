@@ -73,7 +73,7 @@ test("makes an API error on the command line safe to print", async () => {
   expect(obeyed(printed)).toEqual([]);
 });
 
-test("leaves text alone that only resembles a terminal control sequence", () => {
+test("doesn't change text that only resembles a terminal control sequence", () => {
   for (const plain of ["::1", "::ffff:192.0.2.1", "a::add-mask::b", "## [link]", "<b>", "grüße 👋"])
     expect(escapeInvisible(plain)).toBe(plain);
   expect(printable("first\n  second")).toBe("first\n  second");

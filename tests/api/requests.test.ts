@@ -61,7 +61,7 @@ test("sends the package's name and version as User-Agent", async () => {
   expect(manifest).toMatchObject({ version: VERSION });
 });
 
-test("keeps the path prefix of a base URL, and adds no second slash to a trailing one", async () => {
+test("keeps the path prefix of a base URL, and doesn't double its trailing slash", async () => {
   await clientOf(`${api.url}/`).client.get(settings, {
     what: WHAT,
     schema: any,
@@ -88,7 +88,7 @@ test("an error is one sentence with the attempt, request, status, message, code,
   );
 });
 
-test("puts the caller's advice first, which can depend on the status and codes", async () => {
+test("puts the caller's advice first, and lets it depend on the status and codes", async () => {
   api.fault({ match: {}, kind: "status", status: 409, code: 1234 });
   const failure = await failureOf(
     clientOf(api.url).client.get(settings, {
@@ -148,7 +148,7 @@ describe("responses that aren't a plain success", () => {
     ["an error page", 502, "<html>\n<h1>Bad gateway</h1></html>"],
     ["JSON that is not the envelope", 200, '{"ok":true}'],
     ["nothing", 200, ""],
-  ])("describes %s, and says that the outcome is unknown", async (_name, status, body) => {
+  ])("describes %s and says that the outcome is unknown", async (_name, status, body) => {
     reply = { status, body };
     const failure = await failureOf(get());
     expect(failure).toMatchObject({ status, outcome: "unknown" });
@@ -177,7 +177,7 @@ describe("responses that aren't a plain success", () => {
     expect(await clientOf(server.url).client.delete("/x", { what: WHAT, schema: z.null() })).toBeNull();
   });
 
-  test("passes on the envelope's messages once, as text or records, even from failures", async () => {
+  test("reports the messages in a response once, as text or records, even if the request failed", async () => {
     reply = {
       status: 200,
       body: envelope("r", { messages: ["Heed this", { code: 1, message: "and this" }, ""] }),
@@ -197,7 +197,7 @@ describe("responses that aren't a plain success", () => {
     ]);
   });
 
-  test("an unexpected member of an error doesn't hide the rest of it", async () => {
+  test("still shows the rest of an error if one of its members is unexpected", async () => {
     const odd = [{ code: "E1", message: "first", source: null }, { code: null, message: null }, { code: 7 }];
     reply = {
       status: 400,

@@ -203,7 +203,7 @@ describe("the outcome of a request covers all its attempts", () => {
 
 describe("an unreachable host", () => {
   test.each(["EHOSTUNREACH", "ENETUNREACH"])(
-    "an unreachable host (%s) counts as unsent only if the connection failed",
+    "a request to an unreachable host (%s) counts as unsent only if it couldn't connect",
     (errorCode) => {
       const connecting = { method: "POST", errorCode, syscall: "connect" };
       const reading = { method: "POST", errorCode, syscall: "read" };
@@ -214,7 +214,7 @@ describe("an unreachable host", () => {
   );
 });
 
-test.each([0, 2])("maxRetries: %i makes one more attempt than that", async (maxRetries) => {
+test.each([0, 2])("with maxRetries: %i, makes one attempt more than that", async (maxRetries) => {
   api.fault({ match: {}, kind: "status", status: 503, times: 50 });
   const failure = await failureOf(send("GET", maxRetries));
   expect(api.requests).toHaveLength(maxRetries + 1);
@@ -310,7 +310,7 @@ describe("Retry-After", () => {
 });
 
 describe("the rate budget", () => {
-  test("lets no more requests through than its limit in any window, first come, first served", async () => {
+  test("never lets more requests through per window than its limit, first come, first served", async () => {
     virtualTime();
     const started = performance.now();
     const budget = new RateBudget([
@@ -355,7 +355,7 @@ describe("the rate budget", () => {
     expect(api.requests).toHaveLength(0);
   });
 
-  test("a client with patience: false never waits for the rate budget, not even behind callers that do", async () => {
+  test("a client with patient: false never waits for the rate budget, not even behind callers that do", async () => {
     const time = virtualTime();
     time.stop();
     const budget = new RateBudget([{ requests: 1, ms: 60_000 }]);

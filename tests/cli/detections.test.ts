@@ -15,7 +15,7 @@ beforeEach(() => {
 const save = async (...args: string[]) => await desk.here("detections", "save", ...args);
 const path = (file: string): string => join(desk.cwd, file);
 
-test("writes a zone's active scripts, and says so when nothing has changed since", async () => {
+test("writes a zone's active scripts, and the next run says that nothing has changed", async () => {
   const { shop } = desk.api.zones;
   expect(await save("--zone", shop)).toMatchObject({
     code: 0,
@@ -32,7 +32,7 @@ test("writes a zone's active scripts, and says so when nothing has changed since
   );
 });
 
-test("saves other kinds, statuses and hosts to another file", async () => {
+test("saves the kinds, statuses and hosts that the options select to the given file", async () => {
   const { shop } = desk.api.zones;
   const options = ["--include", "scripts,cookies", "--status", "active, infrequent", "--hosts", "checkout.*"];
   const { code, stderr } = await save("--zone", shop, "--out", "checkout.json", ...options);

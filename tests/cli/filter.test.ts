@@ -87,7 +87,7 @@ test.each([
   expect(await here(args, { input })).toEqual({ code: 0, stdout: OUTPUT, stderr: "" });
 });
 
-test("prints compressed lines unchanged, and as many examples as --examples asks for", async () => {
+test("prints lines from a compressed file unchanged, and as many examples as --examples asks for", async () => {
   expect((await here([FILTER, "lines.ndjson.gz", "--print"])).stdout).toBe(
     `${LINES[1] ?? ""}\n${LINES[2] ?? ""}\n`,
   );

@@ -218,7 +218,7 @@ describe("bulk", () => {
     expect((await desk.keys()).filter(({ name }) => String(name).startsWith("bulk/"))).toEqual([]);
   });
 
-  test("bulk delete accepts a file for bulk put, and asks first", async () => {
+  test("bulk delete accepts a file for bulk put, and asks for confirmation", async () => {
     desk.write("entries.json", JSON.stringify(entries.slice(0, 3)));
     const onExisting = ["entries.json", "--binding", "EXISTING", "--remote"];
     await desk.here("kv", "bulk", "put", ...onExisting);
@@ -272,7 +272,7 @@ describe("bulk", () => {
   });
 });
 
-test("the colon forms of earlier versions still work, with one deprecation warning", async () => {
+test("commands spelled with a colon, as in earlier versions, still work and print one deprecation warning", async () => {
   const ran = await desk.bin("kv:key", "get", "greeting", "--binding", "EXISTING");
   expect(ran).toMatchObject({ code: 0, stdout: "Hello" });
   expect(ran.stderr).toBe('edgeguard: "kv:key" is deprecated and will be removed. Use "kv key".\n');

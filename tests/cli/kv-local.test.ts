@@ -49,7 +49,7 @@ test("puts the data next to the configuration file, and the first write says tha
   expect(existsSync(join(folder, "kv"))).toBe(true);
 });
 
-test("every data command works on the folder, even while the local API serves it", async () => {
+test("every data command works on the local folder, even while the local API is serving it", async () => {
   const folder = newFolder();
   const at = ["--namespace-id", NEW, "--local", "--persist-to", folder];
   const here = (...args: string[]): Promise<Ran> => desk.here("kv", ...args, ...at);

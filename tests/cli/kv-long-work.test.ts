@@ -27,7 +27,7 @@ function files(count: number, valueBytes = 10): string[] {
   return keys;
 }
 
-test("bulk put and bulk delete send 10,000 per request", async () => {
+test("bulk put and bulk delete send 10,000 entries per request", async () => {
   files(10_001);
   const put = await desk.here("kv", "bulk", "put", "entries.json", ...BINDING);
   expect(put).toMatchObject({

@@ -298,7 +298,7 @@ preview_id = "${id("d")}"
     );
   });
 
-  test("uses the nearest configuration file in this folder or above", async () => {
+  test("uses the nearest configuration file in this folder or its parents", async () => {
     const below = join(desk.cwd, "src", "deep");
     mkdirSync(below, { recursive: true });
     const ran = await desk.at({ cwd: below }, "kv", "key", "get", "greeting", "--binding", "EXISTING");
@@ -481,7 +481,7 @@ describe("a delete", () => {
   const greeting = async (): Promise<string> => String(await desk.value("greeting", existing()));
 
   test.each(DELETES)(
-    "asks before deleting a %s on a terminal, and takes anything but yes as no",
+    "asks before deleting a %s on a terminal, and treats any answer but yes as no",
     async (_, args, question) => {
       for (const typed of ["n\n", "\n", "yesterday\n", "\u0003"]) {
         const no = await desk.at({ typed }, ...args, "--binding", "EXISTING");

@@ -90,7 +90,7 @@ const cli = engines().find((engine) => engine !== LOCAL_ENGINE) ?? LOCAL_ENGINE;
   };
   const writes = (): string[] => sent(api, "POST", "PUT", "PATCH", "DELETE");
 
-  it("is applied although arguments of every resource were unknown", async () => {
+  it("applies a saved plan in which every resource had unknown arguments", async () => {
     const shown: string[] = [];
     const update = async (program: string, env?: Record<string, string>): Promise<Record<string, number>> => {
       project.write(program);
@@ -117,7 +117,7 @@ const cli = engines().find((engine) => engine !== LOCAL_ENGINE) ?? LOCAL_ENGINE;
       for (const canary of [TOKEN, SECRET]) expect(text).not.toContain(canary);
   });
 
-  it("pins what a preview has found, unless EDGEGUARD_SAVED_PLAN leaves it open", async () => {
+  it("a saved plan pins what its preview found, unless EDGEGUARD_SAVED_PLAN leaves that open", async () => {
     project.write(POLICY);
     expect(await save()).toContain("would block 3 of the 4 active scripts");
     api.detect(api.zones.blog, { scripts: [{ url: "https://new.example/x.js" }] });
@@ -142,7 +142,7 @@ const cli = engines().find((engine) => engine !== LOCAL_ENGINE) ?? LOCAL_ENGINE;
     expect(writes()).toEqual([]);
   });
 
-  it("isn't affected by EDGEGUARD_SAVED_PLAN in the update itself", async () => {
+  it("EDGEGUARD_SAVED_PLAN has no effect on an update", async () => {
     project.write(POLICY);
     project.env = { EDGEGUARD_SAVED_PLAN: "true" };
     await project.ok("up", "--yes");

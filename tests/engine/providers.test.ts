@@ -99,7 +99,7 @@ describe.each(engines().map((engine) => [engine.name, engine] as const))("on %s"
   /** Which token each object was written and read with. */
   const used = (): string[] => [...new Set(sent)].sort();
 
-  it("reads and writes each object with its own provider's token, which state has only encrypted", async () => {
+  it("reads and writes each object with its own provider's token, and state has the token only in encrypted form", async () => {
     project.write(`${PROGRAM}
       const { id: namespaceId } = new KvNamespace("flags", { title: "flags" }, { provider: eu });
       new KvEntries("before", { namespaceId, entries: { a: "1", b: "2" } }, { provider: eu });
@@ -182,7 +182,7 @@ describe.each(engines().map((engine) => [engine.name, engine] as const))("on %s"
       expect(sent).toEqual([]);
     }, 120_000);
 
-    it("counts the requests of each provider on its own, also with one token", async () => {
+    it("counts each provider's requests separately, even if two use one token", async () => {
       project.write(`${PROGRAM}
         const slow = (name: string) => ({
           provider: new Provider(name, { apiToken: process.env.EU, baseUrl, requestsPerSecond: 1 }),
@@ -200,7 +200,7 @@ describe.each(engines().map((engine) => [engine.name, engine] as const))("on %s"
       expect(seconds([...one, ...two])).toBeLessThan(one.length + two.length - 1.5); // As a shared budget would take.
     }, 120_000);
 
-    it("refuses invalid arguments that it learns late in one sentence, without their secrets", async () => {
+    it("refuses invalid arguments that become known late, in one sentence without their secrets", async () => {
       project.write(`${PROGRAM}
         const account = pulumi.secret(process.env.EU);
         new Provider("late", { apiToken: account, accountId: account });`);
@@ -231,7 +231,7 @@ describe.each(engines().map((engine) => [engine.name, engine] as const))("on %s"
       await ok("preview", "--expect-no-changes");
     }, 120_000);
 
-    it("writes rules of one zone with two providers, one after the other", async () => {
+    it("writes the rules of a zone one after the other, even with two providers", async () => {
       project.write(`${PROGRAM}
         const rule = (ruleset: string) => ({ zoneId, accountId, ruleset });
         new ManagedRulesetOverride("eu", rule("Cloudflare Managed Ruleset"), { provider: eu });
@@ -243,7 +243,7 @@ describe.each(engines().map((engine) => [engine.name, engine] as const))("on %s"
       expect(summaryOf(await ok("destroy", "--yes", "--skip-preview"))).toEqual({ delete: 5 });
     }, 120_000);
 
-    it("moves resources of all seven types to a provider and back, without a request that changes anything", async () => {
+    it("moves resources of all seven types to a provider and back without writing anything", async () => {
       project.write(`${PROGRAM}
         const opts = process.env.MOVED === "1" ? { provider: eu } : {};
         new PageShieldSettings("settings", { zoneId, enabled: true }, opts);

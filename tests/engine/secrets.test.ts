@@ -119,7 +119,7 @@ describe.each(engines().map((engine) => [engine.name, engine] as const))("on %s"
 
   // An engine stops at the first resource that is refused.
   it.each(Object.entries(FAILING).slice(0, LONG ? undefined : 1))(
-    "shows no secret of a resource whose %s is refused",
+    "doesn't show the secrets of a resource whose %s is refused",
     async (path, resource) => {
       project.write(PREAMBLE + resource);
       for (const command of [["preview"], ["preview", "--json"], ["up", "--yes"]]) {

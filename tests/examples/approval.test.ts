@@ -137,7 +137,7 @@ describe("accepting dangers in a pull request", () => {
     ]);
   });
 
-  test("needs no acceptance without dangers, and allows none without a readable report", async () => {
+  test("needs no acceptance if there are no dangers, and allows none if the report can't be read", async () => {
     expect(await afterPreview({ report: { dangers: [{ verdict: "passes" }], digest: DIGEST } })).toEqual([
       "success: No dangers",
     ]);

@@ -169,7 +169,7 @@ const cli = engines().find((engine) => engine !== LOCAL_ENGINE);
     expect(writes()).toBe(0);
   };
 
-  it("applies exactly what was planned, whatever visitors load meanwhile", async () => {
+  it("applies exactly what was planned, even if visitors load other scripts in the meantime", async () => {
     const planned = await run("plan");
     expect(planned).toMatchObject({ code: 0, stderr: "" });
     expect(planned.stdout).toContain("Would block 3 of the 4 active scripts");

@@ -16,7 +16,7 @@ describe("names in the generated program", () => {
       "one two three four five six seven eight nine ten eleven twelve thirteen",
       "one-two-three-four-five-six-seven-eight-nine-ten-eleven-twelve",
     ],
-  ])("names resources after what people call their objects: %j", (text, name) =>
+  ])("names resources after the names or descriptions of their objects: %j", (text, name) =>
     expect(slug(text)).toBe(name),
   );
 
@@ -80,7 +80,7 @@ describe("expressions", () => {
     expect(code.value).toEqual({ zoneId: "0da4", f: { key: "a" } });
   });
 
-  it("prints any text as a string literal of it", () => {
+  it("prints any text as a string literal with the same value", () => {
     const odd = "line\nbreak \u2028 \"quoted\" 'both' ` ${x} */ \\ \ud800";
     const asRun = (value: unknown): unknown => eval(`(${print(codeOf(value))})`);
     for (const text of [odd, 'say "a\\b"', "it's"]) expect(asRun(text)).toBe(text);

@@ -69,7 +69,7 @@ describe("edgeguard import", () => {
   });
 });
 
-describe("an existing exception before a deployment", () => {
+describe("an existing exception in front of a deployment", () => {
   const NAME = "ManagedRulesetOverride baselineOfTheSecurityTeam";
   const imported = async (): Promise<{ desk: ImportDesk; recorded: Recorded; before: unknown[] }> => {
     const desk = await ImportDesk.from();

@@ -70,7 +70,7 @@ async function failedUpdate(inputs: Inputs, previous: Recorded): Promise<string>
 
 const DIFFERS = /1 declared key already exists with different content \("b"\)\. Nothing was written\./;
 
-test("refuses to adopt a key that somebody else wrote, in the preview and the update that declare it", async () => {
+test("refuses to adopt a key that somebody else wrote, in both preview and update", async () => {
   const recorded = await up(declare({ a: "1" }));
   await writeElsewhere({ b: "theirs" });
   const more = declare({ a: "1", b: "mine" });
@@ -123,7 +123,7 @@ test("refuses a create in the preview if the key exists in an existing namespace
   expect(requests()).toEqual(["POST /bulk/get"]);
 });
 
-test("reads nothing if there are no new keys, and sends a single read for a few of them", async () => {
+test("reads nothing without new keys, and reads a few new keys with one request", async () => {
   const recorded = await up(declare({ a: "1", b: "2" }));
   api.clearRequests();
   const changed = await up(declare({ a: "one" }), recorded);

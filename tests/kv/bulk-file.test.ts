@@ -127,7 +127,7 @@ async function sentOf(
 }
 
 describe("the body of a bulk write", () => {
-  test("has the entries exactly as in the file", async () => {
+  test("contains the entries exactly as the file has them", async () => {
     const entries = [
       '{"key":"a","value":"\\u00e9 \\"é🙂\\" \\/"}',
       '{ "value" : "AAH/", "base64" : true,\n  "key" : "b" }',
@@ -176,7 +176,7 @@ describe("the body of a bulk write", () => {
     expect(asIs).toBe(0);
   });
 
-  test("means the same for unchanged and rewritten entries", async () => {
+  test("writes the same entries whether the body is rewritten or not", async () => {
     const control = fc.nat(300).map((n) => "\0\u001f".repeat(n));
     const value = fc.oneof(text, fc.string({ unit: "grapheme" }), control);
     const entry = fc.record(

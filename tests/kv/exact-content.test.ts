@@ -110,7 +110,7 @@ describe("a number in metadata", () => {
     ]);
   });
 
-  test("accepts a number in metadata that a double keeps, however it's written", async () => {
+  test("accepts a number in metadata that fits in a double, however it's written", async () => {
     const numbers = [
       "9007199254740991",
       "-0",

@@ -106,7 +106,7 @@ describe.each([
     expect(sum(bulkWrites(api).slice(4))).toBe(BATCH);
   });
 
-  test("leaves no trace of a failed change once the change is reverted", async () => {
+  test("doesn't remember a failed change once it's reverted", async () => {
     const before = await up();
     inputs = { ...inputs, file: CHANGED_FILE };
     onTheThird(kind);

@@ -64,7 +64,7 @@ test.each<[string, string, Args, string | undefined]>([
   expect(await refusals({ owner: owner(prefix), other })).toEqual(refused);
 });
 
-test("refuses two owners of one prefix, but accepts a single one", async () => {
+test("refuses two owners of one prefix, and accepts one", async () => {
   const mine = { keys: ["p/a"] };
   expect(await refusals({ owner: owner("p/", mine) })).toEqual([]);
   expect(await refusals({ owner: owner("p/b/", mine), other: owner("p/", mine) })).not.toEqual([]);

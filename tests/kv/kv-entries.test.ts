@@ -141,7 +141,7 @@ describe("entries", () => {
     expect(bulk()).toEqual([1]);
   });
 
-  test("fails the preview for entries over a limit, with one message each, and shows no value", async () => {
+  test("fails the preview for entries over a limit, with one message per entry and without their values", async () => {
     const refusals = await new Operation(api).refusals(
       TYPE,
       entries({

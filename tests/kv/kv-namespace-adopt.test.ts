@@ -141,7 +141,7 @@ test("creates a namespace with a title that another resource gives up, once that
   expect(next.id).not.toBe(renamed.id);
 });
 
-test("refuses an unknown input that resembles a hidden one", async () => {
+test("refuses an unknown input whose name resembles an internal one", async () => {
   const given = { accountId, title: "shop", __declaredKey: [] };
   expect((await new Operation(api).refusals(NAMESPACE, given)).join()).toContain("__declaredKey");
 });

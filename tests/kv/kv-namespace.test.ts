@@ -90,7 +90,7 @@ test.each([
   expect(snippet).toBe(`[[kv_namespaces]]\nbinding = "CATALOG"\n${member} = "${"5".repeat(32)}"\n`);
 });
 
-test("the snippet of an unchanged namespace is known in a preview", async () => {
+test("a preview knows the snippet of an unchanged namespace", async () => {
   await pulumi.runtime.setMocks(
     {
       newResource: ({ inputs }) => ({ id: "5".repeat(32), state: inputs as object }),
@@ -104,7 +104,7 @@ test("the snippet of an unchanged namespace is known in a preview", async () => 
   expect(await (snippet as unknown as { isKnown: Promise<boolean> }).isKnown).toBe(true);
 });
 
-test("warns in the preview if the account has no room for another namespace", async () => {
+test("warns in the preview if the account has reached its limit of namespaces", async () => {
   const full = Array.from({ length: 1_000 }, (_, n) => ({
     id: n.toString(16).padStart(32, "0"),
     title: `n${n}`,
@@ -130,7 +130,7 @@ describe("a rename", () => {
     expect(message).toMatch(/Choose another title, or rename that namespace first\./);
   });
 
-  test("a rename that somebody already made in the dashboard is no conflict", async () => {
+  test("a rename that somebody already made in the dashboard isn't a conflict", async () => {
     const recorded = await up({ title: "mine" });
     await rawSend(api, "PUT", `${path}/${recorded.id}`, { title: "theirs" });
     const op = new Operation(api);

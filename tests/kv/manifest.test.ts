@@ -73,7 +73,7 @@ describe("a manifest", () => {
     }
   });
 
-  test("keeps keys of the maximum length, and the latest times", async () => {
+  test("can hold keys of the maximum length and the latest possible times", async () => {
     const record = { value: digest("v"), expiration: 253_402_300_799, ttl: 253_402_300_799 };
     const keys = ["a", "é".repeat(256), "x".repeat(512), `${"x".repeat(511)}y`, "🙂".repeat(128)];
     const manifest: Manifest = new Map();
@@ -203,7 +203,7 @@ describe("comparing entries with what was written", () => {
     expect(compare(await declared({ key: "k" }), timed, NOW).changed).toEqual(["k"]);
   });
 
-  test("treats base64 and text of the same bytes as equal, and equal TTLs whenever they end", async () => {
+  test("treats base64 and text of the same bytes as equal, and equal TTLs as equal whenever they end", async () => {
     const manifest = written({ key: "a", value: "AAE=", base64: true });
     manifest.set("ttl", {
       ...recordOf({ key: "ttl", value: "v", base64: false, expirationTtl: 60 }),

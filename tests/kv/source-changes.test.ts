@@ -53,7 +53,7 @@ describe.each(SOURCES)("%s", (_, source, path) => {
     expect(api.requests).toEqual([]);
   });
 
-  test("sends a source that has the same content in another form", async () => {
+  test("sends a source that was rewritten with the same content", async () => {
     const op = new Operation(api);
     const { inputs } = await op.preview(TYPE, { ...address, ...source() });
     const entries = Array.from(declared, ([key, value]) => ({ key, value })).reverse();

@@ -159,7 +159,7 @@ describe("inline entries", () => {
   });
 });
 
-describe("refuses an invalid declaration", () => {
+describe("refuses invalid arguments", () => {
   test.each<[string, Declaration, string]>([
     ["without a source", {}, "set exactly one of entries, file and directory; none is set"],
     [

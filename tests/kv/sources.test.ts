@@ -12,7 +12,7 @@ beforeEach(() => (project = new ProjectFolder()));
 afterEach(() => project.remove());
 
 describe("a directory of entries", () => {
-  test("reads one key per file, sorted, with text as it is and other values as base64", async () => {
+  test("reads one key per file in sorted order, with text as it is and anything else as base64", async () => {
     const binary = Buffer.of(0, 0xff, 0xfe, 0x80);
     project.put("public/b.bin", binary);
     project.put("public/a/z.txt", "\ufeffzett");
@@ -147,7 +147,7 @@ describe("the summary of a source", () => {
     }
   });
 
-  test("handles many keys that collide in an unseeded hash", async () => {
+  test("handles many keys that would collide in a hash without a random seed", async () => {
     const keys = collidingKeys(14);
     expect([keys.length, new Set(keys.map((key) => fnv1a(key))).size]).toEqual([16_384, 1]);
     project.put("chosen.json", bulkJson(keys.map((key) => ({ key, value: "v" }))));

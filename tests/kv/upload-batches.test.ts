@@ -20,7 +20,7 @@ const strange: Entry[] = [
 ];
 
 describe("a batch of entries", () => {
-  test("knows the exact size of a batch's body, whatever it contains", () => {
+  test("computes the exact size of a batch's body, whatever it contains", () => {
     for (const most of [1, 3, 8]) {
       const found = cut(strange, most, Infinity);
       expect(found.map(({ bytes }) => bytes)).toEqual(found.map((batch) => Buffer.byteLength(bodyOf(batch))));
@@ -28,7 +28,7 @@ describe("a batch of entries", () => {
     }
   });
 
-  test("builds a body of exactly that size, from entries or from unchanged text", () => {
+  test("builds a body of exactly the computed size, from entries or from unchanged text", () => {
     const [batch] = cut(strange, 100, Infinity);
     const texts = Buffer.from(strange.map((entry) => JSON.stringify(toRequest(entry))).join(""));
     const body = new Body(strange.map(entryBytes));
@@ -44,7 +44,7 @@ describe("a batch of entries", () => {
     expect(JSON.parse(bytes.toString())).toEqual(JSON.parse(JSON.stringify(strange.map(toRequest))));
   });
 
-  test("never sends a body that isn't full, because the rest is uninitialized memory", () => {
+  test("refuses to send a body that isn't full, because the rest is uninitialized memory", () => {
     const body = new Body([100]);
     body.add(textEntry("a", "1"));
     expect(() => body.done()).toThrow(new RangeError("expected a body of 102 bytes but wrote 25"));
@@ -68,7 +68,7 @@ describe("a batch of entries", () => {
     expect(found.map(({ items }) => items.map(({ key }) => key))).toEqual([["a"], ["b"], ["c"]]);
   });
 
-  test("returns a batch before it reads the next one", () => {
+  test("returns each batch before it reads the next", () => {
     let read = 0;
     const counted = function* () {
       for (const entry of manyEntries(100)) {

@@ -56,7 +56,7 @@ test("counts a missing key as deleted", async () => {
 test.each([
   ["405", { status: 405, code: 10_405 }],
   ["a 404 for the route", { status: 404, code: 7003 }],
-])("switches to the older form of the API after %s, and stays with it", async (_name, response) => {
+])("switches to the older bulk delete after %s, and stays with it", async (_name, response) => {
   const keys = await filled(20_000);
   api.fault({ match: { method: "POST", path: "/bulk/delete" }, kind: "status", ...response, times: 9 });
   const { ctx } = contextFor(api, { config: { concurrency: "1" } });
@@ -65,7 +65,7 @@ test.each([
   expect(storedKeys(api)).toEqual([]);
 });
 
-test("fails with Cloudflare's message if the API has neither form", async () => {
+test("fails with Cloudflare's message if the API has neither bulk delete", async () => {
   api.fault({ match: {}, kind: "status", status: 405, times: 9 });
   const { error } = await removed(["a"], contextFor(api).ctx);
   expect(error?.message).toContain(`Deleting key "a" from namespace ${place.namespaceId} failed: DELETE `);

@@ -111,7 +111,7 @@ describe("entries", () => {
     expect(storedKeys(api)).toHaveLength(100_000);
   });
 
-  test("reports a long upload with the remaining time", async () => {
+  test("reports the progress of a long upload with the remaining time", async () => {
     const { ctx, said } = contextFor(api, { config: { concurrency: "1" } });
     const time = jest.spyOn(performance, "now");
     let at = 0;
@@ -176,7 +176,7 @@ describe("retries", () => {
 });
 
 describe("an upload that keeps failing", () => {
-  test("starts no further batch, finishes those in flight, and reports what was written", async () => {
+  test("stops sending batches, finishes those in flight, and reports what was written", async () => {
     api.fault({ match: {}, kind: "slow", delayMs: 300, times: 2 });
     failOn({ status: 500, times: 100 });
     const { ctx } = contextFor(api, { config: { maxRetries: "0", concurrency: "3" } });
@@ -311,7 +311,7 @@ describe("the response to a write", () => {
     },
   );
 
-  test("doesn't take a response to a write that can't be parsed for a success", async () => {
+  test("doesn't treat an unreadable response to a write as a success", async () => {
     const server = await serve((request, response) => {
       request.resume().on("end", () => response.end(envelope({ unsuccessful_keys: [1] })));
     });

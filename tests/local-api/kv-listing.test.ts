@@ -72,7 +72,7 @@ describe("listing keys", () => {
     }
   });
 
-  test("can return empty pages, before every page or because of a fault", async () => {
+  test("can return empty pages, either before every page or because of a fault", async () => {
     const often = await namespaceIn({ kvEmptyPages: 2 });
     await often.kv.put(pairs(numbered(0, 30)));
     expect(await often.kv.listAll("limit=10")).toEqual({ names: numbered(0, 30), pages: 9, empty: 6 });
@@ -114,7 +114,7 @@ describe("listing and read lags", () => {
     expect(await kv.text("a")).toBe("2");
   });
 
-  test("starts and ends a lag at any time, for one namespace", async () => {
+  test("can start and end a lag at any time, for one namespace", async () => {
     const { api, kv } = await namespaceIn();
     const other = await newNamespace(api);
     await kv.put(pairs(["a"]));

@@ -164,7 +164,7 @@ describe("KV in a folder", () => {
     ]);
   });
 
-  test("writes KV only for its own writes, and appends them", async () => {
+  test("writes to a namespace's file only when that namespace changes, and only appends", async () => {
     const api = await start({ persistTo: folder });
     const kv = kvCaller(api, api.namespaces.existing);
     await callerOf(api)("POST", `/zones/${api.zones.empty}/page_shield/policies`, newPolicy);

@@ -62,7 +62,7 @@ describe("Logpush destinations", () => {
     expect(await call("POST", path, { destination_conf: long(4097) })).toMatchObject(refused);
   });
 
-  test("finds a destination if a job of the scope pushes to its bucket and path, whatever the parameters", async () => {
+  test("reports that a destination exists if a job in the zone or account pushes to its bucket and path, whatever the parameters", async () => {
     const path = `${scope}/logpush/validate/destination/exists`;
     expect(result(await call("POST", path, { destination_conf: DATADOG }))).toEqual({ exists: false });
     await create(call, jobs);

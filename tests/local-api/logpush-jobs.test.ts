@@ -350,7 +350,7 @@ describe("Logpush responses", () => {
     ["string", { dialect: "documented" }, ["true", true], "none", "true"],
     ["boolean", { dialect: "openapi", strict: true }, [true], "true", true],
     ["string", { dialect: "documented", strict: true }, ["true"], true, "true"],
-  ] as const)("returns the flag as a %s with %j", async (_, options, accepted, refused, shown) => {
+  ] as const)("returns the CVE flag as a %s with %j", async (_, options, accepted, refused, shown) => {
     const api = await start(options);
     const call = callerOf(api);
     const path = zonePath(api);

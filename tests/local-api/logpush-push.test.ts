@@ -247,7 +247,7 @@ describe("generated log lines", () => {
   const get = async (query: string) =>
     (await fetch(new URL(`/__local/logpush/lines/${query}`, api.url))).text();
 
-  test("generates the same lines for the same seed, and others for another seed", async () => {
+  test("generates the same lines for the same seed, and different lines for a different seed", async () => {
     const first = await get("http_requests?count=20&seed=1");
     expect(await get("http_requests?count=20")).toBe(first);
     expect(await get("http_requests?count=20&seed=2")).not.toBe(first);

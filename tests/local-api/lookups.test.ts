@@ -121,7 +121,7 @@ describe("Page Shield lists", () => {
 });
 
 describe("Page Shield records", () => {
-  test("two of the active scripts are malicious, and two have no score", async () => {
+  test("the initial data has two malicious active scripts and two without a score", async () => {
     const scores = await list("scripts", "page=all", "js_integrity_score");
     expect(scores.filter((score) => typeof score === "number" && score < 50)).toHaveLength(2);
     expect(scores.filter((score) => score === null)).toHaveLength(2);

@@ -26,7 +26,7 @@ describe.each<[Dialect, "string" | "boolean"]>([
     expect((await call("GET", path)).body).toMatchObject({ result: [result(created)] });
   });
 
-  test("lists policies in order of creation, with result_info as the dialect has it", async () => {
+  test("lists policies in the order they were created, with the dialect's result_info", async () => {
     const first = idOf(await call("POST", path, newPolicy));
     const second = idOf(await call("POST", path, newPolicy));
     const list = await call("GET", path);

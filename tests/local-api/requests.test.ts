@@ -72,7 +72,7 @@ describe("request bodies", () => {
   const put = (body: string, contentType?: string) =>
     callerOf(api)("PUT", settings, body, contentType === undefined ? {} : { "content-type": contentType });
 
-  test("refuses a body that isn't JSON, or doesn't say so", async () => {
+  test("refuses a body that isn't JSON, or whose Content-Type isn't", async () => {
     expect(await put("{enabled}")).toMatchObject(failed(400, 10001));
     expect(await put("[]")).toMatchObject(failed(400, 10001));
     expect(await put('{"enabled":true}', "text/plain")).toMatchObject(failed(415, 10415));
@@ -114,7 +114,7 @@ describe("the request log", () => {
     expect(JSON.stringify(api.requests)).not.toMatch(/local-token|local-key|local@example/);
   });
 
-  test("the request log can be cleared, and stays the same array", async () => {
+  test("clearing the request log keeps the same array", async () => {
     const { requests } = api;
     await callerOf(api)("GET", settings);
     expect(requests).toHaveLength(1);

@@ -111,7 +111,7 @@ describe("a zone's entry point", () => {
     });
   });
 
-  test("lets skip rules log by default", async () => {
+  test("skip rules log by default", async () => {
     const skip = { action: "skip", action_parameters: { ruleset: "current" }, expression: "true" };
     const rules = rulesOf(await empty.put({ rules: [skip, { ...skip, logging: { enabled: false } }] }));
     expect(rules.map((rule) => rule["logging"])).toEqual([{ enabled: true }, { enabled: false }]);
@@ -263,7 +263,7 @@ describe("a zone's entry point", () => {
     expect(result(await empty.read())["version"]).toBe("61");
   });
 
-  test("shows a write only after the read lag, though writes see each other at once", async () => {
+  test("reads show a write only after the lag, but a later write sees it at once", async () => {
     const slow = await startLocalApi({ readLagMs: 1000, clock: () => now });
     const zone = new ZoneRulesets(slow, slow.zones.blog);
     const path = `${zone.root}/${seededEntryPoints.blog}/rules`;
@@ -293,7 +293,7 @@ describe("a zone's entry point", () => {
     expect((await shop.read()).status).toBe(404);
   });
 
-  test("reads the entry point in the path's phase, and serves only one phase", async () => {
+  test("has an entry point only for the managed rules phase", async () => {
     const other = `${shop.root}/phases/http_ratelimit/entrypoint`;
     expect(await shop.call("GET", other)).toMatchObject({ status: 404, body: { errors: [{ code: 10003 }] } });
     expect(await shop.call("PUT", other, { rules: [] })).toMatchObject({

@@ -148,7 +148,7 @@ describe("refuses a rule, with code and pointer,", () => {
       10001,
       `${at}/rules/0/score_threshold`,
     ],
-  ])("overriding %s", async (_, rule, code, pointer) => {
+  ])("overrides with %s", async (_, rule, code, pointer) => {
     await expectRefused(rule, code, pointer);
   });
 
@@ -176,7 +176,7 @@ describe("refuses a rule, with code and pointer,", () => {
     ["no rule of a ruleset", skip({ rules: { [owasp]: [] } }), 20141, `${skipped}/rules/${owasp}`],
     ["rules of no ruleset", skip({ rules: {} }), 20141, `${skipped}/rules`],
     ["a phase", skip({ phases: ["http_ratelimit"] }), 20142, `${skipped}/phases/0`],
-  ])("skipping %s", async (_, rule, code, pointer) => {
+  ])("an exception that skips %s", async (_, rule, code, pointer) => {
     await expectRefused(rule, code, pointer);
   });
 
@@ -188,7 +188,7 @@ describe("refuses a rule, with code and pointer,", () => {
     ["index 0", { index: 0 }, 20162, "/index"],
     ["an index beyond the end", { index: 5 }, 20162, "/index"],
     ["an unknown member", { first: true }, 10001, "/first"],
-  ])("placed at %s", async (_, position, code, pointer) => {
+  ])("the position %s", async (_, position, code, pointer) => {
     await expectRefused({ ...execute({}), position }, code, `/position${pointer}`);
   });
 

@@ -26,7 +26,7 @@ describe("the read lag", () => {
 });
 
 describe("the rate limit", () => {
-  test("is announced, then blocks every request with that credential until the block ends", async () => {
+  test("announces the rate limit in headers, then blocks every request with that credential until the block ends", async () => {
     let now = 0;
     const api = await start({
       clock: () => new Date(now),
@@ -174,7 +174,7 @@ describe("the server", () => {
     expect(waits).toEqual([60]);
   });
 
-  test("closes at once, even while a request waits, and doesn't apply that request", async () => {
+  test("closes at once, even while a request is waiting, and doesn't apply that request", async () => {
     const api = await start();
     api.fault({ match: {}, kind: "slow", delayMs: 60_000 });
     const waiting = callerOf(api)("PUT", `/zones/${api.zones.shop}/page_shield`, { enabled: false });

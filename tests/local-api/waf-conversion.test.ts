@@ -172,7 +172,7 @@ test.each([
     'http.host eq "shop.example" and http.request.uri.path wildcard "/*/img/*.png"',
   ],
   ["*", "true"],
-])("turns a page rule that turns them off on %s into an exception where %s", async (url, expression) => {
+])("turns a page rule that disables the WAF on %s into an exception for %s", async (url, expression) => {
   const [rule] = await proposedAfter({ do: "pageRules", rules: [{ url, actions: off }] });
   expect(rule).toMatchObject({ action: "skip", expression, action_parameters: { ruleset: "current" } });
 });
@@ -207,7 +207,7 @@ test("applies the page rule with the higher priority if two match", async () => 
   );
 });
 
-test("keeps the new rules off in a zone that has the rules off, unless a page rule turns them on", async () => {
+test("keeps the new rules off in a zone whose old rules are off, unless a page rule turns them on", async () => {
   const all = await proposedAfter({ do: "setting", value: "off" });
   expect(all.map(({ enabled }) => enabled)).toEqual([false, false]);
   const some = await proposedAfter({

@@ -176,7 +176,7 @@ describe("the states of a migration", () => {
     expect(await zone.saved()).toEqual([]);
   });
 
-  test("a zone moves once even if many requests come at the same time", async () => {
+  test("a zone moves once even if many requests arrive at the same time", async () => {
     const zone = new Migrating(api, "migratePro");
     const responses = await Promise.all(Array.from({ length: 6 }, () => zone.put("pending", [execute])));
     expect(responses.map(({ status }) => status)).toEqual(Array(6).fill(200));
@@ -256,7 +256,7 @@ describe("what blocks a migration", () => {
     expect(result(await zone.check())).toEqual({ compatible: false });
   });
 
-  test("has seeded zones exactly at the limits and just beyond them", () => {
+  test("some seeded zones are exactly at the limits, and some just beyond them", () => {
     const measures = (name: ZoneName) => {
       const rules = api.waf(api.zones[name]).firewallRules;
       const bypassing = rules.filter(({ products }) => products?.includes("waf"));
@@ -299,7 +299,7 @@ describe("the seeded zones", () => {
     expect(stepsOf("migrateFinished")).toHaveLength(1);
   });
 
-  test("seeded zones of other products are already migrated", async () => {
+  test("the zones seeded for other products are already migrated", async () => {
     for (const name of ["shop", "blog", "small", "empty"] as const) {
       const zone = new Migrating(api, name);
       expect(await zone.status()).toMatchObject(state("finished", "disabled", "enabled"));
@@ -329,7 +329,7 @@ describe("the seeded zones", () => {
 });
 
 describe("a colleague in the dashboard", () => {
-  test("a colleague who finishes a zone from start keeps its own rules before the proposed ones", async () => {
+  test("if a colleague finishes a zone from start, its own rules stay in front of the proposed ones", async () => {
     const zone = new Migrating(api, "migrateDeployed");
     const own = await zone.saved();
     expect(act("migrateDeployed", { do: "finish" })).toMatchObject({
@@ -340,7 +340,7 @@ describe("a colleague in the dashboard", () => {
     expect(act("migrateDeployed", { do: "finish" }).migration.steps).toHaveLength(1);
   });
 
-  test("a colleague who turns off the previous version of a zone in validation leaves its rules alone", async () => {
+  test("if a colleague turns off the previous version of a zone in validation, its rules don't change", async () => {
     const zone = new Migrating(api, "migrateValidating");
     const before = await zone.saved();
     act("migrateValidating", { do: "finish" });
@@ -392,7 +392,7 @@ describe("a colleague in the dashboard", () => {
     expect(await zone.status()).toMatchObject(state("finished", "disabled", "enabled"));
   });
 
-  test("a colleague sees a PUT that was applied although it returned an error", async () => {
+  test("a test can make a PUT return an error although it's applied", async () => {
     const zone = new Migrating(api, "migrateEnterprise");
     act("migrateEnterprise", { do: "failAfterPut", status: 502 });
     expect(await zone.put("validation", [execute])).toMatchObject(refused(502, 12040));

@@ -84,7 +84,7 @@ describe("groups and rules of the previous packages", () => {
     });
   });
 
-  test("changes groups and rules by PATCH, and counts them as unchanged once they're back in their default mode", async () => {
+  test("changes groups and rules by PATCH, and counts them as unchanged once they have their default mode again", async () => {
     const before = api.waf(api.zones.migrateEnterprise).vendor;
     const rule = `/packages/${VENDOR}/rules/100300`;
     expect(result(await zone.legacy("PATCH", rule, { mode: "simulate" }))).toMatchObject({

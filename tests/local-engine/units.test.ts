@@ -27,7 +27,7 @@ describe("values", () => {
     expect(toRedacted(fromWire(wire))).toEqual({ plain: [1, "two", null], closed: "[secret]" });
   });
 
-  it("marks values as secret again by key, including inside objects", () => {
+  it("makes values secret again by key, including inside objects", () => {
     const sent = { token: new Secret("t"), deep: { token: new Secret("t"), list: [new Secret(1)] } };
     expect(markSecretsLike({ token: "new", deep: { token: "x", list: [1] }, other: 1 }, sent)).toEqual({
       token: new Secret("new"),

@@ -17,7 +17,7 @@ const leaf = (key: string, operator: string, value: unknown) => ({
 });
 
 describe("filter builders", () => {
-  test("compiles a filter to Cloudflare's JSON, in the order of the program", () => {
+  test("compiles a filter to Cloudflare's JSON, in the program's order", () => {
     const typed = where(
       and(
         eq("ClientRequestHost", "example.com"),

@@ -25,7 +25,7 @@ describe("an existing job with the same name", () => {
     },
   );
 
-  test("adopts a job with advice on interrupted renames, unless it's the program's own in a replacement", async () => {
+  test("gives advice on interrupted renames when it adopts a job, but not when a replacement adopts its own", async () => {
     const recorded = await up(b.job);
     const rename = new Operation(b.api);
     await rename.up(TYPE, b.job);
@@ -38,7 +38,7 @@ describe("an existing job with the same name", () => {
     expect(replacement.said).toEqual([]);
   });
 
-  test("gives an adopted job the declared filter if the API doesn't show the job's own", async () => {
+  test("sends the declared filter to an adopted job if the API doesn't show the job's filter", async () => {
     await restart({ logpush: { filter: "hidden" } });
     const id = await b.made({ filter: FILTER.replace("500", "400") });
     expect((await up(omit(b.job, ["filter"]))).id).toBe(id);

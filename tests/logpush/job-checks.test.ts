@@ -277,7 +277,7 @@ describe('with filterChecks: "warn", only warns that', () => {
       { filter: FILTER.replace('"500"', '"5xx"') },
       /^edgeguard: LogpushJob "shop-requests": Cloudflare may reject the filter, which is sent as written: filter\.where\.and\[1\]\.value: must be a whole number, not "5xx"/,
     ],
-  ])("%s, and does so once", async (_what, more, sentence) => {
+  ])("%s, once", async (_what, more, sentence) => {
     for (const live of [false, true]) {
       expect(await warnings({ ...more, filterChecks: "warn" }, live)).toEqual([
         expect.stringMatching(sentence),
@@ -366,7 +366,7 @@ describe("live checks of a Logpush job", () => {
     expect(b.sent()).toEqual(["GET /jobs", "GET /datasets/http_requests/fields"]);
   });
 
-  test("doesn't list the fields if the job names none", async () => {
+  test("doesn't request the list of fields if the job names none", async () => {
     await new Operation(b.api).preview(TYPE, omit(b.job, ["filter", "outputOptions"]));
     expect(b.sent()).toEqual(["GET /jobs"]);
   });

@@ -121,7 +121,7 @@ describe("Logpush output options", () => {
     }
   });
 
-  test("keeps the program's order of fields: sends a change, and doesn't report Cloudflare's own order as drift", async () => {
+  test("sends a changed order of fields, and doesn't report Cloudflare's own order as drift", async () => {
     const recorded = await up(b.job);
     await b.changed(recorded.id, { output_options: { field_names: ["RayID", "ClientIP"] } });
     expect((await refreshed(recorded)).inputs).toEqual(recorded.inputs);

@@ -87,7 +87,7 @@ describe("without an ownership token", () => {
     expect(op.warned).toEqual([]);
   });
 
-  test("a create requests a token if Cloudflare turns out to require one", async () => {
+  test("a create requests a token if Cloudflare's answer says that it needs one", async () => {
     // Only Cloudflare knows which account owns the bucket.
     const foreign =
       "r2://logs?account-id=00000000000000000000000000000001&access-key-id=KEYKEY&secret-access-key=SECRET";
@@ -233,7 +233,7 @@ describe("ownership of an existing job", () => {
     expect(await b.one()).toMatchObject({ destination_conf: ELSEWHERE });
   });
 
-  test("needs no new token for other parameters of the same bucket, and sends none that doesn't fit", async () => {
+  test("needs no new token if only parameters of the bucket change, and doesn't send a token for another destination", async () => {
     const encrypted = { ...inputs, destinationConf: `${BUCKET}&sse=AES256` };
     await up(encrypted, recorded);
     expect(b.bodies("PUT")).toMatchObject([{ destination_conf: `${BUCKET}&sse=AES256` }]);

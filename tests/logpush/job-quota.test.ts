@@ -40,7 +40,7 @@ describe("replacing a job in a zone at its job limit", () => {
     );
   });
 
-  test("creates the new job first while there's room", async () => {
+  test("creates the new job first if the limit allows it", async () => {
     const [other] = (await b.stored()).filter(({ id }) => String(id) !== recorded.id);
     await new Operation(b.api).destroy(TYPE, { ...recorded, id: String(other?.["id"]) });
     b.api.clearRequests();
@@ -80,20 +80,20 @@ describe("replacing a job in a zone at its job limit", () => {
     expect(b.sent("POST", "DELETE")).toEqual([]);
   });
 
-  test("needs no room if it adopts an existing job", async () => {
+  test("doesn't count as another job if it adopts an existing one", async () => {
     const [another] = (await b.stored()).filter(({ id }) => String(id) !== recorded.id);
     await new Operation(b.api).destroy(TYPE, { ...recorded, id: String(another?.["id"]) });
     await b.made({ dataset: "firewall_events", output_options: null, filter: "" });
     expect((await new Operation(b.api).preview(TYPE, events(), recorded)).deletesFirst).toBe(false);
   });
 
-  test("gives the same result when the engine asks twice", async () => {
+  test("plans the same replacement when the engine asks twice", async () => {
     const op = new Operation(b.api);
     expect((await op.preview(TYPE, events(), recorded)).deletesFirst).toBe(true);
     expect((await op.preview(TYPE, events(), recorded)).deletesFirst).toBe(true);
   });
 
-  test("deletes nothing first if the new job is in another zone", async () => {
+  test("doesn't delete the old job first if the new one is in another zone", async () => {
     const moved = { ...events(), zoneId: b.api.zones.shop };
     expect((await new Operation(b.api).preview(TYPE, moved, recorded)).deletesFirst).toBe(false);
   });
@@ -120,7 +120,7 @@ describe("a new job", () => {
     ]);
   });
 
-  test("a job that adopts one of the four needs no room", async () => {
+  test("a job that adopts one of the zone's four jobs fits within the limit", async () => {
     await b.made();
     await fill(4);
     const op = new Operation(b.api);

@@ -522,7 +522,7 @@ describe("drift of a job", () => {
     },
   );
 
-  test("reports drift if a bucket's case or the port differs", async () => {
+  test("reports drift if a bucket's upper or lower case, or the port, differs", async () => {
     for (const [declared, shown] of [
       [
         "s3://logs/in?region=auto&access-key-id=a&secret-access-key=b",

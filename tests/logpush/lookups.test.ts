@@ -62,7 +62,7 @@ test("returns no type if Cloudflare's description starts with none", async () =>
   ]);
 });
 
-test("lists jobs, all or of one dataset, without anything that could be a credential", async () => {
+test("lists all jobs or those of one dataset, without anything that could be a credential", async () => {
   const secret = "c4nary-token-aaaa";
   const { result } = await raw(api, "POST", `/zones/${zoneId}/logpush/jobs`, {
     name: "requests",

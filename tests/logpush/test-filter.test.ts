@@ -85,7 +85,7 @@ test("reports unreadable lines, and lines that lack one of the filter's fields",
   });
 });
 
-test("keeps only the examples from a large source", async () => {
+test("keeps only the examples in memory, however large the source is", async () => {
   function* many() {
     for (let i = 0; i < 50_000; i += 1)
       yield { ClientRequestHost: "example.com", EdgeResponseStatus: i % 600 };

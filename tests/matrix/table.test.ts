@@ -7,7 +7,7 @@ import { ROWS } from "./rows";
 
 const named = (kind: string): string[] => ROWS.filter((row) => row.kind === kind).map(({ name }) => name);
 
-it("every row passed when it was last played: npm run test:matrix", () => {
+it("every row passed in the last npm run test:matrix", () => {
   expect(readResult().map(({ kind, name }) => [kind, name])).toEqual(
     ROWS.map(({ kind, name }) => [kind, name]),
   );

@@ -123,7 +123,7 @@ describe("a step sends", () => {
     ]);
   });
 
-  test("from start, sends both of two equal existing rules, even if a proposed rule matches one", () => {
+  test("from start, sends two equal existing rules both, even if a proposed rule matches one", () => {
     const own = [
       stored("a".repeat(32), execute(CLOUDFLARE)),
       stored("b".repeat(32), execute(CLOUDFLARE, { enabled: false })),
@@ -368,7 +368,7 @@ describe("the assessment of a migration", () => {
     },
   });
 
-  test("has at most 15 lines, however much there is to say; the findings have everything", () => {
+  test("is at most 15 lines long, whatever it finds; the findings list everything", () => {
     const { lines, findings, next } = assess(many(300), { target: "finished" });
     expect(lines).toHaveLength(15);
     expect(lines).toContainEqual(expect.stringMatching(/^ {2}… and 29\d more$/));
@@ -379,7 +379,7 @@ describe("the assessment of a migration", () => {
     expect(next).toMatchObject({ kind: "refuse", property: "target" });
   });
 
-  test("sends nothing without a verdict, or against an unexplained one", () => {
+  test("sends nothing if the check gives no verdict, or says no without a reason", () => {
     for (const [compatible, words] of [
       [undefined, "check gave no verdict"],
       [false, "check says that the zone isn't compatible"],

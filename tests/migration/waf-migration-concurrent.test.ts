@@ -168,7 +168,7 @@ describe("rules that a colleague adds during a step", () => {
   });
 });
 
-test("repeats a colleague's change to a rule that the PUT overwrote", async () => {
+test("makes a colleague's change to a rule again if the PUT overwrote it", async () => {
   const zoneId = api.zones.migrateDeployed;
   const inputs = await withConfirmation(api, { zoneId, target: "finished" });
   const [skip] = await rulesOf(api, zoneId);
@@ -208,7 +208,7 @@ describe("two updates of one zone at the same moment", () => {
     ["finished", "migrateValidating", "previous"],
     ["finished", "migrateValidating", "both"],
   ] as const)(
-    "two updates to %s at the same moment send one PUT (%s, a switch shows %s)",
+    "two simultaneous updates to %s send one PUT (%s, a switch shows %s)",
     async (target, name, pendingShows) => {
       const zoneId = api.zones[name];
       api.changeWaf({ pendingShows, pendingMs: 300 });

@@ -123,7 +123,7 @@ describe("firewall rules and page rules that bypass the managed rules", () => {
   ];
   const BYPASSES = [{ expression: "ip.src eq 192.0.2.1", products: ["waf"] }];
 
-  test("counts bypassing rules that become exceptions, and reports no loss", async () => {
+  test("counts the bypass rules that become exceptions, and reports no loss", async () => {
     api.inDashboard(zoneId, { do: "firewallRules", rules: BYPASSES });
     api.inDashboard(zoneId, { do: "pageRules", rules: PAGE_RULES });
     const { findings, text } = await assessed();
@@ -134,7 +134,7 @@ describe("firewall rules and page rules that bypass the managed rules", () => {
     expect(about(findings, "firewallRules")).toBeUndefined();
   });
 
-  test("names bypassing rules that have no matching exception", async () => {
+  test("names the bypass rules without a matching exception", async () => {
     api.inDashboard(zoneId, { do: "firewallRules", rules: BYPASSES });
     api.inDashboard(zoneId, { do: "pageRules", rules: PAGE_RULES });
     const configuration = [
@@ -160,7 +160,7 @@ describe("firewall rules and page rules that bypass the managed rules", () => {
     });
   });
 
-  test("doesn't mention bypassing rules if there are none", async () => {
+  test("doesn't mention bypass rules if there are none", async () => {
     api.inDashboard(zoneId, { do: "firewallRules", rules: [] });
     api.inDashboard(zoneId, { do: "pageRules", rules: [] });
     const { findings, text } = await assessed();

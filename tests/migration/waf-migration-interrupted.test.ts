@@ -83,7 +83,7 @@ describe("a finished migration that Cloudflare has retired", () => {
     ["loses its confirmation", (inputs) => omit(inputs, ["confirm"])],
     ["gets a time limit", (inputs) => ({ ...inputs, waitFor: { timeout: 60 } })],
     ["gets a plan", (inputs) => ({ ...inputs, plan: "pro" })],
-  ])("can still be edited: it %s", async (_, edited) => {
+  ])("the resource can still be edited: it %s", async (_, edited) => {
     const zoneId = zone("migratePro");
     const done = await migrated(api, { zoneId, target: "finished" });
     api.inDashboard(zoneId, { do: "retire", status: 410 });
@@ -320,7 +320,7 @@ describe("the response to the PUT", () => {
       expect(await new Operation(api).refusals(TYPE, withdrawn, refreshed)).toEqual([]);
     });
 
-    test("keeps the step before it recorded as reached", async () => {
+    test("keeps the previous step recorded as reached", async () => {
       const validated = await migrated(api, { zoneId: zone("migrateEnterprise"), target: "validation" });
       const recorded = await failed("finished", validated);
       expect(recorded.outputs).toMatchObject({ target: "validation", migrationState: "validation" });
@@ -353,7 +353,7 @@ describe("the response to the PUT", () => {
     expect(effectiveSteps(api, zoneId)).toEqual([]);
   });
 
-  test("names a rate limit that lasts in the error", async () => {
+  test("the error names a rate limit that outlasts the retries", async () => {
     const zoneId = zone("migratePro");
     const inputs = await withConfirmation(api, { zoneId, target: "finished" });
     api.fault({ kind: "status", status: 429, times: 20, match: { method: "PUT" } });
@@ -486,7 +486,7 @@ describe("a zone that somebody else moves on", () => {
     expect(await rulesOf(api, zoneId)).toEqual(rules);
   });
 
-  test("keeps its record when Cloudflare retires the migration", async () => {
+  test("keeps the recorded state when Cloudflare retires the migration", async () => {
     const zoneId = zone("migratePro");
     const finished = await migrated(api, { zoneId, target: "finished" });
     api.inDashboard(zoneId, { do: "retire", status: 410 });
@@ -514,7 +514,7 @@ describe("a migration can't be undone", () => {
     expect(api.requests).toEqual([]);
   });
 
-  test("starts the migration of another zone and leaves the old zone as it is", async () => {
+  test("starts another zone's migration when zoneId changes, and leaves the old zone as it is", async () => {
     const finished = await migrated(api, { zoneId: zone("migratePro"), target: "finished" });
     const inputs = { zoneId: zone("migrateBusiness"), target: "assessed" };
     const op = new Operation(api);
@@ -647,7 +647,7 @@ describe("refuses invalid arguments before sending anything:", () => {
     expect(api.requests).toEqual([]);
   });
 
-  test("reads a timeout in seconds and one as text the same way", async () => {
+  test("reads a timeout the same way in seconds and as text", async () => {
     const inputs = { zoneId: zone("migratePro"), target: "assessed", waitFor: { timeout: "1h30m" } };
     const recorded = await new Operation(api).up(TYPE, inputs);
     expect(recorded.inputs["waitFor"]).toEqual({ timeout: 5_400 });
@@ -656,7 +656,7 @@ describe("refuses invalid arguments before sending anything:", () => {
   });
 });
 
-test("keeps rules that weren't proposed, with all their members", async () => {
+test("keeps existing rules that aren't in the proposal, with all their members", async () => {
   const zoneId = zone("migrateDeployed");
   const before = await rulesOf(api, zoneId);
   await rawSend(api, "PUT", entryPoint(zoneId), {

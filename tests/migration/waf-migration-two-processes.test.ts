@@ -93,7 +93,7 @@ const outcomes = (round: number): string[] =>
   hosts.flatMap((each) => new RegExp(`^ROUND ${round} (.*)$`, "m").exec(each.output())?.[1] ?? []);
 
 test(
-  `two processes finish one zone at the same moment: at most one PUT, no rule lost (${ROUNDS} rounds${LONG ? "" : `; ${ALL_ROUNDS} in the long run`})`,
+  `two processes that finish one zone at the same time send at most one PUT and lose no rule (${ROUNDS} rounds${LONG ? "" : `; ${ALL_ROUNDS} in the long run`})`,
   async () => {
     const zones = clones();
     hosts = Array.from({ length: HOSTS }, host);

@@ -154,7 +154,7 @@ describe("assessing a zone", () => {
     expect(await rulesOf(api, zone("migrateLimits"))).toHaveLength(202);
   });
 
-  test("prints an assessment in full if it's new or changed, otherwise in one line, or not at all if quiet", async () => {
+  test("prints an assessment in full if it's new or changed, otherwise in one line, and not at all if quiet", async () => {
     const inputs = { zoneId: zone("migratePro"), target: "assessed" };
     const said = async (declared: object, previous?: Recorded): Promise<string[]> => {
       const op = new Operation(api);
@@ -262,7 +262,7 @@ describe("assessing a zone", () => {
 });
 
 describe("the confirmation of a step", () => {
-  test("asks for a confirmation with what it approves; without one or with a wrong one, sends nothing", async () => {
+  test("asks for a confirmation and says what it approves; sends nothing without one or with a wrong one", async () => {
     const inputs = { zoneId: zone("migratePro"), target: "finished" };
     const [missing] = await new Operation(api).refusals(TYPE, inputs);
     expect(missing).toMatch(/^confirm: is missing, so nothing is sent\. .*set confirm: "[0-9a-f]{64}"/);

@@ -35,7 +35,7 @@ describe.each(["documented", "openapi"] as const)("saveDetections in the %s dial
     expect(await readdir(folder)).toEqual(["detections.json"]);
   });
 
-  test("saves what a reviewer needs and nothing that changes by itself", async () => {
+  test("saves what a reviewer needs and nothing that changes from read to read", async () => {
     const { scripts } = await saveDetections(api.zones.shop, file, { ...opts, hosts: "checkout.*" });
     const { firstSeenAt, ...rest } = scripts?.find(({ url }) => url.includes("stats-collect")) ?? {};
     expect(firstSeenAt).toMatch(/^2026-/);

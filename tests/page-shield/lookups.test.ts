@@ -82,7 +82,7 @@ describe.each(["documented", "openapi"] as const)("lookups (%s dialect)", (diale
     ]);
   });
 
-  test("filters by one host or several", async () => {
+  test("filters by one or more hosts", async () => {
     const hosts = ["checkout.shop.example", "account.*"];
     const { items } = await getConnections({ zoneId: shop, hosts }, opts);
     expect(new Set(items.map(({ host }) => host))).toEqual(
@@ -178,7 +178,7 @@ describe.each(["documented", "openapi"] as const)("lookups (%s dialect)", (diale
     });
   });
 
-  test("reads one page if asked to, and says where it is in the list", async () => {
+  test("reads one page if asked to, and returns its number and the number of pages", async () => {
     const first = await getScripts({ zoneId: shop, perPage: 6 }, opts);
     const second = await getScripts({ zoneId: shop, page: 2, perPage: 6 }, opts);
     expect(api.requests.map(({ query }) => query)).toEqual([
@@ -231,7 +231,7 @@ describe.each(["documented", "openapi"] as const)("lookups (%s dialect)", (diale
     expect(cookie.maxAgeAttribute ?? null).toBeNull();
   });
 
-  test("omits what the plan lacks, including null scores", async () => {
+  test("omits what the plan doesn't include, and scores that are null", async () => {
     const { items } = await getScripts({ zoneId: api.zones.small }, opts);
     expect(Object.keys(items[0] ?? {}).sort()).toEqual([
       "addedAt",

@@ -139,7 +139,7 @@ test("says which directives applied before", () => {
   ]);
 });
 
-test("compares long lists that every directive falls back to", () => {
+test("compares policies in which every directive falls back to a long list", () => {
   const hosts = (from: number): string =>
     Array.from({ length: 3_000 }, (_, index) => `https://h${index + from}.example`).join(" ");
   expect(changes(`default-src ${hosts(0)}`, `default-src ${hosts(1)}`)).toEqual([

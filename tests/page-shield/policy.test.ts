@@ -133,7 +133,7 @@ describe("value and expression", () => {
     ]);
   });
 
-  test("sees no change in another notation of the expression, in the program or at Cloudflare", async () => {
+  test("sees no change if the program or Cloudflare writes the same expression differently", async () => {
     const recorded = await new Operation(api).up(TYPE, policy);
     const other = { ...policy, expression: 'http.host=="www.empty.example"' };
     expect(await new Operation(api).preview(TYPE, other, recorded)).toMatchObject({ step: "same" });
@@ -143,7 +143,7 @@ describe("value and expression", () => {
     expect(await new Operation(api).preview(TYPE, policy, refreshed)).toMatchObject({ step: "same" });
   });
 
-  test("warns about a doubtful value once, when it changes", async () => {
+  test("warns about a questionable value once, when it changes", async () => {
     const doubtful = { ...policy, value: { scriptSrc: [] } };
     const op = new Operation(api);
     const recorded = await op.up(TYPE, doubtful);
@@ -216,7 +216,7 @@ describe("sending enabled", () => {
     );
 
   test.each(["openapi", "documented"] as const)(
-    "tries the other form of enabled after a 400 without a pointer, and then starts with the accepted form (%s dialect)",
+    "tries the other form of enabled after a 400 without a pointer, and uses the accepted form from then on (%s dialect)",
     async (dialect) => {
       await api.close();
       await start({ dialect, strict: true });
@@ -349,7 +349,7 @@ describe("unknown members of a policy", () => {
     expect(await one()).toMatchObject({ scope: { a: 1, b: [2] }, other: 1 });
   });
 
-  test("omits members removed from extra in the next update, and keeps the others", async () => {
+  test("the next update omits members removed from extra, and keeps the others", async () => {
     const recorded = await new Operation(api).up(TYPE, { ...policy, extra: { scope: 1, level: 2 } });
     await rawSend(api, "PUT", `${path}/${recorded.id}`, { other: 3 });
     const changed = await new Operation(api).up(TYPE, { ...policy, extra: { level: 2 } }, recorded);
@@ -938,7 +938,7 @@ describe("policy drift", () => {
 });
 
 describe("an error from the API", () => {
-  test("passes an error about the entitlement on, with advice", async () => {
+  test("passes on an error about the entitlement, with advice", async () => {
     const op = new Operation(api, { config: { "edgeguard:liveChecks": "false" } });
     const { message, recorded } = await op.failedUp(TYPE, { ...policy, zoneId: api.zones.free });
     expect(message).toContain(

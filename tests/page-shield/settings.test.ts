@@ -150,7 +150,7 @@ describe("destroying settings", () => {
     expect(await current()).toEqual([false, true, true]);
   });
 
-  test("sends no write if it's destroyed twice", async () => {
+  test("writes nothing when it's destroyed a second time", async () => {
     const recorded = await new Operation(api).up(TYPE, { ...zone, enabled: true });
     await new Operation(api).destroy(TYPE, recorded);
     api.clearRequests();
@@ -204,7 +204,7 @@ test("changing the zone replaces the settings, and the old zone gets back its or
   });
 });
 
-test("drift shows only in declared settings", async () => {
+test("reports drift only in declared settings", async () => {
   const inputs = { ...zone, enabled: true, useReportingEndpoint: true };
   const recorded = await new Operation(api).up(TYPE, inputs);
   await rawSend(api, "PUT", path, {

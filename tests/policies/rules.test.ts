@@ -55,7 +55,7 @@ describe("a Page Shield policy with action allow", () => {
     expect(await found({ logged: true })).toEqual([]);
   });
 
-  test("accepts a policy that's disabled, or whose past isn't known", async () => {
+  test("accepts a policy that's disabled, or whose history isn't known", async () => {
     expect(await found({ logged: false, enabled: false })).toEqual([]);
     expect(await found({})).toEqual([]);
     expect(await found({ logged: UNKNOWN })).toEqual([]);
@@ -148,7 +148,7 @@ describe("prune", () => {
     ]);
   });
 
-  test("isn't required", async () => {
+  test("accepts entries without prune", async () => {
     expect(await messages(pruneStaysUnderLimit({ maxPruned: 0 }), edgeguard("KvEntries", {}))).toEqual([]);
   });
 });
@@ -241,7 +241,7 @@ describe("the zones of a stack", () => {
     expect(await zones(settingsOf(ZONE), deployment, settingsOf(UNKNOWN))).toEqual([ZONE]);
   });
 
-  test("finds a zone's ruleset and its exception in upper and lower case", async () => {
+  test("matches zone IDs in upper and lower case, in rulesets and in exceptZones", async () => {
     const upper = ZONE.toUpperCase();
     const options = { exceptZones: [upper] };
     expect(await messages(zonesNeedManagedRuleset(options), settingsOf(ZONE))).toEqual([]);

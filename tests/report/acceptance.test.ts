@@ -51,7 +51,7 @@ describe("the digest of a plan's dangers", () => {
     expect(digestOf(narrowed("/a"))).not.toBe(digestOf(narrowed("/b")));
   });
 
-  test("the digest changes if the end of a long expression changes that's adopted or restored", () => {
+  test("the digest changes if the end of a long expression that's adopted or restored changes", () => {
     const long = (path: string): string => `http.request.uri.path in {"${"/long".repeat(80)}" "${path}"}`;
     const rule = { zoneId: "z", ruleset: { name: "OWASP" }, expression: "false" };
     const takenOver = (path: string): MadeStep => {

@@ -73,7 +73,7 @@ test("lists and judges a colleague's overrides that are dropped by adopting the 
   expect(dangers).toEqual([expect.stringMatching(/^unprotect: .*→ log/)]);
 });
 
-test("judges the filter that an adopted job gets", async () => {
+test("judges the new filter of an adopted job", async () => {
   const zoneId = api.zones.empty;
   const job = {
     name: "requests",
@@ -128,7 +128,7 @@ describe("destroying an adopted deployment", () => {
     exceptions: [{ expression: upload, skip: { rulesets: ["Cloudflare OWASP Core Ruleset"] } }],
   };
 
-  test("restores it, and loses nothing if it's as it was found", async () => {
+  test("restores it, and loses no protection if it hasn't changed since it was adopted", async () => {
     expect(await destroyed({}, excepting)).toEqual(["delete: is deleted"]);
   });
 

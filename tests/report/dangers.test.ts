@@ -133,7 +133,7 @@ describe("the section on a Logpush job", () => {
   const change = (old: Record<string, unknown>, next: Record<string, unknown>): string =>
     report(planJson(stepOf("update", "LogpushJob", "j", { old: job(old), new: job(next) })), "markdown").text;
 
-  test("shows a condition that's removed from one of two groups", () => {
+  test("shows which of two groups a condition is removed from", () => {
     const text = change({ filter: filter(["A", "X"], ["B", "X"]) }, { filter: filter(["A", "X"], ["B"]) });
     expect(text).not.toContain("the same conditions");
     expect(text).toMatch(/Changed conditions:\n\n```diff\n- +X eq "1"\n```/);
@@ -650,7 +650,7 @@ describe("dangers of a migration", () => {
     expect(text).toContain('<b>m</b>: state "--&gt; evil"');
   });
 
-  test("states each zone's state in words that the report can read", async () => {
+  test("describes each zone's state in words that the report can parse", async () => {
     const api = await startLocalApi();
     try {
       const states: Record<string, string | undefined> = {};

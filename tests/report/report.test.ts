@@ -232,7 +232,7 @@ describe("explicit providers", () => {
     ...(op === "delete" ? {} : { newState: { custom: true, inputs: { "edgeguard:apiToken": token } } }),
   });
 
-  test("are one line of the report if they change, without their arguments", () => {
+  test("the report names changed providers in one line, without their arguments", () => {
     const steps = [
       provider("update", "us", "c4nary"),
       provider("create", "eu", "c4nary"),
@@ -246,7 +246,7 @@ describe("explicit providers", () => {
     expect(report(planJson(provider("same", "ca")), "text").text).not.toContain("Providers");
   });
 
-  test("are not a danger, and a resource that moves to another one is judged as ever", () => {
+  test("a provider isn't a danger, and a resource that moves to another provider is judged as usual", () => {
     const weaker = stepOf("update", "PageShieldPolicy", "checkout", {
       old: { zoneId: "z", action: "allow", enabled: true },
       new: { zoneId: "z", action: "allow", enabled: false },

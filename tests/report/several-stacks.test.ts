@@ -61,7 +61,7 @@ test("accepts its own digest or those of its stacks", () => {
   expect(open(reportAll([shop, planOfStack("wiki", idle)], "json").digest ?? "")).toBe(2);
 });
 
-test("fails if one stack failed, and has no digest then", () => {
+test("fails and has no digest if one stack failed", () => {
   const gone = planOfStack("gone", {
     ...drops("settings"),
     diagnostics: [diagnostic("no such zone", "error")],

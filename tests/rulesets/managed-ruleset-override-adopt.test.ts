@@ -175,7 +175,7 @@ describe("somebody else's rule that runs the same ruleset for the same requests"
     ]);
   });
 
-  test("leaves a rule for other requests or another ruleset alone, and adds a second rule", async () => {
+  test("adds a second rule if the existing one is for other requests or another ruleset", async () => {
     const declared = await blog();
     await bench.up({ ...declared, expression: 'http.host eq "a.example"', adopt: "never" });
     await bench.up({ ...declared, ref: `${REF}-2`, ruleset: { id: managedRulesets.free }, adopt: "never" });
@@ -360,7 +360,7 @@ describe("takeOver", () => {
     expect(op.warned).toEqual([]);
   });
 
-  test("still knows what the rule was like after changes and refreshes", async () => {
+  test("still knows the original rule after changes and refreshes", async () => {
     const declared = changed(await shop());
     const before = await content();
     let recorded = await bench.up(declared);
@@ -408,7 +408,7 @@ describe("takeOver", () => {
     expect(sameBut(await content())).toEqual(sameBut(before));
   });
 
-  test("records what the rule was like even if the response to the change is lost", async () => {
+  test("records the original rule even if the response to the change is lost", async () => {
     const declared = changed(await shop());
     const before = await content();
     bench.api.fault({ match: { method: "PATCH" }, times: 2, kind: "dropAfter" });

@@ -353,7 +353,7 @@ test.each([
     { enabled: false, owasp: { paranoiaLevel: 3 } },
     "paranoia level 3 will have no effect, because enabled is false",
   ],
-])("warns about %s in the run that introduces it", async (name, change, sentence) => {
+])("warns about %s only in the run that introduces it", async (name, change, sentence) => {
   const declared = bench.declare({
     expression: `http.host eq "${name.length}.example"`,
     ref: name,

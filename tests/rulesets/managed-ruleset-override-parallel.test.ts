@@ -115,7 +115,7 @@ describe("somebody else is faster", () => {
     expect(bench.api.requests.filter(({ status }) => status === 400)).toHaveLength(1); // 20217 only.
   });
 
-  test("waits if somebody else creates the entry point and writes show late", async () => {
+  test("waits if somebody else creates the entry point and reads lag behind writes", async () => {
     bench = await RulesetsBench.start("empty", { readLagMs: 400 });
     const [one, other] = [bench.operation(), bench.operation()];
     const recorded = await Promise.all([one.up(TYPE, declaration(1)), other.up(TYPE, declaration(2))]);

@@ -156,7 +156,7 @@ describe("requests for a deployment", () => {
     expect(bench.bodies("POST")[0]?.["action_parameters"]).toEqual({ id: managedRulesets.owasp });
   });
 
-  test("keeps what else the rule has: payload logging, a log setting, a description", async () => {
+  test("keeps the rule's other members: payload logging, a log setting, a description", async () => {
     const declared = bench.declare({ owasp: { paranoiaLevel: 3 } });
     const recorded = await bench.up(declared);
     const rule = await bench.ownRule();
@@ -353,7 +353,7 @@ describe("the order of overrides", () => {
     await bench.expectNoChanges(declared, recorded);
   });
 
-  test("sends a category only once if it repeats what owasp means", async () => {
+  test("sends a category once if it repeats one that owasp already turns off", async () => {
     const categories = [
       { tag: "paranoia-level-4", enabled: false },
       { tag: "sqli", enabled: true },
@@ -681,7 +681,7 @@ describe("versions of a ruleset", () => {
 });
 
 describe("the preview shows", () => {
-  test("the preview shows the effect of a deployment, which then matches the zone", async () => {
+  test("the preview shows the effect of a deployment, and the zone matches it afterwards", async () => {
     const declared = bench.declare({
       ruleset: { name: OWASP },
       owasp: { paranoiaLevel: 2, scoreThreshold: 25, action: "managed_challenge" },
@@ -731,7 +731,7 @@ describe("the preview shows", () => {
     });
   });
 
-  test("the preview shows no effects without credentials, and that alone isn't a change", async () => {
+  test("without credentials, the preview shows no effects, and that alone isn't a change", async () => {
     const declared = bench.declare({ owasp: { paranoiaLevel: 2 } });
     const fork = bench.operation({ "edgeguard:apiToken": "" });
     const { inputs } = await fork.preview(TYPE, declared);

@@ -104,7 +104,7 @@ test("reads compiled overrides back as declared", () => {
   }
 });
 
-test("compiles overrides read from somebody else's rule to the same effect, whatever form is declared", () => {
+test("overrides read from somebody else's rule compile to the same effect in every form", () => {
   for (const [ruleset, withOwasp] of both()) {
     const shared = sharedTagsOf(
       ruleset,
@@ -148,7 +148,7 @@ test("two orders of categories that count as the same have the same effect on ev
   );
 });
 
-test("counts as conflicts the rules that the opposite order would decide differently", () => {
+test("counts the rules that the opposite order would decide differently as conflicts", () => {
   const [one, other] = [
     { tag: "java", enabled: true },
     { tag: "sqli", enabled: false },

@@ -115,7 +115,7 @@ describe("values that aren't known yet", () => {
   });
 });
 
-describe("a computed input", () => {
+describe("computed inputs", () => {
   const zoneId = UNKNOWN;
   const open = (inputs: Record<string, unknown>, args: object): string[] =>
     Object.keys(inputs)
@@ -139,7 +139,7 @@ describe("a computed input", () => {
     ["KvNamespace", { title: UNKNOWN }, ["adopted", "fullTitle"]],
     ["KvEntries", { file: UNKNOWN }, ["bytes", "digest", "fileHash", "keys"]],
     ["KvEntries", { entries: { a: UNKNOWN } }, ["bytes", "digest", "keys"]],
-  ])("of %s %j is unknown while the update may add it", async (type, args, expected) => {
+  ])("a computed input of %s %j is unknown while the update may add it", async (type, args, expected) => {
     const rest: Readonly<Record<string, object>> = {
       PageShieldPolicy: omit(policy, ["adopt"]),
       ManagedRulesetOverride: {
@@ -160,7 +160,7 @@ describe("a computed input", () => {
 
   const plan = { __savedPlan: true };
 
-  test("that only informs is left open in a saved plan; what decides the update is pinned", async () => {
+  test("a saved plan pins a computed input only if the update depends on it", async () => {
     const zone = { zoneId: api.zones.blog };
     const edited = { ...policy, ...zone, expression: "true" };
     const preview = await new Operation(api).check("PageShieldPolicy", edited);
@@ -180,7 +180,7 @@ describe("a computed input", () => {
     expect(open(pinned.inputs, job)).toEqual([]);
   });
 
-  test("is open in a saved plan, and missing in another, if live checks are skipped", async () => {
+  test("without live checks, a computed input is unknown in a saved plan and absent from other previews", async () => {
     const declared = { zoneId: api.zones.blog, target: "assessed" };
     const skipped = await new Operation(api, off).check("WafMigration", declared);
     expect(skipped.inputs).not.toHaveProperty("assessment");
@@ -188,7 +188,7 @@ describe("a computed input", () => {
     expect(open(saved.inputs, declared)).toEqual(["assessment", "assessmentDigest"]);
   });
 
-  test("is unknown while the resource may turn out to be unchanged", async () => {
+  test("a computed input is unknown while the resource may turn out to be unchanged", async () => {
     const recorded = await new Operation(api).up("PageShieldSettings", settings);
     expect(recorded.inputs).toHaveProperty("found");
     const check = (args: object): Promise<{ inputs: Record<string, unknown> }> =>
@@ -198,7 +198,7 @@ describe("a computed input", () => {
     expect((await check(changed)).inputs).not.toHaveProperty("found");
   });
 
-  test("of an unchanged resource stays as recorded, without a request", async () => {
+  test("a computed input of an unchanged resource stays as recorded, without a request", async () => {
     const recorded = await new Operation(api).up("PageShieldPolicy", policy);
     api.clearRequests();
     const preview = await new Operation(api).preview("PageShieldPolicy", { ...policy, ...plan }, recorded);
@@ -474,7 +474,7 @@ describe("live checks", () => {
   });
 
   test.each([401, 403, 404])(
-    "fails the preview on a %i from Cloudflare, because the update would also fail",
+    "fails the preview on a %i from Cloudflare, because the update would fail as well",
     async (status) => {
       api.fault({ match: {}, kind: "status", status, times: 9 });
       const op = new Operation(api, { config: { "edgeguard:maxRetries": "5" } });

@@ -11,14 +11,17 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-test.each(TYPES)("the text for %s is small, and differs from the others only by the type's name", (type) => {
-  const text = forwarder(type);
-  expect(Buffer.byteLength(text)).toBeLessThanOrEqual(2048);
-  expect(text.replaceAll(type, "KvEntries")).toBe(forwarder("KvEntries"));
-  expect(text.split(type)).toHaveLength(2);
-});
+test.each(TYPES)(
+  "the forwarder's text for %s is small, and differs from the others only in the type's name",
+  (type) => {
+    const text = forwarder(type);
+    expect(Buffer.byteLength(text)).toBeLessThanOrEqual(2048);
+    expect(text.replaceAll(type, "KvEntries")).toBe(forwarder("KvEntries"));
+    expect(text.split(type)).toHaveLength(2);
+  },
+);
 
-test("the text never changes unnoticed: refresh and destroy run the one in the state", () => {
+test("the forwarder's text is compared with a snapshot, because refresh and destroy run the text in the state", () => {
   expect(forwarder("PageShieldPolicy")).toMatchSnapshot();
 });
 

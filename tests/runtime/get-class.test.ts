@@ -47,7 +47,7 @@ const valueOf = <T>(output: pulumi.Output<T>): Promise<T> =>
   new Promise((done) => void output.apply((value) => done(value)));
 
 test.each(TYPES)(
-  "%s.get asks the engine for the composite ID, passes no argument, and has the bare ID",
+  "%s.get passes the engine the composite ID and no arguments, and its result has the bare ID",
   async (type) => {
     const [composite, own] = IDS[type];
     const found = CLASSES[type].get("existing", composite, { protect: true });
@@ -66,7 +66,7 @@ test("the result has its class: its arguments are outputs, and its ID can be ano
   new edgeguard.KvEntries("entries", { accountId: ACCOUNT, namespaceId: namespace.id, entries: { a: "1" } });
 });
 
-test("a program may read what it also declares", async () => {
+test("a program can read an object that it also declares", async () => {
   new edgeguard.PageShieldSettings("declared", { zoneId: ZONE, enabled: true });
   const found = [
     edgeguard.PageShieldSettings.get("one", ZONE),
@@ -110,7 +110,7 @@ describe("the option import is refused in one sentence", () => {
     expect(sent).toEqual([]);
   });
 
-  test("the zone or account is the declared one, or else a placeholder", () => {
+  test("the suggested command has the declared zone or account, or else a placeholder", () => {
     expect(refusalOf("LogpushJob", { accountId: ACCOUNT }, "17")).toContain(
       `edgeguard import --account ${ACCOUNT} --only logpush`,
     );
@@ -122,7 +122,7 @@ describe("the option import is refused in one sentence", () => {
     );
   });
 
-  test("a migration needs none", () => {
+  test("a migration needs no import", () => {
     expect(refusalOf("WafMigration", {}, ZONE)).toBe(
       'edgeguard: WafMigration "one": the option import can\'t import a dynamic resource: remove the option and declare the target that the zone has reached; the update then records the zone without sending anything.',
     );

@@ -197,20 +197,20 @@ describe("the account of a ManagedRulesetOverride that the program reads", () =>
   const refuse = (path: string, status: number): void =>
     api.fault({ match: { method: "GET", path: `^${path}$` }, kind: "status", status, times: 9 });
 
-  test("is the zone's own, even if the setting names another", async () => {
+  test("uses the zone's own account, even if the setting names another", async () => {
     const op = new Operation(api, { config: CONFIG });
     const { outputs } = await op.get("ManagedRulesetOverride", `${zone}/${rule.id}`);
     expect(outputs).toMatchObject({ accountId: api.accounts.main });
   });
 
-  test("is the setting's if the token lacks Zone Read", async () => {
+  test("uses the setting's account if the token lacks Zone Read", async () => {
     refuse(`/zones/${zone}`, 403);
     const op = new Operation(api, { config: { "edgeguard:accountId": api.accounts.main } });
     const { outputs } = await op.get("ManagedRulesetOverride", `${zone}/${rule.id}`);
     expect(outputs).toMatchObject({ accountId: api.accounts.main });
   });
 
-  test("is named if it doesn't have the ruleset, because the rule itself isn't missing", async () => {
+  test("names the account if it lacks the ruleset, because the rule itself isn't missing", async () => {
     refuse(`/zones/${zone}`, 403);
     const { id: ruleset } = rule.action_parameters;
     refuse(`/accounts/${HEX}/rulesets/${ruleset}`, 404);

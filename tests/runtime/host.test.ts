@@ -33,7 +33,7 @@ async function service() {
   return { server, most, span: () => (at[1] ?? 0) - (at[0] ?? 0) };
 }
 
-test("a secret has one rate budget, wherever it was found and however the base URL is written", async () => {
+test("requests with one credential share a rate budget, wherever it was found and however the base URL is written", async () => {
   virtualTime();
   const { server, span } = await service();
   await look(hostOf(server.url, { apiToken: "one-token", requestsPerSecond: "1" }).api);
@@ -41,7 +41,7 @@ test("a secret has one rate budget, wherever it was found and however the base U
   expect(span()).toBe(1000);
 });
 
-test("another secret has its own budget, and so does the fallback credential", async () => {
+test("another credential has its own rate budget, and so does the fallback", async () => {
   virtualTime();
   const { server, span } = await service();
   const config = { apiToken: "stale-token", requestsPerSecond: "0.2" };
@@ -49,7 +49,7 @@ test("another secret has its own budget, and so does the fallback credential", a
   expect(span()).toBe(0);
 });
 
-test("live checks share the connections with everything else", async () => {
+test("live checks share their connections with all other requests", async () => {
   const { server, most } = await service();
   const { api, probe } = hostOf(server.url, { apiToken: "a-token", concurrency: "2" });
   await Promise.all([api, probe, api, probe, api, probe].map(look));

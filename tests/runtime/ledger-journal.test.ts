@@ -25,7 +25,7 @@ function writtenBy(pid: number, ...entries: readonly [string, string][]): void {
   writeFileSync(join(root, folder, String(pid)), lines.join(""), { flag: "a" });
 }
 
-test("an object that another process made or adopted is held, and its delete keeps it", () => {
+test("an object that another process created or adopted belongs to that process, and a delete leaves it alone", () => {
   const ledger = open();
   expect(ledger.whyKept("KvNamespace", "a")).toBeUndefined();
   writtenBy(process.ppid, ["KvNamespace a", "made"], ["KvNamespace b", "changing"]);
@@ -39,7 +39,7 @@ test("an object that another process made or adopted is held, and its delete kee
   ]);
 });
 
-test("what one process is about to change is kept if another declares it, as after a crash between create and delete", () => {
+test("a delete leaves an object alone that another process declares, as after a crash between create and delete", () => {
   const ledger = open();
   ledger.enter("KvNamespace", "a", "changing");
   expect(ledger.whyKept("KvNamespace", "a")).toBeUndefined();
@@ -47,7 +47,7 @@ test("what one process is about to change is kept if another declares it, as aft
   expect(ledger.whyKept("KvNamespace", "a")).toBe("adopted");
 });
 
-test("an object that another process reads is kept, without being held", () => {
+test("a delete leaves an object alone that another process reads, though reading doesn't own it", () => {
   const ledger = open();
   writtenBy(process.ppid, ["read KvEntries a/1", "unchanged"]);
   expect(ledger.whyKept("KvEntries", "a/1")).toBe("read");
@@ -55,7 +55,7 @@ test("an object that another process reads is kept, without being held", () => {
   expect(ledger.othersHold("KvEntries", "a/")).toBe(true);
 });
 
-test("a process that has died, and one of another engine, hold nothing", () => {
+test("entries of dead processes and of other engines don't count", () => {
   const ledger = open();
   const { pid } = spawnSync(process.execPath, ["-e", ""]);
   writtenBy(pid, ["KvNamespace a", "made"]);
@@ -64,7 +64,7 @@ test("a process that has died, and one of another engine, hold nothing", () => {
   expect(open("127.0.0.1:40124").holding("KvNamespace", "a")).toBeUndefined();
 });
 
-test("an entry that's still being written is read when it's complete", () => {
+test("an entry counts only once it's completely written", () => {
   const ledger = open();
   const [folder = ""] = readdirSync(root);
   const file = join(root, folder, String(process.ppid));
@@ -90,7 +90,7 @@ test("runs work on one key one at a time, even before there is a second process,
   expect(seen.indexOf("free in")).toBeLessThan(3);
 });
 
-test("a process removes its file when it ends, and the last one the directory", () => {
+test("a process removes its file when it ends, and the last process removes the directory", () => {
   const script = `
     const { LedgerJournal } = require(${JSON.stringify(join(process.cwd(), "provider/dist/runtime/ledger-journal"))});
     new LedgerJournal("${ENGINE}", ${JSON.stringify(root)}).write("KvNamespace a", "made");

@@ -60,7 +60,7 @@ describe("lookups in a program", () => {
     expect(summaryOf(text)).toMatchObject({ create: 2 });
   });
 
-  test("an output that can't be read fails the preview with one sentence", async () => {
+  test("an output of a lookup that fails also fails the preview, with one sentence", async () => {
     const { code, text } = await preview(`
       const found = edgeguard.getPageShieldSettingsOutput({ zoneId: "${api.zones.free}" });
       ${settings("found.enabled")}`);

@@ -40,7 +40,7 @@ const secret = (value: string) => ({
   value,
 });
 
-test("a provider's arguments are texts, and its credential is a secret, also if it was given as plain text", async () => {
+test("a provider's arguments are strings, and its credential is a secret even if it was given as plain text", async () => {
   const args = { apiToken: TOKEN, accountId: ACCOUNT, maxRetries: 0, liveChecks: pulumi.output(false) };
   expect(await registered(args)).toEqual({
     "edgeguard:provider": "eu",
@@ -152,7 +152,7 @@ describe("a lookup with a provider", () => {
   });
   afterEach(() => pulumi.runtime.setAllConfig({}));
 
-  test("uses its settings and its token in both forms, and its result is no secret", async () => {
+  test("both forms of a lookup use the provider's settings and token, and the result isn't secret", async () => {
     const provider = new Provider("eu", { ...args, apiToken: pulumi.secret(TOKEN) });
     expect((await getPageShieldSettings({ zoneId }, { provider })).enabled).toBe(true);
     const found = getPageShieldSettingsOutput({ zoneId }, { provider });
@@ -161,7 +161,7 @@ describe("a lookup with a provider", () => {
     expect(got).toEqual([`Bearer ${TOKEN}`, `Bearer ${TOKEN}`, "Bearer other"]);
   });
 
-  test("needs arguments that are known, unless its result may also be unknown", async () => {
+  test("needs known arguments, unless its result may be unknown too", async () => {
     const provider = new Provider("eu", { ...args, apiToken: unknownText() });
     const failure = await failureOf(getPageShieldSettings({ zoneId }, { provider }));
     expect(failure.message).toMatch(/a lookup's provider has an argument that this preview doesn't know yet/);
@@ -170,7 +170,7 @@ describe("a lookup with a provider", () => {
     expect(got).toEqual([]);
   });
 
-  test("takes no other settings beside it", async () => {
+  test("refuses other settings beside a provider", async () => {
     const options = { provider: new Provider("eu", args), config: { apiToken: "other" } };
     const failure = await failureOf(getPageShieldSettings({ zoneId }, options));
     expect(failure.message).toBe("edgeguard: a lookup has both config and provider: pass one of them.");

@@ -107,7 +107,7 @@ describe("a delete in an operation", () => {
     expect(await policyCount()).toBe(1);
   });
 
-  test("deletes the object if the diff of the resource that adopted it found a change that wasn't made yet", async () => {
+  test("deletes the object even if the same operation has just planned a change to it", async () => {
     const before = await new Operation(api).up("PageShieldPolicy", policy);
     const op = new Operation(api);
     expect(await op.preview("PageShieldPolicy", { ...policy, description: "New" }, before)).toMatchObject({
@@ -130,7 +130,7 @@ describe("a delete in an operation", () => {
   });
 });
 
-test("creates two resources of one zone one after the other if they're created together", async () => {
+test("creates two resources of a zone one after the other, even if the engine starts both at once", async () => {
   const op = new Operation(api, { config: { "edgeguard:liveChecks": "false" } });
   api.fault({ match: { method: "PUT" }, kind: "slow", delayMs: 60 });
   await Promise.all([

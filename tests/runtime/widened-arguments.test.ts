@@ -95,7 +95,7 @@ test.each(Object.entries(DECLARED))("%s accepts widened arguments", async (type,
   expect(await op.refusals(type, { ...args })).toEqual([]);
 });
 
-test("a policy accepts readonly lists, outputs of lists, and words that are known later", async () => {
+test("a policy accepts readonly lists, outputs of lists, and values that become known later", async () => {
   const action: string = asConst.action;
   const later = {
     ...asConst,
@@ -107,7 +107,7 @@ test("a policy accepts readonly lists, outputs of lists, and words that are know
   expect(await op.refusals("PageShieldPolicy", asConst satisfies PageShieldPolicyArgs)).toEqual([]);
 });
 
-test("a word that isn't one of an argument's values compiles, and the preview refuses it", async () => {
+test("a value that isn't one of an argument's choices compiles, but the preview refuses it", async () => {
   const wrong = { ...policy, action: "block" } satisfies PageShieldPolicyArgs;
   expect(await new Operation(api).refusals("PageShieldPolicy", wrong)).toEqual([
     'action: must be "log", "allow" or "add_reporting_directives", not "block"',

@@ -16,7 +16,7 @@ const SHORT = [129];
 export function soak(shard: number): void {
   const seeds = seedsOf(shard);
   if (seeds.length === 0) {
-    it.todo("more seeds: with EDGEGUARD_TEST_LONG=1 (npm run test:long)");
+    it.todo("runs more seeds with EDGEGUARD_TEST_LONG=1 (npm run test:long)");
     return;
   }
   const engine = chosenEngine();

@@ -1,23 +1,31 @@
-import { readFileSync, writeFileSync } from "node:fs";
-import { relative } from "node:path";
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, relative } from "node:path";
 import { REPOSITORY } from "../support/repository";
 import { apiReport, REPORT } from "./report";
+import { schemaFiles } from "./schemas";
 
-/** Writes the report of the public surface. With --check it compares instead, and shows the first difference. */
+/** Writes the public surface: its report and the JSON schemas. With --check it compares instead, and shows each file's first difference. */
 async function main(): Promise<void> {
-  const report = await apiReport();
-  if (!process.argv.includes("--check")) {
-    writeFileSync(REPORT, report);
-    return;
+  const files = new Map([[REPORT, await apiReport()], ...schemaFiles()]);
+  for (const [path, text] of files) {
+    if (process.argv.includes("--check")) compare(path, text);
+    else if (text === undefined) rmSync(path);
+    else {
+      mkdirSync(dirname(path), { recursive: true });
+      writeFileSync(path, text);
+    }
   }
-  const committed = readFileSync(REPORT, "utf8").split("\n");
-  const current = report.split("\n");
-  const line = current.findIndex((text, index) => text !== committed[index]);
+}
+
+function compare(path: string, text = ""): void {
+  const committed = (existsSync(path) ? readFileSync(path, "utf8") : "").split("\n");
+  const current = text.split("\n");
+  const line = current.findIndex((each, index) => each !== committed[index]);
   if (line < 0 && current.length === committed.length) return;
   const at = line < 0 ? current.length : line;
   console.error(
     [
-      `${relative(REPOSITORY, REPORT)}:${at + 1} is not the public surface. Run \`npm run api\` and commit the change.`,
+      `${relative(REPOSITORY, path)}:${at + 1} is not the public surface. Run \`npm run api\` and commit the change.`,
       `- ${committed[at] ?? ""}`,
       `+ ${current[at] ?? ""}`,
     ].join("\n"),

@@ -41,7 +41,7 @@ describe("the second test of a process", () => {
     await entries("second");
   });
 
-  test("isn't affected by a claim of the first test that became known late", async () => {
+  test("isn't affected by an argument of the first test that became known late", async () => {
     await setMocks();
     let release: (ref: string) => void = () => undefined;
     const late = new Promise<string>((done) => (release = done));

@@ -247,7 +247,7 @@ describe("compares a size with both readings of its unit", () => {
     expect(findings.map(({ message }) => message).join("")).toMatch(words);
   });
 
-  test("reads a count or a time in only one way, and warns from 80% on", () => {
+  test("reads a count or a time in only one way, and warns at 80% and above", () => {
     const startup = observed("free", "startup");
     expect(startup(319)).toEqual([]);
     expect(startup(320)).toEqual([
@@ -313,7 +313,7 @@ test.each<[string, string[]]>([
   ["Cache API", ["cacheObject", "cacheCalls"]],
   ["Routes", ["routesPerZone", "zonesPerWorker"]],
   ["Console output", ["consoleOutput"]],
-])("ends a run-time limit with the note about it: %s", (about, names) => {
+])("the message about a run-time limit ends with its note: %s", (about, names) => {
   const note = limits.WORKERS_NOTES.find((each) => each.about === about);
   expect(note?.limits).toEqual(names);
   const quoting = checkWorker({ plan: "paid", crons: ["0 * * * *"] }).filter(({ message }) =>

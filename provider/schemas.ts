@@ -1,0 +1,21 @@
+import type { z } from "zod";
+import { reportDocument } from "./report/model";
+
+export interface PublishedSchema {
+  /** The file in `provider/schemas`, without `.json`. An incompatible change needs a new version: companies rely on the old one. */
+  readonly name: `${string}.v${number}`;
+  readonly title: string;
+  readonly description: string;
+  /** Without transforms and defaults that depend on the run, because the schema describes the written text. */
+  readonly model: z.ZodType;
+}
+
+/** Every document that has a published JSON schema. `npm run api` writes the files. */
+export const SCHEMAS: readonly PublishedSchema[] = [
+  {
+    name: "report.v1",
+    title: "Report on a plan",
+    description: "What `edgeguard report --format json` writes about the plans of one or several stacks.",
+    model: reportDocument,
+  },
+];

@@ -1,0 +1,19 @@
+/** A value of a CSV cell. Undefined gives an empty cell. */
+export type Cell = string | number | boolean | undefined;
+
+/**
+ * Formats a table as CSV (RFC 4180, with line feeds as line ends), so that a spreadsheet shows text as text: a cell that
+ * it would run as a formula starts with an apostrophe.
+ */
+export function toCsv(head: readonly string[], rows: Iterable<readonly Cell[]>): string {
+  return [head, ...rows].map((cells) => `${cells.map(cellText).join(",")}\n`).join("");
+}
+
+/** Spreadsheets run a cell that starts with one of these; some of them, with the full-width form, too. */
+const FORMULA = /^[=+\-@\t\r\n＝＋－＠]/;
+
+function cellText(cell: Cell): string {
+  const given = String(cell ?? "");
+  const text = FORMULA.test(given) ? `'${given}` : given;
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}

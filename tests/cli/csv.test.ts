@@ -1,0 +1,37 @@
+import { toCsv } from "../../provider/terminal/csv";
+
+test("quotes cells with commas, quotes and line breaks, and leaves the others as they are", () => {
+  expect(
+    toCsv(
+      ["url", "count", "watched", "owner"],
+      [
+        ["https://cdn.example/a.js", 3, true, undefined],
+        ["https://cdn.example/a,b.js", 0, false, 'Ann "A" Lee\nbilling'],
+      ],
+    ),
+  ).toBe(
+    'url,count,watched,owner\nhttps://cdn.example/a.js,3,true,\n"https://cdn.example/a,b.js",0,false,"Ann ""A"" Lee\nbilling"\n',
+  );
+});
+
+test.each([
+  "=1+1",
+  "+1",
+  "-1",
+  "@SUM(A1)",
+  "\t=1",
+  "\r=1",
+  "\n=1",
+  "＝1",
+  '=HYPERLINK("https://x.test","a")',
+])("a spreadsheet shows %j as text", (formula) => {
+  const [, cell = ""] = toCsv(["a"], [[formula]]).split(/^a\n/);
+  const unquoted = cell.replace(/^"(.*)"\n$/s, "$1").replaceAll('""', '"');
+  expect(unquoted.trimEnd()).toBe(`'${formula}`);
+});
+
+test("text that only contains such a character stays unchanged", () => {
+  expect(toCsv(["a=b"], [["https://x.test/?a=1&b=-1"], ["a@b.example"]])).toBe(
+    "a=b\nhttps://x.test/?a=1&b=-1\na@b.example\n",
+  );
+});

@@ -1,0 +1,27 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { SCHEMAS } from "../../provider/schemas";
+import { schemaProblems } from "../support/published";
+import { REPOSITORY } from "../support/repository";
+import { schemaFiles } from "./schemas";
+
+describe("the published JSON schemas", () => {
+  it.each(SCHEMAS.map(({ name }) => name))(
+    "%s is a valid schema of draft 7, whose address names its file",
+    (name) => {
+      expect(schemaProblems(name, undefined)).toHaveLength(1);
+      const schema: unknown = JSON.parse(
+        readFileSync(join(REPOSITORY, "provider/schemas", `${name}.json`), "utf8"),
+      );
+      expect(schema).toMatchObject({
+        $schema: "http://json-schema.org/draft-07/schema#",
+        $id: `https://unpkg.com/pulumi-edgeguard/schemas/${name}.json`,
+      });
+    },
+  );
+
+  it("are in the package as their models are (`npm run api` writes them)", () => {
+    for (const [path, text] of schemaFiles())
+      expect([path, readFileSync(path, "utf8")]).toEqual([path, text]);
+  });
+});
