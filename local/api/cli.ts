@@ -11,6 +11,7 @@ interface Arguments {
   readonly dialect: Dialect;
   readonly strict: boolean;
   readonly sparse: boolean;
+  readonly zones: number;
   readonly token: string;
   readonly persistTo?: string;
   readonly latency: number;
@@ -22,6 +23,7 @@ const program = new Command("edgeguard-local api")
   .description("serve a stateful stand-in for Cloudflare's API, on this machine only, until Ctrl-C")
   .option("--port <number>", "where to listen; 0 takes a free port", portNumber, 8787)
   .option("--persist-to <directory>", "keep the state there between runs; default: it ends with the command")
+  .option("--zones <number>", "add this many simulated zones, each different by its number", wholeNumber, 0)
   .option("--token <text>", "the API token to accept", defaultCredentials[0].token)
   .addOption(
     new Option(
@@ -52,6 +54,7 @@ export async function serve(args: readonly string[]): Promise<void> {
   const credentials: Credential[] = [{ token: chosen.token }, defaultCredentials[1]];
   const options: LocalApiOptions = {
     port: chosen.port,
+    zones: chosen.zones,
     dialect: chosen.dialect,
     strict: chosen.strict,
     sparse: chosen.sparse,
@@ -78,11 +81,10 @@ export async function serve(args: readonly string[]): Promise<void> {
   process.once("SIGTERM", stop);
 }
 
-function greeting(api: LocalApi, { token, dialect, persistTo }: Arguments): string {
-  const zones = api
-    .snapshot()
-    .zones.map(({ id, name, plan }) => `  ${id}  ${name.padEnd(26)} ${plan}`)
-    .join("\n");
+function greeting(api: LocalApi, { token, dialect, persistTo, zones: simulated }: Arguments): string {
+  const all = api.snapshot().zones;
+  const listed = all.slice(0, all.length - simulated);
+  const zones = listed.map(({ id, name, plan }) => `  ${id}  ${name.padEnd(26)} ${plan}`).join("\n");
   const accounts = Object.entries(api.accounts)
     .map(([name, id]) => `  ${id}  ${name}`)
     .join("\n");
@@ -95,7 +97,7 @@ Account:
 ${accounts}
 
 Zones:
-${zones}
+${zones}${simulated === 0 ? "" : `\n  and ${simulated} simulated zones: GET ${api.url}/zones`}
 
 Point a program and the edgeguard command at it, in the terminal where you run them:
   export EDGEGUARD_BASE_URL=${api.url} CLOUDFLARE_API_TOKEN=${token}
