@@ -6,6 +6,7 @@ import * as existing from "./import";
 import * as filter from "./filter";
 import * as kv from "./kv";
 import * as report from "./report";
+import * as survey from "./survey";
 import type * as Failures from "../terminal/failure";
 
 /**
@@ -20,6 +21,7 @@ const GROUPS: readonly Register[] = [
   existing.register,
   detections.register,
   filter.register,
+  survey.register,
 ];
 
 /** Runs one command and returns its exit code: 0 for success, 1 for failure, 2 for incorrect usage, 130 for Ctrl-C. */

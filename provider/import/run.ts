@@ -57,7 +57,13 @@ export async function importExisting(io: Io, options: ImportOptions): Promise<vo
   }
 }
 
-function hostOf(io: Io, { account }: ImportOptions, closing: AbortSignal, status: StatusLine): Host {
+/** The host of a command that reads much: it says only warnings. */
+export function hostOf(
+  io: Io,
+  { account }: Pick<ImportOptions, "account">,
+  closing: AbortSignal,
+  status: StatusLine,
+): Host {
   const config = new Map(account === undefined ? [] : [["edgeguard:accountId", account]]);
   const warn = (line: string): void => {
     status.clear();

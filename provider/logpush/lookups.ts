@@ -121,7 +121,7 @@ const jobs = lookup<LogpushJobsArgs, readonly LogpushJobState[]>("getLogpushJobs
   { ...scopeShape, dataset: datasetName.optional() },
   async (host, args, form) => {
     const found = await listJobs(host.api, readScope(form, args), { dataset: args.dataset });
-    return found.map(stateOf);
+    return found.map(jobStateOf);
   },
 );
 
@@ -160,7 +160,8 @@ function readScope(
   throw new LookupError(`${form}: set either zoneId or accountId; ${which}.`);
 }
 
-function stateOf(job: Job): LogpushJobState {
+/** Describes a job without anything that may be a credential. */
+export function jobStateOf(job: Job): LogpushJobState {
   const { id, name, dataset, kind, raw } = job;
   const text = typeof raw["destination_conf"] === "string" ? raw["destination_conf"] : "";
   const redactor = new Redactor();

@@ -102,7 +102,8 @@ async function readinessOf(host: Host, zone: string): Promise<ZoneReadiness> {
   }
 }
 
-function judged(observation: Observation): ZoneReadiness {
+/** Judges a zone by what was read. */
+export function judged(observation: Observation): ZoneReadiness {
   const { zoneId, state } = observation;
   const { findings } = assess(observation, { target: "assessed" });
   const because = (weight: Finding["weight"]): string[] =>

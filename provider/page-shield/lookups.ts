@@ -1,4 +1,5 @@
 import { z } from "zod";
+import type { EdgeApi } from "../api/client";
 import { zoneId } from "../runtime/fields";
 import { lookup, type Lookup, type ZoneArgs } from "../runtime/lookup";
 import { camelRecord, optionalBoolean, omitAbsent, optionalText } from "../runtime/members";
@@ -36,12 +37,15 @@ const settings = camelRecord({
 
 const settingsLookup = lookup<ZoneArgs, PageShieldSettingsState>("getPageShieldSettings")(
   { zoneId },
-  (host, { zoneId }) =>
-    host.api.get(`/zones/${zoneId}/page_shield`, {
-      what: `Reading Page Shield settings of zone ${zoneId}`,
-      schema: settings,
-    }),
+  (host, { zoneId }) => readPageShieldSettings(host.api, zoneId),
 );
+
+export function readPageShieldSettings(api: EdgeApi, zoneId: string): Promise<PageShieldSettingsState> {
+  return api.get(`/zones/${zoneId}/page_shield`, {
+    what: `Reading Page Shield settings of zone ${zoneId}`,
+    schema: settings,
+  });
+}
 
 /**
  * Reads the Page Shield settings of a zone.
@@ -81,11 +85,16 @@ const policy = camelRecord({
 
 const policiesLookup = lookup<ZoneArgs, readonly PageShieldPolicyState[]>("getPageShieldPolicies")(
   { zoneId },
-  async (host, { zoneId }) => {
-    const what = `Listing the policies of zone ${zoneId}`;
-    return (await host.api.list(`/zones/${zoneId}/page_shield/policies`, { what, record: policy })).records;
-  },
+  (host, { zoneId }) => listPageShieldPolicies(host.api, zoneId),
 );
+
+export async function listPageShieldPolicies(
+  api: EdgeApi,
+  zoneId: string,
+): Promise<readonly PageShieldPolicyState[]> {
+  const what = `Listing the policies of zone ${zoneId}`;
+  return (await api.list(`/zones/${zoneId}/page_shield/policies`, { what, record: policy })).records;
+}
 
 /**
  * Lists all Page Shield policies of a zone, in one request.

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { members, schemaUrl } from "../runtime/published";
 
 /**
  * The content of survey.json. The CSV and the page show the same model, so all three agree. Zones come last in the file,
@@ -9,7 +10,7 @@ import { z } from "zod";
 export const SURVEY_VERSION = 1;
 
 /** What couldn't be read, and why. A part that couldn't be read is never shown as empty. */
-const notReadable = z.strictObject({
+export const notReadable = members({
   /**
    * `right`: the token lacks a permission. `plan`: Cloudflare refused it for another reason, usually the plan. `account`:
    * the zone's account isn't known. `failed`: the request failed.
@@ -28,7 +29,11 @@ function cell<T extends z.ZodType>(schema: T): z.ZodUnion<readonly [T, typeof no
 }
 
 export function isReadable<T>(given: Cell<T>): given is Exclude<T, NotReadable> {
-  return !(typeof given === "object" && given !== null && "notReadable" in given);
+  return !isNotReadable(given);
+}
+
+export function isNotReadable(given: unknown): given is NotReadable {
+  return typeof given === "object" && given !== null && "notReadable" in given;
 }
 
 /** The cell's value; undefined if it couldn't be read. */
@@ -36,9 +41,16 @@ export function valueOf<T>(given: Cell<T>): Exclude<T, NotReadable> | undefined 
   return isReadable(given) ? given : undefined;
 }
 
+const REASONS: Readonly<Record<NotReadable["notReadable"], (what: string) => string>> = {
+  right: (what) => `right ${what}`,
+  plan: (what) => `plan (${what})`,
+  account: (what) => what,
+  failed: (what) => what,
+};
+
 /** "not readable: right Page Shield Read" */
 export function notReadableText({ notReadable: why, what }: NotReadable): string {
-  return `not readable: ${why === "failed" || why === "account" ? "" : `${why} `}${what}`;
+  return `not readable: ${REASONS[why](what)}`;
 }
 
 /**
@@ -46,7 +58,7 @@ export function notReadableText({ notReadable: why, what }: NotReadable): string
  */
 const stack = z.string().nullable().exactOptional();
 
-const policy = z.strictObject({
+const policy = members({
   id: z.string(),
   description: z.string(),
   /** `enforced` blocks, `logging` reports, `off` does nothing. Otherwise, Cloudflare's own word for the action. */
@@ -64,7 +76,7 @@ const policy = z.strictObject({
   stack,
 });
 
-const script = z.strictObject({
+const script = members({
   url: z.string(),
   /** The host of the page on which it was seen. */
   host: z.string(),
@@ -78,7 +90,7 @@ const script = z.strictObject({
 });
 export type Script = z.infer<typeof script>;
 
-const scripts = z.strictObject({
+const scripts = members({
   /** Active and infrequent scripts. */
   seen: z.int(),
   /** A score below 50, or on a threat list. */
@@ -92,7 +104,7 @@ const scripts = z.strictObject({
   worst: z.array(script),
 });
 
-const deployment = z.strictObject({
+const deployment = members({
   ruleId: z.string(),
   ref: z.string(),
   description: z.string(),
@@ -101,7 +113,7 @@ const deployment = z.strictObject({
   rulesetId: z.string(),
   /** Enabled skip rules before it that apply to it. */
   exceptions: z.array(
-    z.strictObject({
+    members({
       description: z.string(),
       expression: z.string(),
       /** `all` for the whole deployment, or the number of its rules. */
@@ -109,7 +121,7 @@ const deployment = z.strictObject({
     }),
   ),
   effect: cell(
-    z.strictObject({
+    members({
       name: z.string(),
       version: z.string(),
       /** How many versions newer the latest one is: 0 unless the rule pins a version. */
@@ -128,7 +140,7 @@ const deployment = z.strictObject({
 });
 export type Deployment = z.infer<typeof deployment>;
 
-const job = z.strictObject({
+const job = members({
   id: z.string(),
   name: z.string(),
   dataset: z.string(),
@@ -157,24 +169,25 @@ export const TASKS = [
 ] as const;
 export type TaskKind = (typeof TASKS)[number];
 
-const task = z.strictObject({
+const taskShape = {
   kind: z.enum(TASKS),
   /** Lower is more urgent. Tasks of all zones can be compared. */
   rank: z.int(),
   /** What to do, as a sentence. */
   text: z.string(),
   onPaymentPage: z.boolean(),
-});
+};
+const task = members(taskShape);
 export type Task = z.infer<typeof task>;
 
 /** Objects that no given stack manages, and the command that writes a program for them. */
-const unmanaged = z.strictObject({
-  objects: z.array(z.strictObject({ type: z.string(), id: z.string(), name: z.string() })),
+const unmanaged = members({
+  objects: z.array(members({ type: z.string(), id: z.string(), name: z.string() })),
   command: z.string(),
 });
 export type Unmanaged = z.infer<typeof unmanaged>;
 
-export const zone = z.strictObject({
+const listedZoneShape = {
   id: z.string(),
   name: cell(z.string()),
   /** `free`, `pro`, `business`, `enterprise`, or another word of Cloudflare's. */
@@ -182,10 +195,17 @@ export const zone = z.strictObject({
   /** `active`, `pending`, `paused`, or another word of Cloudflare's. */
   status: cell(z.string()),
   accountId: cell(z.string()),
+};
+/** A zone as the list of zones describes it. */
+export const listedZone = members(listedZoneShape);
+export type ListedZone = z.infer<typeof listedZone>;
+
+export const zone = members({
+  ...listedZoneShape,
   /** Whether the inventory or --payment-pages names a page of the zone on which a script was seen. */
   hasPaymentPages: z.boolean(),
   pageShield: cell(
-    z.strictObject({
+    members({
       enabled: z.boolean(),
       updatedAt: z.string().exactOptional(),
       useReportingEndpoint: z.boolean().exactOptional(),
@@ -199,7 +219,7 @@ export const zone = z.strictObject({
   deployments: cell(z.array(deployment)),
   /** The first enabled deployment with paranoia levels. */
   owasp: cell(
-    z.strictObject({
+    members({
       state: z.enum(["on", "off"]),
       paranoiaLevel: z.int().exactOptional(),
       scoreThreshold: z.int().exactOptional(),
@@ -207,13 +227,15 @@ export const zone = z.strictObject({
     }),
   ),
   migration: cell(
-    z.strictObject({
+    members({
       /** `ready`, `blocked`, `notCounted`, `underWay`, `done` or `retired`: see `migrationReadiness`. */
       readiness: z.string(),
       /** `start`, `validation`, `finished` or `retired`, otherwise Cloudflare's own word. */
       state: z.string(),
       /** What blocks the zone, or what couldn't be counted. */
       because: z.array(z.string()),
+      /** A permission without which something couldn't be counted. */
+      missingRight: z.string().exactOptional(),
     }),
   ),
   jobs: cell(z.array(job)),
@@ -224,22 +246,25 @@ export const zone = z.strictObject({
 });
 export type Zone = z.infer<typeof zone>;
 
-const namespace = z.strictObject({
+const namespace = members({
   id: z.string(),
   title: z.string(),
   /** Counted up to a limit; `more` says that there are more. */
-  keys: cell(z.strictObject({ count: z.int(), more: z.boolean() })),
+  keys: cell(members({ count: z.int(), more: z.boolean() })),
   stack,
 });
 
-export const account = z.strictObject({
-  id: z.string(),
-  name: z.string().exactOptional(),
-  zones: z.int(),
+const listedAccountShape = { id: z.string(), name: z.string().exactOptional(), zones: z.int() };
+/** An account with the number of its zones in the survey. */
+export const listedAccount = members(listedAccountShape);
+export type ListedAccount = z.infer<typeof listedAccount>;
+
+export const account = members({
+  ...listedAccountShape,
   /** The rulesets that its zones can deploy, and its own. */
   rulesets: cell(
     z.array(
-      z.strictObject({
+      members({
         id: z.string(),
         name: z.string(),
         kind: z.string(),
@@ -268,7 +293,7 @@ export const CHARTS = {
 } as const;
 export type Chart = keyof typeof CHARTS;
 
-export const head = z.strictObject({
+const headShape = {
   version: z.literal(SURVEY_VERSION),
   /** When the survey began, in ISO 8601. */
   at: z.string(),
@@ -279,7 +304,7 @@ export const head = z.strictObject({
   accounts: z.array(account),
   /** The permissions that the token lacks, each once. */
   missingRights: z.array(
-    z.strictObject({
+    members({
       /** `Page Shield Read` */
       right: z.string(),
       /** `Page Shield Read (in the dashboard: Zone > Page Shield > Read)` */
@@ -290,17 +315,22 @@ export const head = z.strictObject({
     }),
   ),
   /** Empty in a survey without stacks. */
-  stacks: z.array(z.strictObject({ name: z.string(), resources: z.int() })),
+  stacks: z.array(members({ name: z.string(), resources: z.int() })),
   /** The patterns of --payment-pages. */
   paymentPages: z.array(z.string()),
   /** Zones, policies, scripts and jobs by chart and bar. */
   totals: z.record(z.string(), z.record(z.string(), z.int())),
   /** The most urgent tasks of all zones, at most 100. */
-  first: z.array(task.extend({ zoneId: z.string(), zone: z.string() })),
+  first: z.array(members({ ...taskShape, zoneId: z.string(), zone: z.string() })),
   /** How many zones have each kind of task. */
   taskCounts: z.partialRecord(z.enum(TASKS), z.int()),
-});
+};
+/** Everything but the zones. */
+export const head = members(headShape);
 export type Head = z.infer<typeof head>;
 
-export const survey = head.extend({ $schema: z.string().exactOptional(), zones: z.array(zone) });
+export const SURVEY_SCHEMA = schemaUrl("survey.v1");
+
+/** survey.json */
+export const survey = members({ $schema: z.literal(SURVEY_SCHEMA), ...headShape, zones: z.array(zone) });
 export type Survey = z.infer<typeof survey>;

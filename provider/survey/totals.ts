@@ -1,6 +1,8 @@
+import { RIGHTS } from "./cells";
 import {
   CHARTS,
   SURVEY_VERSION,
+  notReadable,
   valueOf,
   type Cell,
   type Chart,
@@ -12,9 +14,7 @@ import { byUrgency } from "./tasks";
 import { VERSION } from "../version";
 
 /** What the head says apart from what's counted. */
-export type HeadFacts = Pick<Head, "at" | "accounts" | "stacks" | "paymentPages"> & {
-  readonly missingRights?: Head["missingRights"];
-};
+export type HeadFacts = Pick<Head, "at" | "accounts" | "stacks" | "paymentPages">;
 
 const MOST_FIRST = 100;
 /** A buffer is cut to the most urgent tasks when it grows beyond this. */
@@ -31,12 +31,19 @@ export async function headOf(facts: HeadFacts, zones: AsyncIterable<Zone>): Prom
     const bars = totals[chart];
     if (bars !== undefined) bars[bar] = (bars[bar] ?? 0) + count;
   };
+  const missing = new MissingRights();
+  for (const account of facts.accounts) {
+    missing.note("accounts", rightsIn([account.rulesets, account.jobs, account.namespaces]));
+    for (const { stack } of [...(valueOf(account.jobs) ?? []), ...(valueOf(account.namespaces) ?? [])])
+      if (stack !== undefined) add("managed", stack === null ? "unmanaged" : "managed");
+  }
   const taskCounts: Head["taskCounts"] = {};
   let first: Head["first"] = [];
   let zoneCount = 0;
   for await (const zone of zones) {
     zoneCount += 1;
     count(zone, add);
+    missing.note("zones", rightsOf(zone));
     for (const kind of new Set(zone.tasks.map((each) => each.kind)))
       taskCounts[kind] = (taskCounts[kind] ?? 0) + 1;
     const name = valueOf(zone.name) ?? zone.id;
@@ -49,7 +56,7 @@ export async function headOf(facts: HeadFacts, zones: AsyncIterable<Zone>): Prom
     tool: `pulumi-edgeguard ${VERSION}`,
     zoneCount,
     accounts: facts.accounts,
-    missingRights: facts.missingRights ?? [],
+    missingRights: missing.list(),
     stacks: facts.stacks,
     paymentPages: facts.paymentPages,
     totals,
@@ -82,6 +89,52 @@ function count(zone: Zone, add: (chart: Chart, bar: string, count?: number) => v
     add("scripts", "other", seen - malicious - notScored);
   }
   for (const stack of stacksIn(zone)) add("managed", stack === null ? "unmanaged" : "managed");
+}
+
+/** The permissions without which a part of the zone couldn't be read. */
+function rightsOf(zone: Zone): Set<string> {
+  const { name, plan, pageShield, policies, scripts, deployments, migration, jobs } = zone;
+  const effects = (valueOf(deployments) ?? []).map(({ effect }) => effect);
+  const rights = rightsIn([
+    name,
+    plan,
+    pageShield,
+    policies,
+    scripts,
+    deployments,
+    migration,
+    jobs,
+    ...effects,
+  ]);
+  const more = valueOf(migration)?.missingRight;
+  return more === undefined ? rights : rights.add(more);
+}
+
+function rightsIn(cells: readonly unknown[]): Set<string> {
+  const refused = cells
+    .map((each) => notReadable.safeParse(each).data)
+    .filter((each) => each?.notReadable === "right");
+  return new Set(refused.map((each) => each?.what ?? ""));
+}
+
+class MissingRights {
+  readonly #found = new Map<string, { zones: number; accounts: number }>();
+
+  note(scope: "zones" | "accounts", rights: ReadonlySet<string>): void {
+    for (const right of rights) {
+      const counts = this.#found.get(right) ?? { zones: 0, accounts: 0 };
+      counts[scope] += 1;
+      this.#found.set(right, counts);
+    }
+  }
+
+  /** In the order of the table of permissions. */
+  list(): Head["missingRights"] {
+    return [...RIGHTS].flatMap(([right, where]) => {
+      const counts = this.#found.get(right);
+      return counts === undefined ? [] : [{ right, where, ...counts }];
+    });
+  }
 }
 
 const EFFECTS = { enforced: true, logging: true, off: true };

@@ -6,7 +6,12 @@ export type Cell = string | number | boolean | undefined;
  * it would run as a formula starts with an apostrophe.
  */
 export function toCsv(head: readonly string[], rows: Iterable<readonly Cell[]>): string {
-  return [head, ...rows].map((cells) => `${cells.map(cellText).join(",")}\n`).join("");
+  return [head, ...rows].map(csvLine).join("");
+}
+
+/** Formats one line of a table, for tables that are written as they're read. */
+export function csvLine(cells: readonly Cell[]): string {
+  return `${cells.map(cellText).join(",")}\n`;
 }
 
 /** Spreadsheets run a cell that starts with one of these; some of them, with the full-width form, too. */

@@ -1,0 +1,13 @@
+/** The command's options, as returned by the parser. */
+export interface SurveyOptions {
+  readonly account?: string;
+  /** A file with a zone's ID or name on each line. */
+  readonly zones?: string;
+  readonly stack: readonly string[];
+  readonly paymentPages: readonly string[];
+  /** The share of the rate limit to use, in percent. */
+  readonly budget: number;
+  readonly out: string;
+  readonly resume: boolean;
+  readonly force: boolean;
+}
