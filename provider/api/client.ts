@@ -96,7 +96,7 @@ export interface RequestOptions<T> {
     readonly status: number;
     readonly errors: readonly ApiNote[];
   }) => string | undefined;
-  /** The feature that the plan must include, as in "the plan lacks Page Shield policies". */
+  /** The feature that the plan must include, as in "the plan doesn't include Page Shield policies". */
   readonly entitlement?: string;
 }
 

@@ -1,5 +1,5 @@
 import { ApiError, type Purpose } from "./errors";
-import { permissionName, permissionFor } from "./permissions";
+import { permissionName, permissionFor, placeInDashboard } from "./permissions";
 
 /** An API token, or an email with its Global API Key. */
 export type Credential = (
@@ -128,13 +128,16 @@ function forbidden(error: ApiError, credential: Credential | undefined): string 
   const isToken = credential?.kind !== "key";
   const who = `${isToken ? "The token" : "The user"} from ${credential?.origin ?? ""}`;
   const [, scope = "call"] = /^\/(zone|account)s\//.exec(path) ?? [];
-  const lacks = `lacks the permission ${permission === undefined ? "" : `${permissionName(permission)} `}for this ${scope}`;
+  const lacks =
+    permission === undefined
+      ? `lacks permission for this ${scope}`
+      : `lacks the ${permission.name} ${permission.level} permission for this ${scope} (${placeInDashboard(permission)})`;
   const works = credential !== undefined && WORKING.has(credential);
   const fix = isToken
     ? "Edit its permissions and resources in the dashboard, under API Tokens."
     : "Give the user a role that includes it, or use a token.";
   if (!isUnauthenticated(error))
-    return `${who} ${lacks}, or the plan lacks ${entitlement}. ${fix} If the token has the permission, upgrade the plan.`;
+    return `${who} ${lacks}, or the plan doesn't include ${entitlement}. ${fix} If the token has the permission, upgrade the plan.`;
   return works
     ? `${who} works for other requests in this run, but ${lacks}. ${fix}`
     : `${who} ${lacks}, or is no longer valid. ${fix}`;

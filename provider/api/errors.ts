@@ -9,7 +9,7 @@ export type Outcome =
   /** Cloudflare may have applied the request: check before sending it again. */
   | "unknown";
 
-/** What a request is for, which determines the advice after a failure. */
+/** The purpose of a request, which determines the advice after a failure. */
 export interface Purpose {
   /** Whether the object is in the stack's state. */
   readonly isRecorded: boolean;

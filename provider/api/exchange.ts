@@ -24,7 +24,7 @@ interface Sending {
 /** A response that consists of the stored bytes, without the envelope. */
 export interface Bytes {
   readonly bytes: Buffer;
-  /** Names in lower case. */
+  /** The headers, with names in lower case. */
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
 }
 

@@ -78,7 +78,7 @@ interface Circumstances {
   /** The number of the attempt, from 1. */
   readonly attempt: number;
   readonly maxRetries: number | undefined;
-  /** Whether repeating is safe. Default: by method. */
+  /** Whether repeating the request is safe. Default: by method. */
   readonly repeatable: boolean | undefined;
   /** What `Retry-After` asked for, in milliseconds. */
   readonly asked: number | undefined;

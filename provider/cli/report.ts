@@ -11,10 +11,9 @@ const FORMATS = ["markdown", "text", "json"] as const satisfies readonly Reports
 const DANGERS: Readonly<Record<Reports.DangerKind, string>> = {
   irreversible: "can't be undone: a WAF migration step, a namespace's data, pruned or overwritten keys",
   unprotect:
-    "less is blocked or logged, or may be, because a rule, ruleset, source, exception, filter or Logpush job changes",
+    "the zone may block or log less, because a rule, ruleset, source, exception, filter or Logpush job changes",
   blocks: "an allow policy would block scripts that the zone's pages load",
-  removes:
-    "a KvEntries deletes keys that it wrote: at least --removed-keys, and at least --removed-share of them",
+  removes: "a KvEntries deletes many of the keys it wrote (see --removed-keys and --removed-share)",
   replace: "a resource of any provider is replaced",
   delete: "a resource of any provider is deleted",
 };
@@ -40,16 +39,13 @@ export function register(program: Command, io: Io): void {
     .addOption(
       new Option(
         "--removed-keys <count>",
-        'how many of its own keys a KvEntries must delete to count as the danger "removes"',
+        'report "removes" only if a KvEntries deletes at least this many of the keys it wrote',
       )
         .argParser((text) => whole(text, Number.MAX_SAFE_INTEGER))
         .default(10),
     )
     .addOption(
-      new Option(
-        "--removed-share <percent>",
-        "the percentage of its own keys that it must also delete for that, 0 to 100",
-      )
+      new Option("--removed-share <percent>", "… and at least this percentage of them, 0 to 100")
         .argParser((text) => whole(text, 100))
         .default(50),
     )
@@ -84,7 +80,7 @@ interface ReportOptions {
   readonly format: Reports.Format;
   readonly failOn: readonly Reports.DangerKind[];
   readonly removedKeys: number;
-  /** A percentage. */
+  /** The percentage of its own keys that a KvEntries must delete for the danger "removes". */
   readonly removedShare: number;
   readonly accept: readonly string[];
 }

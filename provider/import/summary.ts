@@ -42,7 +42,7 @@ export function summary({ inventory, verified, written }: Outcome): string[] {
   ];
 }
 
-/** Counts resources by type: `PageShieldSettings 1, PageShieldPolicy 3` */
+/** Counts resources by type: `PageShieldSettings 1, PageShieldPolicy 3`. */
 function countsOf(verified: readonly Verified[]): string {
   const counts = new Map<string, number>();
   for (const { found } of verified)

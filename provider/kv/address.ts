@@ -42,7 +42,7 @@ export function isNamespaceGone(error: unknown): error is ApiError {
   return error instanceof ApiError && error.status === 404 && error.hasCode(NAMESPACE_NOT_FOUND);
 }
 
-/** Whether the API doesn't know the operation. It may still know an older form of it. */
+/** Whether the API doesn't support the operation. It may still support an older form. */
 export function isUnknownRoute(error: unknown): error is ApiError {
   return (
     error instanceof ApiError && (error.status === 405 || (error.status === 404 && !isNamespaceGone(error)))

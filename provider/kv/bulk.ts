@@ -21,7 +21,7 @@ interface BulkRequest<T> extends NamespaceAddress {
   readonly ctx: EntriesContext;
   /** Called with items as soon as Cloudflare confirms them. */
   readonly onDone: (items: readonly T[], answeredAtSeconds: number) => void;
-  /** Called with items whose request was interrupted, so it's unknown whether it was applied. */
+  /** Called with items whose request was interrupted, so it's unknown whether Cloudflare applied it. */
   readonly onUncertain?: (items: readonly T[]) => void;
 }
 
@@ -40,7 +40,7 @@ export interface BulkOutcome {
   readonly done: number;
   /** Keys that Cloudflare refused although it accepted the others. */
   readonly failed: readonly FailedKey[];
-  /** Why it ended early: an API error, a problem with the source, or a cancellation. */
+  /** Why the work ended early: an API error, a problem with the source, or a cancellation. */
   readonly error: Error | undefined;
 }
 

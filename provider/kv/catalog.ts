@@ -26,7 +26,7 @@ export interface Writable {
 /** Declared entries, which can be read more than once. */
 export interface Source extends Writable {
   readonly kind: "entries" | "file" | "directory";
-  /** Its name in messages: the path as declared, or `entries`. */
+  /** The source's name in messages: its path as declared, or `entries`. */
   readonly name: string;
   readonly defaults: EntryDefaults;
   /**
@@ -38,7 +38,7 @@ export interface Source extends Writable {
   keys?(): AsyncIterable<readonly string[]>;
   /** SHA-256 of a file's bytes: 64 hex digits. */
   sha256?(): Promise<string>;
-  /** SHA-256 of the bytes that `read` read. */
+  /** SHA-256 of the bytes that `read` returned. */
   readonly readSha256?: string | undefined;
   close?(): Promise<void>;
 }
@@ -104,12 +104,12 @@ export async function catalogOf(source: Source, nowSeconds?: number): Promise<Ca
   }
 }
 
-/** Reads the source once. Reports what's wrong with it among the problems instead of throwing. */
+/** Reads the source once. Returns what's wrong with it among the problems instead of throwing. */
 export async function readCatalog(source: Source, nowSeconds = Date.now() / 1000): Promise<Catalog> {
   const problems = new FirstLines("problem");
   const warnings = new FirstLines("warning");
   const rows = new Map<string, Row>();
-  /** Where the invalid entries are, by key. */
+  /** The places of the invalid entries, by key. */
   const refused = new Map<string, Place>();
   const counts = { keys: 0, bytes: 0, expired: 0 };
   const isInMemory = source.kind === "entries";

@@ -221,7 +221,10 @@ export function isExpired({ expiration }: Pick<RecordedEntry, "expiration">, now
   return expiration !== undefined && expiration < nowSeconds + KV.MIN_TTL_SECONDS;
 }
 
-/** `catalog.json: entry 3 (line 17, key "a")`, `public: file "a.txt" (key "static/a.txt")`, `key "a"`. */
+/**
+ * Says where an entry is declared: `catalog.json: entry 3 (line 17, key "a")`, `public: file "a.txt" (key "static/a.txt")`
+ * or `key "a"`.
+ */
 export function describePlace({ source, position, line, path }: Place, key: unknown): string {
   const named = typeof key === "string" ? `key ${quoteKey(key)}` : undefined;
   const thing =
@@ -304,7 +307,7 @@ function invisibleIn(key: string): string | undefined {
   return undefined;
 }
 
-/** `U+0020 as character 2` */
+/** Describes a character of a key, such as `U+0020 as character 2`. */
 function characterAt(key: string, { 0: found, index }: RegExpExecArray): string {
   const code = (found.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0");
   return `U+${code} as character ${Array.from(key.slice(0, index)).length + 1}`;

@@ -549,8 +549,8 @@ async function findUnmanagedKeys(
 type Timed = ReadonlyMap<string, Pick<RecordedEntry, "expiration">>;
 
 /**
- * Returns a test for keys that are declared and haven't expired: expired entries are never written, so they aren't
- * ours.
+ * Returns a predicate for keys that are declared and haven't expired. Expired entries are never written, so their keys
+ * aren't ours.
  */
 function isDeclaredIn(ctx: Context, rows: Timed): (key: string) => boolean {
   const now = ctx.api.now() / 1000;

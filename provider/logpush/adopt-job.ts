@@ -43,8 +43,8 @@ function isAsDeclared(args: JobArgs, job: Job, allFields: readonly string[] | un
 }
 
 /**
- * What the preview says about adopting the job. Nothing if this program already owns it, because a replacement then
- * hands it over.
+ * What the preview says about adopting the job. It says nothing if this program already owns the job, because a
+ * replacement then hands it over.
  */
 export function adoptionOf(
   ctx: Context,

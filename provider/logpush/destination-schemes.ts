@@ -58,7 +58,7 @@ export interface Parameter {
    * The documented form. Cloudflare's own examples deviate from it, so any other form causes a warning, not an error.
    */
   readonly form?: { readonly pattern: RegExp; readonly words: string };
-  /** What is wrong with the value (still encoded), continuing from the parameter's name: `must be …`. */
+  /** Returns what's wrong with the value (still encoded), worded to follow the parameter's name: `must be …`. */
   readonly problem?: (value: string) => string | false;
 }
 
@@ -67,16 +67,16 @@ interface Address {
   readonly shape: Shape;
   /** Writes what follows `://`. */
   readonly write: (members: Strings) => string;
-  /** Undefined if no arguments produce this address. */
+  /** Returns the builder's arguments; undefined if none produce this address. */
   readonly read: (parsed: ParsedDestination) => Members | undefined;
-  /** Other parts of the destination that it reads. */
+  /** Parts of the destination, besides host and path, that `read` covers. */
   readonly reads?: readonly ("user" | "query")[];
 }
 
 export interface Scheme {
   /** Whether `host` is a bucket, container or stream. If so, neither the host nor the path is secret. */
   readonly place: "bucket" | "endpoint";
-  /** What `host` is, if not a host. */
+  /** What messages call `host` if it isn't a hostname. */
   readonly hostIs?: "bucket name" | "stream name";
   /** Whether Cloudflare requires an ownership challenge. With "if asked", the response to the create says so. */
   readonly proof: "always" | "unless keys" | "if asked" | "never";

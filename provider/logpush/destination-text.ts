@@ -38,7 +38,7 @@ export function isAmbiguous({ host, path, parameters }: ParsedDestination): bool
 export interface DestinationProblem {
   /** The builder's argument that causes it, if there is one. */
   readonly member?: string | undefined;
-  /** Continues from the property's path. */
+  /** The rest of the message, after the property's path. */
   readonly reason: string;
 }
 
@@ -102,7 +102,7 @@ export function destinationWarnings(text: string): readonly string[] {
       const value = valueOf(parsed, name);
       return value === undefined ? [] : valueWarnings(name, value, parameter);
     }),
-    parsed.path.includes("//") && "its path has an empty folder (//)",
+    parsed.path.includes("//") && "its path has an empty folder name (//)",
   ];
   return warnings.filter((warning) => typeof warning === "string");
 }

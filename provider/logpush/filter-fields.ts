@@ -51,7 +51,7 @@ function leafIssues(leaf: Leaf, fields: FieldList): readonly LeafIssue[] {
   return type === undefined ? [] : typeIssues(leaf, type);
 }
 
-/** Says that a dataset doesn't have a field, and which field was probably meant. */
+/** Says that a dataset doesn't have a field, and suggests the one that was probably meant. */
 export function unknownField(name: string, { dataset, types }: Pick<FieldList, "dataset" | "types">): string {
   const near = nearest(name, [...types.keys()]);
   const advice =

@@ -80,7 +80,7 @@ export type FilterPath = readonly (string | number)[];
 /** What is wrong, and where in the filter. */
 export interface FilterIssue {
   readonly path: FilterPath;
-  /** Continues from the path: `must be …`. */
+  /** The rest of the message, after the path: `must be …`. */
   readonly reason: string;
 }
 

@@ -139,7 +139,7 @@ export const contains = comparison<TextField | ListField>("contains");
 /** Doesn't contain the value: neither as a substring of a string, nor as an element of a list. Cloudflare's `!contains`. */
 export const notContains = comparison<TextField | ListField>("!contains");
 
-/** Is one of the values. List numbers for a numeric field, strings for a string field. Cloudflare's `in`. */
+/** Is one of the values: numbers for a numeric field, strings for a string field. Cloudflare's `in`. */
 export const isIn = membership("in");
 export { isIn as in };
 

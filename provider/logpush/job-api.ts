@@ -50,7 +50,7 @@ export async function listJobs(
 }
 
 interface JobListOptions {
-  /** Only jobs of this dataset. */
+  /** Lists only jobs of this dataset. */
   readonly dataset?: string | undefined;
   /**
    * Whether an unreadable job makes the listing fail. Before a create it must, because that job may be the one to

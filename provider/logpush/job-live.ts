@@ -172,7 +172,7 @@ export function isDestinationMoved({ destinationConf }: JobArgs, olds: JsonObjec
   return typeof before === "string" && !samePlace(before, destinationConf);
 }
 
-/** Why the API lists no fields for the dataset. Undefined unless the reason is certain. */
+/** Explains why the API lists no fields for the dataset. Undefined unless the reason is certain. */
 function wrongDatasetReason({ dataset, zoneId }: JobArgs): string | undefined {
   const kind = zoneId === undefined ? "account" : "zone";
   if (!(DATASETS as readonly string[]).includes(dataset)) {
@@ -222,7 +222,7 @@ export async function deleteFirstReason(
   return `${jobLabel(args.name)}: ${full}. Job ${id} will be deleted before its replacement is created; nothing is pushed in between.`;
 }
 
-/** The jobs that this operation creates in the scope, and how many each adds: none if it replaces one. */
+/** The jobs that this operation creates in the zone or account, and how many each adds: none if it replaces one. */
 function plannedJobs(ctx: Context, args: JobArgs): Map<string, 0 | 1> {
   return ctx.shared(`new Logpush jobs of ${scopeName(scopeOf(args))}`, () => new Map<string, 0 | 1>());
 }

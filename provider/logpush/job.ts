@@ -241,7 +241,7 @@ function hasHiddenChange(args: JobArgs, before: JobArgs, { raw }: Job): boolean 
   );
 }
 
-/** Whether anything that's no longer declared is still set. */
+/** Whether something that's no longer declared is still set. */
 function hasLeftovers(args: JobArgs, before: JobArgs, { raw }: Job): boolean {
   const isIn = (holder: JsonObject, name: string): boolean => (holder[name] ?? undefined) !== undefined;
   const options = raw["output_options"];

@@ -404,7 +404,7 @@ export class LogpushJob extends edgeResource<LogpushJobArgs>()(logpushJob) {
   }
 }
 
-/** The engine knows the destination only as `destinationConf`, however it was declared. */
+/** To the engine, the destination is always `destinationConf`, however it was declared. */
 function renameIgnoredChanges(opts: pulumi.CustomResourceOptions | undefined): pulumi.CustomResourceOptions {
   const { ignoreChanges, ...others } = opts ?? {};
   if (ignoreChanges === undefined) return others;

@@ -213,7 +213,7 @@ const equal: Test = (found, wanted) => {
 const contains: Test = (found, wanted) =>
   Array.isArray(found) ? found.some((element) => equal(element, wanted)) : includes(found, wanted);
 
-/** Each operator's test, without its negation. */
+/** The predicate of each operator, without its negated form. */
 const TESTS: Readonly<Record<Operator, Test>> = {
   eq: equal,
   "!eq": equal,
@@ -231,7 +231,7 @@ const TESTS: Readonly<Record<Operator, Test>> = {
   "!in": equal,
 };
 
-/** Prepares both for comparison: as numbers, or as times if either is written as a time. */
+/** Converts both values for comparison: to numbers, or to times if either is written as a time. */
 function comparable(found: unknown, wanted: string | number): readonly [number, number] | undefined {
   if (typeof found !== "number" && typeof found !== "string") return undefined;
   const asTimes =

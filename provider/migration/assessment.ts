@@ -9,7 +9,7 @@ import { ruleText } from "./rule-text";
 
 export type Plan = "pro" | "business" | "enterprise";
 
-/** What a program wants for one zone. */
+/** What a program requests for one zone. */
 export interface MigrationRequest {
   readonly target: Target;
   readonly plan?: Plan | undefined;

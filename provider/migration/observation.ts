@@ -25,7 +25,7 @@ export interface Observation {
   readonly deploys?: boolean;
   /** Present only while something is left to migrate. */
   readonly open?: {
-    /** Undefined if the check doesn't say. */
+    /** Whether the check calls the zone compatible. Undefined if it gives no verdict. */
     readonly compatible: boolean | undefined;
     /** Absent if the zone can't migrate, or if Cloudflare no longer proposes anything. */
     readonly proposed?: Configuration;

@@ -157,8 +157,8 @@ export function stripped(rule: WireRule): WireRule {
 }
 
 /**
- * The rule's content, which is the same before and after Cloudflare stores it. Cloudflare fills in `ref`, `enabled`,
- * `description`, the version `latest` and the logging of a skip rule.
+ * The rule's content, in a form that's the same before and after Cloudflare stores it. Cloudflare fills in `ref`,
+ * `enabled`, `description`, the version `latest` and the logging of a skip rule.
  */
 export function contentOf(rule: WireRule): JsonObject {
   const { ref, enabled, description, action_parameters, logging, ...rest } = withoutBlank(rule);

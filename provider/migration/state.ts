@@ -16,7 +16,7 @@ export type Phase =
 
 export interface MigrationState {
   readonly phase: Phase;
-  /** Cloudflare's own word for it. */
+  /** The state in Cloudflare's own words. */
   readonly raw?: string;
   readonly previousRulesEnabled?: boolean;
   readonly newRulesEnabled?: boolean;
@@ -103,7 +103,10 @@ function wordsOf(key: string): string[] {
     .filter((word) => word !== "");
 }
 
-/** Undefined if no field says so, or if two fields contradict each other. */
+/**
+ * Whether something is on, according to the fields with these names. Undefined if no field says so, or if two
+ * contradict each other.
+ */
 function switchNamed(
   leaves: readonly Leaf[],
   names: readonly string[],

@@ -274,7 +274,7 @@ export interface Address {
   readonly path: string;
 }
 
-/** Parses a source as an address. Undefined if it isn't one. */
+/** Parses a source as an address. Undefined if the source isn't an address. */
 export function parseAddress(source: string): Address | undefined {
   const alone = /^([a-z][a-z0-9+.-]*):$/.exec(source)?.[1];
   if (alone !== undefined) return { scheme: alone, host: undefined, port: undefined, path: "" };

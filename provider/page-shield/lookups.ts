@@ -92,7 +92,7 @@ export async function listPageShieldPolicies(
   api: EdgeApi,
   zoneId: string,
 ): Promise<readonly PageShieldPolicyState[]> {
-  const what = `Listing the policies of zone ${zoneId}`;
+  const what = `Listing the policies in zone ${zoneId}`;
   return (await api.list(`/zones/${zoneId}/page_shield/policies`, { what, record: policy })).records;
 }
 
@@ -132,7 +132,7 @@ const policyLookup = lookup<PolicyLookupArgs, PageShieldPolicyState>("getPageShi
   { zoneId, policyId: recordId("policy", "getPageShieldPolicies") },
   (host, { zoneId, policyId }) =>
     host.api.get(`/zones/${zoneId}/page_shield/policies/${policyId}`, {
-      what: `Reading policy ${policyId} of zone ${zoneId}`,
+      what: `Reading policy ${policyId} in zone ${zoneId}`,
       schema: policy,
     }),
 );

@@ -140,7 +140,7 @@ export function scriptSources(detections: Detections, options: ScriptSourcesOpti
 
 const SHOWN_SCRIPTS = 5;
 
-/** Tells the reviewer what the sources don't allow, because an enforced policy blocks it. */
+/** Warns the reviewer about scripts that the sources don't allow, because an enforced policy blocks them. */
 function reviewWarnings(
   { scriptSrc, leftOut }: ScriptSources,
   hosts: readonly string[] | undefined,

@@ -76,7 +76,7 @@ export function workersNearLimits(options: WorkersPolicyOptions = {}): StackVali
   );
 }
 
-/** What a policy needs of a finding. */
+/** The part of a finding that a policy uses. */
 type Finding = Pick<LimitFinding, "level" | "message">;
 
 interface Plan {
@@ -147,7 +147,7 @@ function findingsOf(
   return check().map((finding) => ({ urn, finding }));
 }
 
-/** With `pulumi --cwd`, a pack can't know the program's folder: so the file may well exist, and this is no error. */
+/** With `pulumi --cwd`, a pack can't know the program's folder: so the file may well exist, and this isn't an error. */
 function unreadable(file: string): Finding {
   return {
     level: "warning",

@@ -1,3 +1,4 @@
+import { VERSION_MESSAGE } from "../rulesets/version-changes";
 import { ownMember } from "../runtime/values";
 import { applyAcceptances } from "./acceptance";
 import { dangersOf } from "./dangers";
@@ -43,7 +44,7 @@ const UNCHANGING: ReadonlySet<Operation> = new Set([
   "remove-pending-replace",
 ]);
 
-/** Further steps of a replacement, which `--show-replacement-steps` lists beside the `replace` step. */
+/** The additional steps of a replacement, which `--show-replacement-steps` lists next to the `replace` step. */
 const REPLACEMENT_PARTS: ReadonlySet<Operation> = new Set([
   "create-replacement",
   "delete-replaced",
@@ -83,6 +84,7 @@ export function buildReport(plan: Plan, gate: Gate = GATE, unnamed = "plan"): Re
     dangers,
     digest: errors.length === 0 ? digest : undefined, // Nobody can accept a plan that's incomplete.
     warnings: warningsOf(plan, own),
+    newVersions: newVersionsOf(plan),
     sections: own.map((step) => sectionOf(step, plan)),
     others: others.map(({ op, type, name }): Named => ({ op, type, name })),
   };
@@ -147,12 +149,12 @@ function notesOf({ steps, diagnostics, complete, maybeCorrupt }: Plan): Phrase[]
       .slice(0, 1)
       .map(
         (why) =>
-          say`Live checks were skipped, so this report lacks what only Cloudflare knows: ${words(why)}.`,
+          say`Live checks were skipped, so this report leaves out what only Cloudflare knows: ${words(why)}.`,
       ),
     ...(providers.length === 0
       ? []
       : [
-          say`Providers that are created, changed or deleted: ${joined(
+          say`Providers created, changed or deleted: ${joined(
             [...new Set(providers.map((step) => step.name))].sort(compare).map(value),
           )}.`,
         ]),
@@ -167,7 +169,7 @@ function notesOf({ steps, diagnostics, complete, maybeCorrupt }: Plan): Phrase[]
   ];
 }
 
-/** The engine ends every failure with this. It adds nothing if there's another error. */
+/** The engine's last message of every failed preview. It's left out if there's another error. */
 const ENGINE_FAILED = /^(preview|update|refresh) failed$/;
 
 function errorsOf(diagnostics: readonly Diagnostic[]): Message[] {
@@ -186,6 +188,21 @@ function warningsOf(plan: Plan, own: readonly Step[]): Message[] {
     .filter((message) => !LIVE_CHECKS_SKIPPED.test(message) && !elsewhere.has(message))
     .map((text): Message => ({ about: undefined, text }));
   return uniqueSorted([...engine, ...said]);
+}
+
+/** What a refresh or preview said about new versions of managed rulesets, by the resource that deploys them. */
+function newVersionsOf({ steps, diagnostics }: Plan): Message[] {
+  const found = ownMessages(diagnostics, "info").flatMap((message): Message[] => {
+    const [, quoted, text] = VERSION_MESSAGE.exec(message) ?? [];
+    if (quoted === undefined || text === undefined) return [];
+    const deployments = steps.filter(
+      (step) => JSON.stringify((step.new ?? step.old)?.inputs["ref"]) === quoted,
+    );
+    const [only, ...others] = deployments;
+    const isOne = only?.kind !== undefined && others.length === 0;
+    return [{ about: isOne ? `${only.kind} ${only.name}` : `managed ruleset ${quoted}`, text }];
+  });
+  return uniqueSorted(found);
 }
 
 function messageOf({ urn, text }: Diagnostic): Message {

@@ -1,14 +1,14 @@
 import { escapeInvisible } from "../api/printable";
 import { formatNumber } from "../limits/workers";
 import { fenced, html, htmlOf, inTable, markdown, markdownWithin, prose, span, proseWithin } from "./escape";
-import { countsLine, dangerLines, digestLine } from "./lines";
+import { countsLine, dangerLines, digestLine, NEW_VERSIONS } from "./lines";
 import { OPERATION, type Block, type Message, type Report, type Section } from "./model";
 import { joined, name as nameOf, say, value, words, type Phrase } from "./phrase";
 import { counted, truncate } from "./values";
 
 /**
- * GitHub refuses longer comments. It counts code points, while `length` counts each of them once or twice, so `length`
- * is never too small.
+ * GitHub refuses longer comments. It counts code points. `length` counts each of those once or twice, so it never
+ * underestimates.
  */
 export const COMMENT_CHARACTERS = 65_536;
 
@@ -27,6 +27,7 @@ const ROOM = {
   errors: 14_000,
   dangers: 12_000,
   warnings: 6_000,
+  newVersions: 6_000,
   others: 4_000,
   omittedLine: 1_500,
   below: 300, // Room for the pipeline to add how to accept the dangers.
@@ -35,7 +36,7 @@ const ROOM = {
 /** Formats the report as a pull request comment of at most `limit` characters. It names the resources that don't fit.
  */
 export function toMarkdown(report: Report, limit = COMMENT_CHARACTERS): string {
-  const { title, notes, errors, dangers, digest, warnings, sections, others } = report;
+  const { title, notes, errors, dangers, digest, warnings, newVersions, sections, others } = report;
   const top = [
     `${marker(title)}\n## edgeguard: ${prose(truncate(title, 200))}`,
     `**${prose(countsLine(report))}**`,
@@ -48,6 +49,7 @@ export function toMarkdown(report: Report, limit = COMMENT_CHARACTERS): string {
     ...(warnings.length === 0
       ? []
       : [details(counted(warnings.length, "warning"), messages(warnings, ROOM.warnings))]),
+    ...(newVersions.length === 0 ? [] : [`### ${NEW_VERSIONS}`, messages(newVersions, ROOM.newVersions)]),
   ];
   const bottom = others.length === 0 ? [] : [othersBlock(report)];
   const written = sections.map((section) => ({ section, text: sectionText(section) }));

@@ -35,6 +35,7 @@ export function mergeReports(reports: readonly Report[], { accepted }: Gate): Re
     dangers: isAccepted ? dangers.map((danger) => ({ ...danger, verdict: "accepted" })) : dangers,
     digest,
     warnings: messages(stacks, ({ warnings }) => warnings),
+    newVersions: messages(stacks, ({ newVersions }) => newVersions),
     sections: named(({ sections }) => sections),
     others: named(({ others }) => others),
   };

@@ -101,7 +101,7 @@ const section = members({
 });
 export type Section = z.output<typeof section>;
 
-/** What `--format json` writes. */
+/** The document that `--format json` writes. */
 export const reportDocument = members({
   $schema: z.literal(schemaUrl("report.v1")),
   title: z.string().describe("`project/stack`"),
@@ -121,6 +121,12 @@ export const reportDocument = members({
       "The digest that accepts all dangers. Missing when there are none, or when the preview failed.",
     ),
   warnings: z.array(message).readonly(),
+  newVersions: z
+    .array(message)
+    .readonly()
+    .describe(
+      "What new versions of managed rulesets mean for the stack's deployments, and what pinned versions lack. Never a danger.",
+    ),
   sections: z.array(section).readonly(),
   others: z.array(named).readonly().describe("Other providers' resources, listed without details."),
 });
@@ -130,7 +136,7 @@ export type Report = Omit<z.output<typeof reportDocument>, "$schema">;
 /** How many of its own keys a KvEntries deletes before that's a danger: at least `keys`, and at least `share` of them. */
 export interface RemovalGate {
   readonly keys: number;
-  /** 0 to 1 */
+  /** A fraction, from 0 to 1. */
   readonly share: number;
 }
 export const REMOVAL_GATE: RemovalGate = { keys: 10, share: 0.5 };

@@ -1,5 +1,5 @@
-/** A name or value from the plan within a sentence. It's written as code, so that nothing in it is interpreted as
- * markup.
+/**
+ * A name or value from the plan within a sentence. It's formatted as code, so that none of it is interpreted as markup.
  */
 interface Value {
   readonly value: string;

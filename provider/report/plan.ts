@@ -127,7 +127,7 @@ export function readPlan(text: string): Plan {
   const roots = steps.filter(({ type }) => type === "pulumi:pulumi:Stack").map(({ op }) => op);
   if (!failed && roots.length > 0 && roots.every((op) => op === "refresh")) {
     throw new PlanError(
-      "this is the plan of a `pulumi refresh`, which doesn't say what it found. Use `pulumi preview --refresh --json --show-sames`.",
+      "this is the plan of a `pulumi refresh`, which doesn't show what the refresh found. Use `pulumi preview --refresh --json --show-sames`.",
     );
   }
   const urn = steps[0]?.urn ?? diagnostics.find((each) => each.urn !== undefined)?.urn;
@@ -142,7 +142,7 @@ export function readPlan(text: string): Plan {
   };
 }
 
-const NO_PLAN = "this isn't a plan of `pulumi preview --json`";
+const NO_PLAN = "this isn't a plan from `pulumi preview --json`";
 
 function parse(text: string): unknown {
   const json = text.replace(/^\ufeff/, "");
@@ -163,7 +163,7 @@ function unknownFormat(error: z.ZodError): string {
   const place = issue === undefined || issue.path.length === 0 ? "the top" : issue.path.join(".");
   return (
     `no known version of \`pulumi preview --json\` writes a plan like this: at ${place}: ${issue?.message ?? "unknown format"}. ` +
-    "edgeguard doesn't guess: install a newer pulumi-edgeguard, or open an issue with the plan's format."
+    "edgeguard won't guess what it means: install a newer pulumi-edgeguard, or open an issue with the plan's format."
   );
 }
 

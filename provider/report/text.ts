@@ -1,12 +1,12 @@
 import Table from "cli-table3";
-import { countsLine, dangerLines, digestLine } from "./lines";
+import { countsLine, dangerLines, digestLine, NEW_VERSIONS } from "./lines";
 import { OPERATION, type Block, type Message, type Report, type Section } from "./model";
 import { escapeInvisible } from "../api/printable";
 import { counted } from "./values";
 
 /** Formats the whole report for a terminal or log, without truncation. */
 export function toText(report: Report): string {
-  const { title, notes, errors, dangers, digest, warnings, sections, others } = report;
+  const { title, notes, errors, dangers, digest, warnings, newVersions, sections, others } = report;
   return [
     `edgeguard: ${escapeInvisible(title)}`,
     countsLine(report),
@@ -18,6 +18,7 @@ export function toText(report: Report): string {
     ),
     ...(digest === undefined ? [] : [digestLine(digest).toString()]),
     ...listed(counted(warnings.length, "warning"), warnings.map(messageText)),
+    ...listed(NEW_VERSIONS, newVersions.map(messageText)),
     ...sections.map(section),
     ...listed(
       `${counted(others.length, "change")} to resources of other providers`,

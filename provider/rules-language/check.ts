@@ -8,7 +8,7 @@ import { COMPARISONS, FIELDS, FUNCTIONS, NAMESPACES, type ValueType } from "./vo
 /** Checks an expression: its syntax, and its fields, functions and types against what Cloudflare documents. */
 
 export interface Findings {
-  /** What Cloudflare rejects. Each sentence follows the argument's name. */
+  /** What Cloudflare rejects, each worded to follow the argument's name. */
   readonly errors: readonly string[];
   /** What Cloudflare may reject, such as an undocumented name, which may be new. */
   readonly warnings: readonly string[];

@@ -9,7 +9,7 @@ import { COMPARISONS, FIELDS, FUNCTIONS, LOGICAL, type Comparison, type Logical 
 export interface Diagnostic {
   /** Index of the first character of the problem. */
   readonly at: number;
-  /** Continues after the position: `www.shop.example needs quotes. Write "www.shop.example"`. */
+  /** The message after the position: `www.shop.example needs quotes. Write "www.shop.example"`. */
   readonly reason: string;
 }
 

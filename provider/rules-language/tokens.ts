@@ -15,7 +15,7 @@ export type TokenKind =
 
 export interface Token {
   readonly kind: TokenKind;
-  /** As written. */
+  /** The token as written. */
   readonly text: string;
   /** Index of its first character. */
   readonly at: number;

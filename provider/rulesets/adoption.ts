@@ -37,7 +37,7 @@ import { definitionOf, type EntryPoint, type ZoneRule } from "./wire";
 export interface Existing {
   readonly rule: ZoneRule;
   /**
-   * Whose rule it is:
+   * The rule's owner:
    * - `others`: someone else's.
    * - `own`: this resource's, in a replacement.
    * - `left`: this resource's, left over from an interrupted update or from before the resource was moved.
@@ -225,7 +225,7 @@ export function adoptionOf(
   const { id, ref, description, raw } = rule;
   const found = argumentsOf(declared, prepared, seen, existing);
   const title = description === "" ? "" : ` ${JSON.stringify(description)}`;
-  const object = withTimestamp(`rule ${id}${title} of zone ${declared.zoneId}`, raw);
+  const object = withTimestamp(`rule ${id}${title} in zone ${declared.zoneId}`, raw);
   const kept = keepHint(changesIn(ctx, declared, found)).trimEnd();
   const more = {
     left: "The rule already has this ref: an interrupted update of this resource left it behind, or the resource was moved without an alias.",

@@ -37,7 +37,7 @@ export interface OwaspArgs {
 export interface CategoryOverrideArgs {
   /** The tag. At least one rule of the ruleset must have it. Updates in place. */
   readonly tag: pulumi.Input<string>;
-  /** Turns the rules on or off. If unset, neither. Updates in place. */
+  /** Turns the rules on or off. If unset, this entry does neither. Updates in place. */
   readonly enabled?: pulumi.Input<boolean>;
   /** The rules' new action. A rule that doesn't accept the action keeps its own. Updates in place. */
   readonly action?: pulumi.Input<LiteralUnion<RuleAction>>;
@@ -45,7 +45,7 @@ export interface CategoryOverrideArgs {
 
 /** An override of one rule. */
 export interface RuleOverrideArgs {
-  /** Turns the rule on or off. If unset, neither. Updates in place. */
+  /** Turns the rule on or off. If unset, this entry does neither. Updates in place. */
   readonly enabled?: pulumi.Input<boolean>;
   /** The rule's new action. Updates in place. */
   readonly action?: pulumi.Input<LiteralUnion<RuleAction>>;
@@ -87,7 +87,7 @@ export const scoreThreshold = z
 
 /** Settings of the OWASP Core Ruleset in canonical form. */
 export interface Owasp {
-  /** The paranoia level. The tags of all higher levels are off. */
+  /** The paranoia level, from 1 to 4. The tags of all higher levels are turned off. */
   readonly paranoiaLevel: 1 | 2 | 3 | 4;
   /** The score at which the ruleset acts. Absent if it's the ruleset's own. */
   readonly scoreThreshold?: number;

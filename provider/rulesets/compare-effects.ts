@@ -29,7 +29,9 @@ export function isWeaker(before: string, after: string): boolean {
   return was === undefined || is === undefined || is < was;
 }
 
-const effectOf = (rule: EffectiveRule | undefined): string => (rule?.enabled === true ? rule.action : "off");
+/** What a rule does: its action, or `off`. */
+export const effectOf = (rule: Pick<EffectiveRule, "enabled" | "action"> | undefined): string =>
+  rule?.enabled === true ? rule.action : "off";
 
 export function compareEffects(
   before: RunningRuleset,

@@ -56,7 +56,10 @@ async function runningRuleset(
   }
 }
 
-/** Which skip rules apply at the new position, and which deployments its own exceptions apply to. Undefined if unknown. */
+/**
+ * Finds which skip rules apply at the new position, and to which deployments the rule's own exceptions apply. Undefined
+ * if unknown.
+ */
 function effectsOfMove({
   args,
   prepared,
@@ -90,7 +93,7 @@ function effectsOfMove({
   return [...skipRules, ...reachedRules];
 }
 
-/** How many of the other rules come before the position. */
+/** Counts the other rules in front of the position. */
 function indexAmong(
   others: readonly ZoneRule[],
   place: { readonly before: string } | { readonly after: string },

@@ -179,6 +179,11 @@ export function sameVersion(a: string | undefined, b: string | undefined): boole
   return (a ?? "latest") === (b ?? "latest");
 }
 
+/** Whether a deployment stays on a version when Cloudflare publishes another one. */
+export function isPinned(version: string | undefined): boolean {
+  return !sameVersion(version, "latest");
+}
+
 export function findOwnRule(
   found: EntryPoint | undefined,
   { ruleId, ruleRef }: { readonly ruleId: string; readonly ruleRef: string },
@@ -232,6 +237,8 @@ export const computed = z.object({
     rulesets: z.record(z.string(), z.string()).exactOptional(),
     /** The version that Cloudflare returned when the rule was last written. */
     version: z.string().exactOptional(),
+    /** A former version that a refresh couldn't compare with the latest one. The next refresh tries again. */
+    unread: z.string().exactOptional(),
   }),
 });
 export type Computed = z.infer<typeof computed>;

@@ -103,9 +103,9 @@ export interface RulesetExpansion {
   readonly ruleset: string;
   /** The deployed version; for `latest`, also the version that it currently stands for. */
   readonly version: string;
-  /** `2: paranoia-level-3 and paranoia-level-4 are off`. */
+  /** The paranoia level and what it turns off: `2: paranoia-level-3 and paranoia-level-4 are off`. */
   readonly paranoiaLevel?: string;
-  /** `25 (high)`. Only for a ruleset that scores. */
+  /** The score threshold, such as `25 (high)`. Present only for a ruleset that scores. */
   readonly scoreThreshold?: string;
   /** What a ruleset that scores does at the threshold. For other rulesets, the action that overrides all rules. */
   readonly action?: string;

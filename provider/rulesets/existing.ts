@@ -91,7 +91,7 @@ export async function readDeployment(
   const { deploys, action } = rule;
   if (deploys === undefined)
     throw new Error(
-      `Rule ${id} of zone ${zone} has the action ${JSON.stringify(action)}, and only rules that execute a managed ruleset can be read. Choose one that does.`,
+      `Rule ${id} in zone ${zone} has the action ${JSON.stringify(action)}, and only rules that execute a managed ruleset can be read. Choose one that does.`,
     );
   // The setting may name another of the user's accounts.
   const account = (await readZoneDetails(ctx.api, zone)).accountId ?? ctx.settings.accountId;
@@ -109,7 +109,7 @@ export async function readDeployment(
     if (!isAbsent(error) && !(error instanceof UnknownRulesetError)) throw error;
     // The rule exists, so this isn't the answer for one that's missing.
     throw new Error(
-      `Rule ${id} of zone ${zone} executes the managed ruleset ${deploys.rulesetId}, which can't be read in account ${account}: ${error.message} ` +
+      `Rule ${id} in zone ${zone} executes the managed ruleset ${deploys.rulesetId}, which can't be read in account ${account}: ${error.message} ` +
         "If the zone belongs to another account, give the token Zone Read, or set edgeguard:accountId to that account.",
       { cause: error },
     );

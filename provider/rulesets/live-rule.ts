@@ -29,7 +29,7 @@ export interface LiveRule extends DeclaredOverrides {
   readonly enabled: boolean;
   readonly exceptions: readonly LiveException[] | undefined;
   readonly position: Position | undefined;
-  /** What no argument can express. */
+  /** Describes what no argument can express. */
   readonly drift: string | undefined;
 }
 

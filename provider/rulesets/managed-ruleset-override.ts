@@ -36,7 +36,17 @@ import {
 } from "./deployment";
 import { expand, type RulesetExpansion } from "./effective";
 import { readLiveRule, factsOf, type RulesetFacts } from "./live-rule";
-import { missingInVersion, movedScoreRule } from "./version-changes";
+import {
+  deploymentIn,
+  missingInVersion,
+  movedScoreRule,
+  newsOfPinned,
+  newsOfVersion,
+  renamedRuleset,
+  skippedRules,
+  type DeployedVersion,
+  type VersionNews,
+} from "./version-changes";
 import {
   ensureEntryPoint,
   otherManagedRules,
@@ -188,12 +198,13 @@ export const managedRulesetOverride = defineLifecycle({
     const duplicate = duplicatesOfOtherPrograms(args, prepared, found).find(isOther);
     const executor =
       other === undefined
-        ? duplicate && `rule ${duplicate.id} (${duplicate.ref}) of zone ${args.zoneId}`
+        ? duplicate && `rule ${duplicate.id} (${duplicate.ref}) in zone ${args.zoneId}`
         : `${JSON.stringify(other.ref)} of this program`;
     if (executor !== undefined)
       ctx.say.warn(
         `managed ruleset ${JSON.stringify(args.ref)}: ${JSON.stringify(managed.name)} will run twice for the same requests, because ${executor} also executes it.`,
       );
+    for (const line of await newsOfPinned(ctx, args, declaredVersion(args, prepared))) ctx.say.info(line);
     const compared = await compareLive(ctx, { args, prepared, found, olds: recordedArgs(olds), existing });
     const expansion: RulesetExpansion = { ...expand(managed, args, overrides), ...omitAbsent({ compared }) };
     const adopts = existing === undefined ? {} : adoptionOf(ctx, args, prepared, found, existing);
@@ -204,13 +215,17 @@ export const managedRulesetOverride = defineLifecycle({
     };
   },
 
-  // This takes no request, because the check has already read the ruleset.
+  // The check has already read the ruleset. Only if Cloudflare has published a version since, the former one is read.
   review({ ctx, state, args, change }) {
     if (args === undefined || change !== "update") return Promise.resolve([]);
     const version = async (): Promise<Review> => {
-      const { managed } = await prepare(ctx, args);
-      const { rulesetId, known } = state;
-      for (const line of movedScoreRule(managed, { ...args, rulesetId, known })) ctx.say.warn(line);
+      const prepared = await prepare(ctx, args);
+      const { rulesetId, rulesetVersion, known } = state;
+      const recorded = { ...args, rulesetId, rulesetVersion, known };
+      for (const line of movedScoreRule(prepared.managed, recorded)) ctx.say.warn(line);
+      const since = { ...recorded, version: state.version };
+      const { lines } = await newsOfVersion(ctx, since, declaredVersion(args, prepared));
+      for (const line of lines) ctx.say.info(line);
       return {};
     };
     return Promise.resolve([version]);
@@ -245,9 +260,19 @@ export const managedRulesetOverride = defineLifecycle({
     const { deploys } = rule;
     const managed = await readDeployedRuleset(ctx, state, rule);
     const isOtherRuleset = deploys !== undefined && deploys.rulesetId !== state.rulesetId;
-    if (managed !== undefined && !isOtherRuleset)
-      for (const line of [...missingInVersion(managed, state), ...movedScoreRule(managed, state)])
+    let news: VersionNews = { lines: [] };
+    if (managed !== undefined && !isOtherRuleset) {
+      for (const line of [
+        ...missingInVersion(managed, state),
+        ...movedScoreRule(managed, state),
+        ...renamedRuleset(managed, state),
+      ])
         ctx.say.warn(line);
+      const before = found.rules.slice(0, found.rules.indexOf(rule));
+      const live = { managed, version: deploys?.version, deployment: deploymentIn(before, rule) };
+      news = await newsOfVersion(ctx, state, live);
+      for (const line of [...news.lines, ...(await newsOfPinned(ctx, state, live))]) ctx.say.info(line);
+    }
     const { scoreRule, sharedTagsAmong }: RulesetFacts =
       managed === undefined ? { sharedTagsAmong: () => state.known.sharedTags } : factsOf(managed);
     const known = {
@@ -271,7 +296,11 @@ export const managedRulesetOverride = defineLifecycle({
       rulesetId: deploys?.rulesetId ?? state.rulesetId,
       rulesetVersion: managed?.version ?? state.rulesetVersion,
       otherManagedRules: otherManagedRules(found, rule.id),
-      known: { ...state.known, sharedTags: sharedTagsAmong(tagsOf(state)) },
+      known: omitAbsent({
+        ...state.known,
+        sharedTags: sharedTagsAmong(tagsOf(state)),
+        unread: managed === undefined ? state.known.unread : news.unread,
+      }),
     };
     // Recorded unchanged, even if no program may declare it. Properties without a value are left out.
     return now as unknown as OverrideState;
@@ -288,7 +317,7 @@ export const managedRulesetOverride = defineLifecycle({
     const rule = findOwnRule(found, state);
     if (found === undefined || rule === undefined) {
       throw new Error(
-        `Rule ${state.ruleId} of zone ${args.zoneId} no longer exists. If it was deleted outside this program, run \`pulumi refresh\`; the next \`pulumi up\` creates it again.`,
+        `Rule ${state.ruleId} in zone ${args.zoneId} no longer exists. If it was deleted outside this program, run \`pulumi refresh\`; the next \`pulumi up\` creates it again.`,
       );
     }
     const wanted = {
@@ -310,7 +339,7 @@ export const managedRulesetOverride = defineLifecycle({
     const { zoneId } = state;
     const mode = state.onDestroy ?? (state.previous === undefined ? "remove" : "restore");
     if (mode === "keep") {
-      ctx.say.info(`Rule ${state.ruleId} of zone ${zoneId} stays as it is (onDestroy: "keep").`);
+      ctx.say.info(`Rule ${state.ruleId} in zone ${zoneId} stays as it is (onDestroy: "keep").`);
       return;
     }
     const found = await readEntryPoint(ctx, zoneId);
@@ -318,7 +347,7 @@ export const managedRulesetOverride = defineLifecycle({
     const rule = findOwnRule(found, state);
     const whyKept = rule === undefined ? undefined : otherOwner(ctx, state, rule);
     if (whyKept !== undefined) {
-      ctx.say.info(`Rule ${rule?.id} of zone ${zoneId} is kept: ${whyKept}`);
+      ctx.say.info(`Rule ${rule?.id} in zone ${zoneId} is kept: ${whyKept}`);
       return;
     }
     const rules = new RuleWriter(ctx, zoneId, found);
@@ -554,7 +583,7 @@ export class ManagedRulesetOverride extends edgeResource<ManagedRulesetOverrideA
         },
         {
           key: `${zone.data} ${canonicalJson(choice.data)} ${canonicalExpression(requests.data) ?? ""}`,
-          clash: `execute the same managed ruleset for the same requests of zone ${zone.data}: it will run twice`,
+          clash: `execute the same managed ruleset for the same requests in zone ${zone.data}: it will run twice`,
           warnOnly: true,
         },
       ];
@@ -562,7 +591,7 @@ export class ManagedRulesetOverride extends edgeResource<ManagedRulesetOverrideA
     const equal = claimOnce("ManagedRulesetOverride", name, { ...args, ref: undefined }, (known) => {
       const { data } = COMPARED_ARGS.safeParse(pick(known, Object.keys(COMPARED_ARGS.shape)));
       if (data === undefined) return [];
-      const clash = `declare the same rule of zone ${data.zoneId}, with identical arguments: remove one of them`;
+      const clash = `declare the same rule in zone ${data.zoneId}, with identical arguments: remove one of them`;
       return [{ key: canonicalJson(data), clash }];
     });
     const claims = (): void => [claim, equal].forEach((each) => each());
@@ -603,7 +632,7 @@ function identicalDuplicate(args: OverrideArgs, other: OverrideArgs | undefined)
   const whole = (each: OverrideArgs): string =>
     canonicalJson({ ...pick(each, Object.keys(COMPARED_ARGS.shape)), ruleset: "", expression: "" });
   if (other === undefined || whole(other) !== whole(args)) return [];
-  const reason = `is the ruleset that ${JSON.stringify(other.ref)} deploys, and both declare the same rule of zone ${args.zoneId}, with identical arguments: remove one of them`;
+  const reason = `is the ruleset that ${JSON.stringify(other.ref)} deploys, and both declare the same rule in zone ${args.zoneId}, with identical arguments: remove one of them`;
   return [{ property: "ruleset", reason }];
 }
 
@@ -616,13 +645,23 @@ function defaultRef(name: string): string {
   return `${REF_PREFIX}${createHash("sha256").update(full).digest("hex").slice(0, 40)}`;
 }
 
-/** Why a destroy keeps a rule that belongs to another resource by now. Undefined if it doesn't. */
+/** Why a destroy keeps a rule that another resource has adopted in the meantime. Undefined if none has. */
 function otherOwner(ctx: Context, state: OverrideState, { id, ref }: ZoneRule): string | undefined {
   // A rule that was created again under another ID.
   if (ctx.holding(id) === "made") return "another resource has adopted it.";
   // A rule that this resource created, with a ref that this package gave it for another resource.
   if (state.previous !== undefined || ref === state.ref || !ref.startsWith(REF_PREFIX)) return undefined;
   return `its ref is ${JSON.stringify(ref)}, so another resource has adopted it. If none has, delete the rule in the dashboard.`;
+}
+
+/** A declaration with the ruleset that it deploys. */
+function declaredVersion({ version, enabled }: OverrideArgs, prepared: Prepared): DeployedVersion {
+  const { managed, overrides, exceptions } = prepared;
+  const skipped = skippedRules(
+    exceptions.map(({ skip }) => skip),
+    managed.id,
+  );
+  return { managed, version, deployment: { enabled, overrides, skipped } };
 }
 
 /** The ruleset that the rule executes now. Undefined if it can't be read; a refresh continues without it. */

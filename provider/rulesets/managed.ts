@@ -76,6 +76,19 @@ async function readOnce<T>(ctx: Context, key: string, read: () => Promise<T>): P
   }
 }
 
+/** A version of a ruleset, read once per operation, even if that fails: for what only informs. */
+export function readVersionOnce(
+  ctx: Context,
+  account: string,
+  id: string,
+  version: string,
+): Promise<ManagedRuleset> {
+  const key = `${account} ${id} ${version}`;
+  return ctx.once(`ruleset version ${key}`, () =>
+    readOnce(ctx, key, () => readManagedRuleset(ctx.api, account, id, version)),
+  );
+}
+
 /** The account's managed rulesets, read once per operation. */
 export function managedRulesetsOf(ctx: Context, account: string): Promise<ManagedRulesetInfo[]> {
   return readOnce(ctx, `list ${account}`, () => listManagedRulesets(ctx.api, account));

@@ -35,7 +35,7 @@ export function thresholdName(score: unknown): string | undefined {
   return Object.entries(SCORE_THRESHOLDS).find(([, value]) => value === score)?.[0];
 }
 
-/** `25 (high)`, `30`. */
+/** Formats a score threshold, such as `25 (high)` or `30`. */
 export function thresholdLabel(score: number): string {
   const name = thresholdName(score);
   return name === undefined ? String(score) : `${score} (${name})`;
@@ -193,7 +193,7 @@ function inexpressibleIn({ enabled, extra, categories, rules }: Overrides): stri
   ];
 }
 
-/** The entry as an argument. */
+/** Converts an override to an entry of the argument. */
 function toArgument(entry: CategoryOverride | RuleOverride): unknown {
   return omit({ ...entry }, ["extra"]);
 }

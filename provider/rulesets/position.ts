@@ -55,7 +55,7 @@ function firstInBlock(found: EntryPoint | undefined, rule: ZoneRule): ZoneRule {
 }
 
 /**
- * Whether the rule is where it's declared to be. `front` are its own exceptions. A new position before or after another
+ * Whether the rule is at its declared position. `front` has its own exceptions. A new position before or after another
  * rule means immediately next to it. Later, any place on that side is fine.
  */
 export function isInPlace(

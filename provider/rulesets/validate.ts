@@ -45,7 +45,7 @@ export function validate(declared: Validated, managed: ManagedRuleset): Finding[
   ];
 }
 
-/** Rules of other rulesets aren't checked. */
+/** Doesn't check rules of other rulesets. */
 function validateExceptions({ exceptions = [] }: Validated, managed: ManagedRuleset): Finding[] {
   return exceptions.flatMap(({ skip }, index) => {
     const byRuleset = typeof skip === "object" && "rules" in skip ? Object.entries(skip.rules) : [];

@@ -1,13 +1,158 @@
-import type { Declared } from "./deployment";
-import { validate } from "./validate";
+import { ApiError, isAbsent } from "../api/errors";
+import { escapeInvisible } from "../api/printable";
+import type { Context } from "../runtime/lifecycle";
+import { isJsonObject } from "../runtime/values";
+import {
+  changedRuleLines,
+  changeSince,
+  headline,
+  lackOf,
+  rulesNow,
+  type Deployment,
+  type VersionChange,
+} from "./compare-versions";
+import { isPinned, type Declared } from "./deployment";
+import { findManagedRuleset, readVersionOnce } from "./managed";
 import { scoreRuleOf } from "./overrides";
-import type { ManagedRuleset } from "./wire";
+import { validate } from "./validate";
+import type { ManagedRuleset, Skip, ZoneRule } from "./wire";
 
-/** Warnings about settings that have no effect in a new version of a managed ruleset. */
+/**
+ * Messages about a new version of a managed ruleset: what Cloudflare changed for a deployment, what a pinned version
+ * lacks, and which settings no longer have an effect.
+ */
 
 interface Recorded extends Declared {
   readonly rulesetId: string;
-  readonly known: { readonly scoreRule?: string | undefined };
+  readonly rulesetVersion: string;
+  readonly known: {
+    readonly scoreRule?: string | undefined;
+    readonly version?: string | undefined;
+    readonly unread?: string | undefined;
+  };
+}
+
+/** A deployment in the zone, or as declared, with the ruleset that it executes. */
+export interface DeployedVersion {
+  readonly managed: ManagedRuleset;
+  /** The version that it pins. `latest`, or undefined, pins none. */
+  readonly version: string | undefined;
+  readonly deployment: Deployment;
+}
+
+/** A deployment in a zone. @param before the rules before it, some of which may be its exceptions. */
+export function deploymentIn(before: readonly ZoneRule[], { enabled, deploys }: ZoneRule): Deployment {
+  const { rulesetId = "", overrides = { categories: [], rules: {} } } = deploys ?? {};
+  const skips = before.filter((rule) => rule.enabled).map((rule) => rule.skips);
+  return { enabled, overrides, skipped: skippedRules(skips, rulesetId) };
+}
+
+/** The rules of a ruleset that are skipped one by one. */
+export function skippedRules(skips: readonly (Skip | undefined)[], rulesetId: string): string[] {
+  return skips
+    .flatMap((skip): unknown[] => {
+      if (skip === undefined || skip === "all") return [];
+      const rules = "other" in skip ? skip.other["rules"] : "rules" in skip ? skip.rules : undefined;
+      const listed = isJsonObject(rules) ? rules[rulesetId] : undefined;
+      return Array.isArray(listed) ? listed : [];
+    })
+    .filter((id) => typeof id === "string");
+}
+
+/** What a refresh or a preview found out about new versions. */
+export interface VersionNews {
+  readonly lines: readonly string[];
+  /** The former version, if it couldn't be read this time. The next refresh compares with it. */
+  readonly unread?: string;
+}
+
+/**
+ * What the ruleset's new version means for a deployment that doesn't pin one. Reads the former version, but only if the
+ * latest one differs from the recorded one.
+ */
+export async function newsOfVersion(
+  ctx: Context,
+  recorded: Recorded,
+  { managed, version, deployment }: DeployedVersion,
+): Promise<VersionNews> {
+  const { accountId, rulesetId, rulesetVersion, known } = recorded;
+  const former = known.unread ?? rulesetVersion;
+  if (isPinned(version) || isPinned(recorded.version ?? known.version)) return { lines: [] };
+  if (rulesetId !== managed.id || former === "" || managed.version === "" || former === managed.version)
+    return { lines: [] };
+  const unknown = (why: string): string =>
+    `${headline({ version: former }, managed)}: ${rulesNow(managed, deployment)}. ${why}, so what changed isn't known`;
+  try {
+    const earlier = await readVersionOnce(ctx, accountId, rulesetId, former);
+    const why = incomparable(earlier, former) ?? incomparable(managed);
+    if (why !== undefined) return { lines: [versionMessage(recorded, unknown(why))] };
+    const change = changeSince(earlier, managed, deployment);
+    return { lines: [versionMessage(recorded, change.summary, change)] };
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    const { message } = error;
+    if (isAbsent(error))
+      return { lines: [versionMessage(recorded, unknown(`Cloudflare no longer serves version ${former}`))] };
+    const why = `Version ${former} couldn't be read (${message.replace(/\.$/, "")})`;
+    return { lines: [versionMessage(recorded, unknown(why))], unread: former };
+  }
+}
+
+/** Why a response says nothing about what changed. */
+function incomparable({ version, rules }: ManagedRuleset, asked = version): string | undefined {
+  if (rules.length === 0) return `Cloudflare lists no rules of version ${version || asked}`;
+  return version === "" || version === asked
+    ? undefined
+    : `Cloudflare returned version ${version} instead of ${asked}`;
+}
+
+/** What a pinned version lacks. Sends no request, because finding the pinned version has read the latest one. */
+export async function newsOfPinned(
+  ctx: Context,
+  declared: Pick<Declared, "accountId" | "ref">,
+  { managed, version, deployment }: DeployedVersion,
+): Promise<string[]> {
+  const latest = isPinned(version)
+    ? await versionToCompare(ctx, declared.accountId, managed, version)
+    : undefined;
+  if (latest === undefined) return [];
+  const lack = lackOf(managed, latest, deployment);
+  return [versionMessage(declared, lack.summary, lack)];
+}
+
+/**
+ * The version to compare a deployment's with: the latest one if it pins another, else the one before the latest. Undefined
+ * if there is none, or it can't be read.
+ */
+export async function versionToCompare(
+  ctx: Context,
+  account: string,
+  managed: ManagedRuleset,
+  version: string | undefined,
+): Promise<ManagedRuleset | undefined> {
+  if (incomparable(managed) !== undefined) return undefined;
+  if (isPinned(version)) {
+    const latest = await findManagedRuleset(ctx, account, { id: managed.id });
+    return latest.version === managed.version || incomparable(latest) !== undefined ? undefined : latest;
+  }
+  const before = Number(managed.version) - 1;
+  if (!(before >= 1)) return undefined;
+  try {
+    const found = await readVersionOnce(ctx, account, managed.id, String(before));
+    return incomparable(found, String(before)) === undefined ? found : undefined;
+  } catch (error) {
+    if (error instanceof ApiError) return undefined;
+    throw error;
+  }
+}
+
+/** The program names a ruleset that Cloudflare has renamed. */
+export function renamedRuleset(managed: ManagedRuleset, recorded: Recorded): string[] {
+  const { name } = recorded.ruleset;
+  if (name === undefined || managed.name === "" || managed.name === name) return [];
+  return [
+    `${label(recorded)}: Cloudflare renamed the ruleset ${JSON.stringify(name)} to ${JSON.stringify(managed.name)}. Change \`ruleset\` in the program; a preview that changes the resource will fail until then.`,
+  ];
 }
 
 /** Settings for tags or rules that this version of the ruleset doesn't have. */
@@ -32,4 +177,17 @@ export function movedScoreRule(managed: ManagedRuleset, recorded: Recorded): str
   ];
 }
 
-const label = ({ ref }: Recorded): string => `managed ruleset ${JSON.stringify(ref)}`;
+function versionMessage(
+  about: Pick<Declared, "ref">,
+  summary: string,
+  change: Pick<VersionChange, "rules"> = { rules: [] },
+): string {
+  const lines = [`${label(about)}: ${summary}.`, ...changedRuleLines(change)];
+  return lines.map(escapeInvisible).join("\n  ");
+}
+
+/** Recognizes these messages in a plan: the deployment's ref, as JSON, and what is said about it. */
+export const VERSION_MESSAGE =
+  /^managed ruleset ("(?:[^"\\]|\\.)*"): ([^\n]*?(?: \S+ → \S+(?: \(renamed from "[^\n]*?"\))?: | is pinned to \d+, ).*)$/s;
+
+const label = ({ ref }: Pick<Declared, "ref">): string => `managed ruleset ${JSON.stringify(ref)}`;

@@ -7,7 +7,7 @@ import { omit, pick, type JsonObject } from "./values";
 export interface Adoption {
   /** The resource, at the start of a sentence: `PageShieldPolicy "checkout"`. */
   readonly what: string;
-  /** The object and where it is: `policy 0f3a… of zone …`. */
+  /** The object and where it is: `policy 0f3a… in zone …`. */
   readonly object: string;
   /** Its arguments in canonical form. Unset ones are undefined; those that match the program are left out. */
   readonly found: JsonObject;
@@ -21,7 +21,7 @@ export interface Adoption {
 
 /** The output `adopted`: an existing object that the resource adopted instead of creating one. */
 export interface Adopted {
-  /** The object and where it is: `policy 0f3a… of zone …`. */
+  /** The object and where it is: `policy 0f3a… in zone …`. */
   readonly object: string;
   /** What destroying the resource does, as declared when it was adopted: `deletes it`. */
   readonly onDestroy: string;

@@ -6,7 +6,7 @@ export class AdoptionError extends Error {
   override readonly name = "AdoptionError";
 }
 
-/** What each mode does with an existing object that matches the program, or differs. */
+/** What each `adopt` mode does with an existing object that matches the program, and with one that differs. */
 const DECISIONS = {
   ifEqual: { equal: "adopt", different: "refuse: different" },
   never: { equal: "refuse: never", different: "refuse: never" },

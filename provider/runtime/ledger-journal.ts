@@ -62,7 +62,7 @@ export class LedgerJournal {
     appendFileSync(join(this.#folder, this.#own), `${JSON.stringify([object, holding])}\n`);
   }
 
-  /** How other processes hold the object. */
+  /** The strongest claims of other processes on the object. */
   ofOthers(object: string): Holding | undefined {
     return strongest(this.#others().map((name) => this.#holdingsIn(name).get(object)));
   }

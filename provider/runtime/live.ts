@@ -41,7 +41,7 @@ export async function unlessForbidden<T>(ctx: Context, read: () => Promise<T>): 
  */
 function skippedRead(error: ApiError): string {
   const permission = missingPermission(error);
-  return permission === undefined ? error.message : `${error.init.what} needs the permission ${permission}`;
+  return permission === undefined ? error.message : `${error.init.what} needs ${permission}`;
 }
 
 /** Statuses that the update would also get, because they're about the token, a permission or the object. A proxy's

@@ -163,7 +163,7 @@ export function readArgs<S extends z.ZodRawShape>(
   return z.object(shape).parse(Object.fromEntries(set));
 }
 
-/** Warns without a host: in the stack's messages, or on stderr in a plain script. */
+/** Prints a warning before there's a host: in the stack's messages, or on stderr in a plain script. */
 export function warn(line: string): void {
   (inProgram() ? ENGINE : STDERR).warn(`edgeguard: ${printable(line)}`);
 }
@@ -240,7 +240,7 @@ const ENGINE = {
   warn: (line: string): void => void pulumi.log.warn(line),
 };
 
-/** A script's stdout is its own. */
+/** Keeps a script's stdout free for its own output. */
 const STDERR = {
   info: (line: string): void => void process.stderr.write(`${line}\n`),
   warn: (line: string): void => void process.stderr.write(`${line}\n`),

@@ -71,7 +71,7 @@ export class ResourceType<Shape extends z.ZodRawShape, Computed extends object> 
     if (parsed.success) return parsed.data;
     const [first] = checkInputs(this.lifecycle.args.shape, given, this.secrets(inputs)).failures;
     throw new Error(
-      `Invalid inputs of this ${this.lifecycle.type}: ${first === undefined ? "" : failureText(first)}`,
+      `Invalid inputs for this ${this.lifecycle.type}: ${first === undefined ? "" : failureText(first)}`,
     );
   }
 

@@ -12,7 +12,7 @@ import type { Args as Canonical, Lifecycle } from "./lifecycle";
 /** Something that only one resource in a program may have, and the message if two have it. */
 export interface Claim {
   readonly key: string;
-  /** Completes `"a" and "b" …`. */
+  /** The rest of the message after `"a" and "b" …`. */
   readonly clash: string;
   /** Whether a clash is a warning instead of an error. */
   readonly warnOnly?: boolean;

@@ -30,7 +30,8 @@ const PART_CHARACTERS = 64 * 1024;
 const ZONES_START = '<script type="application/json" id="zones">[\n';
 const ZONES_END = "\n]</script>\n";
 
-async function write(out: Writable, part: string): Promise<void> {
+/** Writes a part, and waits for a slow disk. */
+export async function write(out: Writable, part: string): Promise<void> {
   if (!out.write(part)) await once(out, "drain");
 }
 

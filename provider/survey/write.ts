@@ -1,9 +1,9 @@
-import { once } from "node:events";
 import { createWriteStream } from "node:fs";
 import type { Writable } from "node:stream";
 import { finished } from "node:stream/promises";
 import { SECRET_MODE, type Staging } from "../import/staging";
 import { csvLine } from "../terminal/csv";
+import { write, writeHtml } from "./html";
 import { SURVEY_SCHEMA, type Head, type Zone } from "./model";
 import { COLUMN_NAMES, rowOf } from "./table";
 
@@ -14,6 +14,7 @@ type Writer = (out: Writable, head: Head, zones: AsyncIterable<Zone>) => Promise
 const FILES: Readonly<Record<string, Writer>> = {
   "survey.json": writeJson,
   "survey.csv": writeCsv,
+  "survey.html": writeHtml,
 };
 
 export const FILE_NAMES: readonly string[] = Object.keys(FILES);
@@ -35,24 +36,19 @@ export async function writeFiles(
   }
 }
 
-/** Writes a part, and waits for a slow disk. */
-export async function put(out: Writable, text: string): Promise<void> {
-  if (!out.write(text)) await Promise.race([once(out, "drain"), finished(out, { readable: false })]);
-}
-
 /** Zones come last, one per line. */
 async function writeJson(out: Writable, head: Head, zones: AsyncIterable<Zone>): Promise<void> {
   const before = JSON.stringify({ $schema: SURVEY_SCHEMA, ...head }, undefined, 2).slice(0, -"\n}".length);
-  await put(out, `${before},\n  "zones": [`);
+  await write(out, `${before},\n  "zones": [`);
   let isFirst = true;
   for await (const zone of zones) {
-    await put(out, `${isFirst ? "" : ","}\n    ${JSON.stringify(zone)}`);
+    await write(out, `${isFirst ? "" : ","}\n    ${JSON.stringify(zone)}`);
     isFirst = false;
   }
-  await put(out, "\n  ]\n}\n");
+  await write(out, "\n  ]\n}\n");
 }
 
 async function writeCsv(out: Writable, _head: Head, zones: AsyncIterable<Zone>): Promise<void> {
-  await put(out, csvLine(COLUMN_NAMES));
-  for await (const zone of zones) await put(out, csvLine(rowOf(zone)));
+  await write(out, csvLine(COLUMN_NAMES));
+  for await (const zone of zones) await write(out, csvLine(rowOf(zone)));
 }

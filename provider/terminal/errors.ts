@@ -14,7 +14,7 @@ export class UnfinishedError extends Error {
 
   constructor(
     override readonly cause: unknown,
-    /** How far the command got, or what to do next. */
+    /** The added sentence: how far the command got, or what to do next. */
     readonly more: string,
   ) {
     super(more);

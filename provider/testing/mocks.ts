@@ -28,8 +28,8 @@ export interface CheckedMocksOptions {
    */
   readonly mocks?: Partial<pulumi.runtime.Mocks>;
   /**
-   * A local API. The checks then read from it as a preview does. Resources are created there, unless the mocks are set
-   * for a preview, and outputs are what an update would return. Lookups read from it, too, always with its token: a
+   * A local API. The checks read from it as a preview does. Resources are created there, unless the mocks are set for a
+   * preview, and have the outputs that an update would return. Lookups also read from it, always with its token: a
    * credential in their `config` or `provider` isn't used.
    *
    * @defaultValue No request is sent. Outputs are what a preview without credentials knows, and lookups fail.
@@ -73,7 +73,7 @@ export function checkedMocks(options: CheckedMocksOptions = {}): pulumi.runtime.
   );
 }
 
-/** Where a checker's findings go. */
+/** Receives a checker's findings. */
 export interface Sink {
   info(line: string): void;
   warn(line: string): void;
@@ -178,7 +178,7 @@ export class Checker implements pulumi.runtime.Mocks {
   }
 }
 
-/** What lookups of a run with these options use. Without an API, one that reads would need a real credential. */
+/** The settings for lookups in a run with these options. Without an API, a lookup would need a real credential. */
 export function lookupsOf({ api }: CheckedMocksOptions): MockedRun {
   const problem =
     api === undefined

@@ -141,9 +141,9 @@ export function checkWorker(given: WorkerToCheck): readonly LimitFinding[] {
 /** All Workers of an account, taken together. */
 export interface AccountToCheck {
   readonly plan: WorkersPlan;
-  /** How many Workers the account has. */
+  /** The number of Workers in the account. */
   readonly workers: number;
-  /** How many Cron Triggers they have in total. */
+  /** The number of Cron Triggers of all Workers together. */
   readonly cronTriggers: number;
   /** The number of requests to the whole account on its busiest day, from midnight to midnight UTC. */
   readonly requestsPerDay?: number;

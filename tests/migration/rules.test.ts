@@ -282,11 +282,11 @@ describe("the text of a rule", () => {
       owasp({ rules: [{ id: SCORE_RULE, score_threshold: 33 }] }),
     ],
     [
-      "execute Cloudflare OWASP Core Ruleset: a custom choice of paranoia levels, the ruleset's default score threshold",
+      "execute Cloudflare OWASP Core Ruleset: custom paranoia levels, the ruleset's default score threshold",
       owasp(off(2, 4)),
     ],
     [
-      "execute Cloudflare OWASP Core Ruleset: a custom choice of paranoia levels, the ruleset's default score threshold",
+      "execute Cloudflare OWASP Core Ruleset: custom paranoia levels, the ruleset's default score threshold",
       owasp(off(1, 2, 3, 4)),
     ],
     [

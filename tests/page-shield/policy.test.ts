@@ -373,7 +373,7 @@ describe("a policy that already exists", () => {
     const id = await createElsewhere({ value: "script-src cdn.example.com 'self'", enabled: "true" });
     api.clearRequests();
     const op = new Operation(api);
-    const adopted = { object: `policy ${id} of zone ${policy.zoneId}`, onDestroy: "deletes it" };
+    const adopted = { object: `policy ${id} in zone ${policy.zoneId}`, onDestroy: "deletes it" };
     expect((await op.preview(TYPE, policy)).inputs["adopted"]).toEqual(adopted);
     const line = `edgeguard: PageShieldPolicy "Checkout" adopts the existing ${adopted.object}, which matches the program. Destroying the resource deletes it.`;
     expect(op.said).toEqual([line]);
@@ -464,7 +464,7 @@ describe("a policy that already exists", () => {
       outputs: { adopted: { changes: { action: { before: "allow", after: "log" } } } },
     });
     expect(op.said[0]).toContain(
-      `takes over the existing policy ${id} of zone ${policy.zoneId} and changes action: "allow" → "log". Destroying the resource deletes it.`,
+      `takes over the existing policy ${id} in zone ${policy.zoneId} and changes action: "allow" → "log". Destroying the resource deletes it.`,
     );
     expect(await stored()).toEqual([expect.objectContaining({ id, action: "log", scope: 7 })]);
   });
@@ -955,7 +955,7 @@ describe("an error from the API", () => {
       step: "create",
     });
     expect(op.warned).toEqual([
-      expect.stringMatching(/^edgeguard: live check skipped: Listing the scripts of zone .* 403 /),
+      expect.stringMatching(/^edgeguard: live check skipped: Listing the scripts in zone .* 403 /),
     ]);
   });
 

@@ -41,7 +41,7 @@ export async function saveSnapshot(io: Io, options: SaveOptions): Promise<void> 
     const isNew = await writeDetections(file, found);
     printToStderr(
       io,
-      `edgeguard: ${out} ${isNew ? "now has" : "is up to date with"} ${inWords(found)} of zone ${zoneId}.`,
+      `edgeguard: ${out} ${isNew ? "now has" : "is up to date with"} ${inWords(found)} in zone ${zoneId}.`,
     );
   } catch (error) {
     if (stop.aborted && error instanceof CancelledError)

@@ -26,13 +26,13 @@ export async function readRulesets(
   zone: Zone,
   account: string | undefined,
 ): Promise<void> {
-  await inventory.part(`managed rulesets of ${zone.what}`, async () => {
+  await inventory.part(`managed rulesets in ${zone.what}`, async () => {
     const ctx = inventory.host.context(TYPES.managedRulesetOverride.type);
     const found = await readEntryPoint(ctx, zone.id);
     if (found === undefined) return; // Nothing was ever deployed.
     if (account === undefined)
       throw new CommandError(
-        `${zone.what} deploys managed rulesets of its account, and the token can't read which account that is. ${PASS_ACCOUNT} Nothing was written.`,
+        `${zone.what} deploys managed rulesets from its account, and the token can't read which account that is. ${PASS_ACCOUNT} Nothing was written.`,
       );
     const rulesets = await listManagedRulesets(ctx.api, account);
     const excepting = new Set<ZoneRule>();
@@ -46,9 +46,9 @@ export async function readRulesets(
     for (const rule of found.rules) {
       if (rule.deploys !== undefined || excepting.has(rule)) continue;
       inventory.leaveOut(
-        `rule ${inWords(rule)} of ${zone.what}`,
+        `rule ${inWords(rule)} in ${zone.what}`,
         rule.action === "skip"
-          ? "it can't be declared as an exception of the deployment after it, and stays as it is"
+          ? "it can't be declared as an exception of the deployment after it, and isn't changed"
           : `its action is ${JSON.stringify(rule.action)}, and only rules that execute a managed ruleset can be declared`,
       );
     }
@@ -72,7 +72,7 @@ async function readDeployment(where: DeploymentContext, rule: ZoneRule): Promise
   const { deploys } = rule;
   if (deploys === undefined) return undefined;
   const resource = TYPES.managedRulesetOverride;
-  const what = `rule ${inWords(rule)} of ${zone.what}`;
+  const what = `rule ${inWords(rule)} in ${zone.what}`;
   let managed: ManagedRuleset;
   try {
     managed = await findManagedRuleset(ctx, account, { id: deploys.rulesetId }, deploys.version);
