@@ -13,7 +13,7 @@ import { isMalicious } from "../page-shield/malicious";
 import type { Script as DetectedScript } from "../page-shield/records";
 import { wouldBlockOf } from "../page-shield/would-block";
 import { entryPointPath } from "../rulesets/entry-point";
-import { explain } from "../rulesets/explain";
+import { explain, type ExecutedRuleset } from "../rulesets/explain";
 import { findManagedRuleset, UnknownRulesetError } from "../rulesets/managed";
 import { entryPoint, type ManagedRuleset, type ZoneRule } from "../rulesets/wire";
 import type { Scope } from "../runtime/composite-id";
@@ -191,8 +191,10 @@ async function deploymentsOf(
   const effects = new Map<string, Cell<Effect>>();
   for (const rule of found?.rules ?? [])
     if (rule.deploys !== undefined) effects.set(rule.id, await readEffect(reading, account, rule));
-  const rulesetOf = ({ id }: ZoneRule): ManagedRuleset | undefined =>
-    valueOf(effects.get(id) ?? NONE)?.deployed;
+  const rulesetOf = ({ id }: ZoneRule): ExecutedRuleset | undefined => {
+    const deployed = valueOf(effects.get(id) ?? NONE)?.deployed;
+    return deployed === undefined ? undefined : { managed: deployed, isPinned: false };
+  };
   return explain(zone, found, rulesetOf).deployments.map((each) => {
     const effect = effects.get(each.ruleId) ?? NONE;
     const { paranoiaLevel, scoreThreshold, action, rules } = each;
