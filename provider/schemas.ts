@@ -1,4 +1,6 @@
 import type { z } from "zod";
+import { inventoryDocument } from "./page-shield/inventory/file";
+import { inventoryCheckDocument } from "./page-shield/inventory/model";
 import { reportDocument } from "./report/model";
 import { comparison } from "./survey/compare";
 import { survey } from "./survey/model";
@@ -31,5 +33,18 @@ export const SCHEMAS: readonly PublishedSchema[] = [
     title: "Comparison of two surveys",
     description: "What `edgeguard survey diff --format json` writes.",
     model: comparison,
+  },
+  {
+    name: "script-inventory.v1",
+    title: "Script inventory",
+    description:
+      "The scripts that your pages may load, with justification, owner and approval, for `edgeguard inventory`.",
+    model: inventoryDocument,
+  },
+  {
+    name: "inventory-check.v1",
+    title: "Check of a script inventory",
+    description: "What `edgeguard inventory check --format json` writes, which is also its evidence.",
+    model: inventoryCheckDocument,
   },
 ];

@@ -1,8 +1,5 @@
-import { z } from "zod";
-import type { EdgeApi } from "../api/client";
 import { zoneId } from "../runtime/fields";
 import { lookup, type Lookup, type ZoneArgs } from "../runtime/lookup";
-import { camelRecord, optionalBoolean, omitAbsent, optionalText } from "../runtime/members";
 import {
   CONNECTIONS,
   COOKIES,
@@ -14,6 +11,7 @@ import {
   type DetectedRecord,
   type DetectedKind,
 } from "./detected";
+import { listPageShieldPolicies, policy, readPageShieldSettings } from "./read";
 import type {
   Connection,
   Cookie,
@@ -24,28 +22,10 @@ import type {
   Script,
 } from "./records";
 
-const settings = camelRecord({
-  enabled: z.boolean(),
-  updated_at: optionalText,
-  use_cloudflare_reporting_endpoint: optionalBoolean,
-  use_platform_reporting_endpoint: optionalBoolean,
-  use_connection_url_path: optionalBoolean,
-}).transform(({ useCloudflareReportingEndpoint, usePlatformReportingEndpoint, ...rest }) => ({
-  ...rest,
-  ...omitAbsent({ useReportingEndpoint: useCloudflareReportingEndpoint ?? usePlatformReportingEndpoint }),
-}));
-
 const settingsLookup = lookup<ZoneArgs, PageShieldSettingsState>("getPageShieldSettings")(
   { zoneId },
   (host, { zoneId }) => readPageShieldSettings(host.api, zoneId),
 );
-
-export function readPageShieldSettings(api: EdgeApi, zoneId: string): Promise<PageShieldSettingsState> {
-  return api.get(`/zones/${zoneId}/page_shield`, {
-    what: `Reading Page Shield settings of zone ${zoneId}`,
-    schema: settings,
-  });
-}
 
 /**
  * Reads the Page Shield settings of a zone.
@@ -72,29 +52,10 @@ export const getPageShieldSettings = settingsLookup.plain;
  */
 export const getPageShieldSettingsOutput = settingsLookup.output;
 
-const policy = camelRecord({
-  id: z.string(),
-  description: optionalText,
-  action: z.string(),
-  expression: z.string(),
-  enabled: z
-    .union([z.boolean(), z.enum(["true", "false"])])
-    .transform((enabled) => enabled === true || enabled === "true"),
-  value: z.string(),
-});
-
 const policiesLookup = lookup<ZoneArgs, readonly PageShieldPolicyState[]>("getPageShieldPolicies")(
   { zoneId },
   (host, { zoneId }) => listPageShieldPolicies(host.api, zoneId),
 );
-
-export async function listPageShieldPolicies(
-  api: EdgeApi,
-  zoneId: string,
-): Promise<readonly PageShieldPolicyState[]> {
-  const what = `Listing the policies in zone ${zoneId}`;
-  return (await api.list(`/zones/${zoneId}/page_shield/policies`, { what, record: policy })).records;
-}
 
 /**
  * Lists all Page Shield policies of a zone, in one request.

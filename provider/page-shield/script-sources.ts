@@ -1,8 +1,10 @@
 import { allowsScript, CspError, parseCsp } from "./csp";
 import type { LiteralUnion } from "../runtime/fields";
 import { describe } from "../runtime/inputs";
-import { parseThreshold } from "./detected";
+import { parseThreshold } from "./threshold";
 import { isMalicious, type MaliciousOptions } from "./malicious";
+import type { ScriptInventory } from "./inventory/file";
+import { approver } from "./inventory/judge";
 import { toDetections, type Detections, type SeenScript } from "./snapshot";
 import { LookupError, warn } from "../runtime/lookup";
 
@@ -21,6 +23,12 @@ export interface ScriptSourcesOptions extends MaliciousOptions {
    * @defaultValue `"url"`
    */
   readonly granularity?: LiteralUnion<"url" | "host">;
+  /**
+   * Allows only scripts that this inventory approves today, and leaves out the others. From `readScriptInventory`.
+   *
+   * @defaultValue none: every script that was seen
+   */
+  readonly inventory?: ScriptInventory;
   /** Full names of the hosts whose pages the policy covers. Ignores scripts on other pages. By default, all hosts. */
   readonly hosts?: string | readonly string[];
 }
@@ -33,6 +41,8 @@ export type LeftOutReason =
   | "reported"
   /** It has no score. */
   | "unscored"
+  /** The inventory doesn't approve it. */
+  | "unapproved"
   /** Any source that allows it would also allow a left-out script: a policy can't tell them apart. */
   | "indistinct"
   /** It has no URL that a policy could name, such as an inline, `data:` or `blob:` script. */
@@ -96,11 +106,14 @@ export function scriptSources(detections: Detections, options: ScriptSourcesOpti
     throw new LookupError("the detections have no scripts. Save them again with --include scripts.");
   }
 
+  const isApproved = options.inventory === undefined ? () => true : approver(options.inventory, new Date());
+
   // 1. Judge each script. A malicious script counts wherever it was seen, because the same URL serves every page.
   const judged = scripts.map((script) => ({
     script,
     address: sourceAddress(script.url),
-    reason: reasonToLeaveOut(script, threshold, unscored),
+    reason:
+      reasonToLeaveOut(script, threshold, unscored) ?? (isApproved(script.url) ? undefined : "unapproved"),
   }));
   const rejected = judged.filter(({ reason }) => reason !== undefined);
 
@@ -180,8 +193,7 @@ function sourceAddress(url: string): string | undefined {
   if (!URL.canParse(url)) return undefined;
   const { protocol, origin, pathname } = new URL(url);
   if (protocol !== "https:" && protocol !== "http:") return undefined;
-  const address =
-    origin + pathname.replace(/[;,'\s]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`);
+  const address = origin + escapeForSource(pathname);
   try {
     parseCsp({ scriptSrc: [address] });
     return address;
@@ -191,8 +203,13 @@ function sourceAddress(url: string): string | undefined {
   }
 }
 
+/** Encodes the characters of a path that would end a source. */
+export function escapeForSource(path: string): string {
+  return path.replace(/[;,'\s]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`);
+}
+
 /** Whether a source allows an address. Both are source addresses, so that both have the same characters encoded. */
-function sourceAllows(source: string, address: string | undefined): boolean {
+export function sourceAllows(source: string, address: string | undefined): boolean {
   if (address === undefined) return false;
   const directives = new Map([["script-src", [source]]]);
   return allowsScript(directives, { url: address, host: new URL(address).hostname }) === true;

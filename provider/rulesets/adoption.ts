@@ -256,9 +256,9 @@ function argumentsOf(
   seen: EntryPoint,
   { rule, from }: Existing,
 ): JsonObject {
-  const { managed, rulesetIds } = prepared;
+  const { managed, rulesetIds, ruleIds } = prepared;
   const { deploys } = rule;
-  const own = readLiveRule(declared, factsOf(managed), seen, rule, { ref: rule.ref });
+  const own = readLiveRule({ ...declared, ruleIds }, factsOf(managed), seen, rule, { ref: rule.ref });
   const inFront = exceptionsInFront({ ...prepared, ref: declared.ref }, seen, rule);
   const exceptions = inFront === undefined ? undefined : declared.exceptions;
   const skipped = (declared.exceptions ?? []).map(({ skip }) => skip);
@@ -272,7 +272,7 @@ function argumentsOf(
         ? exceptions
         : own.exceptions?.map((each) => ({
             ...each,
-            skip: asDeclared(each.skip, skipped, managed.id, rulesetIds),
+            skip: asDeclared(each.skip, skipped, { own: managed.id, rulesets: rulesetIds, rules: ruleIds }),
           })),
     position: isInDeclaredPlace || own.position !== declared.position ? own.position : undefined,
     ruleset:

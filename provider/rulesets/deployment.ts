@@ -6,7 +6,9 @@ import { isJsonObject, omit, type JsonObject } from "../runtime/values";
 import type { DeclaredOverrides, Exceptions, Position } from "./arguments";
 import { findByRef, otherManagedRules } from "./entry-point";
 import type { Exception } from "./exceptions";
-import { validate } from "./validate";
+import { resolveRuleNames } from "./resolve-rules";
+import { byRuleId, ruleIds, type RuleIds } from "./rule-names";
+import { validate, type Finding } from "./validate";
 import {
   findManagedRuleset,
   findRulesetIds,
@@ -61,27 +63,37 @@ export interface Prepared {
   readonly exceptions: readonly Exception[];
   /** IDs of the rulesets that the exceptions name. */
   readonly rulesetIds: RulesetIds;
+  /** IDs of the rules that the declaration names in other words. */
+  readonly ruleIds: RuleIds;
+  /** What's wrong with rules that can't be resolved. If there are any, nothing may be written. */
+  readonly unresolved: readonly Finding[];
 }
 
-export async function prepare(ctx: Context, declared: Declared): Promise<Prepared> {
+/** @param recorded the IDs that earlier runs resolved. They stay as they are. */
+export async function prepare(ctx: Context, declared: Declared, recorded: RuleIds): Promise<Prepared> {
   const { accountId, ruleset, version, exceptions = [] } = declared;
   const managed = await findManagedRuleset(ctx, accountId, ruleset, version);
   const names = exceptions.flatMap(({ skip }, index) =>
     namesIn(skip).map((name) => [name, `exceptions[${index}].skip`] as const),
   );
   const rulesetIds = await findRulesetIds(ctx, accountId, new Map(names));
-  const resolved = exceptions.map((each) => ({
-    ...each,
-    skip: resolveSkip(each.skip, managed.id, rulesetIds),
-  }));
-  for (const [index, { skip }] of resolved.entries())
-    for (const id of idsIn(skip))
+  const own = { own: managed.id, rulesets: rulesetIds };
+  for (const [index, { skip }] of exceptions.entries())
+    for (const id of idsIn(resolveSkip(skip, { ...own, rules: {} })))
       if (id !== managed.id) await checkRulesetExists(ctx, accountId, id, `exceptions[${index}].skip`);
+  const where = { accountId, managed, rulesetIds };
+  const { ruleIds, unresolved } = await resolveRuleNames(ctx, declared, where, recorded);
+  const rules = byRuleId(declared.rules, ruleIds[managed.id]);
   return {
     managed,
-    exceptions: resolved,
+    exceptions: exceptions.map((each) => ({
+      ...each,
+      skip: resolveSkip(each.skip, { ...own, rules: ruleIds }),
+    })),
     rulesetIds,
-    overrides: compileOverrides(declared, scoreRuleOf(managed)),
+    ruleIds,
+    unresolved,
+    overrides: compileOverrides({ ...declared, rules }, scoreRuleOf(managed)),
     sharedTags: sharedTagsOf(managed, tagsOf(declared)),
   };
 }
@@ -91,11 +103,15 @@ export async function prepare(ctx: Context, declared: Declared): Promise<Prepare
  *
  * @throws Error with the first problem that the preview would have shown.
  */
-export async function prepareForWrite(ctx: Context, declared: Declared): Promise<Prepared> {
+export async function prepareForWrite(
+  ctx: Context,
+  declared: Declared,
+  recorded: RuleIds,
+): Promise<Prepared> {
   let problem;
   try {
-    const prepared = await prepare(ctx, declared);
-    [problem] = validate(declared, prepared.managed);
+    const prepared = await prepare(ctx, declared, recorded);
+    [problem] = problemsIn(declared, prepared);
     if (problem === undefined) return prepared;
   } catch (error) {
     if (!(error instanceof UnknownRulesetError)) throw error;
@@ -104,6 +120,14 @@ export async function prepareForWrite(ctx: Context, declared: Declared): Promise
   throw new Error(
     `Managed ruleset ${JSON.stringify(declared.ref)}: ${problem.property}: ${problem.reason}. Nothing was written.`,
   );
+}
+
+/** What's wrong with a declaration for its ruleset. A name that can't be resolved comes before anything else. */
+export function problemsIn(
+  declared: Declared,
+  { managed, ruleIds, unresolved }: Prepared,
+): readonly Finding[] {
+  return unresolved.length > 0 ? unresolved : validate({ ...declared, ruleIds }, managed);
 }
 
 /** Tags whose order may matter. */
@@ -226,6 +250,7 @@ export const computed = z.object({
     z.object({ ruleId: z.string(), rulesetId: z.string(), ref: z.string(), description: z.string() }),
   ),
   previous: previousRule.exactOptional(),
+  ruleIds: ruleIds.exactOptional(),
   /**
    * What a comparison needs to know about the ruleset. It's recorded so that the preview of an unchanged stack sends no
    * request.
@@ -248,9 +273,14 @@ export type Recorded = Declared & Computed;
 export function outputsOf(
   found: EntryPoint,
   rule: ZoneRule,
-  { managed, sharedTags, rulesetIds }: Pick<Prepared, "managed" | "sharedTags" | "rulesetIds">,
+  {
+    managed,
+    sharedTags,
+    rulesetIds,
+    ruleIds,
+  }: Pick<Prepared, "managed" | "sharedTags" | "rulesetIds" | "ruleIds">,
 ): Computed {
-  return {
+  return omitAbsent({
     ruleId: rule.id,
     ruleRef: rule.ref,
     entryPointId: found.id,
@@ -263,7 +293,8 @@ export function outputsOf(
       rulesets: Object.keys(rulesetIds).length === 0 ? undefined : { ...rulesetIds },
       version: rule.deploys?.version,
     }),
-  };
+    ruleIds: Object.keys(ruleIds).length === 0 ? undefined : ruleIds,
+  });
 }
 
 /** IDs of the skip rules that were adopted as exceptions. */

@@ -118,6 +118,11 @@ export interface RulesetExpansion {
   /** Rules that two categories override differently: how many, and which category wins. */
   readonly conflicts?: readonly string[];
   /**
+   * The rules that the declaration names in other words than their IDs, each with its ID, description and default:
+   * `"920272" is rule 3f5a… ("920272: Invalid character in request"): score, on by default`. Absent if there are none.
+   */
+  readonly rulesByName?: readonly string[];
+  /**
    * What changes compared with what's running now. Absent if nothing is running, or if the preview couldn't read it.
    */
   readonly compared?: ComparedRules;

@@ -69,6 +69,7 @@ export function existingDeployment({ zone, account, found, rulesets, rule, manag
       rulesetIds: Object.fromEntries(
         rulesets.map(({ id }) => [nameOf(id), id] as const).filter(([each]) => named.has(each)),
       ),
+      ruleIds: {},
     }),
     ...(isOwn ? {} : { previous: snapshotOf(found, rule, inFront) }),
   };

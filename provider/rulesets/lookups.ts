@@ -247,6 +247,7 @@ const zoneExplanation = lookup<ExplainZoneArgs, ZoneExplanation>("explainZone", 
  * @see https://developers.cloudflare.com/waf/managed-rules/
  * @see `GET /zones/{zone_id}/rulesets/phases/{ruleset_phase}/entrypoint`
  * @see `GET /accounts/{account_id}/rulesets/{ruleset_id}`
+ * @see `GET /accounts/{account_id}/rulesets/{ruleset_id}/versions/{ruleset_version}`
  */
 export const explainZone = zoneExplanation.plain;
 

@@ -24,6 +24,7 @@ import {
   outputsOf,
   prepare,
   prepareForWrite,
+  problemsIn,
   liveVersion,
   REF_PREFIX,
   tagsOf,
@@ -57,7 +58,17 @@ import {
 } from "./entry-point";
 import { removeExceptions, sameExceptions } from "./exceptions";
 import { readDeployment } from "./existing";
-import { contradictions, validate } from "./validate";
+import {
+  lookUpRules,
+  mayNameRules,
+  mergeRuleIds,
+  recordedRuleIds,
+  renamedRules,
+  resolvedInWords,
+  stillNamed,
+} from "./resolve-rules";
+import type { RuleIds } from "./rule-names";
+import { contradictions } from "./validate";
 import { findManagedRuleset, UnknownRulesetError } from "./managed";
 import { sameCategories, thresholdName } from "./overrides";
 import { missingAnchor, placementOf, positionOnWrongSide } from "./position";
@@ -99,8 +110,13 @@ export const managedRulesetOverride = defineLifecycle({
   upgrades: {},
   args,
   computed,
-  computedInputs: ["expansion", "drift"],
-  pending: (declared) => ["expansion", ...pendingAdoption(declared)],
+  computedInputs: ["expansion", "drift", "ruleIds"],
+  derivedFrom: { ruleIds: ["rules", "exceptions"] },
+  pending: (declared) => [
+    "expansion",
+    ...(mayNameRules(declared.inputs) ? ["ruleIds"] : []),
+    ...pendingAdoption(declared),
+  ],
   informs: ["expansion"],
   compared: { ignore: [], also: ["drift"] },
   equal: {
@@ -167,21 +183,23 @@ export const managedRulesetOverride = defineLifecycle({
     },
   ],
 
-  derive({ ctx, args }) {
+  // The recorded IDs stay even if a live check isn't possible.
+  derive({ ctx, args, olds }) {
     declaredDeployments(ctx).set(`${args.zoneId} ${args.ref}`, args);
-    return Promise.resolve({});
+    return Promise.resolve({ computed: { ruleIds: stillNamed(args, recordedRuleIds(olds)) } });
   },
 
   async live({ ctx, args, olds }) {
     let prepared: Prepared;
     try {
-      prepared = await prepare(ctx, args);
+      prepared = await prepare(ctx, args, recordedRuleIds(olds));
     } catch (error) {
       if (error instanceof UnknownRulesetError)
         return { failures: [{ property: error.property, reason: error.reason }] };
       throw error;
     }
-    const { managed, overrides } = prepared;
+    const { managed, overrides, ruleIds, unresolved } = prepared;
+    if (unresolved.length > 0) return { failures: unresolved };
     const found = await cachedEntryPoint(ctx, args.zoneId);
     const missing = missingAnchor(args.position, found, args.zoneId);
     // This is only a warning, because the same update may create that rule first.
@@ -205,24 +223,42 @@ export const managedRulesetOverride = defineLifecycle({
         `managed ruleset ${JSON.stringify(args.ref)}: ${JSON.stringify(managed.name)} will run twice for the same requests, because ${executor} also executes it.`,
       );
     for (const line of await newsOfPinned(ctx, args, declaredVersion(args, prepared))) ctx.say.info(line);
-    const compared = await compareLive(ctx, { args, prepared, found, olds: recordedArgs(olds), existing });
-    const expansion: RulesetExpansion = { ...expand(managed, args, overrides), ...omitAbsent({ compared }) };
+    const compared = await compareLive(ctx, {
+      args,
+      prepared,
+      found,
+      existing,
+      olds: recordedArgs(olds),
+      recorded: recordedRuleIds(olds),
+    });
+    const named = await lookUpRules(ctx, args, { ...prepared, accountId: args.accountId }, ruleIds);
+    for (const line of renamedRules(ctx, args, named, managed.id)) ctx.warnOnce(line);
+    const rulesByName = resolvedInWords(ctx, named, managed.id);
+    const expansion: RulesetExpansion = {
+      ...expand(managed, args, overrides),
+      ...omitAbsent({ rulesByName: rulesByName.length === 0 ? undefined : rulesByName, compared }),
+    };
     const adopts = existing === undefined ? {} : adoptionOf(ctx, args, prepared, found, existing);
     return {
-      computed: { expansion },
-      failures: [...validate(args, managed), ...identicalDuplicate(args, other)],
+      computed: { expansion, ...(Object.keys(ruleIds).length === 0 ? {} : { ruleIds }) },
+      failures: [...problemsIn(args, prepared), ...identicalDuplicate(args, other)],
       ...adopts,
     };
   },
 
   // The check has already read the ruleset. Only if Cloudflare has published a version since, the former one is read.
-  review({ ctx, state, args, change }) {
+  review({ ctx, state, args, inputs, change }) {
     if (args === undefined || change !== "update") return Promise.resolve([]);
     const version = async (): Promise<Review> => {
-      const prepared = await prepare(ctx, args);
-      const { rulesetId, rulesetVersion, known } = state;
+      const resolved = recordedRuleIds(inputs);
+      const prepared = await prepare(ctx, args, resolved);
+      const { rulesetId, rulesetVersion, known, ruleIds = {} } = state;
       const recorded = { ...args, rulesetId, rulesetVersion, known };
       for (const line of movedScoreRule(prepared.managed, recorded)) ctx.say.warn(line);
+      if (!sameJson(mergeRuleIds(ruleIds, resolved), mergeRuleIds(resolved, ruleIds)))
+        ctx.say.warn(
+          `managed ruleset ${JSON.stringify(args.ref)}: the preview resolved the names of rules again, because the last update couldn't check them live. The update keeps the rules in its output ruleIds. Run \`pulumi refresh\` first to see them in the preview.`,
+        );
       const since = { ...recorded, version: state.version };
       const { lines } = await newsOfVersion(ctx, since, declaredVersion(args, prepared));
       for (const line of lines) ctx.say.info(line);
@@ -231,8 +267,8 @@ export const managedRulesetOverride = defineLifecycle({
     return Promise.resolve([version]);
   },
 
-  async create({ ctx, args }) {
-    const prepared = await prepareForWrite(ctx, args);
+  async create({ ctx, args, inputs }) {
+    const prepared = await prepareForWrite(ctx, args, recordedRuleIds(inputs));
     const seen = await readEntryPoint(ctx, args.zoneId);
     placementOf(args.position, seen, args.zoneId); // Throws before anything is created.
     const rules = new RuleWriter(ctx, args.zoneId, seen ?? (await ensureEntryPoint(ctx, args.zoneId)));
@@ -266,6 +302,7 @@ export const managedRulesetOverride = defineLifecycle({
         ...missingInVersion(managed, state),
         ...movedScoreRule(managed, state),
         ...renamedRuleset(managed, state),
+        ...(await renamedIn(ctx, state, managed)),
       ])
         ctx.say.warn(line);
       const before = found.rules.slice(0, found.rules.indexOf(rule));
@@ -288,7 +325,11 @@ export const managedRulesetOverride = defineLifecycle({
       version: liveVersion(state, deploys?.version),
       exceptions: live.exceptions?.map((each) => ({
         ...each,
-        skip: asDeclared(each.skip, skipped, state.rulesetId, state.known.rulesets ?? {}),
+        skip: asDeclared(each.skip, skipped, {
+          own: state.rulesetId,
+          rulesets: state.known.rulesets ?? {},
+          rules: state.ruleIds ?? {},
+        }),
       })),
       ruleId: rule.id,
       ruleRef: rule.ref,
@@ -311,8 +352,9 @@ export const managedRulesetOverride = defineLifecycle({
     return outputs && { id, outputs };
   },
 
-  async update({ ctx, state, args }) {
-    const prepared = await prepareForWrite(ctx, args);
+  async update({ ctx, state, args, inputs }) {
+    const recorded = mergeRuleIds(state.ruleIds ?? {}, recordedRuleIds(inputs));
+    const prepared = await prepareForWrite(ctx, args, recorded);
     const found = await readEntryPoint(ctx, args.zoneId);
     const rule = findOwnRule(found, state);
     if (found === undefined || rule === undefined) {
@@ -390,7 +432,8 @@ export interface ManagedRulesetOverrideArgs {
   >;
   /**
    * The version to deploy: `"latest"` or a version number as a string. It's sent only if you set it; otherwise
-   * Cloudflare deploys the latest version. A newer version shows in the output `rulesetVersion` and isn't a change.
+   * Cloudflare deploys the latest version. A newer version shows in the output `rulesetVersion` and isn't a change; a
+   * refresh says what it means in the zone. If you pin a version, a refresh says what it lacks.
    * Cloudflare's OpenAPI schema doesn't list this field. Updates in place.
    */
   readonly version?: pulumi.Input<string>;
@@ -447,8 +490,18 @@ export interface ManagedRulesetOverrideArgs {
    */
   readonly categories?: pulumi.Input<readonly pulumi.Input<declared.CategoryOverrideArgs>[]>;
   /**
-   * Overrides of single rules, by rule ID. They win over `categories`, and their order doesn't matter. Each must set
-   * something. What it doesn't set keeps the ruleset's default. Updates in place.
+   * Overrides of single rules. They win over `categories`, and their order doesn't matter. Each must set something. What
+   * it doesn't set keeps the ruleset's default. Updates in place.
+   *
+   * Each key names a rule of the ruleset in the deployed version: by its ID, its OWASP or CVE number (`"920272"`,
+   * `"CVE-2021-44228"`), or words of its description. A rule matches if its description has every word of the name as a
+   * whole word, in any order and case. A number is a word, and `CVE-2021-44228` also matches `CVE:CVE-2021-44228`. If a
+   * description has no other words, only that rule matches. The preview fails if a name matches no rule or several, and
+   * lists candidates. Two entries can't name the same rule.
+   *
+   * The preview shows each named rule in `expansion`, and the update records its ID in `ruleIds`. The recorded rule stays
+   * if Cloudflare renames it or adds another match. The next refresh or change then warns. If the ruleset no longer has
+   * the rule, a refresh warns, and a change fails in the preview.
    */
   readonly rules?: pulumi.Input<Readonly<Record<string, pulumi.Input<declared.RuleOverrideArgs>>>>;
   /** The action of all rules in the ruleset, instead of their own. `categories` and `rules` win over it. Updates in place. */
@@ -521,6 +574,28 @@ export interface ManagedRulesetOverrideArgs {
  *   ],
  * });
  * ```
+ * @example
+ * Overrides and exceptions of single rules
+ * ```ts
+ * import { ManagedRulesetOverride } from "pulumi-edgeguard";
+ *
+ * new ManagedRulesetOverride("tuned", {
+ *   zoneId: "0da42c8d2132a9ddaf714f9e7c920711",
+ *   accountId: "5a0c1e7f3b2d4968a7e1c0f2d3b4a5f1",
+ *   ruleset: "Cloudflare Managed Ruleset",
+ *   rules: {
+ *     "CVE-2021-44228": { action: "block" },
+ *     "Drupal file inclusion": { enabled: false },
+ *   },
+ *   exceptions: [
+ *     {
+ *       description: "The search accepts quotes",
+ *       expression: 'http.request.uri.path eq "/search"',
+ *       skip: { rules: { this: ["PHP applications: SQL injection"], "Cloudflare OWASP Core Ruleset": ["920272"] } },
+ *     },
+ *   ],
+ * });
+ * ```
  * @destroy Deletes the rule and its exceptions, or puts an adopted rule back as it was found, depending on `onDestroy`.
  * Warns if the zone then runs no managed ruleset.
  * @importing
@@ -530,6 +605,7 @@ export interface ManagedRulesetOverrideArgs {
  * The rule's exceptions are read with it. The account is the zone's, and reading it requires Zone Read. Without that
  * permission, it's the one in the setting `edgeguard:accountId`.
  * @throws If the account doesn't have the ruleset or the version, or the ruleset doesn't have a tag or a rule.
+ * @throws If a rule's name matches no rule or several, or two overrides name the same rule.
  * @throws If an existing rule can't be adopted: it differs, `adopt` is `"never"`, or there are several.
  * @throws If the rule that `position` names doesn't exist.
  * @throws If the token lacks a permission.
@@ -537,6 +613,7 @@ export interface ManagedRulesetOverrideArgs {
  * @see https://developers.cloudflare.com/waf/managed-rules/reference/owasp-core-ruleset/configure-api/
  * @see https://developers.cloudflare.com/waf/managed-rules/waf-exceptions/
  * @see `GET /zones/{zone_id}/rulesets/phases/{ruleset_phase}/entrypoint`
+ * @see `GET /accounts/{account_id}/rulesets/{ruleset_id}/versions/{ruleset_version}`
  * @see `POST /zones/{zone_id}/rulesets/{ruleset_id}/rules`
  * @see `PATCH /zones/{zone_id}/rulesets/{ruleset_id}/rules/{rule_id}`
  * @see `DELETE /zones/{zone_id}/rulesets/{ruleset_id}/rules/{rule_id}`
@@ -564,6 +641,11 @@ export class ManagedRulesetOverride extends edgeResource<ManagedRulesetOverrideA
   declare readonly adopted: pulumi.Output<Adopted | undefined>;
   /** The adopted rule as it was found, which a destroy restores. Absent if the rule was this program's own. */
   declare readonly previous: pulumi.Output<PreviousRule | undefined>;
+  /**
+   * The IDs of the rules that `rules` and `exceptions` name by words or numbers, by the ID of their ruleset and by name.
+   * Absent if there are none.
+   */
+  declare readonly ruleIds: pulumi.Output<RuleIds | undefined>;
   /** The rules and actions that the declaration resolved to when it last changed. Absent if the preview couldn't read from Cloudflare. */
   declare readonly expansion: pulumi.Output<RulesetExpansion | undefined>;
 
@@ -662,6 +744,12 @@ function declaredVersion({ version, enabled }: OverrideArgs, prepared: Prepared)
     managed.id,
   );
   return { managed, version, deployment: { enabled, overrides, skipped } };
+}
+
+/** Warnings about rules that a refresh finds under other names than the declared ones. */
+async function renamedIn(ctx: Context, state: OverrideState, managed: ManagedRuleset): Promise<string[]> {
+  const where = { accountId: state.accountId, managed, rulesetIds: state.known.rulesets ?? {} };
+  return renamedRules(ctx, state, await lookUpRules(ctx, state, where, state.ruleIds ?? {}), managed.id);
 }
 
 /** The ruleset that the rule executes now. Undefined if it can't be read; a refresh continues without it. */

@@ -126,11 +126,20 @@ export async function checkRulesetExists(
   const all = await managedRulesetsOf(ctx, account);
   if (all.some((ruleset) => ruleset.id === id)) return;
   try {
-    await readOnce(ctx, `${account} ${id} latest`, () => readManagedRuleset(ctx.api, account, id));
+    await readLatest(ctx, account, id);
   } catch (error) {
     if (!isAbsent(error)) throw error;
     throw new UnknownRulesetError(property, unknownId(account, id, all));
   }
+}
+
+/** A ruleset in its latest version, read once per operation. */
+export function readLatest(ctx: Context, account: string, id: string): Promise<ManagedRuleset> {
+  return readOnce(ctx, `${account} ${id} latest`, () => readManagedRuleset(ctx.api, account, id));
+}
+
+export function rulesetLabel({ name, id }: ManagedRulesetInfo): string {
+  return name === "" ? `ruleset ${id}` : JSON.stringify(name);
 }
 
 function unknownId(account: string, id: string, all: readonly ManagedRulesetInfo[]): string {

@@ -14,6 +14,7 @@ import {
 import { isPinned, type Declared } from "./deployment";
 import { findManagedRuleset, readVersionOnce } from "./managed";
 import { scoreRuleOf } from "./overrides";
+import type { RuleIds } from "./rule-names";
 import { validate } from "./validate";
 import type { ManagedRuleset, Skip, ZoneRule } from "./wire";
 
@@ -30,6 +31,7 @@ interface Recorded extends Declared {
     readonly version?: string | undefined;
     readonly unread?: string | undefined;
   };
+  readonly ruleIds?: RuleIds | undefined;
 }
 
 /** A deployment in the zone, or as declared, with the ruleset that it executes. */
@@ -186,8 +188,8 @@ function versionMessage(
   return lines.map(escapeInvisible).join("\n  ");
 }
 
-/** Recognizes these messages in a plan: the deployment's ref, as JSON, and what is said about it. */
+/** Matches these messages in a plan: the deployment's ref, as JSON, and what is said about it. */
 export const VERSION_MESSAGE =
-  /^managed ruleset ("(?:[^"\\]|\\.)*"): ([^\n]*?(?: \S+ → \S+(?: \(renamed from "[^\n]*?"\))?: | is pinned to \d+, ).*)$/s;
+  /^managed ruleset ("(?:[^"\\]|\\.)*"): ([^\n]*?(?: \d\S* → \d\S*(?: \(renamed from "[^\n]*?"\))?: | is pinned to \d\S*, ).*)$/s;
 
 const label = ({ ref }: Pick<Declared, "ref">): string => `managed ruleset ${JSON.stringify(ref)}`;

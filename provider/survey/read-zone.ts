@@ -1,15 +1,15 @@
 import { z } from "zod";
 import { unlessAbsent } from "../api/errors";
 import { hostsIn } from "../import/names";
-import { jobStateOf } from "../logpush/lookups";
+import { jobStateOf } from "../logpush/job-state";
+import { PAGE_SHIELD } from "../limits";
 import { listJobs } from "../logpush/job-api";
 import { toEntryPoint } from "../migration/api";
 import { observe } from "../migration/observation";
-import { judged } from "../migration/readiness";
+import { judged } from "../migration/judge";
 import { CspError } from "../page-shield/csp";
-import { listDetected, SCRIPTS } from "../page-shield/detected";
-import { listPageShieldPolicies, readPageShieldSettings } from "../page-shield/lookups";
-import { isMalicious } from "../page-shield/malicious";
+import { isScoredBelow, listDetected, SCRIPTS } from "../page-shield/detected";
+import { listPageShieldPolicies, readPageShieldSettings } from "../page-shield/read";
 import type { Script as DetectedScript } from "../page-shield/records";
 import { wouldBlockOf } from "../page-shield/would-block";
 import { entryPointPath } from "../rulesets/entry-point";
@@ -141,12 +141,15 @@ function blockedBy(
 /** A zone has at most this many scripts in the survey. All of them count. */
 const WORST_SCRIPTS = 10;
 
+const isScoreBad = (script: DetectedScript): boolean | undefined =>
+  isScoredBelow(script, PAGE_SHIELD.MALICIOUS_BELOW_SCORE);
+
 function summaryOf(
   found: readonly DetectedScript[],
   paymentPages: PaymentPages,
 ): Exclude<Zone["scripts"], { notReadable: unknown }> {
   const isThreat = (each: DetectedScript): boolean =>
-    isMalicious(each) === true || each.urlReportedMalicious === true || each.domainReportedMalicious === true;
+    isScoreBad(each) === true || each.urlReportedMalicious === true || each.domainReportedMalicious === true;
   const malicious = found.filter(isThreat);
   const worst = malicious
     .map((each) => ({
@@ -169,7 +172,7 @@ function summaryOf(
   return {
     seen: found.length,
     malicious: malicious.length,
-    notScored: found.filter((each) => !isThreat(each) && isMalicious(each) === undefined).length,
+    notScored: found.filter((each) => !isThreat(each) && isScoreBad(each) === undefined).length,
     unapproved: null,
     onPaymentPages: found.filter((each) => paymentPages.hasScript(each)).length,
     worst: worst.slice(0, WORST_SCRIPTS),

@@ -1,7 +1,6 @@
 import { join, resolve } from "node:path";
 import { mkdir, rm } from "node:fs/promises";
 import { ApiError, CancelledError } from "../api/errors";
-import { hostOf } from "../import/run";
 import { Staging } from "../import/staging";
 import { formatNumber } from "../limits/workers";
 import { digestOf } from "../runtime/digest";
@@ -10,6 +9,7 @@ import { withMachineLock } from "../runtime/machine-lock";
 import { pluralize } from "../runtime/values";
 import { CommandError, InterruptedError, UnfinishedError, UsageError } from "../terminal/errors";
 import { requireCredential } from "../terminal/failure";
+import { hostOf } from "../terminal/host";
 import { readText } from "../terminal/files";
 import { printToStderr, type Io } from "../terminal/io";
 import { StatusLine } from "../terminal/status-line";

@@ -48,6 +48,7 @@ const ADVICE: Readonly<Record<string, (error: ApiError) => string | undefined>> 
       : undefined;
   },
   detections: (error) => (isUnroutable(error) ? "Check the zone ID: --zone." : undefined),
+  inventory: (error) => (isUnroutable(error) ? "Check the zone ID: --zone." : undefined),
   import: (error) => (isUnroutable(error) ? "Check the IDs: --zone, --account." : undefined),
 };
 

@@ -1,6 +1,6 @@
 import { cpSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { pulumiCli, startLocalApi, type LocalApi } from "edgeguard-local";
+import { managedRulesets, pulumiCli, startLocalApi, type LocalApi } from "edgeguard-local";
 import { edgeguardResources, Project, REPOSITORY, type Deployment, type RunResult } from "../support/engine";
 import { raw, TOKEN } from "../support/scenario";
 
@@ -89,6 +89,20 @@ const RECORDINGS: Recordings = {
   logpush: (stage) => gate(stage, "logpush"),
   data: (stage) => gate(stage, "data"),
 
+  async newVersions(stage) {
+    await stage.up("versions");
+    const { managed } = managedRulesets;
+    await stage.publishVersion(managed, {
+      add: [
+        { id: "a".repeat(32), description: "Fresh: SQL injection (101600)", categories: ["sqli"] },
+        { id: "b".repeat(32), description: "Fresh: `file` <upload> (101601)", action: "log" },
+        { id: "c".repeat(32), description: "Fresh: plugins (101602)", categories: ["wordpress"] },
+      ],
+      remove: ["23ee7cebe6e8443e99ecf932ab579455"], // The program overrides it.
+    });
+    await stage.preview("new-versions", "versions", "--refresh");
+  },
+
   async imports(stage) {
     await stage.up("few");
     const { deployment } = await stage.project.export();
@@ -148,6 +162,14 @@ class RecordingStage {
     this.#use(program);
     await this.engine("up", "--yes", "--skip-preview", "--parallel", "1");
     this.#seen.push(await this.project.export());
+  }
+
+  /** Publishes a version of a managed ruleset, as Cloudflare does. */
+  async publishVersion(ruleset: string, next: object): Promise<void> {
+    const url = this.api.url.replace(/\/client\/v4$/, `/__local/rulesets/${ruleset}/versions`);
+    const headers = { "content-type": "application/json" };
+    const response = await fetch(url, { method: "POST", headers, body: JSON.stringify(next) });
+    if (!response.ok) throw new Error(await response.text());
   }
 
   async engine(...args: readonly string[]): Promise<void> {

@@ -159,7 +159,7 @@ function seededPublications({ id, rules }: ManagedRuleset): Publication[] {
   if (id === managedRulesets.managed) {
     const tags = ["nodejs", "broken-access-control", "cve-2025"];
     const added = {
-      description: "Next.js: authorization passed by in middleware (101500)",
+      description: "Next.js: authorization bypass in middleware (101500)",
       categories: tags,
     };
     const changed = { categories: [...retagged.categories, "cve-2025"], version: 2, last_updated: SECOND_AT };

@@ -68,7 +68,16 @@ function changes(all: StepView): readonly Block[] {
     ...expansionTable(all),
     ...overrideTable(all),
     ...exceptionChanges(all),
-    ...argumentTable(all, ["expansion", "drift", "rules", "categories", "owasp", "exceptions", "ruleset"]),
+    ...argumentTable(all, [
+      "expansion",
+      "drift",
+      "ruleIds",
+      "rules",
+      "categories",
+      "owasp",
+      "exceptions",
+      "ruleset",
+    ]),
   ];
 }
 
@@ -80,14 +89,25 @@ function expansionTable(all: StepView): readonly Block[] {
     .filter(([name]) => formatValue(before[name]) !== formatValue(after[name]))
     .map(([name, what]): [Phrase, Phrase, Phrase] => [words(what), cell(before[name]), cell(after[name])]);
   const conflicts = asList(after["conflicts"]).map((conflict) => words(formatValue(conflict, 300)));
+  const named = linesOf(after).filter((line) => !linesOf(before).includes(line));
   const isTold = !isNew(all.step) && sameJson(before, after);
   const compared = isTold ? [] : comparison(asObject(after["compared"]));
   return [
     ...compared,
     ...tableOf(all, "expansion", rows),
+    ...(named.length === 0
+      ? []
+      : [
+          textBlock(words("Rules by name:")),
+          { is: "list", items: named.map(words) } as const satisfies Block,
+        ]),
     ...(conflicts.length === 0 ? [] : [{ is: "list", items: conflicts } as const satisfies Block]),
   ];
 }
+
+/** Which rules the names in the declaration stand for. */
+const linesOf = ({ rulesByName }: Readonly<Record<string, unknown>>): readonly string[] =>
+  asList(rulesByName).map((line) => formatValue(line, 300));
 
 /** Shows what changes compared with the live rule. */
 function comparison(compared: Readonly<Record<string, unknown>>): readonly Block[] {
@@ -97,17 +117,18 @@ function comparison(compared: Readonly<Record<string, unknown>>): readonly Block
   return items.length === 0 ? [] : [textBlock(words("Compared with what runs now:")), { is: "list", items }];
 }
 
-const EXPANSION_LABELS: Readonly<Record<Exclude<keyof RulesetExpansion, "conflicts" | "compared">, string>> =
-  {
-    ruleset: "ruleset",
-    version: "version",
-    paranoiaLevel: "paranoia level",
-    scoreThreshold: "score threshold",
-    action: "action",
-    rules: "rules",
-    switched: "rules turned on or off, compared with the default",
-    otherActions: "actions that differ from the default",
-  };
+const EXPANSION_LABELS: Readonly<
+  Record<Exclude<keyof RulesetExpansion, "conflicts" | "compared" | "rulesByName">, string>
+> = {
+  ruleset: "ruleset",
+  version: "version",
+  paranoiaLevel: "paranoia level",
+  scoreThreshold: "score threshold",
+  action: "action",
+  rules: "rules",
+  switched: "rules turned on or off, compared with the default",
+  otherActions: "actions that differ from the default",
+};
 
 /** Lists the overrides individually, so that a removed one is as visible as an added one. */
 function overrideTable(all: StepView): readonly Block[] {
