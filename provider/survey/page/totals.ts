@@ -56,7 +56,7 @@ function drawn(chart: Chart, wholes: Counts, choose: (bar: string) => void): Dra
   });
   const card = element(
     "section",
-    { class: "card" },
+    { class: "card", "data-chart": chart.id },
     // A zone may have several tasks, so their sum says nothing.
     element(
       "h3",
