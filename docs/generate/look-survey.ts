@@ -29,6 +29,21 @@ const LOOKS: Readonly<Record<string, BrowserContextOptions>> = {
   phone: { viewport: { width: 390, height: 844 } },
 };
 
+const MISSING = [
+  {
+    right: "Zone WAF Read",
+    where: "Zone WAF Read (in the dashboard: Zone > Zone WAF > Read)",
+    zones: 4,
+    accounts: 0,
+  },
+  {
+    right: "Logs Write",
+    where: "Logs Write (in the dashboard: Account > Logs > Edit)",
+    zones: 0,
+    accounts: 1,
+  },
+];
+
 const problems: string[] = [];
 
 function expect(isSo: boolean, problem: string): void {
@@ -70,7 +85,7 @@ interface Written {
 async function survey(folder: string, zones: number): Promise<Written> {
   const file = join(folder, `${zones}.html`);
   const out = createWriteStream(file);
-  const head = await sampleHead(zones);
+  const head = { ...(await sampleHead(zones)), missingRights: MISSING };
   await writeHtml(out, head, sampleZones(zones));
   out.end();
   await finished(out);
@@ -112,6 +127,8 @@ async function lookAt(
 ): Promise<void> {
   const page = await visit(browser, written, options);
   await picture(page, look);
+  const said = (await page.locator("header").first().innerText()).split(MISSING[0]?.where ?? "").length - 1;
+  expect(said === 1, `${look}: a missing right is said ${said} times`);
   const wider = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
   expect(wider <= 0, `${look}: is ${wider} pixels wider than the screen`);
   const [ground, text] = await page.evaluate(() => {
@@ -163,8 +180,8 @@ async function choose(browser: Browser, written: Written): Promise<void> {
   await checkAccess(page, "filtered");
   await picture(page, "filtered", true);
 
-  await page.locator("h1").click();
-  await page.keyboard.press("/");
+  await page.getByRole("link", { name: "Skip to the search" }).focus();
+  await page.keyboard.press("Enter");
   await page.keyboard.type("COLLECT zone-40");
   expect((await names(page)).join() === "zone-40.example", `a search finds ${(await names(page)).join()}`);
   await page.getByRole("button", { name: "Clear" }).click();

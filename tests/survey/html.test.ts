@@ -144,7 +144,7 @@ it("says in every cell what is known, or why it isn't", async () => {
     "Page Shield": "On",
     Policies: "1 logging",
     Scripts: "2 malicious, 2 unapproved, 7 seen",
-    "Managed rulesets": "2 deployed, 1 exception, 3 versions behind",
+    "Managed rulesets": "2 deployed, 3 versions behind, 1 exception",
     OWASP: "PL4, score 40, log",
     "WAF migration": "Ready",
     Logpush: "1 new",

@@ -47,6 +47,7 @@ start();
 
 function start(): void {
   document.getElementById("unfinished")?.remove();
+  document.title = `Cloudflare survey, ${head.at.slice(0, 10)}`;
   table.append(
     element(
       "caption",
@@ -83,11 +84,6 @@ function start(): void {
   search.addEventListener("input", () => {
     words = wordsOf(search.value);
     update();
-  });
-  addEventListener("keydown", (event) => {
-    if (event.key !== "/" || event.target === search || part.open) return;
-    event.preventDefault();
-    search.focus();
   });
   addEventListener("beforeprint", () =>
     document.querySelectorAll("details").forEach((each) => (each.open = true)),
