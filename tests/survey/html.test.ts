@@ -1,10 +1,12 @@
 import { createHash } from "node:crypto";
 import { Writable } from "node:stream";
 import { writeHtml } from "../../provider/survey/html";
-import type { Zone } from "../../provider/survey/model";
+import { notReadableText, type NotReadable, type Zone } from "../../provider/survey/model";
+import { textOf } from "../../provider/survey/page/cells";
 import { CHARTS } from "../../provider/survey/page/charts";
 import { columnsOf } from "../../provider/survey/page/columns";
 import { matches, searchable, sorted, wordsOf } from "../../provider/survey/page/rows";
+import { headOf } from "../../provider/survey/totals";
 import { HOSTILE, sampleHead, sampleZone, sampleZones } from "./sample";
 
 /** The file as a browser gets it. How it looks and acts in one: `npm run look:survey --prefix docs`. */
@@ -114,7 +116,12 @@ it("fails with the zones that can't be read", async () => {
 
 it("counts what survey.json counts", async () => {
   const zones = Array.from({ length: 200 }, (_, number) => sampleZone(number));
-  const head = await sampleHead(zones.length);
+  const facts = {
+    at: "2026-11-02T09:30:00.000Z",
+    accounts: [],
+    stacks: [{ name: "edge/prod", resources: 4 }],
+  };
+  const head = await headOf({ ...facts, paymentPages: [] }, sampleZones(zones.length));
   const sums = CHARTS.map((chart) => {
     const sum: Record<string, number> = {};
     for (const zone of zones)
@@ -152,12 +159,20 @@ it("says in every cell what is known, or why it isn't", async () => {
   });
   expect(cells(5)).toMatchObject({
     Plan: "not readable: right Zone Read",
-    Policies: "not readable: plan Page Shield policies",
+    Policies: "not readable: plan (Page Shield policies)",
     "WAF migration": "not readable: GET /waf_migration/status returned 500",
     Logpush: "not readable: right Logs Write",
   });
   for (let number = 0; number < 200; number += 1) expect(Object.values(cells(number))).not.toContain("");
 });
+
+it.each(["right", "plan", "account", "failed"] as const)(
+  "words what isn't readable as survey.csv does: %s",
+  (why) => {
+    const given: NotReadable = { notReadable: why, what: "Zone Read" };
+    expect(textOf<string>(given, String)).toBe(notReadableText(given));
+  },
+);
 
 it("names the account where there are several, and has no column for stacks where none was given", async () => {
   const head = await sampleHead(1);

@@ -33,7 +33,13 @@ let words: readonly string[] = [];
 let order: { readonly column: Column; readonly direction: Direction } | undefined;
 let shown: readonly Item[] = [];
 
-const search = element("input", { type: "search", id: "search", autocomplete: "off", spellcheck: "false" });
+const search = element("input", {
+  type: "search",
+  id: "search",
+  placeholder: "Name, ID, host, expression …",
+  autocomplete: "off",
+  spellcheck: "false",
+});
 const status = element("p", { role: "status" });
 const chips = element("div", { class: "chips" });
 const table = element("table", { class: "zones", "aria-labelledby": "zones-title" });

@@ -218,11 +218,12 @@ function deployment({
 function migration({ migration }: Zone): HTMLElement[] {
   const value = valueOf(migration);
   if (value === undefined) return [notReadable(migration)];
-  const { readiness, state, because } = value;
+  const { readiness, state, because, missingRight } = value;
   return [
     facts([
       ["Readiness", readiness],
       ["State", state],
+      ["Missing right", missingRight],
     ]),
     ...(because.length === 0 ? [] : [list(because, "ul")]),
   ];
