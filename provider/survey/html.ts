@@ -1,5 +1,4 @@
 import { createHash } from "node:crypto";
-import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Writable } from "node:stream";
@@ -30,9 +29,14 @@ const PART_CHARACTERS = 64 * 1024;
 const ZONES_START = '<script type="application/json" id="zones">[\n';
 const ZONES_END = "\n]</script>\n";
 
-/** Writes a part, and waits for a slow disk. */
-export async function write(out: Writable, part: string): Promise<void> {
-  if (!out.write(part)) await once(out, "drain");
+/** Waits until the part is taken, or the file can't be written. */
+export function write(out: Writable, part: string): Promise<void> {
+  return new Promise((done, fail) =>
+    out.write(part, (error) => {
+      if (error) fail(error);
+      else done();
+    }),
+  );
 }
 
 function dataBlock(id: string, json: string): string {

@@ -15,7 +15,8 @@ function isReadable<T>(given: Cell<T>): given is Exclude<T, NotReadable> {
 export function textOf<T>(given: Cell<T>, word: (value: Exclude<T, NotReadable>) => string): string {
   if (isReadable(given)) return word(given);
   const { notReadable: why, what } = given as NotReadable; // What isn't readable has nothing else.
-  return `not readable: ${why === "failed" || why === "account" ? "" : `${why} `}${what}`;
+  const reasons = { right: `right ${what}`, plan: `plan (${what})`, account: what, failed: what };
+  return `not readable: ${reasons[why]}`;
 }
 
 export function amount(count: number): string {

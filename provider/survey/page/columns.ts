@@ -98,8 +98,8 @@ const COLUMNS: readonly Column[] = [
         const exceptions = on.reduce((sum, each) => sum + each.exceptions.length, 0);
         return listed([
           ...(on.length > 0 ? [`${on.length} deployed`] : []),
-          ...(exceptions > 0 ? [counted(exceptions, "exception")] : []),
           ...(behind > 0 ? [`${counted(behind, "version")} behind`] : []),
+          ...(exceptions > 0 ? [counted(exceptions, "exception")] : []),
         ]);
       }),
     tone: ({ deployments }) =>

@@ -33,7 +33,13 @@ let words: readonly string[] = [];
 let order: { readonly column: Column; readonly direction: Direction } | undefined;
 let shown: readonly Item[] = [];
 
-const search = element("input", { type: "search", id: "search", autocomplete: "off", spellcheck: "false" });
+const search = element("input", {
+  type: "search",
+  id: "search",
+  placeholder: "Name, ID, host, expression …",
+  autocomplete: "off",
+  spellcheck: "false",
+});
 const status = element("p", { role: "status" });
 const chips = element("div", { class: "chips" });
 const table = element("table", { class: "zones", "aria-labelledby": "zones-title" });
@@ -47,6 +53,7 @@ start();
 
 function start(): void {
   document.getElementById("unfinished")?.remove();
+  document.title = `Cloudflare survey, ${head.at.slice(0, 10)}`;
   table.append(
     element(
       "caption",
@@ -83,11 +90,6 @@ function start(): void {
   search.addEventListener("input", () => {
     words = wordsOf(search.value);
     update();
-  });
-  addEventListener("keydown", (event) => {
-    if (event.key !== "/" || event.target === search || part.open) return;
-    event.preventDefault();
-    search.focus();
   });
   addEventListener("beforeprint", () =>
     document.querySelectorAll("details").forEach((each) => (each.open = true)),

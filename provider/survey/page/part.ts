@@ -10,14 +10,16 @@ const DOCS = "https://developers.cloudflare.com";
 export function zonePart(zone: Zone, head: Head): HTMLElement {
   const accountId = valueOf(zone.accountId);
   const account = head.accounts.find(({ id }) => id === accountId);
-  const place = textOf(zone.accountId, (id) => account?.name ?? id);
   return element(
     "div",
     { class: "zone" },
-    paragraph(
-      `${textOf(zone.plan, capitalized)} plan, ${textOf(zone.status, String)}, account ${place}, zone ID ${zone.id}`,
-    ),
-    ...(zone.hasPaymentPages ? [paragraph("Has payment pages.")] : []),
+    facts([
+      ["Zone ID", zone.id],
+      ["Account", textOf(zone.accountId, (id) => account?.name ?? id)],
+      ["Plan", textOf(zone.plan, capitalized)],
+      ["Status", textOf(zone.status, capitalized)],
+      ["Payment pages", zone.hasPaymentPages ? "Yes" : undefined],
+    ]),
     dashboardLinks(accountId, valueOf(zone.name)),
     ...(zone.tasks.length === 0
       ? []
@@ -216,11 +218,12 @@ function deployment({
 function migration({ migration }: Zone): HTMLElement[] {
   const value = valueOf(migration);
   if (value === undefined) return [notReadable(migration)];
-  const { readiness, state, because } = value;
+  const { readiness, state, because, missingRight } = value;
   return [
     facts([
       ["Readiness", readiness],
       ["State", state],
+      ["Missing right", missingRight],
     ]),
     ...(because.length === 0 ? [] : [list(because, "ul")]),
   ];

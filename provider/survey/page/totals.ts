@@ -47,7 +47,7 @@ function drawn(chart: Chart, wholes: Counts, choose: (bar: string) => void): Dra
     );
     button.addEventListener("click", () => choose(bar));
     const update: DrawnChart["update"] = (left, chosen, isFiltered) => {
-      const part = left[bar] ?? 0;
+      const part = isFiltered ? (left[bar] ?? 0) : whole;
       fill(part / most);
       number.textContent = isFiltered ? `${amount(part)} of ${amount(whole)}` : amount(whole);
       button.setAttribute("aria-pressed", String(chosen?.has(bar) === true));
@@ -56,7 +56,7 @@ function drawn(chart: Chart, wholes: Counts, choose: (bar: string) => void): Dra
   });
   const card = element(
     "section",
-    { class: "card" },
+    { class: "card", "data-chart": chart.id },
     // A zone may have several tasks, so their sum says nothing.
     element(
       "h3",
