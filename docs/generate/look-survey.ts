@@ -1,12 +1,15 @@
+import { execFile } from "node:child_process";
 import { createWriteStream, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
+import { promisify } from "node:util";
 import { join, resolve } from "node:path";
 import { finished } from "node:stream/promises";
 import { pathToFileURL } from "node:url";
 import type axe from "axe-core";
+import { startLocalApi } from "edgeguard-local";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { writeHtml } from "../../provider/survey/html";
-import type { Head } from "../../provider/survey/model";
+import { survey as surveyModel, type Head } from "../../provider/survey/model";
 import { HOSTILE, sampleHead, sampleZone, sampleZones } from "../../tests/survey/sample";
 import { launch } from "./browser";
 
@@ -16,6 +19,8 @@ import { launch } from "./browser";
  */
 
 const PICTURES = resolve(__dirname, "../.vitepress/cache/look-survey");
+const GUIDE_PICTURE = resolve(__dirname, "../public/survey.png");
+const COMMAND = resolve(__dirname, "../../provider/bin/edgeguard.js");
 const AXE = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
 const FEW = 60;
 const MANY = 4_000;
@@ -52,6 +57,7 @@ async function main(): Promise<void> {
     await attack(browser, few);
     await breakIn(browser, few);
     await hurry(browser, await survey(folder, MANY));
+    await lookAtCommand(browser, folder);
   } finally {
     await browser.close();
     rmSync(folder, { recursive: true });
@@ -60,6 +66,25 @@ async function main(): Promise<void> {
   if (problems.length > 0) process.exitCode = 1;
   else
     console.log(`Looked at survey.html: ${Object.keys(LOOKS).join(", ")} and print. Pictures: ${PICTURES}`);
+}
+
+/**
+ * The file that `edgeguard survey` writes, of the local API's zones. With --picture, it's the picture of the guide: every
+ * machine has other fonts, so nothing compares it.
+ */
+async function lookAtCommand(browser: Browser, folder: string): Promise<void> {
+  const api = await startLocalApi({ zones: 100 });
+  const out = join(folder, "command");
+  const args = [COMMAND, "survey", "--out", out, "--payment-pages", "checkout.shop.example"];
+  const env = { ...process.env, EDGEGUARD_BASE_URL: api.url, CLOUDFLARE_API_TOKEN: "local-token" };
+  await promisify(execFile)(process.execPath, args, { env }).finally(() => api.close());
+  const head = surveyModel.parse(JSON.parse(readFileSync(join(out, "survey.json"), "utf8")));
+  const file: Written = { url: pathToFileURL(join(out, "survey.html")).href, head };
+  await lookAt(browser, file, "command", LOOKS["desktop"] ?? {});
+  if (!process.argv.includes("--picture")) return;
+  const page = await visit(browser, file, { viewport: { width: 1280, height: 1130 } });
+  await page.screenshot({ path: GUIDE_PICTURE });
+  await page.close();
 }
 
 interface Written {
