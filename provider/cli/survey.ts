@@ -31,6 +31,7 @@ export function register(program: Command, io: Io): void {
         "pages that come first: a host (checkout.*) or a host and path (shop.example/payment*)",
       ).default([], "none"),
     )
+    .option("--inventory <file>", "a script inventory: count the scripts that it doesn't approve")
     .addOption(
       new Option(
         "--budget <percent>",

@@ -6,9 +6,14 @@ import type { Cell } from "./model";
 /** After this many zones of an account, a permission that none of them granted is no longer tried. */
 const ZONES_TRIED = 20;
 
+/** After this many requests in a row that Cloudflare fails to answer, the survey ends: it's an outage. */
+const FAILURES_IN_A_ROW = 20;
+
 /** Reads cells, and remembers which permissions the token lacks, so that it isn't refused thousands of times. */
 export class Cells {
   readonly #tried = new Map<string, { refused: number; granted: boolean }>();
+
+  #failed = 0;
 
   /** @param redact hides secrets in the text of a failure. */
   constructor(readonly redact: (text: string) => string) {}
@@ -18,7 +23,7 @@ export class Cells {
    *
    * @param path of the first request, which says which permission it takes.
    * @param account the account of the zone, because a token may cover only some.
-   * @throws ApiError if there was no response, the token is invalid, or the rate limit is used up: then the survey has
+   * @throws ApiError if there was no response, the token is invalid, Cloudflare has an outage, or the rate limit is used up: then the survey has
    * to go on later.
    */
   async read<T>(path: string, account: string | undefined, read: () => Promise<T>): Promise<Cell<T>> {
@@ -32,10 +37,13 @@ export class Cells {
     try {
       const value = await read();
       tried.granted = true;
+      this.#failed = 0;
       return value;
     } catch (error) {
       const isOver = error instanceof ApiError && [undefined, 401, 429].includes(error.status);
       if (!(error instanceof ApiError) || isOver) throw error;
+      this.#failed = (error.status ?? 0) >= 500 ? this.#failed + 1 : 0;
+      if (this.#failed >= FAILURES_IN_A_ROW) throw error;
       if (error.status === 403 && isUnauthenticated(error)) {
         tried.refused += 1;
         return { notReadable: "right", what: right };

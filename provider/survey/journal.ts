@@ -185,7 +185,7 @@ function refuseOther(path: string, found: Beginning, wanted: Omit<Beginning, "at
     );
   if (found.options !== wanted.options)
     throw new CommandError(
-      `${path} belongs to a survey with other options. Resume it with the same --account, --zones, --stack and --payment-pages, or pass another folder with --out.`,
+      `${path} belongs to a survey with other options. Resume it with the same --account, --zones, --stack, --payment-pages and --inventory, or pass another folder with --out.`,
     );
 }
 

@@ -159,6 +159,7 @@ export type SurveyedJob = z.infer<typeof job>;
 /** What to do, most urgent first. The order is the ranking. */
 export const TASKS = [
   "maliciousScript",
+  "unapprovedScript",
   "noManagedRuleset",
   "readyToMigrate",
   "blockingPolicy",

@@ -5,6 +5,8 @@ export interface SurveyOptions {
   readonly zones?: string;
   readonly stack: readonly string[];
   readonly paymentPages: readonly string[];
+  /** A script inventory, whose approvals are compared. */
+  readonly inventory?: string;
   /** The share of the rate limit to use, in percent. */
   readonly budget: number;
   readonly out: string;

@@ -41,6 +41,8 @@ export interface Reading {
   /** Undefined in a survey without stacks. */
   readonly stacks: Stacks | undefined;
   readonly paymentPages: PaymentPages;
+  /** Whether the inventory approves a script. Undefined without an inventory. */
+  readonly isApproved: ((url: string) => boolean) | undefined;
 }
 
 /** Reads a zone with the fewest requests that its parts take: docs/guides/survey.md lists them. */
@@ -105,7 +107,7 @@ export async function readZone(reading: Reading, listed: ListedZone): Promise<Zo
           ...stack("PageShieldPolicy", policyId),
         }))
       : policies,
-    scripts: isReadable(found) ? summaryOf(found, paymentPages) : found,
+    scripts: isReadable(found) ? summaryOf(found, reading) : found,
     deployments,
     owasp: isReadable(deployments) ? owaspOf(deployments) : deployments,
     migration,
@@ -146,7 +148,7 @@ const isScoreBad = (script: DetectedScript): boolean | undefined =>
 
 function summaryOf(
   found: readonly DetectedScript[],
-  paymentPages: PaymentPages,
+  { paymentPages, isApproved }: Pick<Reading, "paymentPages" | "isApproved">,
 ): Exclude<Zone["scripts"], { notReadable: unknown }> {
   const isThreat = (each: DetectedScript): boolean =>
     isScoreBad(each) === true || each.urlReportedMalicious === true || each.domainReportedMalicious === true;
@@ -173,7 +175,7 @@ function summaryOf(
     seen: found.length,
     malicious: malicious.length,
     notScored: found.filter((each) => !isThreat(each) && isScoreBad(each) === undefined).length,
-    unapproved: null,
+    unapproved: isApproved === undefined ? null : found.filter(({ url }) => !isApproved(url)).length,
     onPaymentPages: found.filter((each) => paymentPages.hasScript(each)).length,
     worst: worst.slice(0, WORST_SCRIPTS),
   };

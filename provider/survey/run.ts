@@ -9,6 +9,8 @@ import { withMachineLock } from "../runtime/machine-lock";
 import { pluralize } from "../runtime/values";
 import { CommandError, InterruptedError, UnfinishedError, UsageError } from "../terminal/errors";
 import { requireCredential } from "../terminal/failure";
+import type * as InventoryFile from "../page-shield/inventory/file";
+import type * as Judge from "../page-shield/inventory/judge";
 import { hostOf } from "../terminal/host";
 import { readText } from "../terminal/files";
 import { printToStderr, type Io } from "../terminal/io";
@@ -44,6 +46,7 @@ export async function survey(io: Io, options: SurveyOptions): Promise<void> {
   staging.refuseExisting(...FILE_NAMES);
   const wanted = options.zones === undefined ? undefined : await readZoneFile(io, options.zones);
   const stacks = await readStacks(io, options.stack);
+  const inventory = options.inventory === undefined ? undefined : readApprovals(io, options.inventory);
   const stop = io.interrupted();
   const status = new StatusLine(io);
   const host = hostOf(io, options, stop, status);
@@ -57,6 +60,7 @@ export async function survey(io: Io, options: SurveyOptions): Promise<void> {
         wanted ?? null,
         stacks?.digest ?? null,
         options.paymentPages,
+        inventory?.sha256 ?? null,
       ]),
     };
     if (options.resume) return await Journal.resume(path, beginning, host.redact);
@@ -70,7 +74,7 @@ export async function survey(io: Io, options: SurveyOptions): Promise<void> {
     await withMachineLock(path, lock, async () => {
       const journal = await open();
       try {
-        const head = await collect(io, { host, journal, stacks, options, wanted, status });
+        const head = await collect(io, { host, journal, stacks, inventory, options, wanted, status });
         status.show("writing the files");
         await writeFiles(staging, head, () => journal.zones());
         const files = await staging.finish(io.cwd, []);
@@ -95,6 +99,7 @@ interface Collecting {
   readonly host: Host;
   readonly journal: Journal;
   readonly stacks: Stacks | undefined;
+  readonly inventory: Approvals | undefined;
   readonly options: SurveyOptions;
   /** The IDs and names of the zones; undefined for all. */
   readonly wanted: readonly string[] | undefined;
@@ -104,7 +109,7 @@ interface Collecting {
 /** Reads what the journal doesn't have yet. */
 async function collect(
   io: Io,
-  { host, journal, stacks, options, wanted, status }: Collecting,
+  { host, journal, stacks, inventory, options, wanted, status }: Collecting,
 ): Promise<Head> {
   const { api } = host;
   api.limitRate(...ratesFor(0, options.budget));
@@ -121,7 +126,7 @@ async function collect(
 
   const cells = new Cells(host.redact);
   const paymentPages = new PaymentPages(options.paymentPages);
-  const reading: Reading = { host, cells, stacks, paymentPages };
+  const reading: Reading = { host, cells, stacks, paymentPages, isApproved: inventory?.isApproved };
   for (const account of accounts) {
     if (journal.accounts.has(account.id)) continue;
     status.show(`reading account ${account.id}`);
@@ -187,6 +192,20 @@ async function readZoneFile(io: Io, file: string): Promise<string[]> {
   if (names.length === 0)
     throw new UsageError(`--zones ${file} names no zone. Write one ID or name on each line.`);
   return [...new Set(names)];
+}
+
+interface Approvals {
+  readonly sha256: string;
+  readonly isApproved: (url: string) => boolean;
+}
+
+function readApprovals(io: Io, file: string): Approvals {
+  // eslint-disable-next-line @typescript-eslint/no-require-imports -- loaded on use: with the Pulumi SDK, it doubles the memory
+  const { readInventory } = require("../page-shield/inventory/file") as typeof InventoryFile;
+  // eslint-disable-next-line @typescript-eslint/no-require-imports -- as above
+  const { approver } = require("../page-shield/inventory/judge") as typeof Judge;
+  const inventory = readInventory(resolve(io.cwd, file), file);
+  return { sha256: inventory.sha256, isApproved: approver(inventory, new Date()) };
 }
 
 /** Turns whatever ended the survey early into an error that says how to go on. */

@@ -34,6 +34,13 @@ const FINDERS: Readonly<Record<TaskKind, (zone: Omit<Zone, "tasks">) => Found | 
       onPaymentPage: first.onPaymentPage,
     };
   },
+  unapprovedScript: ({ scripts, hasPaymentPages }) => {
+    const unapproved = valueOf(scripts)?.unapproved ?? 0;
+    if (unapproved === 0 || !hasPaymentPages) return undefined;
+    return {
+      text: `Approve or remove ${pluralize(unapproved, "script")} that the inventory doesn't approve.`,
+    };
+  },
   noManagedRuleset: ({ deployments }) =>
     valueOf(deployments)?.some(({ enabled }) => enabled) === false
       ? { text: "Deploy a managed ruleset: no managed ruleset of the zone is on." }

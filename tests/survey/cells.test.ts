@@ -141,7 +141,7 @@ async function expectedZone(call: Call, control: Call, id: string): Promise<Reco
 
 describe("the cells of a survey", () => {
   it("say what plain requests for the same zones say", async () => {
-    const ground = await Ground.with({ zones: LONG ? 120 : 24 });
+    const ground = await Ground.with({ zones: LONG ? 120 : 6 });
     const { code, stderr } = await ground.survey("--budget", "100");
     expect([code, stderr]).toEqual([0, expect.stringContaining("survey.csv")]);
     const { zones } = ground.result();
@@ -205,9 +205,8 @@ function expectMigration(
 ): void {
   if ("notReadable" in migration) throw new Error(migration.what);
   if (expected.state !== undefined) expect(migration.readiness).toBe("retired");
-  for (const id of expected.blockers)
-    expect(migration).toMatchObject({
-      readiness: "blocked",
-      because: expect.arrayContaining([expect.stringContaining(id)]),
-    });
+  for (const id of expected.blockers) {
+    expect(migration.readiness).toBe("blocked");
+    expect(migration.because.join("\n")).toContain(id);
+  }
 }

@@ -68,15 +68,14 @@ describeLong("a survey of 4,000 zones", () => {
     for (let kill = 0; kill < 10; kill += 1) {
       const resumed = existsSync(journal) ? ["--resume"] : [];
       const killed = start(ground, "--out", "killed", "--payment-pages", "checkout.*", ...resumed);
-      await sleep(2_000 + Math.random() * 6_000);
+      const sentBefore = (sent * (kill + Math.random())) / 11;
+      while (ground.api.requests.length < sentBefore && killed.exitCode === null) await sleep(20);
       killed.kill("SIGKILL");
       await once(killed, "exit");
     }
     const last = start(ground, "--out", "killed", "--payment-pages", "checkout.*", "--resume");
     expect(await once(last, "exit")).toEqual([0, null]);
-    const { at: _killed, ...resumed } = ground.result("killed");
-    const { at: _whole, ...undisturbed } = ground.result("whole");
-    expect(resumed).toEqual(undisturbed);
+    expect({ ...ground.result("killed"), at: "" }).toEqual({ ...ground.result("whole"), at: "" });
     const reads = ground.api.requests.filter(({ path }) => path.endsWith("/waf_migration/status")).length;
     console.log(`zones read more than once: ${reads - ZONES - SEEDED}`);
     expect(reads - ZONES - SEEDED).toBeLessThanOrEqual(10 * ZONES_AT_ONCE);

@@ -13,6 +13,13 @@ export interface Surveyed {
   readonly stderr: string;
 }
 
+/** How a command runs. */
+interface Setting {
+  readonly env?: Record<string, string>;
+  readonly interrupted?: AbortSignal;
+  readonly isTerminal?: boolean;
+}
+
 const open: (() => unknown)[] = [];
 afterAll(async () => {
   for (const stop of open.splice(0).reverse()) await stop();
@@ -37,10 +44,10 @@ export class Ground {
   }
 
   async run(
-    { env = {}, interrupted }: { readonly env?: Record<string, string>; readonly interrupted?: AbortSignal },
+    { env = {}, interrupted, isTerminal = false }: Setting,
     ...args: readonly string[]
   ): Promise<Surveyed> {
-    const stream = (): PassThrough => new PassThrough();
+    const stream = (): PassThrough => Object.assign(new PassThrough(), { isTTY: isTerminal });
     const [stdin, stdout, stderr] = [stream(), stream(), stream()];
     const said = Promise.all([text(stdout), text(stderr)]);
     const signal = interrupted ?? new AbortController().signal;

@@ -20,6 +20,7 @@ export interface Chart {
 
 export const TASK_WORDS: Words<TaskKind> = {
   maliciousScript: ["Malicious script", "bad"],
+  unapprovedScript: ["Unapproved script", "bad"],
   noManagedRuleset: ["No managed ruleset", "bad"],
   readyToMigrate: ["Ready to migrate", "warn"],
   blockingPolicy: ["Policy blocks scripts", "warn"],
