@@ -147,7 +147,7 @@ it("says in every cell what is known, or why it isn't", async () => {
   expect(cells(7)).toEqual({
     Zone: "zone-7.example",
     Plan: "Free",
-    "To do": "Malicious script, 1 more",
+    "To do": "Malicious script, 2 more",
     "Page Shield": "On",
     Policies: "1 logging",
     Scripts: "2 malicious, 2 unapproved, 7 seen",
