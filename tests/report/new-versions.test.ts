@@ -1,4 +1,4 @@
-import { report, reportAll } from "../../provider/report";
+import { report, reportAll, reportDrift } from "../../provider/report";
 import { DANGERS } from "../../provider/report/model";
 import { diagnostic, planJson, read, stepOf } from "./plans";
 
@@ -22,13 +22,20 @@ const planOf = (
 };
 const versionsIn = (text: string): unknown => (JSON.parse(text) as { newVersions: unknown }).newVersions;
 
-test("what Cloudflare changed is information and never a danger, even if it protects less", () => {
+test("reports what Cloudflare changed as information, never as a danger, even if it protects less", () => {
   const { dangers, digest, failed, text } = report(read("new-versions.json"), "json", { failOn: DANGERS });
   expect({ dangers, digest, failed }).toEqual({ dangers: [], digest: undefined, failed: false });
   expect(versionsIn(text)).toEqual([
     { about: "ManagedRulesetOverride pinned", text: expect.stringContaining("is pinned to 87") as string },
     { about: "ManagedRulesetOverride waf", text: expect.stringContaining(" 88 → 89: 3 new") as string },
   ]);
+});
+
+test("what Cloudflare changed is listed beside what was changed by hand, and doesn't count as drift", () => {
+  const plan = { name: "new-versions.json", text: read("new-versions.json") };
+  const { drifted, text } = reportDrift([plan], "json");
+  expect(drifted).toBe(false);
+  expect(versionsIn(text)).toEqual(versionsIn(report(plan.text, "json").text));
 });
 
 test("names the ref if the plan doesn't show which resource has it", () => {
@@ -41,7 +48,7 @@ test("names the ref if the plan doesn't show which resource has it", () => {
   ]);
 });
 
-test("lists no other message, and each one once", () => {
+test("lists each of these messages once, and no others", () => {
   const others = [
     'edgeguard: managed ruleset "edgeguard/a": adopted rule 1: action block → log: 1',
     "edgeguard: Rule 1 of zone 2 stays as it is",
