@@ -3,6 +3,7 @@ export const GUIDES: readonly string[] = [
   "first-hour",
   "survey",
   "policy-from-detections",
+  "script-inventory",
   "rules-logs-kv",
   "migrate-a-waf",
   "pipelines",

@@ -57,7 +57,7 @@ export function isCredentialInvalid(error: unknown, credential: Credential | und
   return isUnauthenticated(error) && !(permissionAdvice && works);
 }
 
-/** No credential was found. Thrown before anything is sent. */
+/** Thrown before anything is sent if no credential was found. */
 export class MissingCredentialsError extends Error {
   override readonly name = "MissingCredentialsError";
   /** Why there is none (a clause). */
@@ -86,7 +86,7 @@ const SET_CREDENTIALS =
 const PASS_CREDENTIALS =
   "Pass a token to the Provider: credentials in the stack's configuration or the environment may belong to another account.";
 
-/** Why there is no credential (a clause). CI systems pass a missing secret as an empty string. */
+/** Says why there is no credential (a clause). CI systems pass a missing secret as an empty string. */
 export function missingReason(empty: readonly string[]): string {
   if (empty.length === 0) return "none are set";
   const names = empty.join(", ").replace(/, ([^,]*)$/, " and $1");

@@ -30,7 +30,7 @@ export interface Bytes {
 
 export interface Reply extends Bytes {
   readonly status: number;
-  /** Empty if the response was read as bytes. */
+  /** The body as text; empty if the response was read as bytes. */
   readonly text: string;
   /** Whether the status arrived but the text didn't. */
   readonly cutOff: boolean;

@@ -65,9 +65,9 @@ export function placeInDashboard({ scope, name, level }: RequiredPermission): st
 }
 
 interface ResourcePermissions {
-  /** For a preview, a refresh or a lookup. */
+  /** The permissions for a preview, a refresh or a lookup. */
   readonly toRead: readonly RequiredPermission[];
-  /** For an update or a destroy. */
+  /** The permissions for an update or a destroy. */
   readonly toWrite: readonly RequiredPermission[];
   /** Further advice, as a sentence. */
   readonly note?: string;

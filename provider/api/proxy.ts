@@ -9,7 +9,7 @@ const VARIABLES = [
 interface Proxy {
   /** The environment variable's name. */
   readonly name: string;
-  /** Its value, in quotes and without credentials. */
+  /** The variable's value, in quotes and without credentials. */
   readonly shown: string;
 }
 
@@ -29,7 +29,7 @@ export class ProxyError extends Error {
 }
 
 /**
- * The proxies that the environment names, the one for http first.
+ * Returns the proxies that the environment names, the one for http first.
  *
  * @throws ProxyError for a value that the HTTP library can't use.
  */

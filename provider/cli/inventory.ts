@@ -22,9 +22,12 @@ export function register(program: Command, io: Io): void {
     .option("--file <file>", "the inventory, YAML or JSON", FILE)
     .option("--hosts <hosts>", "only scripts on pages of these hosts, comma-separated; default: all")
     .addOption(new Option("--format <format>", "what to print").choices(FORMATS).default("text"))
-    .option("--evidence <folder>", "also write dated evidence files there: Markdown, JSON and CSV")
+    .option("--evidence <folder>", "also write dated evidence files to this folder: Markdown, JSON and CSV")
     .addOption(
-      new Option("--expiring-days <days>", "an approval that ends in fewer days is a finding; 0: none is")
+      new Option(
+        "--expiring-days <days>",
+        "report approvals that end in fewer days than this; 0 reports none",
+      )
         .argParser((text) => whole(text, 0, 3_650))
         .default(14),
     )
@@ -40,7 +43,7 @@ export function register(program: Command, io: Io): void {
     .addOption(zones())
     .option("--file <file>", "the inventory, YAML or JSON", FILE)
     .option("--hosts <hosts>", "only scripts on pages of these hosts, comma-separated; default: all")
-    .option("--owner <owner>", "who answers for the new scripts on your side")
+    .option("--owner <owner>", "who on your side is responsible for the new scripts")
     .option("--justification <text>", "why the pages need the new scripts")
     .addOption(threshold())
     .addHelpText("after", PROPOSE_HELP)
@@ -48,7 +51,7 @@ export function register(program: Command, io: Io): void {
 }
 
 const zones = (): Option =>
-  new Option("--zone <ids>", "the zone; several are comma-separated, or in options of their own")
+  new Option("--zone <ids>", "the zone; separate several with commas, or repeat the option")
     .argParser((text, before: readonly string[] | undefined) => [
       ...(before ?? []),
       ...text.split(",").map((id) => hexId(id.trim())),
@@ -67,13 +70,11 @@ function whole(text: string, least: number, most: number): number {
 }
 
 const CHECK_HELP = `
-Findings: a script is new, its entry isn't approved or the approval ended or soon ends, its content doesn't have the expected
-hash, or it's malicious, approved or not. A zone is a finding if it can't be read, Page Shield is off, or nothing was seen on
-its pages. Notices don't fail the check: an approved script that wasn't seen, or without a justification or owner.
+Findings fail the check: a script that is new or malicious (approved or not), whose entry isn't approved, whose approval has ended or soon will, or whose content doesn't have the expected hash; and a zone that can't be read, that has Page Shield turned off, or on whose pages nothing was seen. Notices don't fail the check: an approved script that wasn't seen, or that has no justification or owner.
 
-The evidence says of each element of PCI DSS 4.0.1, 6.4.3 and 11.6.1, whether this check evidences it, partly, or not.
+For each element of PCI DSS 4.0.1, requirements 6.4.3 and 11.6.1, the evidence says whether this check shows it fully, partly or not at all.
 
-Exit codes: 0 no findings; 1 findings (printed all the same), or the check failed; 2 wrong usage; 130 ended by Ctrl-C.
+Exit codes: 0 no findings; 1 findings (also printed), or the check failed; 2 wrong usage; 130 ended by Ctrl-C.
 
 Example:
   $ edgeguard inventory check --zone 0da42c8d2132a9ddaf714f9e7c920711 --hosts checkout.shop.example --evidence evidence`;

@@ -7,7 +7,7 @@ import { printToStderr, type Io } from "../terminal/io";
 /**
  * Runs work with a connection to Cloudflare.
  *
- * @param unfinished what's said after Ctrl-C.
+ * @param unfinished the message after Ctrl-C.
  */
 export async function withHost<T>(io: Io, unfinished: string, work: (host: Host) => Promise<T>): Promise<T> {
   const stop = io.interrupted();

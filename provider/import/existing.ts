@@ -46,7 +46,7 @@ export const TYPES = {
 /** An existing object, in the form in which a program would declare it. */
 export interface ExistingObject extends Named, ObjectAddress {
   readonly resource: ImportableType;
-  /** Its name in messages: `policy 0f2a… "checkout"`. */
+  /** The object's name in messages: `policy 0f2a… "checkout"`. */
   readonly what: string;
   /** The arguments in the program. Called once, after all objects have names. */
   args(writing: ArgumentWriter): Members;

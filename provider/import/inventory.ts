@@ -5,7 +5,7 @@ import type { ExistingObject, ImportableType } from "./existing";
 
 /** Something that isn't in the program, and why. */
 export interface LeftOut {
-  /** Its name in messages. */
+  /** The object's name in messages. */
   readonly what: string;
   readonly reason: string;
 }

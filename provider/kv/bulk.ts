@@ -96,7 +96,10 @@ export async function remove(request: RemoveRequest): Promise<BulkOutcome> {
     method = as;
     return result;
   };
-  /** Older versions of the API delete with `DELETE …/bulk` instead of `POST …/bulk/delete`. */
+  /**
+   * Sends a bulk delete in the form that the API accepts. Older versions use `DELETE …/bulk` instead of `POST
+   * …/bulk/delete`.
+   */
   const sendInEitherForm = async (some: readonly string[]): Promise<readonly string[]> => {
     try {
       return await send(some, method);

@@ -68,9 +68,9 @@ export interface Row extends RecordedEntry {
   readonly key: string;
   /** The entry itself, if it's in memory anyway. */
   readonly entry?: Entry | undefined;
-  /** In a bulk file: the entry's number, counted from 1. */
+  /** The entry's number in a bulk file, counted from 1. */
   readonly position: number | undefined;
-  /** In a bulk file: the line on which the entry begins. */
+  /** The line of a bulk file on which the entry begins. */
   readonly line: number | undefined;
   /** Where its text starts in the file, in bytes. */
   readonly start: number | undefined;
@@ -85,7 +85,7 @@ export interface Row extends RecordedEntry {
 
 /** The declared entries that could be read. */
 export interface Catalog extends Summary {
-  /** By key, in the order of the source. */
+  /** The entries by key, in the order of the source. */
   readonly rows: ReadonlyMap<string, Row>;
   /** Whether the rows hold the entries themselves: inline entries are in memory anyway. */
   readonly isInMemory: boolean;

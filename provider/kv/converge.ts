@@ -163,8 +163,8 @@ const SHOWN_KEY_CHARACTERS = 60;
 const SIGNS = ["+", "~", "-"];
 
 /**
- * The preview's line: `KvEntries products: +12 ~3 -1 (+a, +b, ~c, -d …)`. It names at most ten keys, and some for every
- * kind of change.
+ * Returns the preview's line: `KvEntries products: +12 ~3 -1 (+a, +b, ~c, -d …)`. It names at most ten keys, and some
+ * for every kind of change.
  */
 export function summaryLine(who: string, { added, changed, removed }: Changes): string {
   const kinds = [added, changed, removed];

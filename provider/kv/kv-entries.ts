@@ -454,7 +454,7 @@ export class KvEntries extends edgeResource<KvEntriesArgs>()(kvEntries) {
   }
 }
 
-/** If `ignoreChanges` names a source, ignores `digest` as well, because it's what reveals changed content. */
+/** Adds `digest` to `ignoreChanges` if that names a source, because the digest reveals changed content. */
 function ignoringContent(
   opts: pulumi.CustomResourceOptions | undefined,
 ): pulumi.CustomResourceOptions | undefined {
@@ -501,7 +501,7 @@ function refuseOwnDeletes(
   );
 }
 
-/** The arguments, other than the entries, that decide how keys are managed. */
+/** Returns the arguments, other than the entries, that decide how keys are managed. */
 function managementOf({
   accountId,
   namespaceId,
@@ -525,7 +525,7 @@ async function adoptAndFindUnmanaged(
   return unmanaged;
 }
 
-/** What a preview reports about pruned keys. */
+/** Returns what a preview reports about pruned keys. */
 function pruneReview({ summary, limitError }: UnmanagedKeys): Review {
   if (limitError !== undefined) return { failures: [{ property: "prune.maxDeletes", reason: limitError }] };
   return summary === undefined ? {} : { pendingWork: summary };

@@ -10,7 +10,7 @@ const decompress = promisify(brotliDecompress);
 /** What the resource has written, by key. */
 export type Manifest = Map<string, RecordedEntry>;
 
-/** The manifest in the state can't be read. */
+/** Thrown if the manifest in the state can't be read. */
 export class ManifestError extends Error {
   override readonly name = "ManifestError";
 }

@@ -90,14 +90,14 @@ export function hasOtherProviders(ctx: Pick<Context, "othersHold">, namespaceId:
 }
 
 /**
- * Keys that this operation deleted from a namespace. The listing still shows them for a while.
+ * Returns the keys that this operation deleted from a namespace. The listing still shows them for a while.
  * https://developers.cloudflare.com/kv/concepts/how-kv-works/
  */
 export function deletedKeys(ctx: Pick<Context, "shared">, namespaceId: string): Set<string> {
   return ctx.shared(`deleted keys of ${namespaceId}`, () => new Set<string>());
 }
 
-/** Namespaces that this operation created. They contain only the keys that it writes. */
+/** Returns the namespaces that this operation created. They contain only the keys that it writes. */
 export function createdNamespaces(ctx: Pick<Context, "shared">): Set<string> {
   return ctx.shared("created namespaces", () => new Set<string>());
 }

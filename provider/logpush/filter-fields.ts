@@ -15,7 +15,7 @@ import {
 
 export interface FieldList {
   readonly dataset: string;
-  /** Undefined if the field exists but its type is unknown. */
+  /** The type of each field. Undefined if a field exists but its type is unknown. */
   readonly types: ReadonlyMap<string, FieldType | undefined>;
   /**
    * Whether the list is complete, so that any other field is a mistake. The API's list is complete; the documented one

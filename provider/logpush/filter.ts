@@ -164,7 +164,9 @@ export function compile(given: Filter | string): string {
 
 export { FilterError, type Operator } from "./filter-read";
 
-/** Cloudflare expects strings, whatever the field's type. */
+/**
+ * Builds a comparison. Its value is sent as a string, whatever the field's type, because Cloudflare expects strings.
+ */
 function condition(
   operator: Operator,
   key: string,

@@ -404,7 +404,10 @@ export class LogpushJob extends edgeResource<LogpushJobArgs>()(logpushJob) {
   }
 }
 
-/** To the engine, the destination is always `destinationConf`, however it was declared. */
+/**
+ * Renames `destination` in `ignoreChanges`: to the engine, the destination is always `destinationConf`, however it was
+ * declared.
+ */
 function renameIgnoredChanges(opts: pulumi.CustomResourceOptions | undefined): pulumi.CustomResourceOptions {
   const { ignoreChanges, ...others } = opts ?? {};
   if (ignoreChanges === undefined) return others;
@@ -446,7 +449,7 @@ function credentialChange(
     : undefined;
 }
 
-/** The outputs other than the arguments. Cloudflare's error message may quote a secret. */
+/** Returns the outputs other than the arguments. Cloudflare's error message may quote a secret. */
 function computedOutputs(
   ctx: Context,
   args: JobArgs,

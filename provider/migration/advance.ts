@@ -89,9 +89,10 @@ function changesSince(first: Observation, now: Observation): string {
 }
 
 /**
- * The only write. Right before it, the entry point is read and compared, so that only one round trip separates the
- * confirmed state from the PUT; `checkAfterPut` restores what others write during it. Other processes on this machine
- * are locked out in the meantime. If nothing was sent, returns how many milliseconds to wait before the next attempt.
+ * Sends the step, which is the only write. Right before it, the entry point is read and compared, so that only one
+ * round trip separates the confirmed state from the PUT; `checkAfterPut` restores what others write during it. Other
+ * processes on this machine are locked out in the meantime. If nothing was sent, returns how many milliseconds to wait
+ * before the next attempt.
  */
 async function send(
   run: RunState,
@@ -150,7 +151,10 @@ export function arrivalText(history: History, state: MigrationState): string {
     : `someone moved the zone to ${stateLabel(state)} outside this program; nothing was sent.`;
 }
 
-/** How long to wait after an error that is temporary and certainly changed nothing. Undefined after any other error. */
+/**
+ * Returns how long to wait after an error that is temporary and certainly changed nothing. Undefined after any other
+ * error.
+ */
 function waitAfter({ settings }: Context, error: unknown, attempt: number): number | undefined {
   if (!(error instanceof ApiError) || error.outcome !== "notDone") return undefined;
   const busy = error.status === 429 || error.status === undefined;

@@ -71,7 +71,7 @@ interface Step {
   readonly digest: string;
 }
 
-/** The steps that can be confirmed now, in order. */
+/** Returns the steps that can be confirmed now, in order. */
 function stepsOf(
   observation: Observation,
   { target, plan }: MigrationRequest,

@@ -86,7 +86,7 @@ function unknownChange(why: string): ConcurrentChange {
   };
 }
 
-/** The newest version; undefined if no version shows the PUT. */
+/** Returns the newest version; undefined if no version shows the PUT. */
 async function readAfter(
   ctx: Context,
   { zoneId, before, answered }: SentStep,

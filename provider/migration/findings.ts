@@ -115,7 +115,7 @@ function uriOverrides(zone: string, { overrides }: PreviousRules): Finding[] {
   });
 }
 
-/** Beyond the documented limits, Cloudflare's support has to migrate the zone. */
+/** Finds what exceeds the documented limits. Beyond them, Cloudflare's support has to migrate the zone. */
 function supportNeeded({ firewallRules }: PreviousRules): Finding[] {
   const all = itemsOf(firewallRules);
   const migrated = all.filter(isMigrated);
@@ -134,7 +134,8 @@ function supportNeeded({ firewallRules }: PreviousRules): Finding[] {
 }
 
 /**
- * From validation, the step sends the entry point unchanged. If the zone were at start, that would drop the proposal.
+ * Blocks a zone with a contradictory state. From validation, the step sends the entry point unchanged. If the zone were
+ * actually at start, that would drop the proposal.
  */
 function contradiction({ state }: Observation): Finding[] {
   if (state.phase !== "validation" || state.raw?.trim().toLowerCase() !== "start") return [];
@@ -266,7 +267,7 @@ function isFor(expression: string, url: string): boolean {
     .every((part) => expression.includes(JSON.stringify(part).slice(1, -1)));
 }
 
-/** What the next step does to the entry point. */
+/** Finds what the next step does to the entry point. */
 function sendingFindings(observation: Observation, configured: readonly WireRule[] | undefined): Finding[] {
   const sending = rulesToSendNext(observation, configured);
   if (sending === undefined) return [];

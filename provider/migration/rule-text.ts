@@ -57,7 +57,8 @@ const overrides = z.looseObject({
 });
 
 /**
- * How an execute rule configures the OWASP ruleset. Undefined for any other rule, or if the overrides can't be read.
+ * Returns how an execute rule configures the OWASP ruleset. Undefined for any other rule, or if the overrides can't be
+ * read.
  */
 export function owaspOf(rule: WireRule): (Partial<OwaspSettings> & { readonly action?: string }) | undefined {
   const { id, changes } = executed(rule);

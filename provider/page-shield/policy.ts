@@ -405,7 +405,8 @@ async function findPolicyToAdopt(
 }
 
 /**
- * What the preview says about adopting a policy. It says nothing if this program owns the policy and is replacing it.
+ * Returns what the preview says about adopting a policy. It says nothing if this program owns the policy and is
+ * replacing it.
  */
 function adoptionFor(ctx: Context, args: PolicyArgs, policy: Policy): { readonly adopts?: Adoption } {
   const { id, raw } = policy;
@@ -479,7 +480,7 @@ function warnAboutOtherPolicies(
 
 /**
  * Whether the policy only reported before it started to block. Nothing is recorded for a `log` policy, because its
- * inputs will show it later.
+ * inputs show that it logs.
  */
 function wasLogged(
   args: Pick<PolicyArgs, "zoneId" | "action" | "enabled">,
@@ -554,8 +555,8 @@ async function putPolicy(ctx: Context, args: PolicyArgs, current: Policy): Promi
 }
 
 /**
- * `enabled` is sent as a string first, unless the zone returns a boolean: Cloudflare's documentation is inconsistent
- * about its type.
+ * Returns the form of `enabled`. It's sent as a string first, unless the zone returns a boolean, because Cloudflare's
+ * documentation is inconsistent about its type.
  */
 function enabledMember(zone: string): BooleanMember {
   return { key: `enabled of the policies in zone ${zone}`, pointer: "/enabled", doubtful: true };

@@ -1,4 +1,4 @@
-import { allowsScript, CspError, parseCsp } from "./csp";
+import { CspError, escapeForSource, parseCsp, sourceAllows } from "./csp";
 import type { LiteralUnion } from "../runtime/fields";
 import { describe } from "../runtime/inputs";
 import { parseThreshold } from "./threshold";
@@ -52,11 +52,11 @@ export type LeftOutReason =
 export interface LeftOutScript {
   /** The script's URL. */
   readonly url: string;
-  /** The hostname of the page on which it was seen. */
+  /** The hostname of the page on which the script was seen. */
   readonly host: string;
-  /** Its score, if it has one. */
+  /** The script's score, if it has one. */
   readonly jsIntegrityScore?: number;
-  /** Why it was left out. */
+  /** Why the script was left out. */
   readonly reason: LeftOutReason;
 }
 
@@ -201,18 +201,6 @@ function sourceAddress(url: string): string | undefined {
     if (error instanceof CspError) return undefined;
     throw error;
   }
-}
-
-/** Encodes the characters of a path that would end a source. */
-export function escapeForSource(path: string): string {
-  return path.replace(/[;,'\s]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`);
-}
-
-/** Whether a source allows an address. Both are source addresses, so that both have the same characters encoded. */
-export function sourceAllows(source: string, address: string | undefined): boolean {
-  if (address === undefined) return false;
-  const directives = new Map([["script-src", [source]]]);
-  return allowsScript(directives, { url: address, host: new URL(address).hostname }) === true;
 }
 
 function assertOneOf(option: string, given: string, allowed: readonly string[]): void {

@@ -147,7 +147,10 @@ function findingsOf(
   return check().map((finding) => ({ urn, finding }));
 }
 
-/** With `pulumi --cwd`, a pack can't know the program's folder: so the file may well exist, and this isn't an error. */
+/**
+ * Warns about a file that can't be read. It's not an error: with `pulumi --cwd`, a pack can't know the program's
+ * folder, so the file may well exist.
+ */
 function unreadable(file: string): Finding {
   return {
     level: "warning",

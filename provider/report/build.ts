@@ -1,5 +1,4 @@
 import { VERSION_MESSAGE } from "../rulesets/version-changes";
-import { ownMember } from "../runtime/values";
 import { applyAcceptances } from "./acceptance";
 import { dangersOf } from "./dangers";
 import { ownMessages, type Diagnostic } from "./diagnostics";
@@ -14,25 +13,11 @@ import {
   type Section,
 } from "./model";
 import { joined, say, value, words, type Phrase } from "./phrase";
-import { PlanError, type Operation, type Plan, type Step } from "./plan";
-import { kvEntries, kvNamespace, overwritten, pruned } from "./sections/kv";
-import { logpushJob } from "./sections/logpush";
-import { managedRuleset } from "./sections/managed-ruleset";
-import { pageShieldPolicy, pageShieldSettings } from "./sections/page-shield";
-import { commonBlocks, textBlock, viewOf, type SectionWriter } from "./sections/section";
-import { wafMigration } from "./sections/waf-migration";
+import type { Operation, Plan, Step } from "./plan";
+import { overwritten, pruned } from "./sections/kv";
+import { commonBlocks, textBlock, viewOf } from "./sections/section";
+import { sectionWriterOf } from "./sections/writers";
 import { compare } from "./values";
-
-/** The section writer for each kind of resource. A kind that's missing here fails the report. */
-const SECTION_WRITERS: Readonly<Record<string, SectionWriter>> = {
-  PageShieldSettings: pageShieldSettings,
-  PageShieldPolicy: pageShieldPolicy,
-  ManagedRulesetOverride: managedRuleset,
-  WafMigration: wafMigration,
-  LogpushJob: logpushJob,
-  KvNamespace: kvNamespace,
-  KvEntries: kvEntries,
-};
 
 /** Operations that change nothing. */
 const UNCHANGING: ReadonlySet<Operation> = new Set([
@@ -57,18 +42,11 @@ const REPLACEMENT_PARTS: ReadonlySet<Operation> = new Set([
  * @param unnamed title for a plan that doesn't name its stack, such as one that failed immediately.
  */
 export function buildReport(plan: Plan, gate: Gate = GATE, unnamed = "plan"): Report {
-  const replaced = new Set(plan.steps.filter(({ op }) => op === "replace").map(({ urn }) => urn));
-  // Reviewers don't need the engine's own stack and provider resources.
-  const steps = plan.steps
-    .filter(
-      (step) =>
-        !step.type.startsWith("pulumi:") && !(REPLACEMENT_PARTS.has(step.op) && replaced.has(step.urn)),
-    )
-    .sort(byName);
+  const steps = resourceSteps(plan);
   const changing = steps.filter((step) => isChange(step));
   const own = changing.filter(({ kind }) => kind !== undefined);
   const others = changing.filter(({ kind }) => kind === undefined);
-  const title = [plan.project, plan.stack].filter((part) => part !== undefined).join("/") || unnamed;
+  const title = titleOf(plan, unnamed);
   const errors = errorsOf(plan.diagnostics);
   const { digest, dangers } = applyAcceptances(
     title,
@@ -90,14 +68,29 @@ export function buildReport(plan: Plan, gate: Gate = GATE, unnamed = "plan"): Re
   };
 }
 
-function isChange({ op, old, new: next }: Step): boolean {
+export function titleOf({ project, stack }: Plan, unnamed: string): string {
+  return [project, stack].filter((part) => part !== undefined).join("/") || unnamed;
+}
+
+/** Returns the plan's steps without the engine's own stack and provider resources, which reviewers don't need. */
+export function resourceSteps({ steps }: Plan): readonly Step[] {
+  const replaced = new Set(steps.filter(({ op }) => op === "replace").map(({ urn }) => urn));
+  return steps
+    .filter(
+      (step) =>
+        !step.type.startsWith("pulumi:") && !(REPLACEMENT_PARTS.has(step.op) && replaced.has(step.urn)),
+    )
+    .sort(byName);
+}
+
+export function isChange({ op, old, new: next }: Step): boolean {
   return op === "same"
     ? old !== undefined && next !== undefined && old.protect !== next.protect
     : !UNCHANGING.has(op);
 }
 
 /** Sorts steps independently of when the engine got to each resource. */
-function byName(a: Step, b: Step): number {
+export function byName(a: Step, b: Step): number {
   return (
     compare(a.kind ?? a.type, b.kind ?? b.type) ||
     compare(a.name, b.name) ||
@@ -108,16 +101,11 @@ function byName(a: Step, b: Step): number {
 
 function sectionOf(step: Step, plan: Plan): Section {
   const { op, name, kind = "" } = step;
-  const teller = ownMember(SECTION_WRITERS, kind);
-  if (teller === undefined) {
-    throw new PlanError(
-      `the plan contains a ${kind}, which this version of edgeguard doesn't recognize. Install the version that the program uses.`,
-    );
-  }
+  const writer = sectionWriterOf(kind);
   const all = viewOf(step, plan);
   const general = commonBlocks(all);
-  const blocks = op === "same" ? general : [...general, ...teller.blocks(all)];
-  const summary = teller.summary(all);
+  const blocks = op === "same" ? general : [...general, ...writer.blocks(all)];
+  const summary = writer.summary(all);
   const unseen = op === "update" && blocks.length === 0 && !/^\+\d/.test(summary.toString());
   return { op, kind, name, summary, blocks: unseen ? [textBlock(words(HIDDEN_CHANGE))] : blocks };
 }
@@ -139,7 +127,7 @@ const PROVIDER_TYPE = "pulumi:providers:pulumi-nodejs";
 
 const LIVE_CHECKS_SKIPPED = /^live checks skipped: (.*)$/s;
 
-function notesOf({ steps, diagnostics, complete, maybeCorrupt }: Plan): Phrase[] {
+export function notesOf({ steps, diagnostics, complete, maybeCorrupt }: Plan): Phrase[] {
   const providers = steps.filter(
     (step) => step.type === PROVIDER_TYPE && step.op !== "same" && isChange(step),
   );
@@ -172,13 +160,13 @@ function notesOf({ steps, diagnostics, complete, maybeCorrupt }: Plan): Phrase[]
 /** The engine's last message of every failed preview. It's left out if there's another error. */
 const ENGINE_FAILED = /^(preview|update|refresh) failed$/;
 
-function errorsOf(diagnostics: readonly Diagnostic[]): Message[] {
+export function errorsOf(diagnostics: readonly Diagnostic[]): Message[] {
   const errors = diagnostics.filter(({ severity }) => severity === "error");
   const telling = errors.filter(({ text }) => !ENGINE_FAILED.test(text));
   return uniqueSorted((telling.length === 0 ? errors : telling).map(messageOf));
 }
 
-function warningsOf(plan: Plan, own: readonly Step[]): Message[] {
+export function warningsOf(plan: Plan, own: readonly Step[]): Message[] {
   const { diagnostics } = plan;
   const elsewhere = new Set(
     own.flatMap((step) => [pruned, overwritten].map((keys) => keys(viewOf(step, plan))?.message)),
@@ -190,8 +178,8 @@ function warningsOf(plan: Plan, own: readonly Step[]): Message[] {
   return uniqueSorted([...engine, ...said]);
 }
 
-/** What a refresh or preview said about new versions of managed rulesets, by the resource that deploys them. */
-function newVersionsOf({ steps, diagnostics }: Plan): Message[] {
+/** Returns what a refresh or preview said about new versions of managed rulesets, by the resource that deploys them. */
+export function newVersionsOf({ steps, diagnostics }: Plan): Message[] {
   const found = ownMessages(diagnostics, "info").flatMap((message): Message[] => {
     const [, quoted, text] = VERSION_MESSAGE.exec(message) ?? [];
     if (quoted === undefined || text === undefined) return [];
@@ -216,7 +204,7 @@ function messageOf({ urn, text }: Diagnostic): Message {
 }
 
 /** Removes duplicate messages and sorts the rest, because the engine's order changes from run to run. */
-function uniqueSorted(messages: readonly Message[]): Message[] {
+export function uniqueSorted(messages: readonly Message[]): Message[] {
   const line = ({ about = "", text }: Message): string => `${about}\n${text}`;
   const once = new Map(messages.map((message) => [line(message), message]));
   return [...once.entries()].sort(([a], [b]) => compare(a, b)).map(([, message]) => message);

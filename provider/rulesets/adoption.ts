@@ -80,7 +80,9 @@ export async function chooseExisting(
   return rule === undefined ? undefined : { rule, from: "others" };
 }
 
-/** Someone else's rule: the one with the declared ref, or one that runs the same ruleset for the same requests. */
+/**
+ * Finds someone else's rule: the one with the declared ref, or one that runs the same ruleset for the same requests.
+ */
 async function adoptOthers(
   ctx: Context,
   declared: Declared,
@@ -179,7 +181,7 @@ export function duplicatesOfOtherPrograms(
   );
 }
 
-/** The skip rules immediately before a rule, if they are the declared exceptions in the same order. */
+/** Returns the skip rules immediately before a rule, if they are the declared exceptions in the same order. */
 function exceptionsInFront(
   { exceptions, ref }: Pick<Prepared, "exceptions"> & Pick<Declared, "ref">,
   found: EntryPoint | undefined,
@@ -249,7 +251,7 @@ function onDestroyText(mode: "restore" | "remove" | "keep", from: Existing["from
   return mode === "restore" && from === "others" ? "restores its current settings" : "deletes it";
 }
 
-/** The existing rule as arguments. Arguments that adopting it doesn't change are taken from the declaration. */
+/** Returns the existing rule as arguments. Arguments that adopting it doesn't change are taken from the declaration. */
 function argumentsOf(
   declared: Declared,
   prepared: Prepared,
@@ -290,7 +292,7 @@ function changesIn(ctx: Context, declared: Declared, found: JsonObject): Changes
   return changesOf(found, { ...declared }, { isSecret: (name) => ctx.isSecret(name), isSame });
 }
 
-/** Code to paste into the program, which keeps what the program would otherwise change in the rule. */
+/** Returns code to paste into the program, which keeps what the program would otherwise change in the rule. */
 function keepHint(changes: Changes): string {
   const code = asArguments(Object.fromEntries(Object.entries(changes).filter(([name]) => name !== "drift")));
   return code === undefined ? "" : `To keep its current settings, declare: ${code}. `;

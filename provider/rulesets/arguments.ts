@@ -77,7 +77,7 @@ export const action = z.enum(ACTIONS);
 
 const ALLOWED_THRESHOLDS = "must be low, medium, high or a whole number from 1";
 
-/** In canonical form, a name is replaced by its score. */
+/** A score threshold. Its canonical form is the score, not the name. */
 export const scoreThreshold = z
   .union([z.enum(["low", "medium", "high"]), z.number()], ALLOWED_THRESHOLDS)
   .refine((given) => typeof given !== "number" || (Number.isInteger(given) && given >= 1), {

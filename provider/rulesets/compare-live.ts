@@ -28,7 +28,7 @@ export interface LiveComparison {
   readonly existing: Existing | undefined;
 }
 
-/** Undefined if nothing is running now, or if what's running can't be read. */
+/** Compares the declaration with what's running. Undefined if nothing is, or if it can't be read. */
 export async function compareLive(
   ctx: Context,
   compared: LiveComparison,

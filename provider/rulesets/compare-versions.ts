@@ -7,17 +7,17 @@ import type { ManagedRuleset, Overrides } from "./wire";
 
 /** What a new version of a managed ruleset means for a deployment: as data, and in words. */
 
-/** A rule that is new, gone, or has another effect in the new version. */
+/** A rule that the new version adds, removes or gives another effect. */
 export interface VersionRule {
   readonly id: string;
   readonly description: string;
-  /** What the deployment does with the rule in the former version: its action, or `off`. Absent if the rule is new. */
+  /** The rule's effect in the former version: its action, or `off`. Absent if the rule is new. */
   readonly before?: string;
-  /** The same in the new version. Absent if the rule is gone. */
+  /** The rule's effect in the new version. Absent if the rule was removed. */
   readonly after?: string;
-  /** Why the effect differs although the rule's default doesn't: an override applies now, or no longer. */
+  /** Why the effect differs although the rule's default doesn't: an override now applies, or no longer applies. */
   readonly reason?: string;
-  /** What refers to the ID of a rule that's gone, and has no effect in the new version. */
+  /** What refers to the ID of a removed rule, and so has no effect in the new version. */
   readonly referredToBy?: "override" | "exception";
 }
 
@@ -52,7 +52,7 @@ export function changeSince(former: Version, now: Version, deployment: Deploymen
     former.name === now.name || former.name === "" ? "" : ` (renamed from ${JSON.stringify(former.name)})`;
   const parts = [
     ...newRules(found, (on) => `${on} on in this zone`),
-    ...goneRules(found, (rule) => `${rule} ${rule.startsWith("1 ") ? "is" : "are"} gone`),
+    ...goneRules(found, (rule) => `${rule} ${rule.startsWith("1 ") ? "was" : "were"} removed`),
     ...otherEffects(found, ""),
   ];
   return { ...found, summary: `${headline(former, now)}${renamed}: ${orNothing(parts, deployment)}` };
@@ -70,7 +70,7 @@ export function lackOf(pinned: Version, latest: Version, deployment: Deployment)
   return { ...found, summary };
 }
 
-/** `Cloudflare Managed Ruleset 87 → 88`. */
+/** Writes `Cloudflare Managed Ruleset 87 → 88`. */
 export function headline(former: Pick<Version, "version">, { name, version }: Version): string {
   return `${name} ${former.version} → ${version}`;
 }
@@ -81,7 +81,7 @@ export function rulesNow({ rules }: Version, { enabled, overrides }: Deployment)
   return `${pluralize(rules.length, "rule")} now, ${on} on in this zone`;
 }
 
-/** The rules of a change, each with its effect: first those that matter most. */
+/** Lists the rules of a change, each with its effect: first those that matter most. */
 export function changedRuleLines({ rules }: Pick<VersionChange, "rules">): string[] {
   const rank = ({ before, after, referredToBy }: VersionRule): number => {
     if (referredToBy !== undefined) return 0;
@@ -129,10 +129,11 @@ function compare(former: Version, now: Version, deployment: Deployment): Found {
     else if (defaultOf(old) !== defaultOf(rule)) withoutEffect += 1;
   }
   for (const rule of was.values()) {
-    if (is.has(rule.id) || (continues && rule === formerScore && !isReferredTo(rule.id, deployment)))
-      continue;
     const { id, description } = rule;
-    rules.push(omitAbsent({ id, description, before: effect(rule), referredToBy: refersTo(id, deployment) }));
+    const referredToBy = refersTo(id, deployment);
+    const isContinued = continues && rule === formerScore && referredToBy === undefined;
+    if (!is.has(id) && !isContinued)
+      rules.push(omitAbsent({ id, description, before: effect(rule), referredToBy }));
   }
   const [low, high] = [formerScore?.scoreThreshold, score?.scoreThreshold];
   const scoreThreshold = low === high ? undefined : omitAbsent({ before: low, after: high });
@@ -151,9 +152,7 @@ function refersTo(id: string, { overrides, skipped }: Deployment): VersionRule["
   return skipped.includes(id) ? "exception" : undefined;
 }
 
-const isReferredTo = (id: string, deployment: Deployment): boolean => refersTo(id, deployment) !== undefined;
-
-/** Which override decides now, or no longer does. Undefined if the rule's own default changed. */
+/** Says which override decides now, or no longer does. Undefined if the rule's own default changed. */
 function reasonOf(was: EffectiveRule, is: EffectiveRule): string | undefined {
   const member = was.enabled === is.enabled ? "action" : "enabled";
   const [before, after] = [tagOf(was.decided[member]), tagOf(is.decided[member])];
@@ -216,11 +215,12 @@ function otherEffects({ rules, scoreThreshold, withoutEffect }: Found, verb: str
 }
 
 function orNothing(parts: readonly string[], { enabled }: Deployment): string {
-  const text = parts.length === 0 ? "no rule is new or gone, and no default changed" : parts.join(", ");
+  const text =
+    parts.length === 0 ? "no rules were added or removed, and no defaults changed" : parts.join(", ");
   return enabled ? text : `${text} (the deployment is disabled)`;
 }
 
-/** `88 is out`, `88 and 89 are out`, `88 to 95 are out`. */
+/** Writes `88 is out`, `88 and 89 are out` or `88 to 95 are out`. */
 function versionsOut(pinned: string, latest: string): string {
   const first = Number(pinned) + 1;
   const last = Number(latest);

@@ -122,7 +122,9 @@ export async function prepareForWrite(
   );
 }
 
-/** What's wrong with a declaration for its ruleset. A name that can't be resolved comes before anything else. */
+/**
+ * Returns what's wrong with a declaration for its ruleset. A name that can't be resolved comes before anything else.
+ */
 export function problemsIn(
   declared: Declared,
   { managed, ruleIds, unresolved }: Prepared,
@@ -146,7 +148,7 @@ export interface DesiredRule {
   readonly ref: string;
 }
 
-/** The declared rule. Optional properties that aren't declared stay as they are in the held rule. */
+/** Returns the declared rule. Optional properties that aren't declared stay as they are in the held rule. */
 export function desiredRule(
   { expression, enabled, description, version, ref }: Declared,
   { managed, overrides }: Prepared,
@@ -163,7 +165,10 @@ export function desiredRule(
   };
 }
 
-/** The full definition, because `PATCH` replaces all of it. It includes everything else that the existing rule has. */
+/**
+ * Returns the full definition, because `PATCH` replaces all of it. It includes everything else that the existing rule
+ * has.
+ */
 export function toRequest(wanted: DesiredRule, held?: ZoneRule): JsonObject {
   const { rulesetId, version, overrides, expression, enabled, ref, description } = wanted;
   const definition = held?.deploys === undefined ? {} : definitionOf(held.raw);
@@ -183,7 +188,7 @@ export function toRequest(wanted: DesiredRule, held?: ZoneRule): JsonObject {
   };
 }
 
-/** The names of the arguments in which a rule differs from the declaration. */
+/** Returns the names of the arguments in which a rule differs from the declaration. */
 export function differences(rule: ZoneRule, wanted: DesiredRule, shared: SharedTags): string[] {
   const { deploys } = rule;
   const same = {
@@ -297,12 +302,15 @@ export function outputsOf(
   });
 }
 
-/** IDs of the skip rules that were adopted as exceptions. */
+/** Returns the IDs of the skip rules that were adopted as exceptions. */
 export function exceptionIds({ previous }: Pick<Computed, "previous">): string[] {
   return (previous?.exceptions ?? []).map(({ id }) => id);
 }
 
-/** The declared version, unless someone pinned another one. A version that Cloudflare filled in isn't a difference. */
+/**
+ * Returns the declared version, unless someone pinned another one. A version that Cloudflare filled in isn't a
+ * difference.
+ */
 export function liveVersion({ version, known }: Recorded, live: string | undefined): string | undefined {
   if (sameVersion(live, version ?? known.version) || sameVersion(live, known.version)) return version;
   return live ?? "latest";

@@ -90,7 +90,7 @@ export class RuleWriter {
     this.#now = found;
   }
 
-  /** The entry point as of the last response. */
+  /** Returns the entry point as of the last response. */
   get now(): EntryPoint {
     return this.#now;
   }

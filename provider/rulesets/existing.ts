@@ -36,7 +36,7 @@ export interface DeploymentOnZone {
   readonly managed: ManagedRuleset;
 }
 
-/** The outputs of a create that adopted the rule, so that a destroy would restore it. */
+/** Returns the outputs of a create that adopted the rule, so that a destroy would restore it. */
 export function existingDeployment({ zone, account, found, rulesets, rule, managed }: DeploymentOnZone): {
   readonly outputs: JsonObject;
   /** The preceding rules that are its exceptions. */
@@ -117,7 +117,7 @@ export async function readDeployment(
   }
 }
 
-/** A ruleset's name, if it's unique in the account. */
+/** Returns a ruleset's name if it's unique in the account. */
 function uniqueName(id: string, rulesets: readonly ManagedRulesetInfo[]): string | undefined {
   const name = rulesets.find((each) => each.id === id)?.name;
   return name !== undefined && rulesets.filter((each) => each.name === name).length === 1 ? name : undefined;
@@ -154,8 +154,8 @@ function overrideArguments(live: Overrides, managed: ManagedRuleset): DeclaredOv
 }
 
 /**
- * The skip rules immediately before a rule that can be declared as its exceptions. If some have refs that this package
- * gives to exceptions, only those, because the others belong to someone else.
+ * Returns the skip rules immediately before a rule that can be declared as its exceptions. If some have refs that this
+ * package gives to exceptions, only those, because the others belong to someone else.
  */
 function exceptionsInFront(found: EntryPoint, rule: ZoneRule): readonly ZoneRule[] {
   const before = found.rules.slice(0, found.rules.indexOf(rule));

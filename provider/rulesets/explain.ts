@@ -151,7 +151,9 @@ function effectiveLevel(effective: readonly EffectiveRule[]): number | undefined
   return LEVELS.filter((level) => has(level, on)).at(-1);
 }
 
-/** Which part of a deployment of this ruleset a skip rule skips. Undefined if the skip rule doesn't apply to it. */
+/**
+ * Returns which part of a deployment of this ruleset a skip rule skips. Undefined if the skip rule doesn't apply to it.
+ */
 export function skippedBy(skips: Skip | undefined, rulesetId: string): "all" | number | undefined {
   if (skips === undefined) return undefined;
   if (skips === "all") return "all";

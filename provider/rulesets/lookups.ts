@@ -52,7 +52,7 @@ export interface ZoneRuleState {
 export interface ZoneEntryPoint {
   readonly id: string;
   readonly version: string;
-  /** In the order in which they run. */
+  /** The rules, in the order in which they run. */
   readonly rules: readonly ZoneRuleState[];
 }
 

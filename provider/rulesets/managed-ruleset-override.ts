@@ -98,7 +98,8 @@ type OverrideArgs = z.output<typeof args>;
 type OverrideState = OverrideArgs & Computed;
 
 /**
- * The recorded arguments. Undefined for a new resource, or if a refresh recorded something that no program may declare.
+ * Returns the recorded arguments. Undefined for a new resource, or if a refresh recorded something that no program may
+ * declare.
  */
 const recordedArgs = (olds: JsonObject): OverrideArgs | undefined => args.safeParse(olds).data;
 
@@ -681,7 +682,7 @@ export class ManagedRulesetOverride extends edgeResource<ManagedRulesetOverrideA
   }
 }
 
-/** The program's deployments that have been checked so far, by zone and ref. */
+/** Returns the program's deployments that have been checked so far, by zone and ref. */
 function declaredDeployments(ctx: Context): Map<string, OverrideArgs> {
   return ctx.shared("declared deployments", () => new Map<string, OverrideArgs>());
 }
@@ -727,7 +728,7 @@ function defaultRef(name: string): string {
   return `${REF_PREFIX}${createHash("sha256").update(full).digest("hex").slice(0, 40)}`;
 }
 
-/** Why a destroy keeps a rule that another resource has adopted in the meantime. Undefined if none has. */
+/** Says why a destroy keeps a rule that another resource has adopted in the meantime. Undefined if none has. */
 function otherOwner(ctx: Context, state: OverrideState, { id, ref }: ZoneRule): string | undefined {
   // A rule that was created again under another ID.
   if (ctx.holding(id) === "made") return "another resource has adopted it.";
@@ -736,7 +737,7 @@ function otherOwner(ctx: Context, state: OverrideState, { id, ref }: ZoneRule): 
   return `its ref is ${JSON.stringify(ref)}, so another resource has adopted it. If none has, delete the rule in the dashboard.`;
 }
 
-/** A declaration with the ruleset that it deploys. */
+/** Returns a declaration with the ruleset that it deploys. */
 function declaredVersion({ version, enabled }: OverrideArgs, prepared: Prepared): DeployedVersion {
   const { managed, overrides, exceptions } = prepared;
   const skipped = skippedRules(
@@ -746,13 +747,13 @@ function declaredVersion({ version, enabled }: OverrideArgs, prepared: Prepared)
   return { managed, version, deployment: { enabled, overrides, skipped } };
 }
 
-/** Warnings about rules that a refresh finds under other names than the declared ones. */
+/** Returns the warnings about rules that a refresh finds under other names than the declared ones. */
 async function renamedIn(ctx: Context, state: OverrideState, managed: ManagedRuleset): Promise<string[]> {
   const where = { accountId: state.accountId, managed, rulesetIds: state.known.rulesets ?? {} };
   return renamedRules(ctx, state, await lookUpRules(ctx, state, where, state.ruleIds ?? {}), managed.id);
 }
 
-/** The ruleset that the rule executes now. Undefined if it can't be read; a refresh continues without it. */
+/** Returns the ruleset that the rule executes now. Undefined if it can't be read; a refresh continues without it. */
 async function readDeployedRuleset(
   ctx: Context,
   { accountId }: OverrideState,

@@ -19,13 +19,13 @@ import type { ManagedRule, ManagedRuleset } from "./wire";
 
 /** Resolves the rules that a declaration names in other words than their IDs, and notices when a name fits another rule. */
 
-/** What names rules in a declaration. */
+/** The arguments that name rules. */
 interface Naming {
   readonly rules?: object | undefined;
   readonly exceptions?: declared.Exceptions | undefined;
 }
 
-/** A rule that a declaration names in other words than its ID. */
+/** A rule that a declaration names by something other than its ID. */
 interface RuleName {
   readonly name: string;
   /** The ID of its ruleset. */
@@ -56,19 +56,19 @@ function ruleNamesIn({ rules = {}, exceptions = [] }: Naming, where?: Where): Ru
   return [...overridden, ...skipped].filter(({ name }) => !isId(name));
 }
 
-/** Whether arguments name a rule in other words than its ID, or may turn out to. */
+/** Whether arguments name a rule by something other than its ID, or may turn out to. */
 export function mayNameRules({ rules, exceptions }: JsonObject): boolean {
   if (rules === UNKNOWN || hasUnknown(exceptions)) return true;
   const { data } = declared.exceptions.safeParse(exceptions);
   return ruleNamesIn({ rules: isJsonObject(rules) ? rules : {}, exceptions: data }).length > 0;
 }
 
-/** The IDs that inputs or outputs record. */
+/** Returns the IDs that inputs or outputs record. */
 export function recordedRuleIds({ ruleIds }: JsonObject): RuleIds {
   return ruleIdsSchema.safeParse(ruleIds).data ?? {};
 }
 
-/** The recorded IDs of the rules that a declaration still names. Undefined if one of them isn't recorded. */
+/** Returns the recorded IDs of the rules that a declaration still names. Undefined if one of them isn't recorded. */
 export function stillNamed(naming: Naming, recorded: RuleIds): RuleIds | undefined {
   const names = new Set(ruleNamesIn(naming).map(({ name }) => name));
   const kept = Object.entries(recorded).map(([ruleset, ids]) => {
@@ -122,7 +122,7 @@ export async function resolveRuleNames(
 }
 
 const WRONG_SECRET =
-  "names a rule in words that match no rule or several. The argument is secret, so they aren't shown. Use the rule's ID";
+  "names a rule in words that match no rule, or several. They aren't shown, because the argument is secret. Use the rule's ID";
 
 async function rulesetOf(ctx: Context, { accountId, managed }: Where, id: string): Promise<ManagedRuleset> {
   return id === managed.id ? managed : await readLatest(ctx, accountId, id);
@@ -147,7 +147,7 @@ const MOST_NEAREST = 5;
 export interface LookedUpRule extends RuleName {
   readonly id: string;
   readonly in: ManagedRuleset;
-  /** Undefined if the ruleset no longer has it. */
+  /** The rule. Undefined if the ruleset no longer has it. */
   readonly rule: ManagedRule | undefined;
   readonly matches: readonly ManagedRule[];
 }
@@ -174,7 +174,7 @@ export async function lookUpRules(
   return found;
 }
 
-/** The resolved names, for the preview: `"920272" is rule 3f… ("920272: …"): score, on by default`. */
+/** Describes the resolved names for the preview: `"920272" is rule 3f… ("920272: …"): score, on by default`. */
 export function resolvedInWords(ctx: Context, rules: readonly LookedUpRule[], own: string): string[] {
   const lines = rules.flatMap(({ name, id, in: ruleset, rule, argument }) => {
     if (ctx.isSecret(argument)) return [];
@@ -211,4 +211,4 @@ export function renamedRules(
 }
 
 const RENAMED_SECRET =
-  "a name in this secret argument no longer matches only the rule that it was resolved to. The resource keeps that rule. Declare the rule's ID to keep it without this warning.";
+  "a name in this secret argument no longer matches only the rule that it was resolved to. The resource keeps that rule. To avoid this warning, declare the rule's ID.";

@@ -12,12 +12,12 @@ export type RuleIds = Readonly<Record<string, Readonly<Record<string, string>>>>
 
 export const ruleIds: z.ZodType<RuleIds> = z.record(z.string(), z.record(z.string(), z.string()));
 
-/** The ID that a name was resolved to. */
+/** Returns the ID that a name was resolved to. */
 export function resolvedId(ids: RuleIds, ruleset: string, name: string): string | undefined {
   return ownMember(ownMember(ids, ruleset) ?? {}, name);
 }
 
-/** The ID that a name stands for. An ID, or a name that isn't resolved, stands for itself. */
+/** Returns the ID that a name stands for. An ID, or a name that isn't resolved, stands for itself. */
 export function ruleIdOf(ids: RuleIds, ruleset: string, name: string): string {
   return resolvedId(ids, ruleset, name) ?? name;
 }
@@ -68,15 +68,18 @@ export const ruleName = z.string().transform((given, ctx) =>
 );
 
 /**
- * The words and numbers of a text, in lower case. A CVE number is a single word however it's written: `CVE-2021-44228`,
- * `CVE:2021-44228` and `CVE:CVE-2021-44228` are the same.
+ * Returns the words and numbers of a text in lower case. A CVE number is a single word however it's written:
+ * `CVE-2021-44228`, `CVE:2021-44228` and `CVE:CVE-2021-44228` are the same.
  */
 function wordsOf(text: string): string[] {
   const found = text.toLowerCase().matchAll(/(?:cve[\s:_-]{0,3}){1,2}(\d{4}-\d{4,})|[\p{L}\p{N}]+/gu);
   return [...found].map(([word, cve]) => (cve === undefined ? word : `cve-${cve}`));
 }
 
-/** The rules whose description has all words of the name. If some have no other words, only those. */
+/**
+ * Returns the rules whose description contains all words of the name. If some descriptions have no other words, returns
+ * only their rules.
+ */
 export function rulesNamed(name: string, rules: readonly ManagedRule[]): readonly ManagedRule[] {
   const wanted = new Set(wordsOf(name));
   const matching = rules
@@ -86,7 +89,7 @@ export function rulesNamed(name: string, rules: readonly ManagedRule[]): readonl
   return (whole.length > 0 ? whole : matching).map(({ rule }) => rule);
 }
 
-/** The rules that were most likely meant, best first: those that share the rarest words with the name. */
+/** Returns the rules that were most likely meant, best first: those that share the rarest words with the name. */
 export function nearestRules(name: string, rules: readonly ManagedRule[]): readonly ManagedRule[] {
   const wanted = wordsOf(name).filter(({ length }) => length >= LEAST_CHARACTERS);
   const described = rules.map((rule) => ({ rule, words: wordsOf(rule.description) }));
@@ -98,7 +101,7 @@ export function nearestRules(name: string, rules: readonly ManagedRule[]): reado
   return [...scores].sort(([, a], [, b]) => b - a).map(([rule]) => rule);
 }
 
-/** Shorter words, such as "in", say nothing about a rule. */
+/** The length from which a word counts. Shorter words, such as "in", say nothing about a rule. */
 const LEAST_CHARACTERS = 3;
 
 /** Whether a word is a misspelled form of another. In a number, one digit may differ. */
@@ -109,7 +112,7 @@ function isNear(word: string, other: string): boolean {
 
 const SHOWN_RULES = 5;
 
-/** `6f01… ("Java applications: SQL injection"), … and 3 more`. */
+/** Lists rules: `6f01… ("Java applications: SQL injection"), … and 3 more`. */
 export function listRules(rules: readonly ManagedRule[]): string {
   const more = rules.length - SHOWN_RULES;
   return rules.slice(0, SHOWN_RULES).map(describeRule).join(", ") + (more > 0 ? `, and ${more} more` : "");

@@ -33,7 +33,9 @@ export const rulesetId = hexId("a ruleset ID", "Find it with `getManagedRulesets
 
 const text = z.string().min(1, "is empty. Give a ruleset's name or ID");
 
-/** An ID in lower case, or a name. A string that's almost an ID is refused as a malformed ID. */
+/**
+ * Parses a name, or an ID, which is returned in lower case. A string that's almost an ID is refused as a malformed ID.
+ */
 export function parseNameOrId(given: string, ctx: z.RefinementCtx): string {
   if (!/^[0-9a-f]{16,}$/i.test(given)) return given;
   const { data, error } = rulesetId.safeParse(given);
@@ -87,14 +89,14 @@ export type DeclaredSkip = z.output<typeof skip>;
 /** IDs of rulesets by name. */
 export type RulesetIds = Readonly<Record<string, string>>;
 
-/** The names that have to be looked up in the account's list of rulesets. */
+/** Returns the names that have to be looked up in the account's list of rulesets. */
 export function namesIn(skipped: DeclaredSkip): string[] {
   if (typeof skipped === "string") return [];
   const names = "rulesets" in skipped ? skipped.rulesets : Object.keys(skipped.rules);
   return names.filter((name) => name !== THIS && !isId(name));
 }
 
-/** IDs of the rulesets that are skipped, wholly or in part. */
+/** Returns the IDs of the rulesets that are skipped, wholly or in part. */
 export function idsIn(skip: Skip): readonly string[] {
   if (skip === "all" || "other" in skip) return [];
   return "rulesets" in skip ? skip.rulesets : Object.keys(skip.rules);
@@ -112,7 +114,10 @@ function rulesetIdOf({ own, rulesets }: Pick<SkipIds, "own" | "rulesets">, name:
   return name === THIS ? own : (ownMember(rulesets, name) ?? name);
 }
 
-/** The single rules that are skipped, as declared, each with the ID of its ruleset and its place in the argument. */
+/**
+ * Returns the single rules that are skipped, as declared, each with the ID of its ruleset and its place in the
+ * argument.
+ */
 export function skippedRuleNames(
   skipped: DeclaredSkip,
   ids: Pick<SkipIds, "own" | "rulesets">,
@@ -139,7 +144,7 @@ export function resolveSkip(skipped: DeclaredSkip, ids: SkipIds): Skip {
   return { rules };
 }
 
-/** The declared form, if it means the same as the existing one. Otherwise, Cloudflare's form. */
+/** Returns the declared form, if it means the same as the existing one. Otherwise, Cloudflare's form. */
 export function asDeclared(found: Skip | undefined, declared: readonly unknown[], ids: SkipIds): unknown {
   return (
     declared.find((each) => {
@@ -149,7 +154,10 @@ export function asDeclared(found: Skip | undefined, declared: readonly unknown[]
   );
 }
 
-/** The existing skip in the form in which a program would declare it, with `"this"` for the resource's own ruleset. */
+/**
+ * Returns the existing skip in the form in which a program would declare it, with `"this"` for the resource's own
+ * ruleset.
+ */
 export function skipArgument(
   found: Exclude<Skip, { other: JsonObject }>,
   own: string,

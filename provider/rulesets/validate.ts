@@ -22,7 +22,7 @@ function findingIf(isWrong: boolean, property: string, reason: string): Finding[
   return isWrong ? [{ property, reason }] : [];
 }
 
-/** Categories that contradict `owasp`, whatever the ruleset. */
+/** Returns the categories that contradict `owasp`, whatever the ruleset. */
 export function contradictions({ owasp, categories = [] }: DeclaredOverrides): Finding[] {
   if (owasp === undefined) return [];
   const { paranoiaLevel } = owasp;
@@ -51,7 +51,7 @@ export function validate(declared: Validated, managed: ManagedRuleset): Finding[
   ];
 }
 
-/** Doesn't check rules of other rulesets. */
+/** Validates the exceptions' rules, except those of other rulesets. */
 function validateExceptions({ exceptions = [], ruleIds }: Validated, managed: ManagedRuleset): Finding[] {
   return exceptions.flatMap(({ skip }, index) => {
     const byRuleset = typeof skip === "object" && "rules" in skip ? Object.entries(skip.rules) : [];
@@ -67,7 +67,7 @@ function validateExceptions({ exceptions = [], ruleIds }: Validated, managed: Ma
   });
 }
 
-/** The problem with a rule that the ruleset doesn't have. Undefined if it has it. */
+/** Returns the problem with a rule that the ruleset doesn't have. Undefined if it has it. */
 function unknownRule(name: string, ruleIds: RuleIds = {}, managed: ManagedRuleset): string | undefined {
   const ids = managed.rules.map((rule) => rule.id);
   const id = ruleIdOf(ruleIds, managed.id, name);

@@ -37,19 +37,23 @@ interface Recorded extends Declared {
 /** A deployment in the zone, or as declared, with the ruleset that it executes. */
 export interface DeployedVersion {
   readonly managed: ManagedRuleset;
-  /** The version that it pins. `latest`, or undefined, pins none. */
+  /** The version that the deployment pins. `latest`, or undefined, pins none. */
   readonly version: string | undefined;
   readonly deployment: Deployment;
 }
 
-/** A deployment in a zone. @param before the rules before it, some of which may be its exceptions. */
+/**
+ * Describes how a rule of the zone deploys its ruleset.
+ *
+ * @param before the rules before it, some of which may be its exceptions.
+ */
 export function deploymentIn(before: readonly ZoneRule[], { enabled, deploys }: ZoneRule): Deployment {
   const { rulesetId = "", overrides = { categories: [], rules: {} } } = deploys ?? {};
   const skips = before.filter((rule) => rule.enabled).map((rule) => rule.skips);
   return { enabled, overrides, skipped: skippedRules(skips, rulesetId) };
 }
 
-/** The rules of a ruleset that are skipped one by one. */
+/** Lists the rules of a ruleset that are skipped one by one. */
 export function skippedRules(skips: readonly (Skip | undefined)[], rulesetId: string): string[] {
   return skips
     .flatMap((skip): unknown[] => {
@@ -69,7 +73,7 @@ export interface VersionNews {
 }
 
 /**
- * What the ruleset's new version means for a deployment that doesn't pin one. Reads the former version, but only if the
+ * Says what the ruleset's new version means for a deployment that doesn't pin one. Reads the former version, but only if the
  * latest one differs from the recorded one.
  */
 export async function newsOfVersion(
@@ -100,7 +104,7 @@ export async function newsOfVersion(
   }
 }
 
-/** Why a response says nothing about what changed. */
+/** Returns why a response says nothing about what changed. */
 function incomparable({ version, rules }: ManagedRuleset, asked = version): string | undefined {
   if (rules.length === 0) return `Cloudflare lists no rules of version ${version || asked}`;
   return version === "" || version === asked
@@ -108,7 +112,7 @@ function incomparable({ version, rules }: ManagedRuleset, asked = version): stri
     : `Cloudflare returned version ${version} instead of ${asked}`;
 }
 
-/** What a pinned version lacks. Sends no request, because finding the pinned version has read the latest one. */
+/** Says what a pinned version lacks. Sends no request, because finding the pinned version has read the latest one. */
 export async function newsOfPinned(
   ctx: Context,
   declared: Pick<Declared, "accountId" | "ref">,
@@ -123,8 +127,8 @@ export async function newsOfPinned(
 }
 
 /**
- * The version to compare a deployment's with: the latest one if it pins another, else the one before the latest. Undefined
- * if there is none, or it can't be read.
+ * Returns the version to compare a deployment's with: the latest one if it pins another, else the one before the latest.
+ * Undefined if there is none, or it can't be read.
  */
 export async function versionToCompare(
   ctx: Context,
@@ -148,7 +152,7 @@ export async function versionToCompare(
   }
 }
 
-/** The program names a ruleset that Cloudflare has renamed. */
+/** Warns if the program names a ruleset that Cloudflare has renamed. */
 export function renamedRuleset(managed: ManagedRuleset, recorded: Recorded): string[] {
   const { name } = recorded.ruleset;
   if (name === undefined || managed.name === "" || managed.name === name) return [];
@@ -157,17 +161,17 @@ export function renamedRuleset(managed: ManagedRuleset, recorded: Recorded): str
   ];
 }
 
-/** Settings for tags or rules that this version of the ruleset doesn't have. */
+/** Warns about settings for tags or rules that this version of the ruleset doesn't have. */
 export function missingInVersion(managed: ManagedRuleset, recorded: Recorded): string[] {
   const findings = validate(recorded, managed).map(({ property, reason }) => `${property}: ${reason}`);
   if (findings.length === 0) return [];
   return [
-    `${label(recorded)}: version ${managed.version} of ${JSON.stringify(managed.name)} doesn't have what these settings refer to, so they have no effect: ` +
+    `${label(recorded)}: version ${managed.version} of ${JSON.stringify(managed.name)} doesn't have the rules or tags of these settings, so they have no effect: ` +
       `${findings.join("; ")}. Change the program, then run \`pulumi up\`.`,
   ];
 }
 
-/** A score threshold or an action that is set on a rule that no longer compares the score. */
+/** Warns about a score threshold or action that's set on a rule that no longer compares the score. */
 export function movedScoreRule(managed: ManagedRuleset, recorded: Recorded): string[] {
   const { owasp, rulesetId, known } = recorded;
   const [before, now] = [known.scoreRule, scoreRuleOf(managed)];
@@ -188,7 +192,7 @@ function versionMessage(
   return lines.map(escapeInvisible).join("\n  ");
 }
 
-/** Matches these messages in a plan: the deployment's ref, as JSON, and what is said about it. */
+/** Matches these messages in a plan: the deployment's ref, as JSON, and the message about it. */
 export const VERSION_MESSAGE =
   /^managed ruleset ("(?:[^"\\]|\\.)*"): ([^\n]*?(?: \d\S* → \d\S*(?: \(renamed from "[^\n]*?"\))?: | is pinned to \d\S*, ).*)$/s;
 

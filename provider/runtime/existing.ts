@@ -26,7 +26,7 @@ export function checkCompositeId(
   }
 }
 
-/** The resource's ID as recorded in the state. The SDK would keep the composite one. */
+/** Returns the resource's ID as recorded in the state. The SDK would keep the composite one. */
 export function ownId(
   { compositeId }: ExistingObjects,
   id: pulumi.Output<pulumi.ID>,

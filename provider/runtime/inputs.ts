@@ -149,7 +149,7 @@ function reasonOf(issue: z.core.$ZodIssue, root: unknown, isSecret: boolean): st
 
 const REQUIRED = "is required";
 
-/** The part of a message that says what was given, after what is allowed. */
+/** Returns the part of a message that says what was given, after what is allowed. */
 function insteadOf(value: unknown, isSecret: boolean): string {
   return isSecret ? " (secret value not shown)" : `, not ${describe(value)}`;
 }

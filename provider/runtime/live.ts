@@ -56,7 +56,7 @@ function provesFailure(error: unknown): error is ApiError {
   return isNamed || PROVING_STATUSES.includes(error.status);
 }
 
-/** Why a live check couldn't be made; undefined for other errors, such as a defect or a cancellation. */
+/** Says why a live check couldn't be made; undefined for other errors, such as a defect or a cancellation. */
 function skipReason(error: unknown): string | undefined {
   if (error instanceof CancelledError) return undefined;
   if (error instanceof MissingCredentialsError)

@@ -122,8 +122,8 @@ export async function ask<T>(opts: LookupOptions, work: (host: Host) => T | Prom
 }
 
 /**
- * Without credentials, a preview warns and leaves the result unknown instead of failing, so that pull requests from forks
- * can be previewed.
+ * Runs a lookup. Without credentials, a preview warns and leaves the result unknown instead of failing, so that pull
+ * requests from forks can be previewed.
  */
 function askOrUnknown<T>(what: string, opts: LookupOptions, work: (host: Host) => Promise<T>): Promise<T> {
   return ask(opts, async (host) => {
@@ -181,7 +181,7 @@ const HOSTS = new WeakMap<object, Host>();
 const MOCKED_HOSTS = new WeakMap<MockedRun, WeakMap<object, Host>>();
 const PLAIN_SCRIPT = {};
 
-/** One host per `config`, or per run of a program. */
+/** Returns one host per `config`, or per run of a program. */
 function hostOf({ config }: LookupOptions): Host {
   const mocked = mockedRun();
   if (config === undefined) {
@@ -205,7 +205,10 @@ async function hostOfProvider(provider: Provider, { config }: LookupOptions): Pr
   return cachedHost(provider, mocked, (key) => texts.get(key), {});
 }
 
-/** In a mocked run, the address and credential are the test's, whatever the program and the environment say. */
+/**
+ * Returns the host for a lookup. In a mocked run, the address and credential are the test's, whatever the program and
+ * the environment say.
+ */
 function cachedHost(
   owner: object,
   mocked: MockedRun | undefined,

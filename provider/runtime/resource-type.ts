@@ -57,7 +57,7 @@ export class ResourceType<Shape extends z.ZodRawShape, Computed extends object> 
     return pick(inputs, this.lifecycle.hints ?? []);
   }
 
-  /** The resource's name in the program, and its secret arguments. */
+  /** Returns the resource's name in the program, and its secret arguments. */
   about(bag: JsonObject): AboutResource {
     return { name: typeof bag[NAME] === "string" ? bag[NAME] : undefined, secrets: this.secrets(bag) };
   }
@@ -160,7 +160,7 @@ export class ResourceType<Shape extends z.ZodRawShape, Computed extends object> 
   }
 }
 
-/** The computed inputs, with `adopted` for a type that can adopt. */
+/** Returns the computed inputs, with `adopted` for a type that can adopt. */
 export function computedInputsOf({
   args,
   computedInputs = [],
@@ -171,7 +171,7 @@ export function computedInputsOf({
   return "adopt" in args.shape ? [...computedInputs, ADOPTED] : computedInputs;
 }
 
-/** A failure as a sentence that begins with the property's path. */
+/** Returns a failure as a sentence that begins with the property's path. */
 export function failureText({ property, reason }: CheckFailure): string {
   return property === "" ? reason : `${property}: ${reason}`;
 }

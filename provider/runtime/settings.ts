@@ -103,8 +103,8 @@ export const PLAIN = {
 } as const;
 
 /**
- * Settings from stack config and environment. Credentials: `edgeguard:apiToken`, else `edgeguard:apiEmail` with
- * `edgeguard:apiKey`, else `cloudflare:apiToken`, else CLOUDFLARE_API_TOKEN, else CLOUDFLARE_EMAIL with
+ * Returns the settings from stack config and environment. Credentials: `edgeguard:apiToken`, else `edgeguard:apiEmail`
+ * with `edgeguard:apiKey`, else `cloudflare:apiToken`, else CLOUDFLARE_API_TOKEN, else CLOUDFLARE_EMAIL with
  * CLOUDFLARE_API_KEY. Having none at all isn't an error here, because previews work without one. An explicit provider
  * uses only its own: a fallback might use another account's credential.
  *
@@ -310,7 +310,7 @@ function headerSafe(text: string): boolean {
   return /^[\x21-\x7e]+$/.test(text);
 }
 
-/** Undefined if not set or blank. CI systems pass missing secrets as empty strings. */
+/** Returns the value; undefined if it's not set or blank. CI systems pass missing secrets as empty strings. */
 function present(text: string | undefined): string | undefined {
   const trimmed = text?.trim();
   return trimmed === "" ? undefined : trimmed;

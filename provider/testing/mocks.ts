@@ -178,7 +178,9 @@ export class Checker implements pulumi.runtime.Mocks {
   }
 }
 
-/** The settings for lookups in a run with these options. Without an API, a lookup would need a real credential. */
+/**
+ * Returns the settings for lookups in a run with these options. Without an API, a lookup would need a real credential.
+ */
 export function lookupsOf({ api }: CheckedMocksOptions): MockedRun {
   const problem =
     api === undefined
@@ -187,7 +189,9 @@ export function lookupsOf({ api }: CheckedMocksOptions): MockedRun {
   return { fixed: fixedSettings(api), problem };
 }
 
-/** Settings that the program's configuration can't change. With an API, the only credential is its token. */
+/**
+ * Returns the settings that the program's configuration can't change. With an API, the only credential is its token.
+ */
 function fixedSettings(api: ApiAddress | undefined): MockedRun["fixed"] {
   if (api === undefined) return new Map([["edgeguard:liveChecks", "false"]]);
   return new Map([
@@ -211,7 +215,7 @@ function asSent(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, asSent(member)]));
 }
 
-/** The inputs without what only the engine needs. */
+/** Returns the inputs without what only the engine needs. */
 function shownInputs(inputs: JsonObject): JsonObject {
   return omit(
     inputs,

@@ -75,7 +75,7 @@ describe("edgeguard inventory check", () => {
     expect((await check(...HOSTS)).code).toBe(0);
   });
 
-  test("finds changed content, and never calls a script without a hash unchanged", async () => {
+  test("finds changed content, and never reports a script without a hash as unchanged", async () => {
     const { shop } = desk.api.zones;
     const text = await approved(...HOSTS);
     const [app] = JSON.parse(
@@ -120,7 +120,7 @@ describe("edgeguard inventory check", () => {
     expect(lenient.stdout.match(/- malicious: /g)).toHaveLength(1);
   });
 
-  test("an approval that has ended counts for nothing, and one that soon ends is found in time", async () => {
+  test("reports an approval that has ended, and one that ends soon", async () => {
     await approved(...HOSTS);
     const text = read();
     const until = (date: string): void =>
@@ -157,7 +157,7 @@ describe("edgeguard inventory check", () => {
     expect(stdout).toContain("  - no owner: https://gone.example/old.js");
   });
 
-  test("never passes if it couldn't look: Page Shield is off, unreadable, or has seen nothing", async () => {
+  test("never passes if there was nothing to compare: Page Shield is off, can't be read, or has seen nothing", async () => {
     const { blog, empty, free, shop } = desk.api.zones;
     await approved(...HOSTS);
     const off = await inventory("check", "--zone", empty);
@@ -186,11 +186,11 @@ describe("edgeguard inventory check", () => {
     expect(several.stdout).toContain(
       `  - not read: zone ${free}: Reading Page Shield settings of zone ${free} failed`,
     );
-    expect(several.stdout).toContain("lacks the permission Page Shield Read");
+    expect(several.stdout).toContain("lacks the Page Shield Read permission");
     expect(several.stdout).not.toContain("not seen");
   });
 
-  test("a failure of Cloudflare is told, retried as usual, and never passes", async () => {
+  test("reports a failure at Cloudflare after the usual retries, and doesn't pass", async () => {
     await approved(...HOSTS);
     desk.api.fault({ match: { path: "/scripts" }, kind: "status", status: 429, retryAfter: 0 });
     const retried = await desk.at(
@@ -253,7 +253,7 @@ describe("edgeguard inventory check", () => {
     expect(desk.api.requests).toEqual([]);
   });
 
-  test("a missing or invalid inventory is refused before anything is read", async () => {
+  test("refuses a missing or invalid inventory before it reads anything", async () => {
     expect(await check("--file", "none.yaml")).toMatchObject({
       code: 1,
       stdout: "",
@@ -284,7 +284,7 @@ describe("evidence", () => {
     "11.6.1 Alerts on unauthorized changes to security-impacting HTTP headers as the browser receives them",
     "11.6.1 Alerts on unauthorized changes to the script contents of payment pages as the browser receives them",
     "11.6.1 Evaluates the HTTP headers and payment pages as they are received",
-    "11.6.1 Runs at least every seven days, or as often as the targeted risk analysis says",
+    "11.6.1 Runs at least every seven days, or as often as the targeted risk analysis requires",
   ];
   const files = (): Record<string, string> =>
     Object.fromEntries(
@@ -294,7 +294,7 @@ describe("evidence", () => {
       ]),
     );
 
-  test("says of each element of both requirements whether it's evidenced, in each format, and never more", async () => {
+  test("every format says whether each element of both requirements is evidenced, and claims nothing more", async () => {
     const text = await approved(...HOSTS);
     const { stderr } = await check(...HOSTS, "--evidence", "evidence");
     expect(stderr).toMatch(
@@ -344,7 +344,7 @@ describe("evidence", () => {
       expect(written).not.toMatch(/complian/i);
   });
 
-  test("a script without hash, justification or approval lowers the standing of its element", async () => {
+  test("a script without a hash, justification or approval lowers the standing of that element", async () => {
     desk.write(FILE, approve(await approved(...HOSTS)));
     const standings = async (text: string): Promise<string[]> => {
       desk.write(FILE, text);
@@ -389,7 +389,7 @@ describe("evidence", () => {
     expect(stdout).toContain(`Gaps: zone ${blog} (Page Shield is off).`);
   });
 
-  test("no format lets a URL or a text of the inventory become markup, a formula, a new line or a command", async () => {
+  test("no URL or text from the inventory becomes markup, a formula, a new line or a command in any format", async () => {
     const { shop } = desk.api.zones;
     const urls = [
       'https://evil.example/a"b,c.js?x=|y|<img src=x>&z=`code`',
@@ -417,7 +417,7 @@ describe("evidence", () => {
     expect(json(document).findings).toHaveLength(3);
   });
 
-  test("no output has a credential: not the token, and none from a URL", async () => {
+  test("no output contains a credential: neither the token nor one in a URL", async () => {
     const canary = "canary-4f9a7c1e";
     const { shop } = desk.api.zones;
     await approved(...HOSTS);
@@ -438,6 +438,42 @@ describe("evidence", () => {
   });
 });
 
+describe("edgeguard report --inventory", () => {
+  const PLAN = join(__dirname, "../report/fixtures/created.json");
+  const report = async (...args: string[]) =>
+    await desk.here("report", PLAN, "--inventory", "check.json", ...args);
+
+  test("shows the check in each format of the report, and doesn't change the exit code", async () => {
+    await approved(...HOSTS);
+    desk.write("check.json", (await check("--format", "json")).stdout);
+    const { code, stdout } = await report("--format", "markdown");
+    expect(code).toBe(0);
+    expect(stdout).toMatch(
+      /### Script inventory\n\n`script-inventory\.yaml`, checked at .*Z: 23 scripts seen, 8 findings\.\n\n- malicious: `https:/,
+    );
+    const text = (await report("--format", "text")).stdout;
+    expect(text).toMatch(/Script inventory: script-inventory\.yaml, checked at .* 8 findings\./);
+    expect(text).toContain(
+      "  - new: https://js.payments.example/v3/pay.js on checkout.shop.example/payment, score 96",
+    );
+    const document = json((await report("--format", "json")).stdout);
+    expect(schemaProblems("report.v1", document)).toEqual([]);
+    expect(document).toMatchObject({ inventory: { passed: false } });
+
+    desk.write("check.json", (await check(...HOSTS, "--format", "json")).stdout);
+    expect((await report()).stdout).toContain("<details><summary>Script inventory</summary>");
+  });
+
+  test("refuses a file that isn't the result of a check", async () => {
+    for (const wrong of ["{}", "not JSON", JSON.stringify({ passed: true })]) {
+      desk.write("check.json", wrong);
+      const { code, stdout, stderr } = await report();
+      expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+      expect(stderr).toContain("--inventory: the file is not the result of a check");
+    }
+  });
+});
+
 /** The cells of a CSV text. */
 function cellsOf(csv: string): string[] {
   return [...csv.matchAll(/(?:^|,|\n)(?:"((?:[^"]|"")*)"|([^",\n]*))/g)].map(([, quoted, plain = ""]) =>
@@ -446,7 +482,7 @@ function cellsOf(csv: string): string[] {
 }
 
 describe("edgeguard inventory propose", () => {
-  test("creates the file with every script that isn't malicious, approved by nobody", async () => {
+  test("creates a file with every script that isn't malicious, all of them unapproved", async () => {
     const { code, stderr } = await propose("--file", "fresh.yaml", "--owner", "Web: team #1");
     expect(code).toBe(0);
     expect(stderr).toContain("edgeguard: fresh.yaml has 20 new entries without an approval.");
@@ -500,7 +536,7 @@ describe("edgeguard inventory propose", () => {
     expect((await propose(...HOSTS)).stderr).toContain("covers every script");
   });
 
-  test("adds to JSON in its own style", async () => {
+  test("keeps the style of a JSON file when it adds to it", async () => {
     desk.write(
       "list.json",
       '{\n\t"version": 1,\n\t"scripts": [\n\t\t{ "script": "cdn.libraries.example" }\n\t]\n}\n',
@@ -516,7 +552,7 @@ describe("edgeguard inventory propose", () => {
     expect(schemaProblems("script-inventory.v1", JSON.parse(read("new.json")))).toEqual([]);
   });
 
-  test("a script of several zones is proposed once, without a hash if the zones differ", async () => {
+  test("proposes a script of several zones once, and without a hash if its content differs between them", async () => {
     const { shop, empty } = desk.api.zones;
     const script = (hash: string) => ({ scripts: [{ url: NEW, js_integrity_score: 90, hash }] });
     desk.api.detect(shop, script("a".repeat(64)), "replace");
@@ -559,7 +595,7 @@ describe("edgeguard inventory propose", () => {
     expect((await check()).code).toBe(0);
   });
 
-  test("leaves the file as it is if a zone can't be read or the file is no inventory", async () => {
+  test("leaves the file unchanged if a zone can't be read or the file isn't an inventory", async () => {
     const text = "version: 1\nscripts: []\n";
     desk.write(FILE, text);
     const { code, stderr } = await inventory(

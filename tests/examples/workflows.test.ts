@@ -60,6 +60,7 @@ it("runs one job per stack at a time, lets only merged code write, and gives eac
     "drift.yml": "stack-production",
     "preview.yml": "preview-${{ github.event.pull_request.number }}",
     "preview-comment.yml": "preview-comment-${{ github.event.workflow_run.head_sha }}",
+    "scripts.yml": "scripts",
   });
   const rights = files.map((file) => [
     file,
@@ -71,6 +72,7 @@ it("runs one job per stack at a time, lets only merged code write, and gives eac
     "drift.yml": { contents: "read", issues: "write" },
     "preview.yml": { contents: "read" },
     "preview-comment.yml": { actions: "read", "pull-requests": "write" },
+    "scripts.yml": { contents: "read" },
   });
   const withWriteToken = files.filter((file) =>
     readFileSync(join(FOLDER, file), "utf8").includes("WRITE_TOKEN"),

@@ -128,6 +128,24 @@ describe("an existing exception in front of a deployment", () => {
     });
   });
 
+  it("writes the description of each rule that an exception skips as a comment", async () => {
+    const desk = await ImportDesk.from();
+    const path = "/zones/{zone}/rulesets/phases/http_request_firewall_managed/entrypoint";
+    const { rules } = (await desk.send("GET", path)) as { rules: Record<string, unknown>[] };
+    const rule = "23ee7cebe6e8443e99ecf932ab579455";
+    const skipped = { [managedRulesets.managed]: [rule] };
+    const exception = {
+      action: "skip",
+      action_parameters: { rules: skipped },
+      expression: 'http.host eq "a.example"',
+    };
+    await desk.send("PUT", path, { rules: [exception, ...rules.slice(1)] });
+    await desk.run(["--zone", desk.zone, "--only", "rulesets"]);
+    expect(desk.read("index.ts")).toMatch(
+      new RegExp(`// WordPress: SQL injection \\(100000\\)\\n +"${rule}",`),
+    );
+  });
+
   it("a destroy removes the exception with the deployment if onDestroy is remove", async () => {
     const { desk, recorded, before } = await imported();
     const outputs = { ...recorded.outputs, onDestroy: "remove" };

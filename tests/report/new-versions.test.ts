@@ -22,7 +22,7 @@ const planOf = (
 };
 const versionsIn = (text: string): unknown => (JSON.parse(text) as { newVersions: unknown }).newVersions;
 
-test("what Cloudflare changed is information and never a danger, even if it protects less", () => {
+test("reports what Cloudflare changed as information, never as a danger, even if it protects less", () => {
   const { dangers, digest, failed, text } = report(read("new-versions.json"), "json", { failOn: DANGERS });
   expect({ dangers, digest, failed }).toEqual({ dangers: [], digest: undefined, failed: false });
   expect(versionsIn(text)).toEqual([
@@ -41,7 +41,7 @@ test("names the ref if the plan doesn't show which resource has it", () => {
   ]);
 });
 
-test("lists no other message, and each one once", () => {
+test("lists each of these messages once, and no others", () => {
   const others = [
     'edgeguard: managed ruleset "edgeguard/a": adopted rule 1: action block → log: 1',
     "edgeguard: Rule 1 of zone 2 stays as it is",

@@ -1,13 +1,18 @@
 import { managedRulesets, OWASP_SCORE_RULE } from "edgeguard-local";
+import { VERSION_MESSAGE } from "../../provider/rulesets/version-changes";
 import type { JsonObject } from "../../provider/runtime/values";
 import { rawGet, type Recorded } from "../support/operation";
 import { RulesetsBench, MANAGED, REF, TYPE, type Declaration, type Rule } from "./support";
 
 let bench: RulesetsBench;
-beforeEach(async () => {
+beforeAll(async () => {
   bench = await RulesetsBench.start();
 });
-afterEach(async () => bench.close());
+beforeEach(() => {
+  bench.api.reset();
+  bench.api.clearFaults();
+});
+afterAll(() => bench.close());
 
 /** What a refresh says about new versions: the first line of each message, without the deployment's ref. */
 interface Refreshed {
@@ -23,6 +28,8 @@ async function refresh(recorded: Recorded, config: Record<string, string> = {}):
   const operation = bench.operation(config);
   const found = await operation.refresh(TYPE, recorded);
   if (found === undefined) throw new Error("the rule is gone");
+  // The report finds them by this.
+  for (const message of operation.said) expect(message.replace("edgeguard: ", "")).toMatch(VERSION_MESSAGE);
   return {
     said: operation.said.map(withoutRef),
     warned: operation.warned.map(withoutRef),
@@ -60,7 +67,7 @@ const rule = async (part: string, ruleset: string = managedRulesets.managed): Pr
 };
 
 describe("a refresh after Cloudflare published a version", () => {
-  test("says what it means in this zone, and the unchanged preview sends nothing, before and after", async () => {
+  test("a refresh says what a new version means for the zone, and an unchanged preview sends nothing before or after it", async () => {
     const overridden = await rule("100000");
     const declaration = bench.declareManaged({
       categories: [{ tag: "wordpress", enabled: false }],
@@ -85,7 +92,7 @@ describe("a refresh after Cloudflare published a version", () => {
     ]);
     expect(found.said).toEqual([
       [
-        "Cloudflare Managed Ruleset 88 → 89: 3 new rules, 2 on in this zone (1 block, 1 log), 1 rule you override is gone.",
+        "Cloudflare Managed Ruleset 88 → 89: 3 new rules, 2 on in this zone (1 block, 1 log), 1 rule you override was removed.",
         `${String(overridden["description"])} (${overridden.id}): log → gone; an override refers to it`,
         `First (${"a".repeat(32)}): new → block`,
         `Second (${"b".repeat(32)}): new → log`,
@@ -105,7 +112,7 @@ describe("a refresh after Cloudflare published a version", () => {
     });
   });
 
-  test("tells changed defaults by their effect in this zone, and counts those without one", async () => {
+  test("describes changed defaults by their effect in the zone, and counts those without one", async () => {
     const [block, log, off, hidden] = await Promise.all(
       ["100001", "100009", "100200", "100002"].map((n) => rule(n)),
     );
@@ -127,7 +134,7 @@ describe("a refresh after Cloudflare published a version", () => {
     expect(warned).toEqual([]);
   });
 
-  test("names the tag whose override applies to other rules now", async () => {
+  test("names the tag whose override now applies to other rules", async () => {
     const [into, out] = [await rule("100902"), await rule("100001")];
     const declaration = bench.declareManaged({ categories: [{ tag: "wordpress", action: "log" }] });
     const recorded = await bench.up(declaration);
@@ -148,7 +155,7 @@ describe("a refresh after Cloudflare published a version", () => {
     ]);
   });
 
-  test("names a rule that's gone although an exception skips it", async () => {
+  test("names a removed rule that an exception still skips", async () => {
     const skipped = await rule("100001");
     const exception = {
       expression: 'http.request.uri.path eq "/upload"',
@@ -158,11 +165,11 @@ describe("a refresh after Cloudflare published a version", () => {
     await bench.publishVersion(managedRulesets.managed, { remove: [skipped.id] });
     const { said } = await refresh(recorded);
     expect(firstLine(said[0])).toBe(
-      "Cloudflare Managed Ruleset 88 → 89: 1 rule your exceptions skip is gone.",
+      "Cloudflare Managed Ruleset 88 → 89: 1 rule your exceptions skip was removed.",
     );
   });
 
-  test("says that nothing acts while the deployment is disabled", async () => {
+  test("says that no rules act while the deployment is disabled", async () => {
     const recorded = await bench.up(bench.declareManaged({ enabled: false }));
     await bench.publishVersion(managedRulesets.managed, {
       add: [{ description: "New" }],
@@ -174,12 +181,12 @@ describe("a refresh after Cloudflare published a version", () => {
     );
   });
 
-  test("says so if no rule is new or gone and no default changed", async () => {
+  test("says so if no rules were added or removed and no defaults changed", async () => {
     const recorded = await bench.up(bench.declareManaged());
     const { id } = await rule("100001");
     await bench.publishVersion(managedRulesets.managed, { change: [{ id, description: "Better words" }] });
     expect((await refresh(recorded)).said).toEqual([
-      "Cloudflare Managed Ruleset 88 → 89: no rule is new or gone, and no default changed.",
+      "Cloudflare Managed Ruleset 88 → 89: no rules were added or removed, and no defaults changed.",
     ]);
   });
 
@@ -216,7 +223,7 @@ describe("a refresh after Cloudflare published a version", () => {
     expect(lines.at(-1)).toBe("and 2 more rules");
   });
 
-  test("the preview of a changed declaration says it as well, with the overrides as declared", async () => {
+  test("the preview of a changed declaration also says it, with the overrides as declared", async () => {
     const recorded = await bench.up(bench.declareManaged());
     await bench.publishVersion(managedRulesets.managed, {
       add: [{ description: "New", action: "block", categories: ["php"] }],
@@ -233,7 +240,7 @@ describe("a refresh after Cloudflare published a version", () => {
   });
 });
 
-test("counts what the local API says acts before and after, whatever is published", async () => {
+test("counts the same rules as acting before and after a new version as the local API does", async () => {
   const declaration = bench.declareManaged({
     action: "log",
     categories: [
@@ -278,7 +285,7 @@ test("counts what the local API says acts before and after, whatever is publishe
     recorded = found.recorded;
     const [summary, on] = [firstLine(found.said[0]), added.filter((effect) => effect !== "off").length];
     expect(summary).toContain(`: ${added.length} new rules, ${on === 0 ? "none" : on} on in this zone`);
-    expect(sumOf(summary, /(\d+) rules?(?: you override)? (?:is|are) gone/g)).toBe(gone);
+    expect(sumOf(summary, /(\d+) rules?(?: you override)? (?:was|were) removed/g)).toBe(gone);
     expect(sumOf(summary, /(\d+) rules? [\w]+ → /g)).toBe(changed);
     expect(changed).toBeGreaterThan(5);
   }
@@ -341,7 +348,7 @@ describe("the OWASP Core Ruleset", () => {
     });
     const { said, warned } = await refresh(recorded);
     expect(firstLine(said[0])).toBe(
-      "Cloudflare OWASP Core Ruleset 37 → 38: 1 rule you override is gone, 1 rule log → block, score threshold 25 (high) → 40 (medium).",
+      "Cloudflare OWASP Core Ruleset 37 → 38: 1 rule you override was removed, 1 rule log → block, score threshold 25 (high) → 40 (medium).",
     );
     expect(warned).toEqual([expect.stringContaining("compares the score")]);
   });
@@ -352,7 +359,7 @@ describe("a deployment that pins a version", () => {
     add: [{ id: "a".repeat(32), description: "New", action: "log" }],
   };
 
-  test("says how far it is behind and what it lacks, for no further request", async () => {
+  test("says how far a pinned version is behind and what it lacks, without another request", async () => {
     const declaration = bench.declareManaged({ version: "87" });
     const recorded = await bench.up(declaration);
     await bench.publishVersion(managedRulesets.managed, news);
@@ -370,7 +377,7 @@ describe("a deployment that pins a version", () => {
     await expectUnchanged(declaration, found.recorded);
   });
 
-  test("says it in the preview of a new and of a changed deployment", async () => {
+  test("also says what a pinned version lacks in the preview of a new or changed deployment", async () => {
     const operation = bench.operation();
     const recorded = await operation.up(TYPE, bench.declareManaged({ version: "87" }));
     const changed = bench.declareManaged({ version: "87", categories: [{ tag: "nodejs", action: "log" }] });
@@ -381,7 +388,7 @@ describe("a deployment that pins a version", () => {
     ]);
   });
 
-  test("says nothing while the pinned version is the latest, and never calls a version pinned by hand Cloudflare's change", async () => {
+  test("says nothing while the pinned version is the latest, and doesn't present a version pinned by hand as Cloudflare's change", async () => {
     const declaration = bench.declareManaged({ version: "88" });
     const recorded = await bench.up(declaration);
     expect((await refresh(recorded)).said).toEqual([]);
@@ -418,7 +425,7 @@ describe("a version that can't be compared", () => {
     rulesNow = `Cloudflare Managed Ruleset 88 → 89: ${on + off} rules now, ${on} on in this zone.`;
   });
 
-  test("a former version that Cloudflare no longer serves: counts the rules, without a guess", async () => {
+  test("only counts the rules if Cloudflare no longer serves the former version", async () => {
     bench.api.fault({ match: former, kind: "status", status: 404 });
     const found = await refresh(recorded);
     expect(found.said).toEqual([
@@ -457,7 +464,7 @@ describe("a version that can't be compared", () => {
     },
   );
 
-  test("asks once for a version that can't be read, however many deployments use it", async () => {
+  test("requests a version that can't be read only once, however many deployments use it", async () => {
     const other = await bench.up(
       bench.declareManaged({ ref: "edgeguard/b", expression: 'http.host eq "b.example"' }),
     );
@@ -478,7 +485,7 @@ describe("a version that can't be compared", () => {
     ],
     ["no rules", (version) => ({ ...version, rules: null }), "Cloudflare lists no rules of version 88"],
   ];
-  test.each(odd)("a response with %s isn't compared", async (_what, change, why) => {
+  test.each(odd)("doesn't compare a response with %s", async (_what, change, why) => {
     const path = `/accounts/${bench.api.accounts.main}/rulesets/${managedRulesets.managed}/versions/88`;
     const { result } = await rawGet(bench.api, path);
     const body = { success: true, errors: [], messages: [], result: change(result as JsonObject) };
@@ -513,7 +520,7 @@ describe("a version that can't be compared", () => {
     expect(found.recorded.outputs["rulesetVersion"]).toBe("89");
   });
 
-  test("tells a version that goes back", async () => {
+  test("says so if a ruleset goes back to an earlier version", async () => {
     const { recorded: newer } = await refresh(recorded);
     const path = `/accounts/${bench.api.accounts.main}/rulesets/${managedRulesets.managed}`;
     const { result } = await rawGet(bench.api, `${path}/versions/88`);
@@ -521,19 +528,19 @@ describe("a version that can't be compared", () => {
     const latest = { method: "GET", path: `${managedRulesets.managed}$` };
     bench.api.fault({ match: latest, kind: "raw", status: 200, body, contentType: "application/json" });
     expect((await refresh(newer)).said.map(firstLine)).toEqual([
-      "Cloudflare Managed Ruleset 89 → 88: 1 rule is gone (1 block).",
+      "Cloudflare Managed Ruleset 89 → 88: 1 rule was removed (1 block).",
     ]);
   });
 });
 
 describe("names and descriptions", () => {
-  test("a renamed ruleset is said with both names, and the program that uses the old one is told to change", async () => {
+  test("gives both names of a renamed ruleset, and tells a program with the old name to change it", async () => {
     const declaration = bench.declareManaged({ ruleset: { name: MANAGED } });
     const recorded = await bench.up(declaration);
     await bench.publishVersion(managedRulesets.managed, { name: "Cloudflare Core Ruleset" });
     const found = await refresh(recorded);
     expect(found.said).toEqual([
-      'Cloudflare Core Ruleset 88 → 89 (renamed from "Cloudflare Managed Ruleset"): no rule is new or gone, and no default changed.',
+      'Cloudflare Core Ruleset 88 → 89 (renamed from "Cloudflare Managed Ruleset"): no rules were added or removed, and no defaults changed.',
     ]);
     expect(found.warned).toEqual([
       'Cloudflare renamed the ruleset "Cloudflare Managed Ruleset" to "Cloudflare Core Ruleset". Change `ruleset` in the program; a preview that changes the resource will fail until then.',
@@ -541,7 +548,7 @@ describe("names and descriptions", () => {
     await expectUnchanged(declaration, found.recorded);
   });
 
-  test("a description that tries to look like other output stays in its line", async () => {
+  test("a description that imitates other output stays on its own line", async () => {
     const recorded = await bench.up(bench.declareManaged());
     await bench.publishVersion(managedRulesets.managed, {
       add: [{ description: "New\n::error::broken\u001b[31m\nedgeguard: all is well" }],

@@ -4,10 +4,11 @@ import { UNKNOWN, type Recorded } from "../support/operation";
 import { RulesetsBench, MANAGED, TYPE, type Rule } from "./support";
 
 let bench: RulesetsBench;
-beforeEach(async () => {
+beforeAll(async () => {
   bench = await RulesetsBench.start();
 });
-afterEach(() => bench.close());
+beforeEach(() => bench.api.reset());
+afterAll(() => bench.close());
 
 const { managed, owasp, free } = managedRulesets;
 const EXPRESSION = 'http.request.uri.path eq "/search"';
@@ -37,31 +38,29 @@ const refusals = (declaration: Record<string, unknown>, recorded?: Recorded) =>
   bench.operation().refusals(TYPE, declaration, recorded);
 
 describe("a rule can be named", () => {
-  it.each([
-    ["by its OWASP number", "920272"],
-    ["by words of its description, in any order and case", "ENFORCEMENT protocol 920272"],
-    ["by its whole description", "920272: Protocol enforcement in arguments"],
-  ])("%s", async (_how, name) => {
+  it("by its OWASP number, which is written as the rule's ID", async () => {
     const { id } = await ruleWith(owasp, "920272:");
-    const declaration = bench.declare(off(name));
+    const declaration = bench.declare(off("920272"));
     const recorded = await bench.up(declaration);
     expect(await overridesSent()).toEqual([{ id, enabled: false }]);
     expect(recorded.outputs).toMatchObject({
-      rules: { [name]: { enabled: false } },
-      ruleIds: { [owasp]: { [name]: id } },
+      rules: { "920272": { enabled: false } },
+      ruleIds: { [owasp]: { "920272": id } },
     });
     await bench.expectNoChanges(declaration, recorded);
   });
 
-  it.each(["CVE-2021-44228", "cve:2021-44228", "CVE:CVE-2021-44228", "CVE 2021-44228"])(
-    "by its CVE number, written as %s",
-    async (name) => {
-      const { id } = await ruleWith(managed, JAVA);
-      const recorded = await bench.up(bench.declareManaged(off(name)));
-      expect(await overridesSent()).toEqual([{ id, enabled: false }]);
-      await bench.expectNoChanges(bench.declareManaged(off(name)), recorded);
-    },
-  );
+  it.each([
+    ["its CVE number", "CVE-2021-44228"],
+    ["its CVE number as Cloudflare writes it", "CVE:CVE-2021-44228"],
+    ["its CVE number in another way", "cve:2021-44228"],
+    ["words of its description, in any order and case", "Execution JAVA remote"],
+    ["its whole description", JAVA],
+  ])("by %s", async (_how, name) => {
+    const { id } = await ruleWith(managed, JAVA);
+    const { inputs } = await bench.operation().preview(TYPE, bench.declareManaged(off(name)));
+    expect(inputs["ruleIds"]).toEqual({ [managed]: { [name]: id } });
+  });
 
   it("in an exception, under this or another ruleset", async () => {
     const [own, other] = [await ruleWith(owasp, "920272:"), await ruleWith(free, "CVE-2021-44228")];
@@ -95,7 +94,7 @@ describe("a rule can be named", () => {
     });
   });
 
-  it("beside rules named by their IDs, and the rule that compares the score by its number", async () => {
+  it("next to rules named by ID, and as the number of the rule that compares the score", async () => {
     const { id } = await ruleWith(owasp, "920100:");
     const declaration = bench.declare({
       owasp: { paranoiaLevel: 4, scoreThreshold: "high" },
@@ -111,7 +110,7 @@ describe("a rule can be named", () => {
     await bench.expectNoChanges(declaration, recorded);
   });
 
-  it("with the words of its whole description, even if other descriptions contain them, too", async () => {
+  it("by the words of its whole description, even if other descriptions also contain them", async () => {
     const add = ["Generic XXE Attack", "Generic XXE Attack 2"].map((description) => ({ description }));
     await bench.publishVersion(managed, { add });
     const { id } = await ruleWith(managed, "Generic XXE Attack");
@@ -138,7 +137,7 @@ describe("a rule can be named", () => {
 });
 
 describe("a name is refused in the preview", () => {
-  it("if it matches several rules, with five of them and their number", async () => {
+  it("if it matches several rules; the message lists five and gives their number", async () => {
     const matching = (await bench.managedRules(managed)).filter(({ description }) =>
       /SQL injection/.test(String(description)),
     );
@@ -148,7 +147,7 @@ describe("a name is refused in the preview", () => {
     ]);
   });
 
-  it("if it matches none, with the nearest rules", async () => {
+  it("if it matches none; the message lists the nearest rules", async () => {
     const { id } = await ruleWith(owasp, "920272:");
     const [refusal] = await refusals(bench.declare(off("920372")));
     expect(refusal).toContain(
@@ -166,7 +165,7 @@ describe("a name is refused in the preview", () => {
     expect(refusal).toContain(`"${name}" matches no rule`);
   });
 
-  it("if nothing is near, with where to find the rules", async () => {
+  it("if no rule is close; the message says where to find the rules", async () => {
     expect(await refusals(bench.declare(off("Blorple")))).toEqual([
       'rules["Blorple"]: "Blorple" matches no rule of "Cloudflare OWASP Core Ruleset" in version 37: no description has all of these words. List its rules with `getManagedRuleset`',
     ]);
@@ -269,7 +268,7 @@ describe("when Cloudflare renames rules,", () => {
     await bench.expectNoChanges(bench.declareManaged(off(id)), updated);
   });
 
-  it("and removes the rule, a refresh warns, and a change is refused with the rule that the name matches now", async () => {
+  it("and removes the rule, a refresh warns, and the refusal of a change names the rule that the name matches now", async () => {
     await bench.publishVersion(managed, {
       remove: [id],
       add: [{ description: "Log4j body - CVE:CVE-2021-44228" }],
@@ -303,7 +302,7 @@ describe("a named rule whose override was changed by hand", () => {
   it.each([
     ["removed", undefined, undefined],
     ["changed", [{ enabled: true }], { "920272": { enabled: true } }],
-  ])("is shown by its name, and repaired: %s", async (_how, rules, shown) => {
+  ])("drift of a named rule is shown by its name, and repaired: %s", async (_how, rules, shown) => {
     const { id } = await ruleWith(owasp, "920272:");
     const declaration = bench.declare(off("920272"));
     const recorded = await bench.up(declaration);
@@ -322,7 +321,7 @@ describe("a named rule whose override was changed by hand", () => {
 describe("without live checks", () => {
   const offline = { "edgeguard:liveChecks": "false" };
 
-  it("the preview resolves no name, and the update does", async () => {
+  it("the preview resolves no names, but the update does", async () => {
     const { id } = await ruleWith(owasp, "920272:");
     const anonymous = bench.operation({ "edgeguard:apiToken": "" });
     const preview = await anonymous.preview(TYPE, bench.declare(off("920272")));
@@ -352,7 +351,7 @@ describe("without live checks", () => {
     expect(hasUnknown((await bench.operation().preview(TYPE, unknown)).inputs["ruleIds"])).toBe(true);
   });
 
-  it("an update keeps the rule that its create resolved, even if another one has the name by then", async () => {
+  it("an update keeps the rule that the create resolved, even if another rule has the name by then", async () => {
     const { id } = await ruleWith(managed, JAVA);
     const created = await bench.operation(offline).up(TYPE, bench.declareManaged(off("CVE-2021-44228")));
     await bench.publishVersion(managed, {
@@ -372,7 +371,7 @@ describe("without live checks", () => {
   });
 });
 
-it("secret arguments: no name and no rule is shown", async () => {
+it("shows no names or rules of secret arguments", async () => {
   const secret = { __secrets: ["exceptions", "rules"] };
   const named = {
     ...bench.declareManaged({ ...off("CVE-2021-44228"), ...skipping({ this: ["Spring forgery"] }) }),
@@ -407,7 +406,7 @@ it("an imported rule is declared by ID", async () => {
   expect(found.outputs).not.toHaveProperty("ruleIds");
 });
 
-it("a rule without a description, or with control characters in it, does no harm", async () => {
+it("handles a rule without a description, or with control characters in it", async () => {
   await bench.publishVersion(managed, {
     add: [{ description: "" }, { description: "Evil \u001b[2J\u202e payload" }],
   });

@@ -15,7 +15,7 @@ export interface CheckOptions {
   readonly file: string;
   readonly hosts?: string;
   readonly format: Format;
-  /** The folder for evidence files. */
+  /** The folder for the evidence files. */
   readonly evidence?: string;
   readonly expiringDays: number;
   readonly threshold: number;
@@ -37,7 +37,7 @@ export async function checkInventory(io: Io, options: CheckOptions): Promise<voi
   throw new CommandError(`${pluralize(check.findings.length, "finding")}: ${file} and the pages differ.`);
 }
 
-/** On the command line, settings have the names of environment variables. */
+/** Names settings as environment variables, because the command line has no stack. */
 function withSettingNames(check: InventoryCheck): InventoryCheck {
   return {
     ...check,
@@ -50,7 +50,10 @@ function withSettingNames(check: InventoryCheck): InventoryCheck {
   };
 }
 
-/** Evidence in each format. The name has the time of the check, so that no evidence replaces another. */
+/**
+ * Writes the evidence in each format. The file names contain the time of the check, so that no evidence replaces
+ * another.
+ */
 const EVIDENCE = { md: "markdown", json: "json", csv: "csv" } as const satisfies Record<string, Format>;
 
 async function writeEvidence(io: Io, folder: string, check: InventoryCheck): Promise<void> {
@@ -64,7 +67,7 @@ async function writeEvidence(io: Io, folder: string, check: InventoryCheck): Pro
     const code = isJsonObject(error) ? error["code"] : undefined;
     const reason =
       code === "EEXIST"
-        ? "evidence of the same second is there already. Run the check again"
+        ? "evidence from the same second already exists. Run the check again"
         : `${typeof code === "string" ? code : String(error)}. Check that you may write there`;
     throw new CommandError(`the evidence can't be written to ${path}: ${reason}.`);
   }

@@ -7,14 +7,17 @@ import type {
   RequirementStanding,
 } from "../../page-shield/inventory/model";
 import { inTable, markdown, span } from "../../report/escape";
-import { Phrase, value, words } from "../../report/phrase";
+import { unlinked, value, words, type Phrase } from "../../report/phrase";
 import { schemaUrl } from "../../runtime/published";
 import { pluralize } from "../../runtime/values";
 import { toCsv, type Cell } from "../../terminal/csv";
 
 export type Format = "text" | "markdown" | "json" | "csv";
 
-/** Writes the result of a check. Each format says the same, and none judges whether a requirement is met. */
+/**
+ * Writes the result of a check. All formats have the same content, and none of them judges whether a requirement is
+ * met.
+ */
 export const WRITERS: Readonly<Record<Format, (check: InventoryCheck) => string>> = {
   text: toText,
   markdown: toMarkdown,
@@ -47,7 +50,7 @@ function contentLine({ scripts }: InventoryCheck): string {
   return `Content of scripts: ${counts.length === 0 ? "none seen" : counts.join(", ")}.`;
 }
 
-/** For people and logs. What the check evidences is left to the other formats, because only an auditor reads it. */
+/** Formats the result for people and logs. The other formats also have the evidence, which only an auditor reads. */
 function toText(check: InventoryCheck): string {
   const { checkedAt, zones, findings, notices } = check;
   const list = (title: string, items: readonly string[]): string[] =>
@@ -75,7 +78,7 @@ function toText(check: InventoryCheck): string {
 
 const SHOWN_NOTICES = 5;
 
-/** Lists the first notices of each kind, because a whole inventory may lack the same. */
+/** Lists the first notices of each kind, because every entry of an inventory may get the same one. */
 function noticesByKind(notices: readonly InventoryNotice[]): string[] {
   return [...new Set(notices.map(({ kind }) => kind))].flatMap((kind) => {
     const all = notices.filter((notice) => notice.kind === kind);
@@ -141,12 +144,6 @@ function noticeLine({ kind, script, line, message }: InventoryNotice): string {
   return `**${kind}** ${span(script)} (line ${line}): ${markdown(unlinked(message))}`;
 }
 
-/** Writes hosts and URLs as code, because viewers of Markdown make links of them, even of malicious ones. */
-function unlinked(text: string): Phrase {
-  const parts = text.split(/((?:[a-z]+:\/\/|www\.)[^\s,()]+|[^\s,()]+\.[a-z][^\s,()]*[^\s,().:])/i);
-  return new Phrase(parts.map((part, index) => (index % 2 === 0 ? part : { value: part })));
-}
-
 function bullets(lines: readonly string[]): string {
   return lines.length === 0 ? "None." : lines.map((line) => `- ${line}`).join("\n");
 }
@@ -200,7 +197,7 @@ const COLUMNS = [
 
 type Row = Partial<Record<(typeof COLUMNS)[number], Cell>>;
 
-/** One table with everything. The column `record` tells what a row is about. */
+/** Writes everything as one table. The column `record` says what a row is about. */
 function toTable(check: InventoryCheck): string {
   const { checkedAt, inventory, seen, zones, findings, notices, scripts, requirements } = check;
   const rows: Row[] = [

@@ -1,3 +1,4 @@
+import { z } from "zod";
 import { isJsonObject, sameJson, type JsonObject } from "../../runtime/values";
 import type { Context } from "../../runtime/lifecycle";
 import { readEntryPoint } from "../../rulesets/entry-point";
@@ -6,7 +7,7 @@ import { findManagedRuleset, listManagedRulesets, UnknownRulesetError } from "..
 import { thresholdName } from "../../rulesets/overrides";
 import type { EntryPoint, ManagedRuleset, ManagedRulesetInfo, ZoneRule } from "../../rulesets/wire";
 import { CommandError } from "../../terminal/errors";
-import { objectOf, type Code } from "../code";
+import { listOf, objectOf, type Code } from "../code";
 import { TYPES, type ExistingObject } from "../existing";
 import { hostsIn } from "../names";
 import type { Inventory } from "../inventory";
@@ -107,6 +108,7 @@ async function readDeployment(where: DeploymentContext, rule: ZoneRule): Promise
       ...declaredArguments(outputs),
       owasp: withNamedThreshold(outputs["owasp"]),
       rules: ruleOverrides(outputs["rules"], managed),
+      exceptions: exceptionsOf(outputs["exceptions"], managed),
     }),
   };
 }
@@ -126,7 +128,7 @@ const ARGUMENTS = [
   "exceptions",
 ];
 
-/** Defaults, which the program leaves out. */
+/** The default values, which the program leaves out. */
 const DEFAULTS: JsonObject = { expression: "true", enabled: true };
 
 function declaredArguments(outputs: JsonObject): JsonObject {
@@ -149,11 +151,30 @@ function withNamedThreshold(entry: unknown): unknown {
 function ruleOverrides(rules: unknown, managed: ManagedRuleset): Code | undefined {
   if (!isJsonObject(rules)) return undefined;
   const entries = Object.entries(rules).map(([id, entry]) => [id, withNamedThreshold(entry)]);
-  const described = managed.rules.filter(({ description }) => description !== "");
-  return objectOf(
-    Object.fromEntries(entries) as JsonObject,
-    Object.fromEntries(described.map(({ id, description }) => [id, description])),
-  );
+  return objectOf(Object.fromEntries(entries) as JsonObject, descriptionsOf(managed));
+}
+
+/** Writes exceptions. Rules of the ruleset itself have their descriptions as comments. */
+function exceptionsOf(exceptions: unknown, managed: ManagedRuleset): unknown {
+  if (!Array.isArray(exceptions)) return undefined;
+  return exceptions.map((exception: unknown): unknown => {
+    if (!isJsonObject(exception)) return exception;
+    const rules = isJsonObject(exception["skip"]) ? exception["skip"]["rules"] : undefined;
+    const { data } = ruleLists.safeParse(rules);
+    if (data === undefined) return exception;
+    const own = Object.entries(data).map(([name, ids]) => [
+      name,
+      name === "this" ? listOf(ids, descriptionsOf(managed)) : ids,
+    ]);
+    return { ...exception, skip: { rules: Object.fromEntries(own) as JsonObject } };
+  });
+}
+
+const ruleLists = z.record(z.string(), z.array(z.string()));
+
+function descriptionsOf({ rules }: ManagedRuleset): Record<string, string> {
+  const described = rules.filter(({ description }) => description !== "");
+  return Object.fromEntries(described.map(({ id, description }) => [id, description]));
 }
 
 function inWords({ id, description }: ZoneRule): string {

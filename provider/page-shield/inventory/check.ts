@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { ApiError } from "../../api/errors";
-import { zoneId } from "../../runtime/fields";
+import { zoneId, type LiteralUnion } from "../../runtime/fields";
 import type { Host } from "../../runtime/host";
 import { describe } from "../../runtime/inputs";
 import { ask, LookupError, readArgs, warnsInPreview, type LookupOptions } from "../../runtime/lookup";
@@ -18,10 +18,10 @@ export interface CheckScriptInventoryArgs extends MaliciousOptions {
   readonly inventory: ScriptInventory | string;
   /** The zones to compare it with: one or several IDs of 32 hex digits. */
   readonly zoneIds: readonly string[];
-  /** Only scripts on pages of these hosts; `*` at the start or end matches anything. By default, all hosts. */
+  /** Compares only scripts on pages of these hosts; `*` at the start or end matches anything. By default, all hosts. */
   readonly hosts?: string | readonly string[];
   /**
-   * An approval that ends in fewer days is a finding. `0` turns that off.
+   * Reports an approval as a finding if it ends in fewer days than this. `0` turns that off.
    *
    * @defaultValue `14`
    */
@@ -35,7 +35,7 @@ export interface AssertScriptInventoryArgs extends CheckScriptInventoryArgs {
    *
    * @defaultValue `"fail"`
    */
-  readonly onFindings?: "fail" | "warn";
+  readonly onFindings?: LiteralUnion<"fail" | "warn">;
 }
 
 /** Thrown if scripts don't match the inventory. The message lists the findings. */
@@ -44,21 +44,21 @@ export class ScriptInventoryError extends LookupError {
 
   constructor(
     message: string,
-    /** The whole result. */
+    /** The complete result. */
     readonly check: InventoryCheck,
   ) {
     super(message);
   }
 }
 
-/** An approval that ends in fewer days is a finding, unless told otherwise. */
+/** The default of `expiringDays`: an approval that ends in fewer days is a finding. */
 export const EXPIRING_DAYS = 14;
 
 /**
  * Compares a script inventory with the active and infrequent scripts that Page Shield has seen.
  *
- * Doesn't fail because of findings: see `passed`. A zone that can't be read, that has Page Shield turned off, or on whose
- * pages nothing was seen is a finding, too. The command `edgeguard inventory check` does the same.
+ * Findings don't make it fail: see `passed`. A zone is also a finding if it can't be read, if Page Shield is turned
+ * off, or if nothing was seen on its pages. The command `edgeguard inventory check` does the same.
  *
  * @example A test that fails when a page loads an unapproved script
  * ```ts
@@ -194,7 +194,7 @@ export async function runCheck(
   });
 }
 
-/** Reads each zone once. A zone that can't be read says so, and doesn't keep the others from being read. */
+/** Reads each zone once. If a zone can't be read, the result says so, and the others are still read. */
 export function readZones(
   host: Host,
   zoneIds: readonly string[],

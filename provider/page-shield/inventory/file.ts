@@ -26,7 +26,9 @@ const HASH_FORM = `must be the SHA-256 of the script's content (64 hex digits) o
 const approval = members({
   by: z.string().min(1, "is empty. Name the person who approves").describe("Who approved the script."),
   on: date.describe("The day of the approval: YYYY-MM-DD."),
-  until: date.optional().describe("The last day on which it counts: YYYY-MM-DD. Missing: without end."),
+  until: date
+    .optional()
+    .describe("The last day of the approval: YYYY-MM-DD. If missing, the approval doesn't end."),
 }).refine(({ on, until }) => until === undefined || on <= until, {
   path: ["until"],
   error: "is before the day of the approval. Swap the dates, or remove until",
@@ -39,7 +41,7 @@ const entry = members({
       "An exact URL, a host (`cdn.example.com`, `*.example.com`), or everything below a folder (`https://cdn.example.com/lib/*`).",
     ),
   justification: z.string().nullish().describe("Why the pages need the script, for business or technology."),
-  owner: z.string().nullish().describe("Who answers for the script on your side."),
+  owner: z.string().nullish().describe("Who on your side is responsible for the script."),
   approval: approval.nullish().describe("Missing or null: not approved."),
   hash: z
     .string(HASH_FORM)
@@ -59,11 +61,11 @@ export const inventoryDocument = members({
 
 /** The approval of a script. */
 export interface ScriptApproval {
-  /** Who approved it. */
+  /** Who approved the script. */
   readonly by: string;
   /** The day of the approval: YYYY-MM-DD. */
   readonly on: string;
-  /** The last day on which it counts: YYYY-MM-DD. If absent, it counts without end. */
+  /** The last day of the approval: YYYY-MM-DD. If absent, the approval doesn't end. */
   readonly until?: string;
 }
 
@@ -71,19 +73,19 @@ export interface ScriptApproval {
 export interface InventoryEntry {
   /** An exact URL, a host, or everything below a folder: `https://cdn.example.com/lib/*`. */
   readonly script: string;
-  /** Why the pages need it. */
+  /** Why the pages need the script. */
   readonly justification?: string;
-  /** Who answers for it. */
+  /** Who is responsible for the script. */
   readonly owner?: string;
-  /** Absent if nobody has approved it. */
+  /** The approval. Absent if nobody has approved the script. */
   readonly approval?: ScriptApproval;
   /** The SHA-256 of the expected content, or `"changes"`. If absent, the content isn't watched. */
   readonly hash?: string;
-  /** The line in the file, from 1. */
+  /** The entry's line in the file, counted from 1. */
   readonly line: number;
 }
 
-/** A script inventory, as `readScriptInventory` returns it. */
+/** A script inventory as returned by `readScriptInventory`. */
 export interface ScriptInventory {
   /** The file's name, as given. */
   readonly file: string;
@@ -94,8 +96,8 @@ export interface ScriptInventory {
 }
 
 /**
- * Reads a script inventory: a YAML or JSON file that lists the scripts that your pages may load, with justification, owner
- * and approval. Sends no request.
+ * Reads a script inventory: a YAML or JSON file that lists the scripts that your pages may load, with their
+ * justification, owner and approval. Sends no request.
  *
  * @param file - Relative to the working directory: in a program, the folder of Pulumi.yaml or of its `main`.
  *
@@ -167,7 +169,7 @@ function textIn(given: string | null | undefined): string | undefined {
   return text === "" ? undefined : text;
 }
 
-/** Finds what a schema can't say about entries: scripts that mean too much, that stand twice, or can't have a hash. */
+/** Finds problems that a schema can't express: scripts that cover too much, occur twice, or can't have a hash. */
 function entryProblems(scripts: unknown, lineOf: Parsed["lineOf"]): CheckFailure[] {
   const lines = new Map<string, number>();
   return (Array.isArray(scripts) ? (scripts as readonly unknown[]) : []).flatMap(
@@ -195,13 +197,13 @@ function entryProblems(scripts: unknown, lineOf: Parsed["lineOf"]): CheckFailure
 
 interface Parsed {
   readonly value: unknown;
-  /** The line of a property, or of the nearest one above it that exists. */
+  /** Returns the line of a property, or of its nearest parent that exists. */
   readonly lineOf: (path: readonly (string | number)[]) => number;
-  /** The first syntax error: `3: what's wrong`. */
+  /** Describes the first syntax error: `3: what's wrong`. */
   readonly problem: string | undefined;
 }
 
-/** Parses YAML. JSON is YAML, too. */
+/** Parses YAML, and JSON with it, because JSON is also YAML. */
 function parsed(text: string): Parsed {
   const { LineCounter, parseDocument, isNode } = yaml();
   const lineCounter = new LineCounter();

@@ -18,7 +18,7 @@ import type {
 import { requirementStandings } from "./requirements";
 import { parsePattern, parseScriptUrl, PatternIndex, withoutUser } from "./script-pattern";
 
-/** What was read of a zone. */
+/** What was read from a zone. */
 export interface ZoneReading {
   readonly zoneId: string;
   readonly scripts: readonly Script[];
@@ -30,7 +30,7 @@ export interface JudgeOptions {
   readonly now: Date;
   /** Scores below this are malicious. */
   readonly threshold: number;
-  /** An approval that ends in fewer days is a finding. */
+  /** An approval that ends in fewer days than this is a finding. */
   readonly expiringDays: number;
   readonly hosts: readonly string[] | undefined;
 }
@@ -105,7 +105,7 @@ function indexOf({ entries }: ScriptInventory) {
   return new PatternIndex(entries.map((entry) => ({ entry, pattern: parsePattern(entry.script) })));
 }
 
-/** Tells which URLs an inventory approves on a day. */
+/** Returns a predicate for the URLs that an inventory approves on a given day. */
 export function approver(inventory: ScriptInventory, now: Date): (url: string) => boolean {
   const index = indexOf(inventory);
   return (given) => {
@@ -195,7 +195,10 @@ function coveringEntry({
 
 const DAY_MS = 86_400_000;
 
-/** Dates of an inventory have no time zone: an approval counts where it's that day, from the first zone to the last. */
+/**
+ * Dates in an inventory have no time zone. An approval is valid from when its first day begins anywhere on Earth until
+ * its last day has ended everywhere.
+ */
 const EARLIEST_ZONE_MS = DAY_MS;
 
 function approvalState(
@@ -208,7 +211,7 @@ function approvalState(
   return days < 0 ? "expired" : days < expiringDays ? "expiring" : "approved";
 }
 
-/** Whole days from today to the last day, which is day 0. */
+/** Counts whole days from today to the last day, which is day 0. */
 function daysLeft(until: string | undefined, now: Date): number {
   return until === undefined ? Infinity : Math.floor((Date.parse(until) - now.getTime()) / DAY_MS) + 1;
 }
@@ -261,7 +264,7 @@ function scriptFindings(script: CheckedScript, options: JudgeOptions): Inventory
   return findings;
 }
 
-/** `on shop.example/payment, score 85, first seen 2026-11-20` */
+/** Describes where and when a script was seen: `on shop.example/payment, score 85, first seen 2026-11-20`. */
 function whereSeen({ pages, score, firstSeenAt }: InventoriedScript): string {
   return [
     `on ${pages.slice(0, SHOWN_PAGES).join(", ")}${pages.length > SHOWN_PAGES ? ` and ${pages.length - SHOWN_PAGES} more` : ""}`,
@@ -316,7 +319,7 @@ function uncoverable(url: string): string | undefined {
 
 interface About {
   readonly isNeeded: boolean;
-  /** Whether every zone was read. Otherwise nobody knows what's not seen. */
+  /** Whether every zone was read. If not, it's unknown which scripts weren't seen. */
   readonly isWhole: boolean;
   readonly options: JudgeOptions;
 }
@@ -339,7 +342,7 @@ function noticesAbout(entry: InventoryEntry, { isNeeded, isWhole, options }: Abo
       ? [notice("no justification", "approved without a written justification. Write why the pages need it.")]
       : []),
     ...(owner === undefined
-      ? [notice("no owner", "approved without an owner. Write who answers for it.")]
+      ? [notice("no owner", "approved without an owner. Write who is responsible for it.")]
       : []),
   ];
 }

@@ -21,11 +21,11 @@ const NOTICES = ["not seen", "no justification", "no owner"] as const;
 
 /** Whether an entry approves a script on the day of the check. `new`: no entry covers it. */
 export type ApprovalState = (typeof APPROVALS)[number];
-/** What is known of a script's content. `not watched`: its entry has no hash, or Page Shield has none. */
+/** What's known about a script's content. `not watched`: its entry has no hash, or Page Shield has none. */
 export type ContentState = (typeof CONTENTS)[number];
 /** Why a check doesn't pass. */
 export type FindingKind = (typeof FINDINGS)[number];
-/** What a check mentions though it passes. */
+/** What a check mentions without failing. */
 export type NoticeKind = (typeof NOTICES)[number];
 
 /** A reason why a check doesn't pass. */
@@ -60,7 +60,7 @@ export interface InventoriedScript {
   readonly zoneId: string;
   /** The URL. A user name and password in it are hidden. */
   readonly url: string;
-  /** Where it was first seen: pages if the plan shows them, otherwise hosts. */
+  /** Where the script was first seen: pages if the plan shows them, otherwise hosts. */
   readonly pages: readonly string[];
   /** How recently and how often it was seen. */
   readonly status?: LiteralUnion<"active" | "infrequent">;
@@ -68,7 +68,7 @@ export interface InventoriedScript {
   readonly firstSeenAt?: string;
   /** When it was last seen, in ISO 8601. */
   readonly lastSeenAt?: string;
-  /** Its worst score, from 1 to 99; lower is worse. */
+  /** The script's worst score, from 1 to 99; lower is worse. */
   readonly score?: number;
   /** Categories of the threat lists that name its URL or domain. */
   readonly threats: readonly string[];
@@ -80,17 +80,17 @@ export interface InventoriedScript {
 export interface CoveringEntry {
   /** The script as the entry writes it. */
   readonly script: string;
-  /** Its line. */
+  /** The entry's line. */
   readonly line: number;
   /** Why the pages need the script. */
   readonly justification?: string;
-  /** Who answers for it. */
+  /** Who is responsible for the script. */
   readonly owner?: string;
-  /** Who approved it. */
+  /** Who approved the script. */
   readonly approvedBy?: string;
   /** The day of the approval. */
   readonly approvedOn?: string;
-  /** The last day on which the approval counts. */
+  /** The last day of the approval. */
   readonly approvedUntil?: string;
   /** The expected SHA-256, or `"changes"`. */
   readonly expectedHash?: string;
@@ -98,15 +98,17 @@ export interface CoveringEntry {
 
 /** A script, and how it compares with the inventory. */
 export interface CheckedScript {
-  /** What Page Shield has seen. */
+  /** What Page Shield has seen of the script. */
   readonly seen: InventoriedScript;
-  /** The entry that covers it. Absent if none does. */
+  /** The entry that covers the script. Absent if none does. */
   readonly entry?: CoveringEntry;
   /** Whether the entry approves it. */
   readonly approval: ApprovalState;
-  /** What is known of its content. */
+  /** What's known about the script's content. */
   readonly content: ContentState;
-  /** Whether its score is below the threshold, or a threat list names it. Approval doesn't change that. */
+  /**
+   * Whether the script's score is below the threshold, or a threat list names the script. Approval doesn't change that.
+   */
   readonly malicious: boolean;
 }
 
@@ -114,21 +116,21 @@ export interface CheckedScript {
 export interface CheckedZone {
   /** The zone. */
   readonly zoneId: string;
-  /** How many scripts Page Shield has seen. */
+  /** The number of scripts that Page Shield has seen. */
   readonly scripts: number;
-  /** Why it couldn't be checked, or why the check says nothing about today. */
+  /** Why the zone couldn't be checked, or why the check says nothing about today. */
   readonly problem?: string;
 }
 
-/** What a check evidences of one element of a requirement. */
+/** What a check shows about one element of a requirement. */
 export interface RequirementStanding {
   /** The requirement of PCI DSS. */
   readonly requirement: "6.4.3" | "11.6.1";
   /** What the requirement asks for, in short. */
   readonly element: string;
-  /** The part of it that the standing is about. */
+  /** The part of the element that `standing` is about. */
   readonly scope: string;
-  /** Whether the check evidences it. */
+  /** Whether the check is evidence for that part. */
   readonly standing: "evidenced" | "partly" | "not";
   /** The reason. */
   readonly why: string;
@@ -153,13 +155,13 @@ export interface InventoryCheck {
   readonly zones: readonly CheckedZone[];
   /** Why the check doesn't pass, worst first. */
   readonly findings: readonly InventoryFinding[];
-  /** What else is worth knowing. */
+  /** What else the check noticed. */
   readonly notices: readonly InventoryNotice[];
   /** Every script that was seen, by zone and URL. */
   readonly scripts: readonly CheckedScript[];
   /** The standard that `requirements` is about. */
   readonly standard: "PCI DSS 4.0.1";
-  /** What this check evidences of each element, for an auditor to judge. */
+  /** What this check shows about each element, for an auditor to judge. */
   readonly requirements: readonly RequirementStanding[];
 }
 
@@ -189,11 +191,11 @@ export const inventoryCheckDocument: z.ZodType<
     .array(
       members({
         zoneId: z.string(),
-        scripts: count.describe("How many scripts Page Shield has seen."),
+        scripts: count.describe("The number of scripts that Page Shield has seen."),
         problem: z
           .string()
           .exactOptional()
-          .describe("Why it couldn't be checked, or why the check says nothing about today."),
+          .describe("Why the zone couldn't be checked, or why the check says nothing about today."),
       }),
     )
     .readonly(),
@@ -219,11 +221,16 @@ export const inventoryCheckDocument: z.ZodType<
         seen: members({
           zoneId: z.string(),
           url: z.string().describe("A user name and password in it are hidden."),
-          pages: texts.describe("Where it was first seen: pages if the plan shows them, otherwise hosts."),
+          pages: texts.describe(
+            "Where the script was first seen: pages if the plan shows them, otherwise hosts.",
+          ),
           status: z.string().exactOptional(),
           firstSeenAt: z.string().exactOptional(),
           lastSeenAt: z.string().exactOptional(),
-          score: z.number().exactOptional().describe("Its worst score, from 1 to 99; lower is worse."),
+          score: z
+            .number()
+            .exactOptional()
+            .describe("The script's worst score, from 1 to 99; lower is worse."),
           threats: texts.describe("Categories of the threat lists that name its URL or domain."),
           hashes: texts.describe(
             "The SHA-256 of its content; several if Page Shield fetched different ones.",
@@ -240,8 +247,10 @@ export const inventoryCheckDocument: z.ZodType<
           expectedHash: z.string().exactOptional().describe("A SHA-256, or `changes`."),
         })
           .exactOptional()
-          .describe("The entry that covers it. Missing if none does."),
-        approval: z.enum(APPROVALS).describe("Whether the entry approves it. `new`: no entry covers it."),
+          .describe("The entry that covers the script. Missing if none does."),
+        approval: z
+          .enum(APPROVALS)
+          .describe("Whether the entry approves the script. `new`: no entry covers it."),
         content: z
           .enum(CONTENTS)
           .describe("`not watched`: the entry has no hash, or Page Shield has none for the script."),
@@ -255,11 +264,11 @@ export const inventoryCheckDocument: z.ZodType<
       members({
         requirement: z.enum(["6.4.3", "11.6.1"]),
         element: z.string(),
-        scope: z.string().describe("The part of the element that the standing is about."),
+        scope: z.string().describe("The part of the element that `standing` is about."),
         standing: z.enum(["evidenced", "partly", "not"]),
         why: z.string(),
       }),
     )
     .readonly()
-    .describe("What this check evidences of each element, for an auditor to judge."),
+    .describe("What this check shows about each element, for an auditor to judge."),
 });

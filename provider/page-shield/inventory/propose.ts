@@ -13,15 +13,15 @@ import { parseScriptUrl } from "./script-pattern";
 /** An entry to add. */
 export interface Proposal {
   readonly script: string;
-  /** The hash seen; undefined if there's none, or several. */
+  /** The hash that was seen; undefined if there's none or more than one. */
   readonly hash: string | undefined;
-  /** How many different hashes were seen. */
+  /** The number of different hashes that were seen. */
   readonly hashes: number;
-  /** Where it was seen, for the reviewer. */
+  /** Where the script was seen, for the reviewer. */
   readonly seen: readonly InventoriedScript[];
 }
 
-/** What's new, and what of it can't be proposed. */
+/** The new scripts, and those that can't be proposed. */
 export interface Proposals {
   readonly entries: readonly Proposal[];
   readonly malicious: readonly string[];
@@ -61,13 +61,13 @@ export function findProposals(
   return { entries, malicious: [...malicious], uncoverable: [...uncoverable] };
 }
 
-/** What the proposer says about every new entry. */
+/** What the command's options say about every new entry. */
 export interface Stated {
   readonly owner: string | undefined;
   readonly justification: string | undefined;
 }
 
-/** An inventory without entries, in the format of the file's name. */
+/** Returns an inventory without entries, in the format that the file's name asks for. */
 export function emptyInventory(file: string): string {
   const url = schemaUrl("script-inventory.v1");
   return file.endsWith(".json")
@@ -195,7 +195,7 @@ function jsonLines(
   return lines.map((line) => indent + line).join(eol);
 }
 
-/** Writes a text as a YAML scalar on one line. */
+/** Formats text as a YAML scalar on one line. */
 function scalar(text: string): string {
   return yaml().stringify(text, { lineWidth: 0, blockQuote: false }).trimEnd();
 }

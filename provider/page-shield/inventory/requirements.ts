@@ -2,8 +2,8 @@ import { pluralize } from "../../runtime/values";
 import type { CheckedScript, FindingKind, InventoryCheck, RequirementStanding } from "./model";
 
 /**
- * What a check evidences of PCI DSS 4.0.1, requirements 6.4.3 and 11.6.1, element by element. Whether a requirement is met
- * is for an assessor to judge: this only says what the check shows, and what it can't.
+ * Says what a check shows about PCI DSS 4.0.1, requirements 6.4.3 and 11.6.1, element by element. Whether a requirement
+ * is met is for an assessor to judge: this only says what the check shows and what it can't show.
  */
 export function requirementStandings(
   check: Pick<InventoryCheck, "checkedAt" | "findings" | "scripts">,
@@ -56,14 +56,14 @@ export function requirementStandings(
       element: "Evaluates the HTTP headers and payment pages as they are received",
       scope: "HTTP headers and whole pages",
       standing: "not",
-      why: `${HEADERS} Of a page, it sees the addresses of scripts, not the page itself.`,
+      why: `${HEADERS} It sees the URLs of a page's scripts, not the page itself.`,
     },
     {
       requirement: "11.6.1",
-      element: "Runs at least every seven days, or as often as the targeted risk analysis says",
+      element: "Runs at least every seven days, or as often as the targeted risk analysis requires",
       scope: "this run",
       standing: "partly",
-      why: `This is one check, of ${day ?? ""}. Keep the evidence of each run: together, they show how often it ran.`,
+      why: `This is a single check, made on ${day ?? ""}. Keep the evidence of every run: together, they show how often it ran.`,
     },
   ];
 }
@@ -89,10 +89,10 @@ const ELEMENTS_6_4_3: readonly {
 function authorization(scripts: readonly CheckedScript[]): Judged {
   const isApproved = ({ approval }: CheckedScript): boolean => ["approved", "expiring"].includes(approval);
   const malicious = scripts.filter((script) => script.malicious && isApproved(script)).length;
-  const judged = share(scripts, isApproved, "have an approval that counts today");
+  const judged = share(scripts, isApproved, "have an approval that's valid today");
   return malicious === 0
     ? judged
-    : { ...judged, why: `${judged.why} Of these, ${malicious} look malicious all the same.` };
+    : { ...judged, why: `${judged.why} Of these, ${malicious} look malicious nevertheless.` };
 }
 
 function integrity(scripts: readonly CheckedScript[]): Judged {
@@ -117,7 +117,10 @@ function justification(scripts: readonly CheckedScript[]): Judged {
   );
 }
 
-/** A changed hash alerts, but Cloudflare fetches the content itself, so it's never complete evidence. */
+/**
+ * Judges alerts on changed content. A changed hash fails the check, but Cloudflare fetches the content itself, so it's
+ * never complete evidence.
+ */
 function contentAlerts(scripts: readonly CheckedScript[]): Judged {
   const watched = scripts.filter(({ content }) => content === "unchanged" || content === "changed").length;
   const why = `The check fails when the content of a watched script changes: ${watched} of ${pluralize(scripts.length, "script")}.`;
@@ -139,7 +142,7 @@ function share(
   return { standing, why: `${count} of ${pluralize(scripts.length, "script")} ${what}.` };
 }
 
-/** A zone that couldn't be checked leaves a gap in whatever the others show. */
+/** Lowers the standing if a zone couldn't be checked, because that leaves a gap in what the others show. */
 function limited({ standing, why }: Judged, gaps: readonly string[]): Judged {
   if (gaps.length === 0) return { standing, why };
   return {

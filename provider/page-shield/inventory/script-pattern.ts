@@ -7,18 +7,18 @@ import type * as PublicSuffixes from "tldts";
 
 /** A script's URL in canonical form. */
 export interface ScriptUrl {
-  /** Without fragment and user name. Equal URLs have equal texts. */
+  /** The URL without fragment and user name. Equal URLs have equal texts. */
   readonly text: string;
-  /** Undefined for a URL without a host of its own, such as `blob:` or `data:`. */
+  /** The host. Undefined for a URL without one of its own, such as `blob:` or `data:`. */
   readonly address: Address | undefined;
-  /** Whether it has a user name. No entry covers such a URL, because it's made to look like another one. */
+  /** Whether the URL has a user name. No entry covers such a URL, because it's made to look like another one. */
   readonly hasUser: boolean;
 }
 
 interface Address {
   readonly scheme: string;
   readonly hostname: string;
-  /** Empty for the scheme's own port. */
+  /** The port; empty for the scheme's default port. */
   readonly port: string;
   readonly path: string;
 }
@@ -26,14 +26,14 @@ interface Address {
 /** The `script` of an entry. */
 export interface ScriptPattern {
   readonly kind: "url" | "folder" | "host";
-  /** Canonical form. Two patterns that cover the same scripts have the same text. */
+  /** The canonical form. Two patterns that cover the same scripts have the same text. */
   readonly text: string;
   readonly address: Address | undefined;
-  /** Whether it covers the subdomains of its host instead of the host. */
+  /** Whether the pattern covers the subdomains of its host instead of the host. */
   readonly isWildcard: boolean;
 }
 
-/** An entry's `script` that can't be used. The message completes a sentence that starts with its property. */
+/** Thrown if an entry's `script` can't be used. The message continues a sentence that starts with the property. */
 export class PatternError extends Error {
   override readonly name = "PatternError";
 }
@@ -129,7 +129,7 @@ function networkPattern(given: string, refuse: Refuse): ScriptPattern {
   return { kind, text, address, isWildcard };
 }
 
-/** A `data:` or `blob:` URL, for instance. It has no host, so it's compared as a whole. */
+/** Parses a URL without a host, such as `data:` or `blob:`, which is compared as a whole. */
 function opaquePattern(given: string, refuse: Refuse): ScriptPattern {
   if (!URL.canParse(given)) throw refuse(`is not a URL: ${FORMS}`);
   if (given.includes("*"))
@@ -174,10 +174,13 @@ function hostProblem(hostname: string, isWildcard: boolean): string | undefined 
 // eslint-disable-next-line @typescript-eslint/no-require-imports -- loaded on use: programs without an inventory need none of it
 const publicSuffixes = (): typeof PublicSuffixes => require("tldts") as typeof PublicSuffixes;
 
-/** Finds the entry that covers a script, fast even with thousands of entries. */
+/** Finds the entry that covers a script, quickly even among thousands. */
 export class PatternIndex<T extends { readonly pattern: ScriptPattern }> {
   readonly #exact = new Map<string, T>();
-  /** Folders, hosts and wildcards by origin; wildcards by `https://*.example.com`. The most specific comes first. */
+  /**
+   * The folders, hosts and wildcards of each origin, most specific first. A wildcard's origin is
+   * `https://*.example.com`.
+   */
   readonly #byOrigin = new Map<string, T[]>();
 
   constructor(entries: Iterable<T>) {

@@ -1,6 +1,6 @@
 import { LookupError, warn } from "../../runtime/lookup";
 import { pluralize } from "../../runtime/values";
-import { escapeForSource, sourceAllows } from "../script-sources";
+import { escapeForSource, sourceAllows } from "../csp";
 import type { ScriptInventory } from "./file";
 import { isApproved } from "./judge";
 import { parsePattern } from "./script-pattern";
@@ -8,7 +8,8 @@ import { parsePattern } from "./script-pattern";
 /** Options of `inventorySources`. */
 export interface InventorySourcesOptions {
   /**
-   * The day for which approvals count: YYYY-MM-DD. Set it to keep a policy from changing on the day an approval ends.
+   * The day on which approvals must be valid: YYYY-MM-DD. Set it to keep a policy from changing on the day an approval
+   * ends.
    *
    * @defaultValue today
    */
@@ -19,7 +20,10 @@ export interface InventorySourcesOptions {
 export interface InventorySources {
   /** Sources for `script-src`, sorted and without duplicates. A policy treats an empty list as `'none'`. */
   readonly scriptSrc: string[];
-  /** Scripts that the sources don't name: not approved on that day, or without a URL that a policy could name. */
+  /**
+   * Scripts that the sources leave out: those not approved on that day, and those without a URL that a policy could
+   * name.
+   */
   readonly leftOut: readonly string[];
 }
 
@@ -66,7 +70,7 @@ export function inventorySources(
   const blocked = leftOut.filter((script) => !allowed.includes(script));
   if (blocked.length > 0) {
     warn(
-      `inventorySources: left out ${pluralize(blocked.length, "script")} of ${inventory.file} that aren't approved. An enforced policy will block them: ${firstOf(blocked)}.`,
+      `inventorySources: left out ${pluralize(blocked.length, "unapproved script")} of ${inventory.file}. An enforced policy will block them: ${firstOf(blocked)}.`,
     );
   }
   if (allowed.length > 0) {

@@ -143,6 +143,9 @@ function exceptionsIn({ before, after }: Change, isShared: (after: Side) => bool
   // A new rule goes last, unless its position says otherwise.
   const position = after.inputs["position"];
   const isLast = before === undefined && (position === undefined || position === "last");
+  // A name that only one side has is resolved there.
+  const ruleIds = mergeRuleIds(recordedRuleIds(after.inputs), recordedRuleIds(before?.inputs ?? {}));
+  const side = { ...after, inputs: { ...after.inputs, ruleIds } };
   return asList(are)
     .map(asObject)
     .filter((one) => !isLast && (isProtected || !isOwn(one, after) || isShared(after)))
@@ -150,7 +153,7 @@ function exceptionsIn({ before, after }: Change, isShared: (after: Side) => bool
       (one) =>
         !asList(were)
           .map(asObject)
-          .some((known) => skipsNoMoreRequests(one, known, after)),
+          .some((known) => skipsNoMoreRequests(one, known, side)),
     )
     .map(
       (one) =>

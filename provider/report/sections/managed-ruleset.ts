@@ -3,6 +3,7 @@ import type { RulesetExpansion } from "../../rulesets/effective";
 import type { Block } from "../model";
 import { joined, say, value, words, type Phrase } from "../phrase";
 import { escapeInvisible } from "../../api/printable";
+import { isId } from "../../runtime/fields";
 import { sameJson } from "../../runtime/values";
 import { asObject, cell, counted, asList, formatValue, asText } from "../values";
 import {
@@ -105,16 +106,19 @@ function expansionTable(all: StepView): readonly Block[] {
   ];
 }
 
-/** Which rules the names in the declaration stand for. */
+/** Returns which rules the names in the declaration stand for. */
 const linesOf = ({ rulesByName }: Readonly<Record<string, unknown>>): readonly string[] =>
   asList(rulesByName).map((line) => formatValue(line, 300));
 
 /** Shows what changes compared with the live rule. */
-function comparison(compared: Readonly<Record<string, unknown>>): readonly Block[] {
+export function comparison(
+  compared: Readonly<Record<string, unknown>>,
+  heading = words("Compared with what runs now:"),
+): readonly Block[] {
   const items = ["weaker", "stronger", "moved"].flatMap((how) =>
     asList(compared[how]).map((line) => say`${words(how)}: ${words(formatValue(line, 300))}`),
   );
-  return items.length === 0 ? [] : [textBlock(words("Compared with what runs now:")), { is: "list", items }];
+  return items.length === 0 ? [] : [textBlock(heading), { is: "list", items }];
 }
 
 const EXPANSION_LABELS: Readonly<
@@ -193,9 +197,22 @@ export function skipWords(skip: unknown): string {
       .join(", ");
   if (rules === undefined) return formatValue(skip);
   return Object.entries(asObject(rules))
-    .map(([name, some]) => `${counted(asList(some).length, "rule")} of ${skippedRuleset(name)}`)
+    .map(
+      ([name, some]) =>
+        `${counted(asList(some).length, "rule")} of ${skippedRuleset(name)}${namesAmong(asList(some))}`,
+    )
     .join(", ");
 }
+
+/** The rules that the program names in other words than their IDs. */
+function namesAmong(rules: readonly unknown[]): string {
+  const names = rules.filter((rule) => !isId(asText(rule) ?? ""));
+  const more = names.length > SHOWN_NAMES ? ", …" : "";
+  const shown = names.slice(0, SHOWN_NAMES).map((name) => formatValue(name));
+  return names.length === 0 ? "" : ` (${shown.join(", ")}${more})`;
+}
+
+const SHOWN_NAMES = 5;
 
 const THIS_RULESET = "this ruleset";
 

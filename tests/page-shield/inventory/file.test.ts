@@ -60,7 +60,7 @@ test("reads entries with their lines, and the file's SHA-256", () => {
   });
 });
 
-test("reads the same from JSON, indented with tabs or not", () => {
+test("reads the same from JSON, whether it's indented with tabs or spaces", () => {
   const document = {
     $schema: "https://unpkg.com/pulumi-edgeguard/schemas/script-inventory.v1.json",
     version: 1,
@@ -144,7 +144,7 @@ test("a missing file says how to create one", () => {
   );
 });
 
-test("the published schema refuses what the command refuses about single members", () => {
+test("the published schema refuses the same values of single members as the command", () => {
   const entry = { script: "cdn.example.com" };
   for (const wrong of [
     { ...entry, approvel: null },
