@@ -91,6 +91,8 @@ async function lookAt(page: Page, origin: string, size: string, name: string): P
 
 async function ask(page: Page, origin: string, words: string, wanted: string): Promise<void> {
   await page.goto(`${origin}/index.html`, { waitUntil: "networkidle" });
+  // Otherwise the search starts with the answers to the question before.
+  await page.evaluate(() => sessionStorage.clear());
   await page.keyboard.press("Control+k");
   const input = page.locator(".VPLocalSearchBox input");
   await input.fill(words);

@@ -62,6 +62,7 @@ export function accountPart(account: Account): HTMLElement {
     {},
     element("h3", {}, title),
     paragraph(`${counted(account.zones, "zone")}, account ID ${account.id}`),
+    dashboardLinks(account.id),
     folded(
       `Workers KV namespaces: ${textOf(account.namespaces, ({ length }) => amount(length))}`,
       ...cellOf(account.namespaces, "No namespaces.", (namespaces) => [
@@ -95,7 +96,7 @@ export function accountPart(account: Account): HTMLElement {
   );
 }
 
-function dashboardLinks(accountId: string | undefined, name: string | undefined): HTMLElement {
+function dashboardLinks(accountId: string | undefined, name?: string): HTMLElement {
   const home = [DASHBOARD, accountId, accountId === undefined ? undefined : name]
     .filter((part) => part !== undefined)
     .map((part, index) => (index === 0 ? part : encodeURIComponent(part)))

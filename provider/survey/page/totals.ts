@@ -42,6 +42,7 @@ function drawn(chart: Chart, wholes: Counts, choose: (bar: string) => void): Dra
       "button",
       { type: "button", class: whole > 0 ? tone : undefined },
       element("span", { class: "label" }, label),
+      " ",
       svg,
       number,
     );
@@ -65,7 +66,7 @@ function drawn(chart: Chart, wholes: Counts, choose: (bar: string) => void): Dra
       " ",
       element("span", { class: "muted" }, chart.id === "tasks" ? "zones" : counted(sum, chart.unit)),
     ),
-    element("ul", {}, ...bars.map(({ button }) => element("li", {}, button))),
+    element("ul", { "aria-label": chart.title }, ...bars.map(({ button }) => element("li", {}, button))),
   );
   return { chart, card, update: (...state) => bars.forEach(({ update }) => update(...state)) };
 }
