@@ -32,6 +32,7 @@ export class Ground {
   private constructor(readonly api: LocalApi) {
     open.push(() => rmSync(this.cwd, { recursive: true, force: true }));
     open.push(() => api.close());
+    this.write("few.txt", "# The zones that have something of everything.\nshop.example\nblog.example\n");
   }
 
   static async with(options: LocalApiOptions = {}): Promise<Ground> {

@@ -5,6 +5,8 @@ import { schemaProblems } from "../support/published";
 import { LONG } from "../support/long";
 import { Ground, type Surveyed } from "./support";
 
+/** Where more zones would show nothing more. */
+const FEW = ["--zones", "few.txt", "--budget", "100"] as const;
 const JOURNAL = "survey/.edgeguard-survey.jsonl";
 const FILES = ["survey.json", "survey.csv", "survey.html"] as const;
 
@@ -73,7 +75,7 @@ describe("edgeguard survey", () => {
 
   it("surveys what a token for one product can read, and says once what it can't", async () => {
     const token = { token: "page-shield-only", paths: /\/page_shield(\/|$)/ };
-    const ground = await Ground.with({ zones: 30, credentials: [token] });
+    const ground = await Ground.with({ zones: 12, credentials: [token] });
     const env = { CLOUDFLARE_API_TOKEN: token.token };
     const account = ["--account", ground.api.accounts.main];
     const refused = await ground.run({ env }, ...account);
@@ -183,8 +185,7 @@ describe("edgeguard survey", () => {
     });
     const { stderr, code } = await ground.run(
       { env: { CLOUDFLARE_API_TOKEN: "canary-token-4711-0815", EDGEGUARD_DEBUG: "1" } },
-      "--budget",
-      "100",
+      ...FEW,
     );
     expect(code).toBe(0);
     const texts = [stderr, ...FILES.map((file) => ground.read(`survey/${file}`))];
@@ -221,8 +222,8 @@ scripts:
     approval: { by: ada, on: 2026-01-01 }
 `,
     );
-    const options = ["--inventory", "inventory.yaml", "--payment-pages", "checkout.*", "--budget", "100"];
-    expectEnd(await ground.survey(...options), 0, "18 zones");
+    const options = ["--inventory", "inventory.yaml", "--payment-pages", "checkout.*", ...FEW];
+    expectEnd(await ground.survey(...options), 0, "2 zones");
     const shop = ground.zone(ground.api.zones.shop);
     expect(shop).toMatchObject({ hasPaymentPages: true, scripts: { seen: 23, unapproved: 22 } });
     expect(shop.tasks.map(({ kind, rank }) => [kind, rank]).slice(0, 2)).toEqual([
@@ -234,8 +235,8 @@ scripts:
 
   it("shows on a terminal how fast it reads and how long it will take", async () => {
     const ground = await Ground.with({ latencyMs: 30 });
-    const { stderr } = await ground.run({ isTerminal: true }, "--budget", "100");
-    expect(stderr).toMatch(/\d+ of 18 zones, [\d.]+ requests\/s, \d+ s left/);
+    const { stderr } = await ground.run({ isTerminal: true }, ...FEW);
+    expect(stderr).toMatch(/\d+ of 2 zones, [\d.]+ requests\/s, \d+ s left/);
   });
 
   it("marks what stacks manage, and lists the rest with the command that imports it", async () => {
@@ -260,7 +261,7 @@ scripts:
         },
       }),
     );
-    const marked = await ground.survey("--budget", "100", "--stack", "state.json");
+    const marked = await ground.survey(...FEW, "--stack", "state.json");
     expect(marked.stderr).toMatch(/Pulumi manages 3 objects, and \d+ aren't managed/);
     const shop = ground.zone(zones.shop);
     expect(shop).toMatchObject({
@@ -288,12 +289,12 @@ describe("edgeguard survey diff", () => {
   it("says what got better and worse between two surveys", async () => {
     const ground = await Ground.with();
     const { zones } = ground.api;
-    await ground.survey("--budget", "100", "--out", "old");
+    await ground.survey(...FEW, "--out", "old");
     const call = callerOf(ground.api);
     await call("PUT", `/zones/${zones.blog}/page_shield`, { enabled: true });
     await call("DELETE", `/zones/${zones.shop}/logpush/jobs/101`);
     ground.api.detect(zones.shop, { scripts: [{ url: "https://evil.example/x.js", js_integrity_score: 3 }] });
-    await ground.survey("--budget", "100", "--out", "new");
+    await ground.survey(...FEW, "--out", "new");
     const { code, stdout } = await ground.survey("diff", "old/survey.json", "new/survey.json");
     expect(code).toBe(0);
     expect(stdout).toMatch(
