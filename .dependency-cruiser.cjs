@@ -11,7 +11,7 @@ const FLOORS = [
   ["page-shield", "rulesets", "migration", "logpush", "kv", "workers-limits"],
   ["report", "register"],
   ["terminal"],
-  ["import"],
+  ["import", "survey"],
   ["cli"],
   ["index", "policies", "testing", "schemas"],
 ];

@@ -80,7 +80,10 @@ export default tseslint.config(
   ...tseslint.configs.strictTypeChecked,
   {
     languageOptions: {
-      parserOptions: { project: "./tsconfig.check.json", tsconfigRootDir: import.meta.dirname },
+      parserOptions: {
+        project: ["./tsconfig.check.json", "./provider/survey/page/tsconfig.json"],
+        tsconfigRootDir: import.meta.dirname,
+      },
     },
     rules: {
       "@typescript-eslint/no-explicit-any": "error",

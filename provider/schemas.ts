@@ -3,6 +3,8 @@ import { inventoryDocument } from "./page-shield/inventory/file";
 import { inventoryCheckDocument } from "./page-shield/inventory/model";
 import { DRIFT_SCHEMA, driftDocument } from "./report/drift/model";
 import { REPORT_SCHEMA, reportDocument } from "./report/model";
+import { comparison } from "./survey/compare";
+import { survey } from "./survey/model";
 
 export interface PublishedSchema {
   /** The file in `provider/schemas`, without `.json`. An incompatible change needs a new version: companies rely on the old one. */
@@ -23,6 +25,18 @@ export const SCHEMAS: readonly PublishedSchema[] = [
     title: "Report on a plan",
     description: "What `edgeguard report --format json` writes about the plans of one or several stacks.",
     model: reportDocument,
+  },
+  {
+    name: "survey.v1",
+    title: "Survey of zones",
+    description: "What `edgeguard survey` writes to survey.json about the zones of accounts.",
+    model: survey,
+  },
+  {
+    name: "survey-diff.v1",
+    title: "Comparison of two surveys",
+    description: "What `edgeguard survey diff --format json` writes.",
+    model: comparison,
   },
   {
     name: "script-inventory.v1",

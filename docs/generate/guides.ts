@@ -1,6 +1,7 @@
 /** The guides in the order of the sidebar, by file name. */
 export const GUIDES: readonly string[] = [
   "first-hour",
+  "survey",
   "policy-from-detections",
   "script-inventory",
   "rules-logs-kv",

@@ -1,11 +1,9 @@
-import { execFileSync, spawnSync } from "node:child_process";
 import { createServer, type Server } from "node:http";
 import { existsSync, mkdirSync, readFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import type { AddressInfo } from "node:net";
 import { extname, join, normalize, resolve } from "node:path";
-import { pathToFileURL } from "node:url";
-import { chromium, type Browser, type Page } from "playwright-core";
+import type { Browser, Page } from "playwright-core";
+import { launch } from "./browser";
 
 /**
  * Looks at the built site in a real browser, at phone and desktop width: nothing is wider than the screen, nothing fails,
@@ -14,8 +12,6 @@ import { chromium, type Browser, type Page } from "playwright-core";
 
 const SITE = resolve(__dirname, "../.vitepress/dist");
 const PICTURES = resolve(__dirname, "../.vitepress/cache/look");
-/** A Chromium that the npm registry delivers; it is no dependency, because only this check needs its 66 MB. */
-const DELIVERED = "@sparticuz/chromium@147.0.0";
 const SIZES = { phone: { width: 390, height: 844 }, desktop: { width: 1280, height: 800 } } as const;
 const PAGES = [
   "index.html",
@@ -95,6 +91,8 @@ async function lookAt(page: Page, origin: string, size: string, name: string): P
 
 async function ask(page: Page, origin: string, words: string, wanted: string): Promise<void> {
   await page.goto(`${origin}/index.html`, { waitUntil: "networkidle" });
+  // Otherwise the search starts with the answers to the question before.
+  await page.evaluate(() => sessionStorage.clear());
   await page.keyboard.press("Control+k");
   const input = page.locator(".VPLocalSearchBox input");
   await input.fill(words);
@@ -124,49 +122,6 @@ async function serve(): Promise<Server> {
   });
   await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
   return server;
-}
-
-/** The browser of EDGEGUARD_BROWSER, one on the PATH, or the one that the registry delivers. */
-async function launch(): Promise<Browser | undefined> {
-  const installed = [
-    process.env["EDGEGUARD_BROWSER"],
-    ...["chromium", "chromium-browser", "google-chrome"].map(onPath),
-  ];
-  const executablePath = installed.find((path) => path !== undefined && path !== "") ?? (await delivered());
-  if (executablePath === undefined) return undefined;
-  return chromium.launch({
-    executablePath,
-    args: ["--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"],
-  });
-}
-
-function onPath(name: string): string | undefined {
-  const { status, stdout } = spawnSync("sh", ["-c", `command -v ${name}`], { encoding: "utf8" });
-  return status === 0 ? stdout.trim() : undefined;
-}
-
-async function delivered(): Promise<string | undefined> {
-  const folder = resolve(__dirname, "../node_modules/.cache/browser");
-  try {
-    mkdirSync(folder, { recursive: true });
-    const isThere = existsSync(join(folder, "node_modules/@sparticuz/chromium"));
-    if (!isThere)
-      execFileSync(
-        "npm",
-        ["install", "--no-save", "--no-audit", "--no-fund", "--prefix", folder, DELIVERED],
-        { stdio: "ignore" },
-      );
-    const entry = createRequire(join(folder, "package.json")).resolve("@sparticuz/chromium");
-    const { default: packed } = (await import(pathToFileURL(entry).href)) as {
-      default: { executablePath(): Promise<string> };
-    };
-    return await packed.executablePath();
-  } catch (error) {
-    console.log(
-      `No browser from the registry: ${error instanceof Error ? (error.message.split("\n")[0] ?? "") : String(error)}`,
-    );
-    return undefined;
-  }
 }
 
 void main();

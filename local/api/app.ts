@@ -74,7 +74,7 @@ export function createApp(services: Services): ApiRouter {
     await next();
   });
 
-  zoneRoutes(app);
+  zoneRoutes(app, services);
   pageShieldRoutes(app, services);
   kvRoutes(app, services);
   logpushRoutes(app, services);
@@ -88,10 +88,11 @@ function pathOf(c: ApiContext): string {
 }
 
 /** Refuses the request unless its headers contain an accepted credential with the necessary permission. */
-function authorize(c: Context, accepted: readonly Credential[]): void {
+function authorize(c: ApiContext, accepted: readonly Credential[]): void {
   const credential = identify(c, accepted);
   const writes = c.req.method !== "GET" && c.req.method !== "HEAD";
   if (writes && credential.readOnly === true) throw failures.credentialsRefused();
+  if (credential.paths?.test(pathOf(c)) === false) throw failures.credentialsRefused();
 }
 
 function identify(c: Context, accepted: readonly Credential[]): Credential {

@@ -11,6 +11,7 @@ interface Arguments {
   readonly dialect: Dialect;
   readonly strict: boolean;
   readonly sparse: boolean;
+  readonly zones: number;
   readonly token: string;
   readonly persistTo?: string;
   readonly latency: number;
@@ -25,6 +26,7 @@ const program = new Command("edgeguard-local api")
     "--persist-to <directory>",
     "keep the state in this folder between runs; default: discard it when the command ends",
   )
+  .option("--zones <number>", "add this many simulated zones, each different by its number", wholeNumber, 0)
   .option("--token <text>", "the API token to accept", defaultCredentials[0].token)
   .addOption(
     new Option(
@@ -55,6 +57,7 @@ export async function serve(args: readonly string[]): Promise<void> {
   const credentials: Credential[] = [{ token: chosen.token }, defaultCredentials[1]];
   const options: LocalApiOptions = {
     port: chosen.port,
+    zones: chosen.zones,
     dialect: chosen.dialect,
     strict: chosen.strict,
     sparse: chosen.sparse,
@@ -81,11 +84,10 @@ export async function serve(args: readonly string[]): Promise<void> {
   process.once("SIGTERM", stop);
 }
 
-function greeting(api: LocalApi, { token, dialect, persistTo }: Arguments): string {
-  const zones = api
-    .snapshot()
-    .zones.map(({ id, name, plan }) => `  ${id}  ${name.padEnd(26)} ${plan}`)
-    .join("\n");
+function greeting(api: LocalApi, { token, dialect, persistTo, zones: simulated }: Arguments): string {
+  const all = api.snapshot().zones;
+  const listed = all.slice(0, all.length - simulated);
+  const zones = listed.map(({ id, name, plan }) => `  ${id}  ${name.padEnd(26)} ${plan}`).join("\n");
   const accounts = Object.entries(api.accounts)
     .map(([name, id]) => `  ${id}  ${name}`)
     .join("\n");
@@ -98,7 +100,7 @@ Account:
 ${accounts}
 
 Zones:
-${zones}
+${zones}${simulated === 0 ? "" : `\n  and ${simulated} simulated zones: GET ${api.url}/zones`}
 
 Point a program and the edgeguard command at it, in the terminal where you run them:
   export EDGEGUARD_BASE_URL=${api.url} CLOUDFLARE_API_TOKEN=${token}

@@ -9,6 +9,7 @@ export const defaultLimits = {
   maxBodyBytes: 100_000_000,
   defaultPerPage: 20,
   maxPerPage: 100,
+  maxZonesPerPage: 50,
   maxCookieFilterCharacters: 1024,
   maxExportRows: 50_000,
   /** Page Shield policies per zone. Without the entitlement, the quota is 0, which the error quotes. */

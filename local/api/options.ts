@@ -14,6 +14,8 @@ export interface Credential {
   readonly key?: string;
   /** May only read. */
   readonly readOnly?: boolean;
+  /** May only use paths that match, such as `/page_shield/`: a token with the permissions of one product. @default all */
+  readonly paths?: RegExp;
 }
 
 export interface LocalApiOptions {
@@ -23,6 +25,8 @@ export interface LocalApiOptions {
   readonly port?: number;
   /** @default the token "local-token", and the pair "local@example.com" with "local-key" */
   readonly credentials?: readonly Credential[];
+  /** How many simulated zones to add to the seeded ones, each different by its number. @default 0 */
+  readonly zones?: number;
   /** Refuses input that only the other dialect knows, instead of accepting or ignoring it. @default false */
   readonly strict?: boolean;
   /** Responses contain only what the OpenAPI schema requires, what was set, and cursors. @default false */
@@ -85,6 +89,7 @@ export function settle(options: LocalApiOptions): Settings {
   const { dialect = "openapi", strict = false, listLagMs = 0 } = options;
   return {
     port: 0,
+    zones: 0,
     credentials: defaultCredentials,
     sparse: false,
     latencyMs: 0,

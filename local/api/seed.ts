@@ -5,6 +5,7 @@ import * as logpush from "./logpush/seed";
 import * as pageShield from "./page-shield/seed";
 import * as rulesets from "./rulesets/seed";
 import type { Snapshot } from "./state";
+import { withSimulatedZones } from "./simulated-zones";
 import * as waf from "./waf/seed";
 
 /** The zones that exist at every start. Their IDs never change, so that programs and docs can name them. */
@@ -32,12 +33,13 @@ export const accounts = { main: "5a0c1e7f3b2d4968a7e1c0f2d3b4a5f1" } as const;
 
 export type AccountName = keyof typeof accounts;
 
-export function seededState(): Snapshot & { readonly kv: KvSnapshot } {
+/** @param simulated how many simulated zones to add. */
+export function seededState(simulated = 0): Snapshot & { readonly kv: KvSnapshot } {
   const names = ["shop", "blog", "small", "free", "empty"] as const;
   const ofWafZones = <T>(made: () => T) =>
     Object.fromEntries(Object.values(waf.wafZones).map((id) => [id, made()]));
-  return {
-    version: 1,
+  const seeded = {
+    version: 1 as const,
     zones: [
       ...names.map((name) => ({ id: zones[name], name: `${name}.example`, plan: zonePlans[name] })),
       ...waf.zoneRecords(),
@@ -63,4 +65,5 @@ export function seededState(): Snapshot & { readonly kv: KvSnapshot } {
     logpush: logpush.seeded(zones.shop),
     kv: kv.seeded(),
   };
+  return simulated === 0 ? seeded : withSimulatedZones(seeded, simulated);
 }

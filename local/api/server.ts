@@ -101,7 +101,7 @@ async function start(options: LocalApiOptions): Promise<LocalApi> {
   const onWrite = () => {
     if (persistTo !== undefined) save(persistTo, state.withoutKv());
   };
-  const seed = seededState();
+  const seed = seededState(settings.zones);
   const kv = new KvStore(seed.kv, {
     clock: clock.now,
     lag: settings.kvLagMs,
@@ -152,7 +152,7 @@ async function start(options: LocalApiOptions): Promise<LocalApi> {
     },
     snapshot: () => state.snapshot(),
     restore: (snapshot) => state.restore(snapshot),
-    reset: () => state.restore(seededState()),
+    reset: () => state.restore(seededState(settings.zones)),
     close: () => {
       closing.abort();
       logpush.close();

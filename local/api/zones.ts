@@ -1,22 +1,48 @@
+import { z } from "zod";
 import type { ApiRouter } from "./context";
 import { ok } from "./envelope";
+import { paginate } from "./paging";
+import { readQuery } from "./request";
 import { BASE_PATH, route } from "./route";
 import { accounts } from "./seed";
+import type { Services } from "./services";
+import type { Zone } from "./state";
 
-/** Returns a zone's name and owner: https://developers.cloudflare.com/api/resources/zones/methods/get */
-export function zoneRoutes(app: ApiRouter): void {
-  route(app, `${BASE_PATH}/zones/:zoneId`, {
+/** Zones: https://developers.cloudflare.com/api/resources/zones/methods/list */
+export function zoneRoutes(app: ApiRouter, { state, settings: { limits } }: Services): void {
+  const query = z.object({
+    page: z.coerce.number().pipe(z.int().min(1)).optional(),
+    per_page: z.coerce.number().pipe(z.int().min(5).max(limits.maxZonesPerPage)).optional(),
+    name: z.string().optional(),
+    "account.id": z.string().optional(),
+    order: z.enum(["name", "status", "account.id", "account.name", "plan.id"]).default("name"),
+    direction: z.enum(["asc", "desc"]).default("asc"),
+  });
+
+  route(app, `${BASE_PATH}/zones`, {
     GET: (c) => {
-      const { id, name, plan } = c.get("zone");
-      return ok(c, {
-        id,
-        name,
-        status: "active",
-        paused: false,
-        type: "full",
-        account: { id: accounts.main, name: "main" },
-        plan: { legacy_id: plan },
-      });
+      const { name, direction, ...paging } = readQuery(c, query);
+      const account = paging["account.id"];
+      const found = state
+        .zones()
+        .filter((each) => name === undefined || each.name === name)
+        .filter(() => account === undefined || account === accounts.main)
+        .sort((a, b) => (a.name < b.name ? -1 : 1) * (direction === "asc" ? 1 : -1));
+      const { items, info } = paginate(found, paging, limits);
+      return ok(c, items.map(toWire), info);
     },
   });
+  route(app, `${BASE_PATH}/zones/:zoneId`, { GET: (c) => ok(c, toWire(c.get("zone"))) });
+}
+
+function toWire({ id, name, plan }: Zone) {
+  return {
+    id,
+    name,
+    status: "active",
+    paused: false,
+    type: "full",
+    account: { id: accounts.main, name: "main" },
+    plan: { legacy_id: plan },
+  };
 }

@@ -18,7 +18,7 @@ import { decodeEnvelope, type ApiNote, type Envelope, type ResultInfo } from "./
 import { ApiError, CancelledError, isUnroutable, type ApiErrorInit, type Purpose } from "./errors";
 import { exchange, firstOf, type Bytes, type LostResponse, type Reply } from "./exchange";
 import { ProxyError } from "./proxy";
-import { WaitTooLongError, type RateBudget } from "./rate-budget";
+import { WaitTooLongError, type RateBudget, type RateWindow } from "./rate-budget";
 import { escapeInvisible } from "./printable";
 import { Redactor } from "./redact";
 import { hasTimedOut, outcomeOf, RETRY, retryAfterMs, retryDelayMs } from "./retry";
@@ -149,6 +149,7 @@ export class EdgeApi {
   readonly #stop: AbortSignal;
   readonly #logged = new Set<string>();
   #inFlight = 0;
+  #sent = 0;
   /** Why a client with `patient: false` sends no more requests. */
   #unresponsive: string | undefined;
   /** How far Cloudflare's clock is ahead of this machine's, according to the latest response. */
@@ -175,6 +176,17 @@ export class EdgeApi {
   /** Returns the number of requests that have no response yet. */
   get inFlight(): number {
     return this.#inFlight;
+  }
+
+  /** The number of requests sent so far, with retries. */
+  get sent(): number {
+    return this.#sent;
+  }
+
+  /** Adds rate limits for everything in this process that uses the credential. */
+  limitRate(...rates: readonly RateWindow[]): void {
+    this.#options.budget.limit(rates);
+    this.#options.fallbackBudget?.limit(rates);
   }
 
   async get<T>(path: string, options: RequestOptions<T>): Promise<T> {
@@ -407,6 +419,7 @@ export class EdgeApi {
     const { signal, attemptMs, patient } = this.#options;
     const dispatcher = (): Dispatcher => this.#connections.dispatcher;
     this.#inFlight += 1;
+    this.#sent += 1;
     try {
       const reply = await exchange(url, { ...request, credential, dispatcher, signal, attemptMs });
       const isLost = !("status" in reply);

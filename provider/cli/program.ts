@@ -7,6 +7,7 @@ import * as filter from "./filter";
 import * as inventory from "./inventory";
 import * as kv from "./kv";
 import * as report from "./report";
+import * as survey from "./survey";
 import type * as Failures from "../terminal/failure";
 
 /**
@@ -22,6 +23,7 @@ const GROUPS: readonly Register[] = [
   detections.register,
   inventory.register,
   filter.register,
+  survey.register,
 ];
 
 /** Runs one command and returns its exit code: 0 for success, 1 for failure, 2 for incorrect usage, 130 for Ctrl-C. */

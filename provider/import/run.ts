@@ -2,9 +2,10 @@ import { join, relative } from "node:path";
 import { ApiError, CancelledError } from "../api/errors";
 import { CommandError, InterruptedError, UnfinishedError, UsageError } from "../terminal/errors";
 import { printToStderr, type Io } from "../terminal/io";
-import { requireCredential, withVariables } from "../terminal/failure";
+import { requireCredential } from "../terminal/failure";
+import { hostOf } from "../terminal/host";
 import { StatusLine } from "../terminal/status-line";
-import { Host } from "../runtime/host";
+import type { Host } from "../runtime/host";
 import { Drafter } from "./draft";
 import { configScript, importFile } from "./import-file";
 import { asksForNamespaces, type ImportOptions, type Product } from "./options";
@@ -55,17 +56,6 @@ export async function importExisting(io: Io, options: ImportOptions): Promise<vo
     await staging.discard();
     await host.close();
   }
-}
-
-function hostOf(io: Io, { account }: ImportOptions, closing: AbortSignal, status: StatusLine): Host {
-  const config = new Map(account === undefined ? [] : [["edgeguard:accountId", account]]);
-  const warn = (line: string): void => {
-    status.clear();
-    printToStderr(io, withVariables(line));
-  };
-  // The resources' info lines are meant for previews. Only warnings matter here.
-  const out = { info: () => undefined, warn };
-  return new Host({ config: (key) => config.get(key), env: io.env, out, closing });
 }
 
 interface ImportedParts {

@@ -1,5 +1,8 @@
 /** Every documented limit that the provider acts on, with its unit in its name and its source beside it. */
 
+/** Zones (https://developers.cloudflare.com/api/resources/zones/methods/list/). */
+export const ZONES = { MAX_PER_PAGE: 50 } as const;
+
 /** Page Shield (https://developers.cloudflare.com/page-shield/). */
 export const PAGE_SHIELD = {
   /** A script is malicious if its `js_integrity_score` is below this. */

@@ -1,15 +1,13 @@
-import { z } from "zod";
-import { Redactor } from "../api/redact";
 import { datasetName } from "./job-args";
 import type { Dataset, FieldType } from "./dataset-fields";
-import { healthOf, type Job } from "./job";
 import { listFields, listJobs, scopeOf } from "./job-api";
 import type { Scope } from "../runtime/composite-id";
-import { unknownOptions, optionsFromApi, type OutputOptions } from "./output-options";
 import { accountId, zoneId } from "../runtime/fields";
-import { unknownMembers, omitAbsent } from "../runtime/members";
+import { omitAbsent } from "../runtime/members";
 import { lookup, LookupError } from "../runtime/lookup";
-import { hideDestination, shownDestination } from "./destination-text";
+import { jobStateOf, type LogpushJobState } from "./job-state";
+
+export type { LogpushJobState } from "./job-state";
 
 /** Logpush jobs of a zone or an account, and the fields of its datasets. */
 
@@ -46,32 +44,6 @@ export interface LogpushJobsArgs extends ScopeArgs {
    * @defaultValue all datasets
    */
   readonly dataset?: Dataset | (string & {});
-}
-
-/** A Logpush job as the API returns it, except that its destination has nothing in it that may be a credential. */
-export interface LogpushJobState {
-  /** The job's number, as a string. */
-  readonly id: string;
-  /** The job's name; empty if it has none. */
-  readonly name: string;
-  /** The kind of log that the job pushes. */
-  readonly dataset: string;
-  /** Whether the job pushes logs. */
-  readonly enabled: boolean;
-  /** `"edge"` for an Edge Log Delivery job. */
-  readonly kind?: "edge";
-  /** The scheme with the bucket and path, or with the host: `s3://bucket/path`, `https://host`. */
-  readonly destination: string;
-  /** The filter, as JSON. Absent if there is none, or if the API doesn't return it. */
-  readonly filter?: string;
-  /** The options that aren't at their default, and `fieldNames` if the API returns them. */
-  readonly outputOptions: OutputOptions;
-  /** The time up to which logs have been pushed. */
-  readonly lastComplete?: string;
-  /** When a push last failed. Absent after a push that succeeded. */
-  readonly lastError?: string;
-  /** Why the last push failed, in Cloudflare's words. */
-  readonly errorMessage?: string;
 }
 
 const scopeShape = { zoneId: zoneId.optional(), accountId: accountId.optional() };
@@ -121,7 +93,7 @@ const jobs = lookup<LogpushJobsArgs, readonly LogpushJobState[]>("getLogpushJobs
   { ...scopeShape, dataset: datasetName.optional() },
   async (host, args, form) => {
     const found = await listJobs(host.api, readScope(form, args), { dataset: args.dataset });
-    return found.map(stateOf);
+    return found.map(jobStateOf);
   },
 );
 
@@ -158,37 +130,4 @@ function readScope(
   if ((args.zoneId === undefined) !== (args.accountId === undefined)) return scopeOf(args);
   const which = args.zoneId === undefined ? "neither is set" : "both are set";
   throw new LookupError(`${form}: set either zoneId or accountId; ${which}.`);
-}
-
-function stateOf(job: Job): LogpushJobState {
-  const { id, name, dataset, kind, raw } = job;
-  const text = typeof raw["destination_conf"] === "string" ? raw["destination_conf"] : "";
-  const redactor = new Redactor();
-  hideDestination(redactor, text); // The error message may quote a credential.
-  const { errorMessage, ...health } = healthOf(job);
-  return {
-    id,
-    name,
-    dataset,
-    enabled: raw["enabled"] === true,
-    destination: shownDestination(text),
-    outputOptions: optionsOf(raw["output_options"]),
-    ...health,
-    ...omitAbsent({
-      kind,
-      filter: typeof raw["filter"] === "string" && raw["filter"] !== "" ? raw["filter"] : undefined,
-      errorMessage: errorMessage === undefined ? undefined : redactor.redact(errorMessage),
-    }),
-  };
-}
-
-const withFields = z.looseObject({ field_names: z.array(z.string()) });
-
-function optionsOf(raw: unknown): OutputOptions {
-  const listed = withFields.safeParse(raw).data?.field_names;
-  return {
-    ...(listed === undefined ? {} : { fieldNames: listed }),
-    ...optionsFromApi({}, raw, undefined),
-    ...unknownMembers(unknownOptions(raw), []),
-  };
 }

@@ -35,24 +35,42 @@ export interface Observation {
   };
 }
 
+export interface ObserveOptions {
+  /**
+   * Whether to read only what can block the migration, for a report on many zones. There's then no proposal, and no
+   * step can be confirmed.
+   */
+  readonly onlyBlockers?: boolean;
+  /** Returns the entry point if it was already read for another purpose. Default: reads it. */
+  readonly entryPoint?: typeof readEntryPoint;
+  /** Whether to start over if the zone moves on during the read. Default true. */
+  readonly again?: boolean;
+}
+
 /**
  * Reads a zone without changing it. Reads it again if it moved on between two requests, for example because another
  * process finishes the migration. The check, the configuration and the entry point come last, so that a step is judged
  * by the latest data.
  */
-export async function observe(api: EdgeApi, zoneId: string, again = true): Promise<Observation> {
+export async function observe(
+  api: EdgeApi,
+  zoneId: string,
+  options: ObserveOptions = {},
+): Promise<Observation> {
+  const { again = true, onlyBlockers = false, entryPoint: ownEntryPoint = readEntryPoint } = options;
   let seen: MigrationState | undefined;
   try {
     const status = await readStatus(api, zoneId);
     const early = decideState(status);
     if (early.phase === "finished")
-      return { zoneId, state: early, deploys: isDeployed(await readEntryPoint(api, zoneId)) };
-    const previous = await readPreviousRules(api, zoneId);
+      return { zoneId, state: early, deploys: isDeployed(await ownEntryPoint(api, zoneId)) };
+    const previous = await readPreviousRules(api, zoneId, onlyBlockers);
     const verdict = await readCheck(api, zoneId);
     const state = decideState(status, verdict.state);
     seen = state;
-    const proposed = verdict.compatible === true ? await proposal(api, zoneId, state) : undefined;
-    const entryPoint = await readEntryPoint(api, zoneId);
+    const proposed =
+      verdict.compatible === true && !onlyBlockers ? await proposal(api, zoneId, state) : undefined;
+    const entryPoint = await ownEntryPoint(api, zoneId);
     return {
       zoneId,
       state,
@@ -64,7 +82,7 @@ export async function observe(api: EdgeApi, zoneId: string, again = true): Promi
     const isRefused = error instanceof ApiError && error.status === 400;
     if (!again || !isRefused || seen === undefined) throw error;
     if (isSameState(await readState(api, zoneId), seen)) throw error;
-    return await observe(api, zoneId, false);
+    return await observe(api, zoneId, { ...options, again: false });
   }
 }
 

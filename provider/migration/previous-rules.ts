@@ -67,8 +67,16 @@ const pageRule = z.looseObject({
 });
 export type PageRule = z.infer<typeof pageRule>;
 
-/** Reads all lists. A list that Cloudflare refuses is reported as unread. */
-export async function readPreviousRules(api: EdgeApi, zone: string): Promise<PreviousRules> {
+/**
+ * Reads all lists. A list that Cloudflare refuses is reported as unread.
+ *
+ * @param onlyBlockers whether to read only the lists that can block the migration. The others are then empty.
+ */
+export async function readPreviousRules(
+  api: EdgeApi,
+  zone: string,
+  onlyBlockers = false,
+): Promise<PreviousRules> {
   const root = `/zones/${zone}`;
   const pages = async <T extends { readonly id: string }>(
     path: string,
@@ -88,6 +96,7 @@ export async function readPreviousRules(api: EdgeApi, zone: string): Promise<Pre
     return items;
   };
   const owasp = async (): Promise<Pick<PreviousRules, "packages" | "owaspGroups" | "owaspRules">> => {
+    if (onlyBlockers) return { packages: NONE, owaspGroups: NONE, owaspRules: NONE };
     const packages = await listing(() => pages("/firewall/waf/packages", "previous packages", packageWire));
     if ("unread" in packages) return { packages, owaspGroups: packages, owaspRules: packages };
     const id = packages.items.find(isOwasp)?.id;
@@ -106,6 +115,7 @@ export async function readPreviousRules(api: EdgeApi, zone: string): Promise<Pre
     listing(() => pages("/firewall/waf/overrides", "URI-based overrides", override)),
     undocumented(() => pages("/firewall/rules", "firewall rules", firewallRule)),
     undocumented(async () => {
+      if (onlyBlockers) return [];
       const what = `Listing the page rules of zone ${zone}`;
       return (await api.list(`${root}/pagerules`, { what, record: pageRule, complete: true })).records;
     }),

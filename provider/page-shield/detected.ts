@@ -7,7 +7,6 @@ import { hexId, zoneId } from "../runtime/fields";
 import type { Host } from "../runtime/host";
 import { describe } from "../runtime/inputs";
 import { record } from "../runtime/json";
-import { LookupError } from "../runtime/lookup";
 import {
   optionalNumber,
   camelRecord,
@@ -265,11 +264,13 @@ function toPageInfo(info: ResultInfo): PageInfo {
   });
 }
 
-/** Validates a threshold. If it weren't a number, every script would look harmless. */
-export function parseThreshold(given: unknown): number {
-  const parsed = threshold.safeParse(given);
-  if (parsed.success) return parsed.data;
-  throw new LookupError(`threshold must be a number from 1 to 100, not ${describe(given)}.`);
+/** A script's score. Undefined before its first analysis, and on plans without scores. */
+interface Scored {
+  readonly jsIntegrityScore?: number | null | undefined;
 }
 
-const threshold = z.number().min(1).max(100).default(PAGE_SHIELD.MALICIOUS_BELOW_SCORE);
+/** Whether a script's score is below the threshold; undefined without a score. */
+export function isScoredBelow({ jsIntegrityScore }: Scored, threshold: number): boolean | undefined {
+  const score = jsIntegrityScore ?? undefined;
+  return score === undefined ? undefined : score < threshold;
+}

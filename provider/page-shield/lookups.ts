@@ -1,7 +1,5 @@
-import { z } from "zod";
 import { zoneId } from "../runtime/fields";
 import { lookup, type Lookup, type ZoneArgs } from "../runtime/lookup";
-import { camelRecord, optionalBoolean, omitAbsent, optionalText } from "../runtime/members";
 import {
   CONNECTIONS,
   COOKIES,
@@ -13,6 +11,7 @@ import {
   type DetectedRecord,
   type DetectedKind,
 } from "./detected";
+import { listPageShieldPolicies, policy, readPageShieldSettings } from "./read";
 import type {
   Connection,
   Cookie,
@@ -23,24 +22,9 @@ import type {
   Script,
 } from "./records";
 
-const settings = camelRecord({
-  enabled: z.boolean(),
-  updated_at: optionalText,
-  use_cloudflare_reporting_endpoint: optionalBoolean,
-  use_platform_reporting_endpoint: optionalBoolean,
-  use_connection_url_path: optionalBoolean,
-}).transform(({ useCloudflareReportingEndpoint, usePlatformReportingEndpoint, ...rest }) => ({
-  ...rest,
-  ...omitAbsent({ useReportingEndpoint: useCloudflareReportingEndpoint ?? usePlatformReportingEndpoint }),
-}));
-
 const settingsLookup = lookup<ZoneArgs, PageShieldSettingsState>("getPageShieldSettings")(
   { zoneId },
-  (host, { zoneId }) =>
-    host.api.get(`/zones/${zoneId}/page_shield`, {
-      what: `Reading Page Shield settings of zone ${zoneId}`,
-      schema: settings,
-    }),
+  (host, { zoneId }) => readPageShieldSettings(host.api, zoneId),
 );
 
 /**
@@ -68,23 +52,9 @@ export const getPageShieldSettings = settingsLookup.plain;
  */
 export const getPageShieldSettingsOutput = settingsLookup.output;
 
-const policy = camelRecord({
-  id: z.string(),
-  description: optionalText,
-  action: z.string(),
-  expression: z.string(),
-  enabled: z
-    .union([z.boolean(), z.enum(["true", "false"])])
-    .transform((enabled) => enabled === true || enabled === "true"),
-  value: z.string(),
-});
-
 const policiesLookup = lookup<ZoneArgs, readonly PageShieldPolicyState[]>("getPageShieldPolicies")(
   { zoneId },
-  async (host, { zoneId }) => {
-    const what = `Listing the policies in zone ${zoneId}`;
-    return (await host.api.list(`/zones/${zoneId}/page_shield/policies`, { what, record: policy })).records;
-  },
+  (host, { zoneId }) => listPageShieldPolicies(host.api, zoneId),
 );
 
 /**

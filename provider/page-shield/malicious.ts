@@ -1,6 +1,7 @@
 import { zoneId } from "../runtime/fields";
 import { ask, LookupError, readArgs, warnsInPreview, type LookupOptions } from "../runtime/lookup";
-import { filterShape, listDetected, SCRIPTS, parseThreshold } from "./detected";
+import { filterShape, isScoredBelow, listDetected, SCRIPTS } from "./detected";
+import { parseThreshold } from "./threshold";
 import type { DetectedFilters, Script } from "./records";
 
 /** The threshold between harmless and malicious scripts. */
@@ -40,9 +41,7 @@ export interface ScoredScript {
  * @see https://developers.cloudflare.com/page-shield/how-it-works/malicious-script-detection/
  */
 export function isMalicious(script: ScoredScript, options: MaliciousOptions = {}): boolean | undefined {
-  const below = parseThreshold(options.threshold);
-  const score = script.jsIntegrityScore ?? undefined;
-  return score === undefined ? undefined : score < below;
+  return isScoredBelow(script, parseThreshold(options.threshold));
 }
 
 /** Arguments of `assertNoMaliciousScripts`. */

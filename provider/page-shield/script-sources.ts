@@ -2,7 +2,7 @@ import { parseUrl } from "../api/url";
 import { CspError, escapeForSource, parseCsp, sourceAllows } from "./csp";
 import type { LiteralUnion } from "../runtime/fields";
 import { describe } from "../runtime/inputs";
-import { parseThreshold } from "./detected";
+import { parseThreshold } from "./threshold";
 import { isMalicious, type MaliciousOptions } from "./malicious";
 import type { ScriptInventory } from "./inventory/file";
 import { approver } from "./inventory/judge";

@@ -41,28 +41,38 @@ export async function computeWouldBlock(ctx: Context, args: EnforcedPolicy): Pro
 
   const policy = `policy ${JSON.stringify(args.description)}`;
   const hosts = coveredHosts(args.expression);
-  const covered = scripts.filter(({ host }) => hosts?.has(host.toLowerCase()) ?? true);
   for (const warning of unseenHostWarnings(args.zoneId, hosts, scripts))
     ctx.warnOnce(`${policy}: ${warning}`);
 
-  const directives = parseCsp(args.value);
-  const verdicts = covered.map((script) => ({ script, isAllowed: allowsScript(directives, script) }));
-  if (verdicts.some(({ isAllowed }) => isAllowed === undefined)) {
+  const wouldBlock = wouldBlockOf(args, scripts);
+  if (wouldBlock === undefined) {
     ctx.warnOnce(
       `${policy}: with 'strict-dynamic', only a browser can tell which scripts the policy would block.`,
     );
     return undefined;
   }
+  if (wouldBlock.seen > 0) ctx.say.info(`${policy}: ${describeImpact(wouldBlock, hosts)}`);
+  return wouldBlock;
+}
+
+/** Which of these active scripts an enforced policy would block. Undefined if only a browser can tell. */
+export function wouldBlockOf(
+  { expression, value }: Pick<EnforcedPolicy, "expression" | "value">,
+  scripts: readonly LoadedScript[],
+): WouldBlock | undefined {
+  const hosts = coveredHosts(expression);
+  const covered = scripts.filter(({ host }) => hosts?.has(host.toLowerCase()) ?? true);
+  const directives = parseCsp(value);
+  const verdicts = covered.map((script) => ({ script, isAllowed: allowsScript(directives, script) }));
+  if (verdicts.some(({ isAllowed }) => isAllowed === undefined)) return undefined;
   const blocked = uniqueUrls(
     verdicts.flatMap(({ script, isAllowed }) => (isAllowed === false ? [script] : [])),
   );
-  const wouldBlock = {
+  return {
     count: blocked.length,
     seen: uniqueUrls(covered).length,
     scripts: blocked.slice(0, SHOWN_SCRIPTS),
   };
-  if (wouldBlock.seen > 0) ctx.say.info(`${policy}: ${describeImpact(wouldBlock, hosts)}`);
-  return wouldBlock;
 }
 
 async function activeScripts(api: EdgeApi, zone: string): Promise<LoadedScript[]> {

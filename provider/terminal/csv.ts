@@ -6,7 +6,12 @@ export type Cell = string | number | boolean | undefined;
  * gets a leading apostrophe, so that it's shown as text.
  */
 export function toCsv(head: readonly string[], rows: Iterable<readonly Cell[]>): string {
-  return [head, ...rows].map((cells) => `${cells.map(cellText).join(",")}\n`).join("");
+  return [head, ...rows].map(csvLine).join("");
+}
+
+/** Formats one line of a table, for tables that are written as they're read. */
+export function csvLine(cells: readonly Cell[]): string {
+  return `${cells.map(cellText).join(",")}\n`;
 }
 
 /** Spreadsheets run a cell that starts with one of these as a formula. Some also accept the full-width forms. */

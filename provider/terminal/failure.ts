@@ -51,6 +51,7 @@ const ADVICE: Readonly<Record<string, (error: ApiError) => string | undefined>> 
   detections: (error) => (isUnroutable(error) ? "Check the zone ID: --zone." : undefined),
   inventory: (error) => (isUnroutable(error) ? "Check the zone ID: --zone." : undefined),
   import: (error) => (isUnroutable(error) ? "Check the IDs: --zone, --account." : undefined),
+  survey: (error) => (isUnroutable(error) ? "Check the IDs: --account, --zones." : undefined),
 };
 
 /** @throws SettingsError if the environment's settings are invalid; CommandError without a credential. */

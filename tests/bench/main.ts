@@ -10,6 +10,7 @@ import { Project } from "../support/engine";
 import { cli } from "./cli";
 import { docs } from "./docs";
 import { kv } from "./kv";
+import { survey } from "./survey";
 import { median, print, type Row } from "./table";
 import { testing } from "./testing";
 
@@ -135,6 +136,7 @@ async function main(): Promise<void> {
     ...(await testing()),
     ...(await kv({ long })),
     ...(await cli()),
+    ...(await survey()),
     ...(await docs()),
   ];
   print(rows, process.argv.includes("--json"));

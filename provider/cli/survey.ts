@@ -1,0 +1,92 @@
+import { InvalidArgumentError, Option, type Command } from "commander";
+import type { Io } from "../terminal/io";
+import type * as Compare from "../survey/compare";
+import type { SurveyOptions } from "../survey/options";
+import type * as Run from "../survey/run";
+import { hexId } from "./option-values";
+
+/** `edgeguard survey`: what every zone has, in one picture. */
+export function register(program: Command, io: Io): void {
+  const survey = program
+    .command("survey")
+    .description(
+      "write a survey of all zones: Page Shield, scripts, managed rulesets, migration, Logpush jobs, and what to do first; only reads from the API",
+    )
+    .addOption(
+      new Option(
+        "--account <id>",
+        "the account whose zones to survey; default: all zones that the token can see",
+      ).argParser(hexId),
+    )
+    .option("--zones <file>", "survey only these zones: a file with one ID or name on each line")
+    .addOption(
+      new Option(
+        "--stack <path...>",
+        "mark what Pulumi manages: project folders whose selected stack is exported, or files that `pulumi stack export` wrote",
+      ).default([], "none"),
+    )
+    .addOption(
+      new Option(
+        "--payment-pages <pattern...>",
+        "pages that come first: a host (checkout.*) or a host and path (shop.example/payment*)",
+      ).default([], "none"),
+    )
+    .option("--inventory <file>", "a script inventory: count the scripts that it doesn't approve")
+    .addOption(
+      new Option(
+        "--budget <percent>",
+        "the share of Cloudflare's limit of 1,200 requests per 5 minutes to use",
+      )
+        .argParser(percent)
+        .default(75),
+    )
+    .option("--out <directory>", `where to write ${FILES}`, "survey")
+    .option("--resume", "go on with a survey that ended early", false)
+    .option("--force", "overwrite existing files", false)
+    .addHelpText("after", HELP)
+    .action((options: SurveyOptions) => run().survey(io, options));
+  survey
+    .command("diff <old> <new>")
+    .description(
+      "compare two surveys: what got better, what got worse, and what else changed; sends no request",
+    )
+    .addOption(new Option("--format <name>", "the output format").choices(["text", "json"]).default("text"))
+    .addHelpText("after", DIFF_HELP)
+    .action((before: string, after: string, options: Compare.CompareOptions) =>
+      compare().compareSurveys(io, before, after, options),
+    );
+}
+
+const FILES = "survey.json, survey.csv and survey.html";
+
+const HELP = `
+What the token can't read appears as "not readable", with the permission that it lacks. To read everything, it needs Zone Read,
+Page Shield Read, Zone WAF Read, Firewall Services Read and Logs Write for the zones, and Account Rulesets Read, Logs Write and
+Workers KV Storage Read for the account.
+
+The files show where protection is missing, so only you can read them. After Ctrl-C, a lost network or a rate limit, --resume
+goes on where the survey ended.
+
+Exit codes: 0 written, 1 failed or ended early, 2 wrong usage, 130 ended by Ctrl-C.
+
+Example:
+  $ edgeguard survey --out survey
+  $ edgeguard survey --account 5a0c1e7f3b2d4968a7e1c0f2d3b4a5f1 --payment-pages 'checkout.*' --stack infra --out survey
+  $ edgeguard survey diff 2026-10/survey.json 2026-11/survey.json`;
+
+const DIFF_HELP = `
+Exit codes: 0 compared, 1 failed, 2 wrong usage.
+
+Example:
+  $ edgeguard survey diff 2026-10/survey.json 2026-11/survey.json`;
+
+function percent(text: string): number {
+  const share = Number(text);
+  if (/^\d+$/.test(text) && share >= 1 && share <= 100) return share;
+  throw new InvalidArgumentError("Pass a whole number from 1 to 100.");
+}
+
+// eslint-disable-next-line @typescript-eslint/no-require-imports -- loaded on use: --version and --help need none of it
+const run = (): typeof Run => require("../survey/run") as typeof Run;
+// eslint-disable-next-line @typescript-eslint/no-require-imports -- as above
+const compare = (): typeof Compare => require("../survey/compare") as typeof Compare;

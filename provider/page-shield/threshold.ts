@@ -1,0 +1,13 @@
+import { z } from "zod";
+import { PAGE_SHIELD } from "../limits";
+import { describe } from "../runtime/inputs";
+import { LookupError } from "../runtime/lookup";
+
+/** Validates a threshold. If it weren't a number, every script would look harmless. */
+export function parseThreshold(given: unknown): number {
+  const parsed = threshold.safeParse(given);
+  if (parsed.success) return parsed.data;
+  throw new LookupError(`threshold must be a number from 1 to 100, not ${describe(given)}.`);
+}
+
+const threshold = z.number().min(1).max(100).default(PAGE_SHIELD.MALICIOUS_BELOW_SCORE);

@@ -1,0 +1,99 @@
+import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import type { Writable } from "node:stream";
+import type { Head, Zone } from "./model";
+
+/**
+ * Writes a survey as one file for a browser. It carries its data, style and script, and its content security policy
+ * allows nothing else: no request, no other script.
+ *
+ * @param out isn't ended.
+ */
+export async function writeHtml(out: Writable, head: Head, zones: AsyncIterable<Zone>): Promise<void> {
+  const { before, after } = shell();
+  let part = `${before}${dataBlock("head", embedded(head))}${ZONES_START}`;
+  let separator = "";
+  for await (const zone of zones) {
+    part += `${separator}${embedded(zone)}`;
+    separator = ",\n";
+    if (part.length < PART_CHARACTERS) continue;
+    await write(out, part);
+    part = "";
+  }
+  await write(out, `${part}${ZONES_END}${after}`);
+}
+
+/** Characters per write. */
+const PART_CHARACTERS = 64 * 1024;
+const ZONES_START = '<script type="application/json" id="zones">[\n';
+const ZONES_END = "\n]</script>\n";
+
+/** Waits until the part is taken, or the file can't be written. */
+export function write(out: Writable, part: string): Promise<void> {
+  return new Promise((done, fail) =>
+    out.write(part, (error) => {
+      if (error) fail(error);
+      else done();
+    }),
+  );
+}
+
+function dataBlock(id: string, json: string): string {
+  return `<script type="application/json" id="${id}">${json}</script>\n`;
+}
+
+/** JSON that ends no script element, begins no comment, and is one line in every language. */
+function embedded(value: object): string {
+  return JSON.stringify(value).replace(
+    /[<>&\u2028\u2029]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
+}
+
+/** The modules of the page's script. The last one starts it. */
+const MODULES = ["rows", "dom", "cells", "charts", "columns", "part", "table", "totals", "main"] as const;
+
+/** What surrounds the data. */
+function shell(): { readonly before: string; readonly after: string } {
+  // Read from the package, because the script runs in another environment than this file: its own project compiles it.
+  const root = dirname(require.resolve("pulumi-edgeguard/package.json"));
+  const style = readFileSync(join(root, "survey/page/page.css"), "utf8");
+  const modules = MODULES.map((name) => {
+    const code = readFileSync(join(root, `dist/survey/page/${name}.js`), "utf8");
+    return `"./${name}"(require, exports) {\n${code}}`;
+  });
+  const script = `{
+const modules = {\n${modules.join(",\n")}\n};
+const loaded = {};
+const load = (name) => {
+  if (!(name in loaded)) modules[name](load, (loaded[name] = {}));
+  return loaded[name];
+};
+load("./${MODULES[MODULES.length - 1]}");
+}`;
+  const policy = `default-src 'none'; script-src ${hashOf(script)}; style-src ${hashOf(style)}; base-uri 'none'; form-action 'none'`;
+  return {
+    before: `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="${policy}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="referrer" content="no-referrer">
+<title>Cloudflare survey</title>
+<style>${style}</style>
+</head>
+<body>
+<p id="unfinished">The survey appears here once all of it is read. If it doesn't, scripts are off, or this file is incomplete:
+survey.csv and survey.json, beside it, hold the same data.</p>
+`,
+    after: `<script>${script}</script>\n</body>\n</html>\n`,
+  };
+}
+
+/** The source expression that allows an inline script or style. */
+function hashOf(text: string): string {
+  return `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
+}

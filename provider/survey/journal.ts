@@ -1,0 +1,214 @@
+import { open, type FileHandle } from "node:fs/promises";
+import { z } from "zod";
+import { codeOf } from "../runtime/machine-lock";
+import { CommandError } from "../terminal/errors";
+import { account, listedAccount, listedZone, zone, type Account, type Zone } from "./model";
+import type { Scope } from "./zones";
+
+/**
+ * What a survey has read so far, as JSON lines in a file that only its owner can read. A survey that ends early, for
+ * whatever reason, goes on from there. It holds what the output holds, and no credential.
+ */
+
+const begin = z.strictObject({
+  survey: z.strictObject({
+    tool: z.string(),
+    /** A digest of the options that decide what's read. */
+    options: z.string(),
+    at: z.string(),
+  }),
+});
+export type Beginning = z.infer<typeof begin>["survey"];
+
+const scope = z.strictObject({
+  scope: z.strictObject({
+    zones: z.array(listedZone),
+    accounts: z.array(listedAccount),
+  }),
+});
+const accountLine = z.strictObject({ account });
+const zoneLine = z.strictObject({ zone });
+
+const LF = 0x0a;
+const OWNER_ONLY = 0o600;
+
+/** Where a zone's line is in the file. */
+interface Place {
+  readonly offset: number;
+  readonly length: number;
+}
+
+export class Journal {
+  readonly #zones = new Map<string, Place>();
+  readonly accounts = new Map<string, Account>();
+  scope: Scope | undefined;
+  #end = 0;
+  #writing: Promise<void> = Promise.resolve();
+
+  private constructor(
+    readonly file: FileHandle,
+    readonly beginning: Beginning,
+    /** Hides secrets in everything that's written. */
+    readonly redact: (text: string) => string,
+  ) {}
+
+  /** @throws CommandError if the file exists. */
+  static async create(
+    path: string,
+    beginning: Beginning,
+    redact: (text: string) => string,
+  ): Promise<Journal> {
+    try {
+      const journal = new Journal(await open(path, "wx+", OWNER_ONLY), beginning, redact);
+      await journal.#append({ survey: beginning });
+      return journal;
+    } catch (error) {
+      if (codeOf(error) !== "EEXIST") throw error;
+      throw new CommandError(
+        `${path} holds an unfinished survey. Continue it with --resume, or delete the file to start again.`,
+      );
+    }
+  }
+
+  /**
+   * Opens an unfinished survey. A last line that was cut off is dropped.
+   *
+   * @throws CommandError if there's none, it's damaged, or it belongs to a survey with other options.
+   */
+  static async resume(
+    path: string,
+    wanted: Omit<Beginning, "at">,
+    redact: (text: string) => string,
+  ): Promise<Journal> {
+    let file: FileHandle;
+    try {
+      file = await open(path, "r+");
+    } catch (error) {
+      if (codeOf(error) !== "ENOENT") throw error;
+      throw new CommandError(`there's no unfinished survey to resume: ${path} doesn't exist. Omit --resume.`);
+    }
+    try {
+      let journal: Journal | undefined;
+      let number = 0;
+      let end = 0;
+      for await (const { bytes, offset } of linesOf(file)) {
+        number += 1;
+        const line = parsed(bytes);
+        if (journal === undefined) {
+          const first = begin.safeParse(line).data?.survey;
+          if (first === undefined)
+            throw new CommandError(`${path} isn't an unfinished survey. Delete it to start again.`);
+          refuseOther(path, first, wanted);
+          journal = new Journal(file, first, redact);
+        } else if (!journal.#note(line, { offset, length: bytes.length })) {
+          throw new CommandError(`${path}:${number} is damaged. Delete the file to start again.`);
+        }
+        end = offset + bytes.length + 1;
+      }
+      if (journal === undefined)
+        throw new CommandError(`${path} isn't an unfinished survey. Delete it to start again.`);
+      await file.truncate(end);
+      journal.#end = end;
+      return journal;
+    } catch (error) {
+      await file.close();
+      throw error;
+    }
+  }
+
+  has(zoneId: string): boolean {
+    return this.#zones.has(zoneId);
+  }
+
+  get zoneCount(): number {
+    return this.#zones.size;
+  }
+
+  async begin(given: Scope): Promise<void> {
+    this.scope = given;
+    await this.#append({ scope: given });
+  }
+
+  async addAccount(given: Account): Promise<void> {
+    await this.#append({ account: given });
+    this.accounts.set(given.id, given);
+  }
+
+  async addZone(given: Zone): Promise<void> {
+    this.#zones.set(given.id, await this.#append({ zone: given }));
+  }
+
+  /** Reads the zones back, in the order of the list, one at a time. */
+  async *zones(): AsyncGenerator<Zone, void, undefined> {
+    for (const { id } of this.scope?.zones ?? []) {
+      const place = this.#zones.get(id);
+      if (place === undefined) continue;
+      const { buffer } = await this.file.read(Buffer.alloc(place.length), 0, place.length, place.offset);
+      yield zoneLine.parse(parsed(buffer)).zone;
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#writing.catch(() => undefined);
+    await this.file.close();
+  }
+
+  /** Appends a line at once, so that a killed process loses at most the line that it was writing. */
+  async #append(line: object): Promise<Place> {
+    const bytes = Buffer.from(`${this.redact(JSON.stringify(line))}\n`);
+    const place = { offset: this.#end, length: bytes.length - 1 };
+    this.#end += bytes.length;
+    const writing = this.#writing.then(async () => {
+      await this.file.write(bytes, 0, bytes.length, place.offset);
+    });
+    this.#writing = writing;
+    await writing;
+    return place;
+  }
+
+  /** Whether the line belongs in a journal. */
+  #note(line: unknown, place: Place): boolean {
+    const read = zoneLine.safeParse(line).data?.zone;
+    if (read !== undefined) this.#zones.set(read.id, place);
+    const owner = read === undefined ? accountLine.safeParse(line).data?.account : undefined;
+    if (owner !== undefined) this.accounts.set(owner.id, owner);
+    const all = read === undefined && owner === undefined ? scope.safeParse(line).data?.scope : undefined;
+    if (all !== undefined) this.scope = all;
+    return read !== undefined || owner !== undefined || all !== undefined;
+  }
+}
+
+function refuseOther(path: string, found: Beginning, wanted: Omit<Beginning, "at">): void {
+  if (found.tool !== wanted.tool)
+    throw new CommandError(
+      `${path} was written by ${found.tool}, and this is ${wanted.tool}. Resume it with that version, or delete the file to start again.`,
+    );
+  if (found.options !== wanted.options)
+    throw new CommandError(
+      `${path} belongs to a survey with other options. Resume it with the same --account, --zones, --stack, --payment-pages and --inventory, or pass another folder with --out.`,
+    );
+}
+
+function parsed(bytes: Buffer): unknown {
+  try {
+    return JSON.parse(bytes.toString());
+  } catch {
+    return undefined; // The caller says which line is damaged.
+  }
+}
+
+/** Yields the complete lines of a file, with one chunk in memory at a time. */
+async function* linesOf(
+  file: FileHandle,
+): AsyncGenerator<{ bytes: Buffer; offset: number }, void, undefined> {
+  let rest = Buffer.alloc(0);
+  let offset = 0;
+  for await (const chunk of file.createReadStream({ start: 0, autoClose: false }) as AsyncIterable<Buffer>) {
+    rest = Buffer.concat([rest, chunk]);
+    for (let at = rest.indexOf(LF); at !== -1; at = rest.indexOf(LF)) {
+      yield { bytes: rest.subarray(0, at), offset };
+      offset += at + 1;
+      rest = rest.subarray(at + 1);
+    }
+  }
+}

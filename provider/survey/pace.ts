@@ -1,0 +1,49 @@
+import { DOCUMENTED_RATE, type RateWindow } from "../api/rate-budget";
+import { formatNumber } from "../limits/workers";
+import { pluralize } from "../runtime/values";
+
+/** How many requests a survey may send, and how long it takes. */
+
+/** Requests for each zone: with the migration done and one page of scripts, and with the migration still open. */
+const REQUESTS_PER_ZONE = { least: 6, usual: 9 };
+
+const SPREAD_MS = 10_000;
+
+/**
+ * The rate limits of a survey. One that fits into its share of the limit runs at once; a longer one spreads its requests
+ * evenly, so that whatever shares the token never waits for minutes.
+ *
+ * @param percent the share of the documented limit.
+ */
+export function ratesFor(zones: number, percent: number): RateWindow[] {
+  const share = { ...DOCUMENTED_RATE, requests: shareOf(percent) };
+  if (zones * REQUESTS_PER_ZONE.usual <= share.requests) return [share];
+  const spread = Math.max(1, Math.floor((share.requests * SPREAD_MS) / share.ms));
+  return [share, { requests: spread, ms: SPREAD_MS }];
+}
+
+function shareOf(percent: number): number {
+  return Math.max(1, Math.floor((DOCUMENTED_RATE.requests * percent) / 100));
+}
+
+/** What the survey will take, as its first line says it. */
+export function forecast(zones: number, done: number, percent: number): string {
+  const left = zones - done;
+  const { least, usual } = REQUESTS_PER_ZONE;
+  const perMinute = shareOf(percent) / (DOCUMENTED_RATE.ms / 60_000);
+  const isQuick = left * usual <= shareOf(percent);
+  const minutes = [least, usual].map((each) => Math.ceil((left * each) / perMinute));
+  const time = isQuick
+    ? "about a minute"
+    : `${durationText((minutes[0] ?? 0) * 60_000)} to ${durationText((minutes[1] ?? 0) * 60_000)}`;
+  const resumed = done === 0 ? "" : `, ${formatNumber(done)} of them already read`;
+  return `surveying ${pluralize(zones, "zone")}${resumed}: about ${formatNumber(left * least)} to ${formatNumber(left * usual)} requests, at most ${formatNumber(Math.floor(perMinute))} a minute (--budget ${percent}): ${time}`;
+}
+
+/** "2 h 5 min", "40 s" */
+export function durationText(ms: number): string {
+  const seconds = Math.round(ms / 1000);
+  if (seconds < 90) return `${seconds} s`;
+  const minutes = Math.round(seconds / 60);
+  return minutes < 90 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}

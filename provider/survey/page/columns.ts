@@ -1,0 +1,200 @@
+import type { Head, Zone } from "../model";
+import { amount, capitalized, counted, textOf, valueOf } from "./cells";
+import { TASK_WORDS, type Tone } from "./charts";
+import type { SortKey } from "./rows";
+
+/** The columns of the table of zones: what a cell says, and what it's sorted by. */
+export interface Column {
+  readonly id: string;
+  readonly title: string;
+  readonly text: (zone: Zone) => string;
+  readonly tone?: (zone: Zone) => Tone;
+  readonly key: (zone: Zone) => SortKey;
+  /** Whether the first sort has the highest first: most scripts, most failing jobs. */
+  readonly highestFirst?: true;
+}
+
+/** The name, or the ID where the name couldn't be read. */
+export function nameOf(zone: Zone): string {
+  return valueOf(zone.name) ?? zone.id;
+}
+
+const READINESS = ["ready", "blocked", "notCounted", "underWay", "done", "retired"];
+const READINESS_WORDS: Readonly<Record<string, string>> = {
+  notCounted: "Not counted",
+  underWay: "Under way",
+};
+const PLANS = ["free", "pro", "business", "enterprise"];
+
+const COLUMNS: readonly Column[] = [
+  { id: "name", title: "Zone", text: nameOf, key: (zone) => nameOf(zone).toLowerCase() },
+  {
+    id: "plan",
+    title: "Plan",
+    text: ({ plan, status }) => {
+      const state = valueOf(status) ?? "active";
+      return `${textOf(plan, capitalized)}${state === "active" ? "" : `, ${state}`}`;
+    },
+    key: ({ plan }) => rankIn(PLANS, valueOf(plan)),
+  },
+  {
+    id: "tasks",
+    title: "To do",
+    text: ({ tasks: [first, ...others] }) =>
+      first === undefined
+        ? "Nothing"
+        : `${TASK_WORDS[first.kind][0]}${others.length === 0 ? "" : `, ${others.length} more`}`,
+    tone: ({ tasks: [first] }) => (first === undefined ? "good" : TASK_WORDS[first.kind][1]),
+    key: ({ tasks }) => tasks[0]?.rank,
+  },
+  {
+    id: "pageShield",
+    title: "Page Shield",
+    text: ({ pageShield }) => textOf(pageShield, ({ enabled }) => (enabled ? "On" : "Off")),
+    tone: ({ pageShield }) => (valueOf(pageShield)?.enabled === false ? "warn" : undefined),
+    key: ({ pageShield }) => {
+      const value = valueOf(pageShield);
+      return value === undefined ? undefined : Number(value.enabled);
+    },
+  },
+  {
+    id: "policies",
+    title: "Policies",
+    text: ({ policies }) =>
+      textOf(policies, (all) => {
+        const effects = [...new Set(all.map(({ effect }) => effect))];
+        return listed(effects.map((word) => `${all.filter(({ effect }) => effect === word).length} ${word}`));
+      }),
+    key: ({ policies }) => valueOf(policies)?.filter(({ effect }) => effect === "enforced").length,
+    highestFirst: true,
+  },
+  {
+    id: "scripts",
+    title: "Scripts",
+    text: ({ scripts }) =>
+      textOf(scripts, ({ seen, malicious, unapproved }) =>
+        [
+          ...(malicious > 0 ? [`${amount(malicious)} malicious`] : []),
+          ...((unapproved ?? 0) > 0 ? [`${amount(unapproved ?? 0)} unapproved`] : []),
+          `${amount(seen)} seen`,
+        ].join(", "),
+      ),
+    tone: ({ scripts }) => ((valueOf(scripts)?.malicious ?? 0) > 0 ? "bad" : undefined),
+    key: ({ scripts }) => {
+      const value = valueOf(scripts);
+      return value === undefined
+        ? undefined
+        : value.malicious * 1e9 + (value.unapproved ?? 0) * 1e6 + value.seen;
+    },
+    highestFirst: true,
+  },
+  {
+    id: "deployments",
+    title: "Managed rulesets",
+    text: ({ deployments }) =>
+      textOf(deployments, (all) => {
+        const on = all.filter(({ enabled }) => enabled);
+        const behind = Math.max(0, ...on.map(({ effect }) => valueOf(effect)?.versionsBehind ?? 0));
+        const exceptions = on.reduce((sum, each) => sum + each.exceptions.length, 0);
+        return listed([
+          ...(on.length > 0 ? [`${on.length} deployed`] : []),
+          ...(behind > 0 ? [`${counted(behind, "version")} behind`] : []),
+          ...(exceptions > 0 ? [counted(exceptions, "exception")] : []),
+        ]);
+      }),
+    tone: ({ deployments }) =>
+      valueOf(deployments)?.some(({ enabled }) => enabled) === false ? "bad" : undefined,
+    key: ({ deployments }) => valueOf(deployments)?.filter(({ enabled }) => enabled).length,
+  },
+  {
+    id: "owasp",
+    title: "OWASP",
+    text: ({ owasp }) =>
+      textOf(owasp, ({ state, paranoiaLevel, scoreThreshold, action }) =>
+        state === "off"
+          ? "Off"
+          : [
+              paranoiaLevel === undefined ? "On" : `PL${paranoiaLevel}`,
+              scoreThreshold === undefined ? undefined : `score ${scoreThreshold}`,
+              action,
+            ]
+              .filter((part) => part !== undefined)
+              .join(", "),
+      ),
+    tone: ({ owasp }) => (valueOf(owasp)?.state === "off" ? "warn" : undefined),
+    key: ({ owasp }) => {
+      const value = valueOf(owasp);
+      return value === undefined ? undefined : value.state === "off" ? 0 : (value.paranoiaLevel ?? 0.5);
+    },
+  },
+  {
+    id: "migration",
+    title: "WAF migration",
+    text: ({ migration }) =>
+      textOf(migration, ({ readiness }) => READINESS_WORDS[readiness] ?? capitalized(readiness)),
+    tone: ({ migration }) =>
+      ["ready", "blocked"].includes(valueOf(migration)?.readiness ?? "") ? "warn" : undefined,
+    key: ({ migration }) => rankIn(READINESS, valueOf(migration)?.readiness),
+  },
+  {
+    id: "jobs",
+    title: "Logpush",
+    text: ({ jobs }) =>
+      textOf(jobs, (all) => {
+        const states = ["failing", "working", "new", "off"] as const;
+        const counts = states.map(
+          (word) => [all.filter(({ state }) => state === word).length, word] as const,
+        );
+        return listed(counts.flatMap(([count, word]) => (count > 0 ? [`${count} ${word}`] : [])));
+      }),
+    tone: ({ jobs }) =>
+      valueOf(jobs)?.some(({ state }) => state === "failing") === true ? "bad" : undefined,
+    key: ({ jobs }) => {
+      const all = valueOf(jobs);
+      return all === undefined
+        ? undefined
+        : all.filter(({ state }) => state === "failing").length * 1e3 + all.length;
+    },
+    highestFirst: true,
+  },
+];
+
+const MANAGED: Column = {
+  id: "managed",
+  title: "Not in a stack",
+  text: ({ unmanaged }) =>
+    unmanaged === undefined
+      ? ""
+      : listed(unmanaged.objects.length === 0 ? [] : [counted(unmanaged.objects.length, "object")]),
+  key: ({ unmanaged }) => unmanaged?.objects.length,
+  highestFirst: true,
+};
+
+/** Returns the columns that this survey has something for. */
+export function columnsOf({ accounts, stacks }: Head): readonly Column[] {
+  const names = new Map(accounts.map(({ id, name }) => [id, name ?? id]));
+  const accountOf = ({ accountId }: Zone): string => textOf(accountId, (id) => names.get(id) ?? id);
+  const account: Column = {
+    id: "account",
+    title: "Account",
+    text: accountOf,
+    key: (zone) => (valueOf(zone.accountId) === undefined ? undefined : accountOf(zone).toLowerCase()),
+  };
+  return [
+    ...COLUMNS.slice(0, 1),
+    ...(accounts.length > 1 ? [account] : []),
+    ...COLUMNS.slice(1),
+    ...(stacks.length > 0 ? [MANAGED] : []),
+  ];
+}
+
+/** `None` for an empty list. */
+function listed(parts: readonly string[]): string {
+  return parts.length === 0 ? "None" : parts.join(", ");
+}
+
+/** The place in a list; unknown words come after it. */
+function rankIn(words: readonly string[], word: string | undefined): number | undefined {
+  if (word === undefined) return undefined;
+  return words.includes(word) ? words.indexOf(word) : words.length;
+}

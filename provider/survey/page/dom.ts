@@ -1,0 +1,64 @@
+/** Elements, made without markup: whatever a zone, a host or an expression contains is shown as text. */
+
+export type Child = Node | string | undefined;
+type Attributes = Readonly<Record<string, string | number | boolean | undefined>>;
+
+const SVG = "http://www.w3.org/2000/svg";
+/** Characters that would hide text or turn its direction around. */
+const INVISIBLE = /[\p{Cc}\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/gu;
+
+/** Creates an element with its attributes and children. `true` sets an empty attribute, `undefined` and `false` none. */
+export function element<K extends keyof HTMLElementTagNameMap>(
+  name: K,
+  attributes: Attributes = {},
+  ...children: readonly Child[]
+): HTMLElementTagNameMap[K] {
+  return filled(document.createElement(name), attributes, children);
+}
+
+export interface Bar {
+  readonly svg: SVGSVGElement;
+  /** Changes how much of the bar is filled. */
+  readonly fill: (share: number) => void;
+}
+
+/** Creates a bar of a chart. */
+export function barOf(share: number): Bar {
+  const rect = (name: string): SVGRectElement =>
+    filled(document.createElementNS(SVG, "rect"), { class: name, height: "100%", rx: 2 }, []);
+  const resize = (shape: SVGRectElement, to: number): void =>
+    // A bar of one zone among thousands is still to be seen.
+    shape.setAttribute("width", `${to > 0 ? Math.max(to * 100, 1).toFixed(2) : 0}%`);
+  const [track, whole, part] = [rect("track"), rect("whole"), rect("part")];
+  resize(track, 1);
+  resize(whole, share);
+  const svg = filled(
+    document.createElementNS(SVG, "svg"),
+    { class: "bar", "aria-hidden": "true", focusable: "false" },
+    [track, whole, part],
+  );
+  return { svg, fill: (to) => resize(part, to) };
+}
+
+/** Creates a link, if the address is one of the web; otherwise only its text. */
+export function link(text: string, address: string): HTMLElement {
+  if (!address.startsWith("https://")) return element("span", {}, text);
+  return element("a", { href: address, rel: "noreferrer noopener", target: "_blank" }, text);
+}
+
+/** Shows invisible characters by their number. Line breaks and tabs stay. */
+export function visible(text: string): string {
+  return text.replace(INVISIBLE, (character) =>
+    character === "\n" || character === "\t"
+      ? character
+      : `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
+}
+
+function filled<E extends Element>(node: E, attributes: Attributes, children: readonly Child[]): E {
+  for (const [name, value] of Object.entries(attributes))
+    if (value !== undefined && value !== false) node.setAttribute(name, value === true ? "" : String(value));
+  for (const child of children)
+    if (child !== undefined) node.append(typeof child === "string" ? visible(child) : child);
+  return node;
+}

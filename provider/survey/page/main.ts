@@ -1,0 +1,320 @@
+import type { Head, Zone } from "../model";
+import { amount, counted, timeOf } from "./cells";
+import { CHARTS, TASK_WORDS, type Chart } from "./charts";
+import { columnsOf, nameOf, type Column } from "./columns";
+import { element } from "./dom";
+import { accountPart, zonePart } from "./part";
+import { matches, searchable, sorted, wordsOf, type Direction } from "./rows";
+import { Rows } from "./table";
+import { chartsOf, type Sums } from "./totals";
+
+/** A zone, with what is worked out of it once. */
+interface Item {
+  readonly zone: Zone;
+  readonly counts: Sums;
+  /** What a search finds. Made when it's first needed. */
+  text?: string;
+}
+
+const FIRST_SHOWN = 8;
+
+// Written by html.ts in the same version, so the form is known.
+const head = JSON.parse(dataOf("head")) as Head;
+const zones = JSON.parse(dataOf("zones")) as readonly Zone[];
+const items: readonly Item[] = zones.map((zone) => ({
+  zone,
+  counts: Object.fromEntries(CHARTS.map((chart) => [chart.id, chart.of(zone)])),
+}));
+const columns = columnsOf(head);
+
+/** What the reader has chosen. */
+const filters = new Map<Chart, Set<string>>();
+let words: readonly string[] = [];
+let order: { readonly column: Column; readonly direction: Direction } | undefined;
+let shown: readonly Item[] = [];
+
+const search = element("input", {
+  type: "search",
+  id: "search",
+  placeholder: "Name, ID, host, expression …",
+  autocomplete: "off",
+  spellcheck: "false",
+});
+const status = element("p", { role: "status" });
+const chips = element("div", { class: "chips" });
+const table = element("table", { class: "zones", "aria-labelledby": "zones-title" });
+const headings = columns.map(headingOf);
+const rows = new Rows<Item>(table, columns.length, rowOf);
+const charts = chartsOf(head, toggle);
+const [tasks, ...others] = charts;
+const part = element("dialog", { "aria-labelledby": "part-title" });
+
+start();
+
+function start(): void {
+  document.getElementById("unfinished")?.remove();
+  document.title = `Cloudflare survey, ${head.at.slice(0, 10)}`;
+  table.append(
+    element(
+      "caption",
+      {},
+      "Zones. Each column heading sorts; each name opens all that the survey knows of the zone.",
+    ),
+    element("thead", {}, element("tr", { "aria-rowindex": 1 }, ...headings.map(({ cell }) => cell))),
+  );
+  document.body.append(
+    element("a", { class: "skip", href: "#search" }, "Skip to the search"),
+    element(
+      "main",
+      {},
+      summary(),
+      element("h2", {}, "What to do first"),
+      element("div", { class: "first" }, element("div", {}, ...firsts()), tasks?.card),
+      element("h2", {}, "Totals"),
+      element("div", { class: "cards" }, ...others.map(({ card }) => card)),
+      element("h2", { id: "zones-title" }, "Zones"),
+      element(
+        "div",
+        { class: "tools" },
+        element("label", { for: "search" }, "Search"),
+        search,
+        status,
+        chips,
+      ),
+      table,
+      element("h2", {}, "Accounts"),
+      ...head.accounts.map(accountPart),
+    ),
+    part,
+  );
+  search.addEventListener("input", () => {
+    words = wordsOf(search.value);
+    update();
+  });
+  addEventListener("beforeprint", () =>
+    document.querySelectorAll("details").forEach((each) => (each.open = true)),
+  );
+  addEventListener("hashchange", openLinked);
+  part.addEventListener("close", () => history.replaceState(null, "", location.pathname + location.search));
+  const urgent = columns.find(({ id }) => id === "tasks");
+  if (urgent !== undefined) order = { column: urgent, direction: "ascending" };
+  update();
+  openLinked();
+}
+
+function dataOf(id: string): string {
+  return document.getElementById(id)?.textContent ?? "";
+}
+
+/** What was surveyed, and what couldn't be read, said once. */
+function summary(): HTMLElement {
+  const { accounts, at, tool, zoneCount, missingRights, stacks, paymentPages } = head;
+  return element(
+    "header",
+    {},
+    element("h1", {}, "Cloudflare survey"),
+    element(
+      "p",
+      { class: "muted" },
+      [
+        `${counted(zoneCount, "zone")} in ${accounts.length === 1 ? `account ${accounts[0]?.name ?? ""}` : counted(accounts.length, "account")}`,
+        `read ${timeOf(at)}`,
+        tool,
+        ...(stacks.length > 0 ? [`compared with ${stacks.map(({ name }) => name).join(", ")}`] : []),
+        ...(paymentPages.length > 0 ? [`payment pages: ${paymentPages.join(", ")}`] : []),
+      ].join(" · "),
+    ),
+    missingRights.length === 0
+      ? undefined
+      : element(
+          "div",
+          { class: "note" },
+          element("strong", {}, "Not readable with this token"),
+          element(
+            "ul",
+            {},
+            ...missingRights.map(({ where, zones, accounts }) =>
+              element(
+                "li",
+                {},
+                `${where}: ${[
+                  ...(zones > 0 ? [counted(zones, "zone")] : []),
+                  ...(accounts > 0 ? [counted(accounts, "account")] : []),
+                ].join(", ")}`,
+              ),
+            ),
+          ),
+        ),
+  );
+}
+
+/** What to do first, ranked by the survey. */
+function firsts(): HTMLElement[] {
+  const { first } = head;
+  if (first.length === 0) return [element("p", {}, "Nothing: no zone has a task.")];
+  const list = element(
+    "ol",
+    {},
+    ...first.map(({ kind, zoneId, zone, text, onPaymentPage }, index) =>
+      element(
+        "li",
+        { hidden: index >= FIRST_SHOWN },
+        element(
+          "span",
+          {},
+          element("a", { href: `#${zoneId}` }, zone),
+          onPaymentPage ? element("span", { class: "badge" }, "payment pages") : undefined,
+        ),
+        element("span", { class: TASK_WORDS[kind][1] }, text),
+      ),
+    ),
+  );
+  if (first.length <= FIRST_SHOWN) return [list];
+  const more = element("button", { type: "button", class: "more" }, `Show the first ${amount(first.length)}`);
+  more.addEventListener("click", () => {
+    const next = list.children[FIRST_SHOWN]?.querySelector("a");
+    for (const item of list.children) item.removeAttribute("hidden");
+    more.remove();
+    next?.focus();
+  });
+  return [list, more];
+}
+
+interface Heading {
+  readonly column: Column;
+  readonly cell: HTMLTableCellElement;
+}
+
+function headingOf(column: Column): Heading {
+  const button = element("button", { type: "button" }, column.title);
+  button.addEventListener("click", () => sortBy(column));
+  return { column, cell: element("th", { scope: "col", class: column.id }, button) };
+}
+
+function sortBy(column: Column): void {
+  const initial = column.highestFirst === true ? "descending" : "ascending";
+  const other = initial === "ascending" ? "descending" : "ascending";
+  const isSecond = order?.column === column && order.direction === initial;
+  order = { column, direction: isSecond ? other : initial };
+  update();
+}
+
+function toggle(chart: Chart, bar: string): void {
+  const bars = filters.get(chart) ?? new Set();
+  if (!bars.delete(bar)) bars.add(bar);
+  if (bars.size === 0) filters.delete(chart);
+  else filters.set(chart, bars);
+  update();
+}
+
+function clear(): void {
+  filters.clear();
+  search.value = "";
+  words = [];
+  update();
+  search.focus();
+}
+
+/** Shows the zones that are left, in their order. */
+function update(): void {
+  const left = items.filter(isLeft);
+  shown = order === undefined ? left : sorted(left, ({ zone }) => order?.column.key(zone), order.direction);
+  rows.show(shown);
+  const isFiltered = left.length < items.length;
+  const sums = sumsOf(left);
+  for (const { chart, update } of charts) update(sums[chart.id] ?? {}, filters.get(chart), isFiltered);
+  status.textContent = isFiltered
+    ? `${amount(left.length)} of ${counted(items.length, "zone")}`
+    : counted(items.length, "zone");
+  for (const { column, cell } of headings)
+    if (column === order?.column) cell.setAttribute("aria-sort", order.direction);
+    else cell.removeAttribute("aria-sort");
+  chips.replaceChildren(...chipsOf());
+}
+
+/** A zone is left if it has one of the chosen bars of each chart, and every word of the search. */
+function isLeft(item: Item): boolean {
+  for (const [{ id }, bars] of filters)
+    if (![...bars].some((bar) => (item.counts[id]?.[bar] ?? 0) > 0)) return false;
+  if (words.length === 0) return true;
+  item.text ??= searchable(item.zone);
+  return matches(item.text, words);
+}
+
+function sumsOf(left: readonly Item[]): Sums {
+  const sums: Record<string, Record<string, number>> = {};
+  for (const { counts } of left)
+    for (const [chart, bars] of Object.entries(counts)) {
+      const sum = (sums[chart] ??= {});
+      for (const [bar, count] of Object.entries(bars)) sum[bar] = (sum[bar] ?? 0) + count;
+    }
+  return sums;
+}
+
+function chipsOf(): HTMLElement[] {
+  const chosen = [...filters].flatMap(([chart, bars]) => [...bars].map((bar) => ({ chart, bar })));
+  const made = chosen.map(({ chart, bar }) => {
+    const name = `${chart.title}: ${chart.bars[bar]?.[0] ?? bar}`;
+    const chip = element(
+      "button",
+      { type: "button", "aria-label": `Remove the filter ${name}` },
+      `${name} ×`,
+    );
+    chip.addEventListener("click", () => toggle(chart, bar));
+    return chip;
+  });
+  if (made.length === 0 && words.length === 0) return [];
+  const all = element("button", { type: "button" }, "Clear");
+  all.addEventListener("click", clear);
+  return [...made, all];
+}
+
+function rowOf({ zone }: Item, index: number): HTMLTableRowElement {
+  const cells = columns.map(({ id, text, tone }) => {
+    const said = text(zone);
+    const isUnread = said.startsWith("not readable");
+    const content =
+      id === "name"
+        ? element("a", { href: `#${zone.id}`, title: said }, said)
+        : element("span", { class: isUnread ? "muted" : tone?.(zone), title: said }, said);
+    return element(
+      id === "name" ? "th" : "td",
+      { class: id, scope: id === "name" ? "row" : undefined },
+      content,
+    );
+  });
+  return element("tr", { "aria-rowindex": index + 2 }, ...cells);
+}
+
+/** Opens the part of the zone that the address names, or closes the open one. */
+function openLinked(): void {
+  const id = location.hash.slice(1);
+  const item = items.find(({ zone }) => zone.id === id);
+  if (item === undefined) part.close();
+  else open(item);
+}
+
+function open(item: Item): void {
+  const at = shown.indexOf(item);
+  const step = (text: string, to: Item | undefined): HTMLElement | undefined =>
+    to === undefined || at < 0 ? undefined : element("a", { href: `#${to.zone.id}` }, text);
+  const close = element("button", { type: "button", class: "close" }, "Close");
+  close.addEventListener("click", () => part.close());
+  part.replaceChildren(
+    element(
+      "header",
+      {},
+      element("h2", { id: "part-title" }, nameOf(item.zone)),
+      element(
+        "nav",
+        { "aria-label": "Zones" },
+        step("Previous", shown[at - 1]),
+        step("Next", shown[at + 1]),
+        close,
+      ),
+    ),
+    zonePart(item.zone, head),
+  );
+  if (!part.open) part.showModal();
+  part.scrollTop = 0;
+}

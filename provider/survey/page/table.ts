@@ -1,0 +1,88 @@
+import { element } from "./dom";
+
+/**
+ * The rows of a table that may have thousands. Each group of rows is a table body, which has its rows in the document
+ * only while it's near the screen, has the focus, or is printed. Otherwise, one empty row takes their height. The first
+ * group stays, so that a screen reader that comes to the table finds rows.
+ */
+
+const GROUP = 50;
+/** How far from the screen rows are made, so that scrolling finds them there. */
+const MARGIN = "1500px 0px";
+
+interface Group<T> {
+  readonly first: number;
+  readonly items: readonly T[];
+  isFilled: boolean;
+}
+
+export class Rows<T> {
+  readonly #table: HTMLTableElement;
+  readonly #columns: number;
+  readonly #rowOf: (item: T, index: number) => HTMLTableRowElement;
+  readonly #groups = new Map<Element, Group<T>>();
+  readonly #observer: IntersectionObserver;
+
+  constructor(
+    table: HTMLTableElement,
+    columns: number,
+    rowOf: (item: T, index: number) => HTMLTableRowElement,
+  ) {
+    this.#table = table;
+    this.#columns = columns;
+    this.#rowOf = rowOf;
+    this.#observer = new IntersectionObserver(
+      (entries) => {
+        for (const { target, isIntersecting } of entries)
+          if (isIntersecting) this.#fill(target);
+          else if (!target.contains(document.activeElement)) this.#empty(target);
+      },
+      { rootMargin: MARGIN },
+    );
+    addEventListener("beforeprint", () => {
+      for (const body of this.#groups.keys()) this.#fill(body);
+    });
+    addEventListener("afterprint", () => {
+      for (const body of this.#groups.keys()) this.#watch(body);
+    });
+  }
+
+  /** Replaces the rows. The first ones are in the document at once. */
+  show(items: readonly T[]): void {
+    this.#observer.disconnect();
+    for (const body of this.#groups.keys()) body.remove();
+    this.#groups.clear();
+    for (let first = 0; first < items.length; first += GROUP) {
+      const body = element("tbody");
+      this.#groups.set(body, { first, items: items.slice(first, first + GROUP), isFilled: false });
+      this.#empty(body);
+      if (first === 0) this.#fill(body);
+    }
+    this.#table.append(...this.#groups.keys());
+    for (const body of this.#groups.keys()) this.#watch(body);
+    // Including the header.
+    this.#table.setAttribute("aria-rowcount", String(items.length + 1));
+  }
+
+  /** Observing anew reports once where the group is now. */
+  #watch(body: Element): void {
+    this.#observer.unobserve(body);
+    this.#observer.observe(body);
+  }
+
+  #fill(body: Element): void {
+    const group = this.#groups.get(body);
+    if (group === undefined || group.isFilled) return;
+    group.isFilled = true;
+    body.replaceChildren(...group.items.map((item, index) => this.#rowOf(item, group.first + index)));
+  }
+
+  #empty(body: Element): void {
+    const group = this.#groups.get(body);
+    if (group === undefined || group.first === 0) return;
+    group.isFilled = false;
+    const space = element("td", { colspan: this.#columns });
+    space.style.height = `calc(${group.items.length} * var(--row))`;
+    body.replaceChildren(element("tr", { class: "space", "aria-hidden": "true" }, space));
+  }
+}

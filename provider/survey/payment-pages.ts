@@ -1,0 +1,34 @@
+import type { Script } from "../page-shield/records";
+
+/** Which pages take payments, by the patterns of --payment-pages. `*` stands for any characters. */
+export class PaymentPages {
+  /** @param patterns a host such as `checkout.*`, or a host and path such as `shop.example/payment*`. */
+  constructor(readonly patterns: readonly string[]) {}
+
+  hasHost(host: string): boolean {
+    return this.patterns.some((pattern) => !pattern.includes("/") && matches(host, pattern));
+  }
+
+  /** Whether the script was seen on such a page. The list names only the first page of each script. */
+  hasScript({ host, firstPageUrl }: Pick<Script, "host" | "firstPageUrl">): boolean {
+    const page = (firstPageUrl ?? host).replace(/^[a-z]+:\/\//, "");
+    return this.hasHost(host) || this.patterns.some((each) => each.includes("/") && matches(page, each));
+  }
+}
+
+/** Compares without a regular expression, which a pattern with many stars would slow down. */
+function matches(given: string, pattern: string): boolean {
+  const text = given.toLowerCase();
+  const [first = "", ...parts] = pattern.toLowerCase().split("*");
+  const last = parts.pop();
+  if (last === undefined) return text === first;
+  if (!text.startsWith(first) || !text.endsWith(last)) return false;
+  let at = first.length;
+  const end = text.length - last.length;
+  for (const part of parts) {
+    const found = text.indexOf(part, at);
+    if (found === -1) return false;
+    at = found + part.length;
+  }
+  return at <= end;
+}

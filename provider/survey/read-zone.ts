@@ -1,0 +1,316 @@
+import { z } from "zod";
+import { unlessAbsent } from "../api/errors";
+import { hostsIn } from "../import/names";
+import { jobStateOf } from "../logpush/job-state";
+import { PAGE_SHIELD } from "../limits";
+import { listJobs } from "../logpush/job-api";
+import { toEntryPoint } from "../migration/api";
+import { observe } from "../migration/observation";
+import { judged } from "../migration/judge";
+import { CspError } from "../page-shield/csp";
+import { isScoredBelow, listDetected, SCRIPTS } from "../page-shield/detected";
+import { listPageShieldPolicies, readPageShieldSettings } from "../page-shield/read";
+import type { Script as DetectedScript } from "../page-shield/records";
+import { wouldBlockOf } from "../page-shield/would-block";
+import { entryPointPath } from "../rulesets/entry-point";
+import { explain, type ExecutedRuleset } from "../rulesets/explain";
+import { findManagedRuleset, UnknownRulesetError } from "../rulesets/managed";
+import { entryPoint, type ManagedRuleset, type ZoneRule } from "../rulesets/wire";
+import type { Scope } from "../runtime/composite-id";
+import type { Host } from "../runtime/host";
+import { omitAbsent } from "../runtime/members";
+import type { JsonObject } from "../runtime/values";
+import { RIGHTS, type Cells } from "./cells";
+import {
+  isReadable,
+  valueOf,
+  type Cell,
+  type Deployment,
+  type ListedZone,
+  type SurveyedJob,
+  type Zone,
+} from "./model";
+import type { PaymentPages } from "./payment-pages";
+import { unmanagedIn, type Stacks } from "./stacks";
+import { tasksOf } from "./tasks";
+
+/** What all zones of a survey share. */
+export interface Reading {
+  readonly host: Host;
+  readonly cells: Cells;
+  /** Undefined in a survey without stacks. */
+  readonly stacks: Stacks | undefined;
+  readonly paymentPages: PaymentPages;
+  /** Whether the inventory approves a script. Undefined without an inventory. */
+  readonly isApproved: ((url: string) => boolean) | undefined;
+}
+
+/** Reads a zone with the fewest requests that its parts take: docs/guides/survey.md lists them. */
+export async function readZone(reading: Reading, listed: ListedZone): Promise<Zone> {
+  const { host, cells } = reading;
+  const { id } = listed;
+  const { api } = host;
+  const root = `/zones/${id}`;
+  const account = valueOf(listed.accountId);
+  const cell = <T>(path: string, read: () => Promise<T>): Promise<Cell<T>> =>
+    cells.read(`${root}${path}`, account, read);
+
+  // The migration judges the same entry point, so it's read once for both.
+  const rawEntryPoint = cell("/rulesets", () =>
+    unlessAbsent(() =>
+      api.get(entryPointPath(id), { what: `Reading the managed rules of zone ${id}`, schema: anyObject }),
+    ),
+  );
+  const [settings, policies, found, entry, migration, jobs] = await Promise.all([
+    cell("/page_shield", () => readPageShieldSettings(api, id)),
+    cell("/page_shield", () => listPageShieldPolicies(api, id)),
+    cell("/page_shield", async () => {
+      const filters = SCRIPTS.includeAll;
+      return (await listDetected(host, SCRIPTS, { zoneId: id, status: "active,infrequent", filters })).items;
+    }),
+    rawEntryPoint,
+    cell("/waf_migration/status", () => readMigration(reading, id, rawEntryPoint)),
+    cell("/logpush/jobs", () => readJobs(reading, { kind: "zone", id })),
+  ]);
+  const scripts = isReadable(found) ? found : [];
+  const deployments = isReadable(entry) ? await deploymentsOf(reading, id, account, entry) : entry;
+  const stack = (kind: string, object: string): { readonly stack?: string | null } =>
+    reading.stacks === undefined ? {} : { stack: reading.stacks.of(kind, object) };
+  const { paymentPages } = reading;
+  const hosts = (valueOf(policies) ?? []).flatMap(({ expression }) => hostsIn(expression));
+  const zone = {
+    ...listed,
+    hasPaymentPages:
+      scripts.some((each) => paymentPages.hasScript(each)) ||
+      [valueOf(listed.name) ?? "", ...hosts].some((host) => paymentPages.hasHost(host)),
+    pageShield: isReadable(settings)
+      ? {
+          enabled: settings.enabled,
+          ...omitAbsent({
+            updatedAt: settings.updatedAt,
+            useReportingEndpoint: settings.useReportingEndpoint,
+            useConnectionUrlPath: settings.useConnectionUrlPath,
+          }),
+          ...stack("PageShieldSettings", id),
+        }
+      : settings,
+    policies: isReadable(policies)
+      ? policies.map(({ id: policyId, description = "", action, enabled, expression, value }) => ({
+          id: policyId,
+          description,
+          effect: enabled ? (EFFECTS.get(action) ?? action) : "off",
+          expression,
+          value,
+          ...(enabled && action === "allow" && isReadable(found)
+            ? { wouldBlock: blockedBy({ expression, value }, scripts) }
+            : {}),
+          ...stack("PageShieldPolicy", policyId),
+        }))
+      : policies,
+    scripts: isReadable(found) ? summaryOf(found, reading) : found,
+    deployments,
+    owasp: isReadable(deployments) ? owaspOf(deployments) : deployments,
+    migration,
+    jobs,
+  };
+  const unmanaged = reading.stacks === undefined ? {} : { unmanaged: unmanagedIn(zone) };
+  return { ...zone, tasks: tasksOf(zone), ...unmanaged };
+}
+
+const anyObject = z.looseObject({});
+
+const EFFECTS: ReadonlyMap<string, string> = new Map([
+  ["allow", "enforced"],
+  ["log", "logging"],
+]);
+
+type Policy = Exclude<Zone["policies"], { notReadable: unknown }>[number];
+
+function blockedBy(
+  policy: Pick<Policy, "expression" | "value">,
+  scripts: readonly DetectedScript[],
+): NonNullable<Policy["wouldBlock"]> | null {
+  const active = scripts.filter(({ status }) => status === "active");
+  try {
+    const found = wouldBlockOf(policy, active);
+    return found === undefined ? null : { ...found, scripts: [...found.scripts] };
+  } catch (error) {
+    if (error instanceof CspError) return null; // Cloudflare holds a policy that it would no longer accept.
+    throw error;
+  }
+}
+
+/** A zone has at most this many scripts in the survey. All of them count. */
+const WORST_SCRIPTS = 10;
+
+const isScoreBad = (script: DetectedScript): boolean | undefined =>
+  isScoredBelow(script, PAGE_SHIELD.MALICIOUS_BELOW_SCORE);
+
+function summaryOf(
+  found: readonly DetectedScript[],
+  { paymentPages, isApproved }: Pick<Reading, "paymentPages" | "isApproved">,
+): Exclude<Zone["scripts"], { notReadable: unknown }> {
+  const isThreat = (each: DetectedScript): boolean =>
+    isScoreBad(each) === true || each.urlReportedMalicious === true || each.domainReportedMalicious === true;
+  const malicious = found.filter(isThreat);
+  const worst = malicious
+    .map((each) => ({
+      ...omitAbsent({
+        url: each.url,
+        host: each.host,
+        firstPageUrl: each.firstPageUrl,
+        score: each.jsIntegrityScore,
+        threats: threatsOf(each),
+      }),
+      isMalicious: true,
+      onPaymentPage: paymentPages.hasScript(each),
+    }))
+    .sort(
+      (a, b) =>
+        Number(b.onPaymentPage) - Number(a.onPaymentPage) ||
+        (a.score ?? 0) - (b.score ?? 0) ||
+        (a.url < b.url ? -1 : 1),
+    );
+  return {
+    seen: found.length,
+    malicious: malicious.length,
+    notScored: found.filter((each) => !isThreat(each) && isScoreBad(each) === undefined).length,
+    unapproved: isApproved === undefined ? null : found.filter(({ url }) => !isApproved(url)).length,
+    onPaymentPages: found.filter((each) => paymentPages.hasScript(each)).length,
+    worst: worst.slice(0, WORST_SCRIPTS),
+  };
+}
+
+function threatsOf(script: DetectedScript): string[] | undefined {
+  const all = [...(script.maliciousDomainCategories ?? []), ...(script.maliciousUrlCategories ?? [])];
+  return all.length === 0 ? undefined : [...new Set(all)].sort();
+}
+
+async function deploymentsOf(
+  reading: Reading,
+  zone: string,
+  account: string | undefined,
+  raw: JsonObject | undefined,
+): Promise<Deployment[]> {
+  const found = raw === undefined ? undefined : entryPoint.parse(raw);
+  const effects = new Map<string, Cell<Effect>>();
+  for (const rule of found?.rules ?? [])
+    if (rule.deploys !== undefined) effects.set(rule.id, await readEffect(reading, account, rule));
+  const rulesetOf = ({ id }: ZoneRule): ExecutedRuleset | undefined => {
+    const deployed = valueOf(effects.get(id) ?? NONE)?.deployed;
+    return deployed === undefined ? undefined : { managed: deployed, isPinned: false };
+  };
+  return explain(zone, found, rulesetOf).deployments.map((each) => {
+    const effect = effects.get(each.ruleId) ?? NONE;
+    const { paranoiaLevel, scoreThreshold, action, rules } = each;
+    return {
+      ruleId: each.ruleId,
+      ref: each.ref,
+      description: each.description,
+      enabled: each.enabled,
+      expression: each.expression,
+      rulesetId: each.ruleset.id,
+      exceptions: each.exceptions.map(({ description, expression, skips }) => ({
+        description,
+        expression,
+        skips,
+      })),
+      effect: isReadable(effect)
+        ? {
+            name: effect.deployed.name,
+            version: effect.deployed.version,
+            versionsBehind: Math.max(0, Number(effect.latest) - Number(effect.deployed.version)) || 0,
+            ...omitAbsent({ paranoiaLevel, scoreThreshold, action }),
+            rulesOn: rules?.on ?? 0,
+            rulesOff: rules?.off ?? 0,
+          }
+        : effect,
+      ...(reading.stacks === undefined
+        ? {}
+        : {
+            stack:
+              reading.stacks.of("ManagedRulesetOverride", each.ruleId) ??
+              reading.stacks.of("Ruleset", found?.id ?? ""),
+          }),
+    };
+  });
+}
+
+interface Effect {
+  readonly deployed: ManagedRuleset;
+  /** The latest version's number. */
+  readonly latest: string;
+}
+
+const NONE = { notReadable: "account", what: "the zone's account isn't known: pass --account" } as const;
+
+/** Reads a deployed ruleset. Each version is read once for all zones of an account. */
+async function readEffect(
+  { host, cells }: Reading,
+  account: string | undefined,
+  { deploys }: ZoneRule,
+): Promise<Cell<Effect>> {
+  if (account === undefined || deploys === undefined) return NONE;
+  const ctx = host.context("survey");
+  const choice = { id: deploys.rulesetId };
+  return await cells.read(`/accounts/${account}/rulesets`, account, async (): Promise<Cell<Effect>> => {
+    try {
+      const latest = await findManagedRuleset(ctx, account, choice);
+      const deployed = await findManagedRuleset(ctx, account, choice, deploys.version);
+      return { deployed, latest: latest.version };
+    } catch (error) {
+      if (!(error instanceof UnknownRulesetError)) throw error;
+      return { notReadable: "failed", what: error.reason };
+    }
+  });
+}
+
+function owaspOf(deployments: readonly Deployment[]): Zone["owasp"] {
+  for (const { enabled, effect } of deployments.filter((each) => each.enabled)) {
+    if (!isReadable(effect)) return effect;
+    if (!enabled || effect.paranoiaLevel === undefined) continue;
+    const { paranoiaLevel, scoreThreshold, action } = effect;
+    return { state: "on", paranoiaLevel, ...omitAbsent({ scoreThreshold, action }) };
+  }
+  return { state: "off" };
+}
+
+type Migration = Exclude<Zone["migration"], { notReadable: unknown }>;
+
+/** @throws ApiError if the migration can't be read. */
+async function readMigration(
+  { host }: Reading,
+  zone: string,
+  rawEntryPoint: Promise<Cell<JsonObject | undefined>>,
+): Promise<Migration> {
+  const observation = await observe(host.api, zone, {
+    onlyBlockers: true,
+    entryPoint: async () => {
+      const raw = valueOf(await rawEntryPoint);
+      return raw === undefined ? undefined : toEntryPoint(raw);
+    },
+  });
+  const { readiness, migrationState = "", because } = judged(observation);
+  const right = [...RIGHTS].find(([, place]) => because.some((text) => text.includes(place)))?.[0];
+  return { readiness, state: migrationState, because: [...because], ...omitAbsent({ missingRight: right }) };
+}
+
+/** Reads the Logpush jobs of a zone or account. */
+export async function readJobs({ host, stacks }: Reading, scope: Scope): Promise<SurveyedJob[]> {
+  const jobs = (await listJobs(host.api, scope)).map(jobStateOf);
+  return jobs.map(({ id, name, dataset, enabled, destination, lastComplete, lastError, errorMessage }) => ({
+    id,
+    name,
+    dataset,
+    state: !enabled
+      ? "off"
+      : lastError !== undefined
+        ? "failing"
+        : lastComplete === undefined
+          ? "new"
+          : "working",
+    destination,
+    ...omitAbsent({ lastComplete, lastError, errorMessage }),
+    ...(stacks === undefined ? {} : { stack: stacks.of("LogpushJob", id) }),
+  }));
+}

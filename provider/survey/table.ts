@@ -1,0 +1,126 @@
+import type { Cell as CsvCell } from "../terminal/csv";
+import { isNotReadable, notReadableText, valueOf, type Cell, type Zone } from "./model";
+
+type Column = (zone: Zone) => CsvCell;
+
+/** A column of a part. If the part couldn't be read, its columns say so. */
+function of<T>(part: (zone: Zone) => Cell<T>, text: (value: T) => CsvCell): Column {
+  return (zone) => {
+    const given = part(zone);
+    return isNotReadable(given) ? notReadableText(given) : text(given);
+  };
+}
+
+const many = (texts: readonly string[]): string => (texts.length === 0 ? "none" : texts.join("; "));
+
+/** The columns of survey.csv, which has a row for each zone. No cell is empty because something couldn't be read. */
+const COLUMNS: Readonly<Record<string, Column>> = {
+  zone_id: ({ id }) => id,
+  zone: of(({ name }) => name, String),
+  plan: of(({ plan }) => plan, String),
+  status: of(({ status }) => status, String),
+  account_id: of(({ accountId }) => accountId, String),
+  payment_pages: ({ hasPaymentPages }) => yes(hasPaymentPages),
+  page_shield: of(
+    ({ pageShield }) => pageShield,
+    ({ enabled }) => (enabled ? "on" : "off"),
+  ),
+  policies_enforced: policies("enforced"),
+  policies_logging: policies("logging"),
+  policies_off: policies("off"),
+  scripts: of(
+    ({ scripts }) => scripts,
+    ({ seen }) => seen,
+  ),
+  scripts_malicious: of(
+    ({ scripts }) => scripts,
+    ({ malicious }) => malicious,
+  ),
+  scripts_not_scored: of(
+    ({ scripts }) => scripts,
+    ({ notScored }) => notScored,
+  ),
+  scripts_unapproved: of(
+    ({ scripts }) => scripts,
+    ({ unapproved }) => unapproved ?? "no inventory",
+  ),
+  managed_rulesets: of(
+    ({ deployments }) => deployments,
+    (all) =>
+      many(
+        all.map(({ effect, enabled, rulesetId }) => {
+          const name =
+            valueOf(effect)?.name ?? `${rulesetId} (${isNotReadable(effect) ? notReadableText(effect) : ""})`;
+          return enabled ? name : `${name} (off)`;
+        }),
+      ),
+  ),
+  versions_behind: of(
+    ({ deployments }) => deployments,
+    (all) => Math.max(0, ...all.map(({ effect }) => valueOf(effect)?.versionsBehind ?? 0)),
+  ),
+  exceptions: of(
+    ({ deployments }) => deployments,
+    (all) => all.reduce((sum, { exceptions }) => sum + exceptions.length, 0),
+  ),
+  owasp: of(
+    ({ owasp }) => owasp,
+    ({ state }) => state,
+  ),
+  owasp_paranoia_level: of(
+    ({ owasp }) => owasp,
+    ({ paranoiaLevel }) => paranoiaLevel ?? "none",
+  ),
+  owasp_score_threshold: of(
+    ({ owasp }) => owasp,
+    ({ scoreThreshold }) => scoreThreshold ?? "none",
+  ),
+  owasp_action: of(
+    ({ owasp }) => owasp,
+    ({ action }) => action ?? "none",
+  ),
+  migration_state: of(
+    ({ migration }) => migration,
+    ({ state }) => state,
+  ),
+  migration_readiness: of(
+    ({ migration }) => migration,
+    ({ readiness }) => readiness,
+  ),
+  migration_because: of(
+    ({ migration }) => migration,
+    ({ because }) => many(because),
+  ),
+  jobs: of(
+    ({ jobs }) => jobs,
+    (all) =>
+      many(all.map(({ name, id, dataset, state }) => `${name === "" ? id : name} (${dataset}): ${state}`)),
+  ),
+  jobs_last_error: of(
+    ({ jobs }) => jobs,
+    (all) =>
+      many(
+        all.flatMap(({ lastError, errorMessage }) =>
+          lastError === undefined ? [] : [`${lastError} ${errorMessage ?? ""}`.trim()],
+        ),
+      ),
+  ),
+  unmanaged: ({ unmanaged }) => unmanaged?.objects.length ?? "no stack given",
+  first_task: ({ tasks: [first] }) => first?.text ?? "none",
+  first_task_rank: ({ tasks: [first] }) => first?.rank ?? "none",
+};
+
+function policies(effect: string): Column {
+  return of(
+    (zone) => zone.policies,
+    (all) => all.filter((each) => each.effect === effect).length,
+  );
+}
+
+const yes = (given: boolean): string => (given ? "yes" : "no");
+
+export const COLUMN_NAMES: readonly string[] = Object.keys(COLUMNS);
+
+export function rowOf(zone: Zone): CsvCell[] {
+  return Object.values(COLUMNS).map((column) => column(zone));
+}

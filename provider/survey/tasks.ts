@@ -1,0 +1,100 @@
+import { pluralize } from "../runtime/values";
+import { TASKS, valueOf, type Head, type Task, type TaskKind, type Zone } from "./model";
+
+/** What to do first. The only place that ranks: the JSON, the CSV and the page all show this. */
+
+/** Returns what to do in a zone, most urgent first. */
+export function tasksOf(zone: Omit<Zone, "tasks">): Task[] {
+  const found = TASKS.map((kind) => ({ kind, given: FINDERS[kind](zone) }));
+  return found
+    .flatMap(({ kind, given }) => (given === undefined ? [] : [{ kind, ...given }]))
+    .map(({ kind, text, onPaymentPage = zone.hasPaymentPages }) => ({
+      kind,
+      rank: TASKS.indexOf(kind) * 2 + (onPaymentPage ? 0 : 1),
+      text,
+      onPaymentPage,
+    }));
+}
+
+interface Found {
+  readonly text: string;
+  /** Default: whether the zone has payment pages. */
+  readonly onPaymentPage?: boolean;
+}
+
+/** Each finds what is to be done of its kind. A part that couldn't be read asks for nothing. */
+const FINDERS: Readonly<Record<TaskKind, (zone: Omit<Zone, "tasks">) => Found | undefined>> = {
+  maliciousScript: ({ scripts }) => {
+    const { malicious = 0, worst = [] } = valueOf(scripts) ?? {};
+    const [first] = worst;
+    if (malicious === 0 || first === undefined) return undefined;
+    const which = malicious === 1 ? first.url : `${first.url} and ${pluralize(malicious - 1, "other")}`;
+    return {
+      text: `Remove or block ${pluralize(malicious, "malicious script")}: ${which}, seen on ${first.host}.`,
+      onPaymentPage: first.onPaymentPage,
+    };
+  },
+  unapprovedScript: ({ scripts, hasPaymentPages }) => {
+    const unapproved = valueOf(scripts)?.unapproved ?? 0;
+    if (unapproved === 0 || !hasPaymentPages) return undefined;
+    return {
+      text: `Approve or remove ${pluralize(unapproved, "script")} that the inventory doesn't approve.`,
+    };
+  },
+  noManagedRuleset: ({ deployments }) =>
+    valueOf(deployments)?.some(({ enabled }) => enabled) === false
+      ? { text: "Deploy a managed ruleset: no managed ruleset of the zone is on." }
+      : undefined,
+  readyToMigrate: ({ migration }) =>
+    valueOf(migration)?.readiness === "ready"
+      ? { text: "Migrate the previous WAF managed rules: nothing blocks the zone." }
+      : undefined,
+  blockingPolicy: ({ policies }) => {
+    const blocking = (valueOf(policies) ?? []).filter(({ wouldBlock }) => (wouldBlock?.count ?? 0) > 0);
+    const [first] = blocking;
+    if (first === undefined) return undefined;
+    const { count = 0, scripts = [] } = first.wouldBlock ?? {};
+    const name = first.description === "" ? first.id : JSON.stringify(first.description);
+    const more = blocking.length === 1 ? "" : ` ${pluralize(blocking.length - 1, "other policy")} block too.`;
+    return {
+      text: `Review the enforced policy ${name}: it blocks ${pluralize(count, "active script")}, such as ${scripts[0] ?? ""}.${more}`,
+    };
+  },
+  failingJob: ({ jobs }) => {
+    const failing = (valueOf(jobs) ?? []).filter(({ state }) => state === "failing");
+    const names = failing.map(({ name, id }) => (name === "" ? id : name)).join(", ");
+    return failing.length === 0
+      ? undefined
+      : { text: `Repair ${pluralize(failing.length, "failing Logpush job")}: ${names}.` };
+  },
+  owaspOff: ({ owasp, deployments }) =>
+    valueOf(owasp)?.state === "off" && valueOf(deployments)?.some(({ enabled }) => enabled) === true
+      ? { text: "Consider the OWASP Core Ruleset: it's off." }
+      : undefined,
+  pageShieldOff: ({ pageShield }) =>
+    valueOf(pageShield)?.enabled === false
+      ? { text: "Turn on Page Shield: the zone's scripts aren't watched." }
+      : undefined,
+  blockedMigration: ({ migration }) => {
+    const { readiness, because = [] } = valueOf(migration) ?? {};
+    if (readiness !== "blocked") return undefined;
+    const more = because.length > 1 ? ` And ${because.length - 1} more.` : "";
+    return { text: `Resolve what blocks the WAF migration: ${because[0] ?? ""}.${more}` };
+  },
+};
+
+type RankedTask = Head["first"][number];
+
+/** Compares tasks of different zones, so that their order is always the same. */
+export function byUrgency(a: RankedTask, b: RankedTask): number {
+  return (
+    a.rank - b.rank ||
+    compareText(a.zone, b.zone) ||
+    compareText(a.zoneId, b.zoneId) ||
+    compareText(a.text, b.text)
+  );
+}
+
+function compareText(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}

@@ -1,0 +1,151 @@
+import { RIGHTS } from "./cells";
+import {
+  CHARTS,
+  SURVEY_VERSION,
+  notReadable,
+  valueOf,
+  type Cell,
+  type Chart,
+  type Head,
+  type NotReadable,
+  type Zone,
+} from "./model";
+import { byUrgency } from "./tasks";
+import { VERSION } from "../version";
+
+/** What the head says apart from what's counted. */
+export type HeadFacts = Pick<Head, "at" | "accounts" | "stacks" | "paymentPages">;
+
+const MOST_FIRST = 100;
+/** A buffer is cut to the most urgent tasks when it grows beyond this. */
+const BUFFER = 1_000;
+
+/** Counts the zones, with only the most urgent tasks in memory. */
+export async function headOf(facts: HeadFacts, zones: AsyncIterable<Zone>): Promise<Head> {
+  const totals: Record<string, Record<string, number>> = Object.fromEntries(
+    Object.entries(CHARTS)
+      .filter(([chart]) => chart !== "managed" || facts.stacks.length > 0)
+      .map(([chart, bars]) => [chart, Object.fromEntries(bars.map((bar) => [bar, 0]))]),
+  );
+  const add = (chart: Chart, bar: string, count = 1): void => {
+    const bars = totals[chart];
+    if (bars !== undefined) bars[bar] = (bars[bar] ?? 0) + count;
+  };
+  const missing = new MissingRights();
+  for (const account of facts.accounts) {
+    missing.note("accounts", rightsIn([account.rulesets, account.jobs, account.namespaces]));
+    for (const { stack } of [...(valueOf(account.jobs) ?? []), ...(valueOf(account.namespaces) ?? [])])
+      if (stack !== undefined) add("managed", stack === null ? "unmanaged" : "managed");
+  }
+  const taskCounts: Head["taskCounts"] = {};
+  let first: Head["first"] = [];
+  let zoneCount = 0;
+  for await (const zone of zones) {
+    zoneCount += 1;
+    count(zone, add);
+    missing.note("zones", rightsOf(zone));
+    for (const kind of new Set(zone.tasks.map((each) => each.kind)))
+      taskCounts[kind] = (taskCounts[kind] ?? 0) + 1;
+    const name = valueOf(zone.name) ?? zone.id;
+    first.push(...zone.tasks.map((each) => ({ ...each, zoneId: zone.id, zone: name })));
+    if (first.length > BUFFER) first = mostUrgent(first);
+  }
+  return {
+    version: SURVEY_VERSION,
+    at: facts.at,
+    tool: `pulumi-edgeguard ${VERSION}`,
+    zoneCount,
+    accounts: facts.accounts,
+    missingRights: missing.list(),
+    stacks: facts.stacks,
+    paymentPages: facts.paymentPages,
+    totals,
+    first: mostUrgent(first),
+    taskCounts,
+  };
+}
+
+function mostUrgent(tasks: Head["first"]): Head["first"] {
+  return tasks.sort(byUrgency).slice(0, MOST_FIRST);
+}
+
+function count(zone: Zone, add: (chart: Chart, bar: string, count?: number) => void): void {
+  const bar = <T>(chart: Chart, given: Cell<T>, of: (value: Exclude<T, NotReadable>) => string): void => {
+    const value = valueOf(given);
+    add(chart, value === undefined ? "notReadable" : of(value));
+  };
+  bar("pageShield", zone.pageShield, ({ enabled }) => (enabled ? "on" : "off"));
+  bar("managedRulesets", zone.deployments, (all) => (all.some(({ enabled }) => enabled) ? "on" : "none"));
+  bar("owasp", zone.owasp, ({ state }) => state);
+  bar("migration", zone.migration, ({ readiness }) => readiness);
+  for (const { effect } of valueOf(zone.policies) ?? [])
+    add("policies", effect in EFFECTS ? effect : "other");
+  for (const { state } of valueOf(zone.jobs) ?? []) add("jobs", state);
+  const scripts = valueOf(zone.scripts);
+  if (scripts !== undefined) {
+    const { seen, malicious, notScored } = scripts;
+    add("scripts", "malicious", malicious);
+    add("scripts", "notScored", notScored);
+    add("scripts", "other", seen - malicious - notScored);
+  }
+  for (const stack of stacksIn(zone)) add("managed", stack === null ? "unmanaged" : "managed");
+}
+
+/** The permissions without which a part of the zone couldn't be read. */
+function rightsOf(zone: Zone): Set<string> {
+  const { name, plan, pageShield, policies, scripts, deployments, migration, jobs } = zone;
+  const effects = (valueOf(deployments) ?? []).map(({ effect }) => effect);
+  const rights = rightsIn([
+    name,
+    plan,
+    pageShield,
+    policies,
+    scripts,
+    deployments,
+    migration,
+    jobs,
+    ...effects,
+  ]);
+  const more = valueOf(migration)?.missingRight;
+  return more === undefined ? rights : rights.add(more);
+}
+
+function rightsIn(cells: readonly unknown[]): Set<string> {
+  const refused = cells
+    .map((each) => notReadable.safeParse(each).data)
+    .filter((each) => each?.notReadable === "right");
+  return new Set(refused.map((each) => each?.what ?? ""));
+}
+
+class MissingRights {
+  readonly #found = new Map<string, { zones: number; accounts: number }>();
+
+  note(scope: "zones" | "accounts", rights: ReadonlySet<string>): void {
+    for (const right of rights) {
+      const counts = this.#found.get(right) ?? { zones: 0, accounts: 0 };
+      counts[scope] += 1;
+      this.#found.set(right, counts);
+    }
+  }
+
+  /** In the order of the table of permissions. */
+  list(): Head["missingRights"] {
+    return [...RIGHTS].flatMap(([right, where]) => {
+      const counts = this.#found.get(right);
+      return counts === undefined ? [] : [{ right, where, ...counts }];
+    });
+  }
+}
+
+const EFFECTS = { enforced: true, logging: true, off: true };
+
+/** The stack of each object of the zone. Empty in a survey without stacks. */
+function stacksIn(zone: Zone): (string | null)[] {
+  const marked = [
+    ...[valueOf(zone.pageShield) ?? []].flat(),
+    ...(valueOf(zone.policies) ?? []),
+    ...(valueOf(zone.deployments) ?? []),
+    ...(valueOf(zone.jobs) ?? []),
+  ];
+  return marked.flatMap(({ stack }) => (stack === undefined ? [] : [stack]));
+}

@@ -1,0 +1,170 @@
+import { z } from "zod";
+import type { EdgeApi } from "../api/client";
+import { ApiError } from "../api/errors";
+import { byPage } from "../api/pages";
+import { ZONES } from "../limits";
+import { isId } from "../runtime/fields";
+import { CommandError } from "../terminal/errors";
+import type { ListedAccount, ListedZone } from "./model";
+
+/** The zones and accounts of a survey, in a fixed order. */
+export interface Scope {
+  readonly zones: readonly ListedZone[];
+  readonly accounts: readonly ListedAccount[];
+}
+
+const record = z.looseObject({
+  id: z.string(),
+  name: z.string().nullish(),
+  status: z.string().nullish(),
+  paused: z.boolean().nullish(),
+  plan: z.looseObject({ legacy_id: z.string().nullish() }).nullish(),
+  account: z.looseObject({ id: z.string().nullish(), name: z.string().nullish() }).nullish(),
+});
+type ZoneRecord = z.infer<typeof record>;
+
+/**
+ * Lists zones: those of the account, or all that the token can see; with a file, only those that it names. A list of
+ * zones takes one request for 50 of them.
+ *
+ * @throws CommandError if the token can't list zones, or a zone of the file isn't found.
+ */
+export async function listZones(
+  api: EdgeApi,
+  {
+    account,
+    wanted,
+  }: { readonly account: string | undefined; readonly wanted: readonly string[] | undefined },
+): Promise<Scope> {
+  const found =
+    wanted === undefined ? await listAll(api, account) : await listWanted(api, account, new Set(wanted));
+  const accounts = new Map<string, { id: string; name?: string; zones: number }>();
+  if (account !== undefined) accounts.set(account, { id: account, zones: 0 });
+  for (const { accountId, accountName } of found) {
+    if (typeof accountId !== "string") continue;
+    const known = accounts.get(accountId) ?? { id: accountId, zones: 0 };
+    known.zones += 1;
+    if (accountName !== undefined) known.name = accountName;
+    accounts.set(accountId, known);
+  }
+  return {
+    zones: found.map(({ id, name, plan, status, accountId }) => ({ id, name, plan, status, accountId })),
+    accounts: [...accounts.values()].sort((a, b) => (a.id < b.id ? -1 : 1)),
+  };
+}
+
+/** A zone with the name of its account, which the survey has only once. */
+type FoundZone = ListedZone & { readonly accountName?: string };
+
+const NEEDS =
+  "A survey needs Zone Read to list zones. Grant it to the token, or pass the zones' IDs with --zones FILE; their names and plans are then left out.";
+
+async function listAll(api: EdgeApi, account: string | undefined): Promise<FoundZone[]> {
+  const found: FoundZone[] = [];
+  try {
+    for await (const each of pages(api, account)) found.push(toZone(each));
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 403)
+      throw new CommandError(`${error.message} ${NEEDS}`);
+    throw error;
+  }
+  if (found.length > 0) return found;
+  const where = account === undefined ? "" : ` of account ${account}`;
+  throw new CommandError(`the token can see no zone${where}. ${NEEDS}`);
+}
+
+function pages(api: EdgeApi, account: string | undefined): AsyncGenerator<ZoneRecord, void, undefined> {
+  return byPage(api, "/zones", {
+    what: account === undefined ? "Listing the zones" : `Listing the zones of account ${account}`,
+    record,
+    query: { "account.id": account, order: "name", direction: "asc" },
+    perPage: ZONES.MAX_PER_PAGE,
+    complete: true,
+    key: ({ id }) => id,
+  });
+}
+
+/** Reads listed zones one by one if that takes fewer requests than listing all, or if the token can't list zones. */
+async function listWanted(
+  api: EdgeApi,
+  account: string | undefined,
+  wanted: ReadonlySet<string>,
+): Promise<FoundZone[]> {
+  const found = new Map<string, FoundZone>();
+  const note = (zone: FoundZone): void => {
+    for (const key of [zone.id, zone.name])
+      if (typeof key === "string" && wanted.has(key)) found.set(key, zone);
+  };
+  let isRefused = false;
+  if (wanted.size > 1) {
+    try {
+      const all = pages(api, account);
+      for (let read = 1; ; read += 1) {
+        const { value, done } = await all.next();
+        if (done === true) break;
+        note(toZone(value));
+        const missing = wanted.size - found.size;
+        // After the first page: each further page may have only one zone of the file.
+        if (missing === 0 || (read === ZONES.MAX_PER_PAGE && missing <= FEW)) break;
+      }
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.status !== 403) throw error;
+      isRefused = true;
+    }
+  }
+  for (const key of wanted) if (!found.has(key)) note(await readOne(api, key, isRefused, account));
+  return [
+    ...new Map([...wanted].flatMap((key) => found.get(key) ?? []).map((zone) => [zone.id, zone])).values(),
+  ];
+}
+
+/** So few zones are read one by one rather than from a long list. */
+const FEW = 10;
+
+const ZONE_READ = { notReadable: "right", what: "Zone Read" } as const;
+
+async function readOne(
+  api: EdgeApi,
+  key: string,
+  isRefused: boolean,
+  account: string | undefined,
+): Promise<FoundZone> {
+  const what = `Reading zone ${key}`;
+  if (!isId(key)) {
+    if (isRefused)
+      throw new CommandError(`zone ${JSON.stringify(key)} can't be looked up by its name. ${NEEDS}`);
+    const query = { name: key, "account.id": account };
+    const { records } = await api.list("/zones", { what, record, query });
+    const [first] = records;
+    if (first === undefined)
+      throw new CommandError(`the token can see no zone named ${JSON.stringify(key)}.`);
+    return toZone(first);
+  }
+  const unknown = {
+    id: key,
+    name: ZONE_READ,
+    plan: ZONE_READ,
+    status: ZONE_READ,
+    accountId: account ?? ZONE_READ,
+  };
+  if (isRefused) return unknown;
+  try {
+    return toZone(await api.get(`/zones/${key}`, { what, schema: record }));
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 403) return unknown;
+    throw error;
+  }
+}
+
+function toZone({ id, name, status, paused, plan, account }: ZoneRecord): FoundZone {
+  const missing = (what: string) =>
+    ({ notReadable: "failed", what: `Cloudflare doesn't say the zone's ${what}` }) as const;
+  return {
+    id,
+    name: name ?? missing("name"),
+    plan: plan?.legacy_id ?? missing("plan"),
+    status: paused === true ? "paused" : (status ?? missing("status")),
+    accountId: account?.id ?? missing("account"),
+    ...(typeof account?.name === "string" ? { accountName: account.name } : {}),
+  };
+}

@@ -1,0 +1,208 @@
+import { createHash } from "node:crypto";
+import { Writable } from "node:stream";
+import { writeHtml } from "../../provider/survey/html";
+import { notReadableText, type NotReadable, type Zone } from "../../provider/survey/model";
+import { textOf } from "../../provider/survey/page/cells";
+import { CHARTS } from "../../provider/survey/page/charts";
+import { columnsOf } from "../../provider/survey/page/columns";
+import { matches, searchable, sorted, wordsOf } from "../../provider/survey/page/rows";
+import { headOf } from "../../provider/survey/totals";
+import { HOSTILE, sampleHead, sampleZone, sampleZones } from "./sample";
+
+/** The file as a browser gets it. How it looks and acts in one: `npm run look:survey --prefix docs`. */
+
+class Text extends Writable {
+  text = "";
+  override _write(chunk: Buffer, _: string, done: () => void): void {
+    this.text += chunk.toString();
+    done();
+  }
+}
+
+async function page(zones: number): Promise<string> {
+  const out = new Text();
+  await writeHtml(out, await sampleHead(zones), sampleZones(zones));
+  return out.text;
+}
+
+/** The contents of the elements with this opening tag. */
+function insides(html: string, tag: RegExp): string[] {
+  const found = new RegExp(`<(${tag.source})>(.*?)</`, "gs");
+  return [...html.matchAll(found)].map((match) => match.at(-1) ?? "");
+}
+
+function data(html: string, id: string): unknown {
+  return JSON.parse(insides(html, new RegExp(`script type="application/json" id="${id}"`))[0] ?? "");
+}
+
+it("allows its own script and style, by their hashes, and nothing else", async () => {
+  const html = await page(3);
+  const [, policy = ""] = /http-equiv="Content-Security-Policy" content="([^"]*)"/.exec(html) ?? [];
+  const hash = (text = ""): string => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
+  const [style, ...otherStyles] = insides(html, /style/);
+  const [script, ...otherScripts] = html.split("<script>").slice(1);
+  expect(policy.split("; ")).toEqual([
+    "default-src 'none'",
+    `script-src ${hash(script?.split("</script>")[0])}`,
+    `style-src ${hash(style)}`,
+    "base-uri 'none'",
+    "form-action 'none'",
+  ]);
+  expect([...otherStyles, ...otherScripts]).toEqual([]);
+});
+
+it("has no address to load, no event handler and no style in its markup", async () => {
+  const html = await page(3);
+  const markup = html.replace(/<(script|style)\b[^>]*>.*?<\/\1>/gs, "");
+  expect(markup).not.toMatch(/\s(src|srcset|href|on\w+|style)=/);
+});
+
+it("carries names with markup as data that ends no script", async () => {
+  const html = await page(40);
+  const [json = ""] = insides(html, /script type="application\/json" id="zones"/);
+  expect(json).not.toMatch(/[<>&\u2028\u2029]/);
+  expect(html.match(/<script\b/g)).toHaveLength(3);
+  expect(data(html, "zones")).toEqual(Array.from({ length: 40 }, (_, number) => sampleZone(number)));
+  expect(sampleZone(3).name).toBe(HOSTILE);
+  expect(data(html, "head")).toEqual(await sampleHead(40));
+});
+
+it("writes a survey without zones", async () => {
+  expect(data(await page(0), "zones")).toEqual([]);
+});
+
+it("waits for a slow disk instead of holding the zones in memory", async () => {
+  let read = 0;
+  let written = 0;
+  let most = 0;
+  const slow = new Writable({
+    highWaterMark: 1,
+    write: (chunk: Buffer, _, done) => {
+      most = Math.max(most, read - written);
+      written += chunk.toString().split('"hasPaymentPages"').length - 1;
+      setImmediate(done);
+    },
+  });
+  async function* counted(): AsyncGenerator<Zone, void, undefined> {
+    for await (const zone of sampleZones(1_000)) {
+      read += 1;
+      yield zone;
+    }
+  }
+  await writeHtml(slow, await sampleHead(1), counted());
+  expect(written).toBe(1_000);
+  expect(most).toBeLessThan(60);
+});
+
+it.each([1, 2])("fails if the disk is full at write %i", async (last) => {
+  let writes = 0;
+  const full = new Writable({
+    write: (_, __, done) => {
+      writes += 1;
+      done(writes === last ? new Error("ENOSPC: no space left on device") : null);
+    },
+  });
+  full.on("error", () => undefined); // Whoever opened the file hears of it, too.
+  await expect(writeHtml(full, await sampleHead(1), sampleZones(100))).rejects.toThrow("ENOSPC");
+});
+
+it("fails with the zones that can't be read", async () => {
+  async function* broken(): AsyncGenerator<Zone, void, undefined> {
+    yield await Promise.resolve(sampleZone(0));
+    throw new Error("the journal is gone");
+  }
+  await expect(writeHtml(new Text(), await sampleHead(1), broken())).rejects.toThrow("the journal is gone");
+});
+
+it("counts what survey.json counts", async () => {
+  const zones = Array.from({ length: 200 }, (_, number) => sampleZone(number));
+  const facts = {
+    at: "2026-11-02T09:30:00.000Z",
+    accounts: [],
+    stacks: [{ name: "edge/prod", resources: 4 }],
+  };
+  const head = await headOf({ ...facts, paymentPages: [] }, sampleZones(zones.length));
+  const sums = CHARTS.map((chart) => {
+    const sum: Record<string, number> = {};
+    for (const zone of zones)
+      for (const [bar, count] of Object.entries(chart.of(zone))) sum[bar] = (sum[bar] ?? 0) + count;
+    return [chart.id, sum] as const;
+  });
+  for (const [id, sum] of sums) {
+    const total: Readonly<Record<string, number>> =
+      (id === "tasks" ? head.taskCounts : head.totals[id]) ?? {};
+    expect([id, withoutZeros(sum)]).toEqual([id, withoutZeros(total)]);
+  }
+  expect(sums.map(([id]) => id).toSorted()).toEqual(["tasks", ...Object.keys(head.totals)].toSorted());
+});
+
+function withoutZeros(counts: Readonly<Record<string, number>>): Record<string, number> {
+  return Object.fromEntries(Object.entries(counts).filter(([, count]) => count > 0));
+}
+
+it("says in every cell what is known, or why it isn't", async () => {
+  const columns = columnsOf(await sampleHead(20));
+  const cells = (number: number): Record<string, string> =>
+    Object.fromEntries(columns.map(({ title, text }) => [title, text(sampleZone(number))]));
+  expect(cells(7)).toEqual({
+    Zone: "zone-7.example",
+    Plan: "Free",
+    "To do": "Malicious script, 2 more",
+    "Page Shield": "On",
+    Policies: "1 logging",
+    Scripts: "2 malicious, 2 unapproved, 7 seen",
+    "Managed rulesets": "2 deployed, 3 versions behind, 1 exception",
+    OWASP: "PL4, score 40, log",
+    "WAF migration": "Ready",
+    Logpush: "1 new",
+    "Not in a stack": "1 object",
+  });
+  expect(cells(5)).toMatchObject({
+    Plan: "not readable: right Zone Read",
+    Policies: "not readable: plan (Page Shield policies)",
+    "WAF migration": "not readable: GET /waf_migration/status returned 500",
+    Logpush: "not readable: right Logs Write",
+  });
+  for (let number = 0; number < 200; number += 1) expect(Object.values(cells(number))).not.toContain("");
+});
+
+it.each(["right", "plan", "account", "failed"] as const)(
+  "words what isn't readable as survey.csv does: %s",
+  (why) => {
+    const given: NotReadable = { notReadable: why, what: "Zone Read" };
+    expect(textOf<string>(given, String)).toBe(notReadableText(given));
+  },
+);
+
+it("names the account where there are several, and has no column for stacks where none was given", async () => {
+  const head = await sampleHead(1);
+  const [account] = head.accounts;
+  const accounts = [account, { ...account, id: "2", name: "Second" }].flatMap((each) =>
+    each?.id === undefined ? [] : [{ ...each, zones: 1, rulesets: [], jobs: [], namespaces: [] }],
+  );
+  const columns = columnsOf({ ...head, accounts, stacks: [] });
+  expect(columns.map(({ title }) => title).slice(0, 2)).toEqual(["Zone", "Account"]);
+  expect(columns.map(({ title }) => title)).not.toContain("Not in a stack");
+  expect(columns[1]?.text({ ...sampleZone(0), accountId: "2" })).toBe("Second");
+});
+
+it("sorts what isn't known to the end in both directions, and leaves equal rows in their order", () => {
+  const rows = [
+    ["b", 2],
+    ["u", undefined],
+    ["a", 1],
+    ["c", 2],
+  ] as const;
+  const key = ([, value]: (typeof rows)[number]): number | undefined => value;
+  const names = (sortedRows: readonly (typeof rows)[number][]): string =>
+    sortedRows.map(([name]) => name).join(" ");
+  expect(names(sorted(rows, key))).toBe("a b c u");
+  expect(names(sorted(rows, key, "descending"))).toBe("b c a u");
+});
+
+it("searches the values of a zone, in any case and order of words, but not the names of its members", () => {
+  const text = searchable(sampleZone(7));
+  expect(matches(text, wordsOf("  Stats-0.COLLECT  zone-7 "))).toBe(true);
+  expect(matches(text, wordsOf("zone-8"))).toBe(false);
+  expect(matches(text, wordsOf("hasPaymentPages"))).toBe(false);
+});

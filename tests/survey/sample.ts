@@ -1,0 +1,199 @@
+import { createHash } from "node:crypto";
+import type { Account, Head, Zone } from "../../provider/survey/model";
+import { tasksOf } from "../../provider/survey/tasks";
+import { headOf } from "../../provider/survey/totals";
+
+/** Zones of every kind, for developing and testing what's written about them. The same number gives the same zone. */
+export function sampleZone(number: number): Zone {
+  const facts = number % 17 === 5 ? unreadable(number) : readable(number);
+  return { ...facts, tasks: tasksOf(facts) };
+}
+
+export async function* sampleZones(count: number): AsyncGenerator<Zone, void, undefined> {
+  for (let number = 0; number < count; number += 1) {
+    yield sampleZone(number);
+    if (number % 100 === 0) await Promise.resolve();
+  }
+}
+
+/** The head that belongs to `sampleZones(count)`. */
+export async function sampleHead(count: number): Promise<Head> {
+  const accounts: Account[] = [
+    {
+      id: ACCOUNT,
+      name: "Shops & <b>Brands</b>",
+      zones: count,
+      rulesets: [
+        {
+          id: idOf("owasp"),
+          name: "Cloudflare OWASP Core Ruleset",
+          kind: "managed",
+          phase: PHASE,
+          version: "24",
+        },
+      ],
+      jobs: { notReadable: "right", what: "Logs Write" },
+      namespaces: [
+        { id: idOf("kv", 1), title: "redirects", keys: { count: 1_000, more: true }, stack: "edge/prod" },
+        { id: idOf("kv", 2), title: "flags", keys: { count: 12, more: false }, stack: null },
+      ],
+    },
+  ];
+  return await headOf(
+    {
+      at: "2026-11-02T09:30:00.000Z",
+      accounts,
+      stacks: [{ name: "edge/prod", resources: 4 }],
+      paymentPages: ["checkout.*"],
+    },
+    sampleZones(count),
+  );
+}
+
+const ACCOUNT = idOf("account");
+const PHASE = "http_request_firewall_managed";
+
+/** Text that a page must never take for markup. */
+export const HOSTILE = '</script><script>alert(1)</script><!--<img src=x onerror="alert(2)">\u2028&amp;\'"`';
+
+function readable(number: number): Omit<Zone, "tasks"> {
+  const id = idOf("zone", number);
+  const name = number === 3 ? HOSTILE : `zone-${number}.example`;
+  const isOn = number % 4 !== 0;
+  const malicious = number % 11 === 7 ? (number % 3) + 1 : 0;
+  const level = (number % 4) + 1;
+  const isDeployed = number % 5 !== 0;
+  const hasOwasp = isDeployed && number % 3 !== 0;
+  const readiness = ["done", "ready", "blocked", "done", "notCounted", "retired"][number % 6] ?? "done";
+  const state = (["working", "failing", "off", "new"] as const)[number % 4] ?? "working";
+  const onPaymentPage = number % 22 === 7;
+  const owasp = { paranoiaLevel: level, scoreThreshold: 40, action: number % 2 === 0 ? "block" : "log" };
+  return {
+    id,
+    name,
+    plan: ["enterprise", "business", "pro", "free"][number % 4] ?? "free",
+    status: number % 40 === 1 ? "paused" : "active",
+    accountId: ACCOUNT,
+    hasPaymentPages: onPaymentPage,
+    pageShield: { enabled: isOn, updatedAt: "2026-06-03T08:00:00.000000Z", stack: isOn ? "edge/prod" : null },
+    policies: [
+      {
+        id: idOf("policy", number, 1),
+        description: `Checkout ${number === 3 ? HOSTILE : ""}`,
+        effect: ["enforced", "logging", "off"][number % 3] ?? "off",
+        expression: `http.host eq "checkout.zone-${number}.example"`,
+        value: "script-src 'self' https://js.payments.example",
+        ...(number % 3 === 0
+          ? { wouldBlock: { count: number % 9, seen: 20, scripts: ["https://tags.metrics.example/tag.js"] } }
+          : {}),
+        stack: number % 2 === 0 ? "edge/prod" : null,
+      },
+    ],
+    scripts: {
+      seen: number % 60,
+      malicious,
+      notScored: number % 3,
+      unapproved: number % 2 === 0 ? null : number % 5,
+      onPaymentPages: onPaymentPage ? 4 : 0,
+      worst: Array.from({ length: malicious }, (_, index) => ({
+        url: number === 3 ? HOSTILE : `https://stats-${index}.collect.example/c.js?a=1&b=2`,
+        host: `checkout.zone-${number}.example`,
+        firstPageUrl: `https://checkout.zone-${number}.example/payment`,
+        score: 4 + index,
+        threats: ["Malware"],
+        isMalicious: true,
+        onPaymentPage,
+      })),
+    },
+    deployments: isDeployed
+      ? [
+          {
+            ruleId: idOf("rule", number, 1),
+            ref: "security-team/managed",
+            description: "Baseline of the security team",
+            enabled: true,
+            expression: "true",
+            rulesetId: idOf("managed"),
+            exceptions: [
+              { description: "Monitoring", expression: 'http.request.uri.path eq "/health"', skips: "all" },
+            ],
+            effect: {
+              name: "Cloudflare Managed Ruleset",
+              version: "87",
+              versionsBehind: number % 7 === 0 ? 3 : 0,
+              rulesOn: 290,
+              rulesOff: 14,
+            },
+            stack: number % 2 === 0 ? "edge/prod" : null,
+          },
+          ...(hasOwasp
+            ? [
+                {
+                  ruleId: idOf("rule", number, 2),
+                  ref: "owasp",
+                  description: "",
+                  enabled: true,
+                  expression: "true",
+                  rulesetId: idOf("owasp"),
+                  exceptions: [],
+                  effect: {
+                    name: "Cloudflare OWASP Core Ruleset",
+                    version: "24",
+                    versionsBehind: 0,
+                    ...owasp,
+                    rulesOn: 160,
+                    rulesOff: 40,
+                  },
+                  stack: null,
+                },
+              ]
+            : []),
+        ]
+      : [],
+    owasp: hasOwasp ? { state: "on", ...owasp } : { state: "off" },
+    migration: {
+      readiness,
+      state: readiness === "done" ? "finished" : readiness === "retired" ? "retired" : "start",
+      because:
+        readiness === "blocked" ? ["URI-based override 5a0c (shop.example/checkout/*): delete it first"] : [],
+    },
+    jobs: [
+      {
+        id: String(100 + number),
+        name: "logs",
+        dataset: "http_requests",
+        state,
+        destination: "s3://logs-of-shops/http",
+        ...(state === "new" ? {} : { lastComplete: "2026-11-02T09:29:00Z" }),
+        ...(state === "failing"
+          ? { lastError: "2026-11-02T09:29:30Z", errorMessage: "Error from the destination: 403" }
+          : {}),
+        stack: null,
+      },
+    ],
+    unmanaged: {
+      objects: [{ type: "LogpushJob", id: String(100 + number), name: "logs" }],
+      command: `edgeguard import --zone ${id} --only logpush --out zone-${number}`,
+    },
+  };
+}
+
+function unreadable(number: number): Omit<Zone, "tasks"> {
+  const right = (what: string) => ({ notReadable: "right", what }) as const;
+  return {
+    ...readable(number),
+    plan: right("Zone Read"),
+    pageShield: right("Page Shield Read"),
+    policies: { notReadable: "plan", what: "Page Shield policies" },
+    scripts: right("Page Shield Read"),
+    deployments: right("Zone WAF Read"),
+    owasp: right("Zone WAF Read"),
+    migration: { notReadable: "failed", what: "GET /waf_migration/status returned 500" },
+    jobs: right("Logs Write"),
+    unmanaged: { objects: [], command: "" },
+  };
+}
+
+function idOf(...parts: readonly (string | number)[]): string {
+  return createHash("sha256").update(parts.join(" ")).digest("hex").slice(0, 32);
+}

@@ -1,0 +1,94 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { PassThrough } from "node:stream";
+import { text } from "node:stream/consumers";
+import { startLocalApi, type LocalApi, type LocalApiOptions } from "edgeguard-local";
+import { run } from "../../provider/cli/program";
+import { survey, type Survey, type Zone } from "../../provider/survey/model";
+
+export interface Surveyed {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** How a command runs. */
+interface Setting {
+  readonly env?: Record<string, string>;
+  readonly interrupted?: AbortSignal;
+  readonly isTerminal?: boolean;
+}
+
+const open: (() => unknown)[] = [];
+afterAll(async () => {
+  for (const stop of open.splice(0).reverse()) await stop();
+});
+
+/** A local API, and a folder in which its zones are surveyed. */
+export class Ground {
+  readonly cwd = mkdtempSync(join(tmpdir(), "edgeguard-survey-"));
+
+  private constructor(readonly api: LocalApi) {
+    open.push(() => rmSync(this.cwd, { recursive: true, force: true }));
+    open.push(() => api.close());
+    this.write("few.txt", "# The zones that have something of everything.\nshop.example\nblog.example\n");
+  }
+
+  static async with(options: LocalApiOptions = {}): Promise<Ground> {
+    return new Ground(await startLocalApi(options));
+  }
+
+  /** Runs the command here. */
+  survey(...args: readonly string[]): Promise<Surveyed> {
+    return this.run({}, ...args);
+  }
+
+  async run(
+    { env = {}, interrupted, isTerminal = false }: Setting,
+    ...args: readonly string[]
+  ): Promise<Surveyed> {
+    const stream = (): PassThrough => Object.assign(new PassThrough(), { isTTY: isTerminal });
+    const [stdin, stdout, stderr] = [stream(), stream(), stream()];
+    const said = Promise.all([text(stdout), text(stderr)]);
+    const signal = interrupted ?? new AbortController().signal;
+    const code = await run(["survey", ...args], {
+      stdin,
+      stdout,
+      stderr,
+      env: {
+        PATH: process.env["PATH"] ?? "",
+        EDGEGUARD_BASE_URL: this.api.url,
+        EDGEGUARD_MAX_RETRIES: "0",
+        CLOUDFLARE_API_TOKEN: "local-token",
+        ...env,
+      },
+      cwd: this.cwd,
+      interrupted: () => signal,
+    });
+    stdout.end();
+    stderr.end();
+    const [out, err] = await said;
+    return { code, stdout: out, stderr: err };
+  }
+
+  write(name: string, content: string): string {
+    writeFileSync(join(this.cwd, name), content);
+    return name;
+  }
+
+  read(name: string): string {
+    return readFileSync(join(this.cwd, name), "utf8");
+  }
+
+  /** The survey in a folder, as its schema reads it. */
+  result(folder = "survey"): Survey {
+    return survey.parse(JSON.parse(this.read(`${folder}/survey.json`)));
+  }
+
+  zone(id: string, folder?: string): Zone {
+    const found = this.result(folder).zones.find((each) => each.id === id);
+    if (found === undefined) throw new Error(`the survey has no zone ${id}`);
+    return found;
+  }
+}

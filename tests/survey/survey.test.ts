@@ -1,0 +1,312 @@
+import { existsSync, readFileSync, statSync, truncateSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { callerOf } from "../local-api/client";
+import { schemaProblems } from "../support/published";
+import { LONG } from "../support/long";
+import { Ground, type Surveyed } from "./support";
+
+/** Where more zones would show nothing more. */
+const FEW = ["--zones", "few.txt", "--budget", "100"] as const;
+const JOURNAL = "survey/.edgeguard-survey.jsonl";
+const FILES = ["survey.json", "survey.csv", "survey.html"] as const;
+
+function expectEnd({ code, stderr }: Surveyed, expected: number, message: string): void {
+  expect(stderr).toContain(message);
+  expect(code).toBe(expected);
+}
+
+describe("edgeguard survey", () => {
+  it("sends the fewest requests: one list for 50 zones, one read of each ruleset version, and six or more for each zone", async () => {
+    const simulated = LONG ? 82 : 6;
+    const all = simulated + 18;
+    const ground = await Ground.with({ zones: simulated });
+    expect(await ground.survey("--budget", "100")).toMatchObject({ code: 0 });
+    const account = `/accounts/${ground.api.accounts.main}`;
+    const counts: Record<string, number> = {};
+    for (const { method, path } of ground.api.requests) {
+      const kind = `${method} ${path.replace(account, "/accounts/A").replace(/\/[0-9a-f]{32}/g, "/X")}`;
+      counts[kind] = (counts[kind] ?? 0) + 1;
+    }
+    const { zones } = ground.result();
+    const inState = (...states: string[]): number =>
+      zones.filter(({ migration }) => "state" in migration && states.includes(migration.state)).length;
+    const isOpen = inState("start", "validation");
+    expect(zones).toHaveLength(all);
+    expect(counts).toEqual({
+      "GET /zones": Math.ceil(all / 50),
+      "GET /accounts/A/rulesets": 1,
+      "GET /accounts/A/rulesets/X": 3,
+      "GET /accounts/A/rulesets/X/versions/87": 1,
+      "GET /accounts/A/logpush/jobs": 1,
+      "GET /accounts/A/storage/kv/namespaces": 1,
+      "GET /accounts/A/storage/kv/namespaces/X/keys": 1,
+      "GET /zones/X/page_shield": all,
+      "GET /zones/X/page_shield/policies": all,
+      "GET /zones/X/page_shield/scripts": all + (LONG ? 2 : 0), // Two zones have more than a hundred scripts.
+      "GET /zones/X/rulesets/phases/http_request_firewall_managed/entrypoint": all,
+      "GET /zones/X/waf_migration/status": all,
+      "GET /zones/X/logpush/jobs": all,
+      // Only zones that haven't migrated.
+      "GET /zones/X/waf_migration/check": isOpen,
+      "GET /zones/X/firewall/waf/overrides": isOpen,
+      "GET /zones/X/firewall/rules": isOpen + 4, // Two zones have more than 200 firewall rules.
+    });
+  });
+
+  it("writes files that only their owner can read, follow their schema, and agree on every zone", async () => {
+    const ground = await Ground.with();
+    const { stderr } = await ground.survey("--budget", "100", "--payment-pages", "checkout.*");
+    expect(stderr).toMatch(/^edgeguard: surveying 18 zones: about 108 to 162 requests, at most 240 a minute/);
+    expect(stderr).toContain(
+      "shop.example: Remove or block 3 malicious scripts: https://stats-collect.example.com/c.js",
+    );
+    for (const file of FILES) expect(statSync(join(ground.cwd, "survey", file)).mode & 0o777).toBe(0o600);
+    expect(existsSync(join(ground.cwd, JOURNAL))).toBe(false);
+    const result = ground.result();
+    expect(schemaProblems("survey.v1", JSON.parse(ground.read("survey/survey.json")))).toEqual([]);
+    expect(result.first[0]).toMatchObject({ zone: "shop.example", kind: "maliciousScript", rank: 0 });
+    const csv = ground.read("survey/survey.csv").trimEnd().split("\n");
+    expect(csv).toHaveLength(19);
+    for (const { id } of result.zones) {
+      expect(csv.filter((line) => line.startsWith(`${id},`))).toHaveLength(1);
+      expect(ground.read("survey/survey.html")).toContain(id);
+    }
+  });
+
+  it("surveys what a token for one product can read, and says once what it can't", async () => {
+    const token = { token: "page-shield-only", paths: /\/page_shield(\/|$)/ };
+    const ground = await Ground.with({ zones: 12, credentials: [token] });
+    const env = { CLOUDFLARE_API_TOKEN: token.token };
+    const account = ["--account", ground.api.accounts.main];
+    const refused = await ground.run({ env }, ...account);
+    expectEnd(refused, 1, "pass the zones' IDs with --zones FILE");
+
+    const ids = ground.api.snapshot().zones.map(({ id }) => id);
+    ground.write("zones.txt", `# all\n${ids.join("\n")}\n`);
+    ground.api.clearRequests();
+    const options = [...account, "--zones", "zones.txt", "--out", "other"];
+    const { code, stderr } = await ground.run({ env }, ...options);
+    expect(code).toBe(0);
+    const rights = [
+      "Zone Read",
+      "Zone WAF Read",
+      "Logs Write",
+      "Account Logs Write",
+      "Account Rulesets Read",
+      "Workers KV Storage Read",
+    ];
+    const { missingRights, zones } = ground.result("other");
+    expect(missingRights.map(({ right }) => right).sort()).toEqual([...rights].sort());
+    for (const { where } of missingRights) expect(stderr.split(where)).toHaveLength(2);
+    const shop = zones.find(({ id }) => id === ground.api.zones.shop);
+    expect(shop).toMatchObject({
+      name: { notReadable: "right", what: "Zone Read" },
+      pageShield: { enabled: true },
+      scripts: { seen: 23, malicious: 3 },
+      deployments: { notReadable: "right", what: "Zone WAF Read" },
+      owasp: { notReadable: "right" },
+      migration: { notReadable: "right", what: "Zone WAF Read" },
+      jobs: { notReadable: "right", what: "Logs Write" },
+    });
+    for (const line of ground.read("other/survey.csv").split("\n").slice(1, 2))
+      expect(line).toContain("not readable: right Zone WAF Read");
+    // After twenty refusals, a permission isn't tried again.
+    const jobs = ground.api.requests.filter(({ path }) => /^\/zones\/.*\/logpush\/jobs/.test(path));
+    expect(jobs.length).toBeLessThan(ids.length);
+  });
+
+  it("goes on where Ctrl-C ended it, and gives what an undisturbed survey gives", async () => {
+    const ground = await Ground.with({ zones: LONG ? 40 : 2 });
+    const stop = new AbortController();
+    const watch = setInterval(() => {
+      if (ground.api.requests.filter(({ path }) => path.endsWith("/page_shield")).length > 12) stop.abort();
+    }, 1);
+    const first = await ground.run({ interrupted: stop.signal }, "--budget", "100");
+    clearInterval(watch);
+    expect(first.code).toBe(130);
+    expect(first.stderr).toMatch(/interrupted\. \d+ of \d+ zones are read and kept; go on with --resume\./);
+    expect(existsSync(join(ground.cwd, "survey/survey.json"))).toBe(false);
+    expect(statSync(join(ground.cwd, JOURNAL)).mode & 0o777).toBe(0o600);
+    expectEnd(await ground.survey("--budget", "100"), 1, "--resume");
+
+    expect(await ground.survey("--budget", "100", "--resume")).toMatchObject({ code: 0 });
+    await ground.survey("--budget", "100", "--out", "whole");
+    expect({ ...ground.result(), at: "" }).toEqual({ ...ground.result("whole"), at: "" });
+    const reads = ground.api.requests.filter(({ path }) => /^\/zones\/[0-9a-f]{32}\/page_shield$/.test(path));
+    expect(reads.length).toBeLessThanOrEqual(2 * (LONG ? 58 : 20) + 4);
+  });
+
+  it("drops a last line that was cut off, and refuses a journal that is damaged or another survey's", async () => {
+    const ground = await Ground.with();
+    const stop = new AbortController();
+    const watch = setInterval(() => {
+      if (ground.api.requests.filter(({ path }) => path.endsWith("/page_shield")).length > 8) stop.abort();
+    }, 1);
+    await ground.run({ interrupted: stop.signal }, "--budget", "100");
+    clearInterval(watch);
+    const journal = join(ground.cwd, JOURNAL);
+    const whole = readFileSync(journal);
+    truncateSync(journal, whole.length - 20);
+
+    const other = await ground.survey("--resume", "--payment-pages", "checkout.*");
+    expectEnd(other, 1, "a survey with other options");
+    const lines = whole.toString().split("\n");
+    writeFileSync(journal, [...lines.slice(0, 2), '{"zone":{"id":1}}', ...lines.slice(2)].join("\n"));
+    const damaged = await ground.survey("--resume");
+    expectEnd(damaged, 1, ".edgeguard-survey.jsonl:3 is damaged");
+    writeFileSync(journal, whole.subarray(0, whole.length - 20));
+    expect(await ground.survey("--resume", "--budget", "100")).toMatchObject({ code: 0 });
+    expect(ground.result().zones).toHaveLength(18);
+    const none = await ground.survey("--resume", "--force");
+    expectEnd(none, 1, "no unfinished survey to resume");
+  });
+
+  it("keeps what it read when the rate limit is used up for longer than it waits", async () => {
+    const ground = await Ground.with();
+    ground.api.fault({ kind: "status", status: 429, match: { path: "/logpush/jobs" }, retryAfter: 3_600 });
+    expectEnd(await ground.survey("--budget", "100"), 1, "are read and kept; go on with --resume.");
+  });
+
+  it("shows nothing that may be a credential in its files, its journal or its messages", async () => {
+    const ground = await Ground.with({ zones: 4, credentials: [{ token: "canary-token-4711-0815" }] });
+    const call = callerOf(ground.api, { authorization: "Bearer canary-token-4711-0815" });
+    const secret = "canary-secret-key-99887766";
+    const jobs = `/zones/${ground.api.zones.shop}/logpush/jobs`;
+    const created = await call("POST", jobs, {
+      name: "leaky",
+      dataset: "http_requests",
+      destination_conf: `s3://bucket/path?region=eu-west-1&access-key-id=AKIACANARY&secret-access-key=${secret}`,
+      enabled: true,
+    });
+    const { result } = created.body as { readonly result: { readonly id: number } };
+    ground.api.logpush.setHealth(result.id, {
+      last_error: "2026-09-01T00:00:00Z",
+      error_message: `denied for ${secret} at s3://bucket/path?secret-access-key=${secret}`,
+    });
+    const { stderr, code } = await ground.run(
+      { env: { CLOUDFLARE_API_TOKEN: "canary-token-4711-0815", EDGEGUARD_DEBUG: "1" } },
+      ...FEW,
+    );
+    expect(code).toBe(0);
+    const texts = [stderr, ...FILES.map((file) => ground.read(`survey/${file}`))];
+    for (const text of texts)
+      expect(text).not.toMatch(/canary-secret|AKIACANARY|canary-token|simulated-secret/);
+    expect(ground.zone(ground.api.zones.shop).jobs).toContainEqual(
+      expect.objectContaining({ name: "leaky", state: "failing", destination: "s3://bucket/path" }),
+    );
+  });
+
+  it("ends when Cloudflare fails one request after another, instead of filling the survey with failures", async () => {
+    const ground = await Ground.with();
+    ground.api.fault({ kind: "status", status: 502, match: { path: "/zones/.+/" }, times: 10_000 });
+    expectEnd(await ground.survey("--budget", "100"), 1, "go on with --resume.");
+    ground.api.clearFaults();
+    ground.api.fault({
+      kind: "status",
+      status: 500,
+      match: { path: `${ground.api.zones.shop}/logpush/jobs` },
+    });
+    expectEnd(await ground.survey("--budget", "100", "--out", "one"), 0, "18 zones");
+    expect(ground.zone(ground.api.zones.shop, "one").jobs).toMatchObject({ notReadable: "failed" });
+  });
+
+  it("counts what an inventory doesn't approve, and puts payment pages first", async () => {
+    const ground = await Ground.with();
+    ground.write(
+      "inventory.yaml",
+      `version: 1
+scripts:
+  - script: js.payments.example
+    justification: takes the payment
+    owner: payments
+    approval: { by: ada, on: 2026-01-01 }
+`,
+    );
+    const options = ["--inventory", "inventory.yaml", "--payment-pages", "checkout.*", ...FEW];
+    expectEnd(await ground.survey(...options), 0, "2 zones");
+    const shop = ground.zone(ground.api.zones.shop);
+    expect(shop).toMatchObject({ hasPaymentPages: true, scripts: { seen: 23, unapproved: 22 } });
+    expect(shop.tasks.map(({ kind, rank }) => [kind, rank]).slice(0, 2)).toEqual([
+      ["maliciousScript", 0],
+      ["unapprovedScript", 2],
+    ]);
+    expect(ground.zone(ground.api.zones.blog).hasPaymentPages).toBe(false);
+  });
+
+  it("shows on a terminal how fast it reads and how long it will take", async () => {
+    const ground = await Ground.with({ latencyMs: 30 });
+    const { stderr } = await ground.run({ isTerminal: true }, ...FEW);
+    expect(stderr).toMatch(/\d+ of 2 zones, [\d.]+ requests\/s, \d+ s left/);
+  });
+
+  it("marks what stacks manage, and lists the rest with the command that imports it", async () => {
+    const ground = await Ground.with();
+    const { zones, namespaces, accounts } = ground.api;
+    const [policy] = ground.api.snapshot().pageShield[zones.shop]?.policies ?? [];
+    const urn = (type: string, name: string) => `urn:pulumi:prod::shop::${type}::${name}`;
+    const ours = (name: string) => `pulumi-nodejs:dynamic/edgeguard:${name}`;
+    const resource = (type: string, id: string, more = {}) => ({ urn: urn(type, id), type, id, ...more });
+    ground.write(
+      "state.json",
+      JSON.stringify({
+        version: 3,
+        deployment: {
+          resources: [
+            resource("pulumi:pulumi:Stack", ""),
+            resource(ours("PageShieldSettings"), zones.shop),
+            resource(ours("PageShieldPolicy"), policy?.id ?? "", { external: true }),
+            resource("cloudflare:index/logpushJob:LogpushJob", "101"),
+            resource("cloudflare:index/workersKvNamespace:WorkersKvNamespace", namespaces.existing),
+          ],
+        },
+      }),
+    );
+    const marked = await ground.survey(...FEW, "--stack", "state.json");
+    expect(marked.stderr).toMatch(/Pulumi manages 3 objects, and \d+ aren't managed/);
+    const shop = ground.zone(zones.shop);
+    expect(shop).toMatchObject({
+      pageShield: { stack: "shop/prod" },
+      policies: [{ stack: null }],
+      jobs: [{ id: "101", stack: "shop/prod" }],
+      unmanaged: {
+        objects: [
+          { type: "PageShieldPolicy", id: policy?.id },
+          { type: "ManagedRulesetOverride", name: "Baseline of the security team" },
+          { type: "ManagedRulesetOverride", name: "Stolen credentials at the login" },
+        ],
+        command: `edgeguard import --zone ${zones.shop} --only page-shield,rulesets --out shop-example`,
+      },
+    });
+    const [account] = ground.result().accounts;
+    expect(account?.unmanaged).toEqual({ objects: [], command: "" });
+    expect(account?.id).toBe(accounts.main);
+    const broken = await ground.survey("--stack", ground.write("other.json", "{}"), "--out", "o2");
+    expectEnd(broken, 1, "is not an exported state");
+  });
+});
+
+describe("edgeguard survey diff", () => {
+  it("says what got better and worse between two surveys", async () => {
+    const ground = await Ground.with();
+    const { zones } = ground.api;
+    await ground.survey(...FEW, "--out", "old");
+    const call = callerOf(ground.api);
+    await call("PUT", `/zones/${zones.blog}/page_shield`, { enabled: true });
+    await call("DELETE", `/zones/${zones.shop}/logpush/jobs/101`);
+    ground.api.detect(zones.shop, { scripts: [{ url: "https://evil.example/x.js", js_integrity_score: 3 }] });
+    await ground.survey(...FEW, "--out", "new");
+    const { code, stdout } = await ground.survey("diff", "old/survey.json", "new/survey.json");
+    expect(code).toBe(0);
+    expect(stdout).toMatch(
+      /Worse \(2\):[^]*shop\.example: malicious scripts: 3 -> 4[^]*shop\.example: Logpush job 101 "existing": new -> none/,
+    );
+    expect(stdout).toMatch(/Better \(1\):\n {2}blog\.example: Page Shield: off -> on/);
+    const json = await ground.survey("diff", "old/survey.json", "new/survey.json", "--format", "json");
+    expect(schemaProblems("survey-diff.v1", JSON.parse(json.stdout))).toEqual([]);
+    expect((await ground.survey("diff", "old/survey.json", "old/survey.json")).stdout).toContain(
+      "Nothing changed.",
+    );
+    const wrong = await ground.survey("diff", ground.write("x.json", "{}"), "old/survey.json");
+    expectEnd(wrong, 1, "x.json is not a survey");
+  });
+});
