@@ -1,3 +1,4 @@
+import { PROVIDER_TYPES } from "../runtime/type-tokens";
 import { ownMember } from "../runtime/values";
 import { applyAcceptances } from "./acceptance";
 import { dangersOf } from "./dangers";
@@ -132,14 +133,12 @@ function countsOf(steps: readonly Step[]): Record<string, number> {
   );
 }
 
-/** The type of explicit providers. The engine doesn't list the default one. */
-const PROVIDER_TYPE = "pulumi:providers:pulumi-nodejs";
-
 const LIVE_CHECKS_SKIPPED = /^live checks skipped: (.*)$/s;
 
 function notesOf({ steps, diagnostics, complete, maybeCorrupt }: Plan): Phrase[] {
   const providers = steps.filter(
-    (step) => step.type === PROVIDER_TYPE && step.op !== "same" && isChange(step),
+    // Explicit ones: the engine doesn't list the default provider.
+    (step) => PROVIDER_TYPES.includes(step.type) && step.op !== "same" && isChange(step),
   );
   const unseen = ownMessages(diagnostics).flatMap((message) => LIVE_CHECKS_SKIPPED.exec(message)?.[1] ?? []);
   return [

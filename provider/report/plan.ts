@@ -1,6 +1,6 @@
 import { type JsonObject, isJsonObject, omit, sameJson } from "../runtime/values";
 import { z } from "zod";
-import { TYPE_PREFIX } from "../runtime/forwarder";
+import { kindOf } from "../runtime/type-tokens";
 import { KEPT } from "../runtime/resource-type";
 import { messagesOf, type Diagnostic } from "./diagnostics";
 import { SECRET } from "./values";
@@ -176,7 +176,7 @@ function stepOf({ op, urn, oldState, newState, replaceReasons }: NonNullable<Dig
   return {
     op,
     urn,
-    kind: type.startsWith(TYPE_PREFIX) ? type.slice(TYPE_PREFIX.length) : undefined,
+    kind: kindOf(type),
     type,
     name: name.join("::"),
     custom: (newState ?? oldState)?.custom ?? true,
