@@ -62,7 +62,7 @@ export class Provider {
 
   checkConfig(request: rpc.CheckRequest): rpc.CheckResponse {
     const given = received(request.getNews());
-    const [, , project = "", , name] = request.getUrn().split(/::|:(?=[^:]*::)/);
+    const [, project = "", , name] = request.getUrn().split("::");
     const explicit = explicitName(name);
     const problems = settingsProblems(given, explicit);
     if (explicit === undefined) for (const doubt of configDoubts(given, project)) this.#host.warnOnce(doubt);

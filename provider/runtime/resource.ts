@@ -48,7 +48,12 @@ abstract class EdgeResource extends pulumi.CustomResource {
         [NAME]: name,
         __provider: forwarder(type),
       },
-      secrets.length === 0 ? opts : { ...opts, additionalSecretOutputs: secrets },
+      {
+        ...opts,
+        // A resource that the provider plugin's SDK declared moves to the class without a change.
+        ...(isGet ? {} : { aliases: [...(opts.aliases ?? []), { type: TYPE_PREFIXES.plugin + type }] }),
+        ...(secrets.length === 0 ? {} : { additionalSecretOutputs: secrets }),
+      },
     );
     if (isGet) Object.assign(this, { id: ownId(data, this.id) });
   }
