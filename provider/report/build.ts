@@ -1,4 +1,4 @@
-import { PROVIDER_TYPES } from "../runtime/type-tokens";
+import { kindOf, PROVIDER_TYPES } from "../runtime/type-tokens";
 import { ownMember } from "../runtime/values";
 import { applyAcceptances } from "./acceptance";
 import { dangersOf } from "./dangers";
@@ -193,7 +193,7 @@ function messageOf({ urn, text }: Diagnostic): Message {
   const about =
     type === undefined || type.startsWith("pulumi:pulumi:")
       ? undefined
-      : `${type.replace(/^.*edgeguard:/, "")} ${name.join("::")}`;
+      : `${kindOf(type) ?? type} ${name.join("::")}`;
   return { about, text: text.replace(/^edgeguard: /, "") };
 }
 

@@ -3,7 +3,8 @@ import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "n
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { LOCAL_ENGINE, startLocalApi, type LocalApi } from "edgeguard-local";
-import { engines, finished, summaryOf, type Deployment } from "../support/engine";
+import { stringify } from "yaml";
+import { engines, summaryOf, type Deployment } from "../support/engine";
 import { raw, TOKEN } from "../support/scenario";
 import { generateSdk, PluginProject } from "./project";
 
@@ -89,22 +90,131 @@ onCli(`on ${cli?.name ?? "the Pulumi CLI: skipped, because none is on PATH"}`, (
     await project.ok("destroy", "--yes", "--skip-preview");
   });
 
-  test("pulumi import by ID writes a program that matches what exists, and get reads each type", async () => {
+  test("pulumi import by ID writes a program that matches what exists, apart from what no import knows", async () => {
+    const ids = await existing();
+    const resources = Object.entries(ids).map(([type, id]) => ({
+      type: `edgeguard:index:${type}`,
+      name: `the-${type}`,
+      id,
+    }));
+    const wrong = await project.run(
+      "import",
+      "edgeguard:index:KvNamespace",
+      "wrong",
+      api.zones.shop,
+      "--yes",
+    );
+    expect(wrong.text).toMatch(/is not "<account ID>\/<namespace ID>"/);
+    const [file, code] = ["import.json", "code.ts"].map((name) => join(project.dir, name)) as [
+      string,
+      string,
+    ];
+    writeFileSync(file, JSON.stringify({ resources }));
+    const options = ["--yes", "--skip-preview", "--protect=false", "--out", code];
+    const { text } = await project.ok("import", "--file", file, ...options);
+    expect(summaryOf(text)).toMatchObject({ import: 7 });
+    // The values in a namespace may be anybody's: the program has to declare them.
+    const program = readFileSync(code, "utf8").replace("verify: ", "entries: {}, verify: ");
+    project.write(program.replace('"pulumi-edgeguard-sdk"', '"./sdk"'));
+    api.clearRequests();
+    const after = await project.ok("preview", "--diff");
+    expect(summaryOf(after.text)).toEqual({ update: 2, unchanged: 6 });
+    expect(
+      after.text
+        .match(/^ +~ edgeguard:index:\w+/gm)
+        ?.map((each) => each.trim())
+        .sort(),
+    ).toEqual([
+      "~ edgeguard:index:KvEntries", // Its entries.
+      "~ edgeguard:index:WafMigration", // Its assessment, which the update records without a write.
+    ]);
+    expect(writes()).toEqual([]);
+    expect(after.text).not.toContain(CANARY);
+  });
+
+  test("get reads each type without managing it", async () => {
+    const ids = await existing();
+    const gets = Object.entries(ids).map(
+      ([type, id]) => `export const ${type} = edge.${type}.get("one", ${JSON.stringify(id)});`,
+    );
+    project.write(`import * as edge from "./sdk";\n${gets.join("\n")}`);
+    api.clearRequests();
+    await project.ok("up", "--yes", "--skip-preview");
+    const { deployment } = await project.export();
+    const read = (deployment.resources ?? []).filter(({ type }) => type.startsWith("edgeguard:index:"));
+    expect(read.map(({ type, id }) => [type.split(":").at(-1), id]).sort()).toEqual(
+      Object.entries(ids)
+        .map(([type, id]) => [type, id.split("/").at(-1)])
+        .sort(),
+    );
+    await project.ok("refresh", "--yes", "--expect-no-changes");
+    await project.ok("destroy", "--yes", "--skip-preview");
+    expect(writes()).toEqual([]);
+    expect(project.stateText().includes(CANARY)).toBe(false);
+  });
+
+  onYaml(
+    "a YAML program takes over resources of the classes, changes one argument and reads others",
+    async () => {
+      const zoneId = api.zones.shop;
+      const policy = {
+        zoneId,
+        description: "checkout",
+        action: "log",
+        expression: "true",
+        value: "script-src 'self'",
+      };
+      project.write(`
+      import { KvNamespace, PageShieldPolicy } from "pulumi-edgeguard";
+      new PageShieldPolicy("policy", ${JSON.stringify(policy)});
+      new KvNamespace("flags", { title: "flags" });
+    `);
+      await project.ok("up", "--yes", "--skip-preview");
+      const yaml = (title: string): void =>
+        project.yaml(
+          stringify({
+            variables: {
+              found: { "fn::invoke": { function: "edgeguard:getPageShieldSettings", arguments: { zoneId } } },
+            },
+            resources: {
+              policy: { type: "edgeguard:PageShieldPolicy", properties: policy },
+              flags: { type: "edgeguard:KvNamespace", properties: { title } },
+              settings: { type: "edgeguard:PageShieldSettings", get: { id: zoneId } },
+            },
+            outputs: { enabled: "${settings.enabled}", found: "${found.enabled}" },
+          }),
+        );
+      yaml("flags");
+      expect(summaryOf((await project.ok("preview")).text)).toEqual({ unchanged: 3 });
+      yaml("flags of the shop");
+      const { text } = await project.ok("up", "--yes", "--diff");
+      expect(text).toMatch(/~ title +: "flags" => "flags of the shop"/);
+      expect(text).toMatch(/enabled: true[^]*found +: true/);
+      await project.ok("preview", "--expect-no-changes");
+    },
+  );
+
+  /** Creates or finds an object of each type: its composite ID, by type. */
+  async function existing(): Promise<Readonly<Record<string, string>>> {
     const { shop, migrateEnterprise } = api.zones;
     const account = api.accounts.main;
     const made = async (path: string, body: object): Promise<string> =>
       String(((await raw(api, "POST", path, body)).result as { id: unknown }).id);
-    const namespace = await made(`/accounts/${account}/storage/kv/namespaces`, { title: "theirs" });
+    const namespace = await made(`/accounts/${account}/storage/kv/namespaces`, { title: "their namespace" });
     const policy = await made(`/zones/${shop}/page_shield/policies`, {
-      description: "theirs", action: "log", expression: "true", enabled: true, value: "script-src 'self'",
+      ...{ description: "their policy", action: "log", expression: "true", enabled: true },
+      value: "script-src 'self'",
     });
     const job = await made(`/zones/${shop}/logpush/jobs`, {
-      name: "theirs", dataset: "http_requests", enabled: true,
+      ...{ name: "their-job", dataset: "http_requests", enabled: true },
       destination_conf: `https://logs.example.com/in?header_Authorization=Bearer%20${CANARY}`,
     });
-    const { result } = await raw(api, "GET", `/zones/${shop}/rulesets/phases/http_request_firewall_managed/entrypoint`);
-    const rule = (result as { rules: { id: string; action: string }[] }).rules.find((r) => r.action === "execute")?.id ?? "";
-    const ids: Record<string, string> = {
+    const entryPoint = `/zones/${shop}/rulesets/phases/http_request_firewall_managed/entrypoint`;
+    const { rules } = (await raw(api, "GET", entryPoint)).result as {
+      rules: { id: string; action: string }[];
+    };
+    const rule = rules.find(({ action }) => action === "execute")?.id ?? "";
+    return {
       PageShieldSettings: shop,
       PageShieldPolicy: `${shop}/${policy}`,
       ManagedRulesetOverride: `${shop}/${rule}`,
@@ -113,18 +223,7 @@ onCli(`on ${cli?.name ?? "the Pulumi CLI: skipped, because none is on PATH"}`, (
       KvNamespace: `${account}/${namespace}`,
       KvEntries: `${account}/${namespace}`,
     };
-    const resources = Object.entries(ids).map(([type, id]) => ({ type: `edgeguard:index:${type}`, name: type, id }));
-    const file = join(project.dir, "import.json");
-    writeFileSync(file, JSON.stringify({ resources }));
-    const imported = await project.run("import", "--file", file, "--yes", "--protect=false", "--out", join(project.dir, "code.ts"));
-    console.log(imported.text, readFileSync(join(project.dir, "code.ts"), "utf8"));
-    project.write(readFileSync(join(project.dir, "code.ts"), "utf8").replace('"@pulumi/edgeguard"', '"./sdk"').replace('"pulumi-edgeguard-sdk"', '"./sdk"'));
-    const after = await project.run("preview", "--diff");
-    console.log(after.text);
-    project.write(`import * as edge from "./sdk";\n${Object.entries(ids).map(([type, id]) => `export const ${type} = edge.${type}.get("${type}", ${JSON.stringify(id)});`).join("\n")}`);
-    const got = await project.run("preview");
-    console.log(got.text);
-  });
+  }
 });
 
 /** The packages of the stack's own resources. */
@@ -141,4 +240,3 @@ function hasLanguage(name: string): boolean {
     return false;
   }
 }
-void onYaml; void finished; void raw;

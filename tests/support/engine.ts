@@ -40,6 +40,9 @@ export interface RunResult {
   readonly text: string;
 }
 
+/** Makes dynamic provider hosts ask the provider plugin. With EDGEGUARD_TEST_PLUGIN=1, every project's do. */
+export const THROUGH_PLUGIN = { NODE_OPTIONS: `--require ${join(__dirname, "through-plugin.js")}` };
+
 const EMPTY_STACKS = new Map<string, { readonly settings: string; readonly state: string }>();
 
 const PROJECT_FILE = `name: NAME
@@ -126,7 +129,14 @@ export class Project {
 
   /** What its engine is run with. */
   environment(): Record<string, string> {
-    return { ...isolatedEnvironment(this.#home), PULUMI_STACK: "dev", NO_COLOR: "1", ...this.env };
+    const through = process.env["EDGEGUARD_TEST_PLUGIN"] === "1" ? THROUGH_PLUGIN : {};
+    return {
+      ...isolatedEnvironment(this.#home),
+      PULUMI_STACK: "dev",
+      NO_COLOR: "1",
+      ...through,
+      ...this.env,
+    };
   }
 
   /** A stack with plain settings, written as a person edits them; a secret takes a run of the engine. */

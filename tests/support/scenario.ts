@@ -8,7 +8,7 @@ import {
   type LocalApiOptions,
   type ZoneName,
 } from "edgeguard-local";
-import { edgeguardResources, itAgrees, Project, summaryOf, type Deployment } from "./engine";
+import { edgeguardResources, itAgrees, Project, summaryOf, THROUGH_PLUGIN, type Deployment } from "./engine";
 import { LONG } from "./long";
 import { lagOf, plays, type Mode, type Play } from "./plays";
 
@@ -81,9 +81,6 @@ export interface LookStep {
   readonly look: string;
   readonly result: unknown;
 }
-
-/** Makes dynamic provider hosts ask the provider plugin. */
-export const THROUGH_PLUGIN = { NODE_OPTIONS: `--require ${join(__dirname, "through-plugin.js")}` };
 
 export const TOKEN = "local-token";
 
