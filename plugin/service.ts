@@ -70,7 +70,7 @@ export class Service {
       create: work((provider, request: rpc.CreateRequest) => provider.create(request)),
       read: work((provider, request: rpc.ReadRequest) => provider.read(request)),
       update: work((provider, request: rpc.UpdateRequest) => provider.update(request)),
-      cancel: work((provider, _request: Empty) => {
+      cancel: work((provider) => {
         provider.cancel();
         return new Empty();
       }),

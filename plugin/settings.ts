@@ -56,10 +56,8 @@ export function settingsProblems({ values }: Received, name: string | undefined)
 
 /** Returns warnings about credentials in the stack's configuration that are misplaced or in plain text. */
 export function configDoubts({ values, secrets }: Received, project: string): string[] {
-  const own = settings(values).flatMap(([key, text]) =>
-    text === undefined ? [] : [[NAMESPACE + key, text]],
-  );
-  const config: Record<string, string> = { ...stackConfig(process.env), ...Object.fromEntries(own) };
+  const config: Record<string, string> = { ...stackConfig(process.env) };
+  for (const [key, text] of settings(values)) if (text !== undefined) config[NAMESPACE + key] = text;
   const isSecret = (key: string): boolean =>
     !key.startsWith(NAMESPACE) || secrets.includes(key.slice(NAMESPACE.length));
   return doubtfulConfig(config, { project, isSecret, env: process.env });

@@ -374,6 +374,7 @@ export class WafMigration extends edgeResource<WafMigrationArgs>()(wafMigration)
   /** A digest that changes when the assessment does. */
   declare readonly assessmentDigest: pulumi.Output<string | undefined>;
 
+  // eslint-disable-next-line @typescript-eslint/no-useless-constructor -- it has the type of the arguments
   constructor(name: string, args: WafMigrationArgs, opts?: pulumi.CustomResourceOptions) {
     super(name, args, opts);
   }

@@ -286,6 +286,7 @@ export class PageShieldPolicy extends edgeResource<PageShieldPolicyArgs>()(pageS
   /** The existing policy that was adopted when the resource was created, and what that changed. */
   declare readonly adopted: pulumi.Output<Adopted | undefined>;
 
+  // eslint-disable-next-line @typescript-eslint/no-useless-constructor -- it has the type of the arguments
   constructor(name: string, args: PageShieldPolicyArgs, opts?: pulumi.CustomResourceOptions) {
     super(name, args, opts);
   }

@@ -225,6 +225,7 @@ export class PageShieldSettings extends edgeResource<PageShieldSettingsArgs>()(p
   /** The settings from before this resource first changed them. A destroy restores them. */
   declare readonly previous: pulumi.Output<PageShieldValues>;
 
+  // eslint-disable-next-line @typescript-eslint/no-useless-constructor -- it has the type of the arguments
   constructor(name: string, args: PageShieldSettingsArgs, opts?: pulumi.CustomResourceOptions) {
     super(name, args, opts);
   }

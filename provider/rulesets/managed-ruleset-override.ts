@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import * as pulumi from "@pulumi/pulumi";
+import type * as pulumi from "@pulumi/pulumi";
 import { z } from "zod";
 import { ApiError } from "../api/errors";
 import { MANAGED_RULES } from "../limits";

@@ -54,7 +54,7 @@ export function verbsOf<Shape extends z.ZodRawShape, Computed extends object>(
   const isSaved = (host: Host): boolean => host.declared.size === 0;
   const planned = { savedConfig: false };
   return {
-    facts: { ...lifecycle, compare: lifecycle.compare && compareBy(resource, lifecycle.compare) },
+    facts: { ...lifecycle, compare: comparing(resource) },
     check: (host, olds, news) =>
       during(host, { given: [olds, news], isRecorded: isRecorded(olds), ...planned }, () =>
         check(resource, host, olds, news),
@@ -94,12 +94,13 @@ export function verbsOf<Shape extends z.ZodRawShape, Computed extends object>(
   };
 }
 
-function compareBy<Shape extends z.ZodRawShape, Computed extends object>(
+function comparing<Shape extends z.ZodRawShape, Computed extends object>(
   resource: ResourceType<Shape, Computed>,
-  compare: NonNullable<Lifecycle<Shape, Computed>["compare"]>,
-): NonNullable<Facts["compare"]> {
+): Facts["compare"] {
+  const { lifecycle } = resource;
+  if (lifecycle.compare === undefined) return undefined;
   return async (host, inputs) => {
-    await compare({ ctx: host.probeContext(resource.lifecycle.type, resource.about(inputs)), inputs });
+    await lifecycle.compare?.({ ctx: host.probeContext(lifecycle.type, resource.about(inputs)), inputs });
   };
 }
 

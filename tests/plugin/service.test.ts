@@ -3,7 +3,7 @@ import * as rpc from "@pulumi/pulumi/proto/provider_pb";
 import type { ServiceError } from "@grpc/grpc-js";
 import { Empty } from "google-protobuf/google/protobuf/empty_pb";
 import { failureOf } from "../support/edge-client";
-import { UNKNOWN } from "../support/operation";
+import { rawSend, UNKNOWN } from "../support/operation";
 import { halfOf, plain, PluginClient, secret, struct, urn } from "./client";
 
 /** The plugin's protocol, as an engine speaks it. What the lifecycles do is tested elsewhere. */
@@ -172,28 +172,30 @@ test("an import reads by composite ID, and a wrong one is refused with the form"
 });
 
 test("the state of a class keeps its provider in a refresh, and loses it in an update", async () => {
-  const { id, inputs, outputs } = await plugin.create("KvNamespace", "moved", { title: "moved" });
+  const { result } = await rawSend(api, "POST", `/accounts/${api.accounts.main}/storage/kv/namespaces`, {
+    title: "moved",
+  });
+  const { id } = result as { id: string };
+  const read = async (
+    given: string,
+    properties: object,
+    inputs: object,
+  ): Promise<{ inputs: object; outputs: object }> => {
+    const request = new rpc.ReadRequest().setUrn(urn("KvNamespace", "moved")).setId(given);
+    request.setProperties(struct({ ...properties })).setInputs(struct({ ...inputs }));
+    const response: rpc.ReadResponse = await plugin.call("read", request);
+    return { inputs: plain(response.getInputs()), outputs: plain(response.getProperties()) };
+  };
+  const { inputs, outputs } = await read(`${api.accounts.main}/${id}`, {}, {});
   const recorded = { ...outputs, __provider: "text" };
-  const request = new rpc.ReadRequest()
-    .setUrn(urn("KvNamespace", "moved"))
-    .setId(id)
-    .setProperties(struct(recorded))
-    .setInputs(struct({ ...inputs, __provider: "text" }));
-  const read: rpc.ReadResponse = await plugin.call("read", request);
-  expect(plain(read.getProperties())).toEqual(recorded);
-  expect(plain(read.getInputs())).toMatchObject({ __provider: "text" });
-  const update = new rpc.UpdateRequest()
-    .setUrn(urn("KvNamespace", "moved"))
-    .setId(id)
-    .setOlds(struct(recorded))
-    .setNews(struct(inputs));
-  const next = await PluginClient.start(settings()); // The next operation.
-  try {
-    const updated: rpc.UpdateResponse = await next.call("update", update);
-    expect(plain(updated.getProperties())).toEqual(outputs);
-  } finally {
-    next.stop();
-  }
+  expect(await read(id, recorded, { ...inputs, __provider: "text" })).toEqual({
+    inputs: { ...inputs, __provider: "text" },
+    outputs: recorded,
+  });
+  const request = new rpc.UpdateRequest().setUrn(urn("KvNamespace", "moved")).setId(id);
+  request.setOlds(struct(recorded)).setNews(struct({ ...inputs }));
+  const updated: rpc.UpdateResponse = await plugin.call("update", request);
+  expect(plain(updated.getProperties())).toEqual(outputs);
 });
 
 describe("functions", () => {
@@ -281,13 +283,9 @@ test("what the plugin doesn't do is refused by name", async () => {
   await expect(plugin.check("Nothing", "a", {})).rejects.toThrow("has no resource edgeguard:index:Nothing");
 });
 
+// The last test: it ends what the others use.
 test("after Cancel, nothing more is sent", async () => {
-  const cancelled = await PluginClient.start(settings());
-  try {
-    await cancelled.call("cancel", new Empty());
-    await expect(cancelled.create("KvNamespace", "late", { title: "late" })).rejects.toThrow(/cancelled/);
-    expect(writes()).toEqual([]);
-  } finally {
-    cancelled.stop();
-  }
+  await plugin.call("cancel", new Empty());
+  await expect(plugin.create("KvNamespace", "late", { title: "late" })).rejects.toThrow(/cancelled/);
+  expect(writes()).toEqual([]);
 });

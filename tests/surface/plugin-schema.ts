@@ -382,15 +382,16 @@ function importing(name: string, forms: readonly string[]): string {
   return `To import an existing one, or to read it with \`get\`, pass its ID together with its zone or account:\n\n\`\`\`sh\n${commands.join("\n")}\n\`\`\``;
 }
 
+/** Empty for a type that has no name. */
+const nameOf = (type: ts.Type): string => type.getSymbol()?.name ?? "";
+
 function isAbsent({ flags }: ts.Type): boolean {
   return (flags & (ts.TypeFlags.Undefined | ts.TypeFlags.Null | ts.TypeFlags.Void)) !== 0;
 }
 
 /** The forms of an input that isn't known yet. */
 function isAsyncForm(type: ts.Type): boolean {
-  return (
-    ["Promise", "OutputInstance"].includes(type.symbol?.name ?? "") || type.aliasSymbol?.name === "Output"
-  );
+  return ["Promise", "OutputInstance"].includes(nameOf(type)) || type.aliasSymbol?.name === "Output";
 }
 
 /** The type of the value that an output resolves to. Undefined if the type isn't an output. */
@@ -398,7 +399,7 @@ function outputOf(type: ts.Type): ts.Type | undefined {
   const forms = type.isUnion() ? type.types : [type];
   const values = forms.map((form) => {
     const parts = form.isIntersection() ? form.types : [form];
-    const instance = parts.find(({ symbol }) => symbol?.name === "OutputInstance");
+    const instance = parts.find((part) => nameOf(part) === "OutputInstance");
     return (instance as ts.TypeReference | undefined)?.typeArguments?.[0]; // OutputInstance is generic.
   });
   return values.includes(undefined) ? undefined : values[0];
@@ -406,9 +407,7 @@ function outputOf(type: ts.Type): ts.Type | undefined {
 
 /** A string, or bytes, which are passed as base64. */
 function isText(type: ts.Type): boolean {
-  return (
-    (type.flags & ts.TypeFlags.String) !== 0 || ["Uint8Array", "Buffer"].includes(type.symbol?.name ?? "")
-  );
+  return (type.flags & ts.TypeFlags.String) !== 0 || ["Uint8Array", "Buffer"].includes(nameOf(type));
 }
 
 function oneOf(specs: readonly Spec[]): Spec {
@@ -416,6 +415,10 @@ function oneOf(specs: readonly Spec[]): Spec {
   const [first] = unique;
   if (first === undefined) return ANY;
   return unique.length === 1 ? first : { oneOf: unique };
+}
+
+function withoutDescription(spec: Spec): Spec {
+  return Object.fromEntries(Object.entries(spec).filter(([key]) => key !== "description"));
 }
 
 /** A member of several forms is required if each of them requires it. */
@@ -427,7 +430,7 @@ function merge(forms: readonly Members[]): Members {
       return spec === undefined ? [] : [spec];
     });
     const { description, ...spec } = first;
-    const merged = oneOf([spec, ...others.map(({ description: _, ...other }) => other)]);
+    const merged = oneOf([spec, ...others.map(withoutDescription)]);
     return [name, { ...merged, ...(description === undefined ? {} : { description }) }] as const;
   });
   const required = [...names].filter((name) => forms.every((form) => form.required.includes(name)));
