@@ -136,7 +136,7 @@ function rpcError(error: unknown) {
   if (error instanceof PartialError) {
     const detail = new Any();
     detail.pack(error.detail.serializeBinary(), "pulumirpc.ErrorResourceInitFailed");
-    const whole = new Status().setCode(status.UNKNOWN).setMessage(message).addDetails(detail);
+    const whole = new Status().setCode(status.UNKNOWN).setMessage(message).setDetailsList([detail]);
     metadata.add("grpc-status-details-bin", Buffer.from(whole.serializeBinary()));
   }
   return { code: status.UNKNOWN, details: message, metadata };

@@ -76,7 +76,7 @@ export const logpushJob = defineLifecycle({
     {
       by: ["zoneId", "accountId", "dataset", "name"],
       of({ zoneId, accountId, dataset, name }) {
-        const owner = String(zoneId ?? accountId ?? "nobody").toLowerCase();
+        const owner = [zoneId, accountId].find((id) => typeof id === "string")?.toLowerCase() ?? "nobody";
         return [
           {
             key: JSON.stringify([owner, dataset, name]),
