@@ -30,7 +30,13 @@ import { createJob, writeJob } from "./write-job";
 import type { Adopt, LiteralUnion } from "../runtime/fields";
 import { pendingAdoption, type Adopted } from "../runtime/adopted";
 import { CompositeId } from "../runtime/composite-id";
-import { defineLifecycle, PartialFailure, type Context, type ProgramName, type Review } from "../runtime/lifecycle";
+import {
+  defineLifecycle,
+  PartialFailure,
+  type Context,
+  type ProgramName,
+  type Review,
+} from "../runtime/lifecycle";
 import { LOCK } from "../runtime/locks";
 import { refusal } from "../runtime/program";
 import { edgeResource, programName } from "../runtime/resource";

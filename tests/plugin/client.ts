@@ -83,7 +83,7 @@ export class PluginClient {
     return this.#printed;
   }
 
-  async call<Response>(method: Exclude<keyof Methods, "list">, request: Request): Promise<Response> {
+  async call<Response>(method: Exclude<keyof Methods, "list">, request: unknown): Promise<Response> {
     const calls = this.#client as unknown as Record<
       string,
       (request: unknown, done: (error: ServiceError | null, response: Response) => void) => void

@@ -151,7 +151,7 @@ test("a lost answer leaves a half-made object in the engine's hands", async () =
     plugin.create("PageShieldSettings", "half", { zoneId: api.zones.empty, enabled: true }),
   );
   const half = halfOf(error as ServiceError);
-  expect(half).toMatchObject({ id: api.zones.empty, reasonsList: [error.message] });
+  expect(half).toMatchObject({ id: api.zones.empty, reasonsList: [(error as ServiceError).details] });
   expect(JSON.stringify(half?.properties)).toContain("previous");
 });
 
