@@ -8,6 +8,7 @@ const USE = [
   "/tests/examples/(programs|pipeline|many-zones)",
   "/tests/import/engine",
   "/tests/package/contents",
+  "/tests/plugin/cli",
   "/tests/policy-pack/preview",
   "/tests/testing/runners",
 ];

@@ -39,6 +39,7 @@ export type { PreviousRule } from "./rulesets/deployment";
 export type { SkipArgs } from "./rulesets/skip";
 export type { OtherManagedRule } from "./rulesets/entry-point";
 export type { RulesetExpansion } from "./rulesets/effective";
+export type { VersionChange, VersionRule } from "./rulesets/compare-versions";
 export type {
   ExplainedDeployment,
   ExplainedException,
@@ -59,6 +60,38 @@ export {
   type SeenCookie,
   type SeenScript,
 } from "./page-shield/detections";
+export {
+  assertScriptInventory,
+  checkScriptInventory,
+  ScriptInventoryError,
+  type AssertScriptInventoryArgs,
+  type CheckScriptInventoryArgs,
+} from "./page-shield/inventory/check";
+export {
+  readScriptInventory,
+  type InventoryEntry,
+  type ScriptApproval,
+  type ScriptInventory,
+} from "./page-shield/inventory/file";
+export type {
+  ApprovalState,
+  CheckedScript,
+  CheckedZone,
+  ContentState,
+  CoveringEntry,
+  FindingKind,
+  InventoriedScript,
+  InventoryCheck,
+  InventoryFinding,
+  InventoryNotice,
+  NoticeKind,
+  RequirementStanding,
+} from "./page-shield/inventory/model";
+export {
+  inventorySources,
+  type InventorySources,
+  type InventorySourcesOptions,
+} from "./page-shield/inventory/sources";
 export * from "./page-shield/lookups";
 export * from "./page-shield/malicious";
 export * from "./page-shield/records";

@@ -10,6 +10,7 @@ import { Host } from "./runtime/host";
 import { sharedLedger } from "./runtime/ledger-journal";
 import { Lifeline } from "./runtime/lifeline";
 import type { ConfigGetter } from "./runtime/settings";
+import { PROVIDER } from "./runtime/resource-type";
 import { ownMember, type JsonObject } from "./runtime/values";
 import { verbsOf, type Verbs } from "./runtime/verbs";
 
@@ -46,7 +47,12 @@ export function configure(
   if (configured) return; // All types in a process get the same configuration and share one host.
   configured = true;
   const config: ConfigGetter = (key) => request.config.get(key);
-  host = new Host({ config, signal: lifeline.signal, closing: lifeline.closing, ...sharedLedger(process.argv[2], config) });
+  host = new Host({
+    config,
+    signal: lifeline.signal,
+    closing: lifeline.closing,
+    ...sharedLedger(process.argv[2], config),
+  });
   lifeline.watch(() => verbsInProgress > 0 || host.inFlight > 0);
 }
 
@@ -55,7 +61,11 @@ export async function check(type: string, olds: JsonObject, news: JsonObject): P
 }
 
 export async function diff(type: string, id: string, olds: JsonObject, news: JsonObject): Promise<unknown> {
-  return await guarded(type, "compared", (verbs) => verbs.diff(host, id, olds, news));
+  return await guarded(type, "compared", async (verbs) => {
+    const result = await verbs.diff(host, id, olds, news);
+    // State of the provider plugin lacks the provider that a refresh or destroy of a dynamic resource needs.
+    return PROVIDER in news && !(PROVIDER in olds) ? { ...result, changes: true } : result;
+  });
 }
 
 export async function create(type: string, inputs: JsonObject): Promise<unknown> {

@@ -1,21 +1,46 @@
 import type { z } from "zod";
-import { reportDocument } from "./report/model";
+import { inventoryDocument } from "./page-shield/inventory/file";
+import { inventoryCheckDocument } from "./page-shield/inventory/model";
+import { DRIFT_SCHEMA, driftDocument } from "./report/drift/model";
+import { REPORT_SCHEMA, reportDocument } from "./report/model";
 
 export interface PublishedSchema {
   /** The file in `provider/schemas`, without `.json`. An incompatible change needs a new version: companies rely on the old one. */
   readonly name: `${string}.v${number}`;
   readonly title: string;
   readonly description: string;
-  /** Without transforms and defaults that depend on the run, because the schema describes the written text. */
+  /**
+   * The document's model. It has no transforms and no defaults that depend on the run, because the schema describes the
+   * written text.
+   */
   readonly model: z.ZodType;
 }
 
 /** Every document that has a published JSON schema. `npm run api` writes the files. */
 export const SCHEMAS: readonly PublishedSchema[] = [
   {
-    name: "report.v1",
+    name: REPORT_SCHEMA,
     title: "Report on a plan",
     description: "What `edgeguard report --format json` writes about the plans of one or several stacks.",
     model: reportDocument,
+  },
+  {
+    name: "script-inventory.v1",
+    title: "Script inventory",
+    description:
+      "The scripts that your pages may load, with justification, owner and approval, for `edgeguard inventory`.",
+    model: inventoryDocument,
+  },
+  {
+    name: "inventory-check.v1",
+    title: "Check of a script inventory",
+    description: "What `edgeguard inventory check --format json` writes, which is also its evidence.",
+    model: inventoryCheckDocument,
+  },
+  {
+    name: DRIFT_SCHEMA,
+    title: "Report on drift",
+    description: "What `edgeguard report --drift --format json` writes about what was changed by hand.",
+    model: driftDocument,
   },
 ];

@@ -2,6 +2,7 @@
 export const GUIDES: readonly string[] = [
   "first-hour",
   "policy-from-detections",
+  "script-inventory",
   "rules-logs-kv",
   "migrate-a-waf",
   "pipelines",
@@ -9,6 +10,7 @@ export const GUIDES: readonly string[] = [
   "policies",
   "testing",
   "state-and-secrets",
+  "other-languages",
   "troubleshooting",
   "how-it-works",
   "differences-from-terraform",

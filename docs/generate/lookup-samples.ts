@@ -28,6 +28,10 @@ const CALLS: Readonly<Record<string, Call>> = {
   getCookie: ({ zones }, opts) => edgeguard.getCookie({ zoneId: zones.shop, cookieId: ANY }, opts),
   assertNoMaliciousScripts: ({ zones }, opts) =>
     edgeguard.assertNoMaliciousScripts({ zoneId: zones.shop }, opts),
+  checkScriptInventory: ({ zones }, opts) =>
+    edgeguard.checkScriptInventory({ inventory: NO_ENTRIES, zoneIds: [zones.shop] }, opts),
+  assertScriptInventory: ({ zones }, opts) =>
+    edgeguard.assertScriptInventory({ inventory: NO_ENTRIES, zoneIds: [zones.shop] }, opts),
   saveDetections: ({ zones }, opts) =>
     edgeguard.saveDetections(zones.shop, join(tmpdir(), "edgeguard-docs.json"), opts),
   getManagedRulesets: ({ accounts }, opts) =>
@@ -50,6 +54,11 @@ const CALLS: Readonly<Record<string, Call>> = {
 };
 
 const ANY = "0".repeat(32);
+const NO_ENTRIES: edgeguard.ScriptInventory = {
+  file: "script-inventory.yaml",
+  sha256: "0".repeat(64),
+  entries: [],
+};
 
 function namespaceOf({ accounts, namespaces }: LocalApi): { accountId: string; namespaceId: string } {
   return { accountId: accounts.main, namespaceId: namespaces.existing };

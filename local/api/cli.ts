@@ -20,8 +20,11 @@ interface Arguments {
 
 const program = new Command("edgeguard-local api")
   .description("serve a stateful stand-in for Cloudflare's API, on this machine only, until Ctrl-C")
-  .option("--port <number>", "where to listen; 0 takes a free port", portNumber, 8787)
-  .option("--persist-to <directory>", "keep the state there between runs; default: it ends with the command")
+  .option("--port <number>", "the port to listen on; 0 picks a free one", portNumber, 8787)
+  .option(
+    "--persist-to <directory>",
+    "keep the state in this folder between runs; default: discard it when the command ends",
+  )
   .option("--token <text>", "the API token to accept", defaultCredentials[0].token)
   .addOption(
     new Option(
@@ -31,11 +34,11 @@ const program = new Command("edgeguard-local api")
       .choices(["openapi", "documented"])
       .default("openapi"),
   )
-  .option("--strict", "refuse what only the other dialect knows", false)
+  .option("--strict", "refuse what only the other dialect accepts", false)
   .option("--sparse", "omit from responses what the OpenAPI document doesn't require", false)
   .option("--latency <ms>", "wait before each response", wholeNumber, 0)
-  .option("--read-lag <ms>", "how late reads see a write", wholeNumber, 0)
-  .option("--list-lag <ms>", "how late listings see a write", wholeNumber, 0)
+  .option("--read-lag <ms>", "delay before reads see a write", wholeNumber, 0)
+  .option("--list-lag <ms>", "delay before listings see a write", wholeNumber, 0)
   .addHelpText(
     "after",
     `
@@ -86,7 +89,7 @@ function greeting(api: LocalApi, { token, dialect, persistTo }: Arguments): stri
   const accounts = Object.entries(api.accounts)
     .map(([name, id]) => `  ${id}  ${name}`)
     .join("\n");
-  const kept = persistTo === undefined ? "ends with this command" : `is kept in ${persistTo}`;
+  const kept = persistTo === undefined ? "is discarded when this command ends" : `is kept in ${persistTo}`;
   return `Local API (${dialect} dialect) at ${api.url}
 Its state ${kept}. Controls (faults, request log, state and more): GET ${new URL(CONTROL_PATH, api.url).href}
 Logpush destinations are folders: s3://bucket/path is ${api.logpush.folder}/s3/bucket/path

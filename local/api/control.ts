@@ -31,7 +31,7 @@ export function controlRoutes(app: ApiRouter, services: Services): void {
       "Content-Type": "application/json",
     });
   });
-  controls.add("GET", "/health", "responds as soon as the API does", (c) => c.json({ healthy: true }));
+  controls.add("GET", "/health", "responds once the API is running", (c) => c.json({ healthy: true }));
   controls.add("GET", "/info", "shows accounts and zones, with their plans", (c) =>
     c.json({
       dialect: settings.dialect,
@@ -40,7 +40,7 @@ export function controlRoutes(app: ApiRouter, services: Services): void {
     }),
   );
 
-  controls.add("GET", "/faults", "lists the faults that still wait for a request", (c) =>
+  controls.add("GET", "/faults", "lists the faults that haven't hit a request yet", (c) =>
     c.json(faults.list()),
   );
   controls.add(
@@ -54,7 +54,7 @@ export function controlRoutes(app: ApiRouter, services: Services): void {
     },
     ...FAULTS,
   );
-  controls.add("DELETE", "/faults", "removes the faults that still wait", (c) => {
+  controls.add("DELETE", "/faults", "removes the faults that haven't hit a request yet", (c) => {
     faults.clear();
     return empty(c);
   });
@@ -67,14 +67,14 @@ export function controlRoutes(app: ApiRouter, services: Services): void {
     return empty(c);
   });
 
-  controls.add("GET", "/state", "saves everything the API holds, as one JSON value", (c) =>
+  controls.add("GET", "/state", "returns the API's entire state as one JSON value", (c) =>
     c.json(state.snapshot()),
   );
   controls.add("PUT", "/state", "restores a saved state", async (c) => {
     state.restore(await readBody(c, snapshotSchema));
     return empty(c);
   });
-  controls.add("DELETE", "/state", "goes back to the state of a first start", (c) => {
+  controls.add("DELETE", "/state", "resets everything to the initial state", (c) => {
     state.restore(seededState());
     return empty(c);
   });

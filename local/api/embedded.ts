@@ -79,6 +79,7 @@ async function ensure(
     headers: { "content-type": "application/json" },
     body: JSON.stringify({ ...state, kv: { namespaces: [...namespaces, begun] } }),
   });
-  if (!response.ok) throw new Error(`namespace ${id} could not be begun at ${url}: ${await response.text()}`);
+  if (!response.ok)
+    throw new Error(`namespace ${id} could not be created at ${url}: ${await response.text()}`);
   return true;
 }

@@ -67,7 +67,7 @@ export class FolderInUseError extends LocalApiStartError {
   ) {
     const where = holder.url === undefined ? "" : ` at ${holder.url}`;
     super(
-      `${folder} is served by process ${holder.pid}${where}: use that one, or end it first. If that process is none of ours, delete ${join(folder, FILE_NAME)}.`,
+      `${folder} is served by process ${holder.pid}${where}: use that one, or end it first. If that process isn't a local API, delete ${join(folder, FILE_NAME)}.`,
     );
   }
 }

@@ -31,7 +31,7 @@ export interface ApiLog {
   debug(line: string): void;
 }
 
-/** Longer waits are announced, so that a pipeline that waits doesn't look as if it hangs. */
+/** A wait longer than this is announced, so that a waiting pipeline doesn't look stuck. */
 const ANNOUNCE_WAIT_MS = 5_000;
 
 /** The longest time that a client with `patient: false` waits for the rate budget. */
@@ -96,7 +96,7 @@ export interface RequestOptions<T> {
     readonly status: number;
     readonly errors: readonly ApiNote[];
   }) => string | undefined;
-  /** The feature that the plan must include, as in "the plan lacks Page Shield policies". */
+  /** The feature that the plan must include, as in "the plan doesn't include Page Shield policies". */
   readonly entitlement?: string;
 }
 
@@ -167,12 +167,12 @@ export class EdgeApi {
     setMaxListeners(0, this.#stop, ...signals);
   }
 
-  /** Cloudflare's time in milliseconds since 1970, or this machine's until the first response. */
+  /** Returns Cloudflare's time in milliseconds since 1970, or this machine's until the first response. */
   now(): number {
     return Date.now() + this.#aheadMs;
   }
 
-  /** The number of requests that have no response yet. */
+  /** Returns the number of requests that have no response yet. */
   get inFlight(): number {
     return this.#inFlight;
   }
@@ -432,7 +432,7 @@ export class EdgeApi {
     if (!Number.isNaN(serverTime)) this.#aheadMs = serverTime - Date.now();
   }
 
-  /** The response if it's a success, otherwise the error to throw. */
+  /** Returns the response if it's a success, otherwise the error to throw. */
   #interpret(request: ApiRequest, reply: Reply | LostResponse, attempts: number): Success | ApiError {
     const { what, method, path, raw = false } = request;
     const base = { what, method, path, attempts, entitlement: request.entitlement };
@@ -474,7 +474,7 @@ export class EdgeApi {
     return advice === undefined ? failure : new ApiError({ ...failure.init, advice });
   }
 
-  /** The error for a lost response. */
+  /** Returns the error for a lost response. */
   #lostError(base: Omit<ApiErrorInit, "outcome">, lost: LostResponse): ApiError {
     const { cause } = lost;
     if (cause instanceof ProxyError) {

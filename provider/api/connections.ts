@@ -7,7 +7,7 @@ export const TIMEOUTS = { connectMs: 10_000, headersMs: 60_000, bodyMs: 60_000 }
 /** Time limit for a whole attempt, however steadily data arrives. 25 MB over a slow connection may take minutes. */
 export const ATTEMPT_MS = 300_000;
 
-/** Default of `edgeguard:concurrency`: requests in flight at the same time. */
+/** The default of `edgeguard:concurrency`, the number of requests in flight at the same time. */
 export const DEFAULT_CONCURRENCY = 8;
 
 export interface ConnectionOptions {
@@ -31,7 +31,7 @@ export class Connections {
     this.#open = () => pool(concurrency, timeouts);
   }
 
-  /** Created for the first request. */
+  /** The HTTP library's dispatcher. It's created for the first request. */
   get dispatcher(): Undici.Dispatcher {
     return (this.#dispatcher ??= this.#open());
   }

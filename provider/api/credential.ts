@@ -1,5 +1,5 @@
 import { ApiError, type Purpose } from "./errors";
-import { permissionName, permissionFor } from "./permissions";
+import { permissionName, permissionFor, placeInDashboard } from "./permissions";
 
 /** An API token, or an email with its Global API Key. */
 export type Credential = (
@@ -57,10 +57,10 @@ export function isCredentialInvalid(error: unknown, credential: Credential | und
   return isUnauthenticated(error) && !(permissionAdvice && works);
 }
 
-/** No credential was found. Thrown before anything is sent. */
+/** Thrown before anything is sent if no credential was found. */
 export class MissingCredentialsError extends Error {
   override readonly name = "MissingCredentialsError";
-  /** Why there is none (a clause). */
+  /** Why there's no credential (a clause). */
   readonly reason: string;
 
   /** @param provider the explicit provider, which has only its own credentials. */
@@ -86,7 +86,7 @@ const SET_CREDENTIALS =
 const PASS_CREDENTIALS =
   "Pass a token to the Provider: credentials in the stack's configuration or the environment may belong to another account.";
 
-/** Why there is no credential (a clause). CI systems pass a missing secret as an empty string. */
+/** Says why there is no credential (a clause). CI systems pass a missing secret as an empty string. */
 export function missingReason(empty: readonly string[]): string {
   if (empty.length === 0) return "none are set";
   const names = empty.join(", ").replace(/, ([^,]*)$/, " and $1");
@@ -128,13 +128,16 @@ function forbidden(error: ApiError, credential: Credential | undefined): string 
   const isToken = credential?.kind !== "key";
   const who = `${isToken ? "The token" : "The user"} from ${credential?.origin ?? ""}`;
   const [, scope = "call"] = /^\/(zone|account)s\//.exec(path) ?? [];
-  const lacks = `lacks the permission ${permission === undefined ? "" : `${permissionName(permission)} `}for this ${scope}`;
+  const lacks =
+    permission === undefined
+      ? `lacks permission for this ${scope}`
+      : `lacks the ${permission.name} ${permission.level} permission for this ${scope} (${placeInDashboard(permission)})`;
   const works = credential !== undefined && WORKING.has(credential);
   const fix = isToken
     ? "Edit its permissions and resources in the dashboard, under API Tokens."
     : "Give the user a role that includes it, or use a token.";
   if (!isUnauthenticated(error))
-    return `${who} ${lacks}, or the plan lacks ${entitlement}. ${fix} If the token has the permission, upgrade the plan.`;
+    return `${who} ${lacks}, or the plan doesn't include ${entitlement}. ${fix} If the token has the permission, upgrade the plan.`;
   return works
     ? `${who} works for other requests in this run, but ${lacks}. ${fix}`
     : `${who} ${lacks}, or is no longer valid. ${fix}`;

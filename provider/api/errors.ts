@@ -9,7 +9,7 @@ export type Outcome =
   /** Cloudflare may have applied the request: check before sending it again. */
   | "unknown";
 
-/** What a request is for, which determines the advice after a failure. */
+/** The purpose of a request, which determines the advice after a failure. */
 export interface Purpose {
   /** Whether the object is in the stack's state. */
   readonly isRecorded: boolean;
@@ -44,7 +44,9 @@ export interface ApiErrorInit {
   readonly cause?: unknown;
 }
 
-/** A failed request. Its message is complete: what was attempted, the response, code, request ID, next step. */
+/**
+ * Thrown for a failed request. Its message is complete: what was attempted, the response, code, request ID, next step.
+ */
 export class ApiError extends Error {
   override readonly name = "ApiError";
   readonly status: number | undefined;
@@ -68,7 +70,9 @@ export class ApiError extends Error {
   }
 }
 
-/** The operation was cancelled, or the engine that asked for the work has exited: nothing more is sent. */
+/**
+ * Thrown when the operation was cancelled, or when the engine that asked for the work has exited. Nothing more is sent.
+ */
 export class CancelledError extends Error {
   override readonly name = "CancelledError";
 
@@ -115,7 +119,7 @@ export async function unlessAbsent<T>(request: () => Promise<T>): Promise<T | un
   }
 }
 
-/** Longer messages from a server are truncated. */
+/** The longest message from a server that's shown in full. Longer ones are truncated. */
 const LONGEST_CLAUSE = 2_000;
 
 function cleanMessage(given: string): string {

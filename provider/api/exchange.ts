@@ -24,13 +24,13 @@ interface Sending {
 /** A response that consists of the stored bytes, without the envelope. */
 export interface Bytes {
   readonly bytes: Buffer;
-  /** Names in lower case. */
+  /** The headers, with names in lower case. */
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
 }
 
 export interface Reply extends Bytes {
   readonly status: number;
-  /** Empty if the response was read as bytes. */
+  /** The body as text; empty if the response was read as bytes. */
   readonly text: string;
   /** Whether the status arrived but the text didn't. */
   readonly cutOff: boolean;

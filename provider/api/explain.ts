@@ -11,8 +11,8 @@ export interface ErrorToExplain {
 }
 
 /**
- * Explains an error: what it means, which limit and plan it concerns, and what to do. Knows the statuses 413 and 429, the
- * error pages 1015 and 1027, and common codes of Cloudflare's API.
+ * Explains an HTTP status, an error page or an API error code: what it means, which limit and plan it's about, and what
+ * to do. Covers the statuses 413 and 429, the error pages 1015 and 1027, and common error codes of Cloudflare's API.
  *
  * @returns undefined for an error that's self-explanatory or unknown.
  * @example Explain an error page that visitors see
@@ -34,7 +34,7 @@ export function explainError({ status, code, plan }: ErrorToExplain): string | u
   return status === freeLimit.status ? tooMany() : undefined;
 }
 
-/** Explains what an API code means and what to do, as a supplement to the API's own message. */
+/** Explains what an API error code means and what to do, in addition to the API's own message. */
 export function explainCode(code: number | undefined, status?: number): string | undefined {
   if (code === undefined) return undefined;
   if (code === 1004) return status === undefined ? `${JOBS} ${FILTER}` : status === 403 ? JOBS : FILTER;

@@ -36,7 +36,7 @@ export async function* byPage<T>(
 
 interface Pass {
   readonly isComplete: boolean;
-  /** Items that no earlier pass found. */
+  /** The number of items that no earlier pass found. */
   readonly added: number;
   readonly read: number;
   /** The number of items according to the API. */

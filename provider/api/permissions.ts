@@ -7,7 +7,7 @@
 interface Permission {
   readonly scope: "Zone" | "Account";
   readonly name: string;
-  /** Read, unless Cloudflare requires more even for reading. */
+  /** The level that reading needs: Read, unless Cloudflare requires more. */
   readonly toRead: "Read" | "Write";
 }
 
@@ -55,16 +55,21 @@ export function permissionFor(method: string, path: string): RequiredPermission 
 }
 
 /** Names a permission so that people can find it: by its name in the API and its place in the dashboard. */
-export function permissionName({ scope, name, level }: RequiredPermission): string {
-  return `${name} ${level} (in the dashboard: ${scope} > ${name} > ${level === "Write" ? "Edit" : "Read"})`;
+export function permissionName(permission: RequiredPermission): string {
+  return `${permission.name} ${permission.level} (${placeInDashboard(permission)})`;
+}
+
+/** Says where to find a permission in the dashboard, which calls Write Edit. */
+export function placeInDashboard({ scope, name, level }: RequiredPermission): string {
+  return `in the dashboard: ${scope} > ${name} > ${level === "Write" ? "Edit" : "Read"}`;
 }
 
 interface ResourcePermissions {
-  /** For a preview, a refresh or a lookup. */
+  /** The permissions for a preview, a refresh or a lookup. */
   readonly toRead: readonly RequiredPermission[];
-  /** For an update or a destroy. */
+  /** The permissions for an update or a destroy. */
   readonly toWrite: readonly RequiredPermission[];
-  /** Anything else worth knowing, as a sentence. */
+  /** Further advice, as a sentence. */
   readonly note?: string;
 }
 

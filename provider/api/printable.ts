@@ -22,7 +22,7 @@ export function escapeInvisible(text: string): string {
   return COMMANDS.reduce((safe, [command, escaped]) => safe.replace(command, escaped), line);
 }
 
-/** Makes one of our messages safe to print, keeping its line breaks. */
+/** Makes one of this package's messages safe to print, keeping its line breaks. */
 export function printable(message: string): string {
   return message.split("\n").map(escapeInvisible).join("\n");
 }

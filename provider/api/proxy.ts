@@ -1,4 +1,5 @@
 import { PROXY_REFUSED } from "./retry";
+import { parseUrl } from "./url";
 
 /** The variables that name a proxy. As in the HTTP library, the first one that's set counts. */
 const VARIABLES = [
@@ -9,7 +10,7 @@ const VARIABLES = [
 interface Proxy {
   /** The environment variable's name. */
   readonly name: string;
-  /** Its value, in quotes and without credentials. */
+  /** The variable's value, in quotes and without credentials. */
   readonly shown: string;
 }
 
@@ -29,7 +30,7 @@ export class ProxyError extends Error {
 }
 
 /**
- * The proxies that the environment names, the one for http first.
+ * Returns the proxies that the environment names, the one for http first.
  *
  * @throws ProxyError for a value that the HTTP library can't use.
  */
@@ -41,7 +42,7 @@ export function proxies(env: Readonly<Record<string, string | undefined>>): read
     const scheme = /^https?:\/\//i.exec(value)?.[0] ?? "";
     const host = value.slice(Math.max(scheme.length, value.lastIndexOf("@") + 1)).split(/[/?#]/)[0] ?? "";
     const shown = JSON.stringify(scheme + host);
-    if (scheme === "" || !URL.canParse(value)) {
+    if (scheme === "" || parseUrl(value) === undefined) {
       throw new ProxyError(
         `${name}: ${shown} is not a proxy URL`,
         `Set ${name} to a URL with its scheme, such as "http://${host === "" ? "proxy.example:3128" : host}", or unset it.`,

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** At most `requests` within any `ms` milliseconds. */
+/** A rate: at most `requests` within any `ms` milliseconds. */
 export interface RateWindow {
   readonly requests: number;
   readonly ms: number;
@@ -110,7 +110,7 @@ export class RateBudget {
     }
   }
 
-  /** How long the next request must wait, and why. */
+  /** Returns how long the next request must wait, and why. */
   #wait(): Wait {
     const now = performance.now();
     let longest: Wait = { ms: Math.max(0, this.#pausedUntil - now), reason: "Cloudflare asked to pause" };

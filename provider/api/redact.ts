@@ -23,7 +23,7 @@ export class Redactor {
     }
   }
 
-  /** Like `add`, for a text whose parts aren't secret, such as everyday words. */
+  /** Hides a text only as a whole, because its parts aren't secret, such as everyday words. */
   addWhole(...secrets: readonly (string | undefined)[]): void {
     for (const secret of secrets) {
       if (secret !== undefined && secret.length >= SHORTEST_SECRET) this.#wholes.add(secret);

@@ -6,7 +6,7 @@ export const RETRY = {
   statuses: [408, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524, 525, 526, 527, 530],
   /** Methods that are safe to repeat. */
   repeatable: ["GET", "PUT", "DELETE"],
-  /** Default of `edgeguard:maxRetries`: retries after the first attempt. */
+  /** The default of `edgeguard:maxRetries`, the number of retries after the first attempt. */
   maxRetries: 5,
   /** The first backoff; it doubles with each attempt. */
   baseDelayMs: 400,
@@ -78,13 +78,13 @@ interface Circumstances {
   /** The number of the attempt, from 1. */
   readonly attempt: number;
   readonly maxRetries: number | undefined;
-  /** Whether repeating is safe. Default: by method. */
+  /** Whether repeating the request is safe. Default: by method. */
   readonly repeatable: boolean | undefined;
   /** What `Retry-After` asked for, in milliseconds. */
   readonly asked: number | undefined;
 }
 
-/** How long to wait before the retry; undefined for no retry. */
+/** Returns how long to wait before the retry; undefined for no retry. */
 export function retryDelayMs(
   ended: Attempt,
   { attempt, maxRetries = RETRY.maxRetries, repeatable = isRepeatable(ended.method), asked }: Circumstances,

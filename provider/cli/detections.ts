@@ -13,7 +13,7 @@ export function register(program: Command, io: Io): void {
     .description("save what Page Shield has seen on a zone's pages")
     .command("save")
     .description(
-      "write a zone's detections to a file to commit, which readDetections and scriptSources turn into a policy; only reads from the API",
+      "write a zone's detections to a file that you commit; readDetections and scriptSources turn it into a policy. Only reads from the API",
     )
     .addOption(new Option("--zone <id>", "the zone").argParser(hexId).makeOptionMandatory())
     .option("--out <file>", "the file to write", "detections.json")
@@ -37,8 +37,7 @@ export function register(program: Command, io: Io): void {
 }
 
 const HELP = `
-The same detections always give the same bytes, so the file changes only when they do. It's replaced as a whole: if anything
-fails, the old file stays. A policy made from active scripts alone blocks infrequent ones: pass --status active,infrequent.
+The same detections always give the same bytes, so the file changes only when they do. The file is replaced in one step: if anything fails, the old one stays. A policy made from active scripts alone blocks infrequent ones: pass --status active,infrequent.
 
 Exit codes: 0 written or already up to date; 1 failed, the file is unchanged; 2 wrong usage; 130 ended by Ctrl-C, the file is
 unchanged.

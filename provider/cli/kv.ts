@@ -27,7 +27,10 @@ function registerNamespace(kv: Command, io: Io): void {
   namespace
     .command("create")
     .description("create a namespace and print its binding, to append to wrangler.toml")
-    .argument("<NAMESPACE>", "its title; --env is prepended and --preview appends _preview")
+    .argument(
+      "<NAMESPACE>",
+      "its title; --env puts the environment's name in front, and --preview appends _preview",
+    )
     .addOption(env())
     .addOption(preview("create the preview namespace"))
     .addOption(accountId())
@@ -56,7 +59,7 @@ function registerNamespace(kv: Command, io: Io): void {
     );
 
   selected(namespace.command("delete"))
-    .description("delete a namespace and all its keys (asks first)")
+    .description("delete a namespace and all its keys, after asking for confirmation")
     .addOption(yes())
     .addOption(force())
     .addHelpText("after", example("kv namespace delete --binding CATALOG --preview"))
@@ -97,12 +100,12 @@ function registerKey(kv: Command, io: Io): void {
   onData(key.command("get"))
     .description("write one value to stdout, byte for byte")
     .argument("<KEY>", "the key")
-    .option("--text", "decode it as UTF-8; fail if it isn't")
+    .option("--text", "decode the value as UTF-8, and fail if it isn't valid")
     .addHelpText("after", example("kv key get banner --binding CATALOG > banner.png"))
     .action((name: string, options: Options.GetOptions) => keys().getKey(io, name, options));
 
   onData(key.command("delete"))
-    .description("delete one key; asks first")
+    .description("delete one key, after asking for confirmation")
     .argument("<KEY>", "the key")
     .addOption(yes())
     .addOption(force())
@@ -130,7 +133,7 @@ function registerBulk(kv: Command, io: Io): void {
     .action((file: string, options: Options.DataOptions) => bulks().getBulk(io, file, options));
 
   onData(bulk.command("delete"))
-    .description("delete the keys listed in a file; asks first")
+    .description("delete the keys listed in a file, after asking for confirmation")
     .argument("<FILENAME>", KEYS_FILE)
     .addOption(yes())
     .addOption(force())
@@ -158,7 +161,7 @@ function selected(command: Command): Command {
 /** Adds the options of commands on a namespace's entries. */
 function onData(command: Command): Command {
   return selected(command)
-    .addOption(new Option("--remote", "use the account's data, which is the default").conflicts("local"))
+    .addOption(new Option("--remote", "use the account's data (default)").conflicts("local"))
     .option("--local", "use the data of the local API, not the account's")
     .option(
       "--persist-to <directory>",

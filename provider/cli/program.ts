@@ -4,6 +4,7 @@ import { printToStderr, type Io } from "../terminal/io";
 import * as detections from "./detections";
 import * as existing from "./import";
 import * as filter from "./filter";
+import * as inventory from "./inventory";
 import * as kv from "./kv";
 import * as report from "./report";
 import type * as Failures from "../terminal/failure";
@@ -19,6 +20,7 @@ const GROUPS: readonly Register[] = [
   report.register,
   existing.register,
   detections.register,
+  inventory.register,
   filter.register,
 ];
 

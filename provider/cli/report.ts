@@ -1,7 +1,7 @@
 import { text as textOf } from "node:stream/consumers";
 import { Argument, InvalidArgumentError, Option, type Command } from "commander";
 import type * as Reports from "../report";
-import { CommandError, UsageError } from "../terminal/errors";
+import { CommandError, DriftError, UsageError } from "../terminal/errors";
 import { readText } from "../terminal/files";
 import { print, type Io } from "../terminal/io";
 
@@ -11,10 +11,9 @@ const FORMATS = ["markdown", "text", "json"] as const satisfies readonly Reports
 const DANGERS: Readonly<Record<Reports.DangerKind, string>> = {
   irreversible: "can't be undone: a WAF migration step, a namespace's data, pruned or overwritten keys",
   unprotect:
-    "less is blocked or logged, or may be, because a rule, ruleset, source, exception, filter or Logpush job changes",
+    "the zone may block or log less, because a rule, ruleset, source, exception, filter or Logpush job changes",
   blocks: "an allow policy would block scripts that the zone's pages load",
-  removes:
-    "a KvEntries deletes keys that it wrote: at least --removed-keys, and at least --removed-share of them",
+  removes: "a KvEntries deletes many of the keys it wrote (see --removed-keys and --removed-share)",
   replace: "a resource of any provider is replaced",
   delete: "a resource of any provider is deleted",
 };
@@ -40,7 +39,7 @@ export function register(program: Command, io: Io): void {
     .addOption(
       new Option(
         "--removed-keys <count>",
-        'how many of its own keys a KvEntries must delete to count as the danger "removes"',
+        'report "removes" only if a KvEntries deletes at least this many of the keys it wrote',
       )
         .argParser((text) => whole(text, Number.MAX_SAFE_INTEGER))
         .default(10),
@@ -48,7 +47,7 @@ export function register(program: Command, io: Io): void {
     .addOption(
       new Option(
         "--removed-share <percent>",
-        "the percentage of its own keys that it must also delete for that, 0 to 100",
+        `report "removes" only if that's also at least this percentage of its keys, 0 to 100`,
       )
         .argParser((text) => whole(text, 100))
         .default(50),
@@ -60,6 +59,16 @@ export function register(program: Command, io: Io): void {
       )
         .argParser(digests)
         .default([], "none"),
+    )
+    .option(
+      "--inventory <file>",
+      "also show the result of `edgeguard inventory check --format json`, which doesn't change the exit code",
+    )
+    .addOption(
+      new Option(
+        "--drift",
+        "report what was changed by hand; takes the plan of `pulumi preview --refresh --json --show-sames`",
+      ).conflicts(["failOn", "removedKeys", "removedShare", "accept", "inventory"]),
     )
     .addHelpText("after", HELP)
     .action((files: string[], options: ReportOptions) => writeReport(io, files, options));
@@ -75,18 +84,30 @@ ${Object.entries(DANGERS)
 matching when one of them changes. \`--format json\` has a digest for each danger, to accept one at a time. Whatever isn't
 accepted still fails. The digest of a report on several stacks covers the dangers of all of them.
 
-Exit codes: 0 written; 1 the preview failed or --fail-on found a danger (the report is written and says why); 2 wrong usage.
+--drift reports what somebody changed by hand: each value in the state and at Cloudflare, what it means for protection, what
+\`pulumi up\` does about it, and how to keep it. The program's own changes are listed separately. The preview doesn't change the
+state.
 
-Example:
-  $ pulumi preview --json --show-sames | edgeguard report --fail-on irreversible,unprotect,removes > comment.md`;
+The JSON follows a schema of the package: schemas/report.v1.json or, with --drift, schemas/drift.v1.json.
+
+Exit codes: 0 written; 1 the preview failed or --fail-on found a danger (the report is written and says why); 2 wrong usage;
+3 --drift found a change by hand (the report is written).
+
+Examples:
+  $ pulumi preview --json --show-sames | edgeguard report --fail-on irreversible,unprotect,removes > comment.md
+  $ pulumi preview --refresh --json --show-sames | edgeguard report --drift > drift.md`;
 
 interface ReportOptions {
   readonly format: Reports.Format;
   readonly failOn: readonly Reports.DangerKind[];
   readonly removedKeys: number;
-  /** A percentage. */
+  /** The percentage of its own keys that a KvEntries must delete for the danger "removes". */
   readonly removedShare: number;
   readonly accept: readonly string[];
+  /** The file with the check of a script inventory. */
+  readonly inventory?: string;
+  /** Whether to report what was changed by hand. */
+  readonly drift?: boolean;
 }
 
 function whole(text: string, most: number): number {
@@ -114,18 +135,42 @@ function digests(text: string, before: readonly string[]): string[] {
 }
 
 async function writeReport(io: Io, files: readonly string[], options: ReportOptions): Promise<void> {
-  const { format, failOn, removedKeys, removedShare, accept } = options;
-  // eslint-disable-next-line @typescript-eslint/no-require-imports -- loaded on use
-  const { report, reportAll } = require("../report") as typeof Reports;
   if (files.filter((file) => file === "-").length > 1)
     throw new UsageError("standard input holds only one plan. Pass - once.");
   const plans = await Promise.all(files.map(async (name) => ({ name, text: await readPlan(io, name) })));
+  // eslint-disable-next-line @typescript-eslint/no-require-imports -- loaded on use
+  const reports = require("../report") as typeof Reports;
+  await (options.drift === true ? writeDrift : writePlan)(io, reports, plans, options);
+}
+
+async function writeDrift(
+  io: Io,
+  { reportDrift }: typeof Reports,
+  plans: readonly Reports.NamedPlan[],
+  { format }: ReportOptions,
+): Promise<void> {
+  const { text, drifted, failed } = reportDrift(plans, format);
+  await print(io, text);
+  if (failed) throw new CommandError(PREVIEW_FAILED);
+  if (drifted) throw new DriftError("somebody changed something by hand; the report says what");
+}
+
+const PREVIEW_FAILED = "the preview failed; the report says why";
+
+async function writePlan(
+  io: Io,
+  { report, reportAll }: typeof Reports,
+  plans: readonly Reports.NamedPlan[],
+  { format, failOn, removedKeys, removedShare, accept, inventory }: ReportOptions,
+): Promise<void> {
   const [only] = plans;
   const gate = {
     keys: removedKeys,
     share: removedShare / 100,
     failOn,
     accepted: new Set(accept),
+    inventory:
+      inventory === undefined ? undefined : await readText(io, inventory, `the check in ${inventory}`),
   };
   const {
     text,
@@ -137,7 +182,7 @@ async function writeReport(io: Io, files: readonly string[], options: ReportOpti
     ? report(only.text, format, gate)
     : reportAll(plans, format, gate);
   await print(io, text);
-  if (failed) throw new CommandError("the preview failed; the report says why");
+  if (failed) throw new CommandError(PREVIEW_FAILED);
   const open = dangers.filter(({ verdict }) => verdict === "fails");
   if (open.length === 0) return;
   const stale = accept.filter((each) => !known.has(each));

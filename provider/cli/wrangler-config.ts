@@ -15,9 +15,9 @@ import { printToStderr, type Io } from "../terminal/io";
  * https://developers.cloudflare.com/workers/wrangler/configuration/
  */
 export interface ProjectConfig {
-  /** Absolute. */
+  /** The file's absolute path. */
   readonly path: string;
-  /** Its name in messages. */
+  /** The file's name in messages. */
   readonly name: string;
   readonly format: "toml" | "json";
   readonly text: string;
@@ -39,7 +39,7 @@ type Section = z.infer<typeof section>;
 
 const file = section.extend({ env: z.record(z.string(), section).optional() });
 
-/** In Wrangler's order of precedence. */
+/** The file names, in Wrangler's order of precedence. */
 const NAMES = ["wrangler.json", "wrangler.jsonc", "wrangler.toml"];
 
 /**

@@ -74,6 +74,12 @@ function quoted(text: string): string {
     : double;
 }
 
+/** @param comments by the text that each one precedes. */
+export function listOf(texts: readonly string[], comments: Readonly<Record<string, string>>): Code {
+  const items = texts.map((text) => item(codeOf(text), "", ownMember(comments, text)));
+  return new Code(texts, { open: "[", items, close: "]" });
+}
+
 /** @param comments by the name of the member that each one precedes. */
 export function objectOf(members: Members, comments: Readonly<Record<string, string>> = {}): Code {
   const entries = Object.entries(members)

@@ -30,7 +30,7 @@ export interface UsedSecret extends ConfigSecret {
 /** A constant of the program that holds an ID. */
 export interface IdConstant {
   readonly id: string;
-  /** `zoneId`, `zones.shopExample` */
+  /** The constant's name: `zoneId`, or `zones.shopExample` for one of several zones. */
   readonly text: string;
   /** The zone's name, for readers. */
   readonly comment: string | undefined;

@@ -46,7 +46,7 @@ export const TYPES = {
 /** An existing object, in the form in which a program would declare it. */
 export interface ExistingObject extends Named, ObjectAddress {
   readonly resource: ImportableType;
-  /** Its name in messages: `policy 0f2a… "checkout"`. */
+  /** The object's name in messages: `policy 0f2a… "checkout"`. */
   readonly what: string;
   /** The arguments in the program. Called once, after all objects have names. */
   args(writing: ArgumentWriter): Members;
@@ -54,7 +54,7 @@ export interface ExistingObject extends Named, ObjectAddress {
   readonly outputs: JsonObject;
   /** How the resource class turns its arguments into inputs. Default: unchanged. */
   classInputs?(args: JsonObject): JsonObject;
-  /** What no two declarations of a type can share. Default: all inputs. */
+  /** The inputs that no two declarations of a type may have in common. Default: all inputs. */
   readonly identity?: string;
   /** Inputs that the state records in a different form from what `check` returns here. */
   readonly recordedAs?: JsonObject;

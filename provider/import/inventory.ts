@@ -5,7 +5,7 @@ import type { ExistingObject, ImportableType } from "./existing";
 
 /** Something that isn't in the program, and why. */
 export interface LeftOut {
-  /** Its name in messages. */
+  /** The object's name in messages. */
   readonly what: string;
   readonly reason: string;
 }
@@ -32,7 +32,7 @@ export class Inventory {
    * Reads one part. A forbidden part is skipped, so that a plan or token without one product doesn't prevent importing the
    * others. Any other failure ends the command.
    *
-   * @param what as in `reading Page Shield policies of zone 0da4…`.
+   * @param what as in `reading Page Shield policies in zone 0da4…`.
    */
   async part(what: string, read: () => Promise<void>): Promise<void> {
     const lists = [this.found, this.leftOut, this.notes];

@@ -37,7 +37,7 @@ export function commonDomain(hosts: readonly string[]): string {
 /** An object that gets a name. */
 export interface Named {
   readonly id: string;
-  /** What people call it, followed by what distinguishes it from others with that name; best first. */
+  /** What people call the object, followed by what distinguishes it from others with that name; best first. */
   readonly labels: readonly string[];
 }
 

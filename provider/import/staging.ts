@@ -3,7 +3,7 @@ import { appendFile, mkdir, mkdtemp, readFile, rename, rm, rmdir, writeFile } fr
 import { dirname, join, relative, resolve } from "node:path";
 import { CommandError } from "../terminal/errors";
 
-/** Only the owner can read it. */
+/** The mode of a file that only its owner can read. */
 export const SECRET_MODE = 0o600;
 
 const GITIGNORE = ".gitignore";
@@ -39,7 +39,7 @@ export class Staging {
     );
   }
 
-  /** The temporary path for `file`. */
+  /** Returns the temporary path for `file`. */
   async stage(file: string): Promise<string> {
     this.refuseExisting(file);
     if (this.#temporary === undefined) {

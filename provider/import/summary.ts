@@ -7,12 +7,12 @@ import type { Verified } from "./verify";
 export interface Outcome {
   readonly inventory: Inventory;
   readonly verified: readonly Verified[];
-  /** Undefined if there was nothing to declare. */
+  /** What was written. Undefined if there was nothing to declare. */
   readonly written: Written | undefined;
 }
 
 interface Written {
-  /** Relative to the working directory. */
+  /** The files, relative to the working directory. */
   readonly files: readonly string[];
   /** The output folder, relative to the working directory; empty if it's the same. */
   readonly folder: string;
@@ -42,7 +42,7 @@ export function summary({ inventory, verified, written }: Outcome): string[] {
   ];
 }
 
-/** Counts resources by type: `PageShieldSettings 1, PageShieldPolicy 3` */
+/** Counts resources by type: `PageShieldSettings 1, PageShieldPolicy 3`. */
 function countsOf(verified: readonly Verified[]): string {
   const counts = new Map<string, number>();
   for (const { found } of verified)

@@ -61,7 +61,7 @@ export async function verify(inventory: Inventory, drafting: Drafter): Promise<V
   return [...verified.values()];
 }
 
-/** A host without live checks or output. */
+/** Returns a host without live checks or output. */
 function offlineHost(): Host {
   const config = new Map([["edgeguard:liveChecks", "false"]]);
   const silent = (): void => undefined;

@@ -5,7 +5,7 @@ import { oneLine } from "./names";
 /** An account to read, whose name isn't known. */
 export interface Account {
   readonly id: string;
-  /** Its name in messages. */
+  /** The account's name in messages. */
   readonly what: string;
 }
 
@@ -16,11 +16,11 @@ export function accountOf(id: string): Account {
 /** A zone to read. */
 export interface Zone {
   readonly id: string;
-  /** Its name in messages: `zone shop.example`, or with its ID. */
+  /** The zone's name in messages: `zone shop.example`, or with its ID. */
   readonly what: string;
-  /** Undefined if the token lacks Zone Read. */
+  /** The zone's name. Undefined if the token lacks Zone Read. */
   readonly name: string | undefined;
-  /** Undefined if the token lacks Zone Read. */
+  /** The ID of the zone's account. Undefined if the token lacks Zone Read. */
   readonly accountId: string | undefined;
 }
 

@@ -13,7 +13,7 @@ export interface NamespaceAddress {
   readonly namespaceId: string;
 }
 
-/** The resource's name in messages: `KvEntries products`, or its namespace if it has no name. */
+/** Returns the resource's name in messages: `KvEntries products`, or its namespace if it has no name. */
 export function subjectOf({ name }: Pick<Context, "name">, namespaceId: string): string {
   return `KvEntries ${name ?? namespaceId}`;
 }
@@ -26,7 +26,7 @@ export function namespacePath({ accountId, namespaceId }: NamespaceAddress): str
   return `${namespacesPath(accountId)}/${namespaceId}`;
 }
 
-/** The path of a value. A key is a single path segment, so its slashes are encoded. */
+/** Returns the path of a value. A key is a single path segment, so its slashes are encoded. */
 export function valuePath(address: NamespaceAddress, key: string): string {
   return `${namespacePath(address)}/values/${encodeURIComponent(key)}`;
 }
@@ -42,14 +42,14 @@ export function isNamespaceGone(error: unknown): error is ApiError {
   return error instanceof ApiError && error.status === 404 && error.hasCode(NAMESPACE_NOT_FOUND);
 }
 
-/** Whether the API doesn't know the operation. It may still know an older form of it. */
+/** Whether the API doesn't support the operation. It may still support an older form. */
 export function isUnknownRoute(error: unknown): error is ApiError {
   return (
     error instanceof ApiError && (error.status === 405 || (error.status === 404 && !isNamespaceGone(error)))
   );
 }
 
-/** Advice after a failed operation on entries. */
+/** Returns the advice after a failed operation on entries. */
 export const advice: NonNullable<RequestOptions<unknown>["advice"]> = ({ status, errors }) =>
   status === 404 && errors.some(({ code }) => code === NAMESPACE_NOT_FOUND)
     ? "Check namespaceId. If the namespace was deleted elsewhere, run `pulumi refresh`; the next `pulumi up` recreates it."

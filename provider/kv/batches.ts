@@ -38,7 +38,7 @@ export function* batches<T>(
 const BRACKETS = 2;
 const COMMA = 1;
 
-/** An entry in the form of the bulk write. JSON omits undefined properties. */
+/** Returns an entry in the form of the bulk write. JSON omits undefined properties. */
 export function toRequest(entry: Entry): Record<string, unknown> {
   const { key, value, base64, metadata, expiration, expirationTtl } = entry;
   const asBase64 = !base64 && isShorterAsBase64(value);
@@ -52,7 +52,7 @@ export function toRequest(entry: Entry): Record<string, unknown> {
   };
 }
 
-/** The size of the entry's JSON in a bulk write. */
+/** Returns the size of the entry's JSON in a bulk write. */
 export function entryBytes(entry: Entry): number {
   const { key, value, base64, metadata, expiration, expirationTtl } = entry;
   const valueBytes = base64
@@ -76,12 +76,12 @@ export function isShorterAsBase64(text: string): boolean {
   return NEEDS_ESCAPING.test(text) && bytesAsBase64(Buffer.byteLength(text)) < textBytes(text);
 }
 
-/** The size of a value as base64, including the `base64` property. */
+/** Returns the size of a value as base64, including the `base64` property. */
 function bytesAsBase64(bytes: number): number {
   return Math.ceil(bytes / 3) * 4 + EMPTY.length + FLAG.length;
 }
 
-/** The size of the text as JSON. Values can be long, so most are measured without copying them. */
+/** Returns the size of the text as JSON. Values can be long, so most are measured without copying them. */
 export function textBytes(text: string): number {
   return NEEDS_ESCAPING.test(text) ? Buffer.byteLength(JSON.stringify(text)) : text.length + EMPTY.length;
 }

@@ -21,7 +21,7 @@ interface BulkRequest<T> extends NamespaceAddress {
   readonly ctx: EntriesContext;
   /** Called with items as soon as Cloudflare confirms them. */
   readonly onDone: (items: readonly T[], answeredAtSeconds: number) => void;
-  /** Called with items whose request was interrupted, so it's unknown whether it was applied. */
+  /** Called with items whose request was interrupted, so it's unknown whether Cloudflare applied it. */
   readonly onUncertain?: (items: readonly T[]) => void;
 }
 
@@ -40,7 +40,7 @@ export interface BulkOutcome {
   readonly done: number;
   /** Keys that Cloudflare refused although it accepted the others. */
   readonly failed: readonly FailedKey[];
-  /** Why it ended early: an API error, a problem with the source, or a cancellation. */
+  /** Why the work ended early: an API error, a problem with the source, or a cancellation. */
   readonly error: Error | undefined;
 }
 
@@ -96,7 +96,10 @@ export async function remove(request: RemoveRequest): Promise<BulkOutcome> {
     method = as;
     return result;
   };
-  /** Older versions of the API delete with `DELETE …/bulk` instead of `POST …/bulk/delete`. */
+  /**
+   * Sends a bulk delete in the form that the API accepts. Older versions use `DELETE …/bulk` instead of `POST
+   * …/bulk/delete`.
+   */
   const sendInEitherForm = async (some: readonly string[]): Promise<readonly string[]> => {
     try {
       return await send(some, method);

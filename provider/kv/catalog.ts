@@ -26,7 +26,7 @@ export interface Writable {
 /** Declared entries, which can be read more than once. */
 export interface Source extends Writable {
   readonly kind: "entries" | "file" | "directory";
-  /** Its name in messages: the path as declared, or `entries`. */
+  /** The source's name in messages: its path as declared, or `entries`. */
   readonly name: string;
   readonly defaults: EntryDefaults;
   /**
@@ -38,7 +38,7 @@ export interface Source extends Writable {
   keys?(): AsyncIterable<readonly string[]>;
   /** SHA-256 of a file's bytes: 64 hex digits. */
   sha256?(): Promise<string>;
-  /** SHA-256 of the bytes that `read` read. */
+  /** SHA-256 of the bytes that `read` returned. */
   readonly readSha256?: string | undefined;
   close?(): Promise<void>;
 }
@@ -68,9 +68,9 @@ export interface Row extends RecordedEntry {
   readonly key: string;
   /** The entry itself, if it's in memory anyway. */
   readonly entry?: Entry | undefined;
-  /** In a bulk file: the entry's number, counted from 1. */
+  /** The entry's number in a bulk file, counted from 1. */
   readonly position: number | undefined;
-  /** In a bulk file: the line on which the entry begins. */
+  /** The line of a bulk file on which the entry begins. */
   readonly line: number | undefined;
   /** Where its text starts in the file, in bytes. */
   readonly start: number | undefined;
@@ -85,7 +85,7 @@ export interface Row extends RecordedEntry {
 
 /** The declared entries that could be read. */
 export interface Catalog extends Summary {
-  /** By key, in the order of the source. */
+  /** The entries by key, in the order of the source. */
   readonly rows: ReadonlyMap<string, Row>;
   /** Whether the rows hold the entries themselves: inline entries are in memory anyway. */
   readonly isInMemory: boolean;
@@ -104,12 +104,12 @@ export async function catalogOf(source: Source, nowSeconds?: number): Promise<Ca
   }
 }
 
-/** Reads the source once. Reports what's wrong with it among the problems instead of throwing. */
+/** Reads the source once. Returns what's wrong with it among the problems instead of throwing. */
 export async function readCatalog(source: Source, nowSeconds = Date.now() / 1000): Promise<Catalog> {
   const problems = new FirstLines("problem");
   const warnings = new FirstLines("warning");
   const rows = new Map<string, Row>();
-  /** Where the invalid entries are, by key. */
+  /** The places of the invalid entries, by key. */
   const refused = new Map<string, Place>();
   const counts = { keys: 0, bytes: 0, expired: 0 };
   const isInMemory = source.kind === "entries";

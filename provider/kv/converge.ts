@@ -11,7 +11,7 @@ import { encodeManifest, type Manifest } from "./manifest";
 /** What the state records about written entries. */
 export interface Written {
   readonly manifest: string;
-  /** When the last of them was written or deleted, in Unix seconds. */
+  /** When an entry was last written or deleted, in Unix seconds. */
   readonly writtenAt: number;
 }
 
@@ -148,7 +148,7 @@ export function compare(
   return { writes, added, changed, removed, unchanged, past };
 }
 
-/** Whether an entry doesn't need to be written. Its TTL restarts only when the entry itself changes. */
+/** Whether an entry is already written as declared. A TTL restarts only when the entry itself changes. */
 function isAsWritten(declared: RecordedEntry, written: RecordedEntry): boolean {
   return (
     declared.value === written.value &&
@@ -163,8 +163,8 @@ const SHOWN_KEY_CHARACTERS = 60;
 const SIGNS = ["+", "~", "-"];
 
 /**
- * The preview's line: `KvEntries products: +12 ~3 -1 (+a, +b, ~c, -d …)`. It names at most ten keys, and some for every
- * kind of change.
+ * Returns the preview's line: `KvEntries products: +12 ~3 -1 (+a, +b, ~c, -d …)`. It names at most ten keys, and some
+ * for every kind of change.
  */
 export function summaryLine(who: string, { added, changed, removed }: Changes): string {
   const kinds = [added, changed, removed];

@@ -57,7 +57,7 @@ function programSource(program: Readonly<Record<string, unknown>>, defaults: Ent
   };
 }
 
-/** An inline entry: a string, or an object with `value`. */
+/** Parses an inline entry: a string, or an object with `value`. */
 function programEntry(key: string, written: unknown): RawEntry {
   // An object without any known property was probably meant as the value itself.
   const isValue =
@@ -93,8 +93,8 @@ const recordedFile = z.object({
 });
 
 /**
- * The recorded form of a file's hash. If the way files are read changes, change the prefix, so that old hashes no
- * longer match.
+ * Returns the recorded form of a file's hash. If the way files are read changes, change the prefix, so that old hashes
+ * no longer match.
  */
 export function fileHash(sha256: string): string {
   return `sha256:${sha256}`;
@@ -212,7 +212,7 @@ function catalogCache(ctx: Pick<Context, "shared">): CatalogCache {
   return ctx.shared("catalogs of KV entries", () => new CatalogCache());
 }
 
-/** A digest serves as the key, because inline entries may be long. */
+/** Returns the cache key of a declaration: a digest, because inline entries may be long. */
 function cacheKeyOf({ entries, file, directory, defaults }: Declaration): string {
   return hash("sha256", canonicalJson({ entries, file, directory, defaults }));
 }

@@ -72,7 +72,7 @@ async function changedValues(
 
 const SHOWN_KEYS = 10;
 
-/** `2 keys missing: a, b` */
+/** Describes drifted keys, such as `2 keys missing: a, b`. */
 function driftPart(what: string, keys: readonly string[]): string | undefined {
   if (keys.length === 0) return undefined;
   const first = [...keys].sort().slice(0, SHOWN_KEYS).join(", ");

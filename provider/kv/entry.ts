@@ -18,9 +18,9 @@ export interface Entry {
   readonly value: string;
   readonly base64: boolean;
   readonly metadata?: Json;
-  /** In Unix seconds. Absent if `expirationTtl` is set, because a TTL takes precedence. */
+  /** The expiration in Unix seconds. Absent if `expirationTtl` is set, because a TTL takes precedence. */
   readonly expiration?: number;
-  /** In seconds, at least 60. */
+  /** The TTL in seconds, at least 60. */
   readonly expirationTtl?: number;
 }
 
@@ -30,7 +30,7 @@ export interface RecordedEntry {
   readonly value: string;
   /** The same digest of the metadata's canonical JSON. Absent if there's no metadata. */
   readonly metadata?: string | undefined;
-  /** In Unix seconds: the declared time, or, for a TTL, the time that Cloudflare lists. */
+  /** The expiration in Unix seconds: the declared time or, for a TTL, the time that Cloudflare lists. */
   readonly expiration?: number | undefined;
   /** The declared TTL in seconds. Changing it rewrites the entry. */
   readonly ttl?: number | undefined;
@@ -97,11 +97,11 @@ export const PROGRAM_SPELLING: Spelling = {
 export interface Place {
   /** The declared file or directory; absent for inline entries. */
   readonly source?: string;
-  /** In a bulk file: the number of the entry, counted from 1. */
+  /** The entry's number in a bulk file, counted from 1. */
   readonly position?: number;
-  /** In a bulk file: the line that the entry starts on. */
+  /** The line of a bulk file on which the entry starts. */
   readonly line?: number;
-  /** In a directory: the file's path, relative to the directory. */
+  /** The path of the entry's file, relative to the source directory. */
   readonly path?: string;
 }
 
@@ -122,9 +122,9 @@ export type RawEntry = { readonly place: Place; readonly key: unknown } & (
 );
 
 export interface EntryDefaults {
-  /** For entries without metadata. */
+  /** The metadata for entries that have none. */
   readonly metadata?: unknown;
-  /** For entries with neither an expiration nor a TTL. */
+  /** The TTL for entries with neither an expiration nor a TTL. */
   readonly expirationTtl?: number | undefined;
 }
 
@@ -221,7 +221,10 @@ export function isExpired({ expiration }: Pick<RecordedEntry, "expiration">, now
   return expiration !== undefined && expiration < nowSeconds + KV.MIN_TTL_SECONDS;
 }
 
-/** `catalog.json: entry 3 (line 17, key "a")`, `public: file "a.txt" (key "static/a.txt")`, `key "a"`. */
+/**
+ * Says where an entry is declared: `catalog.json: entry 3 (line 17, key "a")`, `public: file "a.txt" (key "static/a.txt")`
+ * or `key "a"`.
+ */
 export function describePlace({ source, position, line, path }: Place, key: unknown): string {
   const named = typeof key === "string" ? `key ${quoteKey(key)}` : undefined;
   const thing =
@@ -304,7 +307,7 @@ function invisibleIn(key: string): string | undefined {
   return undefined;
 }
 
-/** `U+0020 as character 2` */
+/** Describes a character of a key, such as `U+0020 as character 2`. */
 function characterAt(key: string, { 0: found, index }: RegExpExecArray): string {
   const code = (found.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0");
   return `U+${code} as character ${Array.from(key.slice(0, index)).length + 1}`;

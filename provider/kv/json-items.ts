@@ -21,7 +21,7 @@ interface Place {
   readonly lineOffset: number;
 }
 
-/** The file isn't a JSON array, or is incomplete. The message never quotes its content, which may be secret. */
+/** Thrown if a file isn't a JSON array or is incomplete. The message never quotes its content, which may be secret. */
 export class NotAnArrayError extends SourceError {
   override readonly name = "NotAnArrayError";
   /** The message with the column, worded for any JSON array rather than an array of entries. */
@@ -91,7 +91,7 @@ export async function columnOf(file: SourceHandle, { lineOffset, offset }: Place
 
 type Kind = "empty" | "object" | "other" | "malformed" | "encoding" | "after" | "cut";
 
-/** What's wrong with the array, at which position, and in which item. */
+/** Thrown for a mistake in the array, with its position and item. */
 export class Mistake extends Error {
   readonly kind: Kind;
   readonly place: Place;
@@ -188,7 +188,7 @@ export class ItemScanner {
   #item: Place | undefined;
   #members = 0;
 
-  /** Where the incomplete item starts in the bytes of the last scan. */
+  /** Returns where the incomplete item starts in the bytes of the last scan. */
   get pending(): number | undefined {
     return this.#item && this.#item.offset - this.#offset;
   }

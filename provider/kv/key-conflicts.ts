@@ -22,7 +22,7 @@ interface Inputs {
   readonly prune?: pulumi.Input<{ readonly prefix: pulumi.Input<string> }>;
 }
 
-/** One KvEntries in the program. */
+/** One `KvEntries` in the program. */
 export interface KeyDeclaration {
   readonly name: string;
   /** The prefix that it prunes. */
@@ -182,7 +182,7 @@ function refusePrunedKeys(
   for (const key of keys) {
     if (!key.startsWith(prefix)) continue;
     throw refusal(
-      `edgeguard: KvEntries "${owner.name}" prunes the prefix ${JSON.stringify(prefix)} in ${where}, and so would delete ${JSON.stringify(key)}, which KvEntries "${other.name}" declares. ` +
+      `edgeguard: KvEntries "${owner.name}" prunes the prefix ${JSON.stringify(prefix)} in ${where}, so it would delete ${JSON.stringify(key)}, which KvEntries "${other.name}" declares. ` +
         `Move these keys to "${owner.name}", or choose a longer prefix.`,
     );
   }

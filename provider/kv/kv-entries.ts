@@ -458,7 +458,7 @@ export class KvEntries extends edgeResource<KvEntriesArgs>()(kvEntries) {
   }
 }
 
-/** If `ignoreChanges` names a source, ignores `digest` as well, because it's what reveals changed content. */
+/** Adds `digest` to `ignoreChanges` if that names a source, because the digest reveals changed content. */
 function ignoringContent(
   opts: pulumi.CustomResourceOptions | undefined,
 ): pulumi.CustomResourceOptions | undefined {
@@ -505,7 +505,7 @@ function refuseOwnDeletes(
   );
 }
 
-/** The arguments, other than the entries, that decide how keys are managed. */
+/** Returns the arguments, other than the entries, that decide how keys are managed. */
 function managementOf({
   accountId,
   namespaceId,
@@ -529,7 +529,7 @@ async function adoptAndFindUnmanaged(
   return unmanaged;
 }
 
-/** What a preview reports about pruned keys. */
+/** Returns what a preview reports about pruned keys. */
 function pruneReview({ summary, limitError }: UnmanagedKeys): Review {
   if (limitError !== undefined) return { failures: [{ property: "prune.maxDeletes", reason: limitError }] };
   return summary === undefined ? {} : { pendingWork: summary };
@@ -553,8 +553,8 @@ async function findUnmanagedKeys(
 type Timed = ReadonlyMap<string, Pick<RecordedEntry, "expiration">>;
 
 /**
- * Returns a test for keys that are declared and haven't expired: expired entries are never written, so they aren't
- * ours.
+ * Returns a predicate for keys that are declared and haven't expired. Expired entries are never written, so their keys
+ * aren't ours.
  */
 function isDeclaredIn(ctx: Context, rows: Timed): (key: string) => boolean {
   const now = ctx.api.now() / 1000;

@@ -304,7 +304,7 @@ export class KvNamespace extends edgeResource<KvNamespaceArgs>()(kvNamespace) {
 
 const PREVIEW_SUFFIX = "_preview";
 
-/** "A namespace with this account ID and title already exists". */
+/** The error code for "A namespace with this account ID and title already exists". */
 const TITLE_TAKEN = 10014;
 
 const namespace = z.looseObject({ id: z.string(), title: z.string() });
@@ -402,7 +402,7 @@ async function decideAdoption(
   if (outcome.isReplaced) return {};
   const onDestroy =
     args.forceDestroy === true ? "deletes it with all its keys" : "deletes it once it has no keys";
-  const object = `namespace ${id} of account ${args.accountId}`;
+  const object = `namespace ${id} in account ${args.accountId}`;
   return {
     adopts: {
       what: `KvNamespace ${title}`,

@@ -10,7 +10,7 @@ import { digest, type RecordedEntry } from "./entry";
 /** A key as listed. */
 export interface ListedKey {
   readonly name: string;
-  /** In Unix seconds, even if the entry was written with a TTL. */
+  /** The expiration in Unix seconds, even if the entry was written with a TTL. */
   readonly expiration?: number;
   readonly metadata?: Json;
 }

@@ -10,7 +10,7 @@ const decompress = promisify(brotliDecompress);
 /** What the resource has written, by key. */
 export type Manifest = Map<string, RecordedEntry>;
 
-/** The manifest in the state can't be read. */
+/** Thrown if the manifest in the state can't be read. */
 export class ManifestError extends Error {
   override readonly name = "ManifestError";
 }
@@ -21,10 +21,16 @@ const VERSION = 1;
 const HEAD_BYTES = 5;
 /** The size of the checksum at the end of the encoded form: a truncated SHA-256 that reveals truncation and changes. */
 const CHECKSUM_BYTES = 8;
-/** From 0 to 11. Above 5, compression gets much slower but hardly better, because most of the content is digests. */
+/**
+ * The compression level, from 0 to 11. Above 5, compression gets much slower but hardly better, because most of the
+ * content is digests.
+ */
 const BROTLI_QUALITY = 5;
 
-/** What's recorded besides the values' digests, in the order of the keys. Columns compress best; empty ones are omitted. */
+/**
+ * What's recorded in addition to the values' digests, in the order of the keys. It's stored in columns because they
+ * compress best; empty ones are omitted.
+ */
 const columns = z.object({
   keys: z.array(z.string()),
   metadata: z.array(z.string().nullable()).optional(),

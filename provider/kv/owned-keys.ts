@@ -44,8 +44,8 @@ export class OwnedKeys {
   }
 
   /**
-   * Adds the keys that the program reads with `get`. No resource owns them by that: only the deletion of a whole `KvEntries`
-   * leaves them alone, because the get may stand where the program declared it before.
+   * Adds the keys that the program reads with `get`. Reading a key doesn't own it: only the deletion of a whole
+   * `KvEntries` leaves these keys alone, because the `get` may have replaced its declaration in the program.
    */
   addRead(keys: ReadonlySet<string>): void {
     this.#read.push(keys);
@@ -56,7 +56,7 @@ export class OwnedKeys {
     return this.#read.some((keys) => keys.has(key));
   }
 
-  /** Returns a test for keys that a resource other than the one with this manifest owns, or may own. */
+  /** Returns a predicate for keys that another resource than the one with this manifest owns, or may own. */
   async byOthers(mine?: Manifest): Promise<(key: string) => boolean> {
     if (this.#othersHold()) return () => true;
     const all = await Promise.all(this.#readers.map((read) => read()));
@@ -72,7 +72,7 @@ export function ownedKeys(
   const othersHold = (): boolean => {
     if (!hasOtherProviders(ctx, namespaceId)) return false;
     ctx.warnOnce(
-      `namespace ${namespaceId}: KvEntries of several providers write to it, so no key is deleted that one of them no longer declares. ` +
+      `namespace ${namespaceId}: KvEntries with different providers write to it, so keys that one of them no longer declares aren't deleted. ` +
         "Give them all the same provider, and delete such keys with `edgeguard kv bulk delete`.",
     );
     return true;
@@ -90,14 +90,14 @@ export function hasOtherProviders(ctx: Pick<Context, "othersHold">, namespaceId:
 }
 
 /**
- * Keys that this operation deleted from a namespace. The listing still shows them for a while.
+ * Returns the keys that this operation deleted from a namespace. The listing still shows them for a while.
  * https://developers.cloudflare.com/kv/concepts/how-kv-works/
  */
 export function deletedKeys(ctx: Pick<Context, "shared">, namespaceId: string): Set<string> {
   return ctx.shared(`deleted keys of ${namespaceId}`, () => new Set<string>());
 }
 
-/** Namespaces that this operation created. They contain only the keys that it writes. */
+/** Returns the namespaces that this operation created. They contain only the keys that it writes. */
 export function createdNamespaces(ctx: Pick<Context, "shared">): Set<string> {
   return ctx.shared("created namespaces", () => new Set<string>());
 }

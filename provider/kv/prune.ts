@@ -68,14 +68,14 @@ export class UnmanagedKeys {
     return this;
   }
 
-  /** The preview's line. Undefined if there are no unmanaged keys. */
+  /** Returns the preview's line. Undefined if there are no unmanaged keys. */
   get summary(): string | undefined {
     if (this.keys.length === 0) return undefined;
     const noun = this.keys.length === 1 ? "key" : "keys";
     return `${this.#who}: prune deletes ${formatNumber(this.keys.length)} ${noun} that others wrote: ${quoteKeys(this.keys)}`;
   }
 
-  /** Why nothing may be deleted. Undefined unless there are more keys than `maxDeletes`. */
+  /** Says why nothing may be deleted. Undefined unless there are more keys than `maxDeletes`. */
   get limitError(): string | undefined {
     const { prune } = this.#pruning;
     const most = prune?.maxDeletes ?? DEFAULT_MAX_PRUNED;

@@ -3,7 +3,7 @@ import { constants } from "node:fs";
 import { open, type FileHandle } from "node:fs/promises";
 import { NotRegularError, readErrorReason } from "../runtime/files";
 
-/** A source of entries can't be read, or contains entries that Cloudflare would refuse. */
+/** Thrown if a source of entries can't be read, or contains entries that Cloudflare would refuse. */
 export class SourceError extends Error {
   override readonly name: string = "SourceError";
 }
@@ -12,7 +12,7 @@ const CHUNK_BYTES = 1024 * 1024;
 
 /** An open file that can check whether it changed since it was opened. */
 export class SourceHandle {
-  /** Its name in messages. */
+  /** The file's name in messages. */
   readonly name: string;
   readonly #file: FileHandle;
   /** Size and modification time when it was opened. */

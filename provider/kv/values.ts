@@ -21,7 +21,7 @@ export interface FoundValue {
   /** The value as stored. */
   readonly bytes: Buffer;
   readonly metadata?: Json;
-  /** In Unix seconds, if the bulk read returned it. */
+  /** The expiration in Unix seconds, if the bulk read returned it. */
   readonly expiration?: number;
   /** Whether the value was read individually: that request returns neither metadata nor expiration. */
   readonly isAlone?: true;

@@ -18,7 +18,7 @@ export const IDENTIFIER = { LENGTH_CHARACTERS: 32 } as const;
 
 /** Workers KV namespaces and entries (https://developers.cloudflare.com/kv/platform/limits/). */
 export const KV = {
-  /** In addition, a key may contain only printable characters other than white space. */
+  /** The maximum size of a key in UTF-8. In addition, its characters must be printable and not white space. */
   MAX_KEY_BYTES: 512,
   /** 25 MiB after base64 decoding: larger values are refused. */
   MAX_VALUE_BYTES: 26_214_400,

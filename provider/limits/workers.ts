@@ -175,7 +175,7 @@ export interface WorkersNote {
   readonly source: string;
 }
 
-/** What a number alone doesn't say about a limit. */
+/** Notes on what a number alone doesn't say about a limit. */
 export const WORKERS_NOTES: readonly WorkersNote[] = [
   {
     about: "Duration",
@@ -262,17 +262,17 @@ export function boundsOf({ amount, unit }: Amount): Bounds {
   return { documented: plain, most: plain };
 }
 
-/** `26,214,400` */
+/** Formats a number with thousands separators: `26,214,400`. */
 export function formatNumber(number: number): string {
   return number.toLocaleString("en-US");
 }
 
-/** `10 MB`, `1,000` */
+/** Formats a limit as documented: `10 MB`, `1,000`. */
 export function formatAmount({ amount, unit }: Amount): string {
   return unit === "" ? formatNumber(amount) : `${formatNumber(amount)} ${unit}`;
 }
 
-/** `1,048,577 bytes`, `51 ms`, `65` */
+/** Formats a measurement with its unit: `1,048,577 bytes`, `51 ms`, `65`. */
 export function formatMeasured(number: number, { unit }: Amount): string {
   if (["B", "KB", "MB", "GB"].includes(unit)) return `${formatNumber(number)} bytes`;
   return ["ms", "s", "min"].includes(unit) ? `${formatNumber(number)} ms` : formatNumber(number);

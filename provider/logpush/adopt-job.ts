@@ -43,8 +43,8 @@ function isAsDeclared(args: JobArgs, job: Job, allFields: readonly string[] | un
 }
 
 /**
- * What the preview says about adopting the job. Nothing if this program already owns it, because a replacement then
- * hands it over.
+ * Returns what the preview says about adopting the job. It says nothing if this program already owns the job, because a
+ * replacement then hands it over.
  */
 export function adoptionOf(
   ctx: Context,
@@ -64,7 +64,7 @@ export function adoptionOf(
   return { adopts };
 }
 
-/** The existing job as arguments, to the extent that the API shows them. */
+/** Returns the existing job as arguments, to the extent that the API shows them. */
 function shownJob(args: JobArgs, job: Job, allFields: readonly string[] | undefined): JsonObject {
   const exists = jobFromApi(args, job, { allFields, strict: true });
   const names = Object.keys({ ...args, ...exists }).filter((name) => !SECRETS.includes(name));
@@ -78,7 +78,7 @@ function shownJob(args: JobArgs, job: Job, allFields: readonly string[] | undefi
   return { ...members, destinationShown: differs };
 }
 
-/** The declared job, under the same names. */
+/** Returns the declared job, under the same names. */
 function shownArgs(args: JobArgs): JsonObject {
   return { ...omit({ ...args }, SECRETS), destinationShown: shownDestination(args.destinationConf) };
 }

@@ -169,12 +169,12 @@ const TYPES = new Map(
   ]),
 );
 
-/** The documented fields of a dataset; undefined if only the API knows them. */
+/** Returns the documented fields of a dataset; undefined if only the API knows them. */
 export function documentedFields(dataset: string): ReadonlyMap<string, FieldType> | undefined {
   return TYPES.get(dataset);
 }
 
-/** Every dataset with documented fields. */
+/** Returns every dataset with documented fields. */
 export function documentedDatasets(): readonly (readonly [string, ReadonlyMap<string, FieldType>])[] {
   return [...TYPES];
 }
@@ -188,7 +188,7 @@ export function typesOf(
   return new Map(listed.map(({ name, type }) => [name, type ?? documented?.get(name)]));
 }
 
-/** The types that a field has in the datasets above; none for an unknown field. */
+/** Returns the types that a field has in the datasets above; none for an unknown field. */
 export function documentedTypes(field: string): readonly FieldType[] {
   return [...TYPES.values()].flatMap((types) => types.get(field) ?? []);
 }

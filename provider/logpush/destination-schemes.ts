@@ -16,9 +16,9 @@ export interface ParsedDestination {
   readonly userInfo: string | undefined;
   /** The bucket, or the host with its port. */
   readonly host: string;
-  /** With its leading slash; empty if there is none. */
+  /** The path with its leading slash; empty if there is none. */
   readonly path: string;
-  /** In the order they were written. */
+  /** The query parameters, in the order they were written. */
   readonly parameters: readonly (readonly [name: string, value: string])[];
 }
 
@@ -46,7 +46,7 @@ export interface Parameter {
   readonly required?: true;
   /** Written if the argument is left out. */
   readonly defaultValue?: string;
-  /** Describes a credential in messages. */
+  /** The words for the credential in messages. */
   readonly secret?: string;
   /** Whether the argument is a boolean. */
   readonly flag?: true;
@@ -58,7 +58,7 @@ export interface Parameter {
    * The documented form. Cloudflare's own examples deviate from it, so any other form causes a warning, not an error.
    */
   readonly form?: { readonly pattern: RegExp; readonly words: string };
-  /** What is wrong with the value (still encoded), continuing from the parameter's name: `must be …`. */
+  /** Returns what's wrong with the value (still encoded), worded to follow the parameter's name: `must be …`. */
   readonly problem?: (value: string) => string | false;
 }
 
@@ -67,29 +67,29 @@ interface Address {
   readonly shape: Shape;
   /** Writes what follows `://`. */
   readonly write: (members: Strings) => string;
-  /** Undefined if no arguments produce this address. */
+  /** Returns the builder's arguments; undefined if none produce this address. */
   readonly read: (parsed: ParsedDestination) => Members | undefined;
-  /** Other parts of the destination that it reads. */
+  /** Parts of the destination, besides host and path, that `read` covers. */
   readonly reads?: readonly ("user" | "query")[];
 }
 
 export interface Scheme {
   /** Whether `host` is a bucket, container or stream. If so, neither the host nor the path is secret. */
   readonly place: "bucket" | "endpoint";
-  /** What `host` is, if not a host. */
+  /** What messages call `host` if it isn't a hostname. */
   readonly hostIs?: "bucket name" | "stream name";
   /** Whether Cloudflare requires an ownership challenge. With "if asked", the response to the create says so. */
   readonly proof: "always" | "unless keys" | "if asked" | "never";
   /** Whether Cloudflare replaces `{DATE}` in the path. */
   readonly supportsDate?: true;
-  /** Undefined if there is no builder. */
+  /** How the builder writes and reads the address. Undefined if the scheme has no builder. */
   readonly address?: Address;
-  /** In the order that a builder writes them. */
+  /** The query parameters, in the order in which a builder writes them. */
   readonly parameters: Readonly<Record<string, Parameter>>;
   readonly path?: { readonly form: RegExp; readonly problem: string };
 }
 
-/** A required string. If it is missing, the message says so without showing the values of the others. */
+/** Returns the schema of a required string. If it's missing, the message says so without showing the other values. */
 function requiredString(reason: string): z.ZodString {
   return z
     .string({ error: ({ input }) => (input === undefined ? "is required and must be a string" : reason) })
@@ -337,7 +337,7 @@ export function parseDestination(text: string): ParsedDestination | undefined {
   return { scheme: scheme.toLowerCase(), userInfo, host, path, parameters };
 }
 
-/** The parameter's value, still encoded. */
+/** Returns the parameter's value, still encoded. */
 export function valueOf({ parameters }: ParsedDestination, name: string): string | undefined {
   return parameters.find(([each]) => each === name)?.[1];
 }

@@ -38,7 +38,7 @@ export function isAmbiguous({ host, path, parameters }: ParsedDestination): bool
 export interface DestinationProblem {
   /** The builder's argument that causes it, if there is one. */
   readonly member?: string | undefined;
-  /** Continues from the property's path. */
+  /** The rest of the message, after the property's path. */
   readonly reason: string;
 }
 
@@ -102,7 +102,7 @@ export function destinationWarnings(text: string): readonly string[] {
       const value = valueOf(parsed, name);
       return value === undefined ? [] : valueWarnings(name, value, parameter);
     }),
-    parsed.path.includes("//") && "its path has an empty folder (//)",
+    parsed.path.includes("//") && "its path has an empty folder name (//)",
   ];
   return warnings.filter((warning) => typeof warning === "string");
 }
@@ -185,8 +185,8 @@ export function needsProof(text: string): boolean {
 }
 
 /**
- * The destination without anything that may be a credential: `s3://bucket/path`, but only `https://host`, because the
- * path of a URL may be a credential.
+ * Returns the destination without anything that may be a credential: `s3://bucket/path`, but only `https://host`,
+ * because the path of a URL may be a credential.
  */
 export function shownDestination(text: string): string {
   const parsed = parseDestination(text);
@@ -202,8 +202,8 @@ export function hideDestination(redactor: Redactor, text: string): void {
 }
 
 /**
- * Every form in which a message might contain a secret of the destination. If it can't be parsed reliably, that's the
- * whole destination.
+ * Returns every form in which a message might contain a secret of the destination. If it can't be parsed reliably,
+ * that's the whole destination.
  */
 function secretsOfDestination(text: string): string[] {
   const parsed = parseDestination(text);
@@ -247,7 +247,7 @@ function secretSegments({ scheme, path }: ParsedDestination): string[] {
   return scheme === "https" ? path.split("/").filter(isToken) : [];
 }
 
-/** The text as written, decoded, and encoded in each common way. For `Bearer abc`, also `abc` alone. */
+/** Returns the text as written, decoded, and encoded in each common way. For `Bearer abc`, also `abc` alone. */
 function encodings(written: string): string[] {
   const plain = decoded(written);
   const words = plain.split(/\s+/);

@@ -56,10 +56,10 @@ const leafKey = ({ operator, value }: Leaf): string => JSON.stringify([operator,
 const valuesOf = ({ value }: Leaf): readonly string[] =>
   typeof value === "string" ? [value] : value.map(String);
 
-/** For a numeric field, 5 and 5.0 are the same value. */
+/** Whether two values may be equal: for a numeric field, 5 and 5.0 are. */
 const mayEqual = (a: string, b: string): boolean => a === b || Number(a) === Number(b);
 
-/** What passes `gt 10` passes `geq 5`. */
+/** Whether one bound implies the other: what passes `gt 10` also passes `geq 5`. */
 function boundsImply(before: Leaf, after: Leaf): boolean {
   const [old, now] = [Number(before.value), Number(after.value)];
   if (Array.isArray(before.value) || Array.isArray(after.value) || Number.isNaN(old) || Number.isNaN(now))
@@ -71,7 +71,7 @@ function boundsImply(before: Leaf, after: Leaf): boolean {
   return pair === "geq gt" && old > now;
 }
 
-/** What passes `startsWith "/api/v1"` passes `startsWith "/api"` and `contains "api"`. */
+/** Whether one string test implies the other: what passes `startsWith "/api/v1"` also passes `startsWith "/api"`. */
 function affixesImply(before: Leaf, after: Leaf): boolean {
   const [old, now] = [before.value, after.value];
   if (typeof old !== "string" || typeof now !== "string") return false;

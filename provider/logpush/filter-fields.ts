@@ -15,7 +15,7 @@ import {
 
 export interface FieldList {
   readonly dataset: string;
-  /** Undefined if the field exists but its type is unknown. */
+  /** The type of each field. Undefined if a field exists but its type is unknown. */
   readonly types: ReadonlyMap<string, FieldType | undefined>;
   /**
    * Whether the list is complete, so that any other field is a mistake. The API's list is complete; the documented one
@@ -51,7 +51,7 @@ function leafIssues(leaf: Leaf, fields: FieldList): readonly LeafIssue[] {
   return type === undefined ? [] : typeIssues(leaf, type);
 }
 
-/** Says that a dataset doesn't have a field, and which field was probably meant. */
+/** Says that a dataset doesn't have a field, and suggests the one that was probably meant. */
 export function unknownField(name: string, { dataset, types }: Pick<FieldList, "dataset" | "types">): string {
   const near = nearest(name, [...types.keys()]);
   const advice =

@@ -80,7 +80,7 @@ export type FilterPath = readonly (string | number)[];
 /** What is wrong, and where in the filter. */
 export interface FilterIssue {
   readonly path: FilterPath;
-  /** Continues from the path: `must be …`. */
+  /** The rest of the message, after the path: `must be …`. */
   readonly reason: string;
 }
 
@@ -88,7 +88,7 @@ export function issuePath({ path }: FilterIssue): string {
   return propertyPath(["filter", ...path]);
 }
 
-/** The issue on one line, such as `filter.where.and[0].operator: must be …`. */
+/** Returns the issue on one line, such as `filter.where.and[0].operator: must be …`. */
 export function issueText(issue: FilterIssue): string {
   return `${issuePath(issue)}: ${issue.reason}`;
 }
@@ -107,7 +107,7 @@ export function* leavesOf(node: Node, path: FilterPath): Generator<{ leaf: Leaf;
   for (const [index, child] of childrenOf(node).entries()) yield* leavesOf(child, [...path, word, index]);
 }
 
-/** An invalid filter. Its message names every problem with its path. */
+/** Thrown for an invalid filter. Its message names every problem with its path. */
 export class FilterError extends Error {
   override readonly name = "FilterError";
   constructor(

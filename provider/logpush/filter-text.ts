@@ -48,7 +48,9 @@ function inOrder<T>(elements: readonly T[]): readonly T[] {
     .map(({ element }) => element);
 }
 
-/** The canonical form of a recorded filter. An invalid filter stays as it is; no filter gives the empty string. */
+/**
+ * Returns the canonical form of a recorded filter. An invalid filter stays as it is; no filter gives the empty string.
+ */
 export function filterMeaning(text: unknown): string {
   if (typeof text !== "string" || text === "") return "";
   const read = readFilter(text);

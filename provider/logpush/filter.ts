@@ -139,7 +139,7 @@ export const contains = comparison<TextField | ListField>("contains");
 /** Doesn't contain the value: neither as a substring of a string, nor as an element of a list. Cloudflare's `!contains`. */
 export const notContains = comparison<TextField | ListField>("!contains");
 
-/** Is one of the values. List numbers for a numeric field, strings for a string field. Cloudflare's `in`. */
+/** Is one of the values: numbers for a numeric field, strings for a string field. Cloudflare's `in`. */
 export const isIn = membership("in");
 export { isIn as in };
 
@@ -164,7 +164,9 @@ export function compile(given: Filter | string): string {
 
 export { FilterError, type Operator } from "./filter-read";
 
-/** Cloudflare expects strings, whatever the field's type. */
+/**
+ * Builds a comparison. Its value is sent as a string, whatever the field's type, because Cloudflare expects strings.
+ */
 function condition(
   operator: Operator,
   key: string,

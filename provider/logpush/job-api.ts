@@ -50,7 +50,7 @@ export async function listJobs(
 }
 
 interface JobListOptions {
-  /** Only jobs of this dataset. */
+  /** Lists only jobs of this dataset. */
   readonly dataset?: string | undefined;
   /**
    * Whether an unreadable job makes the listing fail. Before a create it must, because that job may be the one to
@@ -97,7 +97,8 @@ export async function listFields(api: EdgeApi, scope: Scope, dataset: string): P
 const ENTITLEMENT = "Logpush";
 
 /**
- * Advice for when Cloudflare rejects a Zero Trust dataset: https://developers.cloudflare.com/logs/logpush/permissions/.
+ * Returns the advice for when Cloudflare rejects a Zero Trust dataset:
+ * https://developers.cloudflare.com/logs/logpush/permissions/.
  */
 const zeroTrustAdvice: Advice = ({ status, errors }) =>
   status === 403 && errors.some(({ message }) => /for product\b/i.test(message))
@@ -118,7 +119,7 @@ export function isProofRequired(error: unknown): boolean {
   );
 }
 
-/** The next step after a rejected create or update, if the status, code or pointer suggests one. */
+/** Returns the next step after a rejected create or update, if the status, code or pointer suggests one. */
 const jobAdvice: Advice = ({ status, errors }) => {
   const points = (to: string): boolean => errors.some(({ pointer }) => pointer?.startsWith(to) === true);
   const ofProduct = zeroTrustAdvice({ status, errors });

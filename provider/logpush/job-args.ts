@@ -248,7 +248,7 @@ export const jobRules: readonly Rule<JobArgs>[] = [
   },
 ];
 
-/** The job's name in messages. */
+/** Returns the job's name in messages. */
 export function jobLabel(name: string): string {
   return `LogpushJob ${JSON.stringify(name)}`;
 }

@@ -102,7 +102,9 @@ function checkFields(
   return { computed: { allFields: pinned }, failures };
 }
 
-/** The fields that "all" stood for when it was set, if the dataset and the zone or account are still the same. */
+/**
+ * Returns the fields that "all" stood for when it was set, if the dataset and the zone or account are still the same.
+ */
 function pinnedFields(args: JobArgs, olds: JsonObject): readonly string[] | undefined {
   const before = olds["outputOptions"] as { readonly fieldNames?: unknown } | undefined;
   const same = (["zoneId", "accountId", "dataset"] as const).every((key) => sameJson(olds[key], args[key]));
@@ -113,7 +115,7 @@ function pinnedFields(args: JobArgs, olds: JsonObject): readonly string[] | unde
     : undefined;
 }
 
-/** The fields that "all" stands for. Once resolved, they don't change. */
+/** Returns the fields that "all" stands for. Once resolved, they don't change. */
 export async function resolvedFields(
   ctx: Context,
   args: JobArgs,
@@ -172,7 +174,7 @@ export function isDestinationMoved({ destinationConf }: JobArgs, olds: JsonObjec
   return typeof before === "string" && !samePlace(before, destinationConf);
 }
 
-/** Why the API lists no fields for the dataset. Undefined unless the reason is certain. */
+/** Explains why the API lists no fields for the dataset. Undefined unless the reason is certain. */
 function wrongDatasetReason({ dataset, zoneId }: JobArgs): string | undefined {
   const kind = zoneId === undefined ? "account" : "zone";
   if (!(DATASETS as readonly string[]).includes(dataset)) {
@@ -192,7 +194,7 @@ function jobsOf(ctx: Context, args: JobArgs): Promise<readonly Job[]> {
   return ctx.once(`Logpush jobs of ${scopeName(scope)}`, () => listJobs(ctx.api, scope));
 }
 
-/** The failure for a new job that exceeds the limit. */
+/** Returns the failure for a new job that exceeds the limit. */
 function limitFailure(ctx: Context, args: JobArgs, jobs: readonly Job[]): CheckFailure | undefined {
   const full = limitReason(ctx, args, jobs);
   if (full === undefined) return undefined;
@@ -201,8 +203,8 @@ function limitFailure(ctx: Context, args: JobArgs, jobs: readonly Job[]): CheckF
 }
 
 /**
- * Why job `id` must be deleted before its replacement is created. Undefined if there is room for both, if an existing job
- * becomes the replacement, or if the create is sure to fail.
+ * Says why job `id` must be deleted before its replacement is created. Undefined if there is room for both, if an
+ * existing job becomes the replacement, or if the create is sure to fail.
  *
  * @throws AdoptionError if the existing job can't be adopted.
  */
@@ -222,7 +224,9 @@ export async function deleteFirstReason(
   return `${jobLabel(args.name)}: ${full}. Job ${id} will be deleted before its replacement is created; nothing is pushed in between.`;
 }
 
-/** The jobs that this operation creates in the scope, and how many each adds: none if it replaces one. */
+/**
+ * Returns the jobs that this operation creates in the zone or account, and how many each adds: none if it replaces one.
+ */
 function plannedJobs(ctx: Context, args: JobArgs): Map<string, 0 | 1> {
   return ctx.shared(`new Logpush jobs of ${scopeName(scopeOf(args))}`, () => new Map<string, 0 | 1>());
 }

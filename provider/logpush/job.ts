@@ -109,7 +109,7 @@ export function jobFromApi(
   return omitUndefined({ ...found, ...extraFound(declared.extra, raw) }) as JobArgs;
 }
 
-/** Null means the default. A missing field says nothing. */
+/** Reads fields that are sent as declared. Null means the default; a missing field says nothing about the value. */
 function simpleFromApi(member: SimpleMember, own: unknown, value: unknown): unknown {
   if (value === undefined) return own;
   if (value !== null) return value;
@@ -137,11 +137,11 @@ function outputOptionsFromApi(
 interface RequestDetails {
   readonly allFields: readonly string[] | undefined;
   readonly form: BooleanForm;
-  /** Sent if the destination is new to the job. */
+  /** The ownership token to send if the destination is new to the job. */
   readonly token: string | undefined;
 }
 
-/** The body of `POST /zones/{zone_id}/logpush/jobs`: everything that's declared. */
+/** Returns the body of `POST /zones/{zone_id}/logpush/jobs`: everything that's declared. */
 export function createRequest(
   args: JobArgs,
   { allFields, form, token }: RequestDetails,
@@ -162,8 +162,8 @@ export function createRequest(
 }
 
 /**
- * The body of `PUT /zones/{zone_id}/logpush/jobs/{job_id}`: the whole job, except what can't change. What's no longer
- * declared is reset to its default. Unknown fields that others set are kept.
+ * Returns the body of `PUT /zones/{zone_id}/logpush/jobs/{job_id}`: the whole job, except what can't change. What's no
+ * longer declared is reset to its default. Unknown fields that others set are kept.
  */
 export function updateRequest(
   args: JobArgs,
@@ -199,7 +199,7 @@ export function updateRequest(
   };
 }
 
-/** Output options that are no longer declared and have no known default. */
+/** Returns the output options that are no longer declared and have no known default. */
 function removedOptions({ outputOptions: now }: JobArgs, { outputOptions: before }: JobArgs): string[] {
   const isRemoved = before?.fieldNames !== undefined && now?.fieldNames === undefined;
   return [...removedExtra(before?.extra, now?.extra), ...(isRemoved ? ["field_names"] : [])];
@@ -241,7 +241,7 @@ function hasHiddenChange(args: JobArgs, before: JobArgs, { raw }: Job): boolean 
   );
 }
 
-/** Whether anything that's no longer declared is still set. */
+/** Whether something that's no longer declared is still set. */
 function hasLeftovers(args: JobArgs, before: JobArgs, { raw }: Job): boolean {
   const isIn = (holder: JsonObject, name: string): boolean => (holder[name] ?? undefined) !== undefined;
   const options = raw["output_options"];

@@ -413,7 +413,10 @@ export class LogpushJob extends edgeResource<LogpushJobArgs>()(logpushJob) {
   }
 }
 
-/** The engine knows the destination only as `destinationConf`, however it was declared. */
+/**
+ * Renames `destination` in `ignoreChanges`: to the engine, the destination is always `destinationConf`, however it was
+ * declared.
+ */
 function renameIgnoredChanges(opts: pulumi.CustomResourceOptions | undefined): pulumi.CustomResourceOptions {
   const { ignoreChanges, ...others } = opts ?? {};
   if (ignoreChanges === undefined) return others;
@@ -455,7 +458,7 @@ function credentialChange(
     : undefined;
 }
 
-/** The outputs other than the arguments. Cloudflare's error message may quote a secret. */
+/** Returns the outputs other than the arguments. Cloudflare's error message may quote a secret. */
 function computedOutputs(
   ctx: Context,
   args: JobArgs,

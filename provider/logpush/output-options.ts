@@ -187,7 +187,7 @@ export const outputOptions: z.ZodType<OutputOptions> = z.strictObject({
   extra: extra(KNOWN_ON_WIRE).exactOptional(),
 });
 
-/** The complete `output_options`, because Cloudflare resets whatever is left out to its default. */
+/** Returns the complete `output_options`, because Cloudflare resets whatever is left out to its default. */
 export function optionsToRequest(
   options: OutputOptions,
   allFields: readonly string[] | undefined,
@@ -257,14 +257,14 @@ function valueFromApi(raw: JsonObject, name: Name): unknown {
   return typeof flag === "string" ? flag === "true" : flag;
 }
 
-/** Cloudflare may keep a rate with fewer digits. */
+/** Whether two values are equal. A rate is compared with less precision, because Cloudflare may keep fewer digits. */
 function sameValue(own: unknown, found: unknown): boolean {
   return typeof own === "number" && typeof found === "number"
     ? Math.fround(own) === Math.fround(found)
     : sameJson(own, found);
 }
 
-/** The fields that a template uses, as `{{.ClientIP}}` or `{{ .ClientIP }}`. */
+/** Returns the fields that a template uses, as `{{.ClientIP}}` or `{{ .ClientIP }}`. */
 export function fieldsInTemplate(template: string): string[] {
   return [...template.matchAll(/\{\{-?\s*\.(\w+)\s*-?\}\}/g)].map(([, name = ""]) => name);
 }

@@ -29,13 +29,13 @@ export interface TestFilterOptions {
 
 /** What a filter does with the lines. */
 export interface FilterTest {
-  /** Number of lines that were read, without blank ones. */
+  /** The number of lines that were read, not counting blank ones. */
   readonly lines: number;
-  /** How many of them a job with the filter would push, before its sample rate. */
+  /** How many of these lines a job with the filter would push, before its sample rate applies. */
   readonly passed: number;
-  /** How many of them the job would not push. */
+  /** How many of these lines the job would not push. */
   readonly rejected: number;
-  /** How many of them aren't a JSON object. These lines neither pass nor are rejected. */
+  /** How many of these lines aren't JSON objects. They count neither as passed nor as rejected. */
   readonly unreadable: number;
   /**
    * Fields of the filter, with the number of lines that lack them. Such a line can't show what Cloudflare will do:
@@ -213,7 +213,7 @@ const equal: Test = (found, wanted) => {
 const contains: Test = (found, wanted) =>
   Array.isArray(found) ? found.some((element) => equal(element, wanted)) : includes(found, wanted);
 
-/** Each operator's test, without its negation. */
+/** The predicate of each operator, without its negated form. */
 const TESTS: Readonly<Record<Operator, Test>> = {
   eq: equal,
   "!eq": equal,
@@ -231,7 +231,7 @@ const TESTS: Readonly<Record<Operator, Test>> = {
   "!in": equal,
 };
 
-/** Prepares both for comparison: as numbers, or as times if either is written as a time. */
+/** Converts both values for comparison: to numbers, or to times if either is written as a time. */
 function comparable(found: unknown, wanted: string | number): readonly [number, number] | undefined {
   if (typeof found !== "number" && typeof found !== "string") return undefined;
   const asTimes =
@@ -244,7 +244,7 @@ function comparable(found: unknown, wanted: string | number): readonly [number, 
 /** A number as JSON writes it. */
 const NUMBER = /^-?\d+(\.\d+)?([eE][+-]?\d+)?$/;
 
-/** The number that a string contains; undefined if it isn't one. */
+/** Returns the number that a string contains; undefined if it isn't one. */
 export function numberIn(value: string | number): number | undefined {
   if (typeof value === "number") return value;
   return NUMBER.test(value) ? Number(value) : undefined;

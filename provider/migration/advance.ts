@@ -24,7 +24,7 @@ export interface MigrationRun {
   readonly waitSeconds: number;
   /** What is recorded; undefined for a new resource. */
   readonly before: Computed | undefined;
-  /** What was just read. It's recent enough if nothing is sent. */
+  /** The zone as just read. This is recent enough if nothing is sent. */
   readonly seen?: Observation | undefined;
 }
 
@@ -32,7 +32,7 @@ export interface MigrationRun {
 interface RunState extends MigrationRun {
   readonly observation: Observation;
   readonly history: History;
-  /** What others wrote while the step was being sent. */
+  /** What others wrote to the entry point while the step was being sent. */
   readonly concurrent?: readonly ConcurrentChange[];
 }
 
@@ -54,7 +54,7 @@ export async function advance(start: MigrationRun): Promise<Computed> {
     const { next, ...assessment } = assess(observation, request);
     if (next.kind === "record") return recordOnly(run, assessment);
     if (isUnderWay(history, request.target, MIGRATION.MAX_SWITCH_SECONDS))
-      return await waitForTarget(run, "it was already sent and isn't sent again");
+      return await waitForTarget(run, "it was already sent and won't be sent again");
     if (next.kind === "wait") return await waitForTarget(run, `nothing is sent because ${next.why}`);
     if (next.kind === "refuse") {
       // If the zone moved on between the first read and the last, the results can't be combined.
@@ -82,16 +82,17 @@ export async function advance(start: MigrationRun): Promise<Computed> {
   }
 }
 
-/** Describes the changes since this update began, as part of a refusal. */
+/** Describes the changes since this update began, for the message of a refusal. */
 function changesSince(first: Observation, now: Observation): string {
   const changes = differencesOf(first.open?.entryPoint?.rules ?? [], now.open?.entryPoint?.rules ?? []);
   return changes.length === 0 ? "" : ["", "since this update began:", ...changes].join("\n  ");
 }
 
 /**
- * The only write. Right before it, the entry point is read and compared, so that only one round trip separates the
- * confirmed state from the PUT; `checkAfterPut` restores what others write during it. Other processes on this machine
- * are locked out in the meantime. If nothing was sent, returns how many milliseconds to wait before the next attempt.
+ * Sends the step, which is the only write. Right before it, the entry point is read and compared, so that only one
+ * round trip separates the confirmed state from the PUT; `checkAfterPut` restores what others write during it. Other
+ * processes on this machine are locked out in the meantime. If nothing was sent, returns how many milliseconds to wait
+ * before the next attempt.
  */
 async function send(
   run: RunState,
@@ -143,14 +144,17 @@ function recordOnly(run: RunState, assessment: Pick<Assessment, "findings" | "di
   return recordOf(observation, assessment, history, before);
 }
 
-/** Says how the zone got to its state, based on the latest entry of its history. */
+/** Says how the zone reached its state, based on the latest entry of its history. */
 export function arrivalText(history: History, state: MigrationState): string {
   return history.at(-1)?.event === "reached"
     ? `reached ${stateLabel(state)}.`
     : `someone moved the zone to ${stateLabel(state)} outside this program; nothing was sent.`;
 }
 
-/** How long to wait after an error that is temporary and certainly changed nothing. Undefined after any other error. */
+/**
+ * Returns how long to wait after an error that is temporary and certainly changed nothing. Undefined after any other
+ * error.
+ */
 function waitAfter({ settings }: Context, error: unknown, attempt: number): number | undefined {
   if (!(error instanceof ApiError) || error.outcome !== "notDone") return undefined;
   const busy = error.status === 429 || error.status === undefined;

@@ -37,7 +37,7 @@ const check = z.looseObject({
 });
 
 export interface Verdict {
-  /** Undefined if Cloudflare doesn't say. */
+  /** Whether Cloudflare calls the zone compatible. Undefined if Cloudflare doesn't say. */
   readonly compatible: boolean | undefined;
   readonly state: string | undefined;
 }

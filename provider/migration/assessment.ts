@@ -9,7 +9,7 @@ import { ruleText } from "./rule-text";
 
 export type Plan = "pro" | "business" | "enterprise";
 
-/** What a program wants for one zone. */
+/** What a program requests for one zone. */
 export interface MigrationRequest {
   readonly target: Target;
   readonly plan?: Plan | undefined;
@@ -71,7 +71,7 @@ interface Step {
   readonly digest: string;
 }
 
-/** The steps that can be confirmed now, in order. */
+/** Returns the steps that can be confirmed now, in order. */
 function stepsOf(
   observation: Observation,
   { target, plan }: MigrationRequest,

@@ -26,11 +26,11 @@ import { pollUntil } from "../runtime/creation";
 /** A rule that someone changed while a step of the migration was being sent. */
 export interface ConcurrentChange {
   /**
-   * `restored`: overwritten by the PUT and put back. `lost`: missing, or no longer as it was. `unknown`: someone wrote
-   * something that can't be read.
+   * `restored`: overwritten by the PUT and put back. `lost`: missing or changed, and not put back. `unknown`: someone
+   * wrote something that can't be read.
    */
   readonly outcome: "restored" | "lost" | "unknown";
-  /** The rule as it was. Absent if it can't be read. */
+  /** The affected rule, as it was before. Absent if it can't be read. */
   readonly rule?: MigrationRule;
   /** What happened, in one line. */
   readonly text: string;
@@ -86,7 +86,7 @@ function unknownChange(why: string): ConcurrentChange {
   };
 }
 
-/** The newest version; undefined if no version shows the PUT. */
+/** Returns the newest version; undefined if no version shows the PUT. */
 async function readAfter(
   ctx: Context,
   { zoneId, before, answered }: SentStep,
@@ -242,6 +242,6 @@ function missingRules({ rules }: Sending, after: EntryPoint): ConcurrentChange[]
   return missing.map((rule) => ({
     outcome: "lost",
     rule: fromWire(rule),
-    text: `a rule that was sent is not in the entry point (${pluralize(after.rules.length, "rule")}): ${ruleLabel(rule)}. Somebody removed it right after the PUT, or Cloudflare didn't accept it. If it's still needed, add it by hand.`,
+    text: `the entry point (${pluralize(after.rules.length, "rule")}) lacks a rule that was sent: ${ruleLabel(rule)}. Somebody removed it right after the PUT, or Cloudflare didn't accept it. If it's still needed, add it by hand.`,
   }));
 }

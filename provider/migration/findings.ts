@@ -30,7 +30,7 @@ export interface Finding {
   readonly weight: "blocks" | "notCounted" | "lost" | "changes" | "note";
   /** The topic, in one word. */
   readonly about: string;
-  /** One line, in which a long list is cut. */
+  /** The finding in one line. A long list is cut. */
   readonly text: string;
   /** Everything that the text counts. Absent if it counts nothing. */
   readonly items?: readonly string[];
@@ -115,7 +115,7 @@ function uriOverrides(zone: string, { overrides }: PreviousRules): Finding[] {
   });
 }
 
-/** Beyond the documented limits, Cloudflare's support has to migrate the zone. */
+/** Finds what exceeds the documented limits. Beyond them, Cloudflare's support has to migrate the zone. */
 function supportNeeded({ firewallRules }: PreviousRules): Finding[] {
   const all = itemsOf(firewallRules);
   const migrated = all.filter(isMigrated);
@@ -134,7 +134,8 @@ function supportNeeded({ firewallRules }: PreviousRules): Finding[] {
 }
 
 /**
- * From validation, the step sends the entry point unchanged. If the zone were at start, that would drop the proposal.
+ * Blocks a zone with a contradictory state. From validation, the step sends the entry point unchanged. If the zone were
+ * actually at start, that would drop the proposal.
  */
 function contradiction({ state }: Observation): Finding[] {
   if (state.phase !== "validation" || state.raw?.trim().toLowerCase() !== "start") return [];
@@ -204,14 +205,14 @@ function lostFindings(about: string, noun: string, items: readonly string[]): Fi
   return [newFinding("lost", about, text, items)];
 }
 
-/** The end of a list that was cut. */
+/** Marks the end of a list that was cut. */
 const CUT = "…";
 
 function shortList(all: readonly string[], between = ", "): string {
   return [...all.slice(0, SHOWN_NAMES), ...(all.length > SHOWN_NAMES ? [CUT] : [])].join(between);
 }
 
-/** Whether the text doesn't name everything that it counts. */
+/** Whether the text leaves out some of what it counts. */
 export function isCut({ text, items }: Finding): boolean {
   return items !== undefined && text.includes(CUT);
 }
@@ -230,11 +231,11 @@ function exceptions(observation: Observation, configured: readonly WireRule[] | 
   const rules = sending ?? open.proposed?.rules;
   const urls = off.map(urlOf);
   if (rules === undefined) {
-    const text = `have no effect on the new rules: ${pluralize(bypasses.length, "bypassing firewall rule")} and ${pluralize(off.length, "disabling page rule")}, unless they become exceptions (skip rules); Cloudflare's proposal was not read`;
+    const text = `have no effect on the new rules unless they become exceptions (skip rules): ${pluralize(bypasses.length, "firewall bypass rule")} and ${pluralize(off.length, "WAF-disabling page rule")}; Cloudflare's proposal could not be read`;
     return [newFinding("changes", "pageRules", text, [...bypasses.map(expressionOf), ...urls])];
   }
   const left = rules.filter(({ action }) => action === "skip");
-  /** Uses each exception for one rule only. */
+  /** Matches each exception with at most one rule. */
   const isConverted = (fits: (skip: WireRule) => boolean): boolean => {
     const at = left.findIndex(fits);
     if (at >= 0) left.splice(at, 1);
@@ -247,14 +248,14 @@ function exceptions(observation: Observation, configured: readonly WireRule[] | 
   const share = (noun: string, all: number, missing: number): string[] =>
     all === 0 ? [] : [`${all - missing} of ${pluralize(all, noun)}`];
   const shares = [
-    ...share("bypassing firewall rule", bypasses.length, missingBypasses.length),
-    ...share("disabling page rule", off.length, missingPages.length),
+    ...share("firewall bypass rule", bypasses.length, missingBypasses.length),
+    ...share("WAF-disabling page rule", off.length, missingPages.length),
   ];
   const become = `become exceptions to the managed rules (skip rules): ${shares.join(", ")}`;
   return [
     newFinding("note", "exceptions", become),
-    ...lostFindings("firewallRules", "bypassing firewall rule", missingBypasses),
-    ...lostFindings("pageRules", "disabling page rule", missingPages),
+    ...lostFindings("firewallRules", "firewall bypass rule", missingBypasses),
+    ...lostFindings("pageRules", "WAF-disabling page rule", missingPages),
   ];
 }
 
@@ -266,7 +267,7 @@ function isFor(expression: string, url: string): boolean {
     .every((part) => expression.includes(JSON.stringify(part).slice(1, -1)));
 }
 
-/** What the next step does to the entry point. */
+/** Finds what the next step does to the entry point. */
 function sendingFindings(observation: Observation, configured: readonly WireRule[] | undefined): Finding[] {
   const sending = rulesToSendNext(observation, configured);
   if (sending === undefined) return [];
@@ -279,10 +280,10 @@ function sendingFindings(observation: Observation, configured: readonly WireRule
     shortList(found.map(ruleText), between);
   const named = shortList(dropped.map((rule) => `${String(rule["id"])} ${ruleText(rule)}`));
   const texts = {
-    changed: `changes the settings of ${pluralize(changed.length, "rule")} of the entry point: ${words(changed)}`,
+    changed: `changes the settings of ${pluralize(changed.length, "rule")} in the entry point: ${words(changed)}`,
     dropped: `configuration removes ${pluralize(dropped.length, "rule")} from the entry point: ${named}`,
     passedOver: `proposed by Cloudflare, but not sent: ${words(passedOver, "; ")}`,
-    late: `placed after an execute rule, so without effect on it: ${words(late)}`,
+    late: `have no effect on the execute rule in front of them: ${words(late)}`,
   };
   const all: readonly (readonly [boolean, Finding])[] = [
     [changed.length > 0, newFinding("note", "entryPoint", texts.changed, overwritten.map(ruleJson))],
@@ -295,7 +296,7 @@ function sendingFindings(observation: Observation, configured: readonly WireRule
 }
 
 const NOTHING_SENT =
-  "none of the execute rules to send is enabled, so no managed rules would act on the zone";
+  "none of the execute rules to be sent is enabled, so no managed rules would act on the zone";
 
 /** Formats a rule in the form of `configuration`. */
 function ruleJson(rule: WireRule): string {

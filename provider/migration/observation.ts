@@ -23,13 +23,13 @@ export interface Observation {
   readonly state: MigrationState;
   /** Whether an enabled rule of the entry point executes a ruleset. Absent if the entry point wasn't read. */
   readonly deploys?: boolean;
-  /** Present only while something is left to migrate. */
+  /** What's still to migrate. Absent once nothing is left. */
   readonly open?: {
-    /** Undefined if the check doesn't say. */
+    /** Whether the check calls the zone compatible. Undefined if it gives no verdict. */
     readonly compatible: boolean | undefined;
-    /** Absent if the zone can't migrate, or if Cloudflare no longer proposes anything. */
+    /** Cloudflare's proposal. Absent if the zone can't migrate, or if Cloudflare no longer proposes anything. */
     readonly proposed?: Configuration;
-    /** Absent if the zone never had an entry point. */
+    /** The zone's entry point. Absent if the zone never had one. */
     readonly entryPoint?: EntryPoint;
     readonly previous: PreviousRules;
   };
@@ -94,7 +94,7 @@ async function proposal(
   }
 }
 
-/** What the next step would send. Undefined if no step is left, or if the next step is unknown. */
+/** Returns what the next step would send. Undefined if no step is left, or if the next step is unknown. */
 export function rulesToSendNext(
   { state, open }: Observation,
   configured: readonly WireRule[] | undefined,
@@ -105,15 +105,15 @@ export function rulesToSendNext(
   return rulesToSend({ state, own: open.entryPoint?.rules ?? [], proposed, configured });
 }
 
-/** The body to send. An existing entry point keeps its name; a new one gets the proposed name. */
+/** Returns the body to send. An existing entry point keeps its name; a new one gets the proposed name. */
 export function bodyOf({ open }: Observation, { rules }: Sending): Configuration {
   const name = open?.entryPoint?.name ?? open?.proposed?.name;
   return { ...omitAbsent({ name }), rules: rules.map(({ rule }) => rule) };
 }
 
 /**
- * The digest that confirms a step. It covers the zone, the target, Cloudflare's proposal, the previous settings and
- * overrides, the rules to send, and the zone's rules that are removed or overwritten, but not the IDs, versions and
+ * Returns the digest that confirms a step. It covers the zone, the target, Cloudflare's proposal, the previous settings
+ * and overrides, the rules to send, and the zone's rules that are removed or overwritten, but not the IDs, versions and
  * times that Cloudflare assigns. If anything that it covers changes, it no longer matches.
  */
 export function confirmationDigest(
@@ -135,7 +135,7 @@ export function confirmationDigest(
   });
 }
 
-/** Settings and overrides of the previous rules, sorted so that their order doesn't matter. */
+/** Returns the settings and overrides of the previous rules, sorted so that their order doesn't matter. */
 function previousSettings({ packages, owaspGroups, owaspRules, overrides }: PreviousRules): unknown {
   return {
     packages: sorted(packages, (one) => pick(one, ["id", "sensitivity", "action_mode"])),

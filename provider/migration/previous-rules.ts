@@ -10,7 +10,7 @@ import { MIGRATION } from "../limits";
  * migration guide doesn't cover firewall rules and page rules. What can't be read is reported, never guessed.
  */
 
-/** A list, or why it couldn't be read. */
+/** A list, or the reason why it couldn't be read. */
 export type Listing<T> = { readonly items: readonly T[] } | { readonly unread: string };
 
 export interface PreviousRules {

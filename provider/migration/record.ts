@@ -19,7 +19,7 @@ export interface HistoryEntry {
    * without this resource.
    */
   readonly event: "assessed" | "sent" | "unclear" | "reached" | "found";
-  /** When it happened, in ISO 8601. */
+  /** When the event happened, in ISO 8601. */
   readonly at: string;
 }
 

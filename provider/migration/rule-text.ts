@@ -57,7 +57,8 @@ const overrides = z.looseObject({
 });
 
 /**
- * How an execute rule configures the OWASP ruleset. Undefined for any other rule, or if the overrides can't be read.
+ * Returns how an execute rule configures the OWASP ruleset. Undefined for any other rule, or if the overrides can't be
+ * read.
  */
 export function owaspOf(rule: WireRule): (Partial<OwaspSettings> & { readonly action?: string }) | undefined {
   const { id, changes } = executed(rule);
@@ -136,7 +137,7 @@ function overridesText(rule: WireRule): string {
   if (id === OWASP_RULESET || levels) {
     const level = paranoiaLevelOf(changes);
     const words = `paranoia level ${level ?? ""}${levels ? "" : " (no tag is off)"}`;
-    parts.push(level === undefined ? "a custom choice of paranoia levels" : words);
+    parts.push(level === undefined ? "custom paranoia levels" : words);
   }
   const scored = rules?.find(({ score_threshold }) => typeof score_threshold === "number");
   if (typeof scored?.score_threshold === "number") parts.push(thresholdText(scored.score_threshold));
@@ -155,7 +156,7 @@ export function thresholdText(score: number): string {
   return `score threshold ${thresholdLabel(score)}`;
 }
 
-/** `3 rules changed (2 off, 1 log)`. */
+/** Summarizes overrides, such as `3 rules changed (2 off, 1 log)`. */
 function changeCounts(noun: string, changed: readonly z.infer<typeof override>[]): string[] {
   if (changed.length === 0) return [];
   const kinds = changed.map(({ enabled, action }) =>

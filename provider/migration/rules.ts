@@ -121,7 +121,7 @@ export function toWire({ extra, ...rule }: MigrationRule): WireRule {
   return { ...extra, ...known, action: rule.action, expression: rule.expression };
 }
 
-/** A rule in the form of `configuration`. */
+/** Returns a rule in the form of `configuration`. */
 export function fromWire(raw: WireRule): MigrationRule {
   const members = withoutBlank(omit(raw, STAMPS));
   const own = renamed(members, SURFACE) as JsonObject;
@@ -144,21 +144,24 @@ function renamed(value: unknown, names: Readonly<Record<string, string>>): unkno
   );
 }
 
-/** A proposal has empty strings where Cloudflare fills in a value later. */
+/** Removes empty strings, which a proposal has where Cloudflare fills in a value later. */
 function withoutBlank(rule: JsonObject): Record<string, unknown> {
   const blank = Object.keys(rule).filter((key) => rule[key] === "" || rule[key] === null);
   return omit(rule, blank);
 }
 
-/** A rule in the form in which it can be sent: with its ID, but without empty fields and those that Cloudflare adds. */
+/**
+ * Returns a rule in the form in which it can be sent: with its ID, but without empty fields and those that Cloudflare
+ * adds.
+ */
 export function stripped(rule: WireRule): WireRule {
   const sent = withoutBlank(omit(rule, ["version", "last_updated", "categories"]));
   return { ...sent, action: rule.action, expression: rule.expression };
 }
 
 /**
- * The rule's content, which is the same before and after Cloudflare stores it. Cloudflare fills in `ref`, `enabled`,
- * `description`, the version `latest` and the logging of a skip rule.
+ * Returns the rule's content, in a form that's the same before and after Cloudflare stores it. Cloudflare fills in
+ * `ref`, `enabled`, `description`, the version `latest` and the logging of a skip rule.
  */
 export function contentOf(rule: WireRule): JsonObject {
   const { ref, enabled, description, action_parameters, logging, ...rest } = withoutBlank(rule);
@@ -187,7 +190,7 @@ export function identityOf(rule: WireRule): string {
   return canonicalJson([rule.action, rule.expression.trim(), what ?? null]);
 }
 
-/** The rule's effect, whatever its ref and description. */
+/** Returns the rule's effect, whatever its ref and description. */
 export function effectOf(rule: WireRule): string {
   return canonicalJson(omit(contentOf(rule), ["ref", "description"]));
 }
@@ -236,8 +239,9 @@ export interface Sending {
 }
 
 /**
- * What the next step sends. From start: the entry point's own rules, then the proposed or the configured ones. From
- * validation: the configured rules, or else the entry point unchanged, because that's what was validated and adjusted.
+ * Returns what the next step sends. From start: the entry point's own rules, then the proposed or the configured ones.
+ * From validation: the configured rules, or else the entry point unchanged, because that's what was validated and
+ * adjusted.
  */
 export function rulesToSend(request: {
   readonly state: MigrationState;

@@ -16,7 +16,7 @@ export type Phase =
 
 export interface MigrationState {
   readonly phase: Phase;
-  /** Cloudflare's own word for it. */
+  /** The state in Cloudflare's own words. */
   readonly raw?: string;
   readonly previousRulesEnabled?: boolean;
   readonly newRulesEnabled?: boolean;
@@ -29,9 +29,9 @@ export type Target = (typeof TARGETS)[number];
 export const RETIRED: MigrationState = { phase: "retired" };
 
 /**
- * The only place that decides the state. Cloudflare documents what the status means but not its fields, so they're
- * interpreted by their names. Of the words for the state, only `start` is documented. If the status has no such word,
- * the one from the check is used.
+ * Decides the zone's state, in this place only. Cloudflare documents what the status means but not its fields, so
+ * they're interpreted by their names. Of the words for the state, only `start` is documented. If the status has no such
+ * word, the one from the check is used.
  */
 export function decideState(status: unknown, checkState?: string): MigrationState {
   const leaves = leavesOf(status);
@@ -71,7 +71,7 @@ export function isFurther(target: Target, { phase }: MigrationState): boolean {
   return phase === "validation" && target === "assessed";
 }
 
-/** The state as an output: one of the phases, or Cloudflare's own word for any other state. */
+/** Returns the state as an output: one of the phases, or Cloudflare's own word for any other state. */
 export function stateText({ phase, raw }: MigrationState): string {
   if (phase !== "other") return phase;
   // A phase name would be misleading if the rest of the status contradicts it.
@@ -103,7 +103,10 @@ function wordsOf(key: string): string[] {
     .filter((word) => word !== "");
 }
 
-/** Undefined if no field says so, or if two fields contradict each other. */
+/**
+ * Whether something is on, according to the fields with these names. Undefined if no field says so, or if two
+ * contradict each other.
+ */
 function switchNamed(
   leaves: readonly Leaf[],
   names: readonly string[],

@@ -393,7 +393,7 @@ function requestOf({ target, plan, confirm, configuration }: MigrationArgs): Mig
   return { target, plan, confirm, configured: configuration?.map(toWire) };
 }
 
-/** The zones read in this operation, by ID. */
+/** Returns the zones read in this operation, by ID. */
 function observations(ctx: Context): Map<string, Observation> {
   return ctx.shared("observed migrations", () => new Map<string, Observation>());
 }
@@ -454,7 +454,7 @@ function withoutSecrets(ctx: Context, reached: z.infer<typeof computed>): z.infe
   return computed.parse({ ...reached, ...(redacted as object) });
 }
 
-/** A target is a minimum, and a migration only moves forward. */
+/** Refuses a lower target: a target is a minimum, and a migration only moves forward. */
 function loweredTarget(
   { target, zoneId }: MigrationArgs,
   before: unknown,

@@ -1,3 +1,4 @@
+import { parseUrl } from "../api/url";
 import { describe } from "../runtime/inputs";
 import { nearest } from "../runtime/nearest";
 
@@ -70,7 +71,7 @@ export interface CspProblem {
   readonly message: string;
 }
 
-/** An invalid policy, with every mistake in it. */
+/** Thrown for an invalid policy, with every mistake in it. */
 export class CspError extends Error {
   override readonly name = "CspError";
 
@@ -231,9 +232,21 @@ export function allowsScript(directives: Directives, script: LoadedScript): bool
     .find((s) => s !== undefined);
   if (sources === undefined) return true;
   if (sources.includes("'strict-dynamic'")) return undefined;
-  if (!URL.canParse(script.url)) return sources.includes("'unsafe-inline'"); // A detection without a URL is an inline script.
-  const url = new URL(script.url);
+  const url = parseUrl(script.url);
+  if (url === undefined) return sources.includes("'unsafe-inline'"); // A detection without a URL is an inline script.
   return sources.some((source) => matches(source, url, script.host));
+}
+
+/** Encodes the characters of a path that would end a source. */
+export function escapeForSource(path: string): string {
+  return path.replace(/[;,'\s]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`);
+}
+
+/** Whether a source allows an address. Both are source addresses, so that both have the same characters encoded. */
+export function sourceAllows(source: string, address: string | undefined): boolean {
+  if (address === undefined) return false;
+  const directives = new Map([["script-src", [source]]]);
+  return allowsScript(directives, { url: address, host: new URL(address).hostname }) === true;
 }
 
 /** Whether one source matches the URL (CSP Level 3, section 6.7.2). */
@@ -266,15 +279,15 @@ function matches(source: string, url: URL, pageHost: string): boolean {
 
 /** The parts of a source that can match URLs. */
 export interface Address {
-  /** Undefined if the page's own scheme applies. */
+  /** The scheme. Undefined if the page's own scheme applies. */
   readonly scheme: string | undefined;
-  /** Undefined for a source that is only a scheme, which matches every host. */
+  /** The host. Undefined for a source that is only a scheme, which matches every host. */
   readonly host: string | undefined;
   readonly port: string | undefined;
   readonly path: string;
 }
 
-/** Parses a source as an address. Undefined if it isn't one. */
+/** Parses a source as an address. Undefined if the source isn't an address. */
 export function parseAddress(source: string): Address | undefined {
   const alone = /^([a-z][a-z0-9+.-]*):$/.exec(source)?.[1];
   if (alone !== undefined) return { scheme: alone, host: undefined, port: undefined, path: "" };
@@ -288,14 +301,14 @@ function defaultPort(url: URL): string {
 }
 
 interface Directive {
-  /** In kebab-case. */
+  /** The directive's name in kebab-case. */
   readonly name: string;
   readonly written: string;
   /** The sources: strings, or anything else by mistake. */
   readonly sources: readonly unknown[];
-  /** Its key in an object; empty for text. */
+  /** The directive's key in an object; empty for text. */
   readonly path: readonly string[];
-  /** Why its sources can't be read. */
+  /** Why the directive's sources can't be read. */
   readonly malformed?: string;
 }
 

@@ -176,7 +176,7 @@ export async function listDetected<T extends DetectedRecord>(
   { path, record }: DetectedKind<T>,
   args: ListQuery,
 ): Promise<DetectedList<T>> {
-  const what = `Listing the ${path} of zone ${args.zoneId}`;
+  const what = `Listing the ${path} in zone ${args.zoneId}`;
   const list = `/zones/${args.zoneId}/page_shield/${path}`;
   const query = toQuery(args);
 
@@ -235,7 +235,7 @@ export function getDetected<T>(
   id: string,
 ): Promise<T> {
   return host.api.get(`/zones/${zoneId}/page_shield/${path}/${id}`, {
-    what: `Reading ${noun} ${id} of zone ${zoneId}`,
+    what: `Reading ${noun} ${id} in zone ${zoneId}`,
     schema: record,
   });
 }

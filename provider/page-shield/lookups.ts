@@ -82,7 +82,7 @@ const policy = camelRecord({
 const policiesLookup = lookup<ZoneArgs, readonly PageShieldPolicyState[]>("getPageShieldPolicies")(
   { zoneId },
   async (host, { zoneId }) => {
-    const what = `Listing the policies of zone ${zoneId}`;
+    const what = `Listing the policies in zone ${zoneId}`;
     return (await host.api.list(`/zones/${zoneId}/page_shield/policies`, { what, record: policy })).records;
   },
 );
@@ -123,7 +123,7 @@ const policyLookup = lookup<PolicyLookupArgs, PageShieldPolicyState>("getPageShi
   { zoneId, policyId: recordId("policy", "getPageShieldPolicies") },
   (host, { zoneId, policyId }) =>
     host.api.get(`/zones/${zoneId}/page_shield/policies/${policyId}`, {
-      what: `Reading policy ${policyId} of zone ${zoneId}`,
+      what: `Reading policy ${policyId} in zone ${zoneId}`,
       schema: policy,
     }),
 );

@@ -118,7 +118,7 @@ export function assertNoMaliciousScripts(
     const unscored = scripts.filter((script) => isMalicious(script) === undefined).length;
     if (unscored > 0) {
       host.say.warn(
-        `${what}: couldn't check ${unscored} of ${scripts.length} scripts of zone ${wanted.zoneId}, because they have no score. ` +
+        `${what}: couldn't check ${unscored} of ${scripts.length} scripts in zone ${wanted.zoneId}, because they have no score. ` +
           "Scores depend on the plan and come with a script's first analysis.",
       );
     }

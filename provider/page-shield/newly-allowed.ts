@@ -14,7 +14,7 @@ export interface NewlyAllowed {
   readonly sources: readonly string[] | undefined;
 }
 
-/** The directives whose sources apply if one is not declared, nearest first. */
+/** The fallbacks of each directive, nearest first: their sources apply if the directive isn't declared. */
 const FALLBACKS: Readonly<Record<string, readonly string[]>> = {
   "script-src": ["default-src"],
   "script-src-elem": ["script-src", "default-src"],
@@ -82,7 +82,7 @@ function effectiveDirective(directives: Directives, name: string): string | unde
   return [name, ...(ownMember(FALLBACKS, name) ?? [])].find((each) => directives.has(each));
 }
 
-/** Finds added words of directives whose words aren't sources. Any change might allow more. */
+/** Finds words added to directives that don't take sources. Any such word might allow more. */
 function addedKeywords(before: Directives, after: Directives, name: string): readonly string[] {
   const [earlier, later] = [before.get(name) ?? [], after.get(name) ?? []];
   // Each keyword of `sandbox` permits something.

@@ -165,7 +165,7 @@ export const pageShieldPolicy = defineLifecycle({
 
   async delete({ ctx, id, state }) {
     await ctx.api.delete(`${policiesPath(state.zoneId)}/${id}`, {
-      what: `Deleting policy ${id} of zone ${state.zoneId}`,
+      what: `Deleting policy ${id} in zone ${state.zoneId}`,
       schema: z.unknown(),
     });
   },
@@ -298,15 +298,15 @@ function policyClaims(known: JsonObject): Claim[] {
   const { zoneId, action, enabled, adopt, description } = parsed.data;
   const content: Claim = {
     key: canonicalJson(omit(parsed.data, ["adopt"])),
-    clash: `declare the same policy of zone ${zoneId}, equal in every field. Keep one of them`,
+    clash: `declare the same policy in zone ${zoneId}, equal in every field. Keep one of them`,
   };
   const takeover: Claim = {
     key: `${zoneId} ${description}`,
-    clash: `would both take over the policy of zone ${zoneId} with this description. Give them different descriptions`,
+    clash: `would both take over the policy in zone ${zoneId} with this description. Give them different descriptions`,
   };
   const enforcement: Claim = {
     key: `${zoneId} enforced`,
-    clash: `are both enforced allow policies of zone ${zoneId}, so visitors get only the scripts that both allow`,
+    clash: `are both enforced allow policies in zone ${zoneId}, so visitors get only the scripts that both allow`,
     warnOnly: true,
   };
   return [
@@ -408,13 +408,16 @@ async function findPolicyToAdopt(
   });
 }
 
-/** What the preview says about adopting a policy. Nothing if this program owns the policy and is replacing it. */
+/**
+ * Returns what the preview says about adopting a policy. It says nothing if this program owns the policy and is
+ * replacing it.
+ */
 function adoptionFor(ctx: Context, args: PolicyArgs, policy: Policy): { readonly adopts?: Adoption } {
   const { id, raw } = policy;
   if (ctx.holding(id) !== undefined) return {};
   const adopts = {
     what: `PageShieldPolicy ${JSON.stringify(args.description)}`,
-    object: withTimestamp(`policy ${id} of zone ${args.zoneId}`, raw),
+    object: withTimestamp(`policy ${id} in zone ${args.zoneId}`, raw),
     found: { ...pick({ ...policy }, FIELDS), ...extraFound(args.extra, raw) },
     onDestroy: "deletes it",
     afterwards: sharedIdHint(id),
@@ -435,8 +438,8 @@ function findOwnPolicy(policies: readonly Policy[], args: PolicyArgs, olds: Json
 }
 
 /**
- * Warns about the combined effect of a policy and existing ones. The policy that was probably meant to be changed comes
- * first.
+ * Warns about the combined effect of this policy and the zone's existing ones. If the author probably meant to change
+ * one of those, it comes first.
  */
 function warnAboutOtherPolicies(
   ctx: Context,
@@ -481,7 +484,7 @@ function warnAboutOtherPolicies(
 
 /**
  * Whether the policy only reported before it started to block. Nothing is recorded for a `log` policy, because its
- * inputs will show it later.
+ * inputs show that it logs.
  */
 function wasLogged(
   args: Pick<PolicyArgs, "zoneId" | "action" | "enabled">,
@@ -547,7 +550,7 @@ async function putPolicy(ctx: Context, args: PolicyArgs, current: Policy): Promi
   const path = `${policiesPath(args.zoneId)}/${current.id}`;
   await inEitherForm(ctx, enabledMember(args.zoneId), (form) =>
     ctx.api.put(path, {
-      what: `Updating policy ${current.id} of zone ${args.zoneId}`,
+      what: `Updating policy ${current.id} in zone ${args.zoneId}`,
       schema: z.unknown(),
       body: toRequest(args, form, current),
       ...WRITE_OPTIONS,
@@ -556,11 +559,11 @@ async function putPolicy(ctx: Context, args: PolicyArgs, current: Policy): Promi
 }
 
 /**
- * `enabled` is sent as a string first, unless the zone returns a boolean: Cloudflare's documentation is inconsistent
- * about its type.
+ * Returns the form of `enabled`. It's sent as a string first, unless the zone returns a boolean, because Cloudflare's
+ * documentation is inconsistent about its type.
  */
 function enabledMember(zone: string): BooleanMember {
-  return { key: `enabled of the policies of zone ${zone}`, pointer: "/enabled", doubtful: true };
+  return { key: `enabled of the policies in zone ${zone}`, pointer: "/enabled", doubtful: true };
 }
 
 /**
@@ -569,7 +572,7 @@ function enabledMember(zone: string): BooleanMember {
  */
 async function listPolicies(ctx: Context, zone: string, complete = false): Promise<readonly Policy[]> {
   const { records } = await ctx.api.list(policiesPath(zone), {
-    what: `Listing the policies of zone ${zone}`,
+    what: `Listing the policies in zone ${zone}`,
     record: wire,
     complete,
     entitlement: ENTITLEMENT,
@@ -581,7 +584,7 @@ async function listPolicies(ctx: Context, zone: string, complete = false): Promi
 
 async function readPolicy(ctx: Context, zone: string, id: string): Promise<Policy> {
   const policy = await ctx.api.get(`${policiesPath(zone)}/${id}`, {
-    what: `Reading policy ${id} of zone ${zone}`,
+    what: `Reading policy ${id} in zone ${zone}`,
     schema: wire,
     advice: ({ status }) =>
       status === 404

@@ -50,11 +50,11 @@ export interface Connection {
   readonly url: string;
   /** The hostname of the page on which it was seen. */
   readonly host: string;
-  /** When Cloudflare added it. */
+  /** When Cloudflare added the detection. */
   readonly addedAt?: string;
-  /** When it was first seen. */
+  /** When the detection was first seen. */
   readonly firstSeenAt?: string;
-  /** When it was last seen. */
+  /** When the detection was last seen. */
   readonly lastSeenAt?: string;
   /** Whether a threat list names the domain. Scores are separate: see `isMalicious`. */
   readonly domainReportedMalicious?: boolean;
@@ -64,9 +64,9 @@ export interface Connection {
   readonly urlReportedMalicious?: boolean;
   /** The threat list's categories for the URL. */
   readonly maliciousUrlCategories?: readonly string[];
-  /** The page on which it was first seen. */
+  /** The page on which the detection was first seen. */
   readonly firstPageUrl?: string;
-  /** How recently and how often it was seen. */
+  /** How recently and how often the detection was seen. */
   readonly status?: RecordStatus;
   /** Whether the URL is one of Cloudflare's own, under `/cdn-cgi/`. */
   readonly urlContainsCdnCgiPath?: boolean;
@@ -126,29 +126,29 @@ export interface Cookie {
   readonly host: string;
   /** Who set the cookie. */
   readonly type?: LiteralUnion<"first_party" | "unknown">;
-  /** Its `Domain` attribute. */
+  /** The cookie's `Domain` attribute. */
   readonly domainAttribute?: string;
-  /** Its `Expires` attribute, in ISO 8601. */
+  /** The cookie's `Expires` attribute, in ISO 8601. */
   readonly expiresAttribute?: string;
-  /** Whether it has the `HttpOnly` attribute. */
+  /** Whether the cookie has the `HttpOnly` attribute. */
   readonly httpOnlyAttribute?: boolean;
-  /** Its `Max-Age` attribute, in seconds. Null if the cookie has none. Absent if Cloudflare doesn't say. */
+  /** The cookie's `Max-Age` attribute, in seconds. Null if the cookie has none. Absent if Cloudflare doesn't say. */
   readonly maxAgeAttribute?: number | null;
-  /** Its `Path` attribute. */
+  /** The cookie's `Path` attribute. */
   readonly pathAttribute?: string;
-  /** Its `SameSite` attribute. */
+  /** The cookie's `SameSite` attribute. */
   readonly sameSiteAttribute?: LiteralUnion<"lax" | "strict" | "none">;
-  /** Whether it has the `Secure` attribute. */
+  /** Whether the cookie has the `Secure` attribute. */
   readonly secureAttribute?: boolean;
-  /** When it was first seen. */
+  /** When the detection was first seen. */
   readonly firstSeenAt?: string;
-  /** When it was last seen. */
+  /** When the detection was last seen. */
   readonly lastSeenAt?: string;
   /** The page on which it was first seen: host and path, without a scheme. */
   readonly firstPageUrl?: string;
   /** The pages on which it was seen. */
   readonly pageUrls?: readonly string[];
-  /** How recently and how often it was seen. Cloudflare doesn't document it for cookies. */
+  /** How recently and how often the cookie was seen. Cloudflare doesn't document this field for cookies. */
   readonly status?: RecordStatus;
   /** Fields of the response that this version doesn't know, under their API names. */
   readonly extra?: JsonObject;
@@ -207,6 +207,6 @@ export interface PageInfo {
 export interface DetectedList<T> {
   /** The detections, without duplicates. */
   readonly items: readonly T[];
-  /** Present only if a single page was read. */
+  /** The page's position in the list. Present only if a single page was read. */
   readonly pageInfo?: PageInfo;
 }

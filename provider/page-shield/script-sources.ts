@@ -1,8 +1,11 @@
-import { allowsScript, CspError, parseCsp } from "./csp";
+import { parseUrl } from "../api/url";
+import { CspError, escapeForSource, parseCsp, sourceAllows } from "./csp";
 import type { LiteralUnion } from "../runtime/fields";
 import { describe } from "../runtime/inputs";
 import { parseThreshold } from "./detected";
 import { isMalicious, type MaliciousOptions } from "./malicious";
+import type { ScriptInventory } from "./inventory/file";
+import { approver } from "./inventory/judge";
 import { toDetections, type Detections, type SeenScript } from "./snapshot";
 import { LookupError, warn } from "../runtime/lookup";
 
@@ -21,6 +24,12 @@ export interface ScriptSourcesOptions extends MaliciousOptions {
    * @defaultValue `"url"`
    */
   readonly granularity?: LiteralUnion<"url" | "host">;
+  /**
+   * Allows only scripts that this inventory approves today, and leaves out the others. From `readScriptInventory`.
+   *
+   * @defaultValue none: every script that was seen
+   */
+  readonly inventory?: ScriptInventory;
   /** Full names of the hosts whose pages the policy covers. Ignores scripts on other pages. By default, all hosts. */
   readonly hosts?: string | readonly string[];
 }
@@ -33,6 +42,8 @@ export type LeftOutReason =
   | "reported"
   /** It has no score. */
   | "unscored"
+  /** The inventory doesn't approve it. */
+  | "unapproved"
   /** Any source that allows it would also allow a left-out script: a policy can't tell them apart. */
   | "indistinct"
   /** It has no URL that a policy could name, such as an inline, `data:` or `blob:` script. */
@@ -42,11 +53,11 @@ export type LeftOutReason =
 export interface LeftOutScript {
   /** The script's URL. */
   readonly url: string;
-  /** The hostname of the page on which it was seen. */
+  /** The hostname of the page on which the script was seen. */
   readonly host: string;
-  /** Its score, if it has one. */
+  /** The script's score, if it has one. */
   readonly jsIntegrityScore?: number;
-  /** Why it was left out. */
+  /** Why the script was left out. */
   readonly reason: LeftOutReason;
 }
 
@@ -96,11 +107,14 @@ export function scriptSources(detections: Detections, options: ScriptSourcesOpti
     throw new LookupError("the detections have no scripts. Save them again with --include scripts.");
   }
 
+  const isApproved = options.inventory === undefined ? () => true : approver(options.inventory, new Date());
+
   // 1. Judge each script. A malicious script counts wherever it was seen, because the same URL serves every page.
   const judged = scripts.map((script) => ({
     script,
     address: sourceAddress(script.url),
-    reason: reasonToLeaveOut(script, threshold, unscored),
+    reason:
+      reasonToLeaveOut(script, threshold, unscored) ?? (isApproved(script.url) ? undefined : "unapproved"),
   }));
   const rejected = judged.filter(({ reason }) => reason !== undefined);
 
@@ -140,7 +154,7 @@ export function scriptSources(detections: Detections, options: ScriptSourcesOpti
 
 const SHOWN_SCRIPTS = 5;
 
-/** Tells the reviewer what the sources don't allow, because an enforced policy blocks it. */
+/** Warns the reviewer about scripts that the sources don't allow, because an enforced policy blocks them. */
 function reviewWarnings(
   { scriptSrc, leftOut }: ScriptSources,
   hosts: readonly string[] | undefined,
@@ -177,11 +191,9 @@ function reasonToLeaveOut(
 
 /** Converts a URL to a source: without query and fragment, and with characters that would end the source encoded. */
 function sourceAddress(url: string): string | undefined {
-  if (!URL.canParse(url)) return undefined;
-  const { protocol, origin, pathname } = new URL(url);
+  const { protocol = "", origin = "", pathname = "" } = parseUrl(url) ?? {};
   if (protocol !== "https:" && protocol !== "http:") return undefined;
-  const address =
-    origin + pathname.replace(/[;,'\s]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`);
+  const address = origin + escapeForSource(pathname);
   try {
     parseCsp({ scriptSrc: [address] });
     return address;
@@ -189,13 +201,6 @@ function sourceAddress(url: string): string | undefined {
     if (error instanceof CspError) return undefined;
     throw error;
   }
-}
-
-/** Whether a source allows an address. Both are source addresses, so that both have the same characters encoded. */
-function sourceAllows(source: string, address: string | undefined): boolean {
-  if (address === undefined) return false;
-  const directives = new Map([["script-src", [source]]]);
-  return allowsScript(directives, { url: address, host: new URL(address).hostname }) === true;
 }
 
 function assertOneOf(option: string, given: string, allowed: readonly string[]): void {

@@ -24,9 +24,9 @@ export interface SeenConnection extends Reported {
   readonly url: string;
   /** The hostname of the page on which it was seen. */
   readonly host: string;
-  /** The page on which it was first seen: host and path, without a scheme. */
+  /** The page on which the detection was first seen: host and path, without a scheme. */
   readonly firstPageUrl?: string;
-  /** When it was first seen, in ISO 8601. */
+  /** When the detection was first seen, in ISO 8601. */
   readonly firstSeenAt?: string;
 }
 
@@ -44,17 +44,17 @@ export interface SeenCookie {
   readonly host: string;
   /** Who set the cookie. */
   readonly type?: string;
-  /** Its `Domain` attribute. */
+  /** The cookie's `Domain` attribute. */
   readonly domainAttribute?: string;
-  /** Its `Path` attribute. */
+  /** The cookie's `Path` attribute. */
   readonly pathAttribute?: string;
-  /** Its `SameSite` attribute. */
+  /** The cookie's `SameSite` attribute. */
   readonly sameSiteAttribute?: string;
-  /** Whether it has the `Secure` attribute. */
+  /** Whether the cookie has the `Secure` attribute. */
   readonly secureAttribute?: boolean;
-  /** Whether it has the `HttpOnly` attribute. */
+  /** Whether the cookie has the `HttpOnly` attribute. */
   readonly httpOnlyAttribute?: boolean;
-  /** When it was first seen, in ISO 8601. */
+  /** When the detection was first seen, in ISO 8601. */
   readonly firstSeenAt?: string;
 }
 

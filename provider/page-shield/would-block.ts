@@ -14,7 +14,9 @@ import { SCRIPTS } from "./detected";
 export interface WouldBlock {
   /** Active scripts on the covered pages that the policy doesn't allow. */
   readonly count: number;
-  /** Active scripts that Page Shield has seen on the covered pages. If it has seen none, a `count` of 0 means nothing. */
+  /**
+   * Active scripts that Page Shield has seen on the covered pages. If it has seen none, a `count` of 0 proves nothing.
+   */
   readonly seen: number;
   /** The first five URLs that it would block. */
   readonly scripts: readonly string[];
@@ -66,7 +68,7 @@ export async function computeWouldBlock(ctx: Context, args: EnforcedPolicy): Pro
 async function activeScripts(api: EdgeApi, zone: string): Promise<LoadedScript[]> {
   const scripts: LoadedScript[] = [];
   const pages = byPage(api, `/zones/${zone}/page_shield/scripts`, {
-    what: `Listing the scripts of zone ${zone}`,
+    what: `Listing the scripts in zone ${zone}`,
     record: z.looseObject({ id: z.string(), url: z.string(), host: z.string() }),
     // By default, the API omits some scripts that a policy would block like any others.
     query: { status: "active", ...SCRIPTS.includeAll, ...PAGE_SHIELD.STEADY_ORDER },

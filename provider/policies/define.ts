@@ -43,7 +43,8 @@ export interface Violation {
 }
 
 /**
- * A policy on the resources of one class. Reading an unknown argument ends the check, and the CLI says what's unknown.
+ * Creates a policy on the resources of one class. Reading an unknown argument ends the check, and the CLI says what's
+ * unknown.
  */
 export function onResource<Args, T extends object>(
   about: About,
@@ -61,7 +62,7 @@ export function onResource<Args, T extends object>(
   };
 }
 
-/** A policy on individual resources of several types. */
+/** Creates a policy on individual resources of several types. */
 export function onEachResource<T extends object>(
   about: About,
   { schema, values }: Configurable<T>,
@@ -76,7 +77,7 @@ export function onEachResource<T extends object>(
   };
 }
 
-/** A policy on all resources of the stack together. */
+/** Creates a policy on all resources of the stack together. */
 export function onStack<T extends object>(
   about: About,
   { schema, values }: Configurable<T>,

@@ -73,7 +73,7 @@ function zoneOf({ props }: Declared): string | undefined {
   return text(props, "zoneId")?.toLowerCase();
 }
 
-/** This package's resources always have a zone, even if a preview doesn't know it yet. */
+/** Resources of this package always have a zone, even if a preview doesn't know it yet. */
 function isForAccount(resource: Declared): boolean {
   return (
     isCloudflare(resource, "Ruleset") &&

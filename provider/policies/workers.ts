@@ -76,7 +76,7 @@ export function workersNearLimits(options: WorkersPolicyOptions = {}): StackVali
   );
 }
 
-/** What a policy needs of a finding. */
+/** The part of a finding that a policy uses. */
 type Finding = Pick<LimitFinding, "level" | "message">;
 
 interface Plan {
@@ -147,7 +147,10 @@ function findingsOf(
   return check().map((finding) => ({ urn, finding }));
 }
 
-/** With `pulumi --cwd`, a pack can't know the program's folder: so the file may well exist, and this is no error. */
+/**
+ * Warns about a file that can't be read. It's not an error: with `pulumi --cwd`, a pack can't know the program's
+ * folder, so the file may well exist.
+ */
 function unreadable(file: string): Finding {
   return {
     level: "warning",

@@ -1,5 +1,5 @@
+import { VERSION_MESSAGE } from "../rulesets/version-changes";
 import { kindOf, PROVIDER_TYPES } from "../runtime/type-tokens";
-import { ownMember } from "../runtime/values";
 import { applyAcceptances } from "./acceptance";
 import { dangersOf } from "./dangers";
 import { ownMessages, type Diagnostic } from "./diagnostics";
@@ -14,25 +14,11 @@ import {
   type Section,
 } from "./model";
 import { joined, say, value, words, type Phrase } from "./phrase";
-import { PlanError, type Operation, type Plan, type Step } from "./plan";
-import { kvEntries, kvNamespace, overwritten, pruned } from "./sections/kv";
-import { logpushJob } from "./sections/logpush";
-import { managedRuleset } from "./sections/managed-ruleset";
-import { pageShieldPolicy, pageShieldSettings } from "./sections/page-shield";
-import { commonBlocks, textBlock, viewOf, type SectionWriter } from "./sections/section";
-import { wafMigration } from "./sections/waf-migration";
+import type { Operation, Plan, Step } from "./plan";
+import { overwritten, pruned } from "./sections/kv";
+import { commonBlocks, textBlock, viewOf } from "./sections/section";
+import { sectionWriterOf } from "./sections/writers";
 import { compare } from "./values";
-
-/** The section writer for each kind of resource. A kind that's missing here fails the report. */
-const SECTION_WRITERS: Readonly<Record<string, SectionWriter>> = {
-  PageShieldSettings: pageShieldSettings,
-  PageShieldPolicy: pageShieldPolicy,
-  ManagedRulesetOverride: managedRuleset,
-  WafMigration: wafMigration,
-  LogpushJob: logpushJob,
-  KvNamespace: kvNamespace,
-  KvEntries: kvEntries,
-};
 
 /** Operations that change nothing. */
 const UNCHANGING: ReadonlySet<Operation> = new Set([
@@ -44,7 +30,7 @@ const UNCHANGING: ReadonlySet<Operation> = new Set([
   "remove-pending-replace",
 ]);
 
-/** Further steps of a replacement, which `--show-replacement-steps` lists beside the `replace` step. */
+/** The additional steps of a replacement, which `--show-replacement-steps` lists next to the `replace` step. */
 const REPLACEMENT_PARTS: ReadonlySet<Operation> = new Set([
   "create-replacement",
   "delete-replaced",
@@ -57,18 +43,11 @@ const REPLACEMENT_PARTS: ReadonlySet<Operation> = new Set([
  * @param unnamed title for a plan that doesn't name its stack, such as one that failed immediately.
  */
 export function buildReport(plan: Plan, gate: Gate = GATE, unnamed = "plan"): Report {
-  const replaced = new Set(plan.steps.filter(({ op }) => op === "replace").map(({ urn }) => urn));
-  // Reviewers don't need the engine's own stack and provider resources.
-  const steps = plan.steps
-    .filter(
-      (step) =>
-        !step.type.startsWith("pulumi:") && !(REPLACEMENT_PARTS.has(step.op) && replaced.has(step.urn)),
-    )
-    .sort(byName);
+  const steps = resourceSteps(plan);
   const changing = steps.filter((step) => isChange(step));
   const own = changing.filter(({ kind }) => kind !== undefined);
   const others = changing.filter(({ kind }) => kind === undefined);
-  const title = [plan.project, plan.stack].filter((part) => part !== undefined).join("/") || unnamed;
+  const title = titleOf(plan, unnamed);
   const errors = errorsOf(plan.diagnostics);
   const { digest, dangers } = applyAcceptances(
     title,
@@ -84,19 +63,35 @@ export function buildReport(plan: Plan, gate: Gate = GATE, unnamed = "plan"): Re
     dangers,
     digest: errors.length === 0 ? digest : undefined, // Nobody can accept a plan that's incomplete.
     warnings: warningsOf(plan, own),
+    newVersions: newVersionsOf(plan),
     sections: own.map((step) => sectionOf(step, plan)),
     others: others.map(({ op, type, name }): Named => ({ op, type, name })),
   };
 }
 
-function isChange({ op, old, new: next }: Step): boolean {
+export function titleOf({ project, stack }: Plan, unnamed: string): string {
+  return [project, stack].filter((part) => part !== undefined).join("/") || unnamed;
+}
+
+/** Returns the plan's steps without the engine's own stack and provider resources, which reviewers don't need. */
+export function resourceSteps({ steps }: Plan): readonly Step[] {
+  const replaced = new Set(steps.filter(({ op }) => op === "replace").map(({ urn }) => urn));
+  return steps
+    .filter(
+      (step) =>
+        !step.type.startsWith("pulumi:") && !(REPLACEMENT_PARTS.has(step.op) && replaced.has(step.urn)),
+    )
+    .sort(byName);
+}
+
+export function isChange({ op, old, new: next }: Step): boolean {
   return op === "same"
     ? old !== undefined && next !== undefined && old.protect !== next.protect
     : !UNCHANGING.has(op);
 }
 
 /** Sorts steps independently of when the engine got to each resource. */
-function byName(a: Step, b: Step): number {
+export function byName(a: Step, b: Step): number {
   return (
     compare(a.kind ?? a.type, b.kind ?? b.type) ||
     compare(a.name, b.name) ||
@@ -107,16 +102,11 @@ function byName(a: Step, b: Step): number {
 
 function sectionOf(step: Step, plan: Plan): Section {
   const { op, name, kind = "" } = step;
-  const teller = ownMember(SECTION_WRITERS, kind);
-  if (teller === undefined) {
-    throw new PlanError(
-      `the plan contains a ${kind}, which this version of edgeguard doesn't recognize. Install the version that the program uses.`,
-    );
-  }
+  const writer = sectionWriterOf(kind);
   const all = viewOf(step, plan);
   const general = commonBlocks(all);
-  const blocks = op === "same" ? general : [...general, ...teller.blocks(all)];
-  const summary = teller.summary(all);
+  const blocks = op === "same" ? general : [...general, ...writer.blocks(all)];
+  const summary = writer.summary(all);
   const unseen = op === "update" && blocks.length === 0 && !/^\+\d/.test(summary.toString());
   return { op, kind, name, summary, blocks: unseen ? [textBlock(words(HIDDEN_CHANGE))] : blocks };
 }
@@ -135,7 +125,7 @@ function countsOf(steps: readonly Step[]): Record<string, number> {
 
 const LIVE_CHECKS_SKIPPED = /^live checks skipped: (.*)$/s;
 
-function notesOf({ steps, diagnostics, complete, maybeCorrupt }: Plan): Phrase[] {
+export function notesOf({ steps, diagnostics, complete, maybeCorrupt }: Plan): Phrase[] {
   const providers = steps.filter(
     // Explicit ones: the engine doesn't list the default provider.
     (step) => PROVIDER_TYPES.includes(step.type) && step.op !== "same" && isChange(step),
@@ -146,12 +136,12 @@ function notesOf({ steps, diagnostics, complete, maybeCorrupt }: Plan): Phrase[]
       .slice(0, 1)
       .map(
         (why) =>
-          say`Live checks were skipped, so this report lacks what only Cloudflare knows: ${words(why)}.`,
+          say`Live checks were skipped, so this report leaves out what only Cloudflare knows: ${words(why)}.`,
       ),
     ...(providers.length === 0
       ? []
       : [
-          say`Providers that are created, changed or deleted: ${joined(
+          say`Providers created, changed or deleted: ${joined(
             [...new Set(providers.map((step) => step.name))].sort(compare).map(value),
           )}.`,
         ]),
@@ -166,16 +156,16 @@ function notesOf({ steps, diagnostics, complete, maybeCorrupt }: Plan): Phrase[]
   ];
 }
 
-/** The engine ends every failure with this. It adds nothing if there's another error. */
+/** The engine's last message of every failed preview. It's left out if there's another error. */
 const ENGINE_FAILED = /^(preview|update|refresh) failed$/;
 
-function errorsOf(diagnostics: readonly Diagnostic[]): Message[] {
+export function errorsOf(diagnostics: readonly Diagnostic[]): Message[] {
   const errors = diagnostics.filter(({ severity }) => severity === "error");
   const telling = errors.filter(({ text }) => !ENGINE_FAILED.test(text));
   return uniqueSorted((telling.length === 0 ? errors : telling).map(messageOf));
 }
 
-function warningsOf(plan: Plan, own: readonly Step[]): Message[] {
+export function warningsOf(plan: Plan, own: readonly Step[]): Message[] {
   const { diagnostics } = plan;
   const elsewhere = new Set(
     own.flatMap((step) => [pruned, overwritten].map((keys) => keys(viewOf(step, plan))?.message)),
@@ -185,6 +175,21 @@ function warningsOf(plan: Plan, own: readonly Step[]): Message[] {
     .filter((message) => !LIVE_CHECKS_SKIPPED.test(message) && !elsewhere.has(message))
     .map((text): Message => ({ about: undefined, text }));
   return uniqueSorted([...engine, ...said]);
+}
+
+/** Returns what a refresh or preview said about new versions of managed rulesets, by the resource that deploys them. */
+export function newVersionsOf({ steps, diagnostics }: Plan): Message[] {
+  const found = ownMessages(diagnostics, "info").flatMap((message): Message[] => {
+    const [, quoted, text] = VERSION_MESSAGE.exec(message) ?? [];
+    if (quoted === undefined || text === undefined) return [];
+    const deployments = steps.filter(
+      (step) => JSON.stringify((step.new ?? step.old)?.inputs["ref"]) === quoted,
+    );
+    const [only, ...others] = deployments;
+    const isOne = only?.kind !== undefined && others.length === 0;
+    return [{ about: isOne ? `${only.kind} ${only.name}` : `managed ruleset ${quoted}`, text }];
+  });
+  return uniqueSorted(found);
 }
 
 function messageOf({ urn, text }: Diagnostic): Message {
@@ -198,7 +203,7 @@ function messageOf({ urn, text }: Diagnostic): Message {
 }
 
 /** Removes duplicate messages and sorts the rest, because the engine's order changes from run to run. */
-function uniqueSorted(messages: readonly Message[]): Message[] {
+export function uniqueSorted(messages: readonly Message[]): Message[] {
   const line = ({ about = "", text }: Message): string => `${about}\n${text}`;
   const once = new Map(messages.map((message) => [line(message), message]));
   return [...once.entries()].sort(([a], [b]) => compare(a, b)).map(([, message]) => message);

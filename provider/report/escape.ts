@@ -6,7 +6,7 @@ import { truncate } from "./values";
  * reference.
  */
 
-/** Keeps text from mentioning anybody or linking to another discussion. */
+/** Keeps text from mentioning a user or linking to another issue on GitHub. */
 function unlinked(text: string): string {
   return text.replace(/(?<!\w)@(?=\w)|#(?=\d)|(?<=\bGH)-(?=\d)|:(?=[\w+-]+:)/gi, (sign) => `${sign}&#8203;`);
 }

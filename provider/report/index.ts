@@ -1,8 +1,13 @@
 import { schemaUrl } from "../runtime/published";
 import { buildReport } from "./build";
+import { documentOf, type Document } from "./document";
+import { buildDrift } from "./drift/build";
+import { driftDocumentOf } from "./drift/document";
+import { DRIFT_SCHEMA, type DriftReport } from "./drift/model";
+import { readInventorySummary } from "./inventory";
 import { toMarkdown } from "./markdown";
-import { mergeReports } from "./merge";
-import { GATE, type Gate, type JudgedDanger, type RemovalGate, type Report } from "./model";
+import { mergeDrift, mergeReports } from "./merge";
+import { GATE, REPORT_SCHEMA, type Gate, type JudgedDanger, type RemovalGate, type Report } from "./model";
 import { PlanError, readPlan } from "./plan";
 import { toText } from "./text";
 
@@ -11,6 +16,12 @@ export { PlanError } from "./plan";
 
 export const FORMATS = ["markdown", "text", "json"] as const;
 export type Format = (typeof FORMATS)[number];
+
+/** A plan, with a name for error messages. */
+export interface NamedPlan {
+  readonly name: string;
+  readonly text: string;
+}
 
 export interface WrittenReport {
   readonly text: string;
@@ -23,13 +34,10 @@ export interface WrittenReport {
   readonly failed: boolean;
 }
 
-export type ReportOptions = Partial<RemovalGate & Omit<Gate, "removal">>;
-
-const WRITERS: Readonly<Record<Format, (report: Report) => string>> = {
-  markdown: toMarkdown,
-  text: toText,
-  json: (report) => `${JSON.stringify({ $schema: schemaUrl("report.v1"), ...report }, undefined, 2)}\n`,
-};
+export interface ReportOptions extends Partial<RemovalGate & Omit<Gate, "removal">> {
+  /** The result of a check of a script inventory, as JSON. */
+  readonly inventory?: string | undefined;
+}
 
 /**
  * Writes the report on a plan.
@@ -40,42 +48,88 @@ const WRITERS: Readonly<Record<Format, (report: Report) => string>> = {
  * @throws PlanError if `plan` is anything else.
  */
 export function report(plan: string, format: Format, options: ReportOptions = {}): WrittenReport {
-  return writeReport(buildReport(readPlan(plan), gateOf(options)), format, []);
+  return writeReport(buildReport(readPlan(plan), gateOf(options)), format, [], options);
 }
 
-/**
- * Writes one report on the plans of several stacks.
- *
- * @param plans each with a name for error messages.
- */
+/** Writes one report on the plans of several stacks. */
 export function reportAll(
-  plans: readonly { readonly name: string; readonly text: string }[],
+  plans: readonly NamedPlan[],
   format: Format,
   options: ReportOptions = {},
 ): WrittenReport {
   const gate = gateOf(options);
-  const reports = plans.map(({ name, text }) => {
-    try {
-      return buildReport(readPlan(text), gate, name);
-    } catch (error) {
-      throw error instanceof PlanError ? new PlanError(`${name}: ${error.message}`) : error;
-    }
+  const reports = plans.map((plan) => inPlan(plan, () => buildReport(readPlan(plan.text), gate, plan.name)));
+  return writeReport(mergeReports(reports, gate), format, reports, options);
+}
+
+export interface WrittenDrift {
+  readonly text: string;
+  /** Whether anything was changed by hand. */
+  readonly drifted: boolean;
+  /** Whether the preview failed, which leaves the plan incomplete. */
+  readonly failed: boolean;
+}
+
+/**
+ * Writes the report on what was changed by hand.
+ *
+ * @param plans outputs of `pulumi preview --refresh --json --show-sames`, one per stack.
+ * @throws PlanError if one is anything else.
+ */
+export function reportDrift(plans: readonly NamedPlan[], format: Format): WrittenDrift {
+  const isOne = plans.length === 1;
+  const reports = plans.map((plan) => {
+    const build = (): DriftReport => buildDrift(readPlan(plan.text), isOne ? undefined : plan.name);
+    return isOne ? build() : inPlan(plan, build);
   });
-  return writeReport(mergeReports(reports, gate), format, reports);
+  const [only] = reports;
+  const built = isOne && only !== undefined ? only : mergeDrift(reports);
+  const text =
+    format === "json" ? asJson(DRIFT_SCHEMA, built) : DOCUMENT_WRITERS[format](driftDocumentOf(built));
+  return { text, drifted: built.drifted, failed: built.errors.length > 0 };
 }
 
-function gateOf({ failOn = GATE.failOn, accepted = GATE.accepted, ...removal }: ReportOptions): Gate {
-  return { removal: { ...GATE.removal, ...removal }, failOn, accepted };
+/** Names the plan that an error is about. */
+function inPlan<T>({ name }: NamedPlan, build: () => T): T {
+  try {
+    return build();
+  } catch (error) {
+    throw error instanceof PlanError ? new PlanError(`${name}: ${error.message}`) : error;
+  }
 }
 
-function writeReport(built: Report, format: Format, parts: readonly Report[]): WrittenReport {
+function gateOf({
+  failOn = GATE.failOn,
+  accepted = GATE.accepted,
+  keys = GATE.removal.keys,
+  share = GATE.removal.share,
+}: ReportOptions): Gate {
+  return { removal: { keys, share }, failOn, accepted };
+}
+
+function writeReport(
+  plans: Report,
+  format: Format,
+  parts: readonly Report[],
+  { inventory }: ReportOptions,
+): WrittenReport {
+  const built = inventory === undefined ? plans : { ...plans, inventory: readInventorySummary(inventory) };
   const { dangers, digest, errors } = built;
   const digests = [built, ...parts, ...dangers].flatMap((each) => each.digest ?? []);
   return {
-    text: WRITERS[format](built),
+    text: format === "json" ? asJson(REPORT_SCHEMA, built) : DOCUMENT_WRITERS[format](documentOf(built)),
     dangers,
     digest,
     digests: new Set(digests),
     failed: errors.length > 0,
   };
+}
+
+const DOCUMENT_WRITERS: Readonly<Record<Exclude<Format, "json">, (document: Document) => string>> = {
+  markdown: toMarkdown,
+  text: toText,
+};
+
+function asJson(schema: string, report: Report | DriftReport): string {
+  return `${JSON.stringify({ $schema: schemaUrl(schema), ...report }, undefined, 2)}\n`;
 }

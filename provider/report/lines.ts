@@ -17,6 +17,12 @@ export function countsLine({ counts, errors }: Pick<Report, "counts" | "errors">
   return listed;
 }
 
+/** The heading above what new versions of managed rulesets mean. */
+export const NEW_VERSIONS = "New versions of managed rulesets";
+
+/** The title of a script inventory's check. */
+export const INVENTORY = "Script inventory";
+
 const MOST_NAMED = 20;
 
 /**

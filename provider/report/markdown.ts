@@ -1,20 +1,21 @@
 import { escapeInvisible } from "../api/printable";
 import { formatNumber } from "../limits/workers";
 import { fenced, html, htmlOf, inTable, markdown, markdownWithin, prose, span, proseWithin } from "./escape";
-import { countsLine, dangerLines, digestLine } from "./lines";
-import { OPERATION, type Block, type Message, type Report, type Section } from "./model";
+import type { Document, DocumentList } from "./document";
+import { digestLine, INVENTORY, NEW_VERSIONS } from "./lines";
+import { OPERATION, type Block, type InventorySummary, type Message, type Section } from "./model";
 import { joined, name as nameOf, say, value, words, type Phrase } from "./phrase";
 import { counted, truncate } from "./values";
 
 /**
- * GitHub refuses longer comments. It counts code points, while `length` counts each of them once or twice, so `length`
- * is never too small.
+ * GitHub refuses longer comments. It counts code points. `length` counts each of those once or twice, so it never
+ * underestimates.
  */
 export const COMMENT_CHARACTERS = 65_536;
 
 /** Returns the first line, which lets a pipeline find the last run's comment and replace it. */
-export const marker = (title: string): string =>
-  `<!-- edgeguard report ${truncate(title, 200)
+export const marker = (title: string, kind: Document["kind"] = "report"): string =>
+  `<!-- edgeguard ${kind} ${truncate(title, 200)
     .replace(/-{2,}/g, "-")
     .replace(/[^\w./ -]/g, "_")} -->`;
 
@@ -25,41 +26,60 @@ const ROOM = {
   block: 12_000,
   note: 2_000,
   errors: 14_000,
-  dangers: 12_000,
+  first: 12_000,
   warnings: 6_000,
-  others: 4_000,
+  newVersions: 6_000,
+  inventory: 6_000,
+  infos: 6_000,
+  list: 4_000,
   omittedLine: 1_500,
   below: 300, // Room for the pipeline to add how to accept the dangers.
 } as const;
 
 /** Formats the report as a pull request comment of at most `limit` characters. It names the resources that don't fit.
  */
-export function toMarkdown(report: Report, limit = COMMENT_CHARACTERS): string {
-  const { title, notes, errors, dangers, digest, warnings, sections, others } = report;
+export function toMarkdown(document: Document, limit = COMMENT_CHARACTERS): string {
+  const {
+    kind,
+    title,
+    headline,
+    notes,
+    errors,
+    first,
+    urgent,
+    digest,
+    warnings,
+    newVersions,
+    inventory,
+    infos,
+    sections,
+    lists,
+    command,
+  } = document;
+  const all = span(command);
   const top = [
-    `${marker(title)}\n## edgeguard: ${prose(truncate(title, 200))}`,
-    `**${prose(countsLine(report))}**`,
+    `${marker(title, kind)}\n## edgeguard: ${prose(truncate(title, 200))}`,
+    `**${prose(headline)}**`,
     ...notes.map((note) => `> ${markdownWithin(note, ROOM.note)}`),
     ...(errors.length === 0 ? [] : ["### The preview failed", messages(errors, ROOM.errors)]),
-    ...(dangers.length === 0
-      ? []
-      : ["### Review these first", phrases(dangerLines(dangers), ROOM.dangers, FULL_REPORT)]),
+    ...(first.length === 0 ? [] : ["### Review these first", phrases(first, ROOM.first, all)]),
     ...(digest === undefined ? [] : [markdown(digestLine(digest))]),
     ...(warnings.length === 0
       ? []
       : [details(counted(warnings.length, "warning"), messages(warnings, ROOM.warnings))]),
+    ...(newVersions.length === 0 ? [] : [`### ${NEW_VERSIONS}`, messages(newVersions, ROOM.newVersions)]),
+    ...(inventory === undefined ? [] : inventoryParts(inventory, all)),
+    ...(infos.length === 0 ? [] : ["### The refresh also says", messages(infos, ROOM.infos)]),
   ];
-  const bottom = others.length === 0 ? [] : [othersBlock(report)];
+  const bottom = lists.filter(({ items }) => items.length > 0).map(listBlock);
   const written = sections.map((section) => ({ section, text: sectionText(section) }));
   const taken = length([...top, ...bottom]) + ROOM.omittedLine + ROOM.below;
   const kept = new Set<Section>();
   let free = limit - taken;
-  // Resources with dangers get their space before the others.
-  const first = new Set(dangers.map(({ type, name }) => `${type} ${name}`));
-  const isFirst = ({ kind, name }: Section): boolean => first.has(`${kind} ${name}`);
+  const isUrgent = ({ kind, name }: Section): boolean => urgent.has(`${kind} ${name}`);
   for (const { section, text } of [
-    ...written.filter((each) => isFirst(each.section)),
-    ...written.filter((each) => !isFirst(each.section)),
+    ...written.filter((each) => isUrgent(each.section)),
+    ...written.filter((each) => !isUrgent(each.section)),
   ]) {
     if (text.length + BETWEEN.length > free) continue;
     free -= text.length + BETWEEN.length;
@@ -69,7 +89,7 @@ export function toMarkdown(report: Report, limit = COMMENT_CHARACTERS): string {
   const parts = [
     ...top,
     ...written.filter(({ section }) => kept.has(section)).map(({ text }) => text),
-    ...(left.length === 0 ? [] : [cutLine(left, limit)]),
+    ...(left.length === 0 ? [] : [cutLine(left, limit, all)]),
     ...bottom,
   ];
   return `${parts.join(BETWEEN)}\n`;
@@ -88,26 +108,36 @@ function sectionText({ op, kind, name, summary, blocks }: Section): string {
     : details(title, blocks.map((one) => block(one)).join(BETWEEN), "html");
 }
 
+function inventoryParts({ passed, summary, findings }: InventorySummary, all: string): string[] {
+  const line = markdownWithin(summary, ROOM.note);
+  if (passed) return [details(INVENTORY, line)];
+  const items = findings.map((finding) => `- ${markdownWithin(finding, ROOM.inventory / 4)}`);
+  return [
+    `### ${INVENTORY}`,
+    line,
+    fitLines(items, ROOM.inventory, (more) => `- and ${more} more: ${all} lists them`),
+  ];
+}
+
 const MOST_NAMED = 10;
 
-function cutLine(left: readonly Section[], limit: number): string {
+function cutLine(left: readonly Section[], limit: number, all: string): string {
   const names = left.slice(0, MOST_NAMED).map(({ kind, name }) => nameOf(truncate(`${kind} ${name}`, 80)));
   const more = left.length > names.length ? " …" : "";
   const what = say`${words(counted(left.length, "resource"))} left out to stay within the ${words(formatNumber(limit))} characters of a comment: ${joined(names)}${words(more)}`;
-  return `_${markdownWithin(what, ROOM.omittedLine - 100)}._ ${FULL_REPORT} shows all of them.`;
+  return `_${markdownWithin(what, ROOM.omittedLine - 100)}._ ${all} shows all of them.`;
 }
 
-/** The command that shows what a comment leaves out. */
-const FULL_REPORT = span("edgeguard report --format text");
-
-function othersBlock({ others }: Report): string {
-  const rows = others.map(({ op, type, name }) => [
-    words(OPERATION[op].words),
+function listBlock({ title, items }: DocumentList): string {
+  const hasMore = items.some(({ more }) => more !== undefined);
+  const rows = items.map(({ words: what, type, name, more = words("") }) => [
+    words(what),
     value(truncate(type, 80)),
     value(truncate(name, 80)),
+    ...(hasMore ? [more] : []),
   ]);
-  const table = block({ is: "table", head: ["", "type", "name"], rows }, ROOM.others);
-  return details(`${counted(others.length, "change")} to resources of other providers`, table);
+  const head = ["", "type", "name", ...(hasMore ? [""] : [])];
+  return details(title, block({ is: "table", head, rows }, ROOM.list));
 }
 
 function block(one: Block, room: number = ROOM.block): string {
@@ -165,7 +195,7 @@ function diagram({ edges, now, next }: Extract<Block, { is: "states" }>): string
   ]);
 }
 
-/** The prefix keeps states apart from Mermaid's keywords. */
+/** Returns a state's ID in the diagram. The prefix prevents confusion with Mermaid's keywords. */
 const idOf = (state: string): string => `s_${state}`;
 
 /** Formats dangers, each preceded by its kind and none longer than a quarter of `room`. `all` is the command that lists

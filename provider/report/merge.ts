@@ -1,4 +1,5 @@
 import { digestOf } from "../runtime/digest";
+import type { DriftReport } from "./drift/model";
 import { COUNTED, type Gate, type Message, type Report } from "./model";
 import { joined, name as nameOf, say, type Phrase } from "./phrase";
 import { PlanError } from "./plan";
@@ -6,6 +7,59 @@ import { compare } from "./values";
 
 /** Merges the reports of several stacks: each name gets its stack, and messages that stacks share appear once. */
 export function mergeReports(reports: readonly Report[], { accepted }: Gate): Report {
+  const { title, stacks } = stacksOf(reports);
+  const dangers = named(stacks, ({ dangers }) => dangers);
+  const isWhole = reports.every(({ errors }) => errors.length === 0);
+  const digest =
+    isWhole && dangers.length > 0
+      ? digestOf({ stacks: dangers.map((danger) => danger.digest).sort() })
+      : undefined;
+  const isAccepted = digest !== undefined && accepted.has(digest);
+  return {
+    title,
+    counts: sumOf(reports),
+    notes: notes(stacks),
+    errors: messages(stacks, ({ errors }) => errors),
+    dangers: isAccepted ? dangers.map((danger) => ({ ...danger, verdict: "accepted" })) : dangers,
+    digest,
+    warnings: messages(stacks, ({ warnings }) => warnings),
+    newVersions: messages(stacks, ({ newVersions }) => newVersions),
+    sections: named(stacks, ({ sections }) => sections),
+    others: named(stacks, ({ others }) => others),
+  };
+}
+
+/** Merges the reports on the drift of several stacks in the same way. */
+export function mergeDrift(reports: readonly DriftReport[]): DriftReport {
+  const { title, stacks } = stacksOf(reports);
+  const sum = (of: keyof DriftReport["counts"]): number =>
+    reports.reduce((total, { counts }) => total + counts[of], 0);
+  return {
+    title,
+    drifted: reports.some(({ drifted }) => drifted),
+    counts: { changed: sum("changed"), gone: sum("gone"), asRecorded: sum("asRecorded") },
+    notes: notes(stacks),
+    errors: messages(stacks, ({ errors }) => errors),
+    warnings: messages(stacks, ({ warnings }) => warnings),
+    newVersions: messages(stacks, ({ newVersions }) => newVersions),
+    infos: messages(stacks, ({ infos }) => infos),
+    resources: named(stacks, ({ resources }) => resources),
+    others: named(stacks, ({ others }) => others),
+    pending: named(stacks, ({ pending }) => pending),
+  };
+}
+
+interface AnyReport {
+  readonly title: string;
+  readonly notes: readonly Phrase[];
+}
+
+type Stack<R extends AnyReport> = R & { readonly stack: string };
+
+/** Returns the common title, and the reports by the name of their stack. */
+function stacksOf<R extends AnyReport>(
+  reports: readonly R[],
+): { readonly title: string; readonly stacks: readonly Stack<R>[] } {
   const titles = reports.map(({ title }) => title);
   const twice = titles.find((title, index) => titles.indexOf(title) !== index);
   if (twice !== undefined) throw new PlanError(`two plans are for ${twice}. Pass one plan per stack.`);
@@ -15,32 +69,17 @@ export function mergeReports(reports: readonly Report[], { accepted }: Gate): Re
   const stacks = reports
     .map((report) => ({ ...report, stack: isOne ? report.title.slice(project.length + 1) : report.title }))
     .sort((a, b) => compare(a.stack, b.stack));
-
-  const named = <T extends { readonly name: string }>(of: (report: Report) => readonly T[]): T[] =>
-    stacks.flatMap((report) => of(report).map((one) => ({ ...one, name: `${one.name} (${report.stack})` })));
-  const dangers = named(({ dangers }) => dangers);
-  const isWhole = reports.every(({ errors }) => errors.length === 0);
-  const digest =
-    isWhole && dangers.length > 0
-      ? digestOf({ stacks: dangers.map((danger) => danger.digest).sort() })
-      : undefined;
-  const isAccepted = digest !== undefined && accepted.has(digest);
-  return {
-    title: isOne ? `${project}/all stacks` : "all stacks",
-    counts: sumOf(reports),
-    notes: [...groups(stacks, ({ notes }) => notes, String)].map(
-      ([note, whose]): Phrase => say`${stackNames(whose)}: ${note}`,
-    ),
-    errors: messages(stacks, ({ errors }) => errors),
-    dangers: isAccepted ? dangers.map((danger) => ({ ...danger, verdict: "accepted" })) : dangers,
-    digest,
-    warnings: messages(stacks, ({ warnings }) => warnings),
-    sections: named(({ sections }) => sections),
-    others: named(({ others }) => others),
-  };
+  return { title: isOne ? `${project}/all stacks` : "all stacks", stacks };
 }
 
-type Stack = Report & { readonly stack: string };
+function named<R extends AnyReport, T extends { readonly name: string }>(
+  stacks: readonly Stack<R>[],
+  of: (report: R) => readonly T[],
+): T[] {
+  return stacks.flatMap((report) =>
+    of(report).map((one) => ({ ...one, name: `${one.name} (${report.stack})` })),
+  );
+}
 
 function sumOf(reports: readonly Report[]): Record<string, number> {
   const total = (what: string): number => reports.reduce((sum, { counts }) => sum + (counts[what] ?? 0), 0);
@@ -49,10 +88,16 @@ function sumOf(reports: readonly Report[]): Record<string, number> {
   );
 }
 
+function notes(stacks: readonly Stack<AnyReport>[]): Phrase[] {
+  return [...groups(stacks, ({ notes }) => notes, String)].map(
+    ([note, whose]): Phrase => say`${stackNames(whose)}: ${note}`,
+  );
+}
+
 /** Groups equal messages, each with the stacks that have it. */
-function groups<T>(
-  stacks: readonly Stack[],
-  of: (report: Report) => readonly T[],
+function groups<R extends AnyReport, T>(
+  stacks: readonly Stack<R>[],
+  of: (report: R) => readonly T[],
   key: (said: T) => string,
 ): Iterable<readonly [T, string[]]> {
   const found = new Map<string, readonly [T, string[]]>();
@@ -66,7 +111,10 @@ function groups<T>(
   return found.values();
 }
 
-function messages(stacks: readonly Stack[], of: (report: Report) => readonly Message[]): Message[] {
+function messages<R extends AnyReport>(
+  stacks: readonly Stack<R>[],
+  of: (report: R) => readonly Message[],
+): Message[] {
   const key = ({ about, text }: Message): string => JSON.stringify([about, text]);
   return [...groups(stacks, of, key)].map(([{ about, text }, whose]) => {
     const stacksOf = stackNames(whose).toString();

@@ -31,16 +31,16 @@ export const OPERATION: Readonly<Record<Operation, OperationWords>> = {
 /** The labels of counts, in display order. */
 export const COUNTED: readonly string[] = [...new Set(Object.values(OPERATION).map(({ words }) => words))];
 
-const phrase = z.custom<Phrase>((given) => given instanceof Phrase).meta({ type: "string" });
+export const phrase = z.custom<Phrase>((given) => given instanceof Phrase).meta({ type: "string" });
 const operation = z.enum(OPERATIONS).describe("What the plan does, in the engine's words.");
 
-const message = members({
+export const message = members({
   about: z.string().optional().describe("`KvEntries products`. Missing if it isn't about one resource."),
   text: z.string().describe("One or more lines."),
 }).describe("A message from the engine or a provider.");
 export type Message = z.output<typeof message>;
 
-const named = members({ op: operation, type: z.string(), name: z.string() });
+export const named = members({ op: operation, type: z.string(), name: z.string() });
 export type Named = z.output<typeof named>;
 
 /** The kinds that `--fail-on` takes, worst first. */
@@ -67,7 +67,7 @@ export type JudgedDanger = z.output<typeof judgedDanger>;
 export type Danger = Omit<JudgedDanger, "digest" | "verdict">;
 export type Verdict = JudgedDanger["verdict"];
 
-const block = z.discriminatedUnion("is", [
+export const block = z.discriminatedUnion("is", [
   members({ is: z.literal("text"), text: phrase }),
   members({ is: z.literal("list"), items: z.array(phrase).readonly() }),
   members({
@@ -77,7 +77,7 @@ const block = z.discriminatedUnion("is", [
   }),
   members({
     is: z.literal("code"),
-    language: z.enum(["diff", "text"]),
+    language: z.enum(["diff", "text", "ts"]),
     lines: z.array(z.string()).readonly(),
   }).describe("Verbatim lines."),
   members({
@@ -101,9 +101,19 @@ const section = members({
 });
 export type Section = z.output<typeof section>;
 
-/** What `--format json` writes. */
+const scriptInventory = members({
+  passed: z.boolean().describe("Whether there are no findings."),
+  summary: phrase,
+  findings: z.array(phrase).readonly(),
+}).describe("The check of a script inventory. Missing without `--inventory`.");
+export type InventorySummary = z.output<typeof scriptInventory>;
+
+/** The name of the document's schema. */
+export const REPORT_SCHEMA = "report.v1";
+
+/** The document that `--format json` writes. */
 export const reportDocument = members({
-  $schema: z.literal(schemaUrl("report.v1")),
+  $schema: z.literal(schemaUrl(REPORT_SCHEMA)),
   title: z.string().describe("`project/stack`"),
   counts: z
     .record(z.string(), z.int().min(0))
@@ -121,6 +131,13 @@ export const reportDocument = members({
       "The digest that accepts all dangers. Missing when there are none, or when the preview failed.",
     ),
   warnings: z.array(message).readonly(),
+  newVersions: z
+    .array(message)
+    .readonly()
+    .describe(
+      "What new versions of managed rulesets mean for the stack's deployments, and what pinned versions lack. Never a danger.",
+    ),
+  inventory: scriptInventory.optional(),
   sections: z.array(section).readonly(),
   others: z.array(named).readonly().describe("Other providers' resources, listed without details."),
 });
@@ -130,7 +147,7 @@ export type Report = Omit<z.output<typeof reportDocument>, "$schema">;
 /** How many of its own keys a KvEntries deletes before that's a danger: at least `keys`, and at least `share` of them. */
 export interface RemovalGate {
   readonly keys: number;
-  /** 0 to 1 */
+  /** A fraction, from 0 to 1. */
   readonly share: number;
 }
 export const REMOVAL_GATE: RemovalGate = { keys: 10, share: 0.5 };

@@ -1,9 +1,9 @@
-/** A name or value from the plan within a sentence. It's written as code, so that nothing in it is interpreted as
- * markup.
+/**
+ * A name or value from the plan within a sentence. It's formatted as code, so that none of it is interpreted as markup.
  */
 interface Value {
   readonly value: string;
-  /** Printed without quotes in plain text. */
+  /** Whether plain text shows the value without quotes. */
   readonly bare?: true;
 }
 
@@ -43,6 +43,12 @@ export function say(
 
 export const words = (text: string): Phrase => new Phrase(text === "" ? [] : [text]);
 export const value = (text: string): Phrase => new Phrase([{ value: text }]);
+
+/** Splits a sentence so that hosts and URLs are values. As words, viewers of Markdown would make links of them. */
+export function unlinked(text: string): Phrase {
+  const parts = text.split(/((?:[a-z]+:\/\/|www\.)[^\s,()]+|[^\s,()]+\.[a-z][^\s,()]*[^\s,().:])/i);
+  return new Phrase(parts.map((part, index) => (index % 2 === 0 ? part : { value: part })));
+}
 
 /** Formats the name of a resource or stack. */
 export const name = (text: string): Phrase => new Phrase([{ value: text, bare: true }]);

@@ -1,5 +1,6 @@
-import { type JsonObject, isJsonObject, omit, sameJson } from "../runtime/values";
+import { type JsonObject, isJsonObject, omit, pick, sameJson } from "../runtime/values";
 import { z } from "zod";
+import { Redactor } from "../api/redact";
 import { kindOf } from "../runtime/type-tokens";
 import { KEPT } from "../runtime/resource-type";
 import { messagesOf, type Diagnostic } from "./diagnostics";
@@ -75,7 +76,7 @@ export interface Step {
   /** The engine's full type token. */
   readonly type: string;
   readonly name: string;
-  /** False for a component, which only groups other resources. */
+  /** Whether this is a custom resource. A component isn't: it only groups other resources. */
   readonly custom: boolean;
   readonly old: Sides | undefined;
   readonly new: Sides | undefined;
@@ -94,12 +95,26 @@ export interface Sides {
   readonly outputs: JsonObject;
 }
 
+/** What `--refresh` found about one resource, whether it had changed or not. */
+export interface Refreshed {
+  /** The resource, with the step that the program takes next. Undefined if the program doesn't declare it and it's gone. */
+  readonly next: Step | undefined;
+  /** The refresh itself, which names the resource. */
+  readonly step: Step;
+  /** As the state has it. */
+  readonly recorded: Sides;
+  /** As Cloudflare has it now. Undefined if it no longer exists. */
+  readonly now: Sides | undefined;
+}
+
 export interface Plan {
   readonly stack: string | undefined;
   readonly project: string | undefined;
   readonly steps: readonly Step[];
+  /** Undefined if the plan was made without `--refresh`. */
+  readonly refreshed: readonly Refreshed[] | undefined;
   readonly diagnostics: readonly Diagnostic[];
-  /** False if the plan leaves out unchanged resources, which it does without `--show-sames`. */
+  /** Whether the plan includes unchanged resources. It doesn't without `--show-sames`. */
   readonly complete: boolean;
   readonly maybeCorrupt: boolean;
 }
@@ -122,12 +137,12 @@ export function readPlan(text: string): Plan {
     throw new PlanError(`${NO_PLAN}: it's an empty object`);
   }
   const steps = (data.steps ?? []).map(stepOf);
-  const diagnostics = messagesOf(data.diagnostics ?? []);
+  const diagnostics = withoutSecretsOf(data, messagesOf(data.diagnostics ?? []));
   const failed = diagnostics.some(({ severity }) => severity === "error");
   const roots = steps.filter(({ type }) => type === "pulumi:pulumi:Stack").map(({ op }) => op);
   if (!failed && roots.length > 0 && roots.every((op) => op === "refresh")) {
     throw new PlanError(
-      "this is the plan of a `pulumi refresh`, which doesn't say what it found. Use `pulumi preview --refresh --json --show-sames`.",
+      "this is the plan of a `pulumi refresh`, or was made without --show-sames, so it doesn't show what the refresh found. Use `pulumi preview --refresh --json --show-sames`.",
     );
   }
   const urn = steps[0]?.urn ?? diagnostics.find((each) => each.urn !== undefined)?.urn;
@@ -136,13 +151,14 @@ export function readPlan(text: string): Plan {
     stack,
     project,
     steps: applyRefresh(steps),
+    refreshed: refreshedOf(steps, failed),
     diagnostics,
     complete: hasSames(data),
     maybeCorrupt: data.maybeCorrupt ?? false,
   };
 }
 
-const NO_PLAN = "this isn't a plan of `pulumi preview --json`";
+const NO_PLAN = "this isn't a plan from `pulumi preview --json`";
 
 function parse(text: string): unknown {
   const json = text.replace(/^\ufeff/, "");
@@ -163,7 +179,7 @@ function unknownFormat(error: z.ZodError): string {
   const place = issue === undefined || issue.path.length === 0 ? "the top" : issue.path.join(".");
   return (
     `no known version of \`pulumi preview --json\` writes a plan like this: at ${place}: ${issue?.message ?? "unknown format"}. ` +
-    "edgeguard doesn't guess: install a newer pulumi-edgeguard, or open an issue with the plan's format."
+    "edgeguard won't guess what it means: install a newer pulumi-edgeguard, or open an issue with the plan's format."
   );
 }
 
@@ -217,6 +233,37 @@ function withoutInternals(given: JsonObject | undefined): JsonObject {
   );
 }
 
+/** Hides the plan's secrets in messages, which repeat them in plain text if the plan was made with `--show-secrets`. */
+function withoutSecretsOf({ steps, config }: Digest, messages: readonly Diagnostic[]): readonly Diagnostic[] {
+  const redactor = new Redactor();
+  for (const [key, value] of Object.entries(config ?? {})) if (SECRET_SETTING.test(key)) redactor.add(value);
+  for (const { oldState, newState } of steps ?? [])
+    for (const members of [oldState?.inputs, oldState?.outputs, newState?.inputs, newState?.outputs]) {
+      const secrets = secretsIn(Object.values(pick(members ?? {}, ALWAYS_SECRET)));
+      redactor.addWhole(...secrets, ...markedIn(members));
+    }
+  return messages.map((message) => ({ ...message, text: redactor.redact(message.text) }));
+}
+
+const SECRET_SETTING = /(token|key|secret|password|email)$/i;
+
+/** Returns the texts in a secret, and the values of a URL's parameters. */
+function secretsIn(value: unknown): string[] {
+  if (typeof value === "string") {
+    if (value === SECRET) return [];
+    const text = value.replace(/^"(.*)"$/s, "$1"); // The engine writes a marked secret as JSON.
+    return [text, ...(URL.canParse(value) ? new URL(value).searchParams.values() : [])];
+  }
+  return isJsonObject(value) || Array.isArray(value) ? Object.values(value).flatMap(secretsIn) : [];
+}
+
+/** Returns the texts in values that the engine marked as secret, at any depth. */
+function markedIn(value: unknown): string[] {
+  if (!isJsonObject(value) && !Array.isArray(value)) return [];
+  if (SECRET_MARK in value) return secretsIn(omit({ ...value }, [SECRET_MARK]));
+  return Object.values(value).flatMap(markedIn);
+}
+
 /** Marks a secret in the engine's wire format. The plain text may appear next to it. */
 const SECRET_MARK = "4dabf18193072939515e22adb298388d";
 
@@ -240,14 +287,14 @@ function quoted(text: string): string {
 }
 
 /** The operations of a refresh step. Instead of `refresh`, older engines write what the refresh found. */
-const REFRESH_OPERATIONS: readonly string[] = ["refresh", "update", "delete"];
+const REFRESH_OPERATIONS: readonly Operation[] = ["refresh", "update", "delete"];
 
 /**
- * With `--refresh`, a plan has two steps per resource: the refresh with the recorded state, and the program's own step.
- * Merges them into one step that says what was changed outside the program.
+ * Merges the two steps per resource that a plan with `--refresh` has: the refresh with the recorded state, and the
+ * program's own step. The merged step says what was changed outside the program.
  */
 function applyRefresh(steps: readonly Step[]): Step[] {
-  if (!steps.some(({ op }) => op === "refresh")) return [...steps];
+  if (!isRefreshed(steps)) return [...steps];
   const recorded = new Map<string, Step>();
   const left: Step[] = [];
   for (const step of steps) {
@@ -259,6 +306,8 @@ function applyRefresh(steps: readonly Step[]): Step[] {
   return left;
 }
 
+const isRefreshed = (steps: readonly Step[]): boolean => steps.some(({ op }) => op === "refresh");
+
 function foundByRefresh({ old: before }: Step, { op, old: now, new: next }: Step): Pick<Step, "found"> {
   if (before === undefined) return {};
   if (op === "create") return { found: "gone" };
@@ -266,4 +315,22 @@ function foundByRefresh({ old: before }: Step, { op, old: now, new: next }: Step
   const names = Object.keys({ ...before.inputs, ...now.inputs });
   const changed = names.filter((name) => !sameJson(before.inputs[name], now.inputs[name]));
   return changed.length === 0 || next === undefined ? {} : { found: changed.sort() };
+}
+
+/** Pairs each refresh with the program's own step, whose old side is what the refresh found. */
+function refreshedOf(steps: readonly Step[], failed: boolean): readonly Refreshed[] | undefined {
+  if (!isRefreshed(steps)) return undefined;
+  const first = new Map<string, Step>();
+  const next = new Map<string, Step>();
+  for (const step of steps) {
+    if (!first.has(step.urn)) first.set(step.urn, step);
+    else if (step.op === "replace" || !next.has(step.urn)) next.set(step.urn, step);
+  }
+  return [...first.values()].flatMap((step): Refreshed[] => {
+    const following = next.get(step.urn);
+    if (!REFRESH_OPERATIONS.includes(step.op) || step.old === undefined) return [];
+    if (following === undefined && failed) return []; // The preview didn't get that far.
+    const now = following?.op === "create" ? undefined : following?.old;
+    return [{ next: following, step, recorded: step.old, now }];
+  });
 }

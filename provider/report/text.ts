@@ -1,31 +1,58 @@
 import Table from "cli-table3";
-import { countsLine, dangerLines, digestLine } from "./lines";
-import { OPERATION, type Block, type Message, type Report, type Section } from "./model";
+import type { Document, ListItem } from "./document";
+import { digestLine, INVENTORY, NEW_VERSIONS } from "./lines";
+import { OPERATION, type Block, type Message, type Section } from "./model";
 import { escapeInvisible } from "../api/printable";
 import { counted } from "./values";
 
 /** Formats the whole report for a terminal or log, without truncation. */
-export function toText(report: Report): string {
-  const { title, notes, errors, dangers, digest, warnings, sections, others } = report;
+export function toText(document: Document): string {
+  const {
+    title,
+    headline,
+    notes,
+    errors,
+    first,
+    digest,
+    warnings,
+    newVersions,
+    inventory,
+    infos,
+    sections,
+    lists,
+  } = document;
   return [
     `edgeguard: ${escapeInvisible(title)}`,
-    countsLine(report),
+    headline,
     ...notes.map((note) => `Note: ${escapeInvisible(note.toString())}`),
     ...listed("The preview failed", errors.map(messageText)),
     ...listed(
       "Review these first",
-      dangerLines(dangers).map(([kind, line]) => `${kind}: ${escapeInvisible(line.toString())}`),
+      first.map(([kind, line]) => `${kind}: ${escapeInvisible(line.toString())}`),
     ),
     ...(digest === undefined ? [] : [digestLine(digest).toString()]),
     ...listed(counted(warnings.length, "warning"), warnings.map(messageText)),
+    ...listed(NEW_VERSIONS, newVersions.map(messageText)),
+    ...(inventory === undefined
+      ? []
+      : [
+          escapeInvisible(`${INVENTORY}: ${inventory.summary.toString()}`),
+          ...listed(
+            "Findings",
+            inventory.findings.map((finding) => escapeInvisible(finding.toString())),
+          ),
+        ]),
+    ...listed("The refresh also says", infos.map(messageText)),
     ...sections.map(section),
-    ...listed(
-      `${counted(others.length, "change")} to resources of other providers`,
-      others.map(({ op, type, name }) => escapeInvisible(`${OPERATION[op].sign} ${type} ${name}`)),
-    ),
+    ...lists.flatMap((list) => listed(list.title, list.items.map(itemText))),
   ]
     .join("\n\n")
     .concat("\n");
+}
+
+function itemText({ sign, type, name, more }: ListItem): string {
+  const behind = more === undefined ? "" : `: ${more.toString()}`;
+  return escapeInvisible(`${sign} ${type} ${name}${behind}`);
 }
 
 function listed(title: string, items: readonly string[]): string[] {

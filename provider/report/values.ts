@@ -6,6 +6,13 @@ import { value, words, type Phrase } from "./phrase";
 /** What the engine writes instead of a secret. */
 export const SECRET = "[secret]";
 
+/** Whether the value, or anything inside it, is secret. */
+export function containsSecret(given: unknown): boolean {
+  if (given === SECRET) return true;
+  if (Array.isArray(given)) return given.some(containsSecret);
+  return isJsonObject(given) && Object.values(given).some(containsSecret);
+}
+
 const MOST_CHARACTERS = 120;
 
 /** Formats a value as one line of at most `limit` characters, with invisible characters escaped. */

@@ -8,7 +8,7 @@ import { COMPARISONS, FIELDS, FUNCTIONS, NAMESPACES, type ValueType } from "./vo
 /** Checks an expression: its syntax, and its fields, functions and types against what Cloudflare documents. */
 
 export interface Findings {
-  /** What Cloudflare rejects. Each sentence follows the argument's name. */
+  /** What Cloudflare rejects, each worded to follow the argument's name. */
   readonly errors: readonly string[];
   /** What Cloudflare may reject, such as an undocumented name, which may be new. */
   readonly warnings: readonly string[];
@@ -41,7 +41,7 @@ function withPosition(expression: string, { at, reason }: Diagnostic): string {
   return `${line}: ${reason}`;
 }
 
-/** Undefined where the type is unknown. */
+/** A type; undefined if it's unknown. */
 type MaybeType = ValueType | undefined;
 
 /** Walks the tree once. A value with `[*]` gives an array of results, one per element. */
@@ -57,7 +57,7 @@ class ExpressionChecker {
     }
   }
 
-  /** The position of the `[*]` that makes the result an array; undefined for a plain condition. */
+  /** Returns the position of the `[*]` that makes the result an array; undefined for a plain condition. */
   #condition(condition: Condition): number | undefined {
     switch (condition.kind) {
       case "constant":
@@ -175,7 +175,9 @@ class ExpressionChecker {
     return undefined;
   }
 
-  /** With `[*]` in its first argument, a function runs once per element and gives an array. */
+  /**
+   * Checks a function call. With `[*]` in its first argument, the function runs once per element and gives an array.
+   */
   #call(call: Call): MaybeType {
     const { name, args, at } = call;
     if (!FUNCTIONS.has(name)) {
@@ -197,7 +199,7 @@ class ExpressionChecker {
   }
 }
 
-/** The type of a value after its indexes. */
+/** Returns the type of a value after its indexes. */
 function elementType(type: MaybeType, indexes: readonly Index[]): MaybeType {
   return indexes.reduce<MaybeType>((now, { kind }) => {
     const [, outer, inner] = /^(Array|Map)<(.*)>$/.exec(now ?? "") ?? [];

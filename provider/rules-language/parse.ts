@@ -7,9 +7,9 @@ import { COMPARISONS, FIELDS, FUNCTIONS, LOGICAL, type Comparison, type Logical 
 
 /** A problem in an expression, and its position. */
 export interface Diagnostic {
-  /** Index of the first character of the problem. */
+  /** The index of the problem's first character. */
   readonly at: number;
-  /** Continues after the position: `www.shop.example needs quotes. Write "www.shop.example"`. */
+  /** The message after the position: `www.shop.example needs quotes. Write "www.shop.example"`. */
   readonly reason: string;
 }
 
@@ -92,7 +92,7 @@ class Parser {
     return found;
   }
 
-  /** The token as quoted in messages: up to the next space. */
+  /** Returns the token as quoted in messages: up to the next space. */
   #word({ kind, text, at }: Token): string {
     if (kind === "string") return "a string";
     return kind === "name" || kind === "unreadable" || kind === "number" || kind === "address"

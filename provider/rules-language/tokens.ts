@@ -15,9 +15,9 @@ export type TokenKind =
 
 export interface Token {
   readonly kind: TokenKind;
-  /** As written. */
+  /** The token as written. */
   readonly text: string;
-  /** Index of its first character. */
+  /** The index of the token's first character. */
   readonly at: number;
   readonly problem?: string;
 }
@@ -97,8 +97,8 @@ function matchAt(pattern: RegExp, text: string, at: number): string | undefined 
 const ESCAPE = /\\(?:x([0-9a-fA-F]{2})|([0-3][0-7]{2})|(["\\]))/g;
 
 /**
- * The bytes of a string token, one character per byte. In a quoted regular expression only `\"` is an escape of the
- * string; the others belong to the expression. A raw string has no escapes.
+ * Returns the bytes of a string token, one character per byte. In a quoted regular expression only `\"` is an escape of
+ * the string; the others belong to the expression. A raw string has no escapes.
  */
 export function stringBytes(text: string, isRegex: boolean): string {
   const opening = /^(?:r#*)?"/.exec(text)?.[0] ?? "";
@@ -115,7 +115,7 @@ export function stringBytes(text: string, isRegex: boolean): string {
   return bytes + utf8(body.slice(at));
 }
 
-/** Index of the first backslash in a quoted string that starts no valid escape. */
+/** Returns the index of the first backslash in a quoted string that doesn't start a valid escape. */
 export function invalidEscapeIndex(text: string): number | undefined {
   const found = /\\(?!x[0-9a-fA-F]{2}|[0-3][0-7]{2}|["\\])/.exec(text.replace(/\\["\\]/g, "__"));
   return text.startsWith('"') ? found?.index : undefined;

@@ -37,7 +37,7 @@ import { definitionOf, type EntryPoint, type ZoneRule } from "./wire";
 export interface Existing {
   readonly rule: ZoneRule;
   /**
-   * Whose rule it is:
+   * The rule's owner:
    * - `others`: someone else's.
    * - `own`: this resource's, in a replacement.
    * - `left`: this resource's, left over from an interrupted update or from before the resource was moved.
@@ -80,7 +80,9 @@ export async function chooseExisting(
   return rule === undefined ? undefined : { rule, from: "others" };
 }
 
-/** Someone else's rule: the one with the declared ref, or one that runs the same ruleset for the same requests. */
+/**
+ * Finds someone else's rule: the one with the declared ref, or one that runs the same ruleset for the same requests.
+ */
 async function adoptOthers(
   ctx: Context,
   declared: Declared,
@@ -179,7 +181,7 @@ export function duplicatesOfOtherPrograms(
   );
 }
 
-/** The skip rules immediately before a rule, if they are the declared exceptions in the same order. */
+/** Returns the skip rules immediately before a rule, if they are the declared exceptions in the same order. */
 function exceptionsInFront(
   { exceptions, ref }: Pick<Prepared, "exceptions"> & Pick<Declared, "ref">,
   found: EntryPoint | undefined,
@@ -225,7 +227,7 @@ export function adoptionOf(
   const { id, ref, description, raw } = rule;
   const found = argumentsOf(declared, prepared, seen, existing);
   const title = description === "" ? "" : ` ${JSON.stringify(description)}`;
-  const object = withTimestamp(`rule ${id}${title} of zone ${declared.zoneId}`, raw);
+  const object = withTimestamp(`rule ${id}${title} in zone ${declared.zoneId}`, raw);
   const kept = keepHint(changesIn(ctx, declared, found)).trimEnd();
   const more = {
     left: "The rule already has this ref: an interrupted update of this resource left it behind, or the resource was moved without an alias.",
@@ -249,16 +251,16 @@ function onDestroyText(mode: "restore" | "remove" | "keep", from: Existing["from
   return mode === "restore" && from === "others" ? "restores its current settings" : "deletes it";
 }
 
-/** The existing rule as arguments. Arguments that adopting it doesn't change are taken from the declaration. */
+/** Returns the existing rule as arguments. Arguments that adopting it doesn't change are taken from the declaration. */
 function argumentsOf(
   declared: Declared,
   prepared: Prepared,
   seen: EntryPoint,
   { rule, from }: Existing,
 ): JsonObject {
-  const { managed, rulesetIds } = prepared;
+  const { managed, rulesetIds, ruleIds } = prepared;
   const { deploys } = rule;
-  const own = readLiveRule(declared, factsOf(managed), seen, rule, { ref: rule.ref });
+  const own = readLiveRule({ ...declared, ruleIds }, factsOf(managed), seen, rule, { ref: rule.ref });
   const inFront = exceptionsInFront({ ...prepared, ref: declared.ref }, seen, rule);
   const exceptions = inFront === undefined ? undefined : declared.exceptions;
   const skipped = (declared.exceptions ?? []).map(({ skip }) => skip);
@@ -272,7 +274,7 @@ function argumentsOf(
         ? exceptions
         : own.exceptions?.map((each) => ({
             ...each,
-            skip: asDeclared(each.skip, skipped, managed.id, rulesetIds),
+            skip: asDeclared(each.skip, skipped, { own: managed.id, rulesets: rulesetIds, rules: ruleIds }),
           })),
     position: isInDeclaredPlace || own.position !== declared.position ? own.position : undefined,
     ruleset:
@@ -290,7 +292,7 @@ function changesIn(ctx: Context, declared: Declared, found: JsonObject): Changes
   return changesOf(found, { ...declared }, { isSecret: (name) => ctx.isSecret(name), isSame });
 }
 
-/** Code to paste into the program, which keeps what the program would otherwise change in the rule. */
+/** Returns code to paste into the program, which keeps what the program would otherwise change in the rule. */
 function keepHint(changes: Changes): string {
   const code = asArguments(Object.fromEntries(Object.entries(changes).filter(([name]) => name !== "drift")));
   return code === undefined ? "" : `To keep its current settings, declare: ${code}. `;

@@ -5,7 +5,7 @@ import { expression } from "../rules-language/argument";
 import { isId, type LiteralUnion } from "../runtime/fields";
 import { describe } from "../runtime/inputs";
 import { record } from "../runtime/json";
-import { pluralize } from "../runtime/values";
+import { parseRuleName } from "./rule-names";
 import { parseNameOrId, rulesetId, skip, type SkipArgs } from "./skip";
 
 /** The arguments of a deployment, and the schemas that check them and return their canonical form. */
@@ -37,7 +37,7 @@ export interface OwaspArgs {
 export interface CategoryOverrideArgs {
   /** The tag. At least one rule of the ruleset must have it. Updates in place. */
   readonly tag: pulumi.Input<string>;
-  /** Turns the rules on or off. If unset, neither. Updates in place. */
+  /** Turns the rules on or off. If unset, this entry does neither. Updates in place. */
   readonly enabled?: pulumi.Input<boolean>;
   /** The rules' new action. A rule that doesn't accept the action keeps its own. Updates in place. */
   readonly action?: pulumi.Input<LiteralUnion<RuleAction>>;
@@ -45,7 +45,7 @@ export interface CategoryOverrideArgs {
 
 /** An override of one rule. */
 export interface RuleOverrideArgs {
-  /** Turns the rule on or off. If unset, neither. Updates in place. */
+  /** Turns the rule on or off. If unset, this entry does neither. Updates in place. */
   readonly enabled?: pulumi.Input<boolean>;
   /** The rule's new action. Updates in place. */
   readonly action?: pulumi.Input<LiteralUnion<RuleAction>>;
@@ -77,7 +77,7 @@ export const action = z.enum(ACTIONS);
 
 const ALLOWED_THRESHOLDS = "must be low, medium, high or a whole number from 1";
 
-/** In canonical form, a name is replaced by its score. */
+/** A score threshold. Its canonical form is the score, not the name. */
 export const scoreThreshold = z
   .union([z.enum(["low", "medium", "high"]), z.number()], ALLOWED_THRESHOLDS)
   .refine((given) => typeof given !== "number" || (Number.isInteger(given) && given >= 1), {
@@ -87,7 +87,7 @@ export const scoreThreshold = z
 
 /** Settings of the OWASP Core Ruleset in canonical form. */
 export interface Owasp {
-  /** The paranoia level. The tags of all higher levels are off. */
+  /** The paranoia level, from 1 to 4. The tags of all higher levels are turned off. */
   readonly paranoiaLevel: 1 | 2 | 3 | 4;
   /** The score at which the ruleset acts. Absent if it's the ruleset's own. */
   readonly scoreThreshold?: number;
@@ -130,24 +130,22 @@ export const categories = z
   .transform((entries) => (entries.length === 0 ? undefined : entries));
 export type Categories = NonNullable<z.output<typeof categories>>;
 
-/** A record by ID, with IDs in lowercase. Malformed IDs are refused here, so that the message names the entry. */
-const recordById = <Out, In>(
+/** A record by rule, with IDs in lower case. Malformed IDs are refused here, so that the message names the entry. */
+const recordByRule = <Out, In>(
   member: z.ZodType<Out, In>,
-  what: string,
 ): z.ZodType<Record<string, Out>, Record<string, In>> =>
-  record(member)
-    .superRefine((given, ctx) => {
-      for (const id of Object.keys(given)) {
-        if (isId(id)) continue;
-        const message = `is not a ${what} (32 hex digits): it has ${pluralize(id.length, "character")}. Find the ID with \`getManagedRuleset\``;
-        ctx.addIssue({ code: "custom", path: [id], message });
-      }
-    })
-    .transform((given) =>
-      Object.fromEntries(Object.entries(given).map(([id, entry]) => [id.toLowerCase(), entry])),
-    );
+  record(member).transform((given, ctx) => {
+    const found: Record<string, Out> = {};
+    for (const [name, entry] of Object.entries(given)) {
+      const refuse = (message: string): void => ctx.addIssue({ code: "custom", path: [name], message });
+      const parsed = parseRuleName(name, refuse);
+      if (Object.hasOwn(found, parsed)) refuse("is the ID of another entry in upper case. Merge the two");
+      found[parsed] = entry;
+    }
+    return found;
+  });
 
-export const rules = recordById(
+export const rules = recordByRule(
   z
     .strictObject({
       enabled: z.boolean().exactOptional(),
@@ -157,7 +155,6 @@ export const rules = recordById(
     .refine((entry) => Object.keys(entry).length > 0, {
       error: "overrides nothing. Set enabled, action or scoreThreshold, or remove the entry",
     }),
-  "rule ID",
 ).transform((given) => {
   const entries = Object.entries(given);
   if (entries.length === 0) return undefined;

@@ -29,7 +29,9 @@ export function isWeaker(before: string, after: string): boolean {
   return was === undefined || is === undefined || is < was;
 }
 
-const effectOf = (rule: EffectiveRule | undefined): string => (rule?.enabled === true ? rule.action : "off");
+/** Returns what a rule does: its action, or `off`. */
+export const effectOf = (rule: Pick<EffectiveRule, "enabled" | "action"> | undefined): string =>
+  rule?.enabled === true ? rule.action : "off";
 
 export function compareEffects(
   before: RunningRuleset,
@@ -101,7 +103,9 @@ export function compareDeclared(before: Overrides, after: Overrides): readonly s
 
 type Override = Omit<RuleOverride, "extra">;
 
-/** Changed properties of an override that may let more requests through. The ruleset's defaults are unknown here. */
+/**
+ * Finds changed properties of an override that may let more requests through. The ruleset's defaults are unknown here.
+ */
 function weakenedMembers(
   was: Override,
   is: Override,

@@ -11,6 +11,7 @@ import { ownExceptions } from "./exceptions";
 import { skippedBy } from "./explain";
 import { findManagedRuleset, UnknownRulesetError } from "./managed";
 import { missingAnchor, placementOf } from "./position";
+import type { RuleIds } from "./rule-names";
 import type { EntryPoint, ZoneRule } from "./wire";
 
 /** What a declaration changes in a zone, for the preview. */
@@ -21,11 +22,13 @@ export interface LiveComparison {
   readonly found: EntryPoint | undefined;
   /** The recorded declaration. Undefined for a new resource, or if it can't be read. */
   readonly olds: Declared | undefined;
+  /** The IDs that the recorded declaration's names were resolved to. */
+  readonly recorded: RuleIds;
   /** The rule that a create adopts. */
   readonly existing: Existing | undefined;
 }
 
-/** Undefined if nothing is running now, or if what's running can't be read. */
+/** Compares the declaration with what's running. Undefined if nothing is, or if it can't be read. */
 export async function compareLive(
   ctx: Context,
   compared: LiveComparison,
@@ -38,10 +41,13 @@ export async function compareLive(
 
 async function runningRuleset(
   ctx: Context,
-  { args, olds, existing }: LiveComparison,
+  { args, olds, recorded, existing }: LiveComparison,
 ): Promise<RunningRuleset | undefined> {
   const read = async (): Promise<RunningRuleset | undefined> => {
-    if (existing === undefined) return olds?.zoneId === args.zoneId ? await prepare(ctx, olds) : undefined;
+    if (existing === undefined) {
+      const before = olds?.zoneId === args.zoneId ? await prepare(ctx, olds, recorded) : undefined;
+      return before?.unresolved.length === 0 ? before : undefined;
+    }
     const { deploys } = existing.rule;
     if (deploys === undefined) return undefined;
     const { rulesetId: id, version, overrides } = deploys;
@@ -56,7 +62,10 @@ async function runningRuleset(
   }
 }
 
-/** Which skip rules apply at the new position, and which deployments its own exceptions apply to. Undefined if unknown. */
+/**
+ * Finds which skip rules apply at the new position, and to which deployments the rule's own exceptions apply. Undefined
+ * if unknown.
+ */
 function effectsOfMove({
   args,
   prepared,
@@ -90,7 +99,7 @@ function effectsOfMove({
   return [...skipRules, ...reachedRules];
 }
 
-/** How many of the other rules come before the position. */
+/** Counts the other rules in front of the position. */
 function indexAmong(
   others: readonly ZoneRule[],
   place: { readonly before: string } | { readonly after: string },

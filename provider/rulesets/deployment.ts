@@ -6,7 +6,9 @@ import { isJsonObject, omit, type JsonObject } from "../runtime/values";
 import type { DeclaredOverrides, Exceptions, Position } from "./arguments";
 import { findByRef, otherManagedRules } from "./entry-point";
 import type { Exception } from "./exceptions";
-import { validate } from "./validate";
+import { resolveRuleNames } from "./resolve-rules";
+import { byRuleId, ruleIds, type RuleIds } from "./rule-names";
+import { validate, type Finding } from "./validate";
 import {
   findManagedRuleset,
   findRulesetIds,
@@ -61,27 +63,37 @@ export interface Prepared {
   readonly exceptions: readonly Exception[];
   /** IDs of the rulesets that the exceptions name. */
   readonly rulesetIds: RulesetIds;
+  /** IDs of the rules that the declaration names in other words. */
+  readonly ruleIds: RuleIds;
+  /** What's wrong with rules that can't be resolved. If there are any, nothing may be written. */
+  readonly unresolved: readonly Finding[];
 }
 
-export async function prepare(ctx: Context, declared: Declared): Promise<Prepared> {
+/** @param recorded the IDs that earlier runs resolved. They stay as they are. */
+export async function prepare(ctx: Context, declared: Declared, recorded: RuleIds): Promise<Prepared> {
   const { accountId, ruleset, version, exceptions = [] } = declared;
   const managed = await findManagedRuleset(ctx, accountId, ruleset, version);
   const names = exceptions.flatMap(({ skip }, index) =>
     namesIn(skip).map((name) => [name, `exceptions[${index}].skip`] as const),
   );
   const rulesetIds = await findRulesetIds(ctx, accountId, new Map(names));
-  const resolved = exceptions.map((each) => ({
-    ...each,
-    skip: resolveSkip(each.skip, managed.id, rulesetIds),
-  }));
-  for (const [index, { skip }] of resolved.entries())
-    for (const id of idsIn(skip))
+  const own = { own: managed.id, rulesets: rulesetIds };
+  for (const [index, { skip }] of exceptions.entries())
+    for (const id of idsIn(resolveSkip(skip, { ...own, rules: {} })))
       if (id !== managed.id) await checkRulesetExists(ctx, accountId, id, `exceptions[${index}].skip`);
+  const where = { accountId, managed, rulesetIds };
+  const { ruleIds, unresolved } = await resolveRuleNames(ctx, declared, where, recorded);
+  const rules = byRuleId(declared.rules, ruleIds[managed.id]);
   return {
     managed,
-    exceptions: resolved,
+    exceptions: exceptions.map((each) => ({
+      ...each,
+      skip: resolveSkip(each.skip, { ...own, rules: ruleIds }),
+    })),
     rulesetIds,
-    overrides: compileOverrides(declared, scoreRuleOf(managed)),
+    ruleIds,
+    unresolved,
+    overrides: compileOverrides({ ...declared, rules }, scoreRuleOf(managed)),
     sharedTags: sharedTagsOf(managed, tagsOf(declared)),
   };
 }
@@ -91,11 +103,15 @@ export async function prepare(ctx: Context, declared: Declared): Promise<Prepare
  *
  * @throws Error with the first problem that the preview would have shown.
  */
-export async function prepareForWrite(ctx: Context, declared: Declared): Promise<Prepared> {
+export async function prepareForWrite(
+  ctx: Context,
+  declared: Declared,
+  recorded: RuleIds,
+): Promise<Prepared> {
   let problem;
   try {
-    const prepared = await prepare(ctx, declared);
-    [problem] = validate(declared, prepared.managed);
+    const prepared = await prepare(ctx, declared, recorded);
+    [problem] = problemsIn(declared, prepared);
     if (problem === undefined) return prepared;
   } catch (error) {
     if (!(error instanceof UnknownRulesetError)) throw error;
@@ -104,6 +120,16 @@ export async function prepareForWrite(ctx: Context, declared: Declared): Promise
   throw new Error(
     `Managed ruleset ${JSON.stringify(declared.ref)}: ${problem.property}: ${problem.reason}. Nothing was written.`,
   );
+}
+
+/**
+ * Returns what's wrong with a declaration for its ruleset. A name that can't be resolved comes before anything else.
+ */
+export function problemsIn(
+  declared: Declared,
+  { managed, ruleIds, unresolved }: Prepared,
+): readonly Finding[] {
+  return unresolved.length > 0 ? unresolved : validate({ ...declared, ruleIds }, managed);
 }
 
 /** Tags whose order may matter. */
@@ -122,7 +148,7 @@ export interface DesiredRule {
   readonly ref: string;
 }
 
-/** The declared rule. Optional properties that aren't declared stay as they are in the held rule. */
+/** Returns the declared rule. Optional properties that aren't declared stay as they are in the held rule. */
 export function desiredRule(
   { expression, enabled, description, version, ref }: Declared,
   { managed, overrides }: Prepared,
@@ -139,7 +165,10 @@ export function desiredRule(
   };
 }
 
-/** The full definition, because `PATCH` replaces all of it. It includes everything else that the existing rule has. */
+/**
+ * Returns the full definition, because `PATCH` replaces all of it. It includes everything else that the existing rule
+ * has.
+ */
 export function toRequest(wanted: DesiredRule, held?: ZoneRule): JsonObject {
   const { rulesetId, version, overrides, expression, enabled, ref, description } = wanted;
   const definition = held?.deploys === undefined ? {} : definitionOf(held.raw);
@@ -159,7 +188,7 @@ export function toRequest(wanted: DesiredRule, held?: ZoneRule): JsonObject {
   };
 }
 
-/** The names of the arguments in which a rule differs from the declaration. */
+/** Returns the names of the arguments in which a rule differs from the declaration. */
 export function differences(rule: ZoneRule, wanted: DesiredRule, shared: SharedTags): string[] {
   const { deploys } = rule;
   const same = {
@@ -177,6 +206,11 @@ export function differences(rule: ZoneRule, wanted: DesiredRule, shared: SharedT
 /** Whether two versions are the same. If none is declared, Cloudflare fills in the latest one. */
 export function sameVersion(a: string | undefined, b: string | undefined): boolean {
   return (a ?? "latest") === (b ?? "latest");
+}
+
+/** Whether a deployment stays on a version when Cloudflare publishes another one. */
+export function isPinned(version: string | undefined): boolean {
+  return !sameVersion(version, "latest");
 }
 
 export function findOwnRule(
@@ -221,6 +255,7 @@ export const computed = z.object({
     z.object({ ruleId: z.string(), rulesetId: z.string(), ref: z.string(), description: z.string() }),
   ),
   previous: previousRule.exactOptional(),
+  ruleIds: ruleIds.exactOptional(),
   /**
    * What a comparison needs to know about the ruleset. It's recorded so that the preview of an unchanged stack sends no
    * request.
@@ -232,6 +267,8 @@ export const computed = z.object({
     rulesets: z.record(z.string(), z.string()).exactOptional(),
     /** The version that Cloudflare returned when the rule was last written. */
     version: z.string().exactOptional(),
+    /** A former version that a refresh couldn't compare with the latest one. The next refresh tries again. */
+    unread: z.string().exactOptional(),
   }),
 });
 export type Computed = z.infer<typeof computed>;
@@ -241,9 +278,14 @@ export type Recorded = Declared & Computed;
 export function outputsOf(
   found: EntryPoint,
   rule: ZoneRule,
-  { managed, sharedTags, rulesetIds }: Pick<Prepared, "managed" | "sharedTags" | "rulesetIds">,
+  {
+    managed,
+    sharedTags,
+    rulesetIds,
+    ruleIds,
+  }: Pick<Prepared, "managed" | "sharedTags" | "rulesetIds" | "ruleIds">,
 ): Computed {
-  return {
+  return omitAbsent({
     ruleId: rule.id,
     ruleRef: rule.ref,
     entryPointId: found.id,
@@ -256,15 +298,19 @@ export function outputsOf(
       rulesets: Object.keys(rulesetIds).length === 0 ? undefined : { ...rulesetIds },
       version: rule.deploys?.version,
     }),
-  };
+    ruleIds: Object.keys(ruleIds).length === 0 ? undefined : ruleIds,
+  });
 }
 
-/** IDs of the skip rules that were adopted as exceptions. */
+/** Returns the IDs of the skip rules that were adopted as exceptions. */
 export function exceptionIds({ previous }: Pick<Computed, "previous">): string[] {
   return (previous?.exceptions ?? []).map(({ id }) => id);
 }
 
-/** The declared version, unless someone pinned another one. A version that Cloudflare filled in isn't a difference. */
+/**
+ * Returns the declared version, unless someone pinned another one. A version that Cloudflare filled in isn't a
+ * difference.
+ */
 export function liveVersion({ version, known }: Recorded, live: string | undefined): string | undefined {
   if (sameVersion(live, version ?? known.version) || sameVersion(live, known.version)) return version;
   return live ?? "latest";

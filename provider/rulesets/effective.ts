@@ -22,8 +22,8 @@ export interface EffectiveRule {
 }
 
 /**
- * Each rule with its overrides applied. A rule's own override wins over those of its tags, the last tag that sets a
- * property wins over the other tags, and any tag wins over an override of the whole ruleset.
+ * Returns each rule with its overrides applied. A rule's own override wins over those of its tags, the last tag that
+ * sets a property wins over the other tags, and any tag wins over an override of the whole ruleset.
  */
 export function effectiveRules(
   { rules }: Pick<ManagedRuleset, "rules">,
@@ -103,9 +103,9 @@ export interface RulesetExpansion {
   readonly ruleset: string;
   /** The deployed version; for `latest`, also the version that it currently stands for. */
   readonly version: string;
-  /** `2: paranoia-level-3 and paranoia-level-4 are off`. */
+  /** The paranoia level and what it turns off: `2: paranoia-level-3 and paranoia-level-4 are off`. */
   readonly paranoiaLevel?: string;
-  /** `25 (high)`. Only for a ruleset that scores. */
+  /** The score threshold, such as `25 (high)`. Present only for a ruleset that scores. */
   readonly scoreThreshold?: string;
   /** What a ruleset that scores does at the threshold. For other rulesets, the action that overrides all rules. */
   readonly action?: string;
@@ -117,6 +117,11 @@ export interface RulesetExpansion {
   readonly otherActions?: string;
   /** Rules that two categories override differently: how many, and which category wins. */
   readonly conflicts?: readonly string[];
+  /**
+   * The rules that the declaration names in other words than their IDs, each with its ID, description and default:
+   * `"920272" is rule 3f5a… ("920272: Invalid character in request"): score, on by default`. Absent if there are none.
+   */
+  readonly rulesByName?: readonly string[];
   /**
    * What changes compared with what's running now. Absent if nothing is running, or if the preview couldn't read it.
    */

@@ -15,7 +15,7 @@ export const zoneRulesetsPath = (zone: string): string => `/zones/${zone}/rulese
 export const entryPointPath = (zone: string): string =>
   `${zoneRulesetsPath(zone)}/phases/${PHASE}/entrypoint`;
 
-/** "exceeded maximum number of zone rulesets for phase": someone else has just created the entry point. */
+/** The error code for "exceeded maximum number of zone rulesets for phase": the entry point was just created. */
 const ENTRY_POINT_EXISTS = 20217;
 
 /** Reads the zone's entry point. Undefined if nothing was ever deployed there. */
@@ -90,7 +90,7 @@ export class RuleWriter {
     this.#now = found;
   }
 
-  /** The entry point as of the last response. */
+  /** Returns the entry point as of the last response. */
   get now(): EntryPoint {
     return this.#now;
   }
@@ -113,7 +113,7 @@ export class RuleWriter {
       path,
       id: ({ rule }) => rule.id,
       send: async () => {
-        const what = `Adding the rule ${JSON.stringify(ref)} to the managed rules of zone ${zone}`;
+        const what = `Adding rule ${JSON.stringify(ref)} to the managed rules of zone ${zone}`;
         return added(await ctx.api.post(path, { what, schema: entryPoint, body, advice }))[0];
       },
       list: async () => added(await readEntryPoint(ctx, zone)),
@@ -127,17 +127,17 @@ export class RuleWriter {
   async change({ id }: Pick<ZoneRule, "id">, body: JsonObject): Promise<void> {
     const { ctx, zone } = this;
     entryPointCache(ctx).delete(zone);
-    const what = `Changing the rule ${id} of zone ${zone}`;
+    const what = `Changing rule ${id} in zone ${zone}`;
     const options = { what, body, schema: entryPoint, repeatable: true, advice };
     const { result } = await ctx.api.send("PATCH", `${this.#path}/${id}`, options);
     this.#now = result;
   }
 
-  /** Deletes a rule, unless it's gone already. */
+  /** Deletes a rule, unless it no longer exists. */
   async remove({ id }: Pick<ZoneRule, "id">): Promise<void> {
     const { ctx, zone } = this;
     entryPointCache(ctx).delete(zone);
-    const what = `Deleting the rule ${id} of zone ${zone}`;
+    const what = `Deleting rule ${id} in zone ${zone}`;
     const schema = entryPoint.nullable().catch(null);
     const answer = await unlessAbsent(() => ctx.api.delete(`${this.#path}/${id}`, { what, schema }));
     this.#now = answer ?? { ...this.#now, rules: this.#now.rules.filter((rule) => rule.id !== id) };

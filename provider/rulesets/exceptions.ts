@@ -29,7 +29,7 @@ export interface Deployment extends ExceptionOwner {
   readonly ruleId: string;
 }
 
-/** The number of an exception of the deployment. Undefined for any other rule. */
+/** Returns the number of an exception of the deployment. Undefined for any other rule. */
 function exceptionNumber(rule: ZoneRule, { ref, adopted = [] }: ExceptionOwner): number | undefined {
   const prefix = `${ref}/exception/`;
   const number = rule.ref.startsWith(prefix) ? rule.ref.slice(prefix.length) : "";
@@ -38,7 +38,7 @@ function exceptionNumber(rule: ZoneRule, { ref, adopted = [] }: ExceptionOwner):
   return at === -1 ? undefined : at + 1;
 }
 
-/** The deployment's exceptions, wherever they are in the list, in the order in which they run. */
+/** Returns the deployment's exceptions, wherever they are in the list, in the order in which they run. */
 export function ownExceptions({ rules }: Pick<EntryPoint, "rules">, of: ExceptionOwner): ZoneRule[] {
   return rules.filter((rule) => exceptionNumber(rule, of) !== undefined);
 }
@@ -91,8 +91,8 @@ export interface LiveException {
 }
 
 /**
- * The exceptions before the rule, in the order in which they run. An exception after the rule has no effect and is left
- * out.
+ * Returns the exceptions before the rule, in the order in which they run. An exception after the rule has no effect and
+ * is left out.
  */
 export function readExceptions(
   found: EntryPoint,

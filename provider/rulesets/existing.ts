@@ -36,7 +36,7 @@ export interface DeploymentOnZone {
   readonly managed: ManagedRuleset;
 }
 
-/** The outputs of a create that adopted the rule, so that a destroy would restore it. */
+/** Returns the outputs of a create that adopted the rule, so that a destroy would restore it. */
 export function existingDeployment({ zone, account, found, rulesets, rule, managed }: DeploymentOnZone): {
   readonly outputs: JsonObject;
   /** The preceding rules that are its exceptions. */
@@ -69,6 +69,7 @@ export function existingDeployment({ zone, account, found, rulesets, rule, manag
       rulesetIds: Object.fromEntries(
         rulesets.map(({ id }) => [nameOf(id), id] as const).filter(([each]) => named.has(each)),
       ),
+      ruleIds: {},
     }),
     ...(isOwn ? {} : { previous: snapshotOf(found, rule, inFront) }),
   };
@@ -91,7 +92,7 @@ export async function readDeployment(
   const { deploys, action } = rule;
   if (deploys === undefined)
     throw new Error(
-      `Rule ${id} of zone ${zone} has the action ${JSON.stringify(action)}, and only rules that execute a managed ruleset can be read. Choose one that does.`,
+      `Rule ${id} in zone ${zone} has the action ${JSON.stringify(action)}, and only rules that execute a managed ruleset can be read. Choose one that does.`,
     );
   // The setting may name another of the user's accounts.
   const account = (await readZoneDetails(ctx.api, zone)).accountId ?? ctx.settings.accountId;
@@ -109,14 +110,14 @@ export async function readDeployment(
     if (!isAbsent(error) && !(error instanceof UnknownRulesetError)) throw error;
     // The rule exists, so this isn't the answer for one that's missing.
     throw new Error(
-      `Rule ${id} of zone ${zone} executes the managed ruleset ${deploys.rulesetId}, which can't be read in account ${account}: ${error.message} ` +
+      `Rule ${id} in zone ${zone} executes the managed ruleset ${deploys.rulesetId}, which can't be read in account ${account}: ${error.message} ` +
         "If the zone belongs to another account, give the token Zone Read, or set edgeguard:accountId to that account.",
       { cause: error },
     );
   }
 }
 
-/** A ruleset's name, if it's unique in the account. */
+/** Returns a ruleset's name if it's unique in the account. */
 function uniqueName(id: string, rulesets: readonly ManagedRulesetInfo[]): string | undefined {
   const name = rulesets.find((each) => each.id === id)?.name;
   return name !== undefined && rulesets.filter((each) => each.name === name).length === 1 ? name : undefined;
@@ -153,8 +154,8 @@ function overrideArguments(live: Overrides, managed: ManagedRuleset): DeclaredOv
 }
 
 /**
- * The skip rules immediately before a rule that can be declared as its exceptions. If some have refs that this package
- * gives to exceptions, only those, because the others belong to someone else.
+ * Returns the skip rules immediately before a rule that can be declared as its exceptions. If some have refs that this
+ * package gives to exceptions, only those, because the others belong to someone else.
  */
 function exceptionsInFront(found: EntryPoint, rule: ZoneRule): readonly ZoneRule[] {
   const before = found.rules.slice(0, found.rules.indexOf(rule));

@@ -1,7 +1,9 @@
 import { omitAbsent } from "../runtime/members";
 import { pluralize, isJsonObject } from "../runtime/values";
+import { changeSince, lackOf, type VersionChange } from "./compare-versions";
 import { effectiveRules, type DecidedBy, type EffectiveRule } from "./effective";
 import { LEVELS, paranoiaTag, thresholdLabel } from "./overrides";
+import { deploymentIn } from "./version-changes";
 import { PHASE, type EntryPoint, type ManagedRuleset, type Skip, type ZoneRule } from "./wire";
 
 /** What the managed rulesets of a zone do, as data and as Markdown. */
@@ -53,6 +55,13 @@ export interface ExplainedDeployment {
   readonly otherAction: readonly (ExplainedRule & { readonly action: string })[];
   /** Enabled skip rules before the deployment that apply to it. */
   readonly exceptions: readonly ExplainedException[];
+  /**
+   * What the latest version changed for this deployment, compared with the version before it. Present only if the
+   * deployment uses the latest version, and Cloudflare still serves the one before.
+   */
+  readonly latestChange?: VersionChange;
+  /** What a pinned version lacks, compared with the latest one. Absent if nothing is pinned, or the latest version is. */
+  readonly behind?: VersionChange;
 }
 
 /** What the managed rulesets of a zone do. */
@@ -64,10 +73,18 @@ export interface ZoneExplanation {
   readonly markdown: string;
 }
 
+/** The managed ruleset that a rule executes, and another version of it to compare with. */
+export interface ExecutedRuleset {
+  readonly managed: ManagedRuleset;
+  /** The version before it, or the latest one if `isPinned`. */
+  readonly other?: ManagedRuleset | undefined;
+  readonly isPinned: boolean;
+}
+
 export function explain(
   zoneId: string,
   found: EntryPoint | undefined,
-  rulesetOf: (rule: ZoneRule) => ManagedRuleset | undefined,
+  rulesetOf: (rule: ZoneRule) => ExecutedRuleset | undefined,
 ): ZoneExplanation {
   const rules = found?.rules ?? [];
   const deployments = rules.flatMap((rule, index) =>
@@ -77,10 +94,12 @@ export function explain(
 }
 
 function explainDeployment(
-  { id, ref, description, enabled, expression, deploys }: ZoneRule,
+  rule: ZoneRule,
   before: readonly ZoneRule[],
-  managed: ManagedRuleset | undefined,
+  executed: ExecutedRuleset | undefined,
 ): ExplainedDeployment {
+  const { id, ref, description, enabled, expression, deploys } = rule;
+  const { managed, other, isPinned = false } = executed ?? {};
   const { rulesetId = "", overrides = { categories: [], rules: {} } } = deploys ?? {};
   const effective = managed === undefined ? [] : effectiveRules(managed, overrides);
   const on = enabled ? effective.filter((rule) => rule.enabled).length : 0;
@@ -92,6 +111,8 @@ function explainDeployment(
         ? []
         : [{ id: rule.id, description: rule.description, by }];
     });
+  const isComparable = managed !== undefined && other !== undefined;
+  const deployment = deploymentIn(before, rule);
   const actions = new Map(effective.map((rule) => [rule.id, rule.action]));
   return omitAbsent({
     ruleId: id,
@@ -116,6 +137,8 @@ function explainDeployment(
       const { id: ruleId, ref, description, expression } = rule;
       return [{ ruleId, ref, description, expression, skips }];
     }),
+    latestChange: isComparable && !isPinned ? changeSince(other, managed, deployment) : undefined,
+    behind: isComparable && isPinned ? lackOf(managed, other, deployment) : undefined,
   });
 }
 
@@ -128,7 +151,9 @@ function effectiveLevel(effective: readonly EffectiveRule[]): number | undefined
   return LEVELS.filter((level) => has(level, on)).at(-1);
 }
 
-/** Which part of a deployment of this ruleset a skip rule skips. Undefined if the skip rule doesn't apply to it. */
+/**
+ * Returns which part of a deployment of this ruleset a skip rule skips. Undefined if the skip rule doesn't apply to it.
+ */
 export function skippedBy(skips: Skip | undefined, rulesetId: string): "all" | number | undefined {
   if (skips === undefined) return undefined;
   if (skips === "all") return "all";
@@ -168,10 +193,13 @@ function toMarkdown(zoneId: string, deployments: readonly ExplainedDeployment[])
 const SHOWN_RULES = 10;
 
 function listsOf(deployment: ExplainedDeployment, number: number): string[] {
-  const { switchedOff, switchedOn, otherAction, exceptions } = deployment;
+  const { switchedOff, switchedOn, otherAction, exceptions, latestChange, behind } = deployment;
   const actions = [...new Set(otherAction.map(({ action }) => action))].sort();
   const given = (action: string): ExplainedRule[] => otherAction.filter((rule) => rule.action === action);
   const lines = [
+    ...[behind, latestChange].flatMap((change) =>
+      change === undefined ? [] : [escapeText(withoutName(change.summary, deployment))],
+    ),
     ...groupLines("off", switchedOff),
     ...groupLines("on", switchedOn),
     ...actions.flatMap((action) => groupLines(action, given(action))),
@@ -185,7 +213,12 @@ function listsOf(deployment: ExplainedDeployment, number: number): string[] {
     : [`${number}. ${nameOf(deployment)}`, ...lines.map((line) => `   - ${line}`)];
 }
 
-/** One line per override. Rules with their own override are listed by name. */
+/** Shortens a sentence about a ruleset for a list below its name. */
+function withoutName(summary: string, { ruleset: { name = "" } }: ExplainedDeployment): string {
+  return summary.replace(`${name} is pinned`, "pinned").replace(`${name} `, "");
+}
+
+/** Formats one line per override. Rules with their own override are listed by name. */
 function groupLines(what: string, rules: readonly ExplainedRule[]): string[] {
   return [...new Set(rules.map(({ by }) => by))].map((by) => {
     const group = rules.filter((rule) => rule.by === by);

@@ -1,6 +1,7 @@
 import type { DeclaredOverrides, Position } from "./arguments";
 import { tagsOf } from "./deployment";
 import { readExceptions, type ExceptionOwner, type LiveException } from "./exceptions";
+import { byRuleId, byRuleName, type RuleIds } from "./rule-names";
 import { decompileOverrides, scoreRuleOf, sharedTagsOf, type SharedTags } from "./overrides";
 import { positionOnWrongSide } from "./position";
 import type { EntryPoint, ManagedRuleset, ZoneRule } from "./wire";
@@ -18,6 +19,8 @@ export function factsOf(managed: ManagedRuleset): RulesetFacts {
 }
 
 interface Declared extends DeclaredOverrides {
+  /** IDs of the rules that are declared by name. */
+  readonly ruleIds?: RuleIds | undefined;
   readonly description?: string | undefined;
   readonly position?: Position | undefined;
 }
@@ -29,7 +32,7 @@ export interface LiveRule extends DeclaredOverrides {
   readonly enabled: boolean;
   readonly exceptions: readonly LiveException[] | undefined;
   readonly position: Position | undefined;
-  /** What no argument can express. */
+  /** Describes what no argument can express. */
   readonly drift: string | undefined;
 }
 
@@ -41,13 +44,14 @@ export function readLiveRule(
   own: ExceptionOwner,
 ): LiveRule {
   const { deploys } = rule;
+  const ids = declared.ruleIds?.[deploys?.rulesetId ?? ""];
   const liveTags = (deploys?.overrides.categories ?? []).map(({ tag }) => tag);
   const { declared: overrides, inexpressible } =
     deploys === undefined
       ? { declared, inexpressible: [`its action is ${JSON.stringify(rule.action)}`] }
       : decompileOverrides(
           deploys.overrides,
-          declared,
+          { ...declared, rules: byRuleId(declared.rules, ids) },
           scoreRule,
           sharedTagsAmong([...tagsOf(declared), ...liveTags]),
         );
@@ -57,7 +61,7 @@ export function readLiveRule(
   return {
     owasp,
     categories,
-    rules,
+    rules: deploys === undefined ? rules : byRuleName(rules, declared.rules, ids),
     action,
     expression: rule.expression,
     description: declared.description === undefined ? undefined : rule.description,

@@ -2,8 +2,10 @@ import type * as pulumi from "@pulumi/pulumi";
 import { accountId, zoneId } from "../runtime/fields";
 import * as declared from "./arguments";
 import { readEntryPoint } from "./entry-point";
-import { explain, type ZoneExplanation } from "./explain";
+import { isPinned } from "./deployment";
+import { explain, type ExecutedRuleset, type ZoneExplanation } from "./explain";
 import { findManagedRuleset, listManagedRulesets, UnknownRulesetError } from "./managed";
+import { versionToCompare } from "./version-changes";
 import type { ManagedRule, ManagedRuleset, ManagedRulesetInfo, Overrides, Skip, ZoneRule } from "./wire";
 import { omit } from "../runtime/values";
 import { lookup, LookupError, type Inputs, type LookupOptions, type ZoneArgs } from "../runtime/lookup";
@@ -50,7 +52,7 @@ export interface ZoneRuleState {
 export interface ZoneEntryPoint {
   readonly id: string;
   readonly version: string;
-  /** In the order in which they run. */
+  /** The rules, in the order in which they run. */
   readonly rules: readonly ZoneRuleState[];
 }
 
@@ -206,12 +208,15 @@ const zoneExplanation = lookup<ExplainZoneArgs, ZoneExplanation>("explainZone", 
   { zoneId, accountId },
   async (host, { zoneId, accountId }, form) => {
     const found = await readEntryPoint(host, zoneId);
-    const known = new Map<ZoneRule, ManagedRuleset>();
+    const ctx = host.context(form);
+    const known = new Map<ZoneRule, ExecutedRuleset>();
     for (const rule of found?.rules ?? []) {
       if (rule.deploys === undefined) continue;
       const { rulesetId: id, version } = rule.deploys;
       try {
-        known.set(rule, await findManagedRuleset(host.context(form), accountId, { id }, version));
+        const managed = await findManagedRuleset(ctx, accountId, { id }, version);
+        const other = await versionToCompare(ctx, accountId, managed, version);
+        known.set(rule, { managed, other, isPinned: isPinned(version) });
       } catch (error) {
         // A custom ruleset is shown by its ID.
         if (!(error instanceof UnknownRulesetError)) throw error;
@@ -224,7 +229,8 @@ const zoneExplanation = lookup<ExplainZoneArgs, ZoneExplanation>("explainZone", 
 /**
  * Explains what the managed rulesets of a zone do, whoever deployed them. Returns the ruleset, paranoia level, score
  * threshold, action, rules that overrides turn on or off, and exceptions of each deployment: as data, and as Markdown for
- * people and pull requests.
+ * people and pull requests. Also returns what the ruleset's latest version changed for the deployment, and what a pinned
+ * version lacks.
  *
  * @throws If an argument is invalid.
  * @throws If the token lacks Zone WAF Read or Account Rulesets Read.
@@ -241,6 +247,7 @@ const zoneExplanation = lookup<ExplainZoneArgs, ZoneExplanation>("explainZone", 
  * @see https://developers.cloudflare.com/waf/managed-rules/
  * @see `GET /zones/{zone_id}/rulesets/phases/{ruleset_phase}/entrypoint`
  * @see `GET /accounts/{account_id}/rulesets/{ruleset_id}`
+ * @see `GET /accounts/{account_id}/rulesets/{ruleset_id}/versions/{ruleset_version}`
  */
 export const explainZone = zoneExplanation.plain;
 

@@ -24,6 +24,7 @@ import {
   outputsOf,
   prepare,
   prepareForWrite,
+  problemsIn,
   liveVersion,
   REF_PREFIX,
   tagsOf,
@@ -36,7 +37,17 @@ import {
 } from "./deployment";
 import { expand, type RulesetExpansion } from "./effective";
 import { readLiveRule, factsOf, type RulesetFacts } from "./live-rule";
-import { missingInVersion, movedScoreRule } from "./version-changes";
+import {
+  deploymentIn,
+  missingInVersion,
+  movedScoreRule,
+  newsOfPinned,
+  newsOfVersion,
+  renamedRuleset,
+  skippedRules,
+  type DeployedVersion,
+  type VersionNews,
+} from "./version-changes";
 import {
   ensureEntryPoint,
   otherManagedRules,
@@ -47,7 +58,17 @@ import {
 } from "./entry-point";
 import { removeExceptions, sameExceptions } from "./exceptions";
 import { readDeployment } from "./existing";
-import { contradictions, validate } from "./validate";
+import {
+  lookUpRules,
+  mayNameRules,
+  mergeRuleIds,
+  recordedRuleIds,
+  renamedRules,
+  resolvedInWords,
+  stillNamed,
+} from "./resolve-rules";
+import type { RuleIds } from "./rule-names";
+import { contradictions } from "./validate";
 import { findManagedRuleset, UnknownRulesetError } from "./managed";
 import { sameCategories, thresholdName } from "./overrides";
 import { missingAnchor, placementOf, positionOnWrongSide } from "./position";
@@ -77,7 +98,8 @@ type OverrideArgs = z.output<typeof args>;
 type OverrideState = OverrideArgs & Computed;
 
 /**
- * The recorded arguments. Undefined for a new resource, or if a refresh recorded something that no program may declare.
+ * Returns the recorded arguments. Undefined for a new resource, or if a refresh recorded something that no program may
+ * declare.
  */
 const recordedArgs = (olds: JsonObject): OverrideArgs | undefined => args.safeParse(olds).data;
 
@@ -92,8 +114,13 @@ export const managedRulesetOverride = defineLifecycle({
   upgrades: {},
   args,
   computed,
-  computedInputs: ["expansion", "drift"],
-  pending: (declared) => ["expansion", ...pendingAdoption(declared)],
+  computedInputs: ["expansion", "drift", "ruleIds"],
+  derivedFrom: { ruleIds: ["rules", "exceptions"] },
+  pending: (declared) => [
+    "expansion",
+    ...(mayNameRules(declared.inputs) ? ["ruleIds"] : []),
+    ...pendingAdoption(declared),
+  ],
   informs: ["expansion"],
   compared: { ignore: [], also: ["drift"] },
   equal: {
@@ -128,7 +155,7 @@ export const managedRulesetOverride = defineLifecycle({
           },
           {
             key: `${zone.data} ${canonicalJson(choice.data)} ${canonicalExpression(requests.data) ?? ""}`,
-            clash: `execute the same managed ruleset for the same requests of zone ${zone.data}: it will run twice`,
+            clash: `execute the same managed ruleset for the same requests in zone ${zone.data}: it will run twice`,
             warnOnly: true,
           },
         ];
@@ -139,7 +166,7 @@ export const managedRulesetOverride = defineLifecycle({
       of(known) {
         const { data } = COMPARED_ARGS.safeParse(known);
         if (data === undefined) return [];
-        const clash = `declare the same rule of zone ${data.zoneId}, with identical arguments: remove one of them`;
+        const clash = `declare the same rule in zone ${data.zoneId}, with identical arguments: remove one of them`;
         return [{ key: canonicalJson(data), clash }];
       },
     },
@@ -192,21 +219,23 @@ export const managedRulesetOverride = defineLifecycle({
     },
   ],
 
-  derive({ ctx, args }) {
+  // The recorded IDs stay even if a live check isn't possible.
+  derive({ ctx, args, olds }) {
     declaredDeployments(ctx).set(`${args.zoneId} ${args.ref}`, args);
-    return Promise.resolve({});
+    return Promise.resolve({ computed: { ruleIds: stillNamed(args, recordedRuleIds(olds)) } });
   },
 
   async live({ ctx, args, olds }) {
     let prepared: Prepared;
     try {
-      prepared = await prepare(ctx, args);
+      prepared = await prepare(ctx, args, recordedRuleIds(olds));
     } catch (error) {
       if (error instanceof UnknownRulesetError)
         return { failures: [{ property: error.property, reason: error.reason }] };
       throw error;
     }
-    const { managed, overrides } = prepared;
+    const { managed, overrides, ruleIds, unresolved } = prepared;
+    if (unresolved.length > 0) return { failures: unresolved };
     const found = await cachedEntryPoint(ctx, args.zoneId);
     const missing = missingAnchor(args.position, found, args.zoneId);
     // This is only a warning, because the same update may create that rule first.
@@ -223,36 +252,59 @@ export const managedRulesetOverride = defineLifecycle({
     const duplicate = duplicatesOfOtherPrograms(args, prepared, found).find(isOther);
     const executor =
       other === undefined
-        ? duplicate && `rule ${duplicate.id} (${duplicate.ref}) of zone ${args.zoneId}`
+        ? duplicate && `rule ${duplicate.id} (${duplicate.ref}) in zone ${args.zoneId}`
         : `${JSON.stringify(other.ref)} of this program`;
     if (executor !== undefined)
       ctx.say.warn(
         `managed ruleset ${JSON.stringify(args.ref)}: ${JSON.stringify(managed.name)} will run twice for the same requests, because ${executor} also executes it.`,
       );
-    const compared = await compareLive(ctx, { args, prepared, found, olds: recordedArgs(olds), existing });
-    const expansion: RulesetExpansion = { ...expand(managed, args, overrides), ...omitAbsent({ compared }) };
+    for (const line of await newsOfPinned(ctx, args, declaredVersion(args, prepared))) ctx.say.info(line);
+    const compared = await compareLive(ctx, {
+      args,
+      prepared,
+      found,
+      existing,
+      olds: recordedArgs(olds),
+      recorded: recordedRuleIds(olds),
+    });
+    const named = await lookUpRules(ctx, args, { ...prepared, accountId: args.accountId }, ruleIds);
+    for (const line of renamedRules(ctx, args, named, managed.id)) ctx.warnOnce(line);
+    const rulesByName = resolvedInWords(ctx, named, managed.id);
+    const expansion: RulesetExpansion = {
+      ...expand(managed, args, overrides),
+      ...omitAbsent({ rulesByName: rulesByName.length === 0 ? undefined : rulesByName, compared }),
+    };
     const adopts = existing === undefined ? {} : adoptionOf(ctx, args, prepared, found, existing);
     return {
-      computed: { expansion },
-      failures: [...validate(args, managed), ...identicalDuplicate(args, other)],
+      computed: { expansion, ...(Object.keys(ruleIds).length === 0 ? {} : { ruleIds }) },
+      failures: [...problemsIn(args, prepared), ...identicalDuplicate(args, other)],
       ...adopts,
     };
   },
 
-  // This takes no request, because the check has already read the ruleset.
-  review({ ctx, state, args, change }) {
+  // The check has already read the ruleset. Only if Cloudflare has published a version since, the former one is read.
+  review({ ctx, state, args, inputs, change }) {
     if (args === undefined || change !== "update") return Promise.resolve([]);
     const version = async (): Promise<Review> => {
-      const { managed } = await prepare(ctx, args);
-      const { rulesetId, known } = state;
-      for (const line of movedScoreRule(managed, { ...args, rulesetId, known })) ctx.say.warn(line);
+      const resolved = recordedRuleIds(inputs);
+      const prepared = await prepare(ctx, args, resolved);
+      const { rulesetId, rulesetVersion, known, ruleIds = {} } = state;
+      const recorded = { ...args, rulesetId, rulesetVersion, known };
+      for (const line of movedScoreRule(prepared.managed, recorded)) ctx.say.warn(line);
+      if (!sameJson(mergeRuleIds(ruleIds, resolved), mergeRuleIds(resolved, ruleIds)))
+        ctx.say.warn(
+          `managed ruleset ${JSON.stringify(args.ref)}: the preview resolved the names of rules again, because the last update couldn't check them live. The update keeps the rules in its output ruleIds. Run \`pulumi refresh\` first to see them in the preview.`,
+        );
+      const since = { ...recorded, version: state.version };
+      const { lines } = await newsOfVersion(ctx, since, declaredVersion(args, prepared));
+      for (const line of lines) ctx.say.info(line);
       return {};
     };
     return Promise.resolve([version]);
   },
 
-  async create({ ctx, args }) {
-    const prepared = await prepareForWrite(ctx, args);
+  async create({ ctx, args, inputs }) {
+    const prepared = await prepareForWrite(ctx, args, recordedRuleIds(inputs));
     const seen = await readEntryPoint(ctx, args.zoneId);
     placementOf(args.position, seen, args.zoneId); // Throws before anything is created.
     const rules = new RuleWriter(ctx, args.zoneId, seen ?? (await ensureEntryPoint(ctx, args.zoneId)));
@@ -280,9 +332,20 @@ export const managedRulesetOverride = defineLifecycle({
     const { deploys } = rule;
     const managed = await readDeployedRuleset(ctx, state, rule);
     const isOtherRuleset = deploys !== undefined && deploys.rulesetId !== state.rulesetId;
-    if (managed !== undefined && !isOtherRuleset)
-      for (const line of [...missingInVersion(managed, state), ...movedScoreRule(managed, state)])
+    let news: VersionNews = { lines: [] };
+    if (managed !== undefined && !isOtherRuleset) {
+      for (const line of [
+        ...missingInVersion(managed, state),
+        ...movedScoreRule(managed, state),
+        ...renamedRuleset(managed, state),
+        ...(await renamedIn(ctx, state, managed)),
+      ])
         ctx.say.warn(line);
+      const before = found.rules.slice(0, found.rules.indexOf(rule));
+      const live = { managed, version: deploys?.version, deployment: deploymentIn(before, rule) };
+      news = await newsOfVersion(ctx, state, live);
+      for (const line of [...news.lines, ...(await newsOfPinned(ctx, state, live))]) ctx.say.info(line);
+    }
     const { scoreRule, sharedTagsAmong }: RulesetFacts =
       managed === undefined ? { sharedTagsAmong: () => state.known.sharedTags } : factsOf(managed);
     const known = {
@@ -298,7 +361,11 @@ export const managedRulesetOverride = defineLifecycle({
       version: liveVersion(state, deploys?.version),
       exceptions: live.exceptions?.map((each) => ({
         ...each,
-        skip: asDeclared(each.skip, skipped, state.rulesetId, state.known.rulesets ?? {}),
+        skip: asDeclared(each.skip, skipped, {
+          own: state.rulesetId,
+          rulesets: state.known.rulesets ?? {},
+          rules: state.ruleIds ?? {},
+        }),
       })),
       ruleId: rule.id,
       ruleRef: rule.ref,
@@ -306,7 +373,11 @@ export const managedRulesetOverride = defineLifecycle({
       rulesetId: deploys?.rulesetId ?? state.rulesetId,
       rulesetVersion: managed?.version ?? state.rulesetVersion,
       otherManagedRules: otherManagedRules(found, rule.id),
-      known: { ...state.known, sharedTags: sharedTagsAmong(tagsOf(state)) },
+      known: omitAbsent({
+        ...state.known,
+        sharedTags: sharedTagsAmong(tagsOf(state)),
+        unread: managed === undefined ? state.known.unread : news.unread,
+      }),
     };
     // Recorded unchanged, even if no program may declare it. Properties without a value are left out.
     return now as unknown as OverrideState;
@@ -317,13 +388,14 @@ export const managedRulesetOverride = defineLifecycle({
     return outputs && { id, outputs };
   },
 
-  async update({ ctx, state, args }) {
-    const prepared = await prepareForWrite(ctx, args);
+  async update({ ctx, state, args, inputs }) {
+    const recorded = mergeRuleIds(state.ruleIds ?? {}, recordedRuleIds(inputs));
+    const prepared = await prepareForWrite(ctx, args, recorded);
     const found = await readEntryPoint(ctx, args.zoneId);
     const rule = findOwnRule(found, state);
     if (found === undefined || rule === undefined) {
       throw new Error(
-        `Rule ${state.ruleId} of zone ${args.zoneId} no longer exists. If it was deleted outside this program, run \`pulumi refresh\`; the next \`pulumi up\` creates it again.`,
+        `Rule ${state.ruleId} in zone ${args.zoneId} no longer exists. If it was deleted outside this program, run \`pulumi refresh\`; the next \`pulumi up\` creates it again.`,
       );
     }
     const wanted = {
@@ -345,7 +417,7 @@ export const managedRulesetOverride = defineLifecycle({
     const { zoneId } = state;
     const mode = state.onDestroy ?? (state.previous === undefined ? "remove" : "restore");
     if (mode === "keep") {
-      ctx.say.info(`Rule ${state.ruleId} of zone ${zoneId} stays as it is (onDestroy: "keep").`);
+      ctx.say.info(`Rule ${state.ruleId} in zone ${zoneId} stays as it is (onDestroy: "keep").`);
       return;
     }
     const found = await readEntryPoint(ctx, zoneId);
@@ -353,7 +425,7 @@ export const managedRulesetOverride = defineLifecycle({
     const rule = findOwnRule(found, state);
     const whyKept = rule === undefined ? undefined : otherOwner(ctx, state, rule);
     if (whyKept !== undefined) {
-      ctx.say.info(`Rule ${rule?.id} of zone ${zoneId} is kept: ${whyKept}`);
+      ctx.say.info(`Rule ${rule?.id} in zone ${zoneId} is kept: ${whyKept}`);
       return;
     }
     const rules = new RuleWriter(ctx, zoneId, found);
@@ -396,7 +468,8 @@ export interface ManagedRulesetOverrideArgs {
   >;
   /**
    * The version to deploy: `"latest"` or a version number as a string. It's sent only if you set it; otherwise
-   * Cloudflare deploys the latest version. A newer version shows in the output `rulesetVersion` and isn't a change.
+   * Cloudflare deploys the latest version. A newer version shows in the output `rulesetVersion` and isn't a change; a
+   * refresh says what it means in the zone. If you pin a version, a refresh says what it lacks.
    * Cloudflare's OpenAPI schema doesn't list this field. Updates in place.
    */
   readonly version?: pulumi.Input<string>;
@@ -453,8 +526,18 @@ export interface ManagedRulesetOverrideArgs {
    */
   readonly categories?: pulumi.Input<readonly pulumi.Input<declared.CategoryOverrideArgs>[]>;
   /**
-   * Overrides of single rules, by rule ID. They win over `categories`, and their order doesn't matter. Each must set
-   * something. What it doesn't set keeps the ruleset's default. Updates in place.
+   * Overrides of single rules. They win over `categories`, and their order doesn't matter. Each must set something. What
+   * it doesn't set keeps the ruleset's default. Updates in place.
+   *
+   * Each key names a rule of the ruleset in the deployed version: by its ID, its OWASP or CVE number (`"920272"`,
+   * `"CVE-2021-44228"`), or words of its description. A rule matches if its description has every word of the name as a
+   * whole word, in any order and case. A number is a word, and `CVE-2021-44228` also matches `CVE:CVE-2021-44228`. If a
+   * description has no other words, only that rule matches. The preview fails if a name matches no rule or several, and
+   * lists candidates. Two entries can't name the same rule.
+   *
+   * The preview shows each named rule in `expansion`, and the update records its ID in `ruleIds`. The recorded rule stays
+   * if Cloudflare renames it or adds another match. The next refresh or change then warns. If the ruleset no longer has
+   * the rule, a refresh warns, and a change fails in the preview.
    */
   readonly rules?: pulumi.Input<Readonly<Record<string, pulumi.Input<declared.RuleOverrideArgs>>>>;
   /** The action of all rules in the ruleset, instead of their own. `categories` and `rules` win over it. Updates in place. */
@@ -527,6 +610,28 @@ export interface ManagedRulesetOverrideArgs {
  *   ],
  * });
  * ```
+ * @example
+ * Overrides and exceptions of single rules
+ * ```ts
+ * import { ManagedRulesetOverride } from "pulumi-edgeguard";
+ *
+ * new ManagedRulesetOverride("tuned", {
+ *   zoneId: "0da42c8d2132a9ddaf714f9e7c920711",
+ *   accountId: "5a0c1e7f3b2d4968a7e1c0f2d3b4a5f1",
+ *   ruleset: "Cloudflare Managed Ruleset",
+ *   rules: {
+ *     "CVE-2021-44228": { action: "block" },
+ *     "Drupal file inclusion": { enabled: false },
+ *   },
+ *   exceptions: [
+ *     {
+ *       description: "The search accepts quotes",
+ *       expression: 'http.request.uri.path eq "/search"',
+ *       skip: { rules: { this: ["PHP applications: SQL injection"], "Cloudflare OWASP Core Ruleset": ["920272"] } },
+ *     },
+ *   ],
+ * });
+ * ```
  * @destroy Deletes the rule and its exceptions, or puts an adopted rule back as it was found, depending on `onDestroy`.
  * Warns if the zone then runs no managed ruleset.
  * @importing
@@ -536,6 +641,7 @@ export interface ManagedRulesetOverrideArgs {
  * The rule's exceptions are read with it. The account is the zone's, and reading it requires Zone Read. Without that
  * permission, it's the one in the setting `edgeguard:accountId`.
  * @throws If the account doesn't have the ruleset or the version, or the ruleset doesn't have a tag or a rule.
+ * @throws If a rule's name matches no rule or several, or two overrides name the same rule.
  * @throws If an existing rule can't be adopted: it differs, `adopt` is `"never"`, or there are several.
  * @throws If the rule that `position` names doesn't exist.
  * @throws If the token lacks a permission.
@@ -543,6 +649,7 @@ export interface ManagedRulesetOverrideArgs {
  * @see https://developers.cloudflare.com/waf/managed-rules/reference/owasp-core-ruleset/configure-api/
  * @see https://developers.cloudflare.com/waf/managed-rules/waf-exceptions/
  * @see `GET /zones/{zone_id}/rulesets/phases/{ruleset_phase}/entrypoint`
+ * @see `GET /accounts/{account_id}/rulesets/{ruleset_id}/versions/{ruleset_version}`
  * @see `POST /zones/{zone_id}/rulesets/{ruleset_id}/rules`
  * @see `PATCH /zones/{zone_id}/rulesets/{ruleset_id}/rules/{rule_id}`
  * @see `DELETE /zones/{zone_id}/rulesets/{ruleset_id}/rules/{rule_id}`
@@ -570,6 +677,11 @@ export class ManagedRulesetOverride extends edgeResource<ManagedRulesetOverrideA
   declare readonly adopted: pulumi.Output<Adopted | undefined>;
   /** The adopted rule as it was found, which a destroy restores. Absent if the rule was this program's own. */
   declare readonly previous: pulumi.Output<PreviousRule | undefined>;
+  /**
+   * The IDs of the rules that `rules` and `exceptions` name by words or numbers, by the ID of their ruleset and by name.
+   * Absent if there are none.
+   */
+  declare readonly ruleIds: pulumi.Output<RuleIds | undefined>;
   /** The rules and actions that the declaration resolved to when it last changed. Absent if the preview couldn't read from Cloudflare. */
   declare readonly expansion: pulumi.Output<RulesetExpansion | undefined>;
 
@@ -578,7 +690,7 @@ export class ManagedRulesetOverride extends edgeResource<ManagedRulesetOverrideA
   }
 }
 
-/** The program's deployments that have been checked so far, by zone and ref. */
+/** Returns the program's deployments that have been checked so far, by zone and ref. */
 function declaredDeployments(ctx: Context): Map<string, OverrideArgs> {
   return ctx.shared("declared deployments", () => new Map<string, OverrideArgs>());
 }
@@ -611,7 +723,7 @@ function identicalDuplicate(args: OverrideArgs, other: OverrideArgs | undefined)
   const whole = (each: OverrideArgs): string =>
     canonicalJson({ ...pick(each, Object.keys(COMPARED_ARGS.shape)), ruleset: "", expression: "" });
   if (other === undefined || whole(other) !== whole(args)) return [];
-  const reason = `is the ruleset that ${JSON.stringify(other.ref)} deploys, and both declare the same rule of zone ${args.zoneId}, with identical arguments: remove one of them`;
+  const reason = `is the ruleset that ${JSON.stringify(other.ref)} deploys, and both declare the same rule in zone ${args.zoneId}, with identical arguments: remove one of them`;
   return [{ property: "ruleset", reason }];
 }
 
@@ -621,7 +733,7 @@ function defaultRef({ project, stack, name }: ProgramName): string {
   return `${REF_PREFIX}${createHash("sha256").update(full).digest("hex").slice(0, 40)}`;
 }
 
-/** Why a destroy keeps a rule that belongs to another resource by now. Undefined if it doesn't. */
+/** Says why a destroy keeps a rule that another resource has adopted in the meantime. Undefined if none has. */
 function otherOwner(ctx: Context, state: OverrideState, { id, ref }: ZoneRule): string | undefined {
   // A rule that was created again under another ID.
   if (ctx.holding(id) === "made") return "another resource has adopted it.";
@@ -630,7 +742,23 @@ function otherOwner(ctx: Context, state: OverrideState, { id, ref }: ZoneRule): 
   return `its ref is ${JSON.stringify(ref)}, so another resource has adopted it. If none has, delete the rule in the dashboard.`;
 }
 
-/** The ruleset that the rule executes now. Undefined if it can't be read; a refresh continues without it. */
+/** Returns a declaration with the ruleset that it deploys. */
+function declaredVersion({ version, enabled }: OverrideArgs, prepared: Prepared): DeployedVersion {
+  const { managed, overrides, exceptions } = prepared;
+  const skipped = skippedRules(
+    exceptions.map(({ skip }) => skip),
+    managed.id,
+  );
+  return { managed, version, deployment: { enabled, overrides, skipped } };
+}
+
+/** Returns the warnings about rules that a refresh finds under other names than the declared ones. */
+async function renamedIn(ctx: Context, state: OverrideState, managed: ManagedRuleset): Promise<string[]> {
+  const where = { accountId: state.accountId, managed, rulesetIds: state.known.rulesets ?? {} };
+  return renamedRules(ctx, state, await lookUpRules(ctx, state, where, state.ruleIds ?? {}), managed.id);
+}
+
+/** Returns the ruleset that the rule executes now. Undefined if it can't be read; a refresh continues without it. */
 async function readDeployedRuleset(
   ctx: Context,
   { accountId }: OverrideState,

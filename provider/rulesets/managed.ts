@@ -21,7 +21,7 @@ export interface RulesetChoice {
   readonly name?: string;
 }
 
-/** The declaration names a ruleset or version that can't be deployed. */
+/** Thrown if the declaration names a ruleset or version that can't be deployed. */
 export class UnknownRulesetError extends Error {
   override readonly name = "UnknownRulesetError";
   constructor(
@@ -32,7 +32,7 @@ export class UnknownRulesetError extends Error {
   }
 }
 
-/** The managed rulesets that zones of an account can deploy, without their rules. */
+/** Returns the managed rulesets that zones of an account can deploy, without their rules. */
 export async function listManagedRulesets(api: EdgeApi, account: string): Promise<ManagedRulesetInfo[]> {
   const found: ManagedRulesetInfo[] = [];
   const pages = byCursor(api, accountRulesetsPath(account), {
@@ -76,7 +76,20 @@ async function readOnce<T>(ctx: Context, key: string, read: () => Promise<T>): P
   }
 }
 
-/** The account's managed rulesets, read once per operation. */
+/** Returns a version of a ruleset, read once per operation, even if that fails: for what only informs. */
+export function readVersionOnce(
+  ctx: Context,
+  account: string,
+  id: string,
+  version: string,
+): Promise<ManagedRuleset> {
+  const key = `${account} ${id} ${version}`;
+  return ctx.once(`ruleset version ${key}`, () =>
+    readOnce(ctx, key, () => readManagedRuleset(ctx.api, account, id, version)),
+  );
+}
+
+/** Returns the account's managed rulesets, read once per operation. */
 export function managedRulesetsOf(ctx: Context, account: string): Promise<ManagedRulesetInfo[]> {
   return readOnce(ctx, `list ${account}`, () => listManagedRulesets(ctx.api, account));
 }
@@ -113,11 +126,20 @@ export async function checkRulesetExists(
   const all = await managedRulesetsOf(ctx, account);
   if (all.some((ruleset) => ruleset.id === id)) return;
   try {
-    await readOnce(ctx, `${account} ${id} latest`, () => readManagedRuleset(ctx.api, account, id));
+    await readLatest(ctx, account, id);
   } catch (error) {
     if (!isAbsent(error)) throw error;
     throw new UnknownRulesetError(property, unknownId(account, id, all));
   }
+}
+
+/** Returns a ruleset in its latest version, read once per operation. */
+export function readLatest(ctx: Context, account: string, id: string): Promise<ManagedRuleset> {
+  return readOnce(ctx, `${account} ${id} latest`, () => readManagedRuleset(ctx.api, account, id));
+}
+
+export function rulesetLabel({ name, id }: ManagedRulesetInfo): string {
+  return name === "" ? `ruleset ${id}` : JSON.stringify(name);
 }
 
 function unknownId(account: string, id: string, all: readonly ManagedRulesetInfo[]): string {
@@ -126,7 +148,7 @@ function unknownId(account: string, id: string, all: readonly ManagedRulesetInfo
 }
 
 /**
- * The chosen ruleset in the version that is deployed, read once per operation.
+ * Returns the chosen ruleset in the version that is deployed, read once per operation.
  *
  * @throws UnknownRulesetError if the account has no such ruleset or version.
  */
@@ -193,7 +215,7 @@ function idByName(
   );
 }
 
-/** A response may not include kind and phase. */
+/** Whether a ruleset can be deployed. The response may leave out kind and phase. */
 function isDeployable({ kind, phase }: ManagedRulesetInfo): boolean {
   return (kind === "" || kind === "managed") && (phase === "" || phase === PHASE);
 }

@@ -12,7 +12,7 @@ export const LEVELS = Array.from({ length: MAX_PARANOIA_LEVEL }, (_, index) => i
 
 export const paranoiaTag = (level: number): string => `paranoia-level-${level}`;
 
-/** The level of a paranoia tag. Undefined for any other tag. */
+/** Returns the level of a paranoia tag. Undefined for any other tag. */
 export function levelOf(tag: string): number | undefined {
   return LEVELS.find((level) => paranoiaTag(level) === tag);
 }
@@ -25,17 +25,17 @@ export function levelsOff({ paranoiaLevel }: Pick<Owasp, "paranoiaLevel">): Cate
   }));
 }
 
-/** The rule that compares the score with the threshold: the last rule of the ruleset. */
+/** Returns the rule that compares the score with the threshold: the last rule of the ruleset. */
 export function scoreRuleOf({ rules }: Pick<ManagedRuleset, "rules">): string | undefined {
   return rules.at(-1)?.id;
 }
 
-/** The name of a score threshold, such as `low`; undefined for a score without a name. */
+/** Returns the name of a score threshold, such as `low`; undefined for a score without a name. */
 export function thresholdName(score: unknown): string | undefined {
   return Object.entries(SCORE_THRESHOLDS).find(([, value]) => value === score)?.[0];
 }
 
-/** `25 (high)`, `30`. */
+/** Formats a score threshold, such as `25 (high)` or `30`. */
 export function thresholdLabel(score: number): string {
   const name = thresholdName(score);
   return name === undefined ? String(score) : `${score} (${name})`;
@@ -44,7 +44,7 @@ export function thresholdLabel(score: number): string {
 /** Pairs of tags with a rule that has both. For such a rule, the later entry decides. */
 export type SharedTags = readonly (readonly [string, string])[];
 
-/** The pairs among these tags that share a rule of the ruleset, each in alphabetical order. */
+/** Returns the pairs among these tags that share a rule of the ruleset, each in alphabetical order. */
 export function sharedTagsOf({ rules }: Pick<ManagedRuleset, "rules">, tags: readonly string[]): SharedTags {
   const wanted = [...new Set(tags)].sort();
   return wanted.flatMap((one, index) =>
@@ -56,8 +56,8 @@ export function sharedTagsOf({ rules }: Pick<ManagedRuleset, "rules">, tags: rea
 }
 
 /**
- * The overrides for a declaration. The levels that `owasp` turns off come after the declared categories; an entry that
- * turns off the same level is sent once. `validate` has refused contradictions.
+ * Returns the overrides for a declaration. The levels that `owasp` turns off come after the declared categories; an
+ * entry that turns off the same level is sent once. `validate` has refused contradictions.
  */
 export function compileOverrides(
   { owasp, categories = [], rules = {}, action }: DeclaredOverrides,
@@ -101,7 +101,7 @@ export function sameCategories(
   );
 }
 
-/** The paranoia level that the categories amount to, and the entries that don't belong to it. */
+/** Returns the paranoia level that the categories amount to, and the entries that don't belong to it. */
 export function readLevel(categories: readonly CategoryOverride[]): {
   readonly paranoiaLevel: Owasp["paranoiaLevel"];
   readonly left: readonly CategoryOverride[];
@@ -160,7 +160,7 @@ export function decompileOverrides(
   return { declared: found as DeclaredOverrides, inexpressible }; // An unknown action shows as drift in the next preview.
 }
 
-/** The last rule's threshold and action belong to `owasp`, unless only `rules` declares them. */
+/** Splits off the last rule's threshold and action: they belong to `owasp`, unless only `rules` declares them. */
 function splitScore(
   score: RuleOverride,
   { owasp, rules }: DeclaredOverrides,
@@ -193,7 +193,7 @@ function inexpressibleIn({ enabled, extra, categories, rules }: Overrides): stri
   ];
 }
 
-/** The entry as an argument. */
+/** Converts an override to an entry of the argument. */
 function toArgument(entry: CategoryOverride | RuleOverride): unknown {
   return omit({ ...entry }, ["extra"]);
 }

@@ -9,7 +9,7 @@ import type { EntryPoint, ZoneRule } from "./wire";
 interface Anchor {
   readonly side: "before" | "after";
   readonly ref: string;
-  /** Undefined if it doesn't exist. */
+  /** The rule. Undefined if it doesn't exist. */
   readonly rule: ZoneRule | undefined;
 }
 
@@ -26,8 +26,8 @@ const indexOf = ({ rules }: EntryPoint, id: string): number => rules.findIndex((
 export type Placement = { readonly before: string } | { readonly after: string };
 
 /**
- * The position in the API's form, in which an empty ID means the top or the bottom. Undefined if no position has to be
- * sent. See `POST /zones/{zone_id}/rulesets/{ruleset_id}/rules`.
+ * Returns the position in the API's form, in which an empty ID means the top or the bottom. Undefined if no position
+ * has to be sent. See `POST /zones/{zone_id}/rulesets/{ruleset_id}/rules`.
  *
  * @throws Error if the named rule doesn't exist.
  */
@@ -45,7 +45,9 @@ export function placementOf(
   return side === "before" ? { before: firstInBlock(found, rule).id } : { after: rule.id };
 }
 
-/** The first exception before a rule, or the rule itself. Nothing is placed between a rule and its exceptions. */
+/**
+ * Returns the first exception before a rule, or the rule itself. Nothing is placed between a rule and its exceptions.
+ */
 function firstInBlock(found: EntryPoint | undefined, rule: ZoneRule): ZoneRule {
   const rules = found?.rules ?? [];
   const isException = ({ ref, skips }: ZoneRule): boolean =>
@@ -55,7 +57,7 @@ function firstInBlock(found: EntryPoint | undefined, rule: ZoneRule): ZoneRule {
 }
 
 /**
- * Whether the rule is where it's declared to be. `front` are its own exceptions. A new position before or after another
+ * Whether the rule is at its declared position. `front` has its own exceptions. A new position before or after another
  * rule means immediately next to it. Later, any place on that side is fine.
  */
 export function isInPlace(
@@ -81,7 +83,7 @@ export function isForward(placement: Placement, found: EntryPoint, own: ZoneRule
   return id === "" ? "before" in placement : indexOf(found, id) < indexOf(found, own.id);
 }
 
-/** The problem with a named rule that doesn't exist. Undefined if it does. */
+/** Returns the problem with a named rule that doesn't exist. Undefined if it does. */
 export function missingAnchor(
   position: Position | undefined,
   found: EntryPoint | undefined,
@@ -96,8 +98,8 @@ export function missingAnchor(
 }
 
 /**
- * The rule's actual position, if it's on the wrong side of the rule that it was declared before or after. `"first"` and
- * `"last"` aren't checked, nor is a position next to a rule that no longer exists.
+ * Returns the rule's actual position, if it's on the wrong side of the rule that it was declared before or after.
+ * `"first"` and `"last"` aren't checked, nor is a position next to a rule that no longer exists.
  */
 export function positionOnWrongSide(
   position: Position | undefined,

@@ -17,7 +17,7 @@ import { definitionOf, type EntryPoint, type ZoneRule } from "./wire";
 
 /** The writes of a deployment. */
 
-/** How an existing rule is reconciled. */
+/** Options for reconciling an existing rule. */
 export interface Reconciliation {
   readonly rule: ZoneRule;
   readonly wanted: DesiredRule;
@@ -89,8 +89,8 @@ export async function removeOrRestore(
 }
 
 /**
- * The position before the rule that originally followed it. Undefined if it's already there, or if that rule no longer
- * exists.
+ * Returns the position before the rule that originally followed it. Undefined if it's already there, or if that rule no
+ * longer exists.
  */
 function formerPlace(
   { rules }: EntryPoint,
@@ -117,7 +117,7 @@ async function changeAndMove(
   await closeGaps(rules, deployment);
 }
 
-/** The rule in the last response. */
+/** Returns the rule in the last response. */
 export function currentRule(now: EntryPoint, { id, ref }: ZoneRule): ZoneRule {
   const rule = findOwnRule(now, { ruleId: id, ruleRef: ref });
   if (rule !== undefined) return rule;

@@ -2,7 +2,8 @@ import type * as pulumi from "@pulumi/pulumi";
 import { z } from "zod";
 import { hexId, isId, type LiteralUnion } from "../runtime/fields";
 import { record } from "../runtime/json";
-import { sameJson, type JsonObject } from "../runtime/values";
+import { ownMember, sameJson, type JsonObject } from "../runtime/values";
+import { ruleIdOf, ruleName, type RuleIds } from "./rule-names";
 import type { Skip } from "./wire";
 
 /** What an exception skips, in the program's form and in Cloudflare's. */
@@ -10,7 +11,9 @@ import type { Skip } from "./wire";
 /**
  * What an exception skips. `"all"` skips every managed rule after the exception, including those of other deployments.
  * `"this"` skips the ruleset that the resource deploys. `{ rulesets: ["this", "Cloudflare Managed Ruleset"] }` skips whole
- * rulesets, by name or ID. `{ rules: { this: ["<rule ID>"] } }` skips single rules, under the name or ID of their ruleset.
+ * rulesets, by name or ID. `{ rules: { this: ["920272"] } }` skips single rules, under the name or ID of their ruleset. A rule
+ * is named by its ID or in other words, as in `rules` of the resource. A rule of another ruleset is looked up in that
+ * ruleset's latest version.
  */
 export type SkipArgs =
   | LiteralUnion<"all" | "this">
@@ -27,11 +30,12 @@ export type SkipArgs =
 const THIS = "this";
 
 export const rulesetId = hexId("a ruleset ID", "Find it with `getManagedRulesets`.");
-export const ruleId = hexId("a rule ID", "Find it with `getManagedRuleset`.");
 
 const text = z.string().min(1, "is empty. Give a ruleset's name or ID");
 
-/** An ID in lower case, or a name. A string that's almost an ID is refused as a malformed ID. */
+/**
+ * Parses a name, or an ID, which is returned in lower case. A string that's almost an ID is refused as a malformed ID.
+ */
 export function parseNameOrId(given: string, ctx: z.RefinementCtx): string {
   if (!/^[0-9a-f]{16,}$/i.test(given)) return given;
   const { data, error } = rulesetId.safeParse(given);
@@ -39,7 +43,7 @@ export function parseNameOrId(given: string, ctx: z.RefinementCtx): string {
   return data ?? given;
 }
 
-const skippedRuleset = z
+const skippedRuleNameset = z
   .union(
     [text, z.strictObject({ id: rulesetId }), z.strictObject({ name: text })],
     'must be the name or ID of a ruleset, or "this"',
@@ -59,11 +63,11 @@ const rulesByRuleset = z
   .unknown()
   .refine((given) => !Array.isArray(given), {
     error:
-      "lists rules without their ruleset. Write { this: [ruleIds] } for rules in this resource's ruleset. For another ruleset, use its name or ID as the key instead of `this`",
+      "lists rules without their ruleset. Write { this: [rules] } for rules in this resource's ruleset. For another ruleset, use its name or ID as the key instead of `this`",
   })
   .pipe(
     z
-      .preprocess((given) => given, record(nonEmptySet(ruleId, "rule ID")))
+      .preprocess((given) => given, record(nonEmptySet(ruleName, "rule")))
       .transform((given, ctx) => {
         const entries = Object.entries(given);
         if (entries.length === 0)
@@ -75,59 +79,85 @@ const rulesByRuleset = z
 export const skip = z.union(
   [
     z.enum(["all", THIS]),
-    z.strictObject({ rulesets: nonEmptySet(skippedRuleset, "ruleset") }),
+    z.strictObject({ rulesets: nonEmptySet(skippedRuleNameset, "ruleset") }),
     z.strictObject({ rules: rulesByRuleset }),
   ],
-  'must be "all", "this", { rulesets: [names or IDs] } or { rules: { "<ruleset>": [ruleIds] } }',
+  'must be "all", "this", { rulesets: [names or IDs] } or { rules: { "<ruleset>": [rules] } }',
 );
 export type DeclaredSkip = z.output<typeof skip>;
 
 /** IDs of rulesets by name. */
 export type RulesetIds = Readonly<Record<string, string>>;
 
-/** The names that have to be looked up in the account's list of rulesets. */
+/** Returns the names that have to be looked up in the account's list of rulesets. */
 export function namesIn(skipped: DeclaredSkip): string[] {
   if (typeof skipped === "string") return [];
   const names = "rulesets" in skipped ? skipped.rulesets : Object.keys(skipped.rules);
   return names.filter((name) => name !== THIS && !isId(name));
 }
 
-/** IDs of the rulesets that are skipped, wholly or in part. */
+/** Returns the IDs of the rulesets that are skipped, wholly or in part. */
 export function idsIn(skip: Skip): readonly string[] {
   if (skip === "all" || "other" in skip) return [];
   return "rulesets" in skip ? skip.rulesets : Object.keys(skip.rules);
 }
 
-/** Cloudflare's form. @param own the ID of the ruleset that the resource deploys. */
-export function resolveSkip(skipped: DeclaredSkip, own: string, ids: RulesetIds): Skip {
+/** The IDs that the names in an exception stand for. */
+export interface SkipIds {
+  /** The ID of the ruleset that the resource deploys. */
+  readonly own: string;
+  readonly rulesets: RulesetIds;
+  readonly rules: RuleIds;
+}
+
+function rulesetIdOf({ own, rulesets }: Pick<SkipIds, "own" | "rulesets">, name: string): string {
+  return name === THIS ? own : (ownMember(rulesets, name) ?? name);
+}
+
+/**
+ * Returns the single rules that are skipped, as declared, each with the ID of its ruleset and its place in the
+ * argument.
+ */
+export function skippedRuleNames(
+  skipped: DeclaredSkip,
+  ids: Pick<SkipIds, "own" | "rulesets">,
+): readonly { readonly ruleset: string; readonly name: string; readonly path: string }[] {
+  if (typeof skipped === "string" || "rulesets" in skipped) return [];
+  return Object.entries(skipped.rules).flatMap(([key, names]) =>
+    names.map((name, index) => ({
+      ruleset: rulesetIdOf(ids, key),
+      name,
+      path: `rules[${JSON.stringify(key)}][${index}]`,
+    })),
+  );
+}
+
+/** Cloudflare's form. */
+export function resolveSkip(skipped: DeclaredSkip, ids: SkipIds): Skip {
   if (skipped === "all") return "all";
-  if (skipped === THIS) return { rulesets: [own] };
-  const idOf = (name: string): string => (name === THIS ? own : (ids[name] ?? name));
-  if ("rulesets" in skipped) return { rulesets: [...new Set(skipped.rulesets.map(idOf))].sort() };
+  if (skipped === THIS) return { rulesets: [ids.own] };
+  if ("rulesets" in skipped)
+    return { rulesets: [...new Set(skipped.rulesets.map((name) => rulesetIdOf(ids, name)))].sort() };
   const rules: Record<string, readonly string[]> = {};
-  for (const [name, list] of Object.entries(skipped.rules)) {
-    const id = idOf(name);
-    rules[id] = [...new Set([...(rules[id] ?? []), ...list])].sort();
-  }
+  for (const { ruleset, name } of skippedRuleNames(skipped, ids))
+    rules[ruleset] = [...new Set([...(rules[ruleset] ?? []), ruleIdOf(ids.rules, ruleset, name)])].sort();
   return { rules };
 }
 
-/** The declared form, if it means the same as the existing one. Otherwise, Cloudflare's form. */
-export function asDeclared(
-  found: Skip | undefined,
-  declared: readonly unknown[],
-  own: string,
-  ids: RulesetIds,
-): unknown {
+/** Returns the declared form, if it means the same as the existing one. Otherwise, Cloudflare's form. */
+export function asDeclared(found: Skip | undefined, declared: readonly unknown[], ids: SkipIds): unknown {
   return (
     declared.find((each) => {
       const { data } = skip.safeParse(each);
-      return data !== undefined && found !== undefined && sameJson(resolveSkip(data, own, ids), found);
+      return data !== undefined && found !== undefined && sameJson(resolveSkip(data, ids), found);
     }) ?? found
   );
 }
 
-/** The existing skip in the form in which a program would declare it, with `"this"` for the resource's own ruleset. */
+/**
+ * Returns the existing skip in the form in which a program would declare it, with `"this"` for the resource's own
+ * ruleset.
+ */
 export function skipArgument(
   found: Exclude<Skip, { other: JsonObject }>,
   own: string,

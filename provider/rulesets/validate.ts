@@ -1,10 +1,16 @@
 import { nearest } from "../runtime/nearest";
 import type { DeclaredOverrides, Exceptions } from "./arguments";
 import { acceptsAction } from "./effective";
+import { rulesetLabel } from "./managed";
 import { LEVELS, levelOf, paranoiaTag, scoreRuleOf } from "./overrides";
+import { listRules, ruleIdOf, rulesNamed, type RuleIds } from "./rule-names";
 import type { ManagedRule, ManagedRuleset } from "./wire";
 
-type Validated = DeclaredOverrides & { readonly exceptions?: Exceptions | undefined };
+type Validated = DeclaredOverrides & {
+  readonly exceptions?: Exceptions | undefined;
+  /** IDs of the rules that are declared by name. */
+  readonly ruleIds?: RuleIds | undefined;
+};
 
 /** A problem with an argument. */
 export interface Finding {
@@ -16,7 +22,7 @@ function findingIf(isWrong: boolean, property: string, reason: string): Finding[
   return isWrong ? [{ property, reason }] : [];
 }
 
-/** Categories that contradict `owasp`, whatever the ruleset. */
+/** Returns the categories that contradict `owasp`, whatever the ruleset. */
 export function contradictions({ owasp, categories = [] }: DeclaredOverrides): Finding[] {
   if (owasp === undefined) return [];
   const { paranoiaLevel } = owasp;
@@ -45,15 +51,15 @@ export function validate(declared: Validated, managed: ManagedRuleset): Finding[
   ];
 }
 
-/** Rules of other rulesets aren't checked. */
-function validateExceptions({ exceptions = [] }: Validated, managed: ManagedRuleset): Finding[] {
+/** Validates the exceptions' rules, except those of other rulesets. */
+function validateExceptions({ exceptions = [], ruleIds }: Validated, managed: ManagedRuleset): Finding[] {
   return exceptions.flatMap(({ skip }, index) => {
     const byRuleset = typeof skip === "object" && "rules" in skip ? Object.entries(skip.rules) : [];
     return byRuleset
       .filter(([name]) => ["this", managed.id, managed.name].includes(name))
       .flatMap(([name, ids]) =>
         ids.flatMap((id, at) => {
-          const wrong = unknownRule(id, managed);
+          const wrong = unknownRule(id, ruleIds, managed);
           const property = `exceptions[${index}].skip.rules["${name}"][${at}]`;
           return findingIf(wrong !== undefined, property, `${id}: ${wrong ?? ""}`);
         }),
@@ -61,16 +67,23 @@ function validateExceptions({ exceptions = [] }: Validated, managed: ManagedRule
   });
 }
 
-/** The problem with a rule ID that the ruleset doesn't have. Undefined if it has it. */
-function unknownRule(id: string, managed: ManagedRuleset): string | undefined {
+/** Returns the problem with a rule that the ruleset doesn't have. Undefined if it has it. */
+function unknownRule(name: string, ruleIds: RuleIds = {}, managed: ManagedRuleset): string | undefined {
   const ids = managed.rules.map((rule) => rule.id);
+  const id = ruleIdOf(ruleIds, managed.id, name);
   if (ids.includes(id)) return undefined;
+  if (id !== name) {
+    const matching = rulesNamed(name, managed.rules);
+    const hint =
+      matching.length === 0 ? "Declare" : `The name now matches ${listRules(matching)}. Declare the ID of`;
+    return `was resolved to rule ${id}, which ${rulesetLabel(managed)} doesn't have in version ${managed.version}. ${hint} another rule, or remove the entry`;
+  }
   const near = nearest(id, ids);
   const hint = near === undefined ? "List its rules with `getManagedRuleset`" : `Did you mean "${near}"?`;
   return `${rulesetLabel(managed)} has no such rule. ${hint}`;
 }
 
-function validateOwasp({ owasp, rules = {} }: DeclaredOverrides, managed: ManagedRuleset): Finding[] {
+function validateOwasp({ owasp, rules = {}, ruleIds = {} }: Validated, managed: ManagedRuleset): Finding[] {
   if (owasp === undefined) return [];
   const scoreRule = managed.rules.find(({ id }) => id === scoreRuleOf(managed));
   const hasLevels = LEVELS.some((level) =>
@@ -80,8 +93,10 @@ function validateOwasp({ owasp, rules = {} }: DeclaredOverrides, managed: Manage
     const reason = `${rulesetLabel(managed)} has no paranoia levels, and owasp is only for the OWASP Core Ruleset. Use categories, rules and action instead`;
     return [{ property: "owasp", reason }];
   }
-  const own = rules[scoreRule.id] ?? {};
-  const property = `rules["${scoreRule.id}"]`;
+  const [name, own] = Object.entries(rules).find(
+    ([each]) => ruleIdOf(ruleIds, managed.id, each) === scoreRule.id,
+  ) ?? [scoreRule.id, {}];
+  const property = `rules[${JSON.stringify(name)}]`;
   const contradicts = (member: "action" | "scoreThreshold"): Finding[] =>
     findingIf(
       owasp[member] !== undefined && own[member] !== undefined && owasp[member] !== own[member],
@@ -118,14 +133,23 @@ function validateCategories({ categories = [] }: DeclaredOverrides, managed: Man
   });
 }
 
-function validateRules({ rules = {} }: DeclaredOverrides, managed: ManagedRuleset): Finding[] {
+function validateRules({ rules = {}, ruleIds = {} }: Validated, managed: ManagedRuleset): Finding[] {
   const scoreRule = scoreRuleOf(managed);
   const where = scoreRule === undefined ? "" : ` (${scoreRule})`;
-  return Object.entries(rules).flatMap(([id, { action, scoreThreshold }]): Finding[] => {
-    const property = `rules["${id}"]`;
+  const idOf = (name: string): string => ruleIdOf(ruleIds, managed.id, name);
+  return Object.entries(rules).flatMap(([name, { action, scoreThreshold }], index): Finding[] => {
+    const id = idOf(name);
+    const property = `rules[${JSON.stringify(name)}]`;
     const rule = managed.rules.find((each) => each.id === id);
-    if (rule === undefined) return [{ property, reason: unknownRule(id, managed) ?? "" }];
+    if (rule === undefined) return [{ property, reason: unknownRule(name, ruleIds, managed) ?? "" }];
     const which = JSON.stringify(rule.description);
+    const first = Object.keys(rules).findIndex((each) => idOf(each) === id);
+    if (first !== index) {
+      const other = JSON.stringify(Object.keys(rules)[first]);
+      return [
+        { property, reason: `is rule ${id} (${which}), which rules[${other}] overrides, too. Merge the two` },
+      ];
+    }
     return [
       ...validateAction(action, `${property}.action`, [rule], `rule ${which}`),
       ...findingIf(
@@ -161,8 +185,4 @@ function tagHint(tag: string, tags: readonly string[]): string {
   const some = tags.slice(0, SHOWN_TAGS).join(", ");
   if (near === undefined) return `It has: ${some}${tags.length > SHOWN_TAGS ? ", …" : ""}`;
   return `Did you mean ${JSON.stringify(near)}?`;
-}
-
-function rulesetLabel({ name, id }: ManagedRuleset): string {
-  return name === "" ? `ruleset ${id}` : JSON.stringify(name);
 }

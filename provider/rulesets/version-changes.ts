@@ -1,26 +1,177 @@
-import type { Declared } from "./deployment";
-import { validate } from "./validate";
+import { ApiError, isAbsent } from "../api/errors";
+import { escapeInvisible } from "../api/printable";
+import type { Context } from "../runtime/lifecycle";
+import { isJsonObject } from "../runtime/values";
+import {
+  changedRuleLines,
+  changeSince,
+  headline,
+  lackOf,
+  rulesNow,
+  type Deployment,
+  type VersionChange,
+} from "./compare-versions";
+import { isPinned, type Declared } from "./deployment";
+import { findManagedRuleset, readVersionOnce } from "./managed";
 import { scoreRuleOf } from "./overrides";
-import type { ManagedRuleset } from "./wire";
+import type { RuleIds } from "./rule-names";
+import { validate } from "./validate";
+import type { ManagedRuleset, Skip, ZoneRule } from "./wire";
 
-/** Warnings about settings that have no effect in a new version of a managed ruleset. */
+/**
+ * Messages about a new version of a managed ruleset: what Cloudflare changed for a deployment, what a pinned version
+ * lacks, and which settings no longer have an effect.
+ */
 
 interface Recorded extends Declared {
   readonly rulesetId: string;
-  readonly known: { readonly scoreRule?: string | undefined };
+  readonly rulesetVersion: string;
+  readonly known: {
+    readonly scoreRule?: string | undefined;
+    readonly version?: string | undefined;
+    readonly unread?: string | undefined;
+  };
+  readonly ruleIds?: RuleIds | undefined;
 }
 
-/** Settings for tags or rules that this version of the ruleset doesn't have. */
+/** A deployment in the zone, or as declared, with the ruleset that it executes. */
+export interface DeployedVersion {
+  readonly managed: ManagedRuleset;
+  /** The version that the deployment pins. `latest`, or undefined, pins none. */
+  readonly version: string | undefined;
+  readonly deployment: Deployment;
+}
+
+/**
+ * Describes how a rule of the zone deploys its ruleset.
+ *
+ * @param before the rules before it, some of which may be its exceptions.
+ */
+export function deploymentIn(before: readonly ZoneRule[], { enabled, deploys }: ZoneRule): Deployment {
+  const { rulesetId = "", overrides = { categories: [], rules: {} } } = deploys ?? {};
+  const skips = before.filter((rule) => rule.enabled).map((rule) => rule.skips);
+  return { enabled, overrides, skipped: skippedRules(skips, rulesetId) };
+}
+
+/** Lists the rules of a ruleset that are skipped one by one. */
+export function skippedRules(skips: readonly (Skip | undefined)[], rulesetId: string): string[] {
+  return skips
+    .flatMap((skip): unknown[] => {
+      if (skip === undefined || skip === "all") return [];
+      const rules = "other" in skip ? skip.other["rules"] : "rules" in skip ? skip.rules : undefined;
+      const listed = isJsonObject(rules) ? rules[rulesetId] : undefined;
+      return Array.isArray(listed) ? listed : [];
+    })
+    .filter((id) => typeof id === "string");
+}
+
+/** What a refresh or a preview found out about new versions. */
+export interface VersionNews {
+  readonly lines: readonly string[];
+  /** The former version, if it couldn't be read this time. The next refresh compares with it. */
+  readonly unread?: string;
+}
+
+/**
+ * Says what the ruleset's new version means for a deployment that doesn't pin one. Reads the former version, but only if the
+ * latest one differs from the recorded one.
+ */
+export async function newsOfVersion(
+  ctx: Context,
+  recorded: Recorded,
+  { managed, version, deployment }: DeployedVersion,
+): Promise<VersionNews> {
+  const { accountId, rulesetId, rulesetVersion, known } = recorded;
+  const former = known.unread ?? rulesetVersion;
+  if (isPinned(version) || isPinned(recorded.version ?? known.version)) return { lines: [] };
+  if (rulesetId !== managed.id || former === "" || managed.version === "" || former === managed.version)
+    return { lines: [] };
+  const unknown = (why: string): string =>
+    `${headline({ version: former }, managed)}: ${rulesNow(managed, deployment)}. ${why}, so what changed isn't known`;
+  try {
+    const earlier = await readVersionOnce(ctx, accountId, rulesetId, former);
+    const why = incomparable(earlier, former) ?? incomparable(managed);
+    if (why !== undefined) return { lines: [versionMessage(recorded, unknown(why))] };
+    const change = changeSince(earlier, managed, deployment);
+    return { lines: [versionMessage(recorded, change.summary, change)] };
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    const { message } = error;
+    if (isAbsent(error))
+      return { lines: [versionMessage(recorded, unknown(`Cloudflare no longer serves version ${former}`))] };
+    const why = `Version ${former} couldn't be read (${message.replace(/\.$/, "")})`;
+    return { lines: [versionMessage(recorded, unknown(why))], unread: former };
+  }
+}
+
+/** Returns why a response says nothing about what changed. */
+function incomparable({ version, rules }: ManagedRuleset, asked = version): string | undefined {
+  if (rules.length === 0) return `Cloudflare lists no rules of version ${version || asked}`;
+  return version === "" || version === asked
+    ? undefined
+    : `Cloudflare returned version ${version} instead of ${asked}`;
+}
+
+/** Says what a pinned version lacks. Sends no request, because finding the pinned version has read the latest one. */
+export async function newsOfPinned(
+  ctx: Context,
+  declared: Pick<Declared, "accountId" | "ref">,
+  { managed, version, deployment }: DeployedVersion,
+): Promise<string[]> {
+  const latest = isPinned(version)
+    ? await versionToCompare(ctx, declared.accountId, managed, version)
+    : undefined;
+  if (latest === undefined) return [];
+  const lack = lackOf(managed, latest, deployment);
+  return [versionMessage(declared, lack.summary, lack)];
+}
+
+/**
+ * Returns the version to compare a deployment's with: the latest one if it pins another, else the one before the latest.
+ * Undefined if there is none, or it can't be read.
+ */
+export async function versionToCompare(
+  ctx: Context,
+  account: string,
+  managed: ManagedRuleset,
+  version: string | undefined,
+): Promise<ManagedRuleset | undefined> {
+  if (incomparable(managed) !== undefined) return undefined;
+  if (isPinned(version)) {
+    const latest = await findManagedRuleset(ctx, account, { id: managed.id });
+    return latest.version === managed.version || incomparable(latest) !== undefined ? undefined : latest;
+  }
+  const before = Number(managed.version) - 1;
+  if (!(before >= 1)) return undefined;
+  try {
+    const found = await readVersionOnce(ctx, account, managed.id, String(before));
+    return incomparable(found, String(before)) === undefined ? found : undefined;
+  } catch (error) {
+    if (error instanceof ApiError) return undefined;
+    throw error;
+  }
+}
+
+/** Warns if the program names a ruleset that Cloudflare has renamed. */
+export function renamedRuleset(managed: ManagedRuleset, recorded: Recorded): string[] {
+  const { name } = recorded.ruleset;
+  if (name === undefined || managed.name === "" || managed.name === name) return [];
+  return [
+    `${label(recorded)}: Cloudflare renamed the ruleset ${JSON.stringify(name)} to ${JSON.stringify(managed.name)}. Change \`ruleset\` in the program; a preview that changes the resource will fail until then.`,
+  ];
+}
+
+/** Warns about settings for tags or rules that this version of the ruleset doesn't have. */
 export function missingInVersion(managed: ManagedRuleset, recorded: Recorded): string[] {
   const findings = validate(recorded, managed).map(({ property, reason }) => `${property}: ${reason}`);
   if (findings.length === 0) return [];
   return [
-    `${label(recorded)}: version ${managed.version} of ${JSON.stringify(managed.name)} doesn't have what these settings refer to, so they have no effect: ` +
+    `${label(recorded)}: version ${managed.version} of ${JSON.stringify(managed.name)} doesn't have the rules or tags of these settings, so they have no effect: ` +
       `${findings.join("; ")}. Change the program, then run \`pulumi up\`.`,
   ];
 }
 
-/** A score threshold or an action that is set on a rule that no longer compares the score. */
+/** Warns about a score threshold or action that's set on a rule that no longer compares the score. */
 export function movedScoreRule(managed: ManagedRuleset, recorded: Recorded): string[] {
   const { owasp, rulesetId, known } = recorded;
   const [before, now] = [known.scoreRule, scoreRuleOf(managed)];
@@ -32,4 +183,17 @@ export function movedScoreRule(managed: ManagedRuleset, recorded: Recorded): str
   ];
 }
 
-const label = ({ ref }: Recorded): string => `managed ruleset ${JSON.stringify(ref)}`;
+function versionMessage(
+  about: Pick<Declared, "ref">,
+  summary: string,
+  change: Pick<VersionChange, "rules"> = { rules: [] },
+): string {
+  const lines = [`${label(about)}: ${summary}.`, ...changedRuleLines(change)];
+  return lines.map(escapeInvisible).join("\n  ");
+}
+
+/** Matches these messages in a plan: the deployment's ref, as JSON, and the message about it. */
+export const VERSION_MESSAGE =
+  /^managed ruleset ("(?:[^"\\]|\\.)*"): ([^\n]*?(?: \d\S* → \d\S*(?: \(renamed from "[^\n]*?"\))?: | is pinned to \d\S*, ).*)$/s;
+
+const label = ({ ref }: Pick<Declared, "ref">): string => `managed ruleset ${JSON.stringify(ref)}`;

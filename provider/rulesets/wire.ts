@@ -59,9 +59,9 @@ export interface ZoneRule {
   readonly expression: string;
   readonly description: string;
   readonly enabled: boolean;
-  /** Present only for an execute rule. */
+  /** What the rule executes. Present only for an execute rule. */
   readonly deploys?: { readonly rulesetId: string; readonly version?: string; readonly overrides: Overrides };
-  /** Present only for a skip rule. */
+  /** What the rule skips. Present only for a skip rule. */
   readonly skips?: Skip;
   /** The rule in the API's own form. */
   readonly raw: JsonObject;
@@ -71,7 +71,7 @@ export interface ZoneRule {
 export interface EntryPoint {
   readonly id: string;
   readonly version: string;
-  /** In the order in which they run. */
+  /** The rules, in the order in which they run. */
   readonly rules: readonly ZoneRule[];
 }
 
@@ -139,7 +139,7 @@ const overridesWire = renamed(OVERRIDES, {
 
 const NO_OVERRIDES: Overrides = { categories: [], rules: {} };
 
-/** The field `overrides`. Undefined if nothing is overridden, because Cloudflare refuses an empty object. */
+/** Returns the field `overrides`. Undefined if nothing is overridden, because Cloudflare refuses an empty object. */
 export function toOverrides({ action, categories, rules }: Overrides): JsonObject | undefined {
   const toWire = (names: Readonly<Record<string, string>>, entry: JsonObject): JsonObject =>
     omitAbsent(Object.fromEntries(Object.entries(names).map(([ours, theirs]) => [theirs, entry[ours]])));
@@ -172,7 +172,7 @@ export function toSkip(skip: Skip): JsonObject {
   return "other" in skip ? skip.other : skip;
 }
 
-/** Sent as a string. A number is accepted as well. */
+/** A ruleset's version, which is sent as a string. Responses may have a number. */
 const version = z.union([z.string(), z.number()]).transform(String).nullish();
 
 const zoneRule = z
@@ -224,7 +224,7 @@ export const entryPoint = z
     rules: (raw.rules ?? []).map((rule) => zoneRule.safeParse(rule).data ?? unreadable(rule)),
   }));
 
-/** A rule in an unknown form. It's kept because the order of the rules matters. */
+/** Represents a rule in an unknown form. It's kept because the order of the rules matters. */
 function unreadable(rule: unknown): ZoneRule {
   const raw = isJsonObject(rule) ? rule : {};
   const text = (member: string): string => (typeof raw[member] === "string" ? raw[member] : "");
@@ -292,7 +292,7 @@ export const managedRuleset = z
 /** Fields of a rule that Cloudflare sets, or that are sent separately. */
 const SERVER_MEMBERS = ["id", "version", "last_updated", "categories", "position"];
 
-/** The rule in the form in which it can be sent back, without the fields that only Cloudflare sets. */
+/** Returns the rule in the form in which it can be sent back, without the fields that only Cloudflare sets. */
 export function definitionOf(raw: JsonObject): JsonObject {
   return omit(raw, SERVER_MEMBERS);
 }

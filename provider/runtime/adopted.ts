@@ -7,9 +7,9 @@ import { omit, pick, type JsonObject } from "./values";
 export interface Adoption {
   /** The resource, at the start of a sentence: `PageShieldPolicy "checkout"`. */
   readonly what: string;
-  /** The object and where it is: `policy 0f3a… of zone …`. */
+  /** The object and where it is: `policy 0f3a… in zone …`. */
   readonly object: string;
-  /** Its arguments in canonical form. Unset ones are undefined; those that match the program are left out. */
+  /** The object's arguments in canonical form. Unset ones are undefined; those that match the program are left out. */
   readonly found: JsonObject;
   /** What destroying the resource does: `deletes it`. */
   readonly onDestroy: string;
@@ -21,7 +21,7 @@ export interface Adoption {
 
 /** The output `adopted`: an existing object that the resource adopted instead of creating one. */
 export interface Adopted {
-  /** The object and where it is: `policy 0f3a… of zone …`. */
+  /** The object and where it is: `policy 0f3a… in zone …`. */
   readonly object: string;
   /** What destroying the resource does, as declared when it was adopted: `deletes it`. */
   readonly onDestroy: string;
@@ -32,7 +32,7 @@ export interface Adopted {
 /** The name of the output, and of the input that shows it in the preview. */
 export const ADOPTED = "adopted";
 
-/** A create may adopt, so the input is pending while it can't be looked up. */
+/** Returns the pending input of a create that may adopt but can't look up the object yet. */
 export function pendingAdoption({
   inputs,
   isNew,
@@ -47,7 +47,7 @@ export function adoptedOf({ object, onDestroy }: Adoption, changes: Changes): Ad
   return { object, onDestroy, ...(Object.keys(changes).length === 0 ? {} : { changes }) };
 }
 
-/** What the preview says about the adoption. */
+/** Returns what the preview says about the adoption. */
 export function adoptionLine({ what, more }: Adoption, { object, onDestroy, changes }: Adopted): string {
   const does =
     changes === undefined

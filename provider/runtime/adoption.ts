@@ -1,12 +1,12 @@
 import type { Adopt } from "./fields";
 import type { Context } from "./lifecycle";
 
-/** An existing object may not be adopted with this `adopt` mode. */
+/** Thrown if an existing object may not be adopted with this `adopt` mode. */
 export class AdoptionError extends Error {
   override readonly name = "AdoptionError";
 }
 
-/** What each mode does with an existing object that matches the program, or differs. */
+/** What each `adopt` mode does with an existing object that matches the program, and with one that differs. */
 const DECISIONS = {
   ifEqual: { equal: "adopt", different: "refuse: different" },
   never: { equal: "refuse: never", different: "refuse: never" },
@@ -30,7 +30,7 @@ interface AdoptionQuestion<T> {
   readonly refusals: {
     never(found: readonly T[]): string;
     several(found: readonly T[], are: "equal" | "alike"): string;
-    /** Set if names are unique, because a new object then can't be created alongside one that differs. */
+    /** The message if names are unique, because a new object then can't be created alongside one that differs. */
     different?(found: T): string;
   };
 }
@@ -79,8 +79,8 @@ export const RENAME_HINT =
   'If you renamed or moved this resource, add its old name to its options: aliases: [{ name: "old-name" }].';
 
 /**
- * The hint printed after an adoption. A rename without an alias adopts the object, then drops the old name from the
- * state. If the update is killed in between, two resources share one ID, and the provider can't tell a `destroy
+ * Returns the hint printed after an adoption. A rename without an alias adopts the object, then drops the old name from
+ * the state. If the update is killed in between, two resources share one ID, and the provider can't tell a `destroy
  * --target` of the old one from any other delete.
  */
 export function sharedIdHint(id: string): string {

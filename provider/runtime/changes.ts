@@ -2,7 +2,7 @@ import { omitUndefined, isJsonObject, sameJson, type JsonObject } from "./values
 
 /** Differences as text, and values as a program writes them. */
 
-/** One argument before and after. An absent side was not set. */
+/** An argument's values before and after. Absent if the argument wasn't set. */
 export interface Change {
   readonly before?: unknown;
   readonly after?: unknown;
@@ -60,7 +60,9 @@ function changedMembers(name: string, before: unknown, after: unknown): string[]
   return [`${name}: ${one} → ${other}`];
 }
 
-/** The members of an object, and of a list of overrides by tag; undefined for values that are shown as a whole. */
+/**
+ * Returns the members of an object, and of a list of overrides by tag; undefined for values that are shown as a whole.
+ */
 function membersOf(value: unknown): JsonObject | undefined {
   if (value === undefined) return {};
   if (isJsonObject(value)) return value;
@@ -88,7 +90,7 @@ function excerpts(one: string, other: string): [string, string] {
   return [cut(one), cut(other)];
 }
 
-/** What the changes remove, as arguments to paste into the program; undefined if they remove nothing. */
+/** Returns what the changes remove, as arguments to paste into the program; undefined if they remove nothing. */
 export function asArguments(changes: Changes): string | undefined {
   const before = Object.entries(changes).flatMap(([name, { before }]) =>
     before === undefined || before === HIDDEN ? [] : [`${name}: ${asCode(before)}`],

@@ -131,7 +131,7 @@ function asWritten(
   }));
 }
 
-/** Never occurs in a message. */
+/** A separator that never occurs in a message. */
 const SEPARATOR = "\u0000\n";
 
 /**

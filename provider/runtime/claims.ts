@@ -5,7 +5,7 @@ import { pick, type JsonObject } from "./values";
 /** Something that only one resource in a program may have, and the message if two have it. */
 export interface Claim {
   readonly key: string;
-  /** Completes `"a" and "b" …`. */
+  /** The rest of the message after `"a" and "b" …`. */
   readonly clash: string;
   /** Whether a clash is a warning instead of an error. */
   readonly warnOnly?: boolean;

@@ -29,7 +29,7 @@ export class CompositeId {
       if (address !== undefined) return address;
     }
     const forms = this.forms.map((form) => JSON.stringify(form)).join(" or ");
-    const number = this.forms.some((form) => form.includes(JOB)) ? ", a job's a number" : "";
+    const number = this.forms.some((form) => form.includes(JOB)) ? "; a job ID is a number" : "";
     throw new Error(
       `${JSON.stringify(text.slice(0, MAX_SHOWN))} is not ${forms}. An ID is 32 hex digits${number}. ` +
         "Find the ID of a zone or an account on its Overview page in the dashboard.",

@@ -24,7 +24,7 @@ export async function pollUntil<T>(
 /** The maximum number of attempts when responses to a create get lost. */
 const MAX_ATTEMPTS = 4;
 
-/** Longer waits are announced. */
+/** A wait longer than this is announced. */
 const ANNOUNCE_WAIT_MS = 5_000;
 
 interface Creation<T> {
@@ -32,7 +32,7 @@ interface Creation<T> {
   readonly what: string;
   /** The path of the collection that contains the object. */
   readonly path: string;
-  /** Undefined if the response doesn't contain the object. */
+  /** Sends the create. Returns undefined if the response doesn't contain the object. */
   readonly send: () => Promise<T | undefined>;
   /** Existing objects that these requests may have created: they match the program, appeared after the first request,
    * and aren't another resource's.
@@ -43,7 +43,7 @@ interface Creation<T> {
 
 export interface Created<T> {
   readonly object: T;
-  /** Set if more than one object may be the one created: names them and says what to do. */
+  /** The message if more than one object may be the one created. It names them and says what to do. */
   readonly doubled: string | undefined;
 }
 

@@ -26,7 +26,7 @@ export function checkCompositeId(
   }
 }
 
-/** The resource's ID as recorded in the state. The SDK would keep the composite one. */
+/** Returns the resource's ID as recorded in the state. The SDK would keep the composite one. */
 export function ownId(
   { compositeId }: ExistingObjects,
   id: pulumi.Output<pulumi.ID>,
@@ -34,7 +34,8 @@ export function ownId(
   return id.apply((given) => compositeId.parse(given).id);
 }
 
-/** Refuses the option `import`. When importing a dynamic resource, the engine doesn't pass its provider, and fails
+/**
+ * Refuses the resource option `import`. The engine doesn't pass a dynamic resource's provider to an import, and fails
  * without giving a reason.
  */
 export function refuseImport(
@@ -51,7 +52,7 @@ export function refuseImport(
       ? "remove the option and declare the target that the zone has reached; the update then records the zone without sending anything"
       : `run \`${command}\`, which writes the program and the file for \`pulumi import\``;
   throw refusal(
-    `edgeguard: ${type} "${name}": the option import can't import a dynamic resource: ${instead}.`,
+    `edgeguard: ${type} "${name}": the import option can't import a dynamic resource: ${instead}.`,
   );
 }
 

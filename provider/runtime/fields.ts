@@ -9,7 +9,7 @@ export const isId = (text: string): boolean =>
   /^[0-9a-f]+$/i.test(text) && text.length === IDENTIFIER.LENGTH_CHARACTERS;
 
 /**
- * A Cloudflare ID, in lower case.
+ * Returns the schema of a Cloudflare ID, whose canonical form is lower case.
  *
  * @param kind as in `a zone ID`.
  * @param advice where to find it, as a sentence.

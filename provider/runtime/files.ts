@@ -1,6 +1,6 @@
 import { isJsonObject } from "./values";
 
-/** The path is a directory, pipe, socket or device. */
+/** Thrown if the path is a directory, pipe, socket or device. */
 export class NotRegularError extends Error {
   override readonly name = "NotRegularError";
   constructor(readonly isDirectory: boolean) {

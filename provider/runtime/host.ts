@@ -69,7 +69,7 @@ export class Host {
     return this.#readSettings();
   }
 
-  /** What is wrong with config or environment, if anything. */
+  /** Returns what's wrong with config or environment, if anything. */
   settingsProblem(): string | undefined {
     try {
       this.#readSettings();
@@ -91,7 +91,7 @@ export class Host {
     return this.#api;
   }
 
-  /** The API client for live checks, which a preview skips rather than waiting for. */
+  /** Returns the API client for live checks, which a preview skips rather than waiting for. */
   get probe(): EdgeApi {
     this.#probe ??= this.#connect({ maxRetries: 0, patient: false, attemptMs: PROBE_MS });
     return this.#probe;

@@ -149,7 +149,7 @@ function reasonOf(issue: z.core.$ZodIssue, root: unknown, isSecret: boolean): st
 
 const REQUIRED = "is required";
 
-/** The part of a message that says what was given, after what is allowed. */
+/** Returns the part of a message that says what was given, after what is allowed. */
 function insteadOf(value: unknown, isSecret: boolean): string {
   return isSecret ? " (secret value not shown)" : `, not ${describe(value)}`;
 }
@@ -215,7 +215,7 @@ function typeName(type: string): string {
 
 const TYPE_NAMES: Readonly<Record<string, string>> = { array: "list", record: "object", int: "whole number" };
 
-/** `a, b or c`. */
+/** Joins words as in `a, b or c`. */
 function alternatives(words: readonly string[]): string {
   const last = words.at(-1) ?? "";
   return words.length < 2 ? last : `${words.slice(0, -1).join(", ")} or ${last}`;

@@ -19,7 +19,7 @@ const HOLDINGS = [
 ] as const;
 export type Holding = (typeof HOLDINGS)[number];
 
-/** The strongest claim on one object. */
+/** Returns the strongest claim on one object. */
 export function strongest(holdings: readonly (Holding | undefined)[]): Holding | undefined {
   return HOLDINGS.find((each) => holdings.includes(each));
 }
@@ -63,7 +63,7 @@ export class LedgerJournal {
     appendFileSync(join(this.#folder, this.#own), `${JSON.stringify([object, holding])}\n`);
   }
 
-  /** How other processes hold the object. */
+  /** Returns the strongest claims of other processes on the object. */
   ofOthers(object: string): Holding | undefined {
     return strongest(this.#others().map((name) => this.#holdingsIn(name).get(object)));
   }
@@ -85,7 +85,7 @@ export class LedgerJournal {
     return await withMachineLock(key, { ...options, patienceMs: Infinity, folder: this.#folder }, work);
   }
 
-  /** The files of the other processes. Dead ones belong to an earlier engine that had the same address. */
+  /** Returns the files of the other processes. Dead ones belong to an earlier engine that had the same address. */
   #others(): string[] {
     const files = readdirSync(this.#folder).filter((name) => /^\d+$/.test(name));
     return files.filter((name) => name !== this.#own && isAlive(Number(name)));

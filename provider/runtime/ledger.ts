@@ -35,7 +35,7 @@ export class Ledger {
     this.#journal?.write(`${READ}${type} ${id}`, "unchanged");
   }
 
-  /** Why deleting a former resource must not delete the object; undefined if it may. */
+  /** Says why deleting a former resource must not delete the object; undefined if it may. */
   whyKept(type: string, id: string): "adopted" | "read" | undefined {
     const holding = this.holding(type, id);
     if (holding !== undefined && holding !== "changing") return "adopted";

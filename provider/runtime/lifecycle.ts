@@ -11,7 +11,7 @@ import type { JsonObject } from "./values";
 
 /** The resource that a context is for. */
 export interface AboutResource {
-  /** Its name in the program. */
+  /** The resource's name in the program. */
   readonly name?: string | undefined;
   /** Arguments that are secret. */
   readonly secrets?: readonly string[];
@@ -245,7 +245,8 @@ interface Hooks<Shape extends z.ZodRawShape, Computed extends object> {
 }
 
 /**
- * Created or changed, but not finished. The engine records how far it got, and the next `up` continues from there.
+ * Thrown after an object was created or changed, but not finished. The engine records how far it got, and the next `up`
+ * continues from there.
  */
 export class PartialFailure<Computed extends object> extends Error {
   override readonly name = "PartialFailure";

@@ -41,7 +41,7 @@ export async function unlessForbidden<T>(ctx: Context, read: () => Promise<T>): 
  */
 function skippedRead(error: ApiError): string {
   const permission = missingPermission(error);
-  return permission === undefined ? error.message : `${error.init.what} needs the permission ${permission}`;
+  return permission === undefined ? error.message : `${error.init.what} needs ${permission}`;
 }
 
 /** Statuses that the update would also get, because they're about the token, a permission or the object. A proxy's
@@ -56,7 +56,7 @@ function provesFailure(error: unknown): error is ApiError {
   return isNamed || PROVING_STATUSES.includes(error.status);
 }
 
-/** Why a live check couldn't be made; undefined for other errors, such as a defect or a cancellation. */
+/** Says why a live check couldn't be made; undefined for other errors, such as a defect or a cancellation. */
 function skipReason(error: unknown): string | undefined {
   if (error instanceof CancelledError) return undefined;
   if (error instanceof MissingCredentialsError)

@@ -2,7 +2,7 @@
 export const LOCK = {
   /** A zone's settings and policies. */
   pageShield: (zoneId: string) => `zone ${zoneId}`,
-  /** For rules and the migration, whose steps replace the whole entry point ruleset. */
+  /** The lock for a zone's managed rules and its migration, whose steps replace the whole entry point ruleset. */
   managedRules: (zoneId: string) => `managed rules of zone ${zoneId}`,
   /** The jobs of a zone or account, because each job's name is checked against the others. */
   logpush: (scope: string) => `logpush ${scope}`,

@@ -133,8 +133,8 @@ export async function ask<T>(opts: LookupOptions, work: (host: Host) => T | Prom
 }
 
 /**
- * Without credentials, a preview warns and leaves the result unknown instead of failing, so that pull requests from forks
- * can be previewed.
+ * Runs a lookup. Without credentials, a preview warns and leaves the result unknown instead of failing, so that pull
+ * requests from forks can be previewed.
  */
 function askOrUnknown<T>(what: string, opts: LookupOptions, work: (host: Host) => Promise<T>): Promise<T> {
   return ask(opts, async (host) => {
@@ -174,7 +174,7 @@ export function readArgs<S extends z.ZodRawShape>(
   return z.object(shape).parse(Object.fromEntries(set));
 }
 
-/** Warns without a host: in the stack's messages, or on stderr in a plain script. */
+/** Prints a warning before there's a host: in the stack's messages, or on stderr in a plain script. */
 export function warn(line: string): void {
   (inProgram() ? ENGINE : STDERR).warn(`edgeguard: ${printable(line)}`);
 }
@@ -192,7 +192,7 @@ const HOSTS = new WeakMap<object, Host>();
 const MOCKED_HOSTS = new WeakMap<MockedRun, WeakMap<object, Host>>();
 const PLAIN_SCRIPT = {};
 
-/** One host per `config`, or per run of a program. */
+/** Returns one host per `config`, or per run of a program. */
 function hostOf({ config }: LookupOptions): Host {
   const mocked = mockedRun();
   if (config === undefined) {
@@ -216,7 +216,10 @@ async function hostOfProvider(provider: Provider, { config }: LookupOptions): Pr
   return cachedHost(provider, mocked, (key) => texts.get(key), {});
 }
 
-/** In a mocked run, the address and credential are the test's, whatever the program and the environment say. */
+/**
+ * Returns the host for a lookup. In a mocked run, the address and credential are the test's, whatever the program and
+ * the environment say.
+ */
 function cachedHost(
   owner: object,
   mocked: MockedRun | undefined,
@@ -251,7 +254,7 @@ const ENGINE = {
   warn: (line: string): void => void pulumi.log.warn(line),
 };
 
-/** A script's stdout is its own. */
+/** Keeps a script's stdout free for its own output. */
 const STDERR = {
   info: (line: string): void => void process.stderr.write(`${line}\n`),
   warn: (line: string): void => void process.stderr.write(`${line}\n`),

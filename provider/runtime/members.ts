@@ -60,7 +60,7 @@ export function unknownMembers(raw: JsonObject, known: readonly string[]): { rea
 /** Fields that Cloudflare itself sets on objects. */
 export const STAMPS = ["created_at", "created_on", "updated_at", "modified_on", "last_updated", "version"];
 
-/** The argument `extra`: API fields that this version doesn't know, passed through unchanged. */
+/** Returns the schema of the argument `extra`: API fields that this version doesn't know, passed through unchanged. */
 export const extra = (
   known: readonly string[],
 ): z.ZodType<Record<string, unknown>, Record<string, unknown>> =>

@@ -13,8 +13,8 @@ export interface MockedRun {
 const MOCKED_RUN = Symbol.for("pulumi-edgeguard/mocked-run");
 
 /**
- * Marks mocks, so that lookups in their runs never use the environment. Enumerable, because a test may spread the mocks to
- * replace one of them.
+ * Marks mocks, so that lookups in their runs never use the environment. The mark is enumerable, because a test may
+ * spread the mocks to replace one of them.
  */
 export function markMocks<T extends pulumi.runtime.Mocks>(mocks: T, run: MockedRun): T {
   return Object.defineProperty(mocks, MOCKED_RUN, { value: run, enumerable: true });

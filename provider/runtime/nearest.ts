@@ -18,8 +18,8 @@ function isPartOf(a: string, b: string): boolean {
   return short.length >= LEAST_PART && (long.startsWith(short) || long.endsWith(short));
 }
 
-/** Levenshtein distance. */
-function distance(a: string, b: string): number {
+/** Computes the Levenshtein distance. */
+export function distance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, i) => i);
   for (let i = 1; i <= a.length; i += 1) {
     const next = [i];

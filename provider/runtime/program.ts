@@ -40,7 +40,7 @@ export function makesSavedPlan(env: Readonly<Record<string, string | undefined>>
   return text === "true";
 }
 
-/** Calls an SDK function that its types omit. If it's missing, there are no such warnings. */
+/** Calls an SDK function that isn't in the SDK's types. If it's missing, these warnings are left out. */
 function isConfigSecret(key: string): boolean {
   const known: unknown = Reflect.get(pulumi.runtime, "isConfigSecret");
   return typeof known !== "function" || Reflect.apply(known, pulumi.runtime, [key]) === true;

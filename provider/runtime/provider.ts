@@ -162,7 +162,7 @@ export function argumentProblem(args: Readonly<Record<string, unknown>>): string
   }
   const isGiven = (key: (typeof CONFIG_KEYS)[number]): boolean => (args[key] ?? undefined) !== undefined;
   if (isGiven("apiToken") || (isGiven("apiEmail") && isGiven("apiKey"))) return undefined;
-  return "has no credential, and takes none from the stack's configuration or the environment. Pass apiToken, or apiEmail and apiKey.";
+  return "has no credential, and doesn't use those in the stack's configuration or the environment. Pass apiToken, or apiEmail and apiKey.";
 }
 
 /** Converts the arguments for the provider's process. Like stack configuration, each is a string. */
@@ -216,7 +216,7 @@ function problemIn(get: ConfigGetter): string | undefined {
   }
 }
 
-/** Undefined stays undefined: the argument isn't set. */
+/** Keeps undefined, which means that the argument isn't set. */
 function textOf(value: unknown): string | undefined {
   if (value === undefined || value === null) return undefined;
   return typeof value === "string" ? value : JSON.stringify(value);

@@ -5,7 +5,7 @@ import { z } from "zod";
  * model is the source of each; `npm run api` writes its JSON schema to `provider/schemas`.
  */
 
-/** An object of a published document. An unknown member is an error. */
+/** Returns the schema of an object in a published document. An unknown member is an error. */
 export const members = <S extends z.ZodRawShape>(shape: S): z.ZodReadonly<z.ZodObject<S, z.core.$strict>> =>
   z.strictObject(shape).readonly();
 

@@ -9,7 +9,7 @@ import { namesOfSecrets, SECRETS, stringsIn } from "./secrets";
 import { canonicalJson, omitUndefined, omit, pick, type JsonObject } from "./values";
 
 /** The input that contains the provider's code. */
-const PROVIDER = "__provider";
+export const PROVIDER = "__provider";
 /**
  * The input with the resource's name in the program, for messages. After a rename with an alias, the outputs keep the old
  * name until the next update.
@@ -57,7 +57,7 @@ export class ResourceType<Shape extends z.ZodRawShape, Computed extends object> 
     return pick(inputs, this.lifecycle.hints ?? []);
   }
 
-  /** The resource's name in the program, and its secret arguments. */
+  /** Returns the resource's name in the program, and its secret arguments. */
   about(bag: JsonObject): AboutResource {
     return { name: typeof bag[NAME] === "string" ? bag[NAME] : undefined, secrets: this.secrets(bag) };
   }
@@ -71,7 +71,7 @@ export class ResourceType<Shape extends z.ZodRawShape, Computed extends object> 
     if (parsed.success) return parsed.data;
     const [first] = checkInputs(this.lifecycle.args.shape, given, this.secrets(inputs)).failures;
     throw new Error(
-      `Invalid inputs of this ${this.lifecycle.type}: ${first === undefined ? "" : failureText(first)}`,
+      `Invalid inputs for this ${this.lifecycle.type}: ${first === undefined ? "" : failureText(first)}`,
     );
   }
 
@@ -160,7 +160,7 @@ export class ResourceType<Shape extends z.ZodRawShape, Computed extends object> 
   }
 }
 
-/** The computed inputs, with `adopted` for a type that can adopt. */
+/** Returns the computed inputs, with `adopted` for a type that can adopt. */
 export function computedInputsOf({
   args,
   computedInputs = [],
@@ -171,7 +171,7 @@ export function computedInputsOf({
   return "adopt" in args.shape ? [...computedInputs, ADOPTED] : computedInputs;
 }
 
-/** A failure as a sentence that begins with the property's path. */
+/** Returns a failure as a sentence that begins with the property's path. */
 export function failureText({ property, reason }: CheckFailure): string {
   return property === "" ? reason : `${property}: ${reason}`;
 }

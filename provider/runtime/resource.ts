@@ -110,7 +110,10 @@ export interface ReadableClass {
   ): T;
 }
 
-/** The base of one resource class. It has every argument as an output, so the class declares only computed outputs. */
+/**
+ * Creates the base of one resource class. The base has every argument as an output, so the class declares only computed
+ * outputs.
+ */
 export function edgeResource<Args extends object>() {
   return <Shape extends z.ZodRawShape, Computed extends object>(
     lifecycle: Lifecycle<Shape, Computed>,
@@ -191,7 +194,7 @@ function secretMarkers(
   return given;
 }
 
-/** Names of the values that are secret or contain a secret. */
+/** Returns the names of the values that are secret or contain a secret. */
 export async function secretNames(values: object): Promise<string[]> {
   const judged = await Promise.all(
     Object.entries(values).map(async ([name, value]: [string, unknown]) =>

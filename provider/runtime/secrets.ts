@@ -33,7 +33,10 @@ export function* stringsIn(value: unknown): Generator<string> {
   }
 }
 
-/** Longer strings are documents, and their parts may occur in any sentence. Key files are shorter. */
+/**
+ * The length up to which parts of a string are also hidden. Longer strings are documents, whose parts may occur in any
+ * sentence. Key files are shorter.
+ */
 const MOST_TOKEN_CHARACTERS = 4096;
 
 /** Hiding "true" or "keys" would garble every sentence. */

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { DEFAULT_CONCURRENCY } from "../api/connections";
 import { DOCUMENTED_RATE, type RateWindow } from "../api/rate-budget";
 import { RETRY } from "../api/retry";
+import { parseUrl } from "../api/url";
 import { nearest } from "./nearest";
 import type { Credential } from "../api/credential";
 
@@ -103,8 +104,8 @@ export const PLAIN = {
 } as const;
 
 /**
- * Settings from stack config and environment. Credentials: `edgeguard:apiToken`, else `edgeguard:apiEmail` with
- * `edgeguard:apiKey`, else `cloudflare:apiToken`, else CLOUDFLARE_API_TOKEN, else CLOUDFLARE_EMAIL with
+ * Returns the settings from stack config and environment. Credentials: `edgeguard:apiToken`, else `edgeguard:apiEmail`
+ * with `edgeguard:apiKey`, else `cloudflare:apiToken`, else CLOUDFLARE_API_TOKEN, else CLOUDFLARE_EMAIL with
  * CLOUDFLARE_API_KEY. Having none at all isn't an error here, because previews work without one. An explicit provider
  * uses only its own: a fallback might use another account's credential.
  *
@@ -291,7 +292,7 @@ function readCredentials(
 }
 
 function checkBaseUrl(text: string, ctx: z.RefinementCtx): void {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
+  const url = parseUrl(text);
   const problem =
     url === undefined || !["http:", "https:"].includes(url.protocol)
       ? `must be an http or https URL such as ${DEFAULT_BASE_URL}`
@@ -310,7 +311,7 @@ function headerSafe(text: string): boolean {
   return /^[\x21-\x7e]+$/.test(text);
 }
 
-/** Undefined if not set or blank. CI systems pass missing secrets as empty strings. */
+/** Returns the value; undefined if it's not set or blank. CI systems pass missing secrets as empty strings. */
 function present(text: string | undefined): string | undefined {
   const trimmed = text?.trim();
   return trimmed === "" ? undefined : trimmed;

@@ -104,7 +104,7 @@ function comparing<Shape extends z.ZodRawShape, Computed extends object>(
   };
 }
 
-/** Empty for a new resource and for an import. */
+/** Whether there's a recorded state: there's none for a new resource and for an import. */
 function isRecorded(olds: JsonObject): boolean {
   return Object.keys(olds).length > 0;
 }

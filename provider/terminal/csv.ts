@@ -1,15 +1,15 @@
-/** A value of a CSV cell. Undefined gives an empty cell. */
+/** The value of a CSV cell. Undefined gives an empty cell. */
 export type Cell = string | number | boolean | undefined;
 
 /**
- * Formats a table as CSV (RFC 4180, with line feeds as line ends), so that a spreadsheet shows text as text: a cell that
- * it would run as a formula starts with an apostrophe.
+ * Formats a table as CSV (RFC 4180, with line feeds as line ends). A cell that a spreadsheet would run as a formula
+ * gets a leading apostrophe, so that it's shown as text.
  */
 export function toCsv(head: readonly string[], rows: Iterable<readonly Cell[]>): string {
   return [head, ...rows].map((cells) => `${cells.map(cellText).join(",")}\n`).join("");
 }
 
-/** Spreadsheets run a cell that starts with one of these; some of them, with the full-width form, too. */
+/** Spreadsheets run a cell that starts with one of these as a formula. Some also accept the full-width forms. */
 const FORMULA = /^[=+\-@\t\r\n＝＋－＠]/;
 
 function cellText(cell: Cell): string {

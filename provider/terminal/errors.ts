@@ -8,13 +8,18 @@ export class CommandError extends Error {
   override readonly name = "CommandError";
 }
 
+/** Thrown when somebody changed something by hand. Exit code 3, so that a pipeline can tell it from a failure. */
+export class DriftError extends Error {
+  override readonly name = "DriftError";
+}
+
 /** Wraps the error that ended a command, with a sentence that the command adds. Exit code 1. */
 export class UnfinishedError extends Error {
   override readonly name = "UnfinishedError";
 
   constructor(
     override readonly cause: unknown,
-    /** How far the command got, or what to do next. */
+    /** The added sentence: how far the command got, or what to do next. */
     readonly more: string,
   ) {
     super(more);

@@ -4,7 +4,7 @@ import { Redactor } from "../api/redact";
 import { isNamespaceGone } from "../kv/address";
 import { secretsIn, SettingsError, type Settings } from "../runtime/settings";
 import { ownMember } from "../runtime/values";
-import { CommandError, InterruptedError, UnfinishedError, UsageError } from "./errors";
+import { CommandError, DriftError, InterruptedError, UnfinishedError, UsageError } from "./errors";
 import { INTERRUPTED_EXIT_CODE, type Io } from "./io";
 
 /** A failed command's message and exit code. */
@@ -23,6 +23,7 @@ export function failureOf(error: unknown, group: string | undefined, env: Io["en
   redactor.add(...secretsIn(() => undefined, env));
   const message = redactor.redact(messageOf(error, group, env["EDGEGUARD_DEBUG"] === "1"));
   if (error instanceof UsageError) return { message, exitCode: 2 };
+  if (error instanceof DriftError) return { message, exitCode: 3 };
   return { message, exitCode: error instanceof InterruptedError ? INTERRUPTED_EXIT_CODE : 1 };
 }
 
@@ -34,7 +35,7 @@ function messageOf(error: unknown, group: string | undefined, isDebugging: boole
     const advice = ownMember(ADVICE, group ?? "")?.(error) ?? error.init.advice;
     return withVariables(new ApiError({ ...error.init, advice }).message);
   }
-  const isOurs = error instanceof CommandError;
+  const isOurs = error instanceof CommandError || error instanceof DriftError;
   return isDebugging && !isOurs ? (error.stack ?? error.message) : error.message;
 }
 
@@ -48,6 +49,7 @@ const ADVICE: Readonly<Record<string, (error: ApiError) => string | undefined>> 
       : undefined;
   },
   detections: (error) => (isUnroutable(error) ? "Check the zone ID: --zone." : undefined),
+  inventory: (error) => (isUnroutable(error) ? "Check the zone ID: --zone." : undefined),
   import: (error) => (isUnroutable(error) ? "Check the IDs: --zone, --account." : undefined),
 };
 

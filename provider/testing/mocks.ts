@@ -28,8 +28,8 @@ export interface CheckedMocksOptions {
    */
   readonly mocks?: Partial<pulumi.runtime.Mocks>;
   /**
-   * A local API. The checks then read from it as a preview does. Resources are created there, unless the mocks are set
-   * for a preview, and outputs are what an update would return. Lookups read from it, too, always with its token: a
+   * A local API. The checks read from it as a preview does. Resources are created there, unless the mocks are set for a
+   * preview, and have the outputs that an update would return. Lookups also read from it, always with its token: a
    * credential in their `config` or `provider` isn't used.
    *
    * @defaultValue No request is sent. Outputs are what a preview without credentials knows, and lookups fail.
@@ -73,7 +73,7 @@ export function checkedMocks(options: CheckedMocksOptions = {}): pulumi.runtime.
   );
 }
 
-/** Where a checker's findings go. */
+/** Receives a checker's findings. */
 export interface Sink {
   info(line: string): void;
   warn(line: string): void;
@@ -178,7 +178,9 @@ export class Checker implements pulumi.runtime.Mocks {
   }
 }
 
-/** What lookups of a run with these options use. Without an API, one that reads would need a real credential. */
+/**
+ * Returns the settings for lookups in a run with these options. Without an API, a lookup would need a real credential.
+ */
 export function lookupsOf({ api }: CheckedMocksOptions): MockedRun {
   const problem =
     api === undefined
@@ -187,7 +189,9 @@ export function lookupsOf({ api }: CheckedMocksOptions): MockedRun {
   return { fixed: fixedSettings(api), problem };
 }
 
-/** Settings that the program's configuration can't change. With an API, the only credential is its token. */
+/**
+ * Returns the settings that the program's configuration can't change. With an API, the only credential is its token.
+ */
 function fixedSettings(api: ApiAddress | undefined): MockedRun["fixed"] {
   if (api === undefined) return new Map([["edgeguard:liveChecks", "false"]]);
   return new Map([
@@ -211,7 +215,7 @@ function asSent(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, asSent(member)]));
 }
 
-/** The inputs without what only the engine needs. */
+/** Returns the inputs without what only the engine needs. */
 function shownInputs(inputs: JsonObject): JsonObject {
   return omit(
     inputs,

@@ -47,7 +47,7 @@ export interface ProgramRun<T> {
   readonly messages: readonly string[];
 }
 
-/** A program that a preview would refuse. The message has one line per problem. */
+/** Thrown for a program that a preview would refuse. The message has one line per problem. */
 export class RefusedProgramError extends Error {
   override readonly name = "RefusedProgramError";
 

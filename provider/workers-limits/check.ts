@@ -66,9 +66,9 @@ export interface WorkerToCheck {
    * Environment variables by name. Any value that isn't a string counts as its JSON. Messages never contain a value.
    */
   readonly envVars?: Readonly<Record<string, unknown>>;
-  /** Its Cron Triggers. Their limit is per account: see also `checkAccount`. */
+  /** The Worker's Cron Triggers. Their limit is per account: see also `checkAccount`. */
   readonly crons?: readonly string[];
-  /** Its routes: `"shop.example/*"`, or with the zone `{ pattern, zone }`. */
+  /** The Worker's routes: `"shop.example/*"`, or with the zone `{ pattern, zone }`. */
   readonly routes?: readonly Route[];
   /** Measurements from metrics or logs. A limit without a measurement is listed as `"info"`. */
   readonly observed?: Observed;
@@ -141,9 +141,9 @@ export function checkWorker(given: WorkerToCheck): readonly LimitFinding[] {
 /** All Workers of an account, taken together. */
 export interface AccountToCheck {
   readonly plan: WorkersPlan;
-  /** How many Workers the account has. */
+  /** The number of Workers in the account. */
   readonly workers: number;
-  /** How many Cron Triggers they have in total. */
+  /** The number of Cron Triggers of all Workers together. */
   readonly cronTriggers: number;
   /** The number of requests to the whole account on its busiest day, from midnight to midnight UTC. */
   readonly requestsPerDay?: number;
@@ -275,7 +275,7 @@ function isCpu(name: string): boolean {
   return name === "cpuPerRequest" || name === "cpuPerCronTrigger";
 }
 
-/** A Worker's own CPU limit has no effect above the plan's. */
+/** Checks a Worker's own CPU limit, which has no effect above the plan's. */
 function cpuLimitFindings(measure: Measures, cpuLimitMs: number | undefined): LimitFinding[] {
   if (cpuLimitMs === undefined) return [];
   if (!Number.isInteger(cpuLimitMs) || cpuLimitMs < 1)
@@ -297,12 +297,17 @@ function withCpuLimit(of: Measure<Tier>, cpuLimitMs: number | undefined): Measur
   };
 }
 
-/** One measurement can't tell an occasional overrun, which Cloudflare tolerates, from a consistent one. */
+/**
+ * Turns an overrun into a warning: one measurement can't tell an occasional overrun, which Cloudflare tolerates, from a
+ * consistent one.
+ */
 function overruns(findings: readonly LimitFinding[]): LimitFinding[] {
   return findings.map((finding) => ({ ...finding, level: "warning" }));
 }
 
-/** fetch() and the Cache API share one quota: each can be within the limit while both together exceed it. */
+/**
+ * Checks the quota that fetch() and the Cache API share: each can be within the limit while both together exceed it.
+ */
 function sharedQuota(measure: Measures, { subrequests, cacheCalls }: Observed): LimitFinding[] {
   if (subrequests === undefined || cacheCalls === undefined) return [];
   const subject = `Subrequests (${formatNumber(subrequests)}) and Cache API calls (${formatNumber(cacheCalls)}) per request, which share one quota`;
@@ -318,7 +323,10 @@ function sharedQuota(measure: Measures, { subrequests, cacheCalls }: Observed): 
   return together.filter(({ level }) => !has("error") && !has(level));
 }
 
-/** A pattern alone doesn't reliably identify its zone, so too many routes without a zone only cause a warning. */
+/**
+ * Checks the number of routes per zone. A pattern alone doesn't reliably identify its zone, so too many routes without
+ * a zone only cause a warning.
+ */
 function routeFindings(measure: Measures, routes: readonly Route[]): LimitFinding[] {
   const zones = new Map<string, number>();
   let unknown = 0;
@@ -356,7 +364,8 @@ function sorted(findings: readonly LimitFinding[]): readonly LimitFinding[] {
 }
 
 /**
- * The size after gzip at its default level, which is what Wrangler reports. Source maps don't run, so they don't count.
+ * Returns the size after gzip at its default level, which is what Wrangler reports. Source maps don't run, so they
+ * don't count.
  */
 function compressedBytes(bundle: string | Uint8Array): number {
   return gzipSync(typeof bundle === "string" ? Buffer.concat(read(bundle)) : bundle).length;

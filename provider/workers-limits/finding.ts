@@ -11,7 +11,7 @@ export interface LimitFinding {
   readonly limit: string;
   /** A sentence with the measurement, the limit and the plan. Never contains a value of the Worker. */
   readonly message: string;
-  /** In bytes, in milliseconds, or a count. Absent if not known. */
+  /** The measurement: in bytes, in milliseconds, or a count. Absent if it's not known. */
   readonly measured?: number;
   /** The limit, with 1 MB taken as 1,048,576 bytes; in the unit of `measured`. */
   readonly allowed: number;
@@ -19,7 +19,7 @@ export interface LimitFinding {
   readonly source: string;
 }
 
-/** An argument of a check is invalid. */
+/** Thrown if an argument of a check is invalid. */
 export class CheckError extends Error {
   override readonly name = "CheckError";
 }

@@ -27,7 +27,7 @@ describe("a refused credential", () => {
     const { client } = clientOf(api.url, { credential: saved, purpose: refreshing });
     const failure = await failureOf(client.get(settings, { what: WHAT, schema }));
     expect(failure.message).toContain("returned 403 Forbidden: Authentication error [code 10000]");
-    expect(failure.message).toContain("The token from edgeguard:apiToken lacks the permission");
+    expect(failure.message).toContain("The token from edgeguard:apiToken lacks ");
     expect(failure.message).toContain("uses the token saved by the last `pulumi up`");
     expect(api.requests).toHaveLength(1);
   });
@@ -38,7 +38,7 @@ describe("a refused credential", () => {
       purpose: refreshing,
     });
     const failure = await failureOf(client.get(settings, { what: WHAT, schema }));
-    expect(failure.message).toContain("The token from CLOUDFLARE_API_TOKEN lacks the permission");
+    expect(failure.message).toContain("The token from CLOUDFLARE_API_TOKEN lacks ");
     expect(failure.message).not.toContain("last up");
   });
 
@@ -117,7 +117,7 @@ describe("a refused credential", () => {
     api.fault({ match: {}, kind: "status", status: 403, code: 10010, message: "not yours" });
     const failure = await failureOf(client.put(settings, { what: WHAT, schema, body: { enabled: true } }));
     expect(failure.message).toContain("not yours");
-    expect(failure.message).toContain("The token from CLOUDFLARE_API_TOKEN lacks the permission");
+    expect(failure.message).toContain("The token from CLOUDFLARE_API_TOKEN lacks ");
     expect(warnings).toHaveLength(1);
     await client.get(settings, { what: WHAT, schema });
     expect(api.requests.map(({ status }) => status)).toEqual([401, 403, 200]);
@@ -129,7 +129,7 @@ describe("a refused credential", () => {
     api.fault({ match: {}, kind: "status", status: 403, code: 10010, message: "second" });
     const failure = await failureOf(client.get(settings, { what: WHAT, schema }));
     expect(failure.message).toContain("first");
-    expect(failure.message).toContain("The token from edgeguard:apiToken lacks the permission");
+    expect(failure.message).toContain("The token from edgeguard:apiToken lacks ");
     await client.get(settings, { what: WHAT, schema });
   });
 
@@ -150,7 +150,7 @@ describe("a refused credential", () => {
     const failure = await failureOf(
       clientOf(api.url, { credential: fresh }).client.get(settings, { what: WHAT, schema }),
     );
-    expect(failure.message).toContain("The token from CLOUDFLARE_API_TOKEN lacks the permission");
+    expect(failure.message).toContain("The token from CLOUDFLARE_API_TOKEN lacks ");
   });
 });
 

@@ -129,7 +129,8 @@ describe("a 403 names the missing permission", () => {
     const { client } = clientOf(api.url);
     const { message } = await failureOf(client.send(method, path, { what: "Asking", schema }));
     const where = path.startsWith("/zones") ? "zone" : "account";
-    expect(message).toContain(`lacks the permission ${permission} for this ${where}`);
+    const [name, place] = permission.split(" (");
+    expect(message).toContain(`lacks the ${name} permission for this ${where} (${place}`);
   });
 
   test("says that the token itself is valid if it worked earlier in this run", async () => {
@@ -141,7 +142,7 @@ describe("a 403 names the missing permission", () => {
     const put = client.put(`${zone}/page_shield`, { what: "Setting", schema, body: { enabled: true } });
     const { message } = await failureOf(put);
     expect(message).toContain(
-      "The token from CLOUDFLARE_API_TOKEN works for other requests in this run, but lacks the permission Page Shield Write",
+      "The token from CLOUDFLARE_API_TOKEN works for other requests in this run, but lacks the Page Shield Write permission",
     );
     expect(message).not.toMatch(/no longer valid|revoked/);
   });
@@ -161,7 +162,7 @@ test("skips a read that the update doesn't depend on, and the warning names the 
   const [first] = LIVES.PageShieldPolicy();
   expect((await op.preview("PageShieldPolicy", { ...first })).step).toBe("create");
   expect(op.warned).toEqual([
-    `edgeguard: live check skipped: Listing the scripts of zone ${api.zones.shop} needs the permission Page Shield Read (in the dashboard: Zone > Page Shield > Read)`,
+    `edgeguard: live check skipped: Listing the scripts in zone ${api.zones.shop} needs Page Shield Read (in the dashboard: Zone > Page Shield > Read)`,
   ]);
 });
 

@@ -310,7 +310,7 @@ describe("Retry-After", () => {
 });
 
 describe("the rate budget", () => {
-  test("never lets more requests through per window than its limit, first come, first served", async () => {
+  test("never exceeds its limit in any window, and serves callers in order", async () => {
     virtualTime();
     const started = performance.now();
     const budget = new RateBudget([

@@ -30,7 +30,7 @@ describe("the time limit for one attempt", () => {
 });
 
 describe("a client with patient: false", () => {
-  test("a client with patient: false sends nothing more once a request timed out", async () => {
+  test("a client with patient: false sends nothing more after a request has timed out", async () => {
     const server = await serve(() => undefined);
     const { client } = clientOf(server.url, { attemptMs: 50, maxRetries: 0, patient: false, concurrency: 2 });
     const ask = () => failureOf(client.get("/x", { what: "Looking", schema }));

@@ -24,13 +24,13 @@ test.each([
   "\n=1",
   "＝1",
   '=HYPERLINK("https://x.test","a")',
-])("a spreadsheet shows %j as text", (formula) => {
+])("a spreadsheet shows %j as text, not as a formula", (formula) => {
   const [, cell = ""] = toCsv(["a"], [[formula]]).split(/^a\n/);
   const unquoted = cell.replace(/^"(.*)"\n$/s, "$1").replaceAll('""', '"');
   expect(unquoted.trimEnd()).toBe(`'${formula}`);
 });
 
-test("text that only contains such a character stays unchanged", () => {
+test("leaves text unchanged that has such a character in another place", () => {
   expect(toCsv(["a=b"], [["https://x.test/?a=1&b=-1"], ["a@b.example"]])).toBe(
     "a=b\nhttps://x.test/?a=1&b=-1\na@b.example\n",
   );

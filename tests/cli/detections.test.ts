@@ -20,11 +20,11 @@ test("writes a zone's active scripts, and the next run says that nothing has cha
   expect(await save("--zone", shop)).toMatchObject({
     code: 0,
     stdout: "",
-    stderr: `edgeguard: detections.json now has 21 scripts of zone ${shop}.\n`,
+    stderr: `edgeguard: detections.json now has 21 scripts in zone ${shop}.\n`,
   });
   expect(readDetections(path("detections.json")).scripts).toHaveLength(21);
   const { stderr } = await save("--zone", shop.toUpperCase());
-  expect(stderr).toBe(`edgeguard: detections.json is up to date with 21 scripts of zone ${shop}.\n`);
+  expect(stderr).toBe(`edgeguard: detections.json is up to date with 21 scripts in zone ${shop}.\n`);
   expect(desk.api.requests.map(({ query }) => query)).toEqual(
     [1, 2].map(
       () => expect.objectContaining({ exclude_duplicates: "false", exclude_cdn_cgi: "false" }) as object,
@@ -38,7 +38,7 @@ test("saves the kinds, statuses and hosts that the options select to the given f
   const { code, stderr } = await save("--zone", shop, "--out", "checkout.json", ...options);
   expect({ code, stderr }).toEqual({
     code: 0,
-    stderr: `edgeguard: checkout.json now has 8 scripts, 1 cookie of zone ${shop}.\n`,
+    stderr: `edgeguard: checkout.json now has 8 scripts, 1 cookie in zone ${shop}.\n`,
   });
   const { scripts = [] } = readDetections(path("checkout.json"));
   expect(scripts.map(({ url }) => url)).toContain("https://cdn.extension-helper.example/inject.js");

@@ -119,7 +119,7 @@ describe("exits with 1 after a failure:", () => {
     const ran = await desk.at({ env }, ...get, "--binding", "EXISTING");
     expect(ran.code).toBe(1);
     expect(ran.stderr).toMatch(
-      /The token from CLOUDFLARE_API_TOKEN lacks the permission Workers KV Storage Read/,
+      /The token from CLOUDFLARE_API_TOKEN lacks the Workers KV Storage Read permission/,
     );
     expect(ran.stderr).not.toContain("0815");
   });

@@ -30,6 +30,44 @@ describe("edgeguard report, as built", () => {
   });
 });
 
+describe("edgeguard report --drift", () => {
+  const drift = (name: string): string => pathOf(`drift/${name}.json`);
+
+  test("exits with 3 if somebody changed something by hand, and with 0 if nobody did", async () => {
+    expect(await here(["--drift", drift("data")])).toEqual({
+      code: 3,
+      stdout: read("drift/data.md"),
+      stderr: "edgeguard: somebody changed something by hand; the report says what\n",
+    });
+    expect(await here(["--drift"], { input: read("drift/none.json") })).toEqual({
+      code: 0,
+      stdout: read("drift/none.md"),
+      stderr: "",
+    });
+    expect(await here(["--drift", drift("none"), pathOf("drifted.json")])).toMatchObject({
+      code: 1,
+      stderr: "edgeguard: two plans are for edge/dev. Pass one plan per stack.\n",
+    });
+  });
+
+  test("exits with 1 if the preview failed or doesn't show drift, and with 2 beside options of the gate", async () => {
+    expect(await here(["--drift", pathOf("failed.json")])).toMatchObject({
+      code: 1,
+      stdout: expect.stringContaining("### The preview failed") as string,
+      stderr: "edgeguard: the preview failed; the report says why\n",
+    });
+    expect(await here(["--drift", pathOf("changed.json")])).toMatchObject({
+      code: 1,
+      stdout: "",
+      stderr: expect.stringContaining("made without --refresh") as string,
+    });
+    expect(await here(["--drift", "--fail-on", "unprotect", drift("data")])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("'--drift' cannot be used with option '--fail-on <kinds>'") as string,
+    });
+  });
+});
+
 describe("exit code", () => {
   const ALL = "irreversible,unprotect,blocks,replace,delete";
   test.each<[number, string, string | undefined]>([
@@ -170,10 +208,10 @@ describe("with --accept,", () => {
   const dangersIn = z.object({ dangers: z.array(z.object({ digest: z.string() })) });
 });
 
-test("--help has one example and explains each kind of danger", async () => {
+test("--help has an example of each report and explains each kind of danger", async () => {
   const { code, stdout } = await here(["--help"]);
   expect(code).toBe(0);
-  expect(stdout.match(/^ {2}\$ .*$/gm)).toHaveLength(1);
+  expect(stdout.match(/^ {2}\$ .*$/gm)).toHaveLength(2);
   for (const kind of ["irreversible", "unprotect", "blocks", "replace", "delete"])
     expect(stdout).toMatch(new RegExp(`^  ${kind} +\\w`, "m"));
 });

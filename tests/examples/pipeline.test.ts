@@ -63,12 +63,24 @@ describe("the pipeline script", () => {
         expect(readFileSync(join(out, "report.md"), "utf8")).toMatch(
           /^<!-- edgeguard report pipeline\/dev -->\n/,
         );
-        expect(await run("drift")).toEqual({ code: 0, stdout: "no drift\n", stderr: "" });
+        expect(await run("drift")).toEqual({
+          code: 0,
+          stdout: expect.stringContaining(
+            "**Nothing was changed by hand: 2 resources as recorded.**",
+          ) as string,
+          stderr: "",
+        });
 
         await dashboard(false);
         expect(await run("drift")).toMatchObject({
           code: 3,
-          stdout: expect.stringMatching(/enabled.*true.*false/s) as string,
+          stdout: expect.stringContaining("| `enabled` | `true` | `false` |") as string,
+          stderr: "",
+        });
+        expect(await run("drift", { EDGEGUARD_BASE_URL: "http://127.0.0.1:9" })).toMatchObject({
+          code: 1,
+          stdout: expect.stringContaining("### The preview failed") as string,
+          stderr: expect.stringContaining("the preview failed; the report says why") as string,
         });
 
         project.write(PROGRAM.replace("enabled: true", "enabled: false"));

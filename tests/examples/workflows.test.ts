@@ -1,5 +1,6 @@
 import { execFileSync } from "node:child_process";
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { validateWorkflow } from "@action-validator/core";
 import { parse } from "yaml";
@@ -60,6 +61,7 @@ it("runs one job per stack at a time, lets only merged code write, and gives eac
     "drift.yml": "stack-production",
     "preview.yml": "preview-${{ github.event.pull_request.number }}",
     "preview-comment.yml": "preview-comment-${{ github.event.workflow_run.head_sha }}",
+    "scripts.yml": "scripts",
   });
   const rights = files.map((file) => [
     file,
@@ -71,11 +73,57 @@ it("runs one job per stack at a time, lets only merged code write, and gives eac
     "drift.yml": { contents: "read", issues: "write" },
     "preview.yml": { contents: "read" },
     "preview-comment.yml": { actions: "read", "pull-requests": "write" },
+    "scripts.yml": { contents: "read" },
   });
   const withWriteToken = files.filter((file) =>
     readFileSync(join(FOLDER, file), "utf8").includes("WRITE_TOKEN"),
   );
   expect(withWriteToken).toEqual(["apply.yml"]);
+});
+
+describe("the drift workflow's issue", () => {
+  const withSteps = z.object({
+    jobs: z.object({
+      drift: z.object({
+        steps: z.array(z.object({ name: z.string().optional(), run: z.string().optional() })),
+      }),
+    }),
+  });
+  const { steps } = withSteps.parse(parse(readFileSync(join(FOLDER, "drift.yml"), "utf8"))).jobs.drift;
+  const run = steps.find(({ name }) => name?.includes("issue"))?.run ?? "";
+
+  /** Runs the step with a stand-in for `gh` that knows these open issues, and returns its calls without the listing. */
+  function callsOf(
+    code: number,
+    ...open: readonly { readonly number: number; readonly title: string }[]
+  ): string {
+    const dir = mkdtempSync(join(tmpdir(), "edgeguard-issue-"));
+    try {
+      const list = `printf '%s' '${JSON.stringify(open)}' | jq -r "\${@: -1}"`;
+      const gh = `#!/usr/bin/env bash\nif [ "$2" = list ]; then ${list}; else echo "$*" >>calls; fi\n`;
+      writeFileSync(join(dir, "gh"), gh, { mode: 0o755 });
+      writeFileSync(join(dir, "calls"), "");
+      const env = {
+        PATH: `${dir}:${process.env["PATH"] ?? ""}`,
+        PULUMI_STACK: "production",
+        CODE: String(code),
+      };
+      execFileSync("bash", ["--norc", "-e", "-c", run], { cwd: dir, env });
+      return readFileSync(join(dir, "calls"), "utf8");
+    } finally {
+      rmSync(dir, { recursive: true });
+    }
+  }
+
+  const other = { number: 3, title: "Drift in production, last year" };
+  const own = { number: 7, title: "Drift in production" };
+
+  it("is opened once, updated while the drift lasts, and closed when it's gone", () => {
+    expect(callsOf(3, other)).toBe("issue create --title Drift in production --body-file out/drift.md\n");
+    expect(callsOf(3, other, own)).toBe("issue edit 7 --body-file out/drift.md\n");
+    expect(callsOf(0, other, own)).toBe("issue close 7 --comment The drift is gone.\n");
+    expect(callsOf(0, other)).toBe("");
+  });
 });
 
 it("applies a saved plan only from its own run, which no pull request starts", () => {

@@ -128,6 +128,24 @@ describe("an existing exception in front of a deployment", () => {
     });
   });
 
+  it("writes the description of each rule that an exception skips as a comment", async () => {
+    const desk = await ImportDesk.from();
+    const path = "/zones/{zone}/rulesets/phases/http_request_firewall_managed/entrypoint";
+    const { rules } = (await desk.send("GET", path)) as { rules: Record<string, unknown>[] };
+    const rule = "23ee7cebe6e8443e99ecf932ab579455";
+    const skipped = { [managedRulesets.managed]: [rule] };
+    const exception = {
+      action: "skip",
+      action_parameters: { rules: skipped },
+      expression: 'http.host eq "a.example"',
+    };
+    await desk.send("PUT", path, { rules: [exception, ...rules.slice(1)] });
+    await desk.run(["--zone", desk.zone, "--only", "rulesets"]);
+    expect(desk.read("index.ts")).toMatch(
+      new RegExp(`// WordPress: SQL injection \\(100000\\)\\n +"${rule}",`),
+    );
+  });
+
   it("a destroy removes the exception with the deployment if onDestroy is remove", async () => {
     const { desk, recorded, before } = await imported();
     const outputs = { ...recorded.outputs, onDestroy: "remove" };
@@ -175,7 +193,7 @@ describe("objects that can't be declared", () => {
     const { code, stderr } = await desk.run(["--zone", desk.zone]);
     expect(code).toBe(0);
     expect(stderr).toContain(
-      `policy ${String(second["id"])} "twice" of zone shop.example: a program can't tell it apart from policy ${String(first["id"])} "twice"`,
+      `policy ${String(second["id"])} "twice" in zone shop.example: a program can't tell it apart from policy ${String(first["id"])} "twice"`,
     );
     expect(stderr).toMatch(/Logpush job 102 "" of zone shop\.example: name: must not be empty/);
     expect(stderr).toMatch(
@@ -239,7 +257,7 @@ describe("objects that can't be read", () => {
     desk.api.fault({ kind: "status", status: 403, code: 10000, match: { path: "/page_shield/policies" } });
     const { code, stderr } = await desk.run(["--zone", desk.zone]);
     expect(code).toBe(0);
-    expect(stderr).toMatch(/Not imported:\n {2}- Page Shield policies of zone shop\.example: .*403/);
+    expect(stderr).toMatch(/Not imported:\n {2}- Page Shield policies in zone shop\.example: .*403/);
     expect([...desk.recorded().keys()].filter((name) => name.startsWith("PageShield"))).toEqual([
       "PageShieldSettings shopExample",
     ]);
@@ -311,7 +329,7 @@ describe("the account of managed rulesets", () => {
     expect({ code, stderr }).toEqual({
       code: 1,
       stderr: expect.stringMatching(
-        /^edgeguard: zone \w+ deploys managed rulesets of its account.*\. Pass --account <id>, .* Nothing was written\.\n$/,
+        /^edgeguard: zone \w+ deploys managed rulesets from its account.*\. Pass --account <id>, .* Nothing was written\.\n$/,
       ) as string,
     });
     expect(desk.has("")).toBe(false);

@@ -154,7 +154,7 @@ describe("KV expirations", () => {
     expect((await controlOf(api)("GET", "/clock")).body).toEqual({ now: "2026-10-01T00:02:00.500Z" });
   });
 
-  test("refuses an expiration less than 60 seconds ahead; a TTL overrides it", async () => {
+  test("refuses an expiration less than 60 seconds in the future, unless a TTL overrides it", async () => {
     expect(await put("a", "1", "?expiration_ttl=59")).toMatchObject(failed(400, 10034));
     expect(await put("a", "1", "?expiration_ttl=soon")).toMatchObject(failed(400, 10034));
     expect(await put("a", "1", `?expiration=${SECONDS + 59}`)).toMatchObject(failed(400, 10033));

@@ -124,7 +124,7 @@ describe("the records of a push", () => {
     expect(await written({ field_names: names, ...options })).toEqual([text]);
   });
 
-  test("records follow logpull_options only without output_options", async () => {
+  test("logpull_options apply only without output_options", async () => {
     const older = { logpull_options: "fields=RayID,EdgeStartTimestamp&timestamps=rfc3339" };
     const id = await create(call, jobs, { ...older, output_options: null });
     const [file = ""] = api.logpush.push(id, lines.slice(0, 1)).files;

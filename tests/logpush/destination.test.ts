@@ -164,7 +164,7 @@ test.each([
     "splunk://s.example.com?channel=c&header_Authorization=x&insecure-skip-verify=yes",
     '"insecure-skip-verify" is neither true nor false',
   ],
-  ["gs://logs//http", "its path has an empty folder (//)"],
+  ["gs://logs//http", "its path has an empty folder name (//)"],
 ])("only warns about a destination that Cloudflare may accept: %.60s", (text, warning) => {
   expect(destinationProblems(text)).toEqual([]);
   expect(destinationWarnings(text)).toEqual([warning]);

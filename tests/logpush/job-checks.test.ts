@@ -317,7 +317,7 @@ describe("a preview warns about", () => {
     [
       "a doubtful destination, under the name it was given",
       { destinationConf: "gs://logs//http", ownershipChallenge: "token" },
-      /Cloudflare may reject destinationConf, which is sent as written: its path has an empty folder \(\/\/\)\.$/,
+      /Cloudflare may reject destinationConf, which is sent as written: its path has an empty folder name \(\/\/\)\.$/,
     ],
     [
       "a template with fields that aren't listed",
@@ -402,7 +402,9 @@ describe("live checks of a Logpush job", () => {
   test("fails if the plan or the token doesn't allow listing jobs, because the update also needs to", async () => {
     b.api.fault({ match: { method: "GET" }, kind: "status", status: 403, message: "not entitled" });
     expect(await new Operation(b.api).refusals(TYPE, b.job)).toEqual([
-      expect.stringMatching(/^Listing .* lacks the permission Logs Write .* or the plan lacks Logpush/),
+      expect.stringMatching(
+        /^Listing .* lacks the Logs Write permission .* or the plan doesn't include Logpush/,
+      ),
     ]);
   });
 });

@@ -1,3 +1,4 @@
+import { driftOf } from "../report/plans";
 import { envelope, serve } from "../support/edge-client";
 import { Operation } from "../support/operation";
 import { b, benchForEach, refreshed, restart, step, TYPE, up, type Members } from "./support";
@@ -67,6 +68,8 @@ describe("Logpush output options", () => {
       await b.changed(recorded.id, { output_options: { ...WIRE, [wireName]: value } });
       const drifted = await refreshed(recorded);
       expect(drifted.inputs["outputOptions"]).toMatchObject({ [key]: value });
+      const inReport = driftOf(TYPE, recorded, drifted)?.changes.map(({ property }) => property);
+      expect(inReport).toEqual([`outputOptions.${key}`]);
       expect(await step(inputs, drifted)).toBe("update");
       await up(inputs, drifted);
       expect((await refreshed(recorded)).inputs).toEqual(recorded.inputs);

@@ -1,6 +1,7 @@
 import { filter } from "pulumi-edgeguard";
 import type { LocalApiOptions } from "edgeguard-local";
 import { omit } from "../../provider/runtime/values";
+import { driftOf } from "../report/plans";
 import { envelope, serve } from "../support/edge-client";
 import { Operation, rawSend, UNKNOWN } from "../support/operation";
 import { b, benchForEach, FILTER, HTTPS, refreshed, restart, step, TYPE, up, type Members } from "./support";
@@ -223,6 +224,7 @@ describe("the filter of a job", () => {
     await b.changed(recorded.id, { filter: other });
     const drifted = await refreshed(recorded);
     expect(drifted.inputs["filter"]).toBe(other);
+    expect(driftOf(TYPE, recorded, drifted)?.changes).toMatchObject([{ property: "filter" }]);
     expect(await step(b.job, drifted)).toBe("update");
     await up(b.job, drifted);
     expect(await b.one()).toMatchObject({ filter: FILTER });
@@ -233,6 +235,7 @@ describe("the filter of a job", () => {
     await b.changed(recorded.id, { filter: "" });
     const without = await refreshed(recorded);
     expect(without.inputs).not.toHaveProperty("filter");
+    expect(driftOf(TYPE, recorded, without)?.changes).toMatchObject([{ property: "filter", now: "–" }]);
     await up(b.job, without);
     expect(await b.one()).toMatchObject({ filter: FILTER });
 

@@ -53,7 +53,7 @@ describe("a step sends", () => {
   const start = { phase: "start" } as const;
   const validation = { phase: "validation" } as const;
 
-  test("from start, sends the zone's own rules, then the proposed ones, without empty members", () => {
+  test("at start, sends the zone's own rules and then the proposed ones, without empty members", () => {
     const own = [stored("a".repeat(32), skip("ssl"))];
     const proposed = [proposedRule(execute(CLOUDFLARE))];
     const { rules } = rulesToSend({ state: start, own, proposed, configured: undefined });
@@ -80,7 +80,7 @@ describe("a step sends", () => {
     ["a disabled rule", execute(CLOUDFLARE, { enabled: false }), execute(CLOUDFLARE), "changed"],
     ["an equal exception", skip("ssl"), skip("ssl"), "kept"],
   ])(
-    "from start, merges a proposed rule with %s, which keeps its ID, ref and place",
+    "at start, merges a proposed rule with %s, which keeps its ID, ref and place",
     (_what, existing, proposal, origin) => {
       const own = [
         { ...stored("a".repeat(32), existing), ref: "mine", enabled: existing["enabled"] ?? true },
@@ -109,7 +109,7 @@ describe("a step sends", () => {
       skip("ssl", { action_parameters: { rulesets: [CLOUDFLARE] } }),
       skip("ssl"),
     ],
-  ])("from start, adds the proposed rule if the existing one has %s", (_what, existing, proposal) => {
+  ])("at start, adds the proposed rule if the existing one has %s", (_what, existing, proposal) => {
     const own = [stored("a".repeat(32), existing)];
     const { rules } = rulesToSend({
       state: start,
@@ -123,7 +123,7 @@ describe("a step sends", () => {
     ]);
   });
 
-  test("from start, sends two equal existing rules both, even if a proposed rule matches one", () => {
+  test("at start, sends both of two equal existing rules, even if a proposed rule matches one", () => {
     const own = [
       stored("a".repeat(32), execute(CLOUDFLARE)),
       stored("b".repeat(32), execute(CLOUDFLARE, { enabled: false })),
@@ -140,7 +140,7 @@ describe("a step sends", () => {
     ]);
   });
 
-  test("from validation, sends the entry point as it is, and only shows the proposal", () => {
+  test("in validation, sends the entry point as it is, and only shows the proposal", () => {
     const own = [
       stored(
         "a".repeat(32),
@@ -157,7 +157,7 @@ describe("a step sends", () => {
     expect(passedOver).toHaveLength(2);
   });
 
-  test("from validation, sends the configuration in its order; existing rules keep ID and ref, others are removed", () => {
+  test("in validation, sends the configuration in its order; existing rules keep their ID and ref, and others are removed", () => {
     const own = [
       stored("a".repeat(32), execute(CLOUDFLARE)),
       stored("b".repeat(32), skip("ssl")),
@@ -282,11 +282,11 @@ describe("the text of a rule", () => {
       owasp({ rules: [{ id: SCORE_RULE, score_threshold: 33 }] }),
     ],
     [
-      "execute Cloudflare OWASP Core Ruleset: a custom choice of paranoia levels, the ruleset's default score threshold",
+      "execute Cloudflare OWASP Core Ruleset: custom paranoia levels, the ruleset's default score threshold",
       owasp(off(2, 4)),
     ],
     [
-      "execute Cloudflare OWASP Core Ruleset: a custom choice of paranoia levels, the ruleset's default score threshold",
+      "execute Cloudflare OWASP Core Ruleset: custom paranoia levels, the ruleset's default score threshold",
       owasp(off(1, 2, 3, 4)),
     ],
     [

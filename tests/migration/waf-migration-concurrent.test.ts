@@ -197,7 +197,7 @@ test("reports a rule that was sent and that somebody removed right after the PUT
   expect((await running).outputs["concurrentChanges"]).toMatchObject([
     { outcome: "lost", rule: { expression: skip?.expression } },
   ]);
-  expect(op.warned.join("\n")).toMatch(/a rule that was sent is not in the entry point \(2 rules\): skip/);
+  expect(op.warned.join("\n")).toMatch(/the entry point \(2 rules\) lacks a rule that was sent: skip/);
 });
 
 describe("two updates of one zone at the same moment", () => {

@@ -128,7 +128,7 @@ describe("firewall rules and page rules that bypass the managed rules", () => {
     api.inDashboard(zoneId, { do: "pageRules", rules: PAGE_RULES });
     const { findings, text } = await assessed();
     expect(text).toContain(
-      "become exceptions to the managed rules (skip rules): 1 of 1 bypassing firewall rule, 2 of 2 disabling page rules",
+      "become exceptions to the managed rules (skip rules): 1 of 1 firewall bypass rule, 2 of 2 WAF-disabling page rules",
     );
     expect(about(findings, "pageRules")).toBeUndefined();
     expect(about(findings, "firewallRules")).toBeUndefined();
@@ -146,16 +146,16 @@ describe("firewall rules and page rules that bypass the managed rules", () => {
       { action: "execute", expression: "true", actionParameters: { id: CLOUDFLARE } },
     ];
     const { findings, text } = await assessed({ configuration });
-    expect(text).toContain("0 of 1 bypassing firewall rule, 1 of 2 disabling page rules");
+    expect(text).toContain("0 of 1 firewall bypass rule, 1 of 2 WAF-disabling page rules");
     expect(about(findings, "pageRules")).toMatchObject({
       weight: "lost",
-      text: "not carried over: 1 disabling page rule: https://shop.example/api/*",
+      text: "not carried over: 1 WAF-disabling page rule: https://shop.example/api/*",
       items: ["https://shop.example/api/*"],
     });
     expect(about(findings, "firewallRules")).toMatchObject({
       weight: "lost",
       text: expect.stringMatching(
-        /1 bypassing firewall rule: [0-9a-f]{32} \(ip\.src eq 192\.0\.2\.1\)/,
+        /1 firewall bypass rule: [0-9a-f]{32} \(ip\.src eq 192\.0\.2\.1\)/,
       ) as string,
     });
   });

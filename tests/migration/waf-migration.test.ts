@@ -73,7 +73,7 @@ describe("assessing a zone", () => {
       "4. execute Cloudflare OWASP Core Ruleset: paranoia level 1, score threshold 40 (medium), action block",
       "OWASP sensitivity low -> paranoia level 1, score threshold 40 (medium); action block -> block",
       "not carried over: 1 OWASP group override: OWASP XSS Attacks; 2 OWASP rule overrides: 960001, 981002",
-      "become exceptions to the managed rules (skip rules): 1 of 1 bypassing firewall rule, 1 of 1 disabling page rule",
+      "become exceptions to the managed rules (skip rules): 1 of 1 firewall bypass rule, 1 of 1 WAF-disabling page rule",
       "packages, groups and rules stops working: use ManagedRulesetOverride",
       "Security > WAF > Managed rules",
       `to finish: target: "finished", confirm: "${String(outputs["configurationDigest"])}"`,

@@ -267,10 +267,10 @@ describe.each(["documented", "openapi"] as const)("lookups (%s dialect)", (diale
 
   test("says what failed, with the API's message, if the zone or the plan lacks something", async () => {
     await expect(getScript({ zoneId: shop, scriptId: "0".repeat(32) }, opts)).rejects.toThrow(
-      `Reading script ${"0".repeat(32)} of zone ${shop} failed: GET /zones/${shop}/page_shield/scripts/${"0".repeat(32)} returned 404 Not Found`,
+      `Reading script ${"0".repeat(32)} in zone ${shop} failed: GET /zones/${shop}/page_shield/scripts/${"0".repeat(32)} returned 404 Not Found`,
     );
     await expect(getConnections({ zoneId: api.zones.small }, opts)).rejects.toThrow(
-      /Listing the connections of zone \w+ failed: .* returned 403 Forbidden/,
+      /Listing the connections in zone \w+ failed: .* returned 403 Forbidden/,
     );
   });
 
@@ -313,7 +313,7 @@ describe.each(["documented", "openapi"] as const)("lookups (%s dialect)", (diale
     process.env["CLOUDFLARE_API_TOKEN"] = "local-token";
     try {
       await expect(getScripts({ zoneId: shop }, { config: { baseUrl: api.url } })).rejects.toThrow(
-        /^Listing the scripts of zone \w+ needs credentials, and none are set/,
+        /^Listing the scripts in zone \w+ needs credentials, and none are set/,
       );
     } finally {
       delete process.env["CLOUDFLARE_API_TOKEN"];

@@ -72,7 +72,7 @@ describe.each(["documented", "openapi"] as const)("assertNoMaliciousScripts (%s 
     await assertNoMaliciousScripts({ zoneId: api.zones.shop, threshold: 4 }, opts);
     const lines = written.mock.calls.map(([line]) => String(line));
     expect(lines).toEqual([
-      expect.stringMatching(/couldn't check 2 of \d+ scripts of zone \w+, because they have no score/),
+      expect.stringMatching(/couldn't check 2 of \d+ scripts in zone \w+, because they have no score/),
     ]);
   });
 

@@ -1,6 +1,7 @@
 import { type LocalApi, type LocalApiOptions, startLocalApi } from "edgeguard-local";
 import { omit } from "../../provider/runtime/values";
 import { envelope, failureOf, serve, through } from "../support/edge-client";
+import { driftOf } from "../report/plans";
 import { Operation, rawGet, rawSend, sent, type Recorded } from "../support/operation";
 
 const TYPE = "PageShieldPolicy";
@@ -373,7 +374,7 @@ describe("a policy that already exists", () => {
     const id = await createElsewhere({ value: "script-src cdn.example.com 'self'", enabled: "true" });
     api.clearRequests();
     const op = new Operation(api);
-    const adopted = { object: `policy ${id} of zone ${policy.zoneId}`, onDestroy: "deletes it" };
+    const adopted = { object: `policy ${id} in zone ${policy.zoneId}`, onDestroy: "deletes it" };
     expect((await op.preview(TYPE, policy)).inputs["adopted"]).toEqual(adopted);
     const line = `edgeguard: PageShieldPolicy "Checkout" adopts the existing ${adopted.object}, which matches the program. Destroying the resource deletes it.`;
     expect(op.said).toEqual([line]);
@@ -464,7 +465,7 @@ describe("a policy that already exists", () => {
       outputs: { adopted: { changes: { action: { before: "allow", after: "log" } } } },
     });
     expect(op.said[0]).toContain(
-      `takes over the existing policy ${id} of zone ${policy.zoneId} and changes action: "allow" → "log". Destroying the resource deletes it.`,
+      `takes over the existing policy ${id} in zone ${policy.zoneId} and changes action: "allow" → "log". Destroying the resource deletes it.`,
     );
     expect(await stored()).toEqual([expect.objectContaining({ id, action: "log", scope: 7 })]);
   });
@@ -895,6 +896,7 @@ describe("policy drift", () => {
     await rawSend(api, "PUT", `${path}/${recorded.id}`, { [key]: value });
     const refreshed = await new Operation(api).refresh(TYPE, recorded);
     expect(refreshed?.inputs).toEqual({ ...recorded.inputs, [key]: shown });
+    expect(driftOf(TYPE, recorded, refreshed)?.changes.map(({ property }) => property)).toEqual([key]);
     await new Operation(api).up(TYPE, policy, refreshed);
     const fields = omit(policy, ["zoneId"]);
     expect(await one()).toEqual({ ...fields, enabled: true, id: recorded.id });
@@ -922,6 +924,7 @@ describe("policy drift", () => {
     drifted();
     const refreshed = (await new Operation(api).refresh(TYPE, recorded)) as Recorded;
     expect(refreshed.inputs).toEqual({ ...recorded.inputs, [key]: shown });
+    expect(driftOf(TYPE, recorded, refreshed)?.changes).toMatchObject([{ property: key }]);
     drifted();
     expect((await new Operation(api).refresh(TYPE, refreshed))?.inputs).toEqual(refreshed.inputs);
     drifted();
@@ -955,7 +958,7 @@ describe("an error from the API", () => {
       step: "create",
     });
     expect(op.warned).toEqual([
-      expect.stringMatching(/^edgeguard: live check skipped: Listing the scripts of zone .* 403 /),
+      expect.stringMatching(/^edgeguard: live check skipped: Listing the scripts in zone .* 403 /),
     ]);
   });
 

@@ -1,5 +1,6 @@
 import { type LocalApi, type LocalApiOptions, startLocalApi } from "edgeguard-local";
 import { omit } from "../../provider/runtime/values";
+import { driftOf } from "../report/plans";
 import { failureOf } from "../support/edge-client";
 import { Operation, rawGet, rawSend, sent } from "../support/operation";
 
@@ -215,6 +216,10 @@ test("reports drift only in declared settings", async () => {
   const refreshed = await new Operation(api).refresh(TYPE, recorded);
   expect(refreshed?.inputs).toMatchObject({ enabled: false, useReportingEndpoint: false });
   expect(refreshed?.inputs).not.toHaveProperty("useConnectionUrlPath");
+  expect(driftOf(TYPE, recorded, refreshed)?.changes).toEqual([
+    { property: "enabled", before: "true", now: "false" },
+    { property: "useReportingEndpoint", before: "true", now: "false" },
+  ]);
   expect(refreshed?.outputs["previous"]).toEqual(recorded.outputs["previous"]);
   await new Operation(api).up(TYPE, inputs, refreshed);
   expect(await current()).toEqual([true, true, true]);

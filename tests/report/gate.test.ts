@@ -80,7 +80,7 @@ describe("lowering an argument stops the pipeline, and the report says so first:
   });
 });
 
-describe("raising it again passes, unless nobody can prove that it protects as much:", () => {
+describe("raising it again passes, unless the new value can't be proven to protect as much:", () => {
   test.each([
     ["stronger.rulesets", ["ruleset", "zoneId"]],
     // A policy with other sources than before newly allows some.

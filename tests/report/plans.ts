@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { reportDrift } from "../../provider/report";
 import type { JsonObject } from "../../provider/runtime/values";
 
 /** Plans: the recorded ones, and small ones that are made where a case cannot be recorded. */
@@ -82,4 +83,56 @@ export function shuffled<T>(items: readonly T[], seed: number): T[] {
     out.push(...left.splice(state % left.length, 1));
   }
   return out;
+}
+
+export interface DriftedResource {
+  readonly found: "changed" | "gone";
+  readonly kind: string;
+  readonly name: string;
+  readonly changes: readonly {
+    readonly property: string;
+    readonly before: string;
+    readonly now: string;
+    readonly planned?: string;
+  }[];
+  readonly lost: readonly string[];
+  readonly gained: readonly string[];
+  readonly update: string;
+  readonly keep: { readonly how: string; readonly code: readonly string[] };
+}
+
+export interface DriftJson {
+  readonly drifted: boolean;
+  readonly counts: Readonly<Record<"changed" | "gone" | "asRecorded", number>>;
+  readonly errors: readonly unknown[];
+  readonly resources: readonly DriftedResource[];
+  readonly others: readonly unknown[];
+  readonly pending: readonly unknown[];
+}
+
+/** The report on the drift that plans show. */
+export function driftIn(...plans: readonly string[]): DriftJson {
+  const named = plans.map((text, index) => ({ name: `plan ${index + 1}`, text }));
+  return JSON.parse(reportDrift(named, "json").text) as DriftJson;
+}
+
+interface Read {
+  readonly inputs: JsonObject;
+  readonly outputs: JsonObject;
+}
+
+/** What the drift report says about a resource, by what a refresh read and the state has; undefined without drift. */
+export function driftOf(
+  kind: string,
+  recorded: Read,
+  refreshed: Read | undefined,
+): DriftedResource | undefined {
+  const urn = stepOf("same", kind, "own", {}).urn;
+  const state = (read: Read): JsonObject => ({ custom: true, id: "id", ...read });
+  const old = state(recorded);
+  const program: MadeStep =
+    refreshed === undefined
+      ? { op: "create", urn, newState: old }
+      : { op: "update", urn, oldState: state(refreshed), newState: old };
+  return driftIn(planJson({ op: "refresh", urn, oldState: old, newState: old }, program)).resources[0];
 }

@@ -1,7 +1,9 @@
 import { cpSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { pulumiCli, startLocalApi, type LocalApi } from "edgeguard-local";
+import { managedRulesets, pulumiCli, startLocalApi, type LocalApi } from "edgeguard-local";
 import { edgeguardResources, Project, REPOSITORY, type Deployment, type RunResult } from "../support/engine";
+import { publishVersion } from "../support/operation";
+import { dataByHand, logpushByHand, pageShieldByHand, rulesetsByHand, type IdOf } from "./by-hand";
 import { raw, TOKEN } from "../support/scenario";
 
 /**
@@ -56,6 +58,35 @@ const RECORDINGS: Recordings = {
     await stage.json("refreshed", "refresh", "--preview-only");
   },
 
+  async pageShieldByHand(stage) {
+    await stage.up("drift.page-shield");
+    await stage.preview("drift/none", "drift.page-shield", "--refresh");
+    await pageShieldByHand(stage.api, await stage.idOf());
+    await stage.preview("drift/page-shield", "drift.page-shield", "--refresh");
+    stage.environment = { CHANGED: "yes" };
+    await stage.preview("drift/and-plan", "drift.page-shield", "--refresh");
+  },
+
+  async rulesetsByHand(stage) {
+    await stage.up("drift.rulesets");
+    await rulesetsByHand(stage.api);
+    await stage.preview("drift/rulesets", "drift.rulesets", "--refresh");
+  },
+
+  async logpushByHand(stage) {
+    await stage.up("drift.logpush");
+    await logpushByHand(stage.api, await stage.idOf());
+    await stage.preview("drift/logpush", "drift.logpush", "--refresh");
+  },
+
+  async dataByHand(stage) {
+    await stage.up("drift.data");
+    await stage.project.age(3_600); // A listing shows recent writes late, so they're no drift.
+    await dataByHand(stage.api, await stage.idOf());
+    stage.environment = { READ: "changed" };
+    await stage.preview("drift/data", "drift.data", "--refresh");
+  },
+
   async refusals(stage) {
     await stage.preview("refused", "unconfirmed");
     await stage.preview("secret", "secret");
@@ -88,6 +119,19 @@ const RECORDINGS: Recordings = {
   pageShield: (stage) => gate(stage, "page-shield"),
   logpush: (stage) => gate(stage, "logpush"),
   data: (stage) => gate(stage, "data"),
+
+  async newVersions(stage) {
+    await stage.up("versions");
+    await publishVersion(stage.api, managedRulesets.managed, {
+      add: [
+        { id: "a".repeat(32), description: "Fresh: SQL injection (101600)", categories: ["sqli"] },
+        { id: "b".repeat(32), description: "Fresh: `file` <upload> (101601)", action: "log" },
+        { id: "c".repeat(32), description: "Fresh: plugins (101602)", categories: ["wordpress"] },
+      ],
+      remove: ["23ee7cebe6e8443e99ecf932ab579455"], // The program overrides it.
+    });
+    await stage.preview("new-versions", "versions", "--refresh");
+  },
 
   async imports(stage) {
     await stage.up("few");
@@ -166,6 +210,11 @@ class RecordingStage {
     );
   }
 
+  async idOf(): Promise<IdOf> {
+    const ids = await this.resources("id");
+    return (kind, name) => String(ids.get(`${kind}::${name}`)?.["id"]);
+  }
+
   #run(...args: readonly string[]): Promise<RunResult> {
     this.project.env = { CLOUDFLARE_API_TOKEN: TOKEN, ...this.environment };
     return this.project.run(...args);
@@ -203,6 +252,7 @@ class RecordingStage {
         return uuids.get(uuid) ?? uuid;
       })
       .replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g, times)
+      .replace(/("__provider": )"(?:[^"\\]|\\.)*"/g, '$1"// Forwards to the installed package."')
       .replace(/"(writtenAt)": \d+/g, '"$1": 1767225600')
       .replace(/"duration": \d+/, '"duration": 1000000000');
     for (const [id, number] of ids) neutral = neutral.replaceAll(id, number);

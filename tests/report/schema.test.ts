@@ -10,7 +10,7 @@ describe("the report as JSON", () => {
     expect(schemaProblems("report.v1", written(name))).toEqual([]);
   });
 
-  test("follows it for several stacks", () => {
+  test("follows its published schema for several stacks", () => {
     const plans = ["created", "imported"].map((name) => ({
       name,
       text: read(`${name}.json`).replaceAll("urn:pulumi:dev", `urn:pulumi:${name}`),
@@ -18,12 +18,12 @@ describe("the report as JSON", () => {
     expect(schemaProblems("report.v1", JSON.parse(reportAll(plans, "json").text))).toEqual([]);
   });
 
-  test("tells a tool which schema it follows", () => {
+  test("names the schema that it follows", () => {
     expect(written("created")["$schema"]).toBe("https://unpkg.com/pulumi-edgeguard/schemas/report.v1.json");
     expect(Object.keys(written("created"))[0]).toBe("$schema");
   });
 
-  test("has no member that the schema lacks, and lacks none that it requires", () => {
+  test("has only members of the schema, and every required one", () => {
     const { title, ...rest } = written("changed");
     expect(schemaProblems("report.v1", { ...rest, title, more: 1 })).toEqual([
       ': must NOT have additional properties {"additionalProperty":"more"}',

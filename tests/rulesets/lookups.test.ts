@@ -188,13 +188,46 @@ describe.each(["documented", "openapi"] as const)("managed ruleset lookups (%s d
         `| 3 | ${OWASP} | ${deployments[2]?.ruleset.version ?? ""} | \`http.host eq "a\\|b.example"\` | **off** | 3 | 40 (medium) | block | 0 on, ${rules?.off ?? 0} off | 1 |`,
       );
       expect(markdown).toMatch(
-        /1\. Cloudflare Managed Ruleset\n {3}- off: \d+ rules tagged `wordpress`\n {3}- log: \d+ rules tagged `anomaly`/,
+        /1\. Cloudflare Managed Ruleset\n {3}- 87 → 88: 1 new rule, 1 on in this zone \(1 block\), 1 rule was removed \(1 off\)\n {3}- off: \d+ rules tagged `wordpress`\n {3}- log: \d+ rules tagged `anomaly`/,
       );
       expect(markdown).toContain("   - log: 7 rules, by an override of the whole ruleset");
       expect(markdown).toMatch(/- off: 1 rule: 920100: .* \(`[0-9a-f]{32}`\)/);
       expect(markdown).toContain(
         '   - exception for `http.request.uri.path eq "/health" and http.user_agent contains "monitor"` (Monitoring looks at the health page every second): skips all of it',
       );
+    });
+
+    test("says what the latest version changed in the zone, and what a pinned version lacks", async () => {
+      await bench.up(bench.declareManaged({ version: "87", categories: [{ tag: "nodejs", action: "log" }] }));
+      const [managed, credentials, pinned] = (await explained()).deployments;
+      expect(managed).toMatchObject({
+        latestChange: {
+          from: "87",
+          to: "88",
+          withoutEffect: 0,
+          rules: [
+            { description: expect.stringMatching(/^Next.js: /) as string, after: "block" },
+            { before: "off" },
+          ],
+        },
+      });
+      expect(managed).not.toHaveProperty("behind");
+      // Version 4 of that ruleset can't be read.
+      expect(credentials).not.toHaveProperty("latestChange");
+      expect(pinned).not.toHaveProperty("latestChange");
+      expect(pinned?.behind?.rules.map(({ after = "gone" }) => after)).toEqual(["log", "gone"]);
+      expect((await explained()).markdown).toContain(
+        "\n   - pinned to 87, 88 is out: lacks 1 new rule, 1 would be on (1 log), still has 1 rule that 88 no longer has (1 off)\n",
+      );
+    });
+
+    test("explains the zone even if an earlier version can't be read", async () => {
+      bench.api.fault({ match: { path: "/versions/" }, times: 9, kind: "status", status: 403 });
+      // Lookups with other settings read again.
+      const others = { config: { ...opts.config, maxRetries: "0" } };
+      const { deployments } = await explainZone({ zoneId: bench.zone }, others);
+      expect(deployments.map(({ latestChange }) => latestChange)).toEqual([undefined, undefined]);
+      bench.api.clearFaults();
     });
 
     test("explains a zone without deployments in one sentence, and reads each ruleset once", async () => {

@@ -90,7 +90,7 @@ describe("somebody else's rule that runs the same ruleset for the same requests"
     const adopted = recorded.outputs["adopted"];
     expect(adopted).toEqual({
       object: expect.stringMatching(
-        `^rule ${seededRules.blog.owasp} of zone ${bench.zone} \\(last changed 2`,
+        `^rule ${seededRules.blog.owasp} in zone ${bench.zone} \\(last changed 2`,
       ) as string,
       onDestroy: "restores its current settings",
     });
@@ -192,7 +192,7 @@ describe("somebody else's rule that runs the same ruleset for the same requests"
     const { step, inputs } = await op.preview(TYPE, { ...moved, adopt: "takeOver" }, recorded);
     expect(step).toBe("replace");
     expect(inputs).toMatchObject({ adopted: { changes: { owasp: { before: { paranoiaLevel: 4 } } } } });
-    expect(op.said.join()).toContain(`takes over the existing rule ${seededRules.blog.owasp} of zone`);
+    expect(op.said.join()).toContain(`takes over the existing rule ${seededRules.blog.owasp} in zone`);
   });
 
   test("records the adopted rule without the program's secrets", async () => {
@@ -278,7 +278,7 @@ test("warns if another program's rule runs the same ruleset for the same request
   const recorded = await op.up(TYPE, bench.declare());
   expect(op.warned).toEqual([
     expect.stringContaining(
-      `"Cloudflare OWASP Core Ruleset" will run twice for the same requests, because rule ${other.id} (edgeguard/other/dev/waf) of zone ${bench.zone} also executes it`,
+      `"Cloudflare OWASP Core Ruleset" will run twice for the same requests, because rule ${other.id} (edgeguard/other/dev/waf) in zone ${bench.zone} also executes it`,
     ),
   ]);
   const again = bench.operation();
@@ -298,7 +298,7 @@ test("finds a duplicate whose ruleset is given by name in one resource and by ID
     `edgeguard: managed ruleset "${REF}": "${OWASP}" will run twice for the same requests, because "${REF}-name" of this program also executes it.`,
   ]);
   expect(await again.refusals(TYPE, bench.declare({ expression: "ssl" }))).toEqual([
-    `ruleset: is the ruleset that "${REF}-name" deploys, and both declare the same rule of zone ${bench.zone}, with identical arguments: remove one of them`,
+    `ruleset: is the ruleset that "${REF}-name" deploys, and both declare the same rule in zone ${bench.zone}, with identical arguments: remove one of them`,
   ]);
 });
 
@@ -313,7 +313,7 @@ test("adopts a rule that an interrupted create left behind, and updates it to th
   });
   expect(op.said).toEqual([
     expect.stringMatching(
-      `^edgeguard: ManagedRulesetOverride "${REF}" takes over the existing rule ${left.id} of zone ${bench.zone} .* and changes enabled: false → true\\. ` +
+      `^edgeguard: ManagedRulesetOverride "${REF}" takes over the existing rule ${left.id} in zone ${bench.zone} .* and changes enabled: false → true\\. ` +
         "Destroying the resource deletes it\\. The rule already has this ref: an interrupted update of this resource left it behind, or the resource was moved without an alias\\.",
     ),
   ]);
@@ -542,7 +542,7 @@ describe("a rename without an alias", () => {
     await op.destroy(TYPE, refreshed);
     expect(bench.writes()).toEqual([]);
     expect(op.said).toEqual([
-      `edgeguard: Rule ${recorded.id} of zone ${bench.zone} is kept: its ref is "${REF}-renamed", so another resource has adopted it. If none has, delete the rule in the dashboard.`,
+      `edgeguard: Rule ${recorded.id} in zone ${bench.zone} is kept: its ref is "${REF}-renamed", so another resource has adopted it. If none has, delete the rule in the dashboard.`,
     ]);
   });
 

@@ -64,7 +64,7 @@ test("warns about two resources that run the same ruleset for the same requests"
   await made("twice", { expression });
   await made("not-twice", { expression: 'http.host eq "once.example"' });
   expect(warned).toEqual([
-    `edgeguard: ManagedRulesetOverride "once" and "twice" execute the same managed ruleset for the same requests of zone ${ZONE_ID}: it will run twice.`,
+    `edgeguard: ManagedRulesetOverride "once" and "twice" execute the same managed ruleset for the same requests in zone ${ZONE_ID}: it will run twice.`,
   ]);
 });
 
@@ -81,6 +81,6 @@ test("refuses two identical resources, because each would adopt the other's rule
     }),
   );
   expect(failure.message).toBe(
-    `edgeguard: ManagedRulesetOverride "equal" and "same" declare the same rule of zone ${ZONE_ID}, with identical arguments: remove one of them.`,
+    `edgeguard: ManagedRulesetOverride "equal" and "same" declare the same rule in zone ${ZONE_ID}, with identical arguments: remove one of them.`,
   );
 });

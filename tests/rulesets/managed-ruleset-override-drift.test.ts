@@ -1,6 +1,7 @@
 import { managedRulesets, OWASP_SCORE_RULE } from "edgeguard-local";
 import type { Recorded } from "../support/operation";
 import { RulesetsBench, REF, TYPE, type Rule } from "./support";
+import { driftOf } from "../report/plans";
 
 let bench: RulesetsBench;
 let othersBefore: string;
@@ -44,6 +45,15 @@ const declared = () =>
     ],
     exceptions: [A, B],
   });
+
+/** The report on drift has property, before and after. */
+function expectInReport(recorded: Recorded, refreshed: Recorded | undefined, shown: object): void {
+  const { changes = [] } = driftOf(TYPE, recorded, refreshed) ?? {};
+  const properties = [...new Set(changes.map(({ property }) => property.split(".", 1)[0]))];
+  const expected = Object.keys(shown).map((name) => (name === "drift" ? "no argument" : name));
+  expect(properties.sort()).toEqual(expected.sort());
+  for (const { before, now } of changes) expect(now).not.toBe(before);
+}
 
 /** An update puts everything back, and the next one finds no changes. */
 async function expectRepair(refreshed: Recorded | undefined): Promise<void> {
@@ -172,6 +182,7 @@ describe("a refresh shows what somebody changed by hand, and the next update rep
     const { drift, ...inputs } = { ...recorded.inputs, ...shown } as Record<string, unknown>;
     const expected = drift === undefined ? inputs : { ...inputs, drift };
     expect(refreshed?.inputs).toEqual(JSON.parse(JSON.stringify(expected)));
+    expectInReport(recorded, refreshed, shown);
 
     expect(await bench.operation().preview(TYPE, declared(), refreshed)).toMatchObject({ step: "update" });
     const repaired = await bench.up(declared(), refreshed);
@@ -241,6 +252,7 @@ describe("a refresh shows what somebody changed by hand, and the next update rep
     bench.api.clearRequests();
     const refreshed = await bench.operation().refresh(TYPE, recorded);
     expect(refreshed?.inputs).toEqual({ ...recorded.inputs, ...shown });
+    expectInReport(recorded, refreshed, shown);
     await expectRepair(refreshed);
   });
 });

@@ -11,6 +11,7 @@ afterAll(() => bench.close());
 beforeEach(() => bench.api.clearRequests());
 
 const RULE = "0123456789abcdef0123456789abcdef";
+const UPPER = RULE.toUpperCase();
 
 describe("the preview refuses, without a request:", () => {
   const cases: readonly [string, Record<string, unknown>, string][] = [
@@ -114,8 +115,18 @@ describe("the preview refuses, without a request:", () => {
     ],
     [
       "a rule ID that isn't one",
-      { rules: { "949110": { enabled: false } } },
-      "rules.949110: is not a rule ID (32 hex digits): it has 6 characters. Find the ID with `getManagedRuleset`",
+      { rules: { [RULE.slice(1)]: { enabled: false } } },
+      `rules.${RULE.slice(1)}: is not a rule ID (32 hex digits): it has 31 characters. Find the ID with \`getManagedRuleset\``,
+    ],
+    [
+      "a rule without a word",
+      { rules: { " ?": { enabled: false } } },
+      'rules[" ?"]: names no rule. Give its ID, words of its description, or its OWASP or CVE number',
+    ],
+    [
+      "two entries for one rule ID",
+      { rules: { [UPPER]: { enabled: false }, [UPPER.toLowerCase()]: { action: "log" } } },
+      `rules.${UPPER.toLowerCase()}: is the ID of another entry in upper case. Merge the two`,
     ],
     [
       "an unknown position",
@@ -134,8 +145,8 @@ describe("the preview refuses, without a request:", () => {
     ],
     [
       "an exception for a rule ID that isn't one",
-      { exceptions: [{ expression: "true", skip: { rules: { [managedRulesets.owasp]: ["1"] } } }] },
-      '"1" is not a rule ID (32 hex digits): it has 1 character.',
+      { exceptions: [{ expression: "true", skip: { rules: { this: [RULE.slice(1)] } } }] },
+      `"${RULE.slice(1)}" is not a rule ID (32 hex digits): it has 31 characters.`,
     ],
     [
       "an exception without an expression",
@@ -145,17 +156,17 @@ describe("the preview refuses, without a request:", () => {
     [
       "an exception with an unknown skip",
       { exceptions: [{ expression: "true", skip: "some" }] },
-      'exceptions[0].skip: must be "all", "this", { rulesets: [names or IDs] } or { rules: { "<ruleset>": [ruleIds] } }, not "some"',
+      'exceptions[0].skip: must be "all", "this", { rulesets: [names or IDs] } or { rules: { "<ruleset>": [rules] } }, not "some"',
     ],
     [
       "an exception that skips a plain list",
       { exceptions: [{ expression: "true", skip: [RULE] }] },
-      'exceptions[0].skip: must be "all", "this", { rulesets: [names or IDs] } or { rules: { "<ruleset>": [ruleIds] } }, not a list of 1',
+      'exceptions[0].skip: must be "all", "this", { rulesets: [names or IDs] } or { rules: { "<ruleset>": [rules] } }, not a list of 1',
     ],
     [
       "an exception for rules without their ruleset",
       { exceptions: [{ expression: "true", skip: { rules: [RULE] } }] },
-      "exceptions[0].skip.rules: lists rules without their ruleset. Write { this: [ruleIds] } for rules in this resource's ruleset. For another ruleset, use its name or ID as the key instead of `this`",
+      "exceptions[0].skip.rules: lists rules without their ruleset. Write { this: [rules] } for rules in this resource's ruleset. For another ruleset, use its name or ID as the key instead of `this`",
     ],
     [
       "an exception for a ruleset ID that is too short",

@@ -168,7 +168,7 @@ test("records a failure after the rule was added, and the next update continues 
   bench.api.fault({ match: { method: "POST", path: "/rules$" }, kind: "slow", delayMs: 0 });
   bench.api.fault({ match: { method: "POST", path: "/rules$" }, kind: "status", status: 400, message: "no" });
   const { message, recorded } = await bench.operation().failedUp(TYPE, declared);
-  expect(message).toContain('Adding the rule "edgeguard/site/dev/waf-1/exception/1"');
+  expect(message).toContain('Adding rule "edgeguard/site/dev/waf-1/exception/1"');
   expect(await bench.ownRule(`${REF}-1`)).toMatchObject({ id: recorded?.id, enabled: false }); // It doesn't act without its exception.
   if (recorded === undefined) throw new Error("nothing was recorded");
   const repaired = await bench.operation().update(TYPE, recorded.inputs, recorded);
@@ -190,7 +190,7 @@ test("a missing ruleset or permission is reported with the fix", async () => {
   );
   bench.api.fault({ match: { method: "POST" }, kind: "status", status: 403, message: "no" });
   expect((await bench.operation().failedUp(TYPE, declaration(1))).message).toMatch(
-    /lacks the permission Zone WAF Write \(in the dashboard: Zone > Zone WAF > Edit\)/,
+    /lacks the Zone WAF Write permission for this zone \(in the dashboard: Zone > Zone WAF > Edit\)/,
   );
   bench.api.clearFaults();
   const error = { code: 20127, message: "no", source: { pointer: "/expression" } };

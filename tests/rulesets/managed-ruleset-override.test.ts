@@ -629,7 +629,7 @@ describe("versions of a ruleset", () => {
     expect(op.warned).toEqual([
       expect.stringMatching(
         new RegExp(
-          `version 38 of "${OWASP}" doesn't have what these settings refer to, .*rules\\["${gone}"\\].*Change the program`,
+          `version 38 of "${OWASP}" doesn't have the rules or tags of these settings, .*rules\\["${gone}"\\].*Change the program`,
         ),
       ),
     ]);

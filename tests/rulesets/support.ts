@@ -7,7 +7,7 @@ import {
   type LocalApiOptions,
   type ZoneName,
 } from "edgeguard-local";
-import { Operation, rawGet, rawSend, type Recorded } from "../support/operation";
+import { Operation, publishVersion, rawGet, rawSend, type Recorded } from "../support/operation";
 
 export const TYPE = "ManagedRulesetOverride";
 export const REF = "edgeguard/site/dev/waf";
@@ -136,13 +136,7 @@ export class RulesetsBench {
 
   /** Publishes the next version of a ruleset. */
   async publishVersion(ruleset: string, next: object): Promise<void> {
-    const root = this.api.url.replace(/\/client\/v4$/, "");
-    const response = await fetch(`${root}/__local/rulesets/${ruleset}/versions`, {
-      method: "POST",
-      headers: { "content-type": "application/json" },
-      body: JSON.stringify(next),
-    });
-    if (!response.ok) throw new Error(await response.text());
+    await publishVersion(this.api, ruleset, next);
   }
 
   /** Requests that changed something, without IDs. */

@@ -93,7 +93,7 @@ const COMMANDS = {
   KvEntries: `edgeguard import --account ${ACCOUNT} --only kv --with-values`,
 } as const;
 
-describe("the option import is refused in one sentence", () => {
+describe("refuses the import option in one sentence", () => {
   const refusalOf = (type: keyof typeof IDS, args: object, id: string): unknown => {
     try {
       return new CLASSES[type]("one", args, { import: id });
@@ -105,7 +105,7 @@ describe("the option import is refused in one sentence", () => {
   test.each(Object.entries(COMMANDS))("%s: run %s", (type, command) => {
     const name = type as keyof typeof COMMANDS;
     expect(refusalOf(name, {}, IDS[name][0])).toBe(
-      `edgeguard: ${type} "one": the option import can't import a dynamic resource: run \`${command}\`, which writes the program and the file for \`pulumi import\`.`,
+      `edgeguard: ${type} "one": the import option can't import a dynamic resource: run \`${command}\`, which writes the program and the file for \`pulumi import\`.`,
     );
     expect(sent).toEqual([]);
   });
@@ -124,7 +124,7 @@ describe("the option import is refused in one sentence", () => {
 
   test("a migration needs no import", () => {
     expect(refusalOf("WafMigration", {}, ZONE)).toBe(
-      'edgeguard: WafMigration "one": the option import can\'t import a dynamic resource: remove the option and declare the target that the zone has reached; the update then records the zone without sending anything.',
+      'edgeguard: WafMigration "one": the import option can\'t import a dynamic resource: remove the option and declare the target that the zone has reached; the update then records the zone without sending anything.',
     );
   });
 });

@@ -218,7 +218,7 @@ describe("the account of a ManagedRulesetOverride that the program reads", () =>
     const op = new Operation(api, { config: CONFIG });
     const message = await failure(op.get("ManagedRulesetOverride", `${zone}/${rule.id}`));
     expect(message).toContain(
-      `Rule ${rule.id} of zone ${zone} executes the managed ruleset ${ruleset}, which can't be read in account ${HEX}: `,
+      `Rule ${rule.id} in zone ${zone} executes the managed ruleset ${ruleset}, which can't be read in account ${HEX}: `,
     );
     expect(message).toContain("give the token Zone Read, or set edgeguard:accountId to that account.");
     expect(message).not.toContain("there is no");
@@ -239,7 +239,7 @@ describe("an ID that get can't use", () => {
       "LogpushJob",
       `${HEX}/17`,
       '"zone/<zone ID>/<job ID>" or "account/<account ID>/<job ID>"',
-      `${DIGITS}, a job's a number`,
+      `${DIGITS}; a job ID is a number`,
     ],
     ["KvNamespace", HEX, '"<account ID>/<namespace ID>"', DIGITS],
     ["KvEntries", `${HEX}/${HEX}/5ca1ab1e`, '"<account ID>/<namespace ID>"', DIGITS],
@@ -282,7 +282,7 @@ describe("an ID that get can't use", () => {
     const { rules } = await result(entryPoint);
     const theirs = (rules as { id: string; ref: string }[]).find(({ ref }) => ref === "theirs")?.id ?? "";
     expect(await failure(new Operation(api).get("ManagedRulesetOverride", `${zone}/${theirs}`))).toBe(
-      `Rule ${theirs} of zone ${zone} has the action "skip", and only rules that execute a managed ruleset can be read. Choose one that does.`,
+      `Rule ${theirs} in zone ${zone} has the action "skip", and only rules that execute a managed ruleset can be read. Choose one that does.`,
     );
   });
 });

@@ -45,10 +45,13 @@ describe("lookups in a program", () => {
 
   test("an assertion that nobody awaits also fails the preview", async () => {
     const { code, text } = await preview(
-      `void edgeguard.assertNoMaliciousScripts({ zoneId: "${api.zones.shop}" });`,
+      `void edgeguard.assertNoMaliciousScripts({ zoneId: "${api.zones.shop}" });
+      const args = { inventory: { file: "list.yaml", sha256: "", entries: [] }, zoneIds: ["${api.zones.shop}"] };
+      void edgeguard.assertScriptInventory({ ...args, onFindings: "warn" });`,
     );
     expect(code).not.toBe(0);
     expect(text.match(/has 2 malicious scripts/g)).toHaveLength(1);
+    expect(text).toMatch(/warning: edgeguard: the scripts don't match list\.yaml, with 23 findings:/);
   });
 
   test("an output uses the stack's configuration and feeds a resource", async () => {
@@ -76,12 +79,15 @@ describe("lookups in a program", () => {
       `
       const found = edgeguard.getPageShieldSettingsOutput({ zoneId: "${api.zones.shop}" });
       ${settings("found.enabled")}
-      void edgeguard.assertNoMaliciousScripts({ zoneId: "${api.zones.shop}" });`,
+      void edgeguard.assertNoMaliciousScripts({ zoneId: "${api.zones.shop}" });
+      const inventory = { file: "list.yaml", sha256: "", entries: [] };
+      void edgeguard.assertScriptInventory({ inventory, zoneIds: ["${api.zones.shop}"] });`,
       { "edgeguard:apiToken": " " },
     );
     expect({ code, text }).toMatchObject({ code: 0 });
     expect(text).toMatch(/warning: edgeguard: getPageShieldSettingsOutput: skipped in this preview\./);
     expect(text).toMatch(/warning: edgeguard: assertNoMaliciousScripts: skipped in this preview\./);
+    expect(text).toMatch(/warning: edgeguard: assertScriptInventory: skipped in this preview\./);
     const up = await project.run("up", "--yes", "--skip-preview");
     expect(up.code).not.toBe(0);
     expect(up.text).toMatch(/error: edgeguard: .* needs credentials, and edgeguard:apiToken is empty/);

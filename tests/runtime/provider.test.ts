@@ -78,7 +78,7 @@ test.each<[string, object, RegExp]>([
   [
     "no credential",
     {},
-    /^Provider "eu" has no credential, and takes none from .* Pass apiToken, or apiEmail and apiKey\.$/,
+    /^Provider "eu" has no credential, and doesn't use those in .* Pass apiToken, or apiEmail and apiKey\.$/,
   ],
   ["an email without its key", { apiEmail: "a@b.example" }, /^Provider "eu" has no credential/],
   [

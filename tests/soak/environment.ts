@@ -6,7 +6,12 @@ export interface CatalogRuleset {
   readonly name: string;
   /** The latest, as a number. */
   readonly version: string;
-  readonly rules: readonly { readonly id: string; readonly actions: readonly string[] }[];
+  /** Each with the number in its description, by which programs may name it. */
+  readonly rules: readonly {
+    readonly id: string;
+    readonly number: string;
+    readonly actions: readonly string[];
+  }[];
   readonly tags: readonly { readonly tag: string; readonly actions: readonly string[] }[];
   /** Actions that at least one rule allows. */
   readonly actions: readonly string[];
@@ -26,6 +31,7 @@ interface WireRuleset {
   readonly version: string;
   readonly rules: readonly {
     readonly id: string;
+    readonly description: string;
     readonly categories?: readonly string[];
     readonly allowed_override_actions?: readonly string[];
   }[];
@@ -63,7 +69,11 @@ export async function catalogOf(api: LocalApi): Promise<Catalog> {
       id,
       name,
       version,
-      rules: usable.map((rule) => ({ id: rule.id, actions: rule.allowed_override_actions ?? [] })),
+      rules: usable.map((rule) => ({
+        id: rule.id,
+        number: /\b\d{6}\b/.exec(rule.description)?.[0] ?? rule.id,
+        actions: rule.allowed_override_actions ?? [],
+      })),
       tags: tags.map((tag) => ({
         tag,
         actions: actionsOf(usable.filter(({ categories = [] }) => categories.includes(tag))),

@@ -237,7 +237,7 @@ const overrides: Check = async (context, claimed) => {
           `exceptions of ${name}`,
           front.map(asException),
           excepted.map((each, index) =>
-            declaredException(each, `${ref}/exception/${index + 1}`, (name) =>
+            declaredException(each, `${ref}/exception/${index + 1}`, catalog, (name) =>
               rulesetIdOf(name === "this" ? args["ruleset"] : name, catalog),
             ),
           ),
@@ -259,6 +259,12 @@ const overrides: Check = async (context, claimed) => {
   }
   return found;
 };
+
+/** No two rulesets have a rule with the same number. */
+function ruleIdOf(name: string, { rulesets }: Catalog): string {
+  const rules = rulesets.flatMap((ruleset) => ruleset.rules);
+  return rules.find(({ number }) => number === name)?.id ?? name;
+}
 
 /** A rule's custom ref. */
 function chosenRef(program: Program | undefined, name: string): string | undefined {
@@ -312,8 +318,8 @@ function ruleProblems(name: string, rule: ZoneRule, args: Args, catalog: Catalog
     ],
     rules: sortedBy(
       [
-        ...Object.entries(objectOf(args["rules"])).map(([ruleId, each]) => ({
-          id: ruleId,
+        ...Object.entries(objectOf(args["rules"])).map(([rule, each]) => ({
+          id: ruleIdOf(rule, catalog),
           ...objectOf(each),
         })),
         ...scored,
@@ -365,6 +371,7 @@ function rulesetIdOf(ruleset: Value | undefined, { rulesets }: Catalog): string 
 function declaredException(
   { expression, description, skip }: Args,
   ref: string,
+  catalog: Catalog,
   idOf: (name: Value) => string | undefined,
 ): object {
   const { rulesets = plain(skip ?? null) === "this" ? ["this"] : undefined, rules } = objectOf(skip);
@@ -374,7 +381,10 @@ function declaredException(
       : rules !== undefined
         ? {
             rules: Object.fromEntries(
-              Object.entries(objectOf(rules)).map(([id, ids]) => [id, [...new Set(listOf(ids))].sort()]),
+              Object.entries(objectOf(rules)).map(([id, names]) => [
+                id,
+                [...new Set(listOf(names).map((each) => ruleIdOf(textOf(each), catalog)))].sort(),
+              ]),
             ),
           }
         : { ruleset: "current" };

@@ -260,10 +260,11 @@ function categories(random: Random, ruleset: CatalogRuleset): Value {
 
 function ruleOverrides(random: Random, ruleset: CatalogRuleset): Value {
   return Object.fromEntries(
-    random.some(ruleset.rules, 0, 4).map(({ id, actions }) => {
+    random.some(ruleset.rules, 0, 4).map((rule) => {
+      const { actions } = rule;
       const action = actions.length > 0 && random.chance(0.5) ? { action: random.pick(actions) } : {};
       return [
-        id,
+        nameOf(random, rule),
         {
           ...action,
           ...(Object.keys(action).length === 0 || random.chance(0.5) ? { enabled: random.chance(0.5) } : {}),
@@ -271,6 +272,11 @@ function ruleOverrides(random: Random, ruleset: CatalogRuleset): Value {
       ];
     }),
   );
+}
+
+/** Names a rule by its ID or by its number. */
+function nameOf(random: Random, { id, number }: CatalogRuleset["rules"][number]): string {
+  return random.chance(0.5) ? id : number;
 }
 
 function exceptions(random: Random, ruleset: CatalogRuleset, { rulesets }: Catalog): Value {
@@ -282,7 +288,9 @@ function exceptions(random: Random, ruleset: CatalogRuleset, { rulesets }: Catal
       () => "this",
       () => ({ rulesets: random.some(rulesets, 1, 2).map(({ id }) => id) }),
       () => ({ rulesets: ["this", ...random.some(rulesets, 0, 1).map(({ name }) => name)] }),
-      () => ({ rules: { [ruleset.id]: random.some(ruleset.rules, 1, 3).map(({ id }) => id) } }),
+      () => ({
+        rules: { [ruleset.id]: random.some(ruleset.rules, 1, 3).map((rule) => nameOf(random, rule)) },
+      }),
     ])(),
   }));
 }

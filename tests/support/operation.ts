@@ -221,3 +221,15 @@ export function sent(api: LocalApi, ...methods: string[]): string[] {
     .filter(({ method }) => methods.length === 0 || methods.includes(method))
     .map(({ method, path }) => `${method} ${path.replace(/^\/zones\/[0-9a-f]+\/page_shield/, "")}`);
 }
+
+/** Publishes a version of a managed ruleset, as Cloudflare does, by its differences from the last. */
+export async function publishVersion(
+  api: Pick<LocalApi, "url">,
+  ruleset: string,
+  next: object,
+): Promise<void> {
+  const url = new URL(`/__local/rulesets/${ruleset}/versions`, api.url);
+  const headers = { "content-type": "application/json" };
+  const response = await fetch(url, { method: "POST", headers, body: JSON.stringify(next) });
+  if (!response.ok) throw new Error(await response.text());
+}

@@ -29,6 +29,11 @@ function started(settings, name) {
   const child = spawn(join(REPOSITORY, "plugin/pulumi-resource-edgeguard"), [process.argv[2]], {
     stdio: ["pipe", "pipe", "inherit"],
   });
+  // The plugin's own engine is this process, which ends with the real one, and passes on its signals.
+  for (const event of ["end", "close"]) process.stdin.on(event, () => process.exit(1));
+  process.stdin.resume();
+  for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => child.kill(signal));
+  child.on("exit", (code) => process.exit(code ?? 1));
   const port = new Promise((found) => {
     let first = "";
     child.stdout.on("data", (chunk) => {
@@ -88,7 +93,10 @@ exports.configure = (_type, { config }) => {
   ];
   const settings = keys.map((key) => [key, config.get(`edgeguard:${key}`)]);
   process.env.PULUMI_CONFIG ??= JSON.stringify({ "cloudflare:apiToken": config.get("cloudflare:apiToken") });
-  plugin ??= started(Object.fromEntries(settings.filter(([, value]) => value !== undefined)), name ?? "default");
+  plugin ??= started(
+    Object.fromEntries(settings.filter(([, value]) => value !== undefined)),
+    name ?? "default",
+  );
 };
 
 /** The class's own inputs, which no program of another language has. */
@@ -121,8 +129,11 @@ exports.check = async (type, olds, news) => {
   const response = await call("check", request);
   const inputs = response.getInputs().toJavaScript();
   for (const name of inputs.__secrets ?? [])
-    if (name in inputs && inputs[name][SIGNATURE] !== SECRET) throw new Error(`${name} is not marked as secret`);
-  const failures = response.getFailuresList().map((each) => ({ property: each.getProperty(), reason: each.getReason() }));
+    if (name in inputs && inputs[name][SIGNATURE] !== SECRET)
+      throw new Error(`${name} is not marked as secret`);
+  const failures = response
+    .getFailuresList()
+    .map((each) => ({ property: each.getProperty(), reason: each.getReason() }));
   return { inputs: plain(inputs), failures };
 };
 
@@ -154,7 +165,9 @@ exports.read = async (type, id, props) => {
   const response = await call("read", request);
   const found = response.getId();
   if (found === "") return { id: "" };
-  const [outs, inputs] = [response.getProperties(), response.getInputs()].map((each) => plain(each.toJavaScript()));
+  const [outs, inputs] = [response.getProperties(), response.getInputs()].map((each) =>
+    plain(each.toJavaScript()),
+  );
   return { id: found, props: outs, inputs };
 };
 
@@ -173,7 +186,10 @@ exports.delete = async (type, id, props) => {
   const { rpc, struct, call } = plugin;
   await call(
     "delete",
-    new rpc.DeleteRequest().setUrn(urnOf(type, props)).setId(id).setProperties(struct(recorded(props))),
+    new rpc.DeleteRequest()
+      .setUrn(urnOf(type, props))
+      .setId(id)
+      .setProperties(struct(recorded(props))),
   );
 };
 

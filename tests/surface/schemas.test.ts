@@ -20,7 +20,7 @@ describe("the published JSON schemas", () => {
     },
   );
 
-  it("are in the package as their models are (`npm run api` writes them)", () => {
+  it("the schemas in the package match their models (`npm run api` writes them)", () => {
     for (const [path, text] of schemaFiles())
       expect([path, readFileSync(path, "utf8")]).toEqual([path, text]);
   });

@@ -45,6 +45,23 @@ describe("without an API", () => {
     ]);
   });
 
+  test("accepts rules by name, and resolves none of them", async () => {
+    const deploy = (rule: string) => () =>
+      known(
+        new ManagedRulesetOverride("waf", {
+          zoneId: ZONE_ID,
+          accountId: ACCOUNT_ID,
+          ruleset: "Cloudflare Managed Ruleset",
+          rules: { [rule]: { enabled: false } },
+        }).ruleIds,
+      );
+    const { resources, result } = await runProgram(deploy("CVE-2021-44228"));
+    expect(resources).toMatchObject([{ inputs: { rules: { "CVE-2021-44228": { enabled: false } } } }]);
+    expect(result).toBeUndefined();
+    const failure = await failureOf(runProgram(deploy("?")));
+    expect(failure.message).toContain('rules["?"]: names no rule');
+  });
+
   test("reports the registered resources in canonical form, with what the preview computes", async () => {
     const { resources, result } = await runProgram(
       () => {

@@ -258,7 +258,7 @@ describe("explainError", () => {
     expect(await refusal(413, [{ code: 7, message: "large" }])).toContain(explainError({ status: 413 }));
     // Naming the refused credential helps more than explaining the code.
     expect(await refusal(403, [{ code: 10000, message: "no" }])).toMatch(
-      /The token from edgeguard:apiToken lacks the permission/,
+      /The token from edgeguard:apiToken lacks permission/,
     );
   });
 });

@@ -4,7 +4,7 @@
 #   pipeline.sh plan      plan, and write the report; fails only if the preview fails
 #   pipeline.sh preview   the same, and fail on dangers that nobody accepted
 #   pipeline.sh apply     plan again, fail on dangers that nobody accepted, apply, and check that no changes are left
-#   pipeline.sh drift     exit with 3 if somebody changed something by hand, else with 0
+#   pipeline.sh drift     write the report on what was changed by hand; exit with 3 if anything was, else with 0
 #
 # PULUMI_STACK names the stack. ACCEPT lists the digests of accepted dangers, separated by spaces. PULUMI and EDGEGUARD set other
 # commands than `pulumi` and `npx edgeguard`, OUT another output folder, and FAIL_ON other dangers to fail on (see
@@ -137,13 +137,15 @@ verify() {
   return "$code"
 }
 
+# Writes the report on what was changed by hand. The preview refreshes in memory, so it leaves the state as it is.
 drift() {
-  local code=0
-  "${pulumi[@]}" refresh --preview-only --diff --expect-no-changes --non-interactive >"$out/drift.txt" 2>&1 || code=$?
-  [ "$code" -eq 0 ] && { echo "no drift"; return; }
-  cat "$out/drift.txt"
-  unmet "$code" "$out/drift.txt" && return 3
-  return "$code"
+  local planned=0 found=0
+  "${pulumi[@]}" preview --refresh --json --show-sames --non-interactive >"$out/drift.json" || planned=$?
+  "${edgeguard[@]}" report "$out/drift.json" --drift >"$out/drift.md" 2>"$out/drift.txt" || found=$?
+  cat "$out/drift.md"
+  [ "$found" -eq 0 ] && return "$planned"
+  [ "$found" -eq 3 ] || cat "$out/drift.txt" >&2
+  return "$found"
 }
 
 mkdir -p "$out"

@@ -84,13 +84,14 @@ export class Catalog {
   }
 
   /** Publishes a new latest version. Deployments that pin an older one keep it. */
-  publish(id: string, { add, remove, change }: NextVersion, at: string): ManagedRuleset {
+  publish(id: string, { add, remove, change, ...renamed }: NextVersion, at: string): ManagedRuleset {
     const last = this.latest(id);
     if (last === undefined) throw failures.notFound(`managed ruleset ${id}`);
     const named = (rule: string) =>
       last.rules.find((each) => each.id === rule) ?? notFound(`rule ${rule} of ruleset ${id}`);
 
     const next: Publication = {
+      ...renamed,
       ruleset: id,
       at,
       remove: remove.map((rule) => named(rule).id),
@@ -134,13 +135,20 @@ function withVersion(versions: readonly ManagedRuleset[], change: Publication): 
 }
 
 /** New rules go before the last one, which acts on the score in the OWASP Core Ruleset. */
-function apply(last: ManagedRuleset, { at, add, remove, change }: Publication): ManagedRuleset {
+function apply(last: ManagedRuleset, publication: Publication): ManagedRuleset {
+  const { at, add, remove, change, name = last.name } = publication;
   const kept = last.rules
     .filter(({ id }) => !remove.includes(id))
     .map((rule) => change.find(({ id }) => id === rule.id) ?? rule);
   const acting = kept.at(-1)?.score_threshold === undefined ? [] : kept.slice(-1);
   const others = acting.length === 0 ? kept : kept.slice(0, -1);
-  return { ...last, version: last.version + 1, last_updated: at, rules: [...others, ...add, ...acting] };
+  return {
+    ...last,
+    name,
+    version: last.version + 1,
+    last_updated: at,
+    rules: [...others, ...add, ...acting],
+  };
 }
 
 /** The second version of two rulesets: both add a rule, and one also removes a rule and changes another's tags. */
@@ -151,7 +159,7 @@ function seededPublications({ id, rules }: ManagedRuleset): Publication[] {
   if (id === managedRulesets.managed) {
     const tags = ["nodejs", "broken-access-control", "cve-2025"];
     const added = {
-      description: "Next.js: authorization passed by in middleware (101500)",
+      description: "Next.js: authorization bypass in middleware (101500)",
       categories: tags,
     };
     const changed = { categories: [...retagged.categories, "cve-2025"], version: 2, last_updated: SECOND_AT };

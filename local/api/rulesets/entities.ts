@@ -39,6 +39,8 @@ const publication = z.strictObject({
   add: z.array(managedRule),
   remove: z.array(identifier),
   change: z.array(managedRule),
+  /** The ruleset's new name. */
+  name: z.string().min(1).exactOptional(),
 });
 
 const shape = managedRule.shape;
@@ -52,6 +54,7 @@ const optionalMembers = {
 
 /** The body of the control route that publishes a version, by its differences from the last. */
 export const nextVersion = z.strictObject({
+  name: publication.shape.name,
   /** Omitted members are those of the ruleset's first rule, but without categories. */
   add: z
     .array(

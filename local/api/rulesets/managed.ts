@@ -33,6 +33,12 @@ const attacks = [
   ["information-disclosure", "disclosure of internals"],
 ] as const;
 
+/** Rules for a single vulnerability, with its number as Cloudflare writes it. */
+const vulnerabilities: Readonly<Record<number, string>> = {
+  100_502: " - CVE:CVE-2021-44228",
+  100_602: " - CVE:CVE-2022-22963, CVE:CVE-2022-22965",
+};
+
 const years = ["cve-2021", "cve-2022", "cve-2023", "cve-2024", "cve-2025"] as const;
 
 /**
@@ -47,7 +53,7 @@ export function managedRules(at: string): ManagedRule[] {
       return {
         ...identity(managedRulesets.managed, number, at),
         ...(number === 100_000 ? { id: EXAMPLE_MANAGED_RULE } : {}),
-        description: `${name}: ${threat} (${number})`,
+        description: `${name}: ${threat}${vulnerabilities[number] ?? ""} (${number})`,
         action:
           attack === "information-disclosure"
             ? "log"
@@ -66,7 +72,7 @@ export function managedRules(at: string): ManagedRule[] {
 /** The Cloudflare Managed Free Ruleset, which every plan has: a few rules against widespread attacks. */
 export function freeRules(at: string): ManagedRule[] {
   const threats = [
-    ["log4j", "log-message lookups of a remote object", "java"],
+    ["log4j", "log-message lookups of a remote object - CVE:CVE-2021-44228", "java"],
     ["shellshock", "functions in environment variables", "rce"],
     ["wordpress", "known vulnerable plugins", "php"],
     ["spring", "class-loader access by binding", "java"],

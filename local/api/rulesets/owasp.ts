@@ -26,6 +26,8 @@ const families: readonly Family[] = [
 ];
 
 const places = ["arguments", "cookies", "header values", "the path", "the body", "file names"] as const;
+/** Generated numbers, and numbers of the Core Rule Set that people know. */
+const numbers: Readonly<Record<number, number>> = { 920_340: 920_272 };
 /** For critical, error, warning and notice. */
 const increments = [5, 4, 3, 2] as const;
 
@@ -37,7 +39,8 @@ export function owaspRules(at: string): ManagedRule[] {
 function familyRules({ number, name, tags, levels }: Family, at: string): ManagedRule[] {
   const levelOf = levels.flatMap((count, index) => Array.from({ length: count }, () => index + 1));
   return levelOf.map((level, index) => {
-    const rule = number * 1000 + 100 + index * 10;
+    const generated = number * 1000 + 100 + index * 10;
+    const rule = numbers[generated] ?? generated;
     return {
       ...identity(managedRulesets.owasp, rule, at),
       description: `${rule}: ${name} in ${places[index % places.length] ?? places[0]}`,

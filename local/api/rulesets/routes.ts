@@ -282,7 +282,7 @@ export function rulesetControlRoutes(controls: ControlRoutes, { state }: Service
   controls.add(
     "POST",
     "/rulesets/:rulesetId/versions",
-    "publishes a new version of a managed ruleset: rules to add, remove or change",
+    "publishes a new version of a managed ruleset: rules to add, remove or change, and a new name",
     async (c) => {
       const next = await readBody(c, nextVersion);
       return c.json(managedToWire(state.rulesets.publish(readId(c, "rulesetId"), next)));

@@ -1,6 +1,5 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
-import { CancelledError } from "../../api/errors";
 import {
   collectDetections,
   readDetections,
@@ -9,12 +8,11 @@ import {
   type DetectionKind,
 } from "../../page-shield/detections";
 import type { RecordStatus } from "../../page-shield/records";
-import { Host } from "../../runtime/host";
 import { LookupError } from "../../runtime/lookup";
 import { pluralize } from "../../runtime/values";
-import { CommandError, InterruptedError } from "../../terminal/errors";
-import { requireCredential, withVariables } from "../../terminal/failure";
+import { CommandError } from "../../terminal/errors";
 import { printToStderr, type Io } from "../../terminal/io";
+import { withHost } from "../with-host";
 
 export interface SaveOptions {
   readonly zone: string;
@@ -32,24 +30,14 @@ export async function saveSnapshot(io: Io, options: SaveOptions): Promise<void> 
   const { zone: zoneId, out, include, status, hosts, force } = options;
   const file = resolve(io.cwd, out);
   if (!force) refuseOtherFiles(file, out, zoneId);
-  const stop = io.interrupted();
-  const warn = (line: string): void => printToStderr(io, withVariables(line));
-  const host = new Host({ config: () => undefined, env: io.env, out: { info: warn, warn }, signal: stop });
-  try {
-    requireCredential(host.settings);
+  await withHost(io, `${out} is unchanged.`, async (host) => {
     const found = await collectDetections(host, { zoneId, include, status, hosts });
     const isNew = await writeDetections(file, found);
     printToStderr(
       io,
-      `edgeguard: ${out} ${isNew ? "now has" : "is up to date with"} ${inWords(found)} of zone ${zoneId}.`,
+      `edgeguard: ${out} ${isNew ? "now has" : "is up to date with"} ${inWords(found)} in zone ${zoneId}.`,
     );
-  } catch (error) {
-    if (stop.aborted && error instanceof CancelledError)
-      throw new InterruptedError(`interrupted. ${out} is unchanged.`);
-    throw error;
-  } finally {
-    await host.close();
-  }
+  });
 }
 
 function refuseOtherFiles(file: string, out: string, zoneId: string): void {

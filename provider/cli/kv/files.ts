@@ -14,7 +14,7 @@ import type { Io } from "../../terminal/io";
 /** A file that a command reads several times. */
 export interface InputFile {
   readonly path: string;
-  /** Its name in messages. */
+  /** The file's name in messages. */
   readonly name: string;
 }
 

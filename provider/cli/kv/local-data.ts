@@ -37,7 +37,7 @@ interface LocalDataRequest {
 interface LocalData {
   /** Settings for accessing the data. */
   readonly config: Readonly<Record<string, string>>;
-  /** Absolute. */
+  /** The absolute path of the data's folder. */
   readonly folder: string;
   /** Whether the namespace is new. */
   readonly begun: boolean;

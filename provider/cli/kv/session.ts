@@ -63,14 +63,14 @@ export interface BulkPutOptions extends DataOptions {
 
 /** The project that a command runs for. */
 export interface Project {
-  /** Undefined if neither the command line nor a configuration file sets one. */
+  /** The account's ID. Undefined if neither the command line nor a configuration file sets one. */
   readonly accountId: string | undefined;
   readonly config: ProjectConfig | undefined;
 }
 
 export interface Target extends Project {
   readonly namespaceId: string;
-  /** Its name in messages: `namespace 0f2a…`, with the binding if one was given. */
+  /** The namespace's name in messages: `namespace 0f2a…`, with the binding if one was given. */
   readonly name: string;
 }
 
@@ -154,7 +154,7 @@ export async function onNamespace<T>(
   options: SelectorOptions | DataOptions,
   work: (session: NamespaceSession) => Promise<T>,
   more: SessionOptions & {
-    /** Set if it's already resolved. */
+    /** The namespace, if the caller has already found it. */
     readonly target?: Target;
     /** Whether to create the local namespace if it doesn't exist. */
     readonly writes?: boolean;

@@ -10,9 +10,9 @@ export interface CreatedNamespace {
 
 /** The text for the configuration file, and what to do with it. */
 export interface Snippet {
-  /** For stdout: appended to the file, it always leaves valid TOML. */
+  /** The snippet for stdout. Appending it to the file always leaves valid TOML. */
   readonly text: string;
-  /** For stderr. */
+  /** The advice for stderr. */
   readonly advice: string;
 }
 

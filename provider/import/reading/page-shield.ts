@@ -25,9 +25,9 @@ export async function readPageShield(inventory: Inventory, zone: Zone): Promise<
     });
   });
 
-  await inventory.part(`Page Shield policies of ${zone.what}`, async () => {
+  await inventory.part(`Page Shield policies in ${zone.what}`, async () => {
     const { records } = await inventory.host.api.list(`/zones/${zone.id}/page_shield/policies`, {
-      what: `Listing the policies of zone ${zone.id}`,
+      what: `Listing the policies in zone ${zone.id}`,
       record: z.looseObject({ id: z.string() }),
     });
     const policies = await Promise.all(records.map(({ id }) => readPolicy(inventory, zone, id)));
@@ -44,7 +44,7 @@ async function readPolicy(inventory: Inventory, zone: Zone, id: string): Promise
   return {
     resource,
     id,
-    what: `policy ${id} ${JSON.stringify(description)} of ${zone.what}`,
+    what: `policy ${id} ${JSON.stringify(description)} in ${zone.what}`,
     labels: [description, ...hostsIn(outputs["expression"])],
     scope,
     args: (writing) => ({

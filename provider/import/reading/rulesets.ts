@@ -1,3 +1,4 @@
+import { z } from "zod";
 import { isJsonObject, sameJson, type JsonObject } from "../../runtime/values";
 import type { Context } from "../../runtime/lifecycle";
 import { readEntryPoint } from "../../rulesets/entry-point";
@@ -6,7 +7,7 @@ import { findManagedRuleset, listManagedRulesets, UnknownRulesetError } from "..
 import { thresholdName } from "../../rulesets/overrides";
 import type { EntryPoint, ManagedRuleset, ManagedRulesetInfo, ZoneRule } from "../../rulesets/wire";
 import { CommandError } from "../../terminal/errors";
-import { objectOf, type Code } from "../code";
+import { listOf, objectOf, type Code } from "../code";
 import { TYPES, type ExistingObject } from "../existing";
 import { hostsIn } from "../names";
 import type { Inventory } from "../inventory";
@@ -26,13 +27,13 @@ export async function readRulesets(
   zone: Zone,
   account: string | undefined,
 ): Promise<void> {
-  await inventory.part(`managed rulesets of ${zone.what}`, async () => {
+  await inventory.part(`managed rulesets in ${zone.what}`, async () => {
     const ctx = inventory.host.context(TYPES.managedRulesetOverride.type);
     const found = await readEntryPoint(ctx, zone.id);
     if (found === undefined) return; // Nothing was ever deployed.
     if (account === undefined)
       throw new CommandError(
-        `${zone.what} deploys managed rulesets of its account, and the token can't read which account that is. ${PASS_ACCOUNT} Nothing was written.`,
+        `${zone.what} deploys managed rulesets from its account, and the token can't read which account that is. ${PASS_ACCOUNT} Nothing was written.`,
       );
     const rulesets = await listManagedRulesets(ctx.api, account);
     const excepting = new Set<ZoneRule>();
@@ -46,9 +47,9 @@ export async function readRulesets(
     for (const rule of found.rules) {
       if (rule.deploys !== undefined || excepting.has(rule)) continue;
       inventory.leaveOut(
-        `rule ${inWords(rule)} of ${zone.what}`,
+        `rule ${inWords(rule)} in ${zone.what}`,
         rule.action === "skip"
-          ? "it can't be declared as an exception of the deployment after it, and stays as it is"
+          ? "it can't be declared as an exception of the deployment after it, and isn't changed"
           : `its action is ${JSON.stringify(rule.action)}, and only rules that execute a managed ruleset can be declared`,
       );
     }
@@ -72,7 +73,7 @@ async function readDeployment(where: DeploymentContext, rule: ZoneRule): Promise
   const { deploys } = rule;
   if (deploys === undefined) return undefined;
   const resource = TYPES.managedRulesetOverride;
-  const what = `rule ${inWords(rule)} of ${zone.what}`;
+  const what = `rule ${inWords(rule)} in ${zone.what}`;
   let managed: ManagedRuleset;
   try {
     managed = await findManagedRuleset(ctx, account, { id: deploys.rulesetId }, deploys.version);
@@ -107,6 +108,7 @@ async function readDeployment(where: DeploymentContext, rule: ZoneRule): Promise
       ...declaredArguments(outputs),
       owasp: withNamedThreshold(outputs["owasp"]),
       rules: ruleOverrides(outputs["rules"], managed),
+      exceptions: exceptionsOf(outputs["exceptions"], managed),
     }),
   };
 }
@@ -126,7 +128,7 @@ const ARGUMENTS = [
   "exceptions",
 ];
 
-/** Defaults, which the program leaves out. */
+/** The default values, which the program leaves out. */
 const DEFAULTS: JsonObject = { expression: "true", enabled: true };
 
 function declaredArguments(outputs: JsonObject): JsonObject {
@@ -149,11 +151,30 @@ function withNamedThreshold(entry: unknown): unknown {
 function ruleOverrides(rules: unknown, managed: ManagedRuleset): Code | undefined {
   if (!isJsonObject(rules)) return undefined;
   const entries = Object.entries(rules).map(([id, entry]) => [id, withNamedThreshold(entry)]);
-  const described = managed.rules.filter(({ description }) => description !== "");
-  return objectOf(
-    Object.fromEntries(entries) as JsonObject,
-    Object.fromEntries(described.map(({ id, description }) => [id, description])),
-  );
+  return objectOf(Object.fromEntries(entries) as JsonObject, descriptionsOf(managed));
+}
+
+/** Writes exceptions. Rules of the ruleset itself have their descriptions as comments. */
+function exceptionsOf(exceptions: unknown, managed: ManagedRuleset): unknown {
+  if (!Array.isArray(exceptions)) return undefined;
+  return exceptions.map((exception: unknown): unknown => {
+    if (!isJsonObject(exception)) return exception;
+    const rules = isJsonObject(exception["skip"]) ? exception["skip"]["rules"] : undefined;
+    const { data } = ruleLists.safeParse(rules);
+    if (data === undefined) return exception;
+    const own = Object.entries(data).map(([name, ids]) => [
+      name,
+      name === "this" ? listOf(ids, descriptionsOf(managed)) : ids,
+    ]);
+    return { ...exception, skip: { rules: Object.fromEntries(own) as JsonObject } };
+  });
+}
+
+const ruleLists = z.record(z.string(), z.array(z.string()));
+
+function descriptionsOf({ rules }: ManagedRuleset): Record<string, string> {
+  const described = rules.filter(({ description }) => description !== "");
+  return Object.fromEntries(described.map(({ id, description }) => [id, description]));
 }
 
 function inWords({ id, description }: ZoneRule): string {

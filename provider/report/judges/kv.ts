@@ -30,7 +30,10 @@ const irreversible =
 export const prunedKeys = irreversible(pruned);
 export const overwrittenKeys = irreversible(overwritten);
 
-/** Catches a source that accidentally lost entries, which looks like any other update. */
+/**
+ * Finds a KvEntries that deletes many of its own keys: a source that lost entries by accident looks like any other
+ * update.
+ */
 export const ownKeysRemoved: Judge = (all, { keys, share }) => {
   const { count, before } = removed(all);
   if (count === 0 || count < keys || count < share * before) return [];

@@ -3,8 +3,10 @@ import { rulesetName } from "../../migration/rule-text";
 import * as declared from "../../rulesets/arguments";
 import { compareDeclared } from "../../rulesets/compare-effects";
 import { compileOverrides } from "../../rulesets/overrides";
+import { mergeRuleIds, recordedRuleIds } from "../../rulesets/resolve-rules";
+import { byRuleId, byRuleName } from "../../rulesets/rule-names";
 import { resolveSkip, skip } from "../../rulesets/skip";
-import { entryPoint } from "../../rulesets/wire";
+import { entryPoint, type Overrides } from "../../rulesets/wire";
 import { omitAbsent } from "../../runtime/members";
 import { pick, sameJson, type JsonObject } from "../../runtime/values";
 import { joined, say, words, type Phrase } from "../phrase";
@@ -141,6 +143,9 @@ function exceptionsIn({ before, after }: Change, isShared: (after: Side) => bool
   // A new rule goes last, unless its position says otherwise.
   const position = after.inputs["position"];
   const isLast = before === undefined && (position === undefined || position === "last");
+  // A name that only one side has is resolved there.
+  const ruleIds = mergeRuleIds(recordedRuleIds(after.inputs), recordedRuleIds(before?.inputs ?? {}));
+  const side = { ...after, inputs: { ...after.inputs, ruleIds } };
   return asList(are)
     .map(asObject)
     .filter((one) => !isLast && (isProtected || !isOwn(one, after) || isShared(after)))
@@ -148,7 +153,7 @@ function exceptionsIn({ before, after }: Change, isShared: (after: Side) => bool
       (one) =>
         !asList(were)
           .map(asObject)
-          .some((known) => skipsNoMoreRequests(one, known, after)),
+          .some((known) => skipsNoMoreRequests(one, known, side)),
     )
     .map(
       (one) =>
@@ -245,8 +250,9 @@ function reachOf(given: unknown, side: Side): Reach | undefined {
   const declared = skip.safeParse(given);
   if (!declared.success) return undefined;
   const ids = asObject(asObject(side.outputs["known"])["rulesets"]);
-  const idOf = Object.fromEntries(Object.entries(ids).map(([name, id]) => [name, String(id)]));
-  const resolved = resolveSkip(declared.data, ownId(side) ?? "this", idOf);
+  const rulesets = Object.fromEntries(Object.entries(ids).map(([name, id]) => [name, String(id)]));
+  const rules = recordedRuleIds(side.inputs);
+  const resolved = resolveSkip(declared.data, { own: ownId(side) ?? "this", rulesets, rules });
   if (resolved === "all" || "other" in resolved) return resolved === "all" ? "all" : undefined;
   if ("rulesets" in resolved) return new Map(resolved.rulesets.map((id) => [id, "all"]));
   return new Map(Object.entries(resolved.rules));
@@ -324,6 +330,12 @@ function weakerAsDeclared(before: Side, after: Side): readonly string[] {
   const [old, next] = [before, after].map(({ inputs }) => overridesShape.safeParse(inputs).data);
   if (old === undefined || next === undefined) return [...lines, "overrides that the plan doesn't show"];
   const scoreRule = asText(asObject(before.outputs["known"])["scoreRule"]) ?? "that compares the score";
-  const [was, is] = [old, next].map((side) => compileOverrides(side, scoreRule));
+  // The same rule may be declared by its ID on one side and by name on the other.
+  const ruleset = ownId(after) ?? asText(before.outputs["rulesetId"]) ?? "";
+  const ids = mergeRuleIds(recordedRuleIds(after.inputs), recordedRuleIds(before.inputs))[ruleset];
+  const [was, is] = [old, next].map((side): Overrides => {
+    const compiled = compileOverrides({ ...side, rules: byRuleId(side.rules, ids) }, scoreRule);
+    return { ...compiled, rules: byRuleName(compiled.rules, {}, ids) ?? {} };
+  });
   return was === undefined || is === undefined ? lines : [...lines, ...compareDeclared(was, is)];
 }

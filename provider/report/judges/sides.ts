@@ -1,4 +1,4 @@
-import { canonicalJson, hasUnknown, isJsonObject, sameJson, type JsonObject } from "../../runtime/values";
+import { canonicalJson, hasUnknown, sameJson, type JsonObject } from "../../runtime/values";
 import type { DangerKind, RemovalGate } from "../model";
 import type { Phrase } from "../phrase";
 import type { Plan, Step } from "../plan";
@@ -11,7 +11,7 @@ import {
   viewOf,
   type StepView,
 } from "../sections/section";
-import { SECRET } from "../values";
+import { containsSecret } from "../values";
 
 /** An object's arguments and outputs, either before or after the update. */
 export interface Side {
@@ -20,9 +20,9 @@ export interface Side {
 }
 
 export interface Change {
-  /** Undefined before a create. */
+  /** The object before the update. Undefined before a create. */
   readonly before: Side | undefined;
-  /** Undefined after a delete. */
+  /** The object after the update. Undefined after a delete. */
   readonly after: Side | undefined;
   /** Whether the preview's own comparison, which is among the inputs of `after`, was made with `before`. */
   readonly wasCompared: boolean;
@@ -144,8 +144,4 @@ const ownerOf = ({ inputs }: Side, { scope }: ObjectTraits): string =>
 export const isUnchanged = (was: unknown, is: unknown): boolean => sameJson(was, is) && !isHidden(is);
 
 /** Whether the value, or anything inside it, is secret or unknown before the update. */
-export function isHidden(given: unknown): boolean {
-  if (given === SECRET) return true;
-  if (Array.isArray(given)) return given.some(isHidden);
-  return isJsonObject(given) ? Object.values(given).some(isHidden) : hasUnknown(given);
-}
+export const isHidden = (given: unknown): boolean => containsSecret(given) || hasUnknown(given);

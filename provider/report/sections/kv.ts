@@ -66,9 +66,9 @@ const NOISE = ["entries", "manifest", "digest", "fileHash", "drift"];
 const keysOf = (inputs: Readonly<Record<string, unknown>>): number | undefined => asNumber(inputs["keys"]);
 
 interface ChangeLine {
-  /** `+12 ~3 -1` */
+  /** The counts, as in `+12 ~3 -1`. */
   readonly counts: string;
-  /** `a, b, c …` */
+  /** The names, as in `a, b, c …`. */
   readonly names: string;
   readonly removed: number;
 }

@@ -3,6 +3,7 @@ import type { RulesetExpansion } from "../../rulesets/effective";
 import type { Block } from "../model";
 import { joined, say, value, words, type Phrase } from "../phrase";
 import { escapeInvisible } from "../../api/printable";
+import { isId } from "../../runtime/fields";
 import { sameJson } from "../../runtime/values";
 import { asObject, cell, counted, asList, formatValue, asText } from "../values";
 import {
@@ -68,7 +69,16 @@ function changes(all: StepView): readonly Block[] {
     ...expansionTable(all),
     ...overrideTable(all),
     ...exceptionChanges(all),
-    ...argumentTable(all, ["expansion", "drift", "rules", "categories", "owasp", "exceptions", "ruleset"]),
+    ...argumentTable(all, [
+      "expansion",
+      "drift",
+      "ruleIds",
+      "rules",
+      "categories",
+      "owasp",
+      "exceptions",
+      "ruleset",
+    ]),
   ];
 }
 
@@ -80,34 +90,49 @@ function expansionTable(all: StepView): readonly Block[] {
     .filter(([name]) => formatValue(before[name]) !== formatValue(after[name]))
     .map(([name, what]): [Phrase, Phrase, Phrase] => [words(what), cell(before[name]), cell(after[name])]);
   const conflicts = asList(after["conflicts"]).map((conflict) => words(formatValue(conflict, 300)));
+  const named = linesOf(after).filter((line) => !linesOf(before).includes(line));
   const isTold = !isNew(all.step) && sameJson(before, after);
   const compared = isTold ? [] : comparison(asObject(after["compared"]));
   return [
     ...compared,
     ...tableOf(all, "expansion", rows),
+    ...(named.length === 0
+      ? []
+      : [
+          textBlock(words("Rules by name:")),
+          { is: "list", items: named.map(words) } as const satisfies Block,
+        ]),
     ...(conflicts.length === 0 ? [] : [{ is: "list", items: conflicts } as const satisfies Block]),
   ];
 }
 
+/** Returns which rules the names in the declaration stand for. */
+const linesOf = ({ rulesByName }: Readonly<Record<string, unknown>>): readonly string[] =>
+  asList(rulesByName).map((line) => formatValue(line, 300));
+
 /** Shows what changes compared with the live rule. */
-function comparison(compared: Readonly<Record<string, unknown>>): readonly Block[] {
+export function comparison(
+  compared: Readonly<Record<string, unknown>>,
+  heading = words("Compared with what runs now:"),
+): readonly Block[] {
   const items = ["weaker", "stronger", "moved"].flatMap((how) =>
     asList(compared[how]).map((line) => say`${words(how)}: ${words(formatValue(line, 300))}`),
   );
-  return items.length === 0 ? [] : [textBlock(words("Compared with what runs now:")), { is: "list", items }];
+  return items.length === 0 ? [] : [textBlock(heading), { is: "list", items }];
 }
 
-const EXPANSION_LABELS: Readonly<Record<Exclude<keyof RulesetExpansion, "conflicts" | "compared">, string>> =
-  {
-    ruleset: "ruleset",
-    version: "version",
-    paranoiaLevel: "paranoia level",
-    scoreThreshold: "score threshold",
-    action: "action",
-    rules: "rules",
-    switched: "rules turned on or off, compared with the default",
-    otherActions: "actions that differ from the default",
-  };
+const EXPANSION_LABELS: Readonly<
+  Record<Exclude<keyof RulesetExpansion, "conflicts" | "compared" | "rulesByName">, string>
+> = {
+  ruleset: "ruleset",
+  version: "version",
+  paranoiaLevel: "paranoia level",
+  scoreThreshold: "score threshold",
+  action: "action",
+  rules: "rules",
+  switched: "rules turned on or off, compared with the default",
+  otherActions: "actions that differ from the default",
+};
 
 /** Lists the overrides individually, so that a removed one is as visible as an added one. */
 function overrideTable(all: StepView): readonly Block[] {
@@ -172,9 +197,22 @@ export function skipWords(skip: unknown): string {
       .join(", ");
   if (rules === undefined) return formatValue(skip);
   return Object.entries(asObject(rules))
-    .map(([name, some]) => `${counted(asList(some).length, "rule")} of ${skippedRuleset(name)}`)
+    .map(
+      ([name, some]) =>
+        `${counted(asList(some).length, "rule")} of ${skippedRuleset(name)}${namesAmong(asList(some))}`,
+    )
     .join(", ");
 }
+
+/** The rules that the program names in other words than their IDs. */
+function namesAmong(rules: readonly unknown[]): string {
+  const names = rules.filter((rule) => !isId(asText(rule) ?? ""));
+  const more = names.length > SHOWN_NAMES ? ", …" : "";
+  const shown = names.slice(0, SHOWN_NAMES).map((name) => formatValue(name));
+  return names.length === 0 ? "" : ` (${shown.join(", ")}${more})`;
+}
+
+const SHOWN_NAMES = 5;
 
 const THIS_RULESET = "this ruleset";
 

@@ -97,7 +97,7 @@ function blocked(all: StepView): readonly Block[] {
 /** Returns the scripts that the zone's pages currently load and the policy doesn't allow. */
 export function wouldBlock({ step, new: next }: StepView): {
   readonly count: number;
-  /** Undefined without live checks, or if the policy doesn't enforce. */
+  /** The number of active scripts that were seen. Undefined without live checks, or if the policy doesn't enforce. */
   readonly seen: number | undefined;
   readonly scripts: readonly string[];
 } {

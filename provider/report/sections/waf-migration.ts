@@ -105,7 +105,7 @@ function assessment({ step, old, new: next }: StepView): readonly Block[] {
   ];
 }
 
-/** Whether a line isn't the digest, which changes with any other line. */
+/** Whether a line is anything but the digest, which changes along with any other line. */
 const isNotDigest = (line: string): boolean => !/confirm: "[0-9a-f]+"$/.test(line);
 
 const linesOf = ({ assessment }: Readonly<Record<string, unknown>>): readonly string[] =>
@@ -113,5 +113,5 @@ const linesOf = ({ assessment }: Readonly<Record<string, unknown>>): readonly st
     truncate((asText(line) ?? formatValue(line)).replace(HEAD, "").trim(), 400),
   );
 
-/** How an assessment begins. */
+/** The beginning of an assessment. */
 const HEAD = /^WafMigration of zone \S+: /;

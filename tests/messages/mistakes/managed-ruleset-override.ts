@@ -35,6 +35,16 @@ export const MANAGED_RULESET_OVERRIDE: readonly Mistake[] = [
     fix: "Find the rule's ID with [`getManagedRuleset`](../functions/managed-rulesets.md#getmanagedruleset), or in a security event.",
   },
   {
+    title: "A rule's name that matches several rules",
+    write: { rules: { "SQL injection": { action: "log" } } },
+    instead: { rules: { "Drupal SQL injection": { action: "log" } } },
+  },
+  {
+    title: "A rule's number with a typo",
+    write: { ...OWASP, rules: { "92027": { enabled: false } } },
+    instead: { ...OWASP, rules: { "920272": { enabled: false } } },
+  },
+  {
     title: "An action that doesn't exist",
     write: { action: "deny" },
     instead: { action: "block" },

@@ -26,7 +26,7 @@ playScenario({
       writes: [`PATCH ${RULE}`],
       says: [
         new RegExp(
-          `takes over the existing rule ${ID} of zone .* and changes owasp\\.paranoiaLevel: 4 → 2\\.`,
+          `takes over the existing rule ${ID} in zone .* and changes owasp\\.paranoiaLevel: 4 → 2\\.`,
         ),
       ],
     },

@@ -23,7 +23,7 @@ test.each(plays().map((play) => [play.title, play] as const))(
         /execute Cloudflare OWASP Core Ruleset: paranoia level \d, score threshold \d+/,
         /OWASP sensitivity \w+ -> paranoia level \d, score threshold \d+/,
         "not carried over: ",
-        "1 of 1 bypassing firewall rule, 1 of 1 disabling page rule",
+        "1 of 1 firewall bypass rule, 1 of 1 WAF-disabling page rule",
         /confirm: "[0-9a-f]{64}"/,
         "no step can be undone",
       ])

@@ -55,7 +55,7 @@ playScenario({
       program: "conflict",
       code: "failure",
       says: [
-        /KvEntries "own" prunes the prefix "p\/" in namespace .*, and so would delete "p\/other", which KvEntries "other" declares/,
+        /KvEntries "own" prunes the prefix "p\/" in namespace .*, so it would delete "p\/other", which KvEntries "other" declares/,
       ],
     },
     {

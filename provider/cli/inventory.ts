@@ -1,0 +1,95 @@
+import { InvalidArgumentError, Option, type Command } from "commander";
+import type { Io } from "../terminal/io";
+import type * as Check from "./inventory/check";
+import type * as Propose from "./inventory/propose";
+import { hexId } from "./option-values";
+
+const FORMATS = ["text", "markdown", "json", "csv"] as const;
+const FILE = "script-inventory.yaml";
+
+/** `edgeguard inventory`: compares the scripts that pages load with a reviewed list. */
+export function register(program: Command, io: Io): void {
+  const inventory = program
+    .command("inventory")
+    .description("keep a reviewed list of the scripts that your pages may load");
+
+  inventory
+    .command("check")
+    .description(
+      "compare the inventory with the active and infrequent scripts that Page Shield has seen; only reads",
+    )
+    .addOption(zones())
+    .option("--file <file>", "the inventory, YAML or JSON", FILE)
+    .option("--hosts <hosts>", "only scripts on pages of these hosts, comma-separated; default: all")
+    .addOption(new Option("--format <format>", "what to print").choices(FORMATS).default("text"))
+    .option("--evidence <folder>", "also write dated evidence files to this folder: Markdown, JSON and CSV")
+    .addOption(
+      new Option(
+        "--expiring-days <days>",
+        "report approvals that end in fewer days than this; 0 reports none",
+      )
+        .argParser((text) => whole(text, 0, 3_650))
+        .default(14),
+    )
+    .addOption(threshold())
+    .addHelpText("after", CHECK_HELP)
+    .action((options: Check.CheckOptions) => check().checkInventory(io, options));
+
+  inventory
+    .command("propose")
+    .description(
+      "add scripts that the inventory doesn't cover, without an approval; creates the file, and never changes other entries",
+    )
+    .addOption(zones())
+    .option("--file <file>", "the inventory, YAML or JSON", FILE)
+    .option("--hosts <hosts>", "only scripts on pages of these hosts, comma-separated; default: all")
+    .option("--owner <owner>", "who on your side is responsible for the new scripts")
+    .option("--justification <text>", "why the pages need the new scripts")
+    .addOption(threshold())
+    .addHelpText("after", PROPOSE_HELP)
+    .action((options: Propose.ProposeOptions) => propose().proposeEntries(io, options));
+}
+
+const zones = (): Option =>
+  new Option("--zone <ids>", "the zone; separate several with commas, or repeat the option")
+    .argParser((text, before: readonly string[] | undefined) => [
+      ...(before ?? []),
+      ...text.split(",").map((id) => hexId(id.trim())),
+    ])
+    .makeOptionMandatory();
+
+const threshold = (): Option =>
+  new Option("--threshold <score>", "scores below this are malicious")
+    .argParser((text) => whole(text, 1, 100))
+    .default(50);
+
+function whole(text: string, least: number, most: number): number {
+  const number = Number(text);
+  if (/^\d+$/.test(text) && number >= least && number <= most) return number;
+  throw new InvalidArgumentError(`Write a whole number from ${least} to ${most}.`);
+}
+
+const CHECK_HELP = `
+Findings fail the check: a script that is new or malicious (approved or not), whose entry isn't approved, whose approval has ended or soon will, or whose content doesn't have the expected hash; and a zone that can't be read, that has Page Shield turned off, or on whose pages nothing was seen. Notices don't fail the check: an approved script that wasn't seen, or that has no justification or owner.
+
+For each element of PCI DSS 4.0.1, requirements 6.4.3 and 11.6.1, the evidence says whether this check shows it fully, partly or not at all.
+
+Exit codes: 0 no findings; 1 findings (also printed), or the check failed; 2 wrong usage; 130 ended by Ctrl-C.
+
+Example:
+  $ edgeguard inventory check --zone 0da42c8d2132a9ddaf714f9e7c920711 --hosts checkout.shop.example --evidence evidence`;
+
+const PROPOSE_HELP = `
+To approve an entry, write who approved it and when in its line "approval", and have that change reviewed. Malicious scripts
+aren't proposed.
+
+Exit codes: 0 added, or nothing is new; 1 failed, the file is unchanged; 2 wrong usage; 130 ended by Ctrl-C.
+
+Example:
+  $ edgeguard inventory propose --zone 0da42c8d2132a9ddaf714f9e7c920711 --owner "Web team"
+  $ git diff ${FILE}`;
+
+// eslint-disable-next-line @typescript-eslint/no-require-imports -- loaded on use: --version and --help need none of it
+const check = (): typeof Check => require("./inventory/check") as typeof Check;
+// eslint-disable-next-line @typescript-eslint/no-require-imports -- loaded on use: --version and --help need none of it
+const propose = (): typeof Propose => require("./inventory/propose") as typeof Propose;

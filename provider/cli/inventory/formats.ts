@@ -1,0 +1,275 @@
+import { escapeInvisible } from "../../api/printable";
+import type {
+  CheckedScript,
+  InventoryCheck,
+  InventoryFinding,
+  InventoryNotice,
+  RequirementStanding,
+} from "../../page-shield/inventory/model";
+import { inTable, markdown, span } from "../../report/escape";
+import { unlinked, value, words, type Phrase } from "../../report/phrase";
+import { schemaUrl } from "../../runtime/published";
+import { pluralize } from "../../runtime/values";
+import { toCsv, type Cell } from "../../terminal/csv";
+
+export type Format = "text" | "markdown" | "json" | "csv";
+
+/**
+ * Writes the result of a check. All formats have the same content, and none of them judges whether a requirement is
+ * met.
+ */
+export const WRITERS: Readonly<Record<Format, (check: InventoryCheck) => string>> = {
+  text: toText,
+  markdown: toMarkdown,
+  json: (check) =>
+    `${JSON.stringify({ $schema: schemaUrl("inventory-check.v1"), ...check }, undefined, 2)}\n`,
+  csv: toTable,
+};
+
+const STANDING: Readonly<Record<RequirementStanding["standing"], string>> = {
+  evidenced: "evidenced",
+  partly: "partly evidenced",
+  not: "not evidenced",
+};
+
+function summary({ inventory, seen, zones, findings, notices }: InventoryCheck): string {
+  const where = seen.hosts === undefined ? "" : ` on pages of ${seen.hosts.join(", ")}`;
+  return [
+    `${inventory.file}: ${inventory.approved} of ${inventory.entries === 1 ? "1 entry" : `${inventory.entries} entries`} approved.`,
+    `Page Shield has seen ${pluralize(seen.scripts, "script")}${where} in ${pluralize(zones.length, "zone")}.`,
+    `${pluralize(findings.length, "finding")}, ${pluralize(notices.length, "notice")}.`,
+  ].join(" ");
+}
+
+function judgedByLine({ judgedBy: { threshold, expiringDays } }: InventoryCheck): string {
+  const days =
+    expiringDays === 0 ? "" : ` An approval that ends in fewer than ${expiringDays} days is a finding.`;
+  return `A script with a score below ${threshold} counts as malicious.${days}`;
+}
+
+function contentLine({ scripts }: InventoryCheck): string {
+  const states = ["unchanged", "changed", "expected to change", "not watched"] as const;
+  const counts = states
+    .map((state) => [scripts.filter(({ content }) => content === state).length, state] as const)
+    .filter(([count]) => count > 0)
+    .map(([count, state]) => `${count} ${state}`);
+  return `Content of scripts: ${counts.length === 0 ? "none seen" : counts.join(", ")}.`;
+}
+
+/** Formats the result for people and logs. The other formats also have the evidence, which only an auditor reads. */
+function toText(check: InventoryCheck): string {
+  const { checkedAt, zones, findings, notices } = check;
+  const list = (title: string, items: readonly string[]): string[] =>
+    items.length === 0
+      ? []
+      : [[`${title}:`, ...items.map((item) => `  - ${escapeInvisible(item)}`)].join("\n")];
+  const zone = ({ zoneId }: InventoryFinding): string => (zones.length > 1 ? ` in zone ${zoneId}` : "");
+  return [
+    `Script inventory, checked at ${checkedAt}`,
+    escapeInvisible(summary(check)),
+    ...list(
+      "Findings",
+      findings.map((each) =>
+        each.url === undefined
+          ? `${each.kind}: zone ${each.zoneId}: ${each.message}`
+          : `${each.kind}: ${each.url}${zone(each)} ${each.message}`,
+      ),
+    ),
+    ...list("Notices", noticesByKind(notices)),
+    contentLine(check),
+  ]
+    .join("\n\n")
+    .concat("\n");
+}
+
+const SHOWN_NOTICES = 5;
+
+/** Lists the first notices of each kind, because every entry of an inventory may get the same one. */
+function noticesByKind(notices: readonly InventoryNotice[]): string[] {
+  return [...new Set(notices.map(({ kind }) => kind))].flatMap((kind) => {
+    const all = notices.filter((notice) => notice.kind === kind);
+    const more = all.length - SHOWN_NOTICES;
+    return [
+      ...all
+        .slice(0, SHOWN_NOTICES)
+        .map(({ script, line, message }) => `${kind}: ${script} (line ${line}): ${message}`),
+      ...(more > 0 ? [`${kind}: and ${more} more: --format json lists them`] : []),
+    ];
+  });
+}
+
+function toMarkdown(check: InventoryCheck): string {
+  const { checkedAt, inventory, seen, zones, findings, notices, scripts, requirements } = check;
+  return [
+    "# Script inventory",
+    `Checked at ${checkedAt}. ${markdown(unlinked(summary(check)))}`,
+    table(
+      ["digest", "SHA-256"],
+      [
+        [unlinked(`the inventory, ${inventory.file}`), value(inventory.sha256)],
+        [words("what was seen"), value(seen.sha256)],
+      ],
+    ),
+    "## Findings",
+    judgedByLine(check),
+    bullets(
+      findings.map(
+        (each) => `**${each.kind}** ${span(each.url ?? each.zoneId)} ${markdown(unlinked(each.message))}`,
+      ),
+    ),
+    "## Notices",
+    bullets(notices.map(noticeLine)),
+    "## What this check evidences",
+    "By element of PCI DSS 4.0.1, for an assessor to judge.",
+    table(
+      ["requirement", "element", "scope", "standing", "why"],
+      requirements.map(({ requirement, element, scope, standing, why }) =>
+        [requirement, element, scope, STANDING[standing], why].map(unlinked),
+      ),
+    ),
+    "## Zones",
+    table(
+      ["zone", "scripts", "problem"],
+      zones.map(({ zoneId, scripts, problem }) => [
+        value(zoneId),
+        words(String(scripts)),
+        unlinked(problem ?? ""),
+      ]),
+    ),
+    "## Scripts",
+    contentLine(check),
+    table(
+      ["script", "seen on", "score", "approval", "content", "justification", "owner", "approved by", "entry"],
+      scripts.map(scriptRow),
+    ),
+  ]
+    .join("\n\n")
+    .concat("\n");
+}
+
+function noticeLine({ kind, script, line, message }: InventoryNotice): string {
+  return `**${kind}** ${span(script)} (line ${line}): ${markdown(unlinked(message))}`;
+}
+
+function bullets(lines: readonly string[]): string {
+  return lines.length === 0 ? "None." : lines.map((line) => `- ${line}`).join("\n");
+}
+
+function table(head: readonly string[], rows: readonly (readonly Phrase[])[]): string {
+  if (rows.length === 0) return "None.";
+  const row = (cells: readonly string[]): string => `| ${cells.join(" | ")} |`;
+  return [row(head), row(head.map(() => "---")), ...rows.map((cells) => row(cells.map(inTable)))].join("\n");
+}
+
+function scriptRow({ seen, entry, approval, content, malicious }: CheckedScript): Phrase[] {
+  const approved = [
+    entry?.approvedBy,
+    entry?.approvedOn,
+    entry?.approvedUntil && `until ${entry.approvedUntil}`,
+  ];
+  return [
+    value(seen.url),
+    unlinked(seen.pages.join(", ")),
+    words(seen.score === undefined ? "" : String(seen.score)),
+    words(malicious ? `${approval}, malicious` : approval),
+    words(content),
+    unlinked(entry?.justification ?? ""),
+    unlinked(entry?.owner ?? ""),
+    unlinked(approved.filter(Boolean).join(", ")),
+    unlinked(entry === undefined ? "" : `line ${entry.line}: ${entry.script}`),
+  ];
+}
+
+const COLUMNS = [
+  "checked_at",
+  "record",
+  "subject",
+  "standing",
+  "why",
+  "zone",
+  "pages",
+  "score",
+  "first_seen",
+  "last_seen",
+  "content",
+  "expected_hash",
+  "seen_hash",
+  "entry",
+  "justification",
+  "owner",
+  "approved_by",
+  "approved_on",
+  "approved_until",
+] as const;
+
+type Row = Partial<Record<(typeof COLUMNS)[number], Cell>>;
+
+/** Writes everything as one table. The column `record` says what a row is about. */
+function toTable(check: InventoryCheck): string {
+  const { checkedAt, inventory, seen, zones, findings, notices, scripts, requirements } = check;
+  const rows: Row[] = [
+    { record: "digest", subject: inventory.file, standing: "inventory", why: `sha256 ${inventory.sha256}` },
+    { record: "digest", subject: "[.scripts[].seen]", standing: "seen", why: `sha256 ${seen.sha256}` },
+    {
+      record: "settings",
+      subject: "findings",
+      standing: `threshold ${check.judgedBy.threshold}, ${check.judgedBy.expiringDays} days`,
+      why: judgedByLine(check),
+    },
+    ...requirements.map(({ requirement, element, scope, standing, why }): Row => ({
+      record: "requirement",
+      subject: `${requirement}: ${element} (${scope})`,
+      standing: STANDING[standing],
+      why,
+    })),
+    ...zones.map(({ zoneId, scripts, problem }): Row => ({
+      record: "zone",
+      subject: zoneId,
+      standing: problem === undefined ? pluralize(scripts, "script") : "problem",
+      why: problem,
+      zone: zoneId,
+    })),
+    ...findings.map(({ kind, zoneId, url, message }): Row => ({
+      record: "finding",
+      subject: url ?? zoneId,
+      standing: kind,
+      why: message,
+      zone: zoneId,
+    })),
+    ...notices.map(({ kind, script, line, message }): Row => ({
+      record: "notice",
+      subject: script,
+      standing: kind,
+      why: message,
+      entry: `line ${line}: ${script}`,
+    })),
+    ...scripts.map(scriptCells),
+  ];
+  return toCsv(
+    COLUMNS,
+    rows.map((row) => COLUMNS.map((name) => (name === "checked_at" ? checkedAt : row[name]))),
+  );
+}
+
+function scriptCells({ seen, entry, approval, content, malicious }: CheckedScript): Row {
+  return {
+    record: "script",
+    subject: seen.url,
+    standing: malicious ? `${approval}, malicious` : approval,
+    why: seen.threats.length === 0 ? undefined : `threat lists: ${seen.threats.join(", ")}`,
+    zone: seen.zoneId,
+    pages: seen.pages.join(" "),
+    score: seen.score,
+    first_seen: seen.firstSeenAt,
+    last_seen: seen.lastSeenAt,
+    content,
+    expected_hash: entry?.expectedHash,
+    seen_hash: seen.hashes.join(" "),
+    entry: entry && `line ${entry.line}: ${entry.script}`,
+    justification: entry?.justification,
+    owner: entry?.owner,
+    approved_by: entry?.approvedBy,
+    approved_on: entry?.approvedOn,
+    approved_until: entry?.approvedUntil,
+  };
+}

@@ -1,0 +1,80 @@
+import { existsSync } from "node:fs";
+import { readFile, rename, rm, writeFile } from "node:fs/promises";
+import { resolve } from "node:path";
+import { readZones } from "../../page-shield/inventory/check";
+import { parseInventory } from "../../page-shield/inventory/file";
+import {
+  addEntries,
+  emptyInventory,
+  findProposals,
+  type Proposals,
+} from "../../page-shield/inventory/propose";
+import { CommandError } from "../../terminal/errors";
+import { unreadable } from "../../terminal/files";
+import { printToStderr, type Io } from "../../terminal/io";
+import { withHost } from "../with-host";
+
+export interface ProposeOptions {
+  readonly zone: readonly string[];
+  readonly file: string;
+  readonly hosts?: string;
+  readonly owner?: string;
+  readonly justification?: string;
+  readonly threshold: number;
+}
+
+/** @throws CommandError if a zone can't be read or the file can't be written. In either case, the file stays unchanged. */
+export async function proposeEntries(io: Io, options: ProposeOptions): Promise<void> {
+  const { zone, file, hosts, owner, justification, threshold } = options;
+  const path = resolve(io.cwd, file);
+  const isNew = !existsSync(path);
+  const text = isNew ? emptyInventory(file) : await readInventoryText(path, file);
+  const inventory = parseInventory(file, Buffer.from(text));
+  const zones = await withHost(io, `${file} is unchanged.`, (host) => readZones(host, zone, hosts));
+  const unread = zones.flatMap(({ zoneId, problem }) =>
+    problem?.kind === "not read" ? [`zone ${zoneId}: ${problem.message}`] : [],
+  );
+  if (unread.length > 0) throw new CommandError(`${unread.join("\n")}\n${file} is unchanged.`);
+  for (const { zoneId, problem } of zones)
+    if (problem !== undefined) printToStderr(io, `edgeguard: zone ${zoneId}: ${problem.message}`);
+  const proposals = findProposals(inventory, zones, threshold);
+  const added = addEntries(file, text, proposals.entries, { owner, justification });
+  if (isNew || added !== text) await replaceFile(path, file, added);
+  for (const line of summaryOf(file, proposals)) printToStderr(io, `edgeguard: ${line}`);
+}
+
+function summaryOf(file: string, { entries, malicious, unusable }: Proposals): string[] {
+  return [
+    entries.length === 0
+      ? `${file} covers every script that was seen and isn't malicious.`
+      : `${file} has ${entries.length === 1 ? "1 new entry" : `${entries.length} new entries`} without an approval. Review and approve ${entries.length === 1 ? "it" : "each"}: set its line "approval".`,
+    ...(malicious.length === 0
+      ? []
+      : [`not proposed, because malicious: ${malicious.join(", ")}. Remove them from the pages.`]),
+    ...(unusable.length === 0
+      ? []
+      : [`not proposed, because no entry can cover them: ${unusable.join(", ")}.`]),
+  ];
+}
+
+async function readInventoryText(path: string, file: string): Promise<string> {
+  try {
+    return await readFile(path, "utf8");
+  } catch (error) {
+    throw unreadable(`the script inventory ${file}`, path, error);
+  }
+}
+
+/** Replaces the file in one step: an interrupted write leaves the old one. */
+async function replaceFile(path: string, file: string, text: string): Promise<void> {
+  const draft = `${path}.${process.pid}.tmp`;
+  try {
+    await writeFile(draft, text);
+    await rename(draft, path);
+  } catch (error) {
+    await rm(draft, { force: true });
+    throw new CommandError(
+      `${file} can't be written (${error instanceof Error ? error.message : String(error)}). Check that its folder exists and that you may write to it.`,
+    );
+  }
+}

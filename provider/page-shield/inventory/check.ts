@@ -1,0 +1,239 @@
+import { z } from "zod";
+import { ApiError } from "../../api/errors";
+import { zoneId, type LiteralUnion } from "../../runtime/fields";
+import type { Host } from "../../runtime/host";
+import { describe } from "../../runtime/inputs";
+import { ask, LookupError, readArgs, warnsInPreview, type LookupOptions } from "../../runtime/lookup";
+import { pluralize } from "../../runtime/values";
+import { filterShape, listDetected, parseThreshold, SCRIPTS } from "../detected";
+import type { MaliciousOptions } from "../malicious";
+import { readScriptInventory, type ScriptInventory } from "./file";
+import { judgeInventory, type ZoneReading } from "./judge";
+import type { InventoryCheck } from "./model";
+
+/** Arguments of `checkScriptInventory`. */
+export interface CheckScriptInventoryArgs extends MaliciousOptions {
+  /** The inventory, or the name of its file, relative to the working directory. */
+  readonly inventory: ScriptInventory | string;
+  /** The zones to compare it with: one or several IDs of 32 hex digits. */
+  readonly zoneIds: readonly string[];
+  /** Compares only scripts on pages of these hosts; `*` at the start or end matches anything. By default, all hosts. */
+  readonly hosts?: string | readonly string[];
+  /**
+   * Reports an approval as a finding if it ends in fewer days than this. `0` turns that off.
+   *
+   * @defaultValue `14`
+   */
+  readonly expiringDays?: number;
+}
+
+/** Arguments of `assertScriptInventory`. */
+export interface AssertScriptInventoryArgs extends CheckScriptInventoryArgs {
+  /**
+   * What findings do: `"fail"` fails the preview and the update, `"warn"` shows a warning.
+   *
+   * @defaultValue `"fail"`
+   */
+  readonly onFindings?: LiteralUnion<"fail" | "warn">;
+}
+
+/** Thrown if scripts don't match the inventory. The message lists the findings. */
+export class ScriptInventoryError extends LookupError {
+  override readonly name = "ScriptInventoryError";
+
+  constructor(
+    message: string,
+    /** The complete result. */
+    readonly check: InventoryCheck,
+  ) {
+    super(message);
+  }
+}
+
+/** The default of `expiringDays`: an approval that ends in fewer days is a finding. */
+export const EXPIRING_DAYS = 14;
+
+/**
+ * Compares a script inventory with the active and infrequent scripts that Page Shield has seen.
+ *
+ * Findings don't make it fail: see `passed`. A zone is also a finding if it can't be read, if Page Shield is turned
+ * off, or if nothing was seen on its pages. The command `edgeguard inventory check` does the same.
+ *
+ * @example A test that fails when a page loads an unapproved script
+ * ```ts
+ * import { checkScriptInventory } from "pulumi-edgeguard";
+ *
+ * async function everyScriptIsApproved(): Promise<void> {
+ *   const { findings } = await checkScriptInventory({
+ *     inventory: "script-inventory.yaml",
+ *     zoneIds: ["0da42c8d2132a9ddaf714f9e7c920711"],
+ *   });
+ *   if (findings.length > 0) throw new Error(findings.map(({ message }) => message).join("\n"));
+ * }
+ * void everyScriptIsApproved();
+ * ```
+ *
+ * @example Only the payment pages
+ * ```ts
+ * import { checkScriptInventory } from "pulumi-edgeguard";
+ *
+ * export const check = checkScriptInventory({
+ *   inventory: "script-inventory.yaml",
+ *   zoneIds: ["0da42c8d2132a9ddaf714f9e7c920711"],
+ *   hosts: ["checkout.shop.example"],
+ * });
+ * ```
+ *
+ * @throws `LookupError` if an argument or the inventory is invalid.
+ * @throws If there are no credentials.
+ * @see https://developers.cloudflare.com/page-shield/detection/
+ * @see `GET /zones/{zone_id}/page_shield`
+ * @see `GET /zones/{zone_id}/page_shield/scripts`
+ */
+export function checkScriptInventory(
+  args: CheckScriptInventoryArgs,
+  opts: LookupOptions = {},
+): Promise<InventoryCheck> {
+  return ask(opts, (host) => runCheck(host, "checkScriptInventory", args));
+}
+
+/**
+ * Fails the preview and the update, or warns, if a zone's scripts don't match a script inventory.
+ *
+ * Without credentials, an update fails and a preview warns. To stop a program before it declares anything, await the
+ * assertion.
+ *
+ * @example Stop an update while a script isn't approved
+ * ```ts
+ * import { assertScriptInventory } from "pulumi-edgeguard";
+ *
+ * void assertScriptInventory({
+ *   inventory: "script-inventory.yaml",
+ *   zoneIds: ["0da42c8d2132a9ddaf714f9e7c920711"],
+ * });
+ * ```
+ *
+ * @example Only warn
+ * ```ts
+ * import { assertScriptInventory } from "pulumi-edgeguard";
+ *
+ * void assertScriptInventory({
+ *   inventory: "script-inventory.yaml",
+ *   zoneIds: ["0da42c8d2132a9ddaf714f9e7c920711"],
+ *   onFindings: "warn",
+ * });
+ * ```
+ *
+ * @throws `ScriptInventoryError` with the findings. In a program, the engine shows its message.
+ * @throws `LookupError` if an argument or the inventory is invalid.
+ * @see https://developers.cloudflare.com/page-shield/detection/
+ * @see `GET /zones/{zone_id}/page_shield/scripts`
+ */
+export function assertScriptInventory(
+  args: AssertScriptInventoryArgs,
+  opts: LookupOptions = {},
+): Promise<void> {
+  const what = "assertScriptInventory";
+  return ask(opts, async (host) => {
+    const { onFindings = "fail", ...rest } = args;
+    if (!["fail", "warn"].includes(onFindings))
+      throw new LookupError(`${what}: onFindings must be "fail" or "warn", not ${describe(onFindings)}.`);
+    let check: InventoryCheck;
+    try {
+      check = await runCheck(host, what, rest);
+    } catch (error) {
+      if (warnsInPreview(host, what, error)) return;
+      throw error;
+    }
+    if (check.passed) return;
+    const message = host.presentable(findingsMessage(check));
+    if (onFindings === "fail") throw new ScriptInventoryError(message, check);
+    host.say.warn(message);
+  });
+}
+
+const SHOWN_FINDINGS = 20;
+
+function findingsMessage({ inventory, findings }: InventoryCheck): string {
+  const lines = findings
+    .slice(0, SHOWN_FINDINGS)
+    .map(({ kind, zoneId, url, message }) => `  ${kind}: ${url ?? `zone ${zoneId}`} ${message}`);
+  const more = findings.length - lines.length;
+  const rest = more > 0 ? [`  and ${more} more: \`edgeguard inventory check\` lists them`] : [];
+  const found = pluralize(findings.length, "finding");
+  return `the scripts don't match ${inventory.file}, with ${found}:\n${[...lines, ...rest].join("\n")}`;
+}
+
+const shape = {
+  zoneIds: z.array(zoneId).min(1, "is empty. Name at least one zone"),
+  hosts: filterShape.hosts,
+  expiringDays: z
+    .number()
+    .refine((days) => Number.isInteger(days) && days >= 0, {
+      error: ({ input }) => `must be a whole number of days, 0 or more, not ${describe(input)}`,
+    })
+    .optional(),
+};
+
+/** @param what the name of the caller in messages. */
+export async function runCheck(
+  host: Host,
+  what: string,
+  { inventory: given, threshold, ...rest }: CheckScriptInventoryArgs,
+): Promise<InventoryCheck> {
+  const below = parseThreshold(threshold);
+  const { zoneIds, hosts, expiringDays = EXPIRING_DAYS } = readArgs(what, shape, rest);
+  const inventory = typeof given === "string" ? readScriptInventory(given) : given;
+  const zones = await readZones(host, zoneIds, hosts);
+  return judgeInventory(inventory, zones, {
+    now: new Date(),
+    threshold: below,
+    expiringDays,
+    hosts: hosts?.split(","),
+  });
+}
+
+/** Reads each zone once. If a zone can't be read, the result says so, and the others are still read. */
+export function readZones(
+  host: Host,
+  zoneIds: readonly string[],
+  hosts: string | undefined,
+): Promise<ZoneReading[]> {
+  return Promise.all([...new Set(zoneIds)].map((zoneId) => readZone(host, zoneId, hosts)));
+}
+
+const settings = z.looseObject({ enabled: z.boolean() });
+
+async function readZone(host: Host, zoneId: string, hosts: string | undefined): Promise<ZoneReading> {
+  try {
+    const { enabled } = await host.api.get(`/zones/${zoneId}/page_shield`, {
+      what: `Reading Page Shield settings of zone ${zoneId}`,
+      schema: settings,
+    });
+    const { items: scripts } = await listDetected(host, SCRIPTS, {
+      zoneId,
+      hosts,
+      status: "active,infrequent",
+      filters: SCRIPTS.includeAll,
+    });
+    const problem = enabled ? (scripts.length === 0 ? nothingSeen(hosts) : undefined) : OFF;
+    return { zoneId, scripts, ...(problem && { problem }) };
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    return { zoneId, scripts: [], problem: { kind: "not read", message: host.presentable(error.message) } };
+  }
+}
+
+const OFF = {
+  kind: "off",
+  message:
+    "Page Shield is off, so it sees no new scripts. Turn it on with PageShieldSettings or in the dashboard.",
+} as const;
+
+function nothingSeen(hosts: string | undefined): NonNullable<ZoneReading["problem"]> {
+  const message =
+    hosts === undefined
+      ? "Page Shield has seen no scripts. Wait until visitors have loaded its pages, or leave out the zone."
+      : `Page Shield has seen no scripts on pages of ${hosts.replaceAll(",", ", ")}. Check the hosts, or wait until visitors have loaded their pages.`;
+  return { kind: "nothing seen", message };
+}

@@ -1,0 +1,349 @@
+import { digestOf } from "../../runtime/digest";
+import { omitAbsent } from "../../runtime/members";
+import { pluralize } from "../../runtime/values";
+import { isMalicious } from "../malicious";
+import type { Script } from "../records";
+import { CHANGES, type InventoryEntry, type ScriptInventory } from "./file";
+import type {
+  ApprovalState,
+  CheckedScript,
+  ContentState,
+  CoveringEntry,
+  FindingKind,
+  InventoriedScript,
+  InventoryCheck,
+  InventoryFinding,
+  InventoryNotice,
+} from "./model";
+import { requirementStandings } from "./requirements";
+import { parsePattern, parseScriptUrl, PatternIndex, withoutUser } from "./script-pattern";
+
+/** What was read from a zone. */
+export interface ZoneReading {
+  readonly zoneId: string;
+  readonly scripts: readonly Script[];
+  /** Why the check can't pass, whatever the scripts. */
+  readonly problem?: { readonly kind: "off" | "not read" | "nothing seen"; readonly message: string };
+}
+
+export interface JudgeOptions {
+  readonly now: Date;
+  /** Scores below this are malicious. */
+  readonly threshold: number;
+  /** An approval that ends in fewer days than this is a finding. */
+  readonly expiringDays: number;
+  readonly hosts: readonly string[] | undefined;
+}
+
+const KINDS: readonly FindingKind[] = [
+  "not read",
+  "off",
+  "nothing seen",
+  "malicious",
+  "changed",
+  "new",
+  "unapproved",
+  "expired",
+  "expiring",
+];
+
+/** Compares an inventory with what was seen. */
+export function judgeInventory(
+  inventory: ScriptInventory,
+  zones: readonly ZoneReading[],
+  options: JudgeOptions,
+): InventoryCheck {
+  const { entries } = inventory;
+  const index = indexOf(inventory);
+  const needed = new Set<InventoryEntry>();
+  const scripts = zones.flatMap(({ zoneId, scripts }) =>
+    groupByUrl(scripts).map((records): CheckedScript => {
+      const [first] = records;
+      const url = parseScriptUrl(first.url);
+      const entry = url === undefined ? undefined : index.find(url)?.entry;
+      if (entry !== undefined) needed.add(entry);
+      return judgeScript(zoneId, records, entry, options);
+    }),
+  );
+  const findings = [
+    ...zones.flatMap(({ zoneId, problem }): InventoryFinding[] =>
+      problem === undefined ? [] : [{ ...problem, zoneId }],
+    ),
+    ...scripts.flatMap((script) => scriptFindings(script, options)),
+  ].sort((a, b) => KINDS.indexOf(a.kind) - KINDS.indexOf(b.kind));
+  const isWhole = !zones.some(({ problem }) => problem !== undefined);
+  const { hosts } = options;
+  const found = {
+    checkedAt: options.now.toISOString(),
+    passed: findings.length === 0,
+    inventory: {
+      file: inventory.file,
+      sha256: inventory.sha256,
+      entries: entries.length,
+      approved: entries.filter((entry) => isApproved(entry, options.now)).length,
+    },
+    seen: {
+      sha256: digestOf(scripts.map(({ seen }) => seen)),
+      scripts: scripts.length,
+      ...(hosts && { hosts }),
+    },
+    judgedBy: { threshold: options.threshold, expiringDays: options.expiringDays },
+    zones: zones.map(({ zoneId, problem }) => ({
+      zoneId,
+      scripts: scripts.filter(({ seen }) => seen.zoneId === zoneId).length,
+      ...(problem && { problem: problem.message }),
+    })),
+    findings,
+    notices: entries.flatMap((entry) =>
+      noticesAbout(entry, { isNeeded: needed.has(entry), isWhole, options }),
+    ),
+    scripts,
+  };
+  return { ...found, standard: "PCI DSS 4.0.1", requirements: requirementStandings(found) };
+}
+
+function indexOf({ entries }: ScriptInventory) {
+  return new PatternIndex(entries.map((entry) => ({ entry, pattern: parsePattern(entry.script) })));
+}
+
+/** Returns a predicate for the URLs that an inventory approves on a given day. */
+export function approver(inventory: ScriptInventory, now: Date): (url: string) => boolean {
+  const index = indexOf(inventory);
+  return (given) => {
+    const url = parseScriptUrl(given);
+    const entry = url && index.find(url)?.entry;
+    return entry !== undefined && isApproved(entry, now);
+  };
+}
+
+type Records = readonly [Script, ...Script[]];
+
+/** Joins the records of one script: Page Shield keeps one for each host whose pages load it. */
+function groupByUrl(scripts: readonly Script[]): Records[] {
+  const groups = new Map<string, [Script, ...Script[]]>();
+  for (const script of scripts) {
+    const key = parseScriptUrl(script.url)?.text ?? script.url;
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, [script]);
+    else group.push(script);
+  }
+  return [...groups].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, records]) => records);
+}
+
+function judgeScript(
+  zoneId: string,
+  records: Records,
+  entry: InventoryEntry | undefined,
+  options: JudgeOptions,
+): CheckedScript {
+  const seen = factsOf(zoneId, records);
+  return {
+    seen,
+    ...(entry && { entry: coveringEntry(entry) }),
+    approval: entry === undefined ? "new" : approvalState(entry, options),
+    content: contentState(seen.hashes, entry?.hash),
+    malicious: records.some(
+      (record) =>
+        record.urlReportedMalicious === true ||
+        record.domainReportedMalicious === true ||
+        isMalicious(record, options) === true,
+    ),
+  };
+}
+
+function factsOf(zoneId: string, records: Records): InventoriedScript {
+  const scores = records.flatMap(({ jsIntegrityScore }) => jsIntegrityScore ?? []);
+  const times = (member: "firstSeenAt" | "lastSeenAt"): string[] =>
+    records.flatMap((record) => record[member] ?? []).sort();
+  const reported = records.flatMap((record) => [
+    ...(record.urlReportedMalicious === true ? (record.maliciousUrlCategories ?? ["reported"]) : []),
+    ...(record.domainReportedMalicious === true ? (record.maliciousDomainCategories ?? ["reported"]) : []),
+  ]);
+  return omitAbsent({
+    zoneId,
+    url: withoutUser(records[0].url),
+    pages: unique(records.map(({ host, firstPageUrl }) => withoutUser(firstPageUrl ?? host))),
+    status: records.some(({ status }) => status === "active") ? "active" : records[0].status,
+    firstSeenAt: times("firstSeenAt")[0],
+    lastSeenAt: times("lastSeenAt").at(-1),
+    score: scores.length === 0 ? undefined : Math.min(...scores),
+    threats: unique(reported),
+    hashes: unique(records.flatMap(({ hash }) => hash ?? [])),
+  });
+}
+
+const unique = (texts: readonly string[]): string[] => [...new Set(texts)].sort();
+
+function coveringEntry({
+  script,
+  line,
+  justification,
+  owner,
+  approval,
+  hash,
+}: InventoryEntry): CoveringEntry {
+  return omitAbsent({
+    script,
+    line,
+    justification,
+    owner,
+    approvedBy: approval?.by,
+    approvedOn: approval?.on,
+    approvedUntil: approval?.until,
+    expectedHash: hash,
+  });
+}
+
+const DAY_MS = 86_400_000;
+
+/**
+ * Dates in an inventory have no time zone. An approval is valid from when its first day begins anywhere on Earth until
+ * its last day has ended everywhere.
+ */
+const EARLIEST_ZONE_MS = DAY_MS;
+
+function approvalState(
+  { approval }: InventoryEntry,
+  { now, expiringDays }: Pick<JudgeOptions, "now" | "expiringDays">,
+): ApprovalState {
+  if (approval === undefined) return "unapproved";
+  if (Date.parse(approval.on) > now.getTime() + EARLIEST_ZONE_MS) return "not yet approved";
+  const days = daysLeft(approval.until, now);
+  return days < 0 ? "expired" : days < expiringDays ? "expiring" : "approved";
+}
+
+/** Counts whole days from today to the last day, which is day 0. */
+function daysLeft(until: string | undefined, now: Date): number {
+  return until === undefined ? Infinity : Math.floor((Date.parse(until) - now.getTime()) / DAY_MS) + 1;
+}
+
+/** Whether an entry is approved on a day. */
+export function isApproved(entry: InventoryEntry, now: Date): boolean {
+  return approvalState(entry, { now, expiringDays: 0 }) === "approved";
+}
+
+function contentState(hashes: readonly string[], expected: string | undefined): ContentState {
+  if (expected === CHANGES) return "expected to change";
+  if (expected === undefined || hashes.length === 0) return "not watched";
+  return hashes.every((hash) => hash.toLowerCase() === expected) ? "unchanged" : "changed";
+}
+
+function scriptFindings(script: CheckedScript, options: JudgeOptions): InventoryFinding[] {
+  const { seen, entry } = script;
+  const finding = (kind: FindingKind, message: string): InventoryFinding => ({
+    kind,
+    zoneId: seen.zoneId,
+    url: seen.url,
+    ...(entry && { line: entry.line }),
+    message: `${whereSeen(seen)}: ${message}`,
+  });
+  const findings: InventoryFinding[] = [];
+  if (script.malicious) {
+    const reasons = [
+      ...(seen.score !== undefined && seen.score < options.threshold
+        ? [`its score is below ${options.threshold}`]
+        : []),
+      ...(seen.threats.length > 0 ? [`threat lists name it (${seen.threats.join(", ")})`] : []),
+    ];
+    const approved = script.approval === "approved" ? " Its approval doesn't change that." : "";
+    const what = `${reasons.join(", and ")}. Remove it from the pages, or block it with an allow policy.${approved}`;
+    findings.push(finding("malicious", what));
+  } else {
+    const [kind, message] = approvalFinding(script, options.now) ?? [];
+    if (kind !== undefined) findings.push(finding(kind, message ?? ""));
+  }
+  if (script.content === "changed") {
+    const expected = entry?.expectedHash ?? "";
+    const others = seen.hashes.filter((hash) => hash.toLowerCase() !== expected);
+    findings.push(
+      finding(
+        "changed",
+        `its content has the hash ${others.join(" and ")}, but line ${entry?.line ?? 0} expects ${expected}. Review the new content, then write its hash there.`,
+      ),
+    );
+  }
+  return findings;
+}
+
+/** Describes where and when a script was seen: `on shop.example/payment, score 85, first seen 2026-11-20`. */
+function whereSeen({ pages, score, firstSeenAt }: InventoriedScript): string {
+  return [
+    `on ${pages.slice(0, SHOWN_PAGES).join(", ")}${pages.length > SHOWN_PAGES ? ` and ${pages.length - SHOWN_PAGES} more` : ""}`,
+    score === undefined ? "without a score" : `score ${score}`,
+    ...(firstSeenAt === undefined ? [] : [`first seen ${firstSeenAt.slice(0, 10)}`]),
+  ].join(", ");
+}
+
+const SHOWN_PAGES = 3;
+
+function approvalFinding(
+  { seen, entry, approval }: CheckedScript,
+  now: Date,
+): readonly [kind: FindingKind, message: string] | undefined {
+  const line = `line ${entry?.line ?? 0}`;
+  switch (approval) {
+    case "approved":
+      return undefined;
+    case "new":
+      return [
+        "new",
+        `${noEntryReason(seen.url) ?? "no entry covers it. Add it with `edgeguard inventory propose` and have it approved, or remove it from the pages"}.`,
+      ];
+    case "unapproved":
+      return [
+        "unapproved",
+        `${line} covers it without an approval. Review it, then add who approved it and when.`,
+      ];
+    case "not yet approved":
+      return ["unapproved", `its approval in ${line} starts on ${entry?.approvedOn ?? ""}.`];
+    case "expired":
+      return [
+        "expired",
+        `its approval in ${line} ended on ${entry?.approvedUntil ?? ""}. Review it, then renew the approval.`,
+      ];
+    case "expiring": {
+      const days = daysLeft(entry?.approvedUntil, now);
+      const when = days === 0 ? "today" : `in ${pluralize(days, "day")}, on ${entry?.approvedUntil ?? ""}`;
+      return ["expiring", `its approval in ${line} ends ${when}. Review it, then renew the approval.`];
+    }
+  }
+}
+
+/** Says why no entry can cover a script. */
+function noEntryReason(url: string): string | undefined {
+  const parsed = parseScriptUrl(url);
+  if (parsed === undefined) return "it isn't a URL, so no entry can cover it. Find out which page loads it";
+  return parsed.hasUser
+    ? "its URL has a username, which makes it look like another host, so no entry can cover it. Remove it from the pages"
+    : undefined;
+}
+
+interface About {
+  readonly isNeeded: boolean;
+  /** Whether every zone was read. If not, it's unknown which scripts weren't seen. */
+  readonly isWhole: boolean;
+  readonly options: JudgeOptions;
+}
+
+function noticesAbout(entry: InventoryEntry, { isNeeded, isWhole, options }: About): InventoryNotice[] {
+  if (!isApproved(entry, options.now)) return [];
+  const { script, line, justification, owner } = entry;
+  const notice = (kind: InventoryNotice["kind"], message: string): InventoryNotice => ({
+    kind,
+    script: withoutUser(script),
+    line,
+    message,
+  });
+  const where = options.hosts === undefined ? "" : ` on pages of ${options.hosts.join(", ")}`;
+  return [
+    ...(isNeeded || !isWhole
+      ? []
+      : [notice("not seen", `approved, but not seen${where}. Remove the entry if no page needs it.`)]),
+    ...(justification === undefined
+      ? [notice("no justification", "approved without a written justification. Write why the pages need it.")]
+      : []),
+    ...(owner === undefined
+      ? [notice("no owner", "approved without an owner. Write who is responsible for it.")]
+      : []),
+  ];
+}

@@ -1,0 +1,201 @@
+import type { YAMLSeq } from "yaml";
+import { schemaUrl } from "../../runtime/published";
+import { LookupError } from "../../runtime/lookup";
+import { escapeInvisible } from "../../api/printable";
+import { omit, sameJson } from "../../runtime/values";
+import { parseInventory, VERSION, yaml, type ScriptInventory } from "./file";
+import { judgeInventory, type ZoneReading } from "./judge";
+import type { InventoriedScript } from "./model";
+import { parseScriptUrl } from "./script-pattern";
+
+/** Adds what's new to an inventory, so that an approval is a reviewed diff. Everything else keeps its bytes. */
+
+/** An entry to add. */
+export interface Proposal {
+  readonly script: string;
+  /** The hash that was seen; undefined if there's none or more than one. */
+  readonly hash: string | undefined;
+  /** The number of different hashes that were seen. */
+  readonly hashes: number;
+  /** Where the script was seen, for the reviewer. */
+  readonly seen: readonly InventoriedScript[];
+}
+
+/** The new scripts, and those that can't be proposed. */
+export interface Proposals {
+  readonly entries: readonly Proposal[];
+  readonly malicious: readonly string[];
+  /** URLs that no entry can cover. */
+  readonly unusable: readonly string[];
+}
+
+/** Finds the scripts that no entry covers, once for all zones. */
+export function findProposals(
+  inventory: ScriptInventory,
+  zones: readonly ZoneReading[],
+  threshold: number,
+): Proposals {
+  const { scripts } = judgeInventory(inventory, zones, {
+    now: new Date(),
+    threshold,
+    expiringDays: 0,
+    hosts: undefined,
+  });
+  const byUrl = new Map<string, InventoriedScript[]>();
+  const malicious = new Set<string>();
+  const unusable = new Set<string>();
+  for (const { seen, approval, malicious: isMalicious } of scripts) {
+    if (approval !== "new") continue;
+    const url = parseScriptUrl(seen.url);
+    if (isMalicious) malicious.add(seen.url);
+    else if (url === undefined || url.hasUser) unusable.add(seen.url);
+    else byUrl.set(url.text, [...(byUrl.get(url.text) ?? []), seen]);
+  }
+  const entries = [...byUrl]
+    .filter(([, seen]) => !seen.some(({ url }) => malicious.has(url)))
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([script, seen]): Proposal => {
+      const hashes = [...new Set(seen.flatMap((each) => each.hashes))];
+      return { script, seen, hash: hashes.length === 1 ? hashes[0] : undefined, hashes: hashes.length };
+    });
+  return { entries, malicious: [...malicious], unusable: [...unusable] };
+}
+
+/** What the command's options say about every new entry. */
+export interface Stated {
+  readonly owner: string | undefined;
+  readonly justification: string | undefined;
+}
+
+/** Returns an inventory without entries, in the format that the file's name asks for. */
+export function emptyInventory(file: string): string {
+  const url = schemaUrl("script-inventory.v1");
+  return file.endsWith(".json")
+    ? `${JSON.stringify({ $schema: url, version: VERSION, scripts: [] }, undefined, 2)}\n`
+    : `# yaml-language-server: $schema=${url}\nversion: ${VERSION}\nscripts: []\n`;
+}
+
+/**
+ * Adds the entries at the end of the list.
+ *
+ * @throws LookupError if that isn't possible without touching the other entries.
+ */
+export function addEntries(file: string, text: string, entries: readonly Proposal[], stated: Stated): string {
+  if (entries.length === 0) return text;
+  const added = insert(file, text, entries, stated);
+  // Whatever the file's style: the others are as they were, and nothing new is approved.
+  const [before, after] = [text, added].map((each) => parseInventory(file, Buffer.from(each)).entries);
+  const plain = (all: typeof before = []): object[] => all.map((entry) => omit({ ...entry }, ["line"]));
+  const kept = plain(after).slice(0, before?.length);
+  const fresh = after?.slice(before?.length) ?? [];
+  if (!sameJson(kept, plain(before)) || fresh.length !== entries.length || fresh.some((one) => one.approval))
+    throw new LookupError(`${file}: the entries can't be added without changing others. Add them by hand.`);
+  return added;
+}
+
+/** Inserts lines, because writing a parsed document again would change the style of all other lines. */
+function insert(file: string, given: string, entries: readonly Proposal[], stated: Stated): string {
+  const eol = given.includes("\r\n") ? "\r\n" : "\n";
+  const text = given.endsWith("\n") ? given : `${given}${eol}`;
+  const { parseDocument, isSeq, isNode } = yaml();
+  const list = parseDocument(text).get("scripts", true);
+  if (!isNode(list) || !list.range) throw new LookupError(`${file}: has no list named scripts.`);
+  const items = isSeq(list) ? list.items : [];
+  const [start, end] = list.range;
+  if (file.endsWith(".json")) {
+    const last = items.at(-1);
+    const indentAt = (offset: number): string =>
+      /^[ \t]*/.exec(text.slice(text.lastIndexOf("\n", offset - 1) + 1))?.[0] ?? "";
+    const unit = /^[ \t]+(?=")/m.exec(text)?.[0] ?? "  ";
+    const outer = indentAt(start);
+    const objects = entries.map((entry) => jsonLines(entry, stated, unit, `${outer}${unit}`, eol));
+    const added = objects.join(`,${eol}`);
+    if (!isNode(last) || !last.range)
+      return `${text.slice(0, start)}[${eol}${added}${eol}${outer}]${text.slice(end)}`;
+    return `${text.slice(0, last.range[1])},${eol}${added}${text.slice(last.range[1])}`;
+  }
+  const lines = (indent: string): string =>
+    entries
+      .flatMap((entry) => yamlLines(entry, stated))
+      .map((line) => `${indent}${line}${eol}`)
+      .join("");
+  if (!isSeq(list) || items.length === 0) {
+    const rest = text
+      .slice(end)
+      .replace(/^[ \t]+(?=\r?\n)/, "")
+      .replace(/^\r?\n/, "");
+    return `${text.slice(0, start).trimEnd()}${eol}${lines("  ")}${rest}`;
+  }
+  if (list.flow === true) {
+    throw new LookupError(
+      `${file}: scripts is a list in [ ], which has no room for reviewable lines. Write it with a dash before each entry.`,
+    );
+  }
+  const dash = text.slice(text.lastIndexOf("\n", start - 1) + 1, start);
+  const at = endOfList(text, list, dash.length);
+  return `${text.slice(0, at)}${lines(dash)}${text.slice(at)}`;
+}
+
+/** Finds the start of the line after the last entry and the comments that belong to it, by their indentation. */
+function endOfList(text: string, list: YAMLSeq, dashColumn: number): number {
+  const last = list.items.at(-1);
+  const { isNode } = yaml();
+  const end = isNode(last) && last.range ? last.range[1] : (list.range?.[1] ?? 0);
+  const lineEnd = (from: number): number => {
+    const found = text.indexOf("\n", from);
+    return found === -1 ? text.length : found + 1;
+  };
+  let at = text[end - 1] === "\n" ? end : lineEnd(end);
+  for (let next = at; next < text.length; next = lineEnd(next)) {
+    const line = text.slice(next, lineEnd(next));
+    const indent = /^ */.exec(line)?.[0].length ?? 0;
+    if (line.trim() === "") continue;
+    if (!line.trimStart().startsWith("#") || indent <= dashColumn) break;
+    at = lineEnd(next);
+  }
+  return at;
+}
+
+function yamlLines({ script, hash, hashes, seen }: Proposal, { owner, justification }: Stated): string[] {
+  const [first] = seen;
+  const pages = [...new Set(seen.flatMap((each) => each.pages))];
+  const facts = [
+    `Seen on ${pages.slice(0, SHOWN_PAGES).join(", ")}${pages.length > SHOWN_PAGES ? ` and ${pages.length - SHOWN_PAGES} more` : ""}`,
+    ...(first?.firstSeenAt === undefined ? [] : [`first on ${first.firstSeenAt.slice(0, 10)}`]),
+    first?.score === undefined ? "without a score" : `score ${first.score}`,
+    ...(hashes > 1 ? [`with ${hashes} different hashes, so none is written here`] : []),
+  ];
+  return [
+    `# ${escapeInvisible(facts.join(", "))}.`,
+    `- script: ${scalar(script)}`,
+    `  justification: ${scalar(justification ?? "")}`,
+    `  owner: ${scalar(owner ?? "")}`,
+    "  approval: null # To approve: { by: <name>, on: <YYYY-MM-DD>, until: <YYYY-MM-DD> }",
+    ...(hash === undefined ? [] : [`  hash: ${scalar(hash)}`]),
+  ];
+}
+
+const SHOWN_PAGES = 3;
+
+function jsonLines(
+  { script, hash }: Proposal,
+  { owner, justification }: Stated,
+  unit: string,
+  indent: string,
+  eol: string,
+): string {
+  const entry = {
+    script,
+    justification: justification ?? "",
+    owner: owner ?? "",
+    approval: null,
+    ...(hash === undefined ? {} : { hash }),
+  };
+  const lines = JSON.stringify(entry, undefined, unit).split("\n");
+  return lines.map((line) => indent + line).join(eol);
+}
+
+/** Formats text as a YAML scalar on one line. */
+function scalar(text: string): string {
+  return yaml().stringify(text, { lineWidth: 0, blockQuote: false }).trimEnd();
+}

@@ -1,0 +1,152 @@
+import { pluralize } from "../../runtime/values";
+import type { CheckedScript, FindingKind, InventoryCheck, RequirementStanding } from "./model";
+
+/**
+ * Says what a check shows about PCI DSS 4.0.1, requirements 6.4.3 and 11.6.1, element by element. Whether a requirement
+ * is met is for an assessor to judge: this only says what the check shows and what it can't show.
+ */
+export function requirementStandings(
+  check: Pick<InventoryCheck, "checkedAt" | "findings" | "scripts">,
+): RequirementStanding[] {
+  const [day] = check.checkedAt.split("T");
+  const gaps = check.findings.flatMap(({ kind, zoneId, url }) =>
+    url === undefined ? [`zone ${zoneId} (${GAPS[kind] ?? kind})`] : [],
+  );
+  return [
+    ...ELEMENTS_6_4_3.flatMap(({ element, judge }): RequirementStanding[] => [
+      {
+        requirement: "6.4.3",
+        element,
+        scope: "external scripts that Page Shield has seen",
+        ...limited(judge(check.scripts), gaps),
+      },
+      {
+        requirement: "6.4.3",
+        element,
+        scope: "other scripts: inline, unsampled, in frames of other sites",
+        standing: "not",
+        why: `${INLINE} ${SAMPLING}`,
+      },
+    ]),
+    {
+      requirement: "11.6.1",
+      element:
+        "Alerts on unauthorized changes to security-impacting HTTP headers as the browser receives them",
+      scope: "HTTP headers",
+      standing: "not",
+      why: HEADERS,
+    },
+    {
+      requirement: "11.6.1",
+      element:
+        "Alerts on unauthorized changes to the script contents of payment pages as the browser receives them",
+      scope: "external scripts that Page Shield has seen",
+      ...limited(contentAlerts(check.scripts), gaps),
+    },
+    {
+      requirement: "11.6.1",
+      element:
+        "Alerts on unauthorized changes to the script contents of payment pages as the browser receives them",
+      scope: "inline scripts",
+      standing: "not",
+      why: INLINE,
+    },
+    {
+      requirement: "11.6.1",
+      element: "Evaluates the HTTP headers and payment pages as they are received",
+      scope: "HTTP headers and whole pages",
+      standing: "not",
+      why: `${HEADERS} It sees the URLs of a page's scripts, not the page itself.`,
+    },
+    {
+      requirement: "11.6.1",
+      element: "Runs at least every seven days, or as often as the targeted risk analysis requires",
+      scope: "this run",
+      standing: "partly",
+      why: `This is a single check, made on ${day ?? ""}. Keep the evidence of every run: together, they show how often it ran.`,
+    },
+  ];
+}
+
+/** What's wrong with a zone, by the kind of its finding. */
+const GAPS: Readonly<Partial<Record<FindingKind, string>>> = { off: "Page Shield is off" };
+
+type Judged = Pick<RequirementStanding, "standing" | "why">;
+
+const INLINE = "Page Shield doesn't report scripts that are written into the page itself.";
+const SAMPLING = "It sees a sample of page loads, and nothing inside frames of other sites.";
+const HEADERS = "Page Shield doesn't record the HTTP headers that a browser receives.";
+
+const ELEMENTS_6_4_3: readonly {
+  readonly element: string;
+  readonly judge: (scripts: readonly CheckedScript[]) => Judged;
+}[] = [
+  { element: "A method confirms that each script is authorized", judge: authorization },
+  { element: "A method assures the integrity of each script", judge: integrity },
+  { element: "An inventory of all scripts has a written justification for each", judge: justification },
+];
+
+function authorization(scripts: readonly CheckedScript[]): Judged {
+  const isApproved = ({ approval }: CheckedScript): boolean => ["approved", "expiring"].includes(approval);
+  const malicious = scripts.filter((script) => script.malicious && isApproved(script)).length;
+  const judged = share(scripts, isApproved, "have an approval that's valid today");
+  return malicious === 0
+    ? judged
+    : { ...judged, why: `${judged.why} Of these, ${malicious} look malicious nevertheless.` };
+}
+
+function integrity(scripts: readonly CheckedScript[]): Judged {
+  const count = (content: CheckedScript["content"]): number =>
+    scripts.filter((script) => script.content === content).length;
+  const { standing, why } = share(
+    scripts,
+    ({ content }) => content === "unchanged",
+    "have the content that the inventory expects",
+  );
+  const others = (["changed", "not watched", "expected to change"] as const)
+    .filter((content) => count(content) > 0)
+    .map((content) => `${count(content)} ${content}`);
+  return { standing, why: others.length === 0 ? why : `${why} The others: ${others.join(", ")}.` };
+}
+
+function justification(scripts: readonly CheckedScript[]): Judged {
+  return share(
+    scripts,
+    ({ entry }) => entry?.justification !== undefined,
+    "have an entry with a written justification",
+  );
+}
+
+/**
+ * Judges alerts on changed content. A changed hash fails the check, but Cloudflare fetches the content itself, so it's
+ * never complete evidence.
+ */
+function contentAlerts(scripts: readonly CheckedScript[]): Judged {
+  const watched = scripts.filter(({ content }) => content === "unchanged" || content === "changed").length;
+  const why = `The check fails when the content of a watched script changes: ${watched} of ${pluralize(scripts.length, "script")}.`;
+  return watched === 0
+    ? { standing: "not", why }
+    : {
+        standing: "partly",
+        why: `${why} Cloudflare fetches the content itself, so it may differ from what a browser received.`,
+      };
+}
+
+function share(
+  scripts: readonly CheckedScript[],
+  matches: (script: CheckedScript) => boolean,
+  what: string,
+): Judged {
+  const count = scripts.filter(matches).length;
+  const standing = count === 0 ? "not" : count === scripts.length ? "evidenced" : "partly";
+  return { standing, why: `${count} of ${pluralize(scripts.length, "script")} ${what}.` };
+}
+
+/** Lowers the standing if a zone couldn't be checked, because that leaves a gap in what the others show. */
+function limited({ standing, why }: Judged, gaps: readonly string[]): Judged {
+  if (gaps.length === 0) return { standing, why };
+  return {
+    standing: standing === "evidenced" ? "partly" : standing,
+    why: `${why} Gaps: ${gaps.join(", ")}.`,
+  };
+}

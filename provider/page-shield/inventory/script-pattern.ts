@@ -1,0 +1,249 @@
+import { parseUrl } from "../../api/url";
+import type * as PublicSuffixes from "tldts";
+
+/**
+ * Which scripts an entry of the inventory covers. Both sides are compared as parsed URLs, so that spelling doesn't matter
+ * and a lookalike host doesn't match.
+ */
+
+/** A script's URL in canonical form. */
+export interface ScriptUrl {
+  /** The URL without fragment and username. Equal URLs have equal texts. */
+  readonly text: string;
+  /** The host. Undefined for a URL without one of its own, such as `blob:` or `data:`. */
+  readonly address: Address | undefined;
+  /** Whether the URL has a username. No entry covers such a URL, because it's made to look like another one. */
+  readonly hasUser: boolean;
+}
+
+interface Address {
+  readonly scheme: string;
+  readonly hostname: string;
+  /** The port; empty for the scheme's default port. */
+  readonly port: string;
+  readonly path: string;
+}
+
+/** The `script` of an entry. */
+export interface ScriptPattern {
+  readonly kind: "url" | "folder" | "host";
+  /** The canonical form. Two patterns that cover the same scripts have the same text. */
+  readonly text: string;
+  readonly address: Address | undefined;
+  /** Whether the pattern covers the subdomains of its host instead of the host. */
+  readonly isWildcard: boolean;
+}
+
+/** Thrown if an entry's `script` can't be used. The message continues a sentence that starts with the property. */
+export class PatternError extends Error {
+  override readonly name = "PatternError";
+}
+
+/** Parses a URL that Page Shield has seen. Undefined if it isn't one. */
+export function parseScriptUrl(given: string): ScriptUrl | undefined {
+  const url = parseUrl(given);
+  if (url === undefined) return undefined;
+  const hasUser = url.username !== "" || url.password !== "";
+  url.hash = "";
+  if (!isNetwork(url)) return { text: url.href, address: undefined, hasUser };
+  const address = addressOf(url);
+  return { text: textOf(address) + canonicalEscapes(url.search), address, hasUser };
+}
+
+/** Hides the username and password of a URL, which may be a credential. */
+export function withoutUser(given: string): string {
+  return given.replace(/^([a-z][a-z0-9+.-]*:[/\\]*)[^/\\?#]*@/i, "$1[secret]@");
+}
+
+function isNetwork({ protocol }: URL): boolean {
+  return protocol === "https:" || protocol === "http:";
+}
+
+function addressOf(url: URL): Address {
+  return {
+    scheme: url.protocol.slice(0, -1),
+    hostname: url.hostname.replace(/(?<=.)\.$/, ""), // DNS knows one host with and without a final dot.
+    port: url.port,
+    path: canonicalEscapes(url.pathname),
+  };
+}
+
+function textOf({ scheme, hostname, port, path }: Address): string {
+  return `${originOf(scheme, hostname, port)}${path}`;
+}
+
+function originOf(scheme: string, hostname: string, port: string): string {
+  return `${scheme}://${hostname}${port === "" ? "" : `:${port}`}`;
+}
+
+/** Decodes characters that never need escaping (RFC 3986, 6.2.2), and escapes `*`, which has a meaning in an entry. */
+function canonicalEscapes(text: string): string {
+  return text
+    .replace(/%[0-9a-f]{2}/gi, (escape) => {
+      const character = String.fromCharCode(Number.parseInt(escape.slice(1), 16));
+      return /[\w.~-]/.test(character) ? character : escape.toUpperCase();
+    })
+    .replaceAll("*", "%2A");
+}
+
+const FORMS =
+  "write an exact URL (https://cdn.example.com/app.js), a host (cdn.example.com or *.example.com), or everything below a folder (https://cdn.example.com/lib/*)";
+
+/** @throws PatternError if the text isn't a URL, a host or a folder, or would cover far more than one party's scripts. */
+export function parsePattern(given: string): ScriptPattern {
+  const shown = JSON.stringify(withoutUser(given));
+  const refuse = (reason: string): PatternError => new PatternError(`${shown} ${reason}`);
+  if (given === "") throw refuse(`is empty: ${FORMS}`);
+  if (/[\s\p{Cc}\\]/u.test(given)) throw refuse(`has a space, backslash or control character: ${FORMS}`);
+  if (given === "*") throw refuse(`covers every script: ${FORMS}`);
+  const scheme = /^([a-z][a-z0-9+-]*):(?!\d+$)/i.exec(given)?.[1]?.toLowerCase();
+  if (scheme === undefined) return hostPattern(given, refuse);
+  return scheme === "https" || scheme === "http"
+    ? networkPattern(given, refuse)
+    : opaquePattern(given, refuse);
+}
+
+type Refuse = (reason: string) => PatternError;
+
+function hostPattern(given: string, refuse: Refuse): ScriptPattern {
+  if (/[/?#@]/.test(given)) throw refuse("has no scheme: write https:// in front of it, or only the host");
+  const { url, isWildcard } = parseHost(`https://${given}`, refuse);
+  const address = addressOf(url);
+  const { scheme, hostname, port } = address;
+  const text = `${originOf(scheme, (isWildcard ? "*." : "") + hostname, port)}/*`;
+  return { kind: "host", text, address, isWildcard };
+}
+
+function networkPattern(given: string, refuse: Refuse): ScriptPattern {
+  if (given.includes("#"))
+    throw refuse("has a fragment, which browsers don't send: leave out the # and what follows");
+  if (/^\w+:\/\/[^/?]*@/.test(given)) throw refuse("has a username: leave out the part before the @");
+  if (/\/(\.|%2e){1,2}([/?]|$)/i.test(given))
+    throw refuse("has the segment . or ..: write the path that it leads to");
+  const isFolder = given.endsWith("/*") && !given.includes("?");
+  const { url, isWildcard } = parseHost(isFolder ? given.slice(0, -1) : given, refuse);
+  const address = addressOf(url);
+  const host = { ...address, hostname: (isWildcard ? "*." : "") + address.hostname };
+  // A folder that is the whole host is the same as the host.
+  const kind = !isFolder ? "url" : address.path === "/" && address.scheme === "https" ? "host" : "folder";
+  const text = textOf(host) + (isFolder ? "*" : canonicalEscapes(url.search));
+  return { kind, text, address, isWildcard };
+}
+
+/** Parses a URL without a host, such as `data:` or `blob:`, which is compared as a whole. */
+function opaquePattern(given: string, refuse: Refuse): ScriptPattern {
+  const url = parseUrl(given);
+  if (url === undefined) throw refuse(`is not a URL: ${FORMS}`);
+  if (given.includes("*"))
+    throw refuse("has a *, which only https:// and http:// URLs can have: write the exact URL");
+  return { kind: "url", text: url.href, address: undefined, isWildcard: false };
+}
+
+/** Parses a URL whose host may start with `*.`, which the returned URL doesn't have. */
+function parseHost(given: string, refuse: Refuse): { readonly url: URL; readonly isWildcard: boolean } {
+  const isWildcard = /^\w+:\/\/\*\./.test(given);
+  const plain = isWildcard ? given.replace("*.", "") : given;
+  if (plain.includes("*")) {
+    throw refuse(
+      "has a * in a place where none is allowed. Only a leading *. (subdomains) and a trailing /* (everything below) have a meaning; write %2A for the character",
+    );
+  }
+  const url = /^\w+:\/\/[^/?]/.test(plain) ? parseUrl(plain) : undefined;
+  if (url === undefined) throw refuse(`is not a URL or host: ${FORMS}`);
+  const hostname = addressOf(url).hostname;
+  const problem = hostProblem(hostname, isWildcard);
+  if (problem !== undefined) throw refuse(problem);
+  return { url, isWildcard };
+}
+
+/** Says why a host covers more than one party's scripts, or isn't a full name. */
+function hostProblem(hostname: string, isWildcard: boolean): string | undefined {
+  const { isIp, publicSuffix, isIcann, isPrivate } = publicSuffixes().parse(hostname, {
+    allowPrivateDomains: true,
+  });
+  if (isIp === true) return isWildcard ? "has *. before an IP address: leave out the *." : undefined;
+  if (hostname.split(".").includes("")) return "has an empty label in its host: write the full host";
+  if (!hostname.includes("."))
+    return `covers a whole top-level domain, or isn't a full host: write the host, such as cdn.${hostname}`;
+  if (publicSuffix !== hostname) return undefined;
+  if (isIcann === true)
+    return `covers everything below the public suffix ${hostname}: write the host, such as cdn.example.${hostname}`;
+  return isPrivate === true && isWildcard
+    ? `covers the sites of all customers of ${hostname}: write the full host`
+    : undefined;
+}
+
+// eslint-disable-next-line @typescript-eslint/no-require-imports -- loaded on use: programs without an inventory need none of it
+const publicSuffixes = (): typeof PublicSuffixes => require("tldts") as typeof PublicSuffixes;
+
+/** Finds the entry that covers a script, quickly even among thousands. */
+export class PatternIndex<T extends { readonly pattern: ScriptPattern }> {
+  readonly #exact = new Map<string, T>();
+  /**
+   * The folders, hosts and wildcards of each origin, most specific first. A wildcard's origin is
+   * `https://*.example.com`.
+   */
+  readonly #byOrigin = new Map<string, T[]>();
+
+  constructor(entries: Iterable<T>) {
+    for (const entry of entries) {
+      const { kind, address, isWildcard, text } = entry.pattern;
+      if (address === undefined || (kind === "url" && !isWildcard)) {
+        this.#exact.set(text, entry);
+        continue;
+      }
+      const { scheme, hostname, port } = address;
+      const origin = originOf(scheme, (isWildcard ? "*." : "") + hostname, port);
+      const group = this.#byOrigin.get(origin) ?? [];
+      group.push(entry);
+      this.#byOrigin.set(origin, group);
+    }
+  }
+
+  /**
+   * Returns the most specific entry that covers the URL: an exact URL before a folder before a host, a longer folder
+   * before a shorter one, and a full host before a wildcard. That entry alone decides.
+   */
+  find(url: ScriptUrl): T | undefined {
+    if (url.hasUser) return undefined;
+    const exact = this.#exact.get(url.text);
+    if (exact !== undefined || url.address === undefined) return exact;
+    const { scheme, hostname, port } = url.address;
+    const labels = hostname.split(".");
+    const hosts = [hostname, ...labels.slice(1).map((_, index) => `*.${labels.slice(index + 1).join(".")}`)];
+    return hosts
+      .flatMap((host) => this.#byOrigin.get(originOf(scheme, host, port)) ?? [])
+      .filter(({ pattern }) => coversPath(pattern, url))
+      .sort((a, b) => bySpecificity(a.pattern, b.pattern))[0];
+  }
+}
+
+function coversPath({ kind, address, text }: ScriptPattern, url: ScriptUrl): boolean {
+  if (kind === "host") return true;
+  const path = url.address?.path ?? "";
+  if (kind === "url") return pathAndQuery(text) === pathAndQuery(url.text);
+  const folder = address?.path ?? "";
+  return path.startsWith(folder) && isPlainPath(path.slice(folder.length));
+}
+
+function pathAndQuery(text: string): string {
+  return text.replace(/^\w+:\/\/[^/]*/, "");
+}
+
+/** Whether every server stays inside the folder: some decode `%2F`, or read `..;` as the parent folder. */
+function isPlainPath(path: string): boolean {
+  return !/%(2F|5C|25|00)/.test(path) && !/(^|\/)\.{1,2}(;|\/|$)/.test(path);
+}
+
+const KINDS: readonly ScriptPattern["kind"][] = ["url", "folder", "host"];
+
+function bySpecificity(a: ScriptPattern, b: ScriptPattern): number {
+  const length = ({ address }: ScriptPattern, part: "path" | "hostname"): number =>
+    address?.[part].length ?? 0;
+  return (
+    KINDS.indexOf(a.kind) - KINDS.indexOf(b.kind) ||
+    length(b, "path") - length(a, "path") ||
+    Number(a.isWildcard) - Number(b.isWildcard) ||
+    length(b, "hostname") - length(a, "hostname")
+  );
+}

@@ -1,0 +1,137 @@
+import { VERSION_MESSAGE } from "../../rulesets/version-changes";
+import { ADOPTED } from "../../runtime/adopted";
+import { omit, sameJson } from "../../runtime/values";
+import {
+  byName,
+  errorsOf,
+  isChange,
+  newVersionsOf,
+  notesOf,
+  resourceSteps,
+  titleOf,
+  uniqueSorted,
+  warningsOf,
+} from "../build";
+import { ownMessages } from "../diagnostics";
+import type { Block, Message, Named } from "../model";
+import { name as nameOf, say, words } from "../phrase";
+import { PlanError, type Plan, type Refreshed } from "../plan";
+import { comparison } from "../sections/managed-ruleset";
+import { isDeleted, viewOf, type StepView } from "../sections/section";
+import { sectionWriterOf } from "../sections/writers";
+import { asObject } from "../values";
+import { ByHand, driftedOf, type Drifted } from "./by-hand";
+import { changesOf, concernsOf, furtherLosses, keepOf, updateOf } from "./explain";
+import type { DriftedResource, DriftReport, OtherDrift } from "./model";
+
+/**
+ * Builds the report on what was changed by hand, for the person who decides what to do about it.
+ *
+ * @param unnamed title for a plan that doesn't name its stack, such as one that failed immediately.
+ * @throws PlanError for a plan that doesn't show drift.
+ */
+export function buildDrift(plan: Plan, unnamed = "plan"): DriftReport {
+  const errors = errorsOf(plan.diagnostics);
+  if (plan.refreshed === undefined && errors.length === 0)
+    throw new PlanError(
+      "this plan was made without --refresh, so it doesn't show drift. Use `pulumi preview --refresh --json --show-sames`.",
+    );
+  const refreshed = (plan.refreshed ?? [])
+    .filter(({ step, next }) => step.custom && !step.type.startsWith("pulumi:") && !isRead(next))
+    .sort((a, b) => byName(a.step, b.step));
+  const drifted = refreshed.flatMap((each) => driftedOf(each) ?? []);
+  const others = refreshed
+    .filter(({ step }) => step.kind === undefined)
+    .flatMap((each) => otherDrift(each) ?? []);
+  const found = [
+    ...drifted.map(({ now }) => now === undefined),
+    ...others.map((each) => each.found === "gone"),
+  ];
+  const gone = found.filter(Boolean).length;
+  const byHand = new ByHand(
+    plan,
+    refreshed.filter(({ step }) => step.kind !== undefined),
+  );
+  const urns = new Set(drifted.map(({ step }) => step.urn));
+  const changing = resourceSteps(plan).filter((step) => isChange(step));
+  return {
+    title: titleOf(plan, unnamed),
+    drifted: found.length > 0,
+    counts: { changed: found.length - gone, gone, asRecorded: refreshed.length - found.length },
+    notes: notesOf(plan),
+    errors,
+    warnings: warningsOf(plan, changing),
+    newVersions: newVersionsOf(plan),
+    infos: infosOf(plan),
+    resources: drifted.map((each) => resourceOf(each, byHand)),
+    others,
+    pending: changing
+      .filter((step) => !urns.has(step.urn) && !(step.kind === undefined && step.found !== undefined))
+      .map(({ op, kind, type, name }): Named => ({ op, type: kind ?? type, name })),
+  };
+}
+
+/** Whether the program only reads the resource, which then belongs to somebody else. */
+const isRead = (next: Refreshed["next"]): boolean => next?.op === "read" || next?.op === "read-replacement";
+
+/** Compares inputs only: outputs of another provider change on their own. */
+function otherDrift({ step, recorded, now }: Refreshed): OtherDrift | undefined {
+  const { type, name } = step;
+  if (now === undefined) return { found: "gone", type, name, properties: [] };
+  const properties = Object.keys({ ...recorded.inputs, ...now.inputs })
+    .filter((property) => !sameJson(recorded.inputs[property], now.inputs[property]))
+    .sort();
+  return properties.length === 0 ? undefined : { found: "changed", type, name, properties };
+}
+
+function resourceOf(drifted: Drifted, byHand: ByHand): DriftedResource {
+  const { kind, step, now } = drifted;
+  const writer = sectionWriterOf(kind);
+  const view = byHand.viewOf(drifted);
+  const changes = changesOf(drifted);
+  return {
+    found: now === undefined ? "gone" : "changed",
+    kind,
+    name: step.name,
+    summary: view === undefined ? words("") : writer.summary(asPresent(view)),
+    changes,
+    lost: [...byHand.lost(drifted), ...furtherLosses(drifted)],
+    gained: byHand.gained(drifted),
+    concerns: concernsOf(drifted, changes),
+    update: updateOf(drifted, changes),
+    keep: keepOf(drifted, changes),
+    details: view === undefined ? [] : detailsOf(drifted, view),
+  };
+}
+
+/** Shows a deleted object as it was. */
+function asPresent(view: StepView): StepView {
+  if (!isDeleted(view.step)) return view;
+  const existing = { ...view.old, inputs: omit(view.old.inputs, [ADOPTED]) };
+  return viewOf({ ...view.step, op: "create", old: undefined, new: existing }, view.plan);
+}
+
+/** Shows the change in the resource's own terms, such as the directives of a policy. `changes` has the arguments. */
+function detailsOf({ kind, next }: Drifted, view: StepView): readonly Block[] {
+  const blocks = sectionWriterOf(kind).blocks(asPresent(view));
+  if (isDeleted(view.step)) return blocks;
+  if (kind === "KvEntries" || kind === "WafMigration") return []; // `changes` says it all.
+  return [
+    ...blocks.filter((block) => block.is === "text" || block.is === "code"),
+    ...comparison(
+      asObject(asObject(next?.new?.inputs["expansion"])["compared"]),
+      say`What ${nameOf("pulumi up")} changes in the zone's rules:`,
+    ),
+  ];
+}
+
+/** Matches messages about the program's own plan, which say nothing about the refresh. */
+const PLAN_INFO =
+  /^KvEntries .*?: (\+\d|[\d,]+ declared |prune |comparing )|\(unchanged since the last update/s;
+
+function infosOf({ diagnostics }: Plan): readonly Message[] {
+  const infos = ownMessages(diagnostics, "info").filter(
+    (text) => !PLAN_INFO.test(text) && !VERSION_MESSAGE.test(text),
+  );
+  return uniqueSorted(infos.map((text): Message => ({ about: undefined, text })));
+}

@@ -1,0 +1,146 @@
+import { omit, ownMember, sameJson, type JsonObject } from "../../runtime/values";
+import { EFFECTS, judgesOf } from "../effects";
+import { REMOVAL_GATE } from "../model";
+import type { Phrase } from "../phrase";
+import type { Plan, Refreshed, Sides, Step } from "../plan";
+import { viewOf, type StepView } from "../sections/section";
+import { asObject, containsSecret } from "../values";
+
+/** What somebody did by hand, seen as a plan: its old side is the state, and its new side is what exists now. */
+
+/** A resource of this package that was changed by hand. */
+export interface Drifted extends Refreshed {
+  readonly kind: string;
+  /** The arguments that differ. Empty if the object was deleted. */
+  readonly names: readonly string[];
+  /** Whether the difference is in a secret, which the plan doesn't show. */
+  readonly isHidden: boolean;
+}
+
+/** Returns what was changed by hand; undefined if nothing was. */
+export function driftedOf(refreshed: Refreshed): Drifted | undefined {
+  const { step, recorded, now } = refreshed;
+  const { kind } = step;
+  if (kind === undefined) return undefined;
+  if (now === undefined) return { ...refreshed, kind, names: [], isHidden: false };
+  const names = propertiesOf(kind).filter((name) => !sameJson(valueOf(recorded, name), valueOf(now, name)));
+  if (names.length > 0) return isArrived(now) ? undefined : { ...refreshed, kind, names, isHidden: false };
+  const secrets = hiddenChanges(refreshed, kind);
+  return secrets.length === 0 ? undefined : { ...refreshed, kind, names: secrets, isHidden: true };
+}
+
+/** The outputs in which a refresh describes drift that no argument can show. */
+export const DRIFT = "drift";
+export const MIGRATION_STATE = "migrationState";
+const DESTINATION = "destinationConf";
+
+/** Returns the arguments of a class and the outputs that show drift. Other inputs and outputs are computed. */
+function propertiesOf(kind: string): readonly string[] {
+  return [...argumentsOf(kind), kind === "WafMigration" ? MIGRATION_STATE : DRIFT];
+}
+
+/** Returns the names of a class's arguments. */
+export function argumentsOf(kind: string): readonly string[] {
+  const paths = Object.keys(ownMember(EFFECTS, kind) ?? {});
+  return [...new Set(paths.map((path) => path.replace(/[.[{].*$/, "")))];
+}
+
+export function valueOf({ inputs, outputs }: Sides, name: string): unknown {
+  if (name === MIGRATION_STATE) return outputs[name];
+  if (name === DESTINATION) return inputs["destinationShown"] ?? inputs[name]; // Without the secret part.
+  return inputs[name];
+}
+
+/** Whether a migration has merely reached the target that the program declares. */
+const isArrived = ({ inputs, outputs }: Sides): boolean =>
+  outputs[MIGRATION_STATE] !== undefined && inputs["target"] === outputs[MIGRATION_STATE];
+
+/**
+ * Finds secrets that may have changed: the update writes the resource, and no visible argument says why. A KvEntries says
+ * itself which keys differ.
+ */
+function hiddenChanges({ now, next }: Refreshed, kind: string): readonly string[] {
+  const program = next?.op === "update" ? next.new : undefined;
+  if (program === undefined || now === undefined || kind === "KvEntries") return [];
+  const names = argumentsOf(kind);
+  if (names.some((name) => !sameJson(valueOf(now, name), valueOf(program, name)))) return [];
+  // The API never returns a challenge, so nobody can change it.
+  return names.filter((name) => name !== "ownershipChallenge" && containsSecret(now.inputs[name]));
+}
+
+/** The changes by hand as a plan, for the judges and the sections. */
+export class ByHand {
+  readonly #plan: Plan;
+  readonly #reversed: Plan;
+  /** The resources by URN. */
+  readonly #steps: ReadonlyMap<string, readonly [done: Step, undone: Step | undefined]>;
+
+  constructor(plan: Plan, refreshed: readonly Refreshed[]) {
+    this.#steps = new Map(refreshed.map((each) => [each.step.urn, stepsOf(each)]));
+    const all = [...this.#steps.values()];
+    const alone = { ...plan, diagnostics: [], refreshed: undefined };
+    this.#plan = { ...alone, steps: all.map(([done]) => done) };
+    this.#reversed = { ...alone, steps: all.flatMap(([, undone]) => undone ?? []) };
+  }
+
+  /** Returns the change by hand in the form of a plan's step, for the sections. */
+  viewOf({ step: { urn } }: Refreshed): StepView | undefined {
+    const [done] = this.#steps.get(urn) ?? [];
+    return done && viewOf(done, this.#plan);
+  }
+
+  /** Returns what protects or records less because of the change. */
+  lost(refreshed: Refreshed): readonly Phrase[] {
+    const view = this.viewOf(refreshed);
+    return view === undefined ? [] : lossesIn(view);
+  }
+
+  /** Returns what protects or records less once the change is undone. */
+  gained(refreshed: Refreshed): readonly Phrase[] {
+    const [, undone] = this.#steps.get(refreshed.step.urn) ?? [];
+    if (undone === undefined) return [];
+    const lost = new Set(this.lost(refreshed).map(wordsOf));
+    // What can't be judged counts as a loss in both directions.
+    return lossesIn(viewOf(undone, this.#reversed)).filter((sentence) => !lost.has(wordsOf(sentence)));
+  }
+}
+
+function stepsOf({ step, recorded, now }: Refreshed): readonly [done: Step, undone: Step | undefined] {
+  const before = withoutOldComparisons(recorded, recorded);
+  if (now === undefined)
+    return [{ ...step, op: "delete", old: withoutRestore(before), new: undefined }, undefined];
+  const after = withoutOldComparisons(now, recorded);
+  const op = sameJson(before, after) ? "same" : "update";
+  return [
+    { ...step, op, old: before, new: after },
+    { ...step, op, old: after, new: before },
+  ];
+}
+
+/** Leaves out what an earlier preview found by comparing with Cloudflare, because it's about another change. */
+function withoutOldComparisons(side: Sides, recorded: Sides): Sides {
+  const { expansion, ...inputs } = omit(side.inputs, ["wouldBlock", "logged", "found", "destinationMoved"]);
+  const isSameRuleset = sameJson(side.inputs["ruleset"], recorded.inputs["ruleset"]);
+  if (expansion === undefined || !isSameRuleset) return { ...side, inputs };
+  return { ...side, inputs: { ...inputs, expansion: omit(asObject(expansion), ["compared"]) } };
+}
+
+/** A destroy may restore what was there before. A deletion by hand doesn't. */
+function withoutRestore(side: Sides): Sides {
+  const rest = (of: JsonObject, name: string): JsonObject => omit(of, [name]);
+  return {
+    ...side,
+    inputs: rest(side.inputs, "onDestroy"),
+    outputs: rest(side.outputs, "previous"),
+    retained: false,
+  };
+}
+
+function lossesIn(view: StepView): readonly Phrase[] {
+  return judgesOf(view.step.kind)
+    .flatMap((judge) => judge(view, REMOVAL_GATE))
+    .flatMap(([kind, sentence]) => (kind === "unprotect" ? [sentence] : []));
+}
+
+/** Returns the words of a sentence, sorted. */
+const wordsOf = (sentence: Phrase): string => sentence.toString().split(" ").sort().join(" ");

@@ -1,0 +1,248 @@
+import { omitAbsent } from "../../runtime/members";
+import { isJsonObject, ownMember, sameJson, type JsonObject } from "../../runtime/values";
+import { EFFECTS } from "../effects";
+import { joined, name as nameOf, say, value, words, type Phrase } from "../phrase";
+import type { Sides, Step } from "../plan";
+import { asNumber, asText, cell, containsSecret, counted, differences } from "../values";
+import { argumentsOf, DRIFT, MIGRATION_STATE, valueOf, type Drifted } from "./by-hand";
+import type { DriftChange, DriftedResource } from "./model";
+
+/** Explains a change by hand: what was changed, who should know, what `pulumi up` does about it, and how to keep it. */
+
+const UP = nameOf("pulumi up");
+
+/**
+ * Lists the differences, members of an object one by one. Values that the program has changed since are shown next to
+ * them.
+ */
+export function changesOf(drifted: Drifted): readonly DriftChange[] {
+  const { recorded, now, next, names, isHidden } = drifted;
+  if (now === undefined) return [];
+  if (isHidden)
+    return names.map((name) => ({
+      property: name,
+      before: cell(recorded.inputs[name]),
+      now: CHANGED_SECRET,
+    }));
+  return names.flatMap((name): readonly DriftChange[] => {
+    const drift = name === DRIFT ? asText(valueOf(now, name)) : undefined;
+    if (drift !== undefined) return outsideArguments(drifted, drift);
+    const part = (side: Sides): JsonObject => ({ [name]: byIndex(valueOf(side, name)) });
+    const program = next?.new === undefined || name === MIGRATION_STATE ? recorded : next.new;
+    const planned = new Map(
+      differences(part(recorded), part(program)).map(([path, , after]) => [path, after]),
+    );
+    return differences(part(recorded), part(now)).map(([property, before, after]) => ({
+      property,
+      before,
+      now: after,
+      ...omitAbsent({ planned: planned.get(property) }),
+    }));
+  });
+}
+
+/** Turns a list of objects into an object by index, so that its elements are compared member by member. */
+function byIndex(given: unknown): unknown {
+  return Array.isArray(given) && given.length > 0 && given.every(isJsonObject)
+    ? Object.fromEntries(given.entries())
+    : given;
+}
+
+const CHANGED_SECRET = words("[secret], which may have changed");
+
+/** Describes drift that no argument shows: the keys of a KvEntries, or how a rule deploys its ruleset. */
+function outsideArguments({ kind, recorded }: Drifted, drift: string): readonly DriftChange[] {
+  if (kind !== "KvEntries")
+    return [{ property: "no argument", before: words("as declared"), now: words(drift) }];
+  const keys = counted(asNumber(recorded.inputs["keys"]) ?? 0, "key");
+  return drift.split("; ").map((part) => ({
+    property: sourceOf(recorded.inputs),
+    before: words(`${keys} as written`),
+    now: words(part),
+  }));
+}
+
+/** Returns the argument from which a KvEntries takes its content. */
+const sourceOf = (inputs: Readonly<Record<string, unknown>>): string =>
+  ["file", "directory"].find((name) => inputs[name] !== undefined) ?? "entries";
+
+/**
+ * Finds losses that no argument's effect covers: data, a migration that can't be undone, and what the plan can't judge.
+ */
+export function furtherLosses({ kind, recorded, now, isHidden, names }: Drifted): readonly Phrase[] {
+  const drift = now === undefined ? undefined : asText(now.inputs[DRIFT]);
+  if (isHidden) return [say`${joined(names.map(value))} may have changed; the plan hides it`];
+  if (kind === "KvNamespace" && now === undefined)
+    return [say`namespace ${cell(recorded.inputs["title"], 60)} is gone with every key in it`];
+  if (kind === "KvEntries" && drift !== undefined && names.includes(DRIFT))
+    return [say`Workers don't read what the program wrote: ${words(drift)}`];
+  if (kind === "KvEntries" && now === undefined)
+    return [words(`${counted(asNumber(recorded.inputs["keys"]) ?? 0, "key")} that it wrote can't be read`)];
+  if (kind === "WafMigration")
+    return [
+      say`the zone's WAF migration moved from ${cell(valueOf(recorded, MIGRATION_STATE), 40)} to ${cell(now && valueOf(now, MIGRATION_STATE), 40)}; Cloudflare can't undo it`,
+    ];
+  if (drift !== undefined && names.includes(DRIFT)) return [say`it may protect less: ${words(drift)}`];
+  return [];
+}
+
+/** The people who should know about a change, by class. */
+const CONCERNS: Readonly<Record<string, string>> = {
+  PageShieldSettings: "whoever watches the zone's Page Shield alerts",
+  PageShieldPolicy: "whoever owns the pages that the policy covers, and whoever reviews its violations",
+  ManagedRulesetOverride: "your security team, and whoever runs the sites of the zone",
+  WafMigration: "your security team, and whoever plans the zone's migration",
+  LogpushJob: "whoever reads these logs",
+  KvNamespace: "whoever runs the Workers that are bound to the namespace",
+  KvEntries: "whoever runs the Workers that read these keys",
+};
+
+export function concernsOf({ kind, now }: Drifted, changes: readonly DriftChange[]): Phrase {
+  const who = words(ownMember(CONCERNS, kind) ?? "whoever owns it");
+  const isNeutral = now !== undefined && changes.every(({ property }) => isNeutralIn(kind, property));
+  return isNeutral ? say`${who}; the change has no effect on protection, logs or data` : who;
+}
+
+/** Whether changing the argument, or anything in it, has no further effect. */
+function isNeutralIn(kind: string, property: string): boolean {
+  const rows = Object.entries(ownMember(EFFECTS, kind) ?? {});
+  const isWithin = (path: string): boolean => path === property || path.startsWith(`${property}.`);
+  const own = rows.filter(([path]) => isWithin(path));
+  return own.length > 0 && own.every(([, { is }]) => is === "neutral");
+}
+
+export function updateOf(drifted: Drifted, changes: readonly DriftChange[]): Phrase {
+  const { kind, now, next } = drifted;
+  if (now === undefined) return recreation(drifted);
+  if (next === undefined) return say`${UP} changes nothing`;
+  if (kind === "WafMigration")
+    return next.op === "delete"
+      ? say`${UP} only removes it from the state. A migration can't be undone`
+      : say`${UP} can't undo it, because a migration has no way back`;
+  switch (next.op) {
+    case "delete":
+      return next.old?.retained === true
+        ? say`${UP} removes it from the state and leaves it in place (retainOnDelete)`
+        : say`${UP} deletes it, because the program no longer declares it`;
+    case "replace":
+      return say`${UP} replaces it`;
+    case "update":
+      return withOtherChanges(
+        kind === "KvEntries" && changes.some(({ property }) => property === sourceOf(now.inputs))
+          ? say`${UP} writes these keys again`
+          : putsBack(changes, drifted.isHidden),
+        drifted,
+      );
+    default:
+      return say`${UP} leaves it as it is, because the program now declares it this way or ignores it (ignoreChanges)`;
+  }
+}
+
+function recreation({ kind, next, recorded }: Drifted): Phrase {
+  if (next === undefined)
+    return say`${UP} only removes it from the state, because the program no longer declares it`;
+  if (kind === "KvNamespace")
+    return say`${UP} creates an empty namespace with a new ID. The keys that it held are lost`;
+  if (kind !== "KvEntries") return say`${UP} creates it again`;
+  return say`${UP} writes its ${words(counted(asNumber(recorded.inputs["keys"]) ?? 0, "key"))} again`;
+}
+
+function putsBack(changes: readonly DriftChange[], isHidden: boolean): Phrase {
+  if (isHidden) return say`${UP} writes the program's value`;
+  const left = changes.filter(({ planned, now }) => planned?.toString() === now.toString());
+  const set = changes.filter((change) => change.planned !== undefined && !left.includes(change));
+  const back = changes.filter(({ planned }) => planned === undefined);
+  if (back.length === changes.length) return say`${UP} puts it back`;
+  const names = (some: readonly DriftChange[]): Phrase => joined(some.map(({ property }) => value(property)));
+  const parts = [
+    ...(back.length === 0 ? [] : [say`puts back ${names(back)}`]),
+    ...(left.length === 0 ? [] : [say`leaves ${names(left)} as it is`]),
+    ...(set.length === 0 ? [] : [say`sets ${names(set)} to what the program now declares`]),
+  ];
+  return say`${UP} ${joined(parts)}`;
+}
+
+/** Adds what else the program changes. */
+function withOtherChanges(sentence: Phrase, { kind, names, recorded, next }: Drifted): Phrase {
+  const program = next?.new;
+  if (program === undefined) return sentence;
+  const others = argumentsOf(kind).filter(
+    (name) => !names.includes(name) && !sameJson(valueOf(recorded, name), valueOf(program, name)),
+  );
+  return others.length === 0
+    ? sentence
+    : say`${sentence}. The program also changes ${joined(others.map(value))}, which isn't drift`;
+}
+
+export function keepOf(drifted: Drifted, changes: readonly DriftChange[]): DriftedResource["keep"] {
+  const { kind, step, now, next, names, recorded, isHidden } = drifted;
+  const nothing = (how: Phrase): DriftedResource["keep"] => ({ how, code: [] });
+  const full = nameOf(`${kind} ${step.name}`);
+  if (now === undefined)
+    return nothing(
+      next === undefined ? NOTHING_TO_DO : say`To keep it deleted, remove ${full} from the program`,
+    );
+  if (kind === "WafMigration") return migrationKeep(drifted);
+  if (next?.op === "same") return nothing(NOTHING_TO_DO);
+  if (names.includes(DRIFT))
+    return nothing(
+      kind === "KvEntries"
+        ? say`To keep it, change these keys in the program's ${sourceOf(recorded.inputs)}`
+        : words("No argument can declare it, so the program can't keep it"),
+    );
+  const secrets = names.filter((name) => isHidden || containsSecret(now.inputs[name]));
+  const visible = names.filter((name) => !secrets.includes(name));
+  const writing =
+    next?.op === "delete" ? say`declare ${full} again with` : words("write this in the program");
+  const removed = visible.filter((name) => now.inputs[name] === undefined);
+  const written = visible.filter(
+    (name) => now.inputs[name] !== undefined && !isProgram(next, now.inputs, name),
+  );
+  const parts = [
+    ...(removed.length === 0 ? [] : [say`remove ${joined(removed.map(value))}`]),
+    ...(secrets.length === 0
+      ? []
+      : [say`set ${joined(secrets.map(value))} to the value that it has now, which the plan hides`]),
+    ...(written.length === 0 ? [] : [writing]),
+  ];
+  return {
+    how:
+      parts.length === 0 || changes.length === 0
+        ? NOTHING_TO_DO
+        : say`To keep it, ${joined(parts, ", and ")}`,
+    code: written.map((name) => argument(name, recorded.inputs[name], now.inputs[name])),
+  };
+}
+
+const NOTHING_TO_DO = words("To keep it, do nothing");
+
+const isProgram = (next: Step | undefined, now: Readonly<Record<string, unknown>>, name: string): boolean =>
+  next?.new !== undefined && sameJson(next.new.inputs[name], now[name]);
+
+function migrationKeep({ now, recorded }: Drifted): DriftedResource["keep"] {
+  const [state, target] = [now?.outputs[MIGRATION_STATE], recorded.inputs["target"]];
+  if (target === "assessed" || (state !== "validation" && state !== "finished"))
+    return { how: NOTHING_TO_DO, code: [] };
+  return { how: words("To keep it, write this in the program"), code: [argument("target", target, state)] };
+}
+
+/** Formats an argument as TypeScript. For an object, formats only the members that differ. */
+function argument(name: string, before: unknown, now: unknown): string {
+  if (!isJsonObject(before) || !isJsonObject(now)) return `${key(name)}: ${literal(now)},`;
+  const members = Object.keys({ ...before, ...now }).filter(
+    (member) => !sameJson(before[member], now[member]),
+  );
+  if (Object.keys(now).every((member) => members.includes(member))) return `${key(name)}: ${literal(now)},`;
+  const written = members.map((member) => `${key(member)}: ${literal(now[member])}`);
+  return `${key(name)}: { /* … */ ${written.join(", ")} },`;
+}
+
+function literal(given: unknown): string {
+  if (typeof given === "string" && /^[^'\\\p{Cc}]*"[^'\\\p{Cc}]*$/u.test(given)) return `'${given}'`;
+  if (Array.isArray(given)) return `[${given.map(literal).join(", ")}]`;
+  if (!isJsonObject(given)) return given === undefined ? "undefined" : JSON.stringify(given);
+  const members = Object.entries(given).map(([name, member]) => `${key(name)}: ${literal(member)}`);
+  return members.length === 0 ? "{}" : `{ ${members.join(", ")} }`;
+}
+
+const key = (name: string): string => (/^[A-Za-z_$][\w$]*$/.test(name) ? name : JSON.stringify(name));

@@ -1,0 +1,83 @@
+import { z } from "zod";
+import { members, schemaUrl } from "../../runtime/published";
+import { block, message, named, phrase } from "../model";
+
+/** The name of the document's schema. */
+export const DRIFT_SCHEMA = "drift.v1";
+
+const found = z
+  .enum(["changed", "gone"])
+  .describe("`changed` by hand, or `gone`: it no longer exists on Cloudflare.");
+
+const change = members({
+  property: z.string().describe("The argument's path, such as `outputOptions.sampleRate`."),
+  before: phrase.describe("The value in the state."),
+  now: phrase.describe("The value on Cloudflare."),
+  planned: phrase
+    .optional()
+    .describe("The value that the program now declares, if that isn't the one in the state."),
+});
+export type DriftChange = z.output<typeof change>;
+
+const resource = members({
+  found,
+  kind: z.string().describe("The class, such as `KvEntries`."),
+  name: z.string(),
+  summary: phrase.describe("One line after the name."),
+  changes: z.array(change).readonly().describe("What was changed by hand. Empty if it's gone."),
+  lost: z
+    .array(phrase)
+    .readonly()
+    .describe("What protects, records or holds less because of the change by hand."),
+  gained: z
+    .array(phrase)
+    .readonly()
+    .describe("What protects or records less once the change is undone."),
+  concerns: phrase.describe("Who should care."),
+  update: phrase.describe("What `pulumi up` does about it."),
+  keep: members({
+    how: phrase,
+    code: z
+      .array(z.string())
+      .readonly()
+      .describe("Lines for the program. Empty if there's nothing to write."),
+  }).describe("How to keep the change by hand."),
+  details: z.array(block).readonly().describe("The change in the resource's own terms."),
+});
+export type DriftedResource = z.output<typeof resource>;
+
+const other = members({
+  found,
+  type: z.string().describe("The full type."),
+  name: z.string(),
+  properties: z.array(z.string()).readonly().describe("Names only, because the values may be secret."),
+});
+export type OtherDrift = z.output<typeof other>;
+
+/** What `--drift --format json` writes. */
+export const driftDocument = members({
+  $schema: z.literal(schemaUrl(DRIFT_SCHEMA)),
+  title: z.string().describe("`project/stack`"),
+  drifted: z.boolean().describe("Whether anything was changed by hand. The command exits with 3 then."),
+  counts: members({
+    changed: z.int().min(0),
+    gone: z.int().min(0),
+    asRecorded: z.int().min(0).describe("Resources that are as the state has them."),
+  }).describe("How many resources of all providers were refreshed."),
+  notes: z.array(phrase).readonly().describe("Caveats about the refresh as a whole."),
+  errors: z.array(message).readonly().describe("Why the preview failed. Empty if it didn't."),
+  warnings: z.array(message).readonly(),
+  newVersions: z
+    .array(message)
+    .readonly()
+    .describe("What new versions of managed rulesets mean for the stack's deployments. Not drift."),
+  infos: z.array(message).readonly().describe("What the refresh says besides."),
+  resources: z.array(resource).readonly(),
+  others: z.array(other).readonly().describe("Other providers' resources that were changed by hand."),
+  pending: z
+    .array(named)
+    .readonly()
+    .describe("What the program changes on resources that nobody changed by hand. Not drift."),
+});
+/** A report on drift before formatting. */
+export type DriftReport = Omit<z.output<typeof driftDocument>, "$schema">;

@@ -1,0 +1,41 @@
+import { inventoryCheckDocument } from "../page-shield/inventory/model";
+import { propertyPath } from "../runtime/inputs";
+import { LookupError } from "../runtime/lookup";
+import { pluralize } from "../runtime/values";
+import type { InventorySummary } from "./model";
+import { say, unlinked, value, words } from "./phrase";
+
+/**
+ * Reads the result of a check of a script inventory.
+ *
+ * @param text the output of `edgeguard inventory check --format json`.
+ * @throws LookupError if it's anything else.
+ */
+export function readInventorySummary(text: string): InventorySummary {
+  const parsed = inventoryCheckDocument.safeParse(jsonOf(text));
+  if (!parsed.success) {
+    const [issue] = parsed.error.issues;
+    const where = propertyPath(issue?.path ?? []);
+    throw new LookupError(
+      `--inventory: the file is not the result of a check${where === "" ? "" : ` (${where}: ${issue?.message ?? ""})`}. Write it with \`edgeguard inventory check --format json\`.`,
+    );
+  }
+  const { passed, checkedAt, seen, inventory, findings } = parsed.data;
+  return {
+    passed,
+    summary: say`${inventory.file}, checked at ${words(checkedAt)}: ${words(pluralize(seen.scripts, "script"))} seen, ${words(pluralize(findings.length, "finding"))}.`,
+    findings: findings.map(({ kind, url, zoneId, message }) =>
+      url === undefined
+        ? say`${words(kind)}: zone ${value(zoneId)}: ${unlinked(message)}`
+        : say`${words(kind)}: ${value(url)} ${unlinked(message)}`,
+    ),
+  };
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

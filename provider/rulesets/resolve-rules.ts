@@ -1,0 +1,214 @@
+import { ApiError } from "../api/errors";
+import { isId } from "../runtime/fields";
+import type { Context } from "../runtime/lifecycle";
+import { hasUnknown, isJsonObject, UNKNOWN, type JsonObject } from "../runtime/values";
+import * as declared from "./arguments";
+import { readLatest, rulesetLabel } from "./managed";
+import {
+  describeRule,
+  listRules,
+  nearestRules,
+  resolvedId,
+  ruleIds as ruleIdsSchema,
+  rulesNamed,
+  type RuleIds,
+} from "./rule-names";
+import { skippedRuleNames, type RulesetIds } from "./skip";
+import type { Finding } from "./validate";
+import type { ManagedRule, ManagedRuleset } from "./wire";
+
+/** Resolves the rules that a declaration names in other words than their IDs, and notices when a name fits another rule. */
+
+/** The arguments that name rules. */
+interface Naming {
+  readonly rules?: object | undefined;
+  readonly exceptions?: declared.Exceptions | undefined;
+}
+
+/** A rule that a declaration names by something other than its ID. */
+interface RuleName {
+  readonly name: string;
+  /** The ID of its ruleset. */
+  readonly ruleset: string;
+  readonly argument: "rules" | "exceptions";
+  readonly property: string;
+}
+
+/** The rulesets of a declaration. */
+interface Where {
+  readonly accountId: string;
+  /** The ruleset that's deployed. */
+  readonly managed: ManagedRuleset;
+  /** IDs of the rulesets that the exceptions name. */
+  readonly rulesetIds: RulesetIds;
+}
+
+function ruleNamesIn({ rules = {}, exceptions = [] }: Naming, where?: Where): RuleName[] {
+  const [own, rulesets] = [where?.managed.id ?? "", where?.rulesetIds ?? {}];
+  const overridden = Object.keys(rules).map((name): RuleName => {
+    return { name, ruleset: own, argument: "rules", property: `rules[${JSON.stringify(name)}]` };
+  });
+  const skipped = exceptions.flatMap(({ skip }, index) =>
+    skippedRuleNames(skip, { own, rulesets }).map(({ ruleset, name, path }): RuleName => {
+      return { name, ruleset, argument: "exceptions", property: `exceptions[${index}].skip.${path}` };
+    }),
+  );
+  return [...overridden, ...skipped].filter(({ name }) => !isId(name));
+}
+
+/** Whether arguments name a rule by something other than its ID, or may turn out to. */
+export function mayNameRules({ rules, exceptions }: JsonObject): boolean {
+  if (rules === UNKNOWN || hasUnknown(exceptions)) return true;
+  const { data } = declared.exceptions.safeParse(exceptions);
+  return ruleNamesIn({ rules: isJsonObject(rules) ? rules : {}, exceptions: data }).length > 0;
+}
+
+/** Returns the IDs that inputs or outputs record. */
+export function recordedRuleIds({ ruleIds }: JsonObject): RuleIds {
+  return ruleIdsSchema.safeParse(ruleIds).data ?? {};
+}
+
+/** Returns the recorded IDs of the rules that a declaration still names. Undefined if one of them isn't recorded. */
+export function stillNamed(naming: Naming, recorded: RuleIds): RuleIds | undefined {
+  const names = new Set(ruleNamesIn(naming).map(({ name }) => name));
+  const kept = Object.entries(recorded).map(([ruleset, ids]) => {
+    return [ruleset, Object.fromEntries(Object.entries(ids).filter(([name]) => names.has(name)))] as const;
+  });
+  const isWhole = [...names].every((name) => kept.some(([, ids]) => Object.hasOwn(ids, name)));
+  return names.size > 0 && isWhole
+    ? Object.fromEntries(kept.filter(([, ids]) => Object.keys(ids).length > 0))
+    : undefined;
+}
+
+/** Combines records. Where both have a name, the first one counts. */
+export function mergeRuleIds(first: RuleIds, second: RuleIds): RuleIds {
+  const rulesets = new Set([...Object.keys(first), ...Object.keys(second)]);
+  return Object.fromEntries([...rulesets].map((id) => [id, { ...second[id], ...first[id] }]));
+}
+
+/**
+ * Finds the IDs of the rules that a declaration names. A recorded ID stays, whatever its rule is called now.
+ *
+ * @returns the IDs, and what's wrong with names that match no rule or several.
+ */
+export async function resolveRuleNames(
+  ctx: Context,
+  naming: Naming,
+  where: Where,
+  recorded: RuleIds,
+): Promise<{ readonly ruleIds: RuleIds; readonly unresolved: readonly Finding[] }> {
+  const ruleIds: Record<string, Record<string, string>> = {};
+  const unresolved: Finding[] = [];
+  for (const { name, ruleset: id, argument, property } of ruleNamesIn(naming, where)) {
+    const resolve = (rule: string): void => {
+      ruleIds[id] = { ...ruleIds[id], [name]: rule };
+    };
+    const known = resolvedId(recorded, id, name);
+    if (known !== undefined) {
+      resolve(known);
+      continue;
+    }
+    const ruleset = await rulesetOf(ctx, where, id);
+    const [rule, ...more] = rulesNamed(name, ruleset.rules);
+    if (rule !== undefined && more.length === 0) resolve(rule.id);
+    else
+      unresolved.push(
+        ctx.isSecret(argument)
+          ? { property: argument, reason: WRONG_SECRET }
+          : { property, reason: whyUnresolved(name, ruleset) },
+      );
+  }
+  return { ruleIds, unresolved };
+}
+
+const WRONG_SECRET =
+  "names a rule in words that match no rule, or several. They aren't shown, because the argument is secret. Use the rule's ID";
+
+async function rulesetOf(ctx: Context, { accountId, managed }: Where, id: string): Promise<ManagedRuleset> {
+  return id === managed.id ? managed : await readLatest(ctx, accountId, id);
+}
+
+function whyUnresolved(name: string, ruleset: ManagedRuleset): string {
+  const matching = rulesNamed(name, ruleset.rules);
+  const [quoted, where] = [JSON.stringify(name), `${rulesetLabel(ruleset)} in version ${ruleset.version}`];
+  if (matching.length > 0)
+    return `${quoted} matches ${matching.length} rules of ${where}: ${listRules(matching)}. Add words of the description, or use the rule's ID`;
+  const near = nearestRules(name, ruleset.rules);
+  const hint =
+    near.length === 0
+      ? "List its rules with `getManagedRuleset`"
+      : `Nearest: ${listRules(near.slice(0, MOST_NEAREST))}`;
+  return `${quoted} matches no rule of ${where}: no description has all of these words. ${hint}`;
+}
+
+const MOST_NEAREST = 5;
+
+/** A named rule, and what its name matches now. */
+export interface LookedUpRule extends RuleName {
+  readonly id: string;
+  readonly in: ManagedRuleset;
+  /** The rule. Undefined if the ruleset no longer has it. */
+  readonly rule: ManagedRule | undefined;
+  readonly matches: readonly ManagedRule[];
+}
+
+/** Looks up all named rules that have an ID. A ruleset that can't be read is left out. */
+export async function lookUpRules(
+  ctx: Context,
+  naming: Naming,
+  where: Where,
+  ruleIds: RuleIds,
+): Promise<readonly LookedUpRule[]> {
+  const found: LookedUpRule[] = [];
+  for (const each of ruleNamesIn(naming, where)) {
+    const id = resolvedId(ruleIds, each.ruleset, each.name);
+    if (id === undefined) continue;
+    try {
+      const ruleset = await rulesetOf(ctx, where, each.ruleset);
+      const rule = ruleset.rules.find((one) => one.id === id);
+      found.push({ ...each, id, in: ruleset, rule, matches: rulesNamed(each.name, ruleset.rules) });
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+    }
+  }
+  return found;
+}
+
+/** Describes the resolved names for the preview: `"920272" is rule 3f… ("920272: …"): score, on by default`. */
+export function resolvedInWords(ctx: Context, rules: readonly LookedUpRule[], own: string): string[] {
+  const lines = rules.flatMap(({ name, id, in: ruleset, rule, argument }) => {
+    if (ctx.isSecret(argument)) return [];
+    const where = ruleset.id === own ? "" : ` of ${rulesetLabel(ruleset)}`;
+    const what = rule === undefined ? id : describeRule(rule);
+    const byDefault = rule === undefined ? "" : `: ${rule.action}, ${rule.enabled ? "on" : "off"} by default`;
+    return [`${JSON.stringify(name)} is rule ${what}${where}${byDefault}`];
+  });
+  return [...new Set(lines)];
+}
+
+/**
+ * Warns about names that no longer match only the rule that they were resolved to. A rule that the deployed ruleset
+ * no longer has is a finding of `validate`.
+ */
+export function renamedRules(
+  ctx: Context,
+  { ref }: { readonly ref: string },
+  rules: readonly LookedUpRule[],
+  own: string,
+): string[] {
+  return rules.flatMap(({ name, property, argument, id, in: ruleset, rule, matches }) => {
+    const isSame = matches.length === 1 && matches[0]?.id === id;
+    if (isSame || (rule === undefined && ruleset.id === own)) return [];
+    const start = `managed ruleset ${JSON.stringify(ref)}:`;
+    if (ctx.isSecret(argument)) return [`${start} ${argument}: ${RENAMED_SECRET}`];
+    const kept = rule === undefined ? `${id}, which no longer exists` : describeRule(rule);
+    const now = matches.length > 1 ? `${matches.length} rules: ` : matches.length === 1 ? "" : "no rule";
+    return [
+      `${start} ${property}: ${JSON.stringify(name)} was resolved to rule ${kept}. In version ${ruleset.version} of ${rulesetLabel(ruleset)}, it matches ${now}${listRules(matches)}. ` +
+        `The resource keeps rule ${id}: declare this ID to keep it without this warning, or declare the ID of the rule that you mean.`,
+    ];
+  });
+}
+
+const RENAMED_SECRET =
+  "a name in this secret argument no longer matches only the rule that it was resolved to. The resource keeps that rule. To avoid this warning, declare the rule's ID.";

@@ -1,0 +1,127 @@
+import { z } from "zod";
+import { escapeInvisible } from "../api/printable";
+import { isId } from "../runtime/fields";
+import { distance } from "../runtime/nearest";
+import { ownMember, pluralize } from "../runtime/values";
+import type { ManagedRule } from "./wire";
+
+/** Managed rules by name: the words of a rule's description, its OWASP number or its CVE number, instead of its ID. */
+
+/** IDs of rules, by the ID of their ruleset and by the name that the program uses. */
+export type RuleIds = Readonly<Record<string, Readonly<Record<string, string>>>>;
+
+export const ruleIds: z.ZodType<RuleIds> = z.record(z.string(), z.record(z.string(), z.string()));
+
+/** Returns the ID that a name was resolved to. */
+export function resolvedId(ids: RuleIds, ruleset: string, name: string): string | undefined {
+  return ownMember(ownMember(ids, ruleset) ?? {}, name);
+}
+
+/** Returns the ID that a name stands for. An ID, or a name that isn't resolved, stands for itself. */
+export function ruleIdOf(ids: RuleIds, ruleset: string, name: string): string {
+  return resolvedId(ids, ruleset, name) ?? name;
+}
+
+/** Overrides of single rules by ID. @param ids of one ruleset. */
+export function byRuleId<T>(
+  rules: Readonly<Record<string, T>> | undefined,
+  ids: Readonly<Record<string, string>> = {},
+): Record<string, T> | undefined {
+  if (rules === undefined) return undefined;
+  return Object.fromEntries(
+    Object.entries(rules).map(([name, entry]) => [ownMember(ids, name) ?? name, entry]),
+  );
+}
+
+/** Overrides of single rules by the names that the program uses. @param ids of one ruleset. */
+export function byRuleName<T>(
+  rules: Readonly<Record<string, T>> | undefined,
+  declared: Readonly<Record<string, T>> = {},
+  ids: Readonly<Record<string, string>> = {},
+): Record<string, T> | undefined {
+  if (rules === undefined) return undefined;
+  const nameOf = (id: string): string => {
+    const names = Object.keys(ids).filter((name) => ids[name] === id);
+    return [id, ...names].find((name) => Object.hasOwn(declared, name)) ?? names[0] ?? id;
+  };
+  const entries = Object.entries(rules).map(([id, entry]) => [nameOf(id), entry] as const);
+  return Object.fromEntries(entries.sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+/** Returns a rule's ID in lower case, or its name as given. A string that's almost an ID is refused as a malformed ID. */
+export function parseRuleName(given: string, refuse: (reason: string) => void): string {
+  if (isId(given)) return given.toLowerCase();
+  if (/^[0-9a-f]{16,}$/i.test(given))
+    refuse(
+      `is not a rule ID (32 hex digits): it has ${pluralize(given.length, "character")}. Find the ID with \`getManagedRuleset\``,
+    );
+  else if (wordsOf(given).length === 0)
+    refuse("names no rule. Give its ID, words of its description, or its OWASP or CVE number");
+  return given;
+}
+
+export const ruleName = z.string().transform((given, ctx) =>
+  parseRuleName(given, (reason) => {
+    const message = given === "" ? reason : `${JSON.stringify(given.slice(0, 60))} ${reason}`;
+    ctx.addIssue({ code: "custom", message });
+  }),
+);
+
+/**
+ * Returns the words and numbers of a text in lower case. A CVE number is a single word however it's written:
+ * `CVE-2021-44228`, `CVE:2021-44228` and `CVE:CVE-2021-44228` are the same.
+ */
+function wordsOf(text: string): string[] {
+  const found = text.toLowerCase().matchAll(/(?:cve[\s:_-]{0,3}){1,2}(\d{4}-\d{4,})|[\p{L}\p{N}]+/gu);
+  return [...found].map(([word, cve]) => (cve === undefined ? word : `cve-${cve}`));
+}
+
+/**
+ * Returns the rules whose description contains all words of the name. If some descriptions have no other words, returns
+ * only their rules.
+ */
+export function rulesNamed(name: string, rules: readonly ManagedRule[]): readonly ManagedRule[] {
+  const wanted = new Set(wordsOf(name));
+  const matching = rules
+    .map((rule) => ({ rule, words: new Set(wordsOf(rule.description)) }))
+    .filter(({ words }) => [...wanted].every((word) => words.has(word)));
+  const whole = matching.filter(({ words }) => words.size === wanted.size);
+  return (whole.length > 0 ? whole : matching).map(({ rule }) => rule);
+}
+
+/** Returns the rules that were most likely meant, best first: those that share the rarest words with the name. */
+export function nearestRules(name: string, rules: readonly ManagedRule[]): readonly ManagedRule[] {
+  const wanted = wordsOf(name).filter(({ length }) => length >= LEAST_CHARACTERS);
+  const described = rules.map((rule) => ({ rule, words: wordsOf(rule.description) }));
+  const scores = new Map<ManagedRule, number>();
+  for (const word of wanted) {
+    const near = described.filter(({ words }) => words.some((other) => isNear(word, other)));
+    for (const { rule } of near) scores.set(rule, (scores.get(rule) ?? 0) + 1 / near.length);
+  }
+  return [...scores].sort(([, a], [, b]) => b - a).map(([rule]) => rule);
+}
+
+/** The length from which a word counts. Shorter words, such as "in", say nothing about a rule. */
+const LEAST_CHARACTERS = 3;
+
+/** Whether a word is a misspelled form of another. In a number, one digit may differ. */
+function isNear(word: string, other: string): boolean {
+  const most = /\d/.test(word) ? 1 : Math.floor(word.length / 3);
+  return Math.abs(word.length - other.length) <= most && distance(word, other) <= most;
+}
+
+const SHOWN_RULES = 5;
+
+/** Lists rules: `6f01… ("Java applications: SQL injection"), … and 3 more`. */
+export function listRules(rules: readonly ManagedRule[]): string {
+  const more = rules.length - SHOWN_RULES;
+  return rules.slice(0, SHOWN_RULES).map(describeRule).join(", ") + (more > 0 ? `, and ${more} more` : "");
+}
+
+export function describeRule({ id, description }: ManagedRule): string {
+  const shown =
+    description.length > SHOWN_CHARACTERS ? `${description.slice(0, SHOWN_CHARACTERS)}…` : description;
+  return description === "" ? id : `${id} (${JSON.stringify(escapeInvisible(shown))})`;
+}
+
+const SHOWN_CHARACTERS = 120;

@@ -1,0 +1,66 @@
+import { join } from "node:path";
+import { managedRulesets, startLocalApi, type LocalApi } from "edgeguard-local";
+import { report } from "../../provider/report";
+import { engines, Project, REPOSITORY } from "../support/engine";
+import { describeLong } from "../support/long";
+import { publishVersion } from "../support/operation";
+import { TOKEN } from "../support/scenario";
+
+/** The nightly run after Cloudflare published a version of a managed ruleset, on every engine of the machine. */
+describeLong("the night after Cloudflare published a version of a managed ruleset", () => {
+  describe.each(engines().map((engine) => [engine.name, engine] as const))("on %s", (_name, engine) => {
+    let api: LocalApi;
+    let project: Project;
+    beforeAll(async () => {
+      api = await startLocalApi();
+      project = new Project(engine, "edge");
+      await project.init({ "edgeguard:accountId": api.accounts.main, "edgeguard:baseUrl": api.url });
+      project.env = { CLOUDFLARE_API_TOKEN: TOKEN };
+      project.program(join(REPOSITORY, "tests/report/programs/versions"));
+      await project.ok("up", "--yes", "--skip-preview");
+      await publishVersion(api, managedRulesets.managed, { add: [{ description: "New", action: "log" }] });
+    }, 60_000);
+    afterAll(async () => {
+      project.remove();
+      await api.close();
+    });
+
+    /** Runs, and lists the requests sent, without IDs. */
+    const requestsOf = async (...args: readonly string[]): Promise<string[]> => {
+      api.clearRequests();
+      await project.ok(...args);
+      return api.requests.map(({ method, path }) => `${method} ${path.replace(/[0-9a-f]{32}/g, "{id}")}`);
+    };
+    const unchanged = ["preview", "--expect-no-changes"] as const;
+    const latest = /Cloudflare Managed Ruleset 88 → 89: 1 new rule, 1 on in this zone \(1 log\)\./;
+    const pinned = /Cloudflare Managed Ruleset is pinned to 87, 88 and 89 are out: lacks 2 new rules, /;
+
+    test("the unchanged preview sends nothing, and a preview with a refresh finds no changes", async () => {
+      expect(await requestsOf(...unchanged)).toEqual([]);
+      const sent = await requestsOf(...unchanged, "--refresh");
+      expect(sent.filter((request) => request.includes("/accounts/")).sort()).toEqual([
+        "GET /accounts/{id}/rulesets/{id}",
+        "GET /accounts/{id}/rulesets/{id}/versions/87",
+        "GET /accounts/{id}/rulesets/{id}/versions/88",
+      ]);
+    }, 60_000);
+
+    test("the plan of a preview with a refresh contains the message, for the report", async () => {
+      const { stdout } = await project.ok("preview", "--refresh", "--json", "--show-sames");
+      const { dangers, text } = report(stdout, "text");
+      expect(dangers).toEqual([]);
+      expect(text).toMatch(latest);
+      expect(text).toMatch(pinned);
+    }, 60_000);
+
+    test("a refresh reports the new version and records it, so that the next one only says what the pinned version lacks", async () => {
+      const refreshed = await project.ok("refresh", "--yes");
+      expect(refreshed.text).toMatch(latest);
+      expect(refreshed.text).toMatch(pinned);
+      expect(await requestsOf(...unchanged)).toEqual([]);
+      const next = await project.ok("refresh", "--yes");
+      expect(next.text).not.toMatch(latest);
+      expect(next.text).toMatch(pinned);
+    }, 60_000);
+  });
+});

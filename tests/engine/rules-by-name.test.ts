@@ -1,0 +1,166 @@
+import { LOCAL_ENGINE, managedRulesets, startLocalApi, type LocalApi } from "edgeguard-local";
+import { edgeguardResources, engines, Project, type RunResult } from "../support/engine";
+import { describeLong } from "../support/long";
+import { sent } from "../support/operation";
+import { raw } from "../support/scenario";
+
+/** Rules that a program names by number, from preview to destroy. */
+
+const CREDENTIALS = { CLOUDFLARE_API_TOKEN: "local-token" };
+const { managed, owasp } = managedRulesets;
+
+const programOf = (more = ""): string => `
+import * as edgeguard from "pulumi-edgeguard";
+import * as pulumi from "@pulumi/pulumi";
+const { zoneId, accountId } = new pulumi.Config().requireObject<Record<string, string>>("ids");
+const waf = new edgeguard.ManagedRulesetOverride("waf", {
+  zoneId, accountId, ruleset: "Cloudflare Managed Ruleset",
+  rules: { "CVE-2021-44228": { action: "log" } },
+  exceptions: [{
+    expression: 'http.request.uri.path eq "/search"',
+    skip: { rules: { "Cloudflare OWASP Core Ruleset": ["920272"] } },
+  }],
+  ${more}
+});
+export const ruleIds = waf.ruleIds;
+`;
+
+describeLong("rules by name, on each engine", () => {
+  describe.each(engines().map((engine) => [engine.name, engine] as const))("%s", (_name, engine) => {
+    let api: LocalApi;
+    let project: Project;
+    let cve: string;
+    let number: string;
+
+    const ruleWith = async (ruleset: string, text: string): Promise<string> => {
+      const { result } = await raw(api, "GET", `/accounts/${api.accounts.main}/rulesets/${ruleset}`);
+      const { rules } = result as { rules: { id: string; description: string }[] };
+      return rules.find(({ description }) => description.includes(text))?.id ?? "";
+    };
+    const publish = async (next: object): Promise<void> => {
+      const root = api.url.replace(/\/client\/v4$/, "");
+      const headers = { "content-type": "application/json" };
+      const body = JSON.stringify(next);
+      await fetch(`${root}/__local/rulesets/${managed}/versions`, { method: "POST", headers, body });
+    };
+    const overrides = async (): Promise<unknown> => {
+      const path = `/zones/${api.zones.blog}/rulesets/phases/http_request_firewall_managed/entrypoint`;
+      const { result } = await raw(api, "GET", path);
+      const { rules } = result as { rules: { ref: string; action_parameters: unknown }[] };
+      return rules.filter(({ ref }) => ref.includes("/waf")).map((rule) => rule.action_parameters);
+    };
+    const expected = (): unknown => [
+      { rules: { [owasp]: [number] } },
+      expect.objectContaining({ overrides: { rules: [{ id: cve, action: "log" }] } }),
+    ];
+    const runWith = async (env: Record<string, string>, ...args: string[]): Promise<RunResult> => {
+      project.env = env;
+      try {
+        return await project.ok(...args);
+      } finally {
+        project.env = CREDENTIALS;
+      }
+    };
+    const withoutCredentials = (...args: string[]): Promise<RunResult> => runWith({}, ...args);
+    const savePlan = async (env: Record<string, string> = {}): Promise<void> => {
+      await runWith({ EDGEGUARD_SAVED_PLAN: "true", ...env }, "preview", "--save-plan", "plan.json");
+    };
+
+    beforeEach(async () => {
+      api = await startLocalApi();
+      cve = await ruleWith(managed, "Java applications: remote code execution - CVE:CVE-2021-44228");
+      number = await ruleWith(owasp, "920272:");
+      project = new Project(engine, "named");
+      const ids = JSON.stringify({ accountId: api.accounts.main, zoneId: api.zones.blog });
+      project.env = CREDENTIALS;
+      await project.init({ ids, "edgeguard:baseUrl": api.url });
+      project.write(programOf());
+    });
+    afterEach(async () => {
+      await api.close();
+      project.remove();
+    });
+
+    it("names of rules are shown in the preview, written as IDs, and kept when Cloudflare renames the rules", async () => {
+      const shown = await project.ok("preview", "--diff");
+      expect(shown.text).toContain(`is rule ${cve} (`);
+      expect(shown.text).toContain(`is rule ${number} (`);
+      await project.ok("up", "--yes", "--skip-preview");
+      expect(await overrides()).toEqual(expected());
+
+      await publish({
+        change: [{ id: cve, description: "Log4j headers" }],
+        add: [{ description: "Log4j body - CVE:CVE-2021-44228" }],
+      });
+      api.clearRequests();
+      await project.ok("preview", "--expect-no-changes");
+      expect(api.requests).toEqual([]);
+
+      const refresh = await project.ok("refresh", "--yes", "--skip-preview");
+      expect(refresh.text).toContain(
+        `rules["CVE-2021-44228"]: "CVE-2021-44228" was resolved to rule ${cve} ("Log4j headers")`,
+      );
+      await project.ok("preview", "--expect-no-changes");
+      project.write(programOf(`description: "changed",`));
+      const up = await project.ok("up", "--yes", "--skip-preview");
+      expect(up.text).toContain(`The resource keeps rule ${cve}`);
+      expect(await overrides()).toEqual(expected());
+      await project.ok("preview", "--expect-no-changes");
+      await project.ok("destroy", "--yes", "--skip-preview");
+      expect(await overrides()).toEqual([]);
+    }, 300_000);
+
+    it("names of rules are resolved by the update if the preview had no credentials", async () => {
+      const preview = await withoutCredentials("preview", "--diff");
+      expect(preview.text).toContain("live checks skipped: no credentials");
+      expect(preview.text).not.toContain(cve);
+      await project.ok("up", "--yes", "--skip-preview");
+      expect(await overrides()).toEqual(expected());
+      await project.ok("preview", "--expect-no-changes");
+    }, 300_000);
+
+    (engine === LOCAL_ENGINE ? it.skip : it)(
+      "are in a saved plan, or open in one without credentials",
+      async () => {
+        await savePlan();
+        await project.ok("up", "--yes", "--plan", "plan.json");
+        expect(await overrides()).toEqual(expected());
+        const ids = (): Promise<unknown> =>
+          project
+            .export()
+            .then(
+              (state) =>
+                edgeguardResources(state).get("pulumi-nodejs:dynamic/edgeguard:ManagedRulesetOverride::waf")
+                  ?.inputs?.["ruleIds"],
+            );
+        const resolved = { [managed]: { "CVE-2021-44228": cve }, [owasp]: { "920272": number } };
+        expect(await ids()).toEqual(resolved);
+
+        // A change, planned without credentials and then with them, keeps the recorded IDs.
+        project.write(programOf(`description: "changed",`));
+        await savePlan();
+        await publish({ change: [{ id: cve, description: "Log4j headers" }] });
+        await project.ok("up", "--yes", "--plan", "plan.json");
+        project.write(programOf(`description: "changed again",`));
+        await savePlan(CREDENTIALS);
+        await project.ok("up", "--yes", "--plan", "plan.json");
+        expect([await ids(), await overrides()]).toEqual([resolved, expected()]);
+
+        // A name that means another rule by the time of the update isn't what was reviewed.
+        project.write(programOf().replace("CVE-2021-44228", "Drupal request forgery"));
+        await savePlan(CREDENTIALS);
+        const drupal = await ruleWith(managed, "Drupal: server-side request forgery");
+        await publish({
+          change: [{ id: drupal, description: "Drupal" }],
+          add: [{ description: "Drupal: request forgery 2" }],
+        });
+        api.clearRequests();
+        const refused = await project.run("up", "--yes", "--plan", "plan.json");
+        expect(refused.code).not.toBe(0);
+        expect(refused.text).toMatch(/ruleIds/);
+        expect(sent(api, "POST", "PUT", "PATCH", "DELETE")).toEqual([]);
+      },
+      300_000,
+    );
+  });
+});

@@ -1,0 +1,276 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, relative } from "node:path";
+import { startLocalApi, type LocalApi } from "edgeguard-local";
+import {
+  assertScriptInventory,
+  checkScriptInventory,
+  inventorySources,
+  readScriptInventory,
+  ScriptInventoryError,
+  scriptSources,
+  type InventoryEntry,
+  type LookupOptions,
+  type ScriptInventory,
+} from "pulumi-edgeguard";
+
+const HOSTS = ["account.shop.example"];
+const LOGIN = "https://account.shop.example/assets/login.02f6bb.js";
+
+let api: LocalApi;
+let opts: LookupOptions;
+let warned: string[];
+beforeAll(async () => {
+  api = await startLocalApi();
+  opts = { config: { baseUrl: api.url, apiToken: "local-token", maxRetries: "0" } };
+});
+afterAll(() => api.close());
+beforeEach(() => {
+  api.reset();
+  api.clearRequests();
+  warned = [];
+  jest.spyOn(process.stderr, "write").mockImplementation((line) => warned.push(String(line)) > 0);
+});
+afterEach(() => jest.restoreAllMocks());
+
+/** An inventory in which every entry is approved, unless it says otherwise. */
+function inventory(
+  ...given: (string | (Partial<InventoryEntry> & { readonly unapproved?: true }))[]
+): ScriptInventory {
+  const entries = given.map((entry, index): InventoryEntry => {
+    const { unapproved, ...rest } = typeof entry === "string" ? { script: entry } : entry;
+    const approval = { by: "Ann", on: "2026-01-01" };
+    return { script: "", line: index + 3, ...(unapproved === true ? {} : { approval }), ...rest };
+  });
+  return { file: "list.yaml", sha256: "0".repeat(64), entries };
+}
+const zone = () => ({ zoneIds: [api.zones.shop], hosts: HOSTS });
+
+describe("checkScriptInventory", () => {
+  test("returns findings instead of failing, so that a test can look at them", async () => {
+    const { passed, findings, scripts } = await checkScriptInventory(
+      { ...zone(), inventory: inventory("account.shop.example") },
+      opts,
+    );
+    expect(passed).toBe(false);
+    expect(findings).toEqual([
+      {
+        kind: "new",
+        zoneId: api.zones.shop,
+        url: "https://accounts.identity.example/gsi/client.js",
+        message:
+          "on account.shop.example/login, without a score, first seen 2026-07-29: no entry covers it. Add it with `edgeguard inventory propose` and have it approved, or remove it from the pages.",
+      },
+    ]);
+    expect(scripts.map(({ seen, approval, content }) => [seen.url, approval, content])).toEqual([
+      [LOGIN, "approved", "not watched"],
+      ["https://account.shop.example/assets/orders.e8d310.js", "approved", "not watched"],
+      ["https://accounts.identity.example/gsi/client.js", "new", "not watched"],
+    ]);
+  });
+
+  test("reads active and infrequent scripts, with duplicates, and only on the given pages", async () => {
+    await checkScriptInventory({ ...zone(), inventory: inventory() }, opts);
+    expect(api.requests.map(({ path, query }) => [path, query["status"], query["hosts"]])).toEqual([
+      [`/zones/${api.zones.shop}/page_shield`, undefined, undefined],
+      [`/zones/${api.zones.shop}/page_shield/scripts`, "active,infrequent", "account.shop.example"],
+    ]);
+    expect(api.requests[1]?.query).toMatchObject({ exclude_duplicates: "false", exclude_cdn_cgi: "false" });
+  });
+
+  test("an approved wider entry doesn't approve a script whose own entry isn't approved", async () => {
+    const { findings } = await checkScriptInventory(
+      {
+        ...zone(),
+        inventory: inventory("*.shop.example", "accounts.identity.example", {
+          script: LOGIN,
+          unapproved: true,
+        }),
+      },
+      opts,
+    );
+    expect(findings).toMatchObject([{ kind: "unapproved", url: LOGIN, line: 5 }]);
+  });
+
+  test("accepts unusual responses: no hash, no score, no page, a hash in capitals", async () => {
+    const hash = "ab".repeat(32);
+    const record = (id: string, more: object) => ({
+      id: id.repeat(32),
+      url: LOGIN,
+      host: "account.shop.example",
+      ...more,
+    });
+    const result = [
+      record("1", { hash: hash.toUpperCase(), js_integrity_score: null, first_page_url: null, status: null }),
+      record("2", { hash: null, url: "https://account.shop.example/other.js", surprise: { deep: [1] } }),
+    ];
+    const body = JSON.stringify({ success: true, result, errors: [], messages: [] });
+    api.fault({
+      match: { path: "/scripts" },
+      kind: "raw",
+      status: 200,
+      body,
+      contentType: "application/json",
+    });
+    const { passed, scripts } = await checkScriptInventory(
+      { ...zone(), inventory: inventory("*.shop.example", { script: LOGIN, hash }) },
+      opts,
+    );
+    expect(passed).toBe(true);
+    expect(scripts.map(({ seen, content }) => [seen.pages, seen.score, content])).toEqual([
+      [["account.shop.example"], undefined, "unchanged"],
+      [["account.shop.example"], undefined, "not watched"],
+    ]);
+  });
+
+  test("reports changed content for a URL with two contents, even if one of them is expected", async () => {
+    const [first = ""] = (
+      await checkScriptInventory({ ...zone(), inventory: inventory() }, opts)
+    ).scripts.flatMap(({ seen }) => (seen.url === LOGIN ? seen.hashes : []));
+    api.detect(api.zones.shop, {
+      scripts: [{ url: LOGIN, host: "www.shop.example", js_integrity_score: 90, hash: "d".repeat(64) }],
+    });
+    const { findings, scripts } = await checkScriptInventory(
+      { zoneIds: [api.zones.shop], inventory: inventory({ script: LOGIN, hash: first }) },
+      opts,
+    );
+    expect(findings).toContainEqual(expect.objectContaining({ kind: "changed", url: LOGIN }));
+    expect(scripts.find(({ seen }) => seen.url === LOGIN)?.seen.hashes).toHaveLength(2);
+  });
+
+  test.each([
+    [{ zoneIds: [] }, "zoneIds: is empty. Name at least one zone"],
+    [{ zoneIds: ["shop"] }, '"shop" is not a zone ID'],
+    [{ expiringDays: 1.5 }, "expiringDays: must be a whole number of days, 0 or more, not 1.5"],
+    [{ threshold: 0 }, "threshold must be a number from 1 to 100, not 0"],
+    [{ inventory: "/nowhere/list.yaml" }, "the script inventory can't be read: it does not exist"],
+  ])("refuses %j", async (wrong, sentence) => {
+    await expect(checkScriptInventory({ ...zone(), inventory: inventory(), ...wrong }, opts)).rejects.toThrow(
+      sentence,
+    );
+    expect(api.requests).toEqual([]);
+  });
+});
+
+describe("assertScriptInventory", () => {
+  const args = () => ({ ...zone(), inventory: inventory("account.shop.example") });
+
+  test("fails with the findings, and the error has the complete result", async () => {
+    const failure: unknown = await assertScriptInventory(args(), opts).catch((error: unknown) => error);
+    if (!(failure instanceof ScriptInventoryError)) throw new Error(`not the findings: ${String(failure)}`);
+    expect(failure.message.split("\n")).toEqual([
+      "the scripts don't match list.yaml, with 1 finding:",
+      expect.stringMatching(/^ {2}new: https:\/\/accounts\.identity\.example\/gsi\/client\.js on /) as string,
+    ]);
+    expect(failure.check.findings).toHaveLength(1);
+  });
+
+  test("only warns if asked to, and says nothing if everything is approved", async () => {
+    await assertScriptInventory({ ...args(), onFindings: "warn" }, opts);
+    expect(warned.join("")).toContain("the scripts don't match list.yaml, with 1 finding:");
+    warned = [];
+    const all = inventory("account.shop.example", "accounts.identity.example");
+    await assertScriptInventory({ ...zone(), inventory: all }, opts);
+    expect(warned).toEqual([]);
+  });
+
+  test("fails if Page Shield can't be read, with a message that doesn't contain the token", async () => {
+    const secret = { config: { baseUrl: api.url, apiToken: "canary-token-91", maxRetries: "0" } };
+    const failure: unknown = await assertScriptInventory(args(), secret).catch((error: unknown) => error);
+    expect(String(failure)).toContain("not read: zone");
+    expect(String(failure)).not.toContain("canary");
+  });
+
+  test("refuses any other value of onFindings", async () => {
+    await expect(assertScriptInventory({ ...args(), onFindings: "ignore" }, opts)).rejects.toThrow(
+      'onFindings must be "fail" or "warn", not "ignore".',
+    );
+  });
+});
+
+describe("inventorySources", () => {
+  test("allows what's approved on the given day, and nothing else", () => {
+    const { scriptSrc, leftOut } = inventorySources(
+      inventory(
+        "https://cdn.example.com/app.js?v=2",
+        "https://cdn.example.com/a;b,c'd.js",
+        "*.shop.example",
+        "pay.example:8443",
+        "https://cdn.example.com/lib/*",
+        "blob:https://shop.example/1",
+        {
+          script: "https://ended.example/a.js",
+          approval: { by: "Ann", on: "2025-01-01", until: "2025-12-31" },
+        },
+        { script: "https://nobody.example/a.js", unapproved: true },
+      ),
+    );
+    expect(scriptSrc).toEqual([
+      "https://*.shop.example",
+      "https://cdn.example.com/a%3Bb%2Cc%27d.js",
+      "https://cdn.example.com/app.js",
+      "https://cdn.example.com/lib/",
+      "https://pay.example:8443",
+    ]);
+    expect(leftOut).toEqual([
+      "blob:https://shop.example/1",
+      "https://ended.example/a.js",
+      "https://nobody.example/a.js",
+    ]);
+    expect(warned.join("")).toContain("left out 3 unapproved scripts of list.yaml.");
+  });
+
+  test("counts approvals for a given day, so that a policy doesn't change by itself", () => {
+    const ended = inventory({
+      script: "cdn.example.com",
+      approval: { by: "Ann", on: "2025-01-01", until: "2025-12-31" },
+    });
+    expect(inventorySources(ended, { on: "2025-12-31" }).scriptSrc).toEqual(["https://cdn.example.com"]);
+    expect(inventorySources(ended, { on: "2026-01-01" }).scriptSrc).toEqual([]);
+    expect(() => inventorySources(ended, { on: "soon" })).toThrow(
+      'on must be a date, as YYYY-MM-DD, not "soon".',
+    );
+  });
+
+  test("warns about an unapproved script that a policy allows nevertheless", () => {
+    const { scriptSrc } = inventorySources(
+      inventory("cdn.example.com", { script: "https://cdn.example.com/bad.js", unapproved: true }),
+    );
+    expect(scriptSrc).toEqual(["https://cdn.example.com"]);
+    expect(warned).toEqual([
+      "edgeguard: inventorySources: a policy will allow 1 script of list.yaml without an approval, because an approved host or folder covers them: https://cdn.example.com/bad.js.\n",
+    ]);
+  });
+});
+
+test("scriptSources with an inventory leaves out what was seen without an approval", () => {
+  const seen = ["https://cdn.example.com/a.js", "https://cdn.example.com/b.js", "https://other.example/c.js"];
+  const scripts = seen.map((url) => ({ url, host: "www.shop.example", jsIntegrityScore: 90 }));
+  const detections = { version: 1, zoneId: api.zones.shop, scripts };
+  const options = {
+    inventory: inventory("https://cdn.example.com/a.js", "other.example"),
+    granularity: "host",
+  };
+  expect(scriptSources(detections, options)).toEqual({
+    scriptSrc: ["https://cdn.example.com/a.js", "https://other.example"],
+    leftOut: [
+      {
+        url: "https://cdn.example.com/b.js",
+        host: "www.shop.example",
+        jsIntegrityScore: 90,
+        reason: "unapproved",
+      },
+    ],
+  });
+});
+
+test("the inventory's file is relative to the working directory", () => {
+  const folder = mkdtempSync(join(tmpdir(), "edgeguard-inventory-"));
+  try {
+    const file = join(folder, "list.yaml");
+    writeFileSync(file, "version: 1\nscripts:\n  - script: cdn.example.com\n");
+    expect(readScriptInventory(relative(process.cwd(), file))).toMatchObject({ entries: [{ line: 3 }] });
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});

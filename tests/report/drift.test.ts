@@ -1,0 +1,388 @@
+import { readdirSync } from "node:fs";
+import { reportDrift } from "../../provider/report";
+import { EFFECTS } from "../../provider/report/effects";
+import type { JsonObject } from "../../provider/runtime/values";
+import { schemaProblems } from "../support/published";
+import { driftIn, pathOf, planJson, read, recorded, shuffled, stepOf, type MadePlan } from "./plans";
+
+/**
+ * Plans that the Pulumi CLI wrote with `--refresh` after somebody changed each resource by hand, and their reviewed
+ * reports. After an intended change, write the reports again
+ *
+ *     edgeguard report --drift tests/report/fixtures/drift/data.json > tests/report/fixtures/drift/data.md
+ *
+ * (and with `--format json` the `.report.json`), and review the difference.
+ */
+
+const FORMATS = ["markdown", "text", "json"] as const;
+
+const FIXTURES = readdirSync(pathOf("drift"))
+  .filter((file) => file.endsWith(".json") && !file.endsWith(".report.json"))
+  .map((file) => file.replace(/\.json$/, ""));
+
+const planOf = (name: string): string => read(`drift/${name}.json`);
+const written = (text: string, format: (typeof FORMATS)[number]): string =>
+  reportDrift([{ name: "plan", text }], format).text;
+
+describe("the drift of recorded plans", () => {
+  test.each(FIXTURES)("gives the reviewed report for %s", (name) => {
+    expect(written(planOf(name), "markdown")).toBe(read(`drift/${name}.md`));
+    expect(written(planOf(name), "json")).toBe(read(`drift/${name}.report.json`));
+  });
+
+  test.each(FIXTURES)("follows its published schema for %s", (name) => {
+    const document = JSON.parse(written(planOf(name), "json")) as JsonObject;
+    expect(document["$schema"]).toBe("https://unpkg.com/pulumi-edgeguard/schemas/drift.v1.json");
+    expect(schemaProblems("drift.v1", document)).toEqual([]);
+    expect(schemaProblems("drift.v1", { ...document, more: 1 })).toHaveLength(1);
+  });
+
+  test.each(FIXTURES)("doesn't depend on the engine's order for %s", (name) => {
+    const { steps, ...rest } = JSON.parse(planOf(name)) as MadePlan;
+    const refreshes = steps.filter(({ op }) => op === "refresh");
+    const others = steps.filter(({ op }) => op !== "refresh");
+    const shuffledPlan = { ...rest, steps: [...shuffled(refreshes, 1), ...shuffled(others, 2)] };
+    expect(written(JSON.stringify(shuffledPlan), "json")).toBe(read(`drift/${name}.report.json`));
+  });
+
+  /** A line for each change by hand: the resource, its property, before and after. */
+  const changes = (name: string): string[] =>
+    driftIn(planOf(name)).resources.flatMap((each) =>
+      each.found === "gone"
+        ? [`${each.kind} ${each.name}: gone`]
+        : each.changes.map(
+            ({ property, before, now }) => `${each.kind} ${each.name}: ${property}: ${before} -> ${now}`,
+          ),
+    );
+
+  test("gives property, before and after for every change by hand", () => {
+    expect(changes("none")).toEqual([]);
+    expect(changes("page-shield")).toEqual([
+      "PageShieldPolicy action: action: allow -> log",
+      "PageShieldPolicy declared-differently: description: declared-differently -> changed by hand",
+      "PageShieldPolicy declared-elsewhere: enabled: true -> false",
+      "PageShieldPolicy declared-since: action: log -> allow",
+      "PageShieldPolicy description: description: description of the program -> description by hand",
+      "PageShieldPolicy enabled: enabled: true -> false",
+      'PageShieldPolicy expression: expression: http.host eq "expression.empty.example" -> http.host eq "expression.empty.example" and ip.src ne 192.0.2.1',
+      "PageShieldPolicy extra: extra.scope.team: web -> nobody",
+      "PageShieldPolicy fewer-sources: value: default-src 'self'; script-src 'self' https://*.cdn.example -> default-src 'self'; script-src 'self'",
+      "PageShieldPolicy gone: gone",
+      "PageShieldPolicy more-sources: value: default-src 'self'; script-src 'self' https://*.cdn.example -> default-src 'self'; script-src 'self' https://*.cdn.example https://evil.example",
+      "PageShieldPolicy removed: enabled: true -> false",
+      "PageShieldPolicy removed-and-gone: gone",
+      "PageShieldSettings stronger: enabled: false -> true",
+      "PageShieldSettings weaker: enabled: true -> false",
+      "PageShieldSettings weaker: useReportingEndpoint: true -> false",
+      "PageShieldSettings weaker: useConnectionUrlPath: true -> false",
+    ]);
+    expect(changes("rulesets")).toEqual([
+      "ManagedRulesetOverride action: action: – -> log",
+      "ManagedRulesetOverride categories: categories.2.enabled: – -> false",
+      "ManagedRulesetOverride categories: categories.2.tag: – -> sqli",
+      "ManagedRulesetOverride description: description: vendor rules -> by hand",
+      "ManagedRulesetOverride enabled: enabled: true -> false",
+      'ManagedRulesetOverride exceptions: exceptions.0.expression: http.request.uri.path eq "/a" -> true',
+      'ManagedRulesetOverride exceptions: exceptions.1.expression: http.request.uri.path eq "/b" -> –',
+      "ManagedRulesetOverride exceptions: exceptions.1.skip: all -> –",
+      'ManagedRulesetOverride expression: expression: http.host eq "3.empty.example" -> http.host eq "3.empty.example" and ip.src ne 192.0.2.1',
+      "ManagedRulesetOverride gone: gone",
+      "ManagedRulesetOverride no-argument: no argument: as declared -> an override turns the whole ruleset off",
+      "ManagedRulesetOverride owasp: owasp.paranoiaLevel: 2 -> 1",
+      "ManagedRulesetOverride owasp: owasp.scoreThreshold: 25 -> 60",
+      "ManagedRulesetOverride position: position.after: – -> unchanged",
+      "ManagedRulesetOverride position: position.before: unchanged -> –",
+      "ManagedRulesetOverride rules: rules.23ee7cebe6e8443e99ecf932ab579455.action: block -> –",
+      "ManagedRulesetOverride rules: rules.23ee7cebe6e8443e99ecf932ab579455.enabled: – -> false",
+      "ManagedRulesetOverride ruleset: ruleset.id: efb7b8c949ac4650a09736fc376e9aee -> 77454fe2d30c4220b5701f6fdfb893ba",
+      "ManagedRulesetOverride version: version: latest -> 87",
+    ]);
+    expect(changes("logpush")).toEqual([
+      "LogpushJob credential: destinationConf: [secret] -> [secret], which may have changed",
+      "LogpushJob destination: destinationConf: https://logs.shop.example -> https://elsewhere.example",
+      "LogpushJob enabled: enabled: true -> false",
+      'LogpushJob fields: outputOptions.fieldNames: ["ClientIP","ClientRequestHost","EdgeResponseStatus"] -> ["ClientRequestHost","RayID"]',
+      'LogpushJob filter: filter: {"where":{"and":[{"key":"EdgeResponseStatus","operator":"geq","value":"500"},{"key":"ClientRequestHost","operator":"eq"… -> {"where":{"key":"EdgeResponseStatus","operator":"geq","value":"400"}}',
+      "LogpushJob gone: gone",
+      "LogpushJob options: outputOptions.mergeSubrequests: – -> true",
+      "LogpushJob options: outputOptions.sampleRate: 0.5 -> 0.01",
+      "LogpushJob options: outputOptions.timestampFormat: – -> rfc3339",
+      "LogpushJob uploads: maxUploadIntervalSeconds: 60 -> 300",
+    ]);
+    expect(changes("data")).toEqual([
+      "KvEntries gone-with-namespace: gone",
+      "KvEntries missing: entries: 3 keys as written -> 2 keys missing: flag/banner, flag/old",
+      "KvEntries values: entries: 3 keys as written -> 1 key changed: flag/express",
+      "KvNamespace gone: gone",
+      "KvNamespace renamed: title: catalog -> catalog (do not use)",
+      "WafMigration assessed: migrationState: start -> validation",
+      "WafMigration switched: migrationState: start -> finished",
+    ]);
+  });
+
+  test("is recorded for every resource", () => {
+    const kinds = FIXTURES.flatMap((name) => driftIn(planOf(name)).resources.map(({ kind }) => kind));
+    expect([...new Set(kinds)].sort()).toEqual(Object.keys(EFFECTS).sort());
+  });
+
+  test("is one sentence if nobody changed anything", () => {
+    expect(written(planOf("none"), "text")).toBe(
+      "edgeguard: edge/dev\n\nNothing was changed by hand: 17 resources as recorded.\n",
+    );
+  });
+
+  test("lists other providers' resources with the names of changed properties", () => {
+    expect(driftIn(planOf("data")).others).toEqual([
+      {
+        found: "changed",
+        type: "pulumi-nodejs:dynamic:Resource",
+        name: "change-request",
+        properties: ["owner", "title"],
+      },
+    ]);
+  });
+});
+
+describe("a change by hand", () => {
+  const resource = (fixture: string, name: string) => {
+    const found = driftIn(planOf(fixture)).resources.find((each) => each.name === name);
+    if (found === undefined) throw new Error(`${fixture} has no ${name}`);
+    return found;
+  };
+
+  test("reports a change that protects less in the words of a preview", () => {
+    expect(resource("page-shield", "more-sources").lost).toEqual([
+      "policy more-sources newly allows https://evil.example in script-src: \"'self' https://*.cdn.example\" → \"'self' https://*.cdn.example https://evil.example\"",
+    ]);
+    expect(resource("page-shield", "gone").lost).toEqual(["policy gone no longer reports: log → deleted"]);
+  });
+
+  test("reports what undoing a change that protects more would give up", () => {
+    const { lost, gained } = resource("page-shield", "stronger");
+    expect(lost).toEqual([]);
+    expect(gained).toEqual(["Page Shield of zone 5a0c1e7f3b2d4968a7e1c0f2d3b4a505 is disabled"]);
+  });
+
+  test("counts a change with an unknown effect as a loss, and not also as a gain", () => {
+    const { lost, gained } = resource("page-shield", "extra");
+    expect([lost.length, gained.length]).toEqual([1, 0]);
+  });
+
+  test("says how the program undoes a change, and how to keep it", () => {
+    expect(resource("page-shield", "expression")).toMatchObject({
+      update: "pulumi up puts it back",
+      keep: {
+        how: "To keep it, write this in the program",
+        code: [`expression: 'http.host eq "expression.empty.example" and ip.src ne 192.0.2.1',`],
+      },
+    });
+    expect(resource("logpush", "options").keep.code).toEqual([
+      'outputOptions: { /* … */ sampleRate: 0.01, mergeSubrequests: true, timestampFormat: "rfc3339" },',
+    ]);
+    expect(resource("rulesets", "action").keep.code).toEqual(['action: "log",']);
+    expect(resource("logpush", "destination").keep).toEqual({
+      how: "To keep it, set destinationConf to the value that it has now, which the plan hides",
+      code: [],
+    });
+    expect(resource("rulesets", "no-argument").keep.how).toBe(
+      "No argument can declare it, so the program can't keep it",
+    );
+    expect(resource("data", "gone")).toMatchObject({
+      update: "pulumi up creates an empty namespace with a new ID. The keys that it held are lost",
+      keep: { how: "To keep it deleted, remove KvNamespace gone from the program" },
+    });
+    expect(resource("data", "switched").update).toBe(
+      "pulumi up can't undo it, because a migration has no way back",
+    );
+  });
+
+  test("lists changes by hand separately from those of the program", () => {
+    expect(resource("and-plan", "declared-since")).toMatchObject({
+      changes: [{ before: "log", now: "allow", planned: "allow" }],
+      update:
+        "pulumi up leaves it as it is, because the program now declares it this way or ignores it (ignoreChanges)",
+      keep: { how: "To keep it, do nothing" },
+    });
+    expect(resource("and-plan", "declared-differently")).toMatchObject({
+      changes: [{ before: "declared-differently", now: "changed by hand", planned: "declared anew" }],
+      update: "pulumi up sets description to what the program now declares",
+    });
+    expect(resource("and-plan", "declared-elsewhere")).toMatchObject({
+      changes: [{ property: "enabled" }],
+      update: "pulumi up puts it back. The program also changes expression, which isn't drift",
+    });
+    expect(resource("and-plan", "removed").update).toBe(
+      "pulumi up deletes it, because the program no longer declares it",
+    );
+    expect(resource("and-plan", "removed-and-gone").update).toBe(
+      "pulumi up only removes it from the state, because the program no longer declares it",
+    );
+    expect(driftIn(planOf("and-plan")).pending).toEqual([
+      { op: "create", type: "PageShieldPolicy", name: "new" },
+      { op: "delete", type: "PageShieldPolicy", name: "removed-only" },
+    ]);
+  });
+});
+
+describe("plans of other engines and other runs", () => {
+  test("gives the same report for an older engine, which writes what the refresh found instead of `refresh`", () => {
+    const { steps, ...rest } = JSON.parse(planOf("and-plan")) as MadePlan;
+    const next = new Map(steps.filter(({ op }) => op !== "refresh").map((step) => [step.urn, step]));
+    const older = steps.map((step) => {
+      const following = next.get(step.urn);
+      if (step.op !== "refresh") return step;
+      if (following === undefined || following.op === "create") return { ...step, op: "delete" };
+      const now = following.oldState;
+      const isSame = JSON.stringify(step.oldState?.["inputs"]) === JSON.stringify(now?.["inputs"]);
+      return isSame ? step : { ...step, op: "update", newState: now };
+    });
+    expect(older.filter(({ op }) => op === "update").length).toBeGreaterThan(11);
+    expect(written(JSON.stringify({ ...rest, steps: older }), "json")).toBe(
+      read("drift/and-plan.report.json"),
+    );
+  });
+
+  test("the plan of several stacks is one report", () => {
+    const staging = planOf("data").replaceAll("urn:pulumi:dev", "urn:pulumi:staging");
+    const { counts, resources } = driftIn(planOf("none"), staging);
+    expect(counts).toEqual({ changed: 6, gone: 2, asRecorded: 18 });
+    expect(resources.map(({ name }) => name)).toContain("missing (staging)");
+    expect(() => driftIn(planOf("none"), "{}")).toThrow(/^plan 2: .*empty object/);
+  });
+
+  test("a resource that a failed preview didn't reach isn't gone", () => {
+    const { steps } = JSON.parse(planOf("page-shield")) as MadePlan;
+    const failed = JSON.stringify({
+      steps: steps.filter(({ op }) => op === "refresh"),
+      diagnostics: [{ message: "error: boom", severity: "error" }],
+    });
+    const found = driftIn(failed);
+    expect(found.resources).toEqual([]);
+    expect(found.errors).toEqual([{ text: "boom" }]);
+    expect(reportDrift([{ name: "plan", text: failed }], "text")).toMatchObject({
+      failed: true,
+      text: expect.stringContaining("The preview failed before it found any drift.") as string,
+    });
+  });
+
+  test("leaves out an object that the program only reads", () => {
+    const zone = { zoneId: "z" };
+    const read = stepOf("read", "PageShieldSettings", "a", { old: { ...zone, enabled: false }, new: zone });
+    const refresh = stepOf("refresh", "PageShieldSettings", "a", {
+      old: { ...zone, enabled: true },
+      new: zone,
+    });
+    expect(driftIn(planJson(refresh, read)).drifted).toBe(false);
+  });
+
+  test("a migration that has reached the program's target isn't drift", () => {
+    const args = { zoneId: "z", target: "finished" };
+    const step = (op: string, migrationState: string) =>
+      stepOf(op, "WafMigration", "a", { old: args, new: args, outputs: { migrationState } });
+    expect(driftIn(planJson(step("refresh", "validation"), step("same", "finished"))).drifted).toBe(false);
+    expect(driftIn(planJson(step("refresh", "start"), step("same", "validation"))).drifted).toBe(true);
+  });
+
+  test.each<[string, string, RegExp]>([
+    [
+      "a plan without --refresh",
+      read("changed.json"),
+      /made without --refresh.*--refresh --json --show-sames/,
+    ],
+    [
+      "a plan without --show-sames",
+      JSON.stringify({
+        steps: (JSON.parse(planOf("none")) as MadePlan).steps.filter(({ op }) => op !== "same"),
+        changeSummary: { same: 18 },
+      }),
+      /was made without --show-sames, so it doesn't show what the refresh found/,
+    ],
+    ["the plan of a refresh", read("refreshed.json"), /plan of a `pulumi refresh`/],
+  ])("refuses %s", (_, text, sentence) => {
+    expect(() => written(text, "text")).toThrow(sentence);
+  });
+});
+
+describe("secrets in the report on drift", () => {
+  test.each(FIXTURES)("shows no secret of %s", (name) => {
+    for (const format of FORMATS) expect(written(planOf(name), format)).not.toMatch(/canary/i);
+  });
+
+  /** A canary wherever a plan made with --show-secrets may hold one. */
+  test("hides a secret anywhere in a plan", () => {
+    const marked = {
+      "4dabf18193072939515e22adb298388d": "1b47061264138c4ac30d75fd1eb44270",
+      plaintext: '"CANARY-m"',
+    };
+    const job = (path: string, destinationShown: string) => ({
+      zoneId: "z",
+      dataset: "http_requests",
+      destinationConf: `https://logs.example.com/${path}?header_Authorization=CANARY%20token`,
+      destinationShown,
+      ownershipChallenge: "CANARY-challenge",
+    });
+    const entries = {
+      namespaceId: "n",
+      entries: { a: "CANARY-value", b: { value: "CANARY-more" } },
+      keys: 2,
+    };
+    const drifted = (kind: string, name: string, old: JsonObject, now: JsonObject) => [
+      stepOf("refresh", kind, name, { old, new: old, outputs: { manifest: "CANARY-manifest" } }),
+      stepOf("update", kind, name, { old: now, new: old, outputs: { manifest: "CANARY-manifest" } }),
+    ];
+    const ticket = (title: string) => ({
+      custom: true,
+      id: "7",
+      inputs: { title },
+      outputs: { title, owner: "CANARY" },
+    });
+    const urn = "urn:pulumi:dev::edge::other:index:Ticket::ticket";
+    const plan = JSON.stringify({
+      config: { "edgeguard:apiToken": "CANARY-api-token" },
+      steps: [
+        ...drifted("LogpushJob", "moved", job("a", "https://a"), job("b", "https://b")),
+        ...drifted("LogpushJob", "rotated", job("a", "https://a"), job("b", "https://a")),
+        stepOf("refresh", "LogpushJob", "gone", { old: job("a", "https://a") }),
+        stepOf("create", "LogpushJob", "gone", { new: job("a", "https://a") }),
+        ...drifted("KvEntries", "keys", entries, { ...entries, drift: "1 key missing: a" }),
+        stepOf("refresh", "KvEntries", "lost", { old: entries }),
+        ...drifted(
+          "KvNamespace",
+          "marked",
+          { title: marked },
+          { title: { ...marked, plaintext: '"CANARY-n"' } },
+        ),
+        ...drifted(
+          "PageShieldPolicy",
+          "p",
+          { zoneId: "z", value: marked },
+          { zoneId: "z", value: "script-src *" },
+        ),
+        { op: "refresh", urn, oldState: ticket("CANARY-old") },
+        { op: "update", urn, oldState: ticket("CANARY-new"), newState: ticket("CANARY-old") },
+      ],
+      diagnostics: [
+        "CANARY-api-token refused",
+        "destination CANARY token refused",
+        "challenge CANARY-challenge refused",
+        "value CANARY-value and CANARY-more refused",
+        "title CANARY-n and CANARY-m refused",
+      ].flatMap((text) => [
+        { message: `edgeguard: ${text}\n`, severity: "info#err" },
+        { message: `edgeguard: ${text} (info)\n`, severity: "info" },
+        { message: `warning: ${text} again\n`, severity: "warning" },
+      ]),
+    });
+    for (const format of FORMATS) {
+      const text = written(plan, format);
+      expect(text).not.toContain("CANARY");
+      expect(text).toMatch(/challenge \\*\[secret\\*\] refused/);
+      for (const name of ["moved", "rotated", "gone", "keys", "lost", "p", "ticket"])
+        expect(text).toContain(name);
+    }
+  });
+
+  test("a recorded plan contains secrets to look for", () => {
+    expect(JSON.stringify(recorded("drift/data"))).toContain("canary-title");
+  });
+});

@@ -1,0 +1,90 @@
+import { managedRulesets, startLocalApi, type LocalApi } from "edgeguard-local";
+import { report } from "../../provider/report";
+import type { JsonObject } from "../../provider/runtime/values";
+import { Operation } from "../support/operation";
+import { stepOf, planJson, type MadeStep } from "./plans";
+
+/** What a reviewer reads about rules that the program names in other words than their IDs. */
+
+const TYPE = "ManagedRulesetOverride";
+const { owasp } = managedRulesets;
+const RULE = "0123456789abcdef0123456789abcdef";
+
+const dangersOf = (step: MadeStep): string[] =>
+  report(planJson(step), "json").dangers.map(({ sentence }) => sentence.toString());
+
+describe("a plan with live checks", () => {
+  let api: LocalApi;
+  let declared: JsonObject;
+  beforeAll(async () => {
+    api = await startLocalApi();
+    declared = { zoneId: api.zones.empty, accountId: api.accounts.main, ruleset: { id: owasp }, ref: "waf" };
+  });
+  afterAll(() => api.close());
+
+  const named = () => ({
+    ...declared,
+    rules: { "920272": { enabled: false } },
+    exceptions: [{ expression: 'http.host eq "a.example"', skip: { rules: { this: ["920100"] } } }],
+  });
+
+  test("shows which rule each name stands for, once", async () => {
+    const { inputs } = await new Operation(api).preview(TYPE, named());
+    const markdown = report(planJson(stepOf("create", TYPE, "waf", { new: inputs })), "markdown").text;
+    expect(markdown).toContain("Rules by name:");
+    expect(markdown).toMatch(
+      /"920272" is rule [0-9a-f]{32} \("920272: Protocol enforcement in arguments"\): score, on by default/,
+    );
+    expect(markdown).toMatch(/"920100" is rule/);
+    expect(markdown).not.toContain("ruleIds");
+    const changed = { ...inputs, description: "mine" };
+    const later = report(
+      planJson(stepOf("update", TYPE, "waf", { old: inputs, new: changed })),
+      "markdown",
+    ).text;
+    expect(later).not.toContain("Rules by name:");
+  });
+
+  test("replacing an ID with a name, or a name with an ID, isn't a danger", async () => {
+    const byName = (await new Operation(api).preview(TYPE, named())).inputs;
+    const { [owasp]: ids = {} } = byName["ruleIds"] as Record<string, Record<string, string>>;
+    const rules = { [ids["920272"] ?? ""]: { enabled: false } };
+    const skip = { rules: { this: [ids["920100"] ?? ""] } };
+    const exceptions = [{ expression: 'http.host eq "a.example"', skip }];
+    const byId = (await new Operation(api).preview(TYPE, { ...declared, rules, exceptions })).inputs;
+    expect(dangersOf(stepOf("update", TYPE, "waf", { old: byId, new: byName }))).toEqual([]);
+    expect(dangersOf(stepOf("update", TYPE, "waf", { old: byName, new: byId }))).toEqual([]);
+  });
+});
+
+describe("a plan without live checks", () => {
+  const rule = { zoneId: "z", accountId: "a", ruleset: { id: owasp }, expression: "true", enabled: true };
+  const ruleIds = { [owasp]: { "920272": RULE } };
+  const byName = { ...rule, rules: { "920272": { action: "block" } }, ruleIds };
+
+  test("compares a name with the ID that it was resolved to", () => {
+    const byId = { ...rule, rules: { [RULE]: { action: "block" } } };
+    expect(dangersOf(stepOf("update", TYPE, "waf", { old: byId, new: byName }))).toEqual([]);
+    expect(dangersOf(stepOf("update", TYPE, "waf", { old: byName, new: byId }))).toEqual([]);
+  });
+
+  test("names the override that gets weaker", () => {
+    const next = { ...byName, rules: { "920272": { action: "log" } } };
+    expect(dangersOf(stepOf("update", TYPE, "waf", { old: byName, new: next }))).toEqual([
+      expect.stringContaining("protects less: rule 920272 action block → log"),
+    ]);
+  });
+
+  test("treats an exception for another name as a new one", () => {
+    const excepting = (name: string): JsonObject => ({
+      ...byName,
+      exceptions: [{ expression: "true", skip: { rules: { this: [name] } } }],
+    });
+    const of = (old: string, next: string): string[] =>
+      dangersOf(stepOf("update", TYPE, "waf", { old: excepting(old), new: excepting(next) }));
+    expect(of("920272", RULE)).toEqual([]);
+    expect(of("920272", "920100")).toEqual([
+      expect.stringContaining('gets an exception: true skips "1 rule of this ruleset (920100)"'),
+    ]);
+  });
+});

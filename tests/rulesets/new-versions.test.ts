@@ -1,0 +1,562 @@
+import { managedRulesets, OWASP_SCORE_RULE } from "edgeguard-local";
+import { VERSION_MESSAGE } from "../../provider/rulesets/version-changes";
+import type { JsonObject } from "../../provider/runtime/values";
+import { rawGet, type Recorded } from "../support/operation";
+import { RulesetsBench, MANAGED, REF, TYPE, type Declaration, type Rule } from "./support";
+
+let bench: RulesetsBench;
+beforeAll(async () => {
+  bench = await RulesetsBench.start();
+});
+beforeEach(() => {
+  bench.api.reset();
+  bench.api.clearFaults();
+});
+afterAll(() => bench.close());
+
+/** What a refresh says about new versions: the first line of each message, without the deployment's ref. */
+interface Refreshed {
+  readonly said: readonly string[];
+  readonly warned: readonly string[];
+  readonly recorded: Recorded;
+  /** The GET requests, without IDs. */
+  readonly requests: readonly string[];
+}
+
+async function refresh(recorded: Recorded, config: Record<string, string> = {}): Promise<Refreshed> {
+  bench.api.clearRequests();
+  const operation = bench.operation(config);
+  const found = await operation.refresh(TYPE, recorded);
+  if (found === undefined) throw new Error("the rule is gone");
+  // The report finds them by this.
+  for (const message of operation.said) expect(message.replace("edgeguard: ", "")).toMatch(VERSION_MESSAGE);
+  return {
+    said: operation.said.map(withoutRef),
+    warned: operation.warned.map(withoutRef),
+    recorded: found,
+    requests: sent(),
+  };
+}
+
+const withoutRef = (message: string): string =>
+  message.replace(`edgeguard: managed ruleset ${JSON.stringify(REF)}: `, "");
+const firstLine = (message = ""): string => message.split("\n")[0] ?? "";
+const sent = (): string[] =>
+  bench.api.requests.map(({ path }) =>
+    path.replace(/^.*(?=entrypoint)/, "").replace(/^.*\/rulesets\/(?=[0-9a-f]{32})/, ""),
+  );
+
+/** The preview of an unchanged program finds nothing to do, and sends no request. */
+async function expectUnchanged(declaration: Declaration, recorded: Recorded): Promise<void> {
+  bench.api.clearRequests();
+  const operation = bench.operation();
+  expect(await operation.preview(TYPE, declaration, recorded)).toMatchObject({ step: "same" });
+  expect([operation.said, operation.warned, bench.api.requests]).toEqual([[], [], []]);
+}
+
+async function rulesOf(
+  ruleset: string,
+): Promise<readonly (Rule & { readonly categories: readonly string[] })[]> {
+  return bench.managedRules(ruleset);
+}
+
+const rule = async (part: string, ruleset: string = managedRulesets.managed): Promise<Rule> => {
+  const found = (await rulesOf(ruleset)).find(({ description }) => String(description).includes(part));
+  if (found === undefined) throw new Error(`no rule ${part}`);
+  return found;
+};
+
+describe("a refresh after Cloudflare published a version", () => {
+  test("a refresh says what a new version means for the zone, and an unchanged preview sends nothing before or after it", async () => {
+    const overridden = await rule("100000");
+    const declaration = bench.declareManaged({
+      categories: [{ tag: "wordpress", enabled: false }],
+      rules: { [overridden.id]: { enabled: true, action: "log" } },
+    });
+    const recorded = await bench.up(declaration);
+    await bench.publishVersion(managedRulesets.managed, {
+      add: [
+        { id: "a".repeat(32), description: "First", action: "block" },
+        { id: "b".repeat(32), description: "Second", action: "log" },
+        { id: "c".repeat(32), description: "Third", action: "block", categories: ["wordpress"] },
+      ],
+      remove: [overridden.id],
+    });
+    await expectUnchanged(declaration, recorded);
+
+    const found = await refresh(recorded);
+    expect(found.requests).toEqual([
+      "entrypoint",
+      managedRulesets.managed,
+      `${managedRulesets.managed}/versions/88`,
+    ]);
+    expect(found.said).toEqual([
+      [
+        "Cloudflare Managed Ruleset 88 → 89: 3 new rules, 2 on in this zone (1 block, 1 log), 1 rule you override was removed.",
+        `${String(overridden["description"])} (${overridden.id}): log → gone; an override refers to it`,
+        `First (${"a".repeat(32)}): new → block`,
+        `Second (${"b".repeat(32)}): new → log`,
+        `Third (${"c".repeat(32)}): new → off`,
+      ].join("\n  "),
+    ]);
+    // The settings that have no effect are a warning, because the program has to change.
+    expect(found.warned).toEqual([expect.stringMatching(/^version 89 of .* they have no effect: rules/)]);
+    expect(found.recorded).toEqual({
+      ...recorded,
+      outputs: { ...recorded.outputs, rulesetVersion: "89" },
+    });
+    await expectUnchanged(declaration, found.recorded);
+    expect(await refresh(found.recorded)).toMatchObject({
+      said: [],
+      requests: ["entrypoint", managedRulesets.managed],
+    });
+  });
+
+  test("describes changed defaults by their effect in the zone, and counts those without one", async () => {
+    const [block, log, off, hidden] = await Promise.all(
+      ["100001", "100009", "100200", "100002"].map((n) => rule(n)),
+    );
+    if (!block || !log || !off || !hidden) throw new Error("rules");
+    const declaration = bench.declareManaged({ rules: { [hidden.id]: { action: "managed_challenge" } } });
+    const recorded = await bench.up(declaration);
+    await bench.publishVersion(managedRulesets.managed, {
+      change: [
+        { id: block.id, action: "log" },
+        { id: log.id, enabled: true },
+        { id: off.id, action: "log" },
+        { id: hidden.id, action: "log" },
+      ],
+    });
+    const { said, warned } = await refresh(recorded);
+    expect(firstLine(said[0])).toBe(
+      "Cloudflare Managed Ruleset 88 → 89: 1 rule block → log, 1 rule off → log, 1 changed default makes no difference here.",
+    );
+    expect(warned).toEqual([]);
+  });
+
+  test("names the tag whose override now applies to other rules", async () => {
+    const [into, out] = [await rule("100902"), await rule("100001")];
+    const declaration = bench.declareManaged({ categories: [{ tag: "wordpress", action: "log" }] });
+    const recorded = await bench.up(declaration);
+    await bench.publishVersion(managedRulesets.managed, {
+      change: [
+        { id: into.id, categories: ["nodejs", "wordpress"] },
+        { id: out.id, categories: ["php"] },
+      ],
+    });
+    const { said } = await refresh(recorded);
+    expect(said).toEqual([
+      [
+        'Cloudflare Managed Ruleset 88 → 89: 1 rule log → block (your override of tag "wordpress" no longer applies), ' +
+          '1 rule block → log (your override of tag "wordpress" now applies).',
+        `${String(out["description"])} (${out.id}): log → block; your override of tag "wordpress" no longer applies`,
+        `${String(into["description"])} (${into.id}): block → log; your override of tag "wordpress" now applies`,
+      ].join("\n  "),
+    ]);
+  });
+
+  test("names a removed rule that an exception still skips", async () => {
+    const skipped = await rule("100001");
+    const exception = {
+      expression: 'http.request.uri.path eq "/upload"',
+      skip: { rules: { this: [skipped.id] } },
+    };
+    const recorded = await bench.up(bench.declareManaged({ exceptions: [exception] }));
+    await bench.publishVersion(managedRulesets.managed, { remove: [skipped.id] });
+    const { said } = await refresh(recorded);
+    expect(firstLine(said[0])).toBe(
+      "Cloudflare Managed Ruleset 88 → 89: 1 rule your exceptions skip was removed.",
+    );
+  });
+
+  test("says that no rules act while the deployment is disabled", async () => {
+    const recorded = await bench.up(bench.declareManaged({ enabled: false }));
+    await bench.publishVersion(managedRulesets.managed, {
+      add: [{ description: "New" }],
+      change: [{ id: (await rule("100001")).id, action: "log" }],
+    });
+    const { said } = await refresh(recorded);
+    expect(firstLine(said[0])).toBe(
+      "Cloudflare Managed Ruleset 88 → 89: 1 new rule, none on in this zone, 1 changed default makes no difference here (the deployment is disabled).",
+    );
+  });
+
+  test("says so if no rules were added or removed and no defaults changed", async () => {
+    const recorded = await bench.up(bench.declareManaged());
+    const { id } = await rule("100001");
+    await bench.publishVersion(managedRulesets.managed, { change: [{ id, description: "Better words" }] });
+    expect((await refresh(recorded)).said).toEqual([
+      "Cloudflare Managed Ruleset 88 → 89: no rules were added or removed, and no defaults changed.",
+    ]);
+  });
+
+  test("reads the former version once for all deployments of the ruleset, and says what it means for each", async () => {
+    const declarations = [
+      bench.declareManaged({ ref: "edgeguard/a", categories: [{ tag: "php", action: "log" }] }),
+      bench.declareManaged({ ref: "edgeguard/b", expression: 'http.host eq "b.example"' }),
+      bench.declareManaged({ ref: "edgeguard/c", zoneId: bench.api.zones.blog }),
+    ];
+    const up = bench.operation();
+    const recorded = [];
+    for (const each of declarations) recorded.push(await up.up(TYPE, each));
+    await bench.publishVersion(managedRulesets.managed, {
+      add: [{ description: "New", action: "block", categories: ["php"] }],
+    });
+    bench.api.clearRequests();
+    const operation = bench.operation();
+    for (const each of recorded) await operation.refresh(TYPE, each);
+    expect(operation.said.map(firstLine)).toEqual([
+      'edgeguard: managed ruleset "edgeguard/a": Cloudflare Managed Ruleset 88 → 89: 1 new rule, 1 on in this zone (1 log).',
+      'edgeguard: managed ruleset "edgeguard/b": Cloudflare Managed Ruleset 88 → 89: 1 new rule, 1 on in this zone (1 block).',
+      'edgeguard: managed ruleset "edgeguard/c": Cloudflare Managed Ruleset 88 → 89: 1 new rule, 1 on in this zone (1 block).',
+    ]);
+    expect(sent().filter((path) => path.includes("/versions/"))).toHaveLength(1);
+  });
+
+  test("shows the first changed rules, and counts the others", async () => {
+    const recorded = await bench.up(bench.declareManaged());
+    await bench.publishVersion(managedRulesets.managed, {
+      add: Array.from({ length: 7 }, (_, index) => ({ description: `New ${index}` })),
+    });
+    const lines = (await refresh(recorded)).said[0]?.split("\n  ") ?? [];
+    expect(lines).toHaveLength(7);
+    expect(lines.at(-1)).toBe("and 2 more rules");
+  });
+
+  test("the preview of a changed declaration also says it, with the overrides as declared", async () => {
+    const recorded = await bench.up(bench.declareManaged());
+    await bench.publishVersion(managedRulesets.managed, {
+      add: [{ description: "New", action: "block", categories: ["php"] }],
+    });
+    const operation = bench.operation();
+    const changed = bench.declareManaged({ categories: [{ tag: "php", action: "log" }] });
+    await operation.preview(TYPE, changed, recorded);
+    expect(operation.said.map(withoutRef).map(firstLine)).toEqual([
+      "Cloudflare Managed Ruleset 88 → 89: 1 new rule, 1 on in this zone (1 log).",
+    ]);
+    const updated = await bench.up(changed, recorded);
+    expect(updated.outputs["rulesetVersion"]).toBe("89");
+    expect((await refresh(updated)).said).toEqual([]);
+  });
+});
+
+test("counts the same rules as acting before and after a new version as the local API does", async () => {
+  const declaration = bench.declareManaged({
+    action: "log",
+    categories: [
+      { tag: "php", action: "block" },
+      { tag: "sqli", enabled: false },
+      { tag: "wordpress", enabled: true },
+    ],
+    rules: { [(await rule("100104")).id]: { enabled: false } },
+  });
+  const effects = async (): Promise<Map<string, string>> =>
+    new Map(
+      (await bench.effectiveDeployment()).rules.map(({ id, enabled, action }) => [
+        id,
+        enabled ? action : "off",
+      ]),
+    );
+  let recorded = await bench.up(declaration);
+  const tags = ["php", "sqli", "wordpress", "java", "file-upload"];
+  // Every fifth rule changes, each version in another way, and every eleventh goes.
+  for (const turn of [0, 1]) {
+    const rules = await rulesOf(managedRulesets.managed);
+    const before = await effects();
+    await bench.publishVersion(managedRulesets.managed, {
+      remove: rules.filter((_, index) => index % 11 === turn).map(({ id }) => id),
+      change: rules
+        .filter((_, index) => index % 5 === turn && index % 11 !== turn)
+        .map(({ id, enabled, action }, index) =>
+          index % 3 === 0
+            ? { id, enabled: enabled !== true }
+            : index % 3 === 1
+              ? { id, action: action === "block" ? "managed_challenge" : "block" }
+              : { id, categories: [tags[index % tags.length], tags[(index + turn) % tags.length]] },
+        ),
+      add: tags.map((tag, index) => ({ description: tag, enabled: index !== turn, categories: [tag] })),
+    });
+    const after = await effects();
+    const added = [...after].flatMap(([id, effect]) => (before.has(id) ? [] : [effect]));
+    const gone = [...before.keys()].filter((id) => !after.has(id)).length;
+    const changed = [...after].filter(([id, effect]) => before.has(id) && before.get(id) !== effect).length;
+
+    const found = await refresh(recorded);
+    recorded = found.recorded;
+    const [summary, on] = [firstLine(found.said[0]), added.filter((effect) => effect !== "off").length];
+    expect(summary).toContain(`: ${added.length} new rules, ${on === 0 ? "none" : on} on in this zone`);
+    expect(sumOf(summary, /(\d+) rules?(?: you override)? (?:was|were) removed/g)).toBe(gone);
+    expect(sumOf(summary, /(\d+) rules? [\w]+ → /g)).toBe(changed);
+    expect(changed).toBeGreaterThan(5);
+  }
+});
+
+const sumOf = (text: string, form: RegExp): number =>
+  [...text.matchAll(form)].reduce((sum, [, count]) => sum + Number(count), 0);
+
+describe("the OWASP Core Ruleset", () => {
+  test("says which new rules the paranoia level leaves on, and which rules moved to another level", async () => {
+    const moved = await rule("942100", managedRulesets.owasp);
+    const recorded = await bench.up(bench.declare({ owasp: { paranoiaLevel: 2 } }));
+    await bench.publishVersion(managedRulesets.owasp, {
+      add: [
+        { description: "One", categories: ["paranoia-level-1"] },
+        { description: "Three", categories: ["paranoia-level-3"] },
+      ],
+      change: [{ id: moved.id, categories: ["sqli", "paranoia-level-3"] }],
+    });
+    const { said } = await refresh(recorded);
+    expect(firstLine(said[0])).toBe(
+      "Cloudflare OWASP Core Ruleset 37 → 38: 2 new rules, 1 on in this zone (1 score), 1 rule score → off (paranoia level 1 → 3).",
+    );
+  });
+
+  test("says that the ruleset's own score threshold and action changed, unless the deployment sets them", async () => {
+    const own = await bench.up(bench.declare());
+    const set = await bench.up(
+      bench.declare({
+        ref: "edgeguard/set",
+        expression: 'http.host eq "b.example"',
+        owasp: { paranoiaLevel: 4, scoreThreshold: "high", action: "log" },
+      }),
+    );
+    await bench.publishVersion(managedRulesets.owasp, {
+      change: [{ id: OWASP_SCORE_RULE, score_threshold: 60, action: "managed_challenge" }],
+    });
+    expect(firstLine((await refresh(own)).said[0])).toBe(
+      "Cloudflare OWASP Core Ruleset 37 → 38: 1 rule block → managed_challenge, score threshold 40 (medium) → 60 (low).",
+    );
+    expect((await refresh(set)).said).toEqual([
+      expect.stringContaining("37 → 38: 1 changed default makes no difference here."),
+    ]);
+  });
+
+  test("says that threshold and action fall back if another rule compares the score", async () => {
+    const declaration = bench.declare({ owasp: { paranoiaLevel: 4, scoreThreshold: "high", action: "log" } });
+    const recorded = await bench.up(declaration);
+    await bench.publishVersion(managedRulesets.owasp, {
+      remove: [OWASP_SCORE_RULE],
+      add: [
+        {
+          id: "d".repeat(32),
+          description: "Score",
+          action: "block",
+          score_threshold: 40,
+          allowed_override_actions: ["block", "log"],
+        },
+      ],
+    });
+    const { said, warned } = await refresh(recorded);
+    expect(firstLine(said[0])).toBe(
+      "Cloudflare OWASP Core Ruleset 37 → 38: 1 rule you override was removed, 1 rule log → block, score threshold 25 (high) → 40 (medium).",
+    );
+    expect(warned).toEqual([expect.stringContaining("compares the score")]);
+  });
+});
+
+describe("a deployment that pins a version", () => {
+  const news = {
+    add: [{ id: "a".repeat(32), description: "New", action: "log" }],
+  };
+
+  test("says how far a pinned version is behind and what it lacks, without another request", async () => {
+    const declaration = bench.declareManaged({ version: "87" });
+    const recorded = await bench.up(declaration);
+    await bench.publishVersion(managedRulesets.managed, news);
+    await expectUnchanged(declaration, recorded);
+    const found = await refresh(recorded);
+    expect(found.said.map(firstLine)).toEqual([
+      "Cloudflare Managed Ruleset is pinned to 87, 88 and 89 are out: lacks 2 new rules, 2 would be on (1 block, 1 log), still has 1 rule that 89 no longer has (1 off).",
+    ]);
+    expect(found.requests).toEqual([
+      "entrypoint",
+      managedRulesets.managed,
+      `${managedRulesets.managed}/versions/87`,
+    ]);
+    expect(found.recorded).toEqual(recorded);
+    await expectUnchanged(declaration, found.recorded);
+  });
+
+  test("also says what a pinned version lacks in the preview of a new or changed deployment", async () => {
+    const operation = bench.operation();
+    const recorded = await operation.up(TYPE, bench.declareManaged({ version: "87" }));
+    const changed = bench.declareManaged({ version: "87", categories: [{ tag: "nodejs", action: "log" }] });
+    await operation.preview(TYPE, changed, recorded);
+    expect(operation.said.map(withoutRef).map(firstLine)).toEqual([
+      "Cloudflare Managed Ruleset is pinned to 87, 88 is out: lacks 1 new rule, 1 would be on (1 block), still has 1 rule that 88 no longer has (1 off).",
+      "Cloudflare Managed Ruleset is pinned to 87, 88 is out: lacks 1 new rule, 1 would be on (1 log), still has 1 rule that 88 no longer has (1 off).",
+    ]);
+  });
+
+  test("says nothing while the pinned version is the latest, and doesn't present a version pinned by hand as Cloudflare's change", async () => {
+    const declaration = bench.declareManaged({ version: "88" });
+    const recorded = await bench.up(declaration);
+    expect((await refresh(recorded)).said).toEqual([]);
+    const own = await bench.ownRule();
+    const parameters = { ...(own["action_parameters"] as object), version: "87" };
+    await bench.editRule(own, { action_parameters: parameters });
+    const byHand = await refresh(recorded);
+    expect(byHand.said.map(firstLine)).toEqual([expect.stringContaining("is pinned to 87, 88 is out: ")]);
+    expect(byHand.recorded.inputs["version"]).toBe("87");
+    await bench.editRule(own, { action_parameters: { ...parameters, version: "latest" } });
+    expect((await refresh(byHand.recorded)).said).toEqual([]);
+  });
+
+  test("says what would change, and lists many versions as a range", async () => {
+    const recorded = await bench.up(bench.declareManaged({ version: "88" }));
+    for (const number of [1, 2, 3])
+      await bench.publishVersion(managedRulesets.managed, {
+        change: [{ id: (await rule("100001")).id, action: number === 3 ? "log" : "block" }],
+      });
+    expect((await refresh(recorded)).said.map(firstLine)).toEqual([
+      "Cloudflare Managed Ruleset is pinned to 88, 89 to 91 are out: 1 rule would go block → log.",
+    ]);
+  });
+});
+
+describe("a version that can't be compared", () => {
+  const former = { method: "GET", path: "/versions/88" };
+  let recorded: Recorded;
+  let rulesNow: string;
+  beforeEach(async () => {
+    recorded = await bench.up(bench.declareManaged());
+    await bench.publishVersion(managedRulesets.managed, { add: [{ description: "New" }] });
+    const { on, off } = await bench.effectiveDeployment();
+    rulesNow = `Cloudflare Managed Ruleset 88 → 89: ${on + off} rules now, ${on} on in this zone.`;
+  });
+
+  test("only counts the rules if Cloudflare no longer serves the former version", async () => {
+    bench.api.fault({ match: former, kind: "status", status: 404 });
+    const found = await refresh(recorded);
+    expect(found.said).toEqual([
+      `${rulesNow} Cloudflare no longer serves version 88, so what changed isn't known.`,
+    ]);
+    expect(found.recorded.outputs["rulesetVersion"]).toBe("89");
+    expect((await refresh(found.recorded)).said).toEqual([]);
+  });
+
+  test.each([429, 503])(
+    "HTTP %d: the refresh succeeds, and the next one compares with the same version",
+    async (status) => {
+      bench.api.fault({
+        match: former,
+        times: 9,
+        kind: "status",
+        status,
+        ...(status === 429 ? { retryAfter: 0 } : {}),
+      });
+      const found = await refresh(recorded, { "edgeguard:maxRetries": "0" });
+      expect(found.said).toEqual([
+        expect.stringMatching(
+          /^.*88 → 89: 141 rules now, .*\. Version 88 couldn't be read \(.*\), so what changed isn't known\.$/,
+        ),
+      ]);
+      expect(found.recorded.inputs).toEqual(recorded.inputs);
+      expect(await bench.operation().preview(TYPE, bench.declareManaged(), found.recorded)).toMatchObject({
+        step: "same",
+      });
+      bench.api.clearFaults();
+      const later = await refresh(found.recorded);
+      expect(later.said.map(firstLine)).toEqual([
+        "Cloudflare Managed Ruleset 88 → 89: 1 new rule, 1 on in this zone (1 block).",
+      ]);
+      expect((await refresh(later.recorded)).said).toEqual([]);
+    },
+  );
+
+  test("requests a version that can't be read only once, however many deployments use it", async () => {
+    const other = await bench.up(
+      bench.declareManaged({ ref: "edgeguard/b", expression: 'http.host eq "b.example"' }),
+    );
+    bench.api.fault({ match: former, times: 9, kind: "status", status: 404 });
+    bench.api.clearRequests();
+    const operation = bench.operation();
+    const older = { ...other, outputs: { ...other.outputs, rulesetVersion: "88" } };
+    for (const each of [recorded, older]) await operation.refresh(TYPE, each);
+    expect(operation.said).toHaveLength(2);
+    expect(sent().filter((path) => path.includes("/versions/"))).toHaveLength(1);
+  });
+
+  const odd: readonly [string, (version: JsonObject) => unknown, string][] = [
+    [
+      "another version",
+      (version) => ({ ...version, version: "87" }),
+      "Cloudflare returned version 87 instead of 88",
+    ],
+    ["no rules", (version) => ({ ...version, rules: null }), "Cloudflare lists no rules of version 88"],
+  ];
+  test.each(odd)("doesn't compare a response with %s", async (_what, change, why) => {
+    const path = `/accounts/${bench.api.accounts.main}/rulesets/${managedRulesets.managed}/versions/88`;
+    const { result } = await rawGet(bench.api, path);
+    const body = { success: true, errors: [], messages: [], result: change(result as JsonObject) };
+    bench.api.fault({
+      match: former,
+      kind: "raw",
+      status: 200,
+      body: JSON.stringify(body),
+      contentType: "application/json",
+    });
+    expect((await refresh(recorded)).said).toEqual([`${rulesNow} ${why}, so what changed isn't known.`]);
+  });
+
+  test("a response that isn't JSON never shows a credential", async () => {
+    bench.api.fault({
+      match: former,
+      times: 9,
+      kind: "raw",
+      status: 502,
+      body: "<p>Bearer local-token</p>",
+      contentType: "text/html",
+    });
+    const { said, warned } = await refresh(recorded, { "edgeguard:maxRetries": "0" });
+    expect(said).toEqual([expect.stringContaining("couldn't be read")]);
+    expect(JSON.stringify([said, warned])).not.toContain("local-token");
+  });
+
+  test("says nothing if no version is recorded", async () => {
+    const unversioned = { ...recorded, outputs: { ...recorded.outputs, rulesetVersion: "" } };
+    const found = await refresh(unversioned);
+    expect([found.said, found.requests.length]).toEqual([[], 2]);
+    expect(found.recorded.outputs["rulesetVersion"]).toBe("89");
+  });
+
+  test("says so if a ruleset goes back to an earlier version", async () => {
+    const { recorded: newer } = await refresh(recorded);
+    const path = `/accounts/${bench.api.accounts.main}/rulesets/${managedRulesets.managed}`;
+    const { result } = await rawGet(bench.api, `${path}/versions/88`);
+    const body = JSON.stringify({ success: true, errors: [], messages: [], result });
+    const latest = { method: "GET", path: `${managedRulesets.managed}$` };
+    bench.api.fault({ match: latest, kind: "raw", status: 200, body, contentType: "application/json" });
+    expect((await refresh(newer)).said.map(firstLine)).toEqual([
+      "Cloudflare Managed Ruleset 89 → 88: 1 rule was removed (1 block).",
+    ]);
+  });
+});
+
+describe("names and descriptions", () => {
+  test("gives both names of a renamed ruleset, and tells a program with the old name to change it", async () => {
+    const declaration = bench.declareManaged({ ruleset: { name: MANAGED } });
+    const recorded = await bench.up(declaration);
+    await bench.publishVersion(managedRulesets.managed, { name: "Cloudflare Core Ruleset" });
+    const found = await refresh(recorded);
+    expect(found.said).toEqual([
+      'Cloudflare Core Ruleset 88 → 89 (renamed from "Cloudflare Managed Ruleset"): no rules were added or removed, and no defaults changed.',
+    ]);
+    expect(found.warned).toEqual([
+      'Cloudflare renamed the ruleset "Cloudflare Managed Ruleset" to "Cloudflare Core Ruleset". Change `ruleset` in the program; a preview that changes the resource will fail until then.',
+    ]);
+    await expectUnchanged(declaration, found.recorded);
+  });
+
+  test("a description that imitates other output stays on its own line", async () => {
+    const recorded = await bench.up(bench.declareManaged());
+    await bench.publishVersion(managedRulesets.managed, {
+      add: [{ description: "New\n::error::broken\u001b[31m\nedgeguard: all is well" }],
+    });
+    const lines = (await refresh(recorded)).said[0]?.split("\n") ?? [];
+    expect(lines).toHaveLength(2);
+    expect(lines[1]).toMatch(
+      /^ {2}New\\n::error::broken\\u001b\[31m\\nedgeguard: all is well \([0-9a-f]{32}\): new → block$/,
+    );
+  });
+});

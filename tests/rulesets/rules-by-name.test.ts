@@ -1,0 +1,416 @@
+import { managedRulesets, OWASP_SCORE_RULE } from "edgeguard-local";
+import { hasUnknown } from "../../provider/runtime/values";
+import { UNKNOWN, type Recorded } from "../support/operation";
+import { RulesetsBench, MANAGED, TYPE, type Rule } from "./support";
+
+let bench: RulesetsBench;
+beforeAll(async () => {
+  bench = await RulesetsBench.start();
+});
+beforeEach(() => bench.api.reset());
+afterAll(() => bench.close());
+
+const { managed, owasp, free } = managedRulesets;
+const EXPRESSION = 'http.request.uri.path eq "/search"';
+const JAVA = "Java applications: remote code execution - CVE:CVE-2021-44228 (100502)";
+
+/** The rule of a ruleset whose description contains the text. */
+async function ruleWith(ruleset: string, text: string): Promise<Rule> {
+  const rule = (await bench.managedRules(ruleset)).find(({ description }) =>
+    String(description).includes(text),
+  );
+  if (rule === undefined) throw new Error(`no rule has ${text} in its description`);
+  return rule;
+}
+
+async function overridesSent(): Promise<unknown> {
+  const { action_parameters } = await bench.ownRule();
+  return (action_parameters as { overrides: { rules: unknown } }).overrides.rules;
+}
+
+const skipping = (rules: Record<string, readonly string[]>) => ({
+  exceptions: [{ expression: EXPRESSION, skip: { rules } }],
+});
+const off = (...names: string[]) => ({
+  rules: Object.fromEntries(names.map((name) => [name, { enabled: false }])),
+});
+const refusals = (declaration: Record<string, unknown>, recorded?: Recorded) =>
+  bench.operation().refusals(TYPE, declaration, recorded);
+
+describe("a rule can be named", () => {
+  it("by its OWASP number, which is written as the rule's ID", async () => {
+    const { id } = await ruleWith(owasp, "920272:");
+    const declaration = bench.declare(off("920272"));
+    const recorded = await bench.up(declaration);
+    expect(await overridesSent()).toEqual([{ id, enabled: false }]);
+    expect(recorded.outputs).toMatchObject({
+      rules: { "920272": { enabled: false } },
+      ruleIds: { [owasp]: { "920272": id } },
+    });
+    await bench.expectNoChanges(declaration, recorded);
+  });
+
+  it.each([
+    ["its CVE number", "CVE-2021-44228"],
+    ["its CVE number as Cloudflare writes it", "CVE:CVE-2021-44228"],
+    ["its CVE number in another way", "cve:2021-44228"],
+    ["words of its description, in any order and case", "Execution JAVA remote"],
+    ["its whole description", JAVA],
+  ])("by %s", async (_how, name) => {
+    const { id } = await ruleWith(managed, JAVA);
+    const { inputs } = await bench.operation().preview(TYPE, bench.declareManaged(off(name)));
+    expect(inputs["ruleIds"]).toEqual({ [managed]: { [name]: id } });
+  });
+
+  it("in an exception, under this or another ruleset", async () => {
+    const [own, other] = [await ruleWith(owasp, "920272:"), await ruleWith(free, "CVE-2021-44228")];
+    const names = {
+      this: ["920272", OWASP_SCORE_RULE],
+      "Cloudflare Managed Free Ruleset": ["CVE-2021-44228"],
+    };
+    const declaration = bench.declare(skipping(names));
+    const recorded = await bench.up(declaration);
+    const [exception] = (await bench.rules()).filter(({ ref }) => ref.endsWith("/exception/1"));
+    expect(exception?.["action_parameters"]).toEqual({
+      rules: { [owasp]: [own.id, OWASP_SCORE_RULE].sort(), [free]: [other.id] },
+    });
+    expect(recorded.inputs["ruleIds"]).toEqual({
+      [owasp]: { "920272": own.id },
+      [free]: { "CVE-2021-44228": other.id },
+    });
+    await bench.expectNoChanges(declaration, recorded);
+  });
+
+  it("and the preview shows its ID, description and default", async () => {
+    const [number, cve] = [await ruleWith(owasp, "920272:"), await ruleWith(free, "CVE-2021-44228")];
+    const names = { this: ["920272"], [free]: ["CVE-2021-44228"] };
+    const declaration = bench.declare({ ...off("920272"), ...skipping(names) });
+    const { inputs } = await bench.operation().preview(TYPE, declaration);
+    expect(inputs["expansion"]).toMatchObject({
+      rulesByName: [
+        `"920272" is rule ${number.id} ("920272: Protocol enforcement in arguments"): score, on by default`,
+        `"CVE-2021-44228" is rule ${cve.id} ("Widespread: log-message lookups of a remote object - CVE:CVE-2021-44228 (200000)") of "Cloudflare Managed Free Ruleset": block, on by default`,
+      ],
+    });
+  });
+
+  it("next to rules named by ID, and as the number of the rule that compares the score", async () => {
+    const { id } = await ruleWith(owasp, "920100:");
+    const declaration = bench.declare({
+      owasp: { paranoiaLevel: 4, scoreThreshold: "high" },
+      rules: { [id]: { enabled: false }, "949110": { action: "log" } },
+    });
+    const recorded = await bench.up(declaration);
+    expect(await overridesSent()).toEqual(
+      [
+        { id, enabled: false },
+        { id: OWASP_SCORE_RULE, action: "log", score_threshold: 25 },
+      ].sort((a, b) => (a.id < b.id ? -1 : 1)),
+    );
+    await bench.expectNoChanges(declaration, recorded);
+  });
+
+  it("by the words of its whole description, even if other descriptions also contain them", async () => {
+    const add = ["Generic XXE Attack", "Generic XXE Attack 2"].map((description) => ({ description }));
+    await bench.publishVersion(managed, { add });
+    const { id } = await ruleWith(managed, "Generic XXE Attack");
+    await bench.up(bench.declareManaged(off("generic xxe attack")));
+    expect(await overridesSent()).toEqual([{ id, enabled: false }]);
+  });
+
+  it("in the pinned version of the ruleset", async () => {
+    const { id } = await ruleWith(owasp, "934200:");
+    await bench.up(bench.declare({ ...off("934200"), version: "37" }));
+    expect(await overridesSent()).toEqual([{ id, enabled: false }]);
+    const [refusal] = await refusals(bench.declare({ ...off("934200"), version: "36" }));
+    expect(refusal).toContain('"934200" matches no rule of "Cloudflare OWASP Core Ruleset" in version 36');
+  });
+
+  it("and keeps an override that was declared by ID before, without a write", async () => {
+    const { id } = await ruleWith(owasp, "920272:");
+    const byId = await bench.up(bench.declare(off(id)));
+    bench.api.clearRequests();
+    const byName = await bench.up(bench.declare(off("920272")), byId);
+    expect(bench.writes()).toEqual([]);
+    await bench.expectNoChanges(bench.declare(off("920272")), byName);
+  });
+});
+
+describe("a name is refused in the preview", () => {
+  it("if it matches several rules; the message lists five and gives their number", async () => {
+    const matching = (await bench.managedRules(managed)).filter(({ description }) =>
+      /SQL injection/.test(String(description)),
+    );
+    const five = matching.slice(0, 5).map(({ id, description }) => `${id} (${JSON.stringify(description)})`);
+    expect(await refusals(bench.declareManaged(off("sql injection")))).toEqual([
+      `rules["sql injection"]: "sql injection" matches ${matching.length} rules of "${MANAGED}" in version 88: ${five.join(", ")}, and ${matching.length - 5} more. Add words of the description, or use the rule's ID`,
+    ]);
+  });
+
+  it("if it matches none; the message lists the nearest rules", async () => {
+    const { id } = await ruleWith(owasp, "920272:");
+    const [refusal] = await refusals(bench.declare(off("920372")));
+    expect(refusal).toContain(
+      'rules["920372"]: "920372" matches no rule of "Cloudflare OWASP Core Ruleset" in version 37: no description has all of these words. Nearest: ',
+    );
+    expect(refusal).toContain(`${id} ("920272: Protocol enforcement in arguments")`);
+    const [misspelled] = await refusals(bench.declareManaged(off("Strutz deserialisation")));
+    expect(misspelled).toMatch(
+      /Nearest: [0-9a-f]{32} \("Apache Struts: unsafe deserialization \(100706\)"\)/,
+    );
+  });
+
+  it.each(["92027", "9202720", "20272"])("if it's only a part of a number, or more: %s", async (name) => {
+    const [refusal] = await refusals(bench.declare(off(name)));
+    expect(refusal).toContain(`"${name}" matches no rule`);
+  });
+
+  it("if no rule is close; the message says where to find the rules", async () => {
+    expect(await refusals(bench.declare(off("Blorple")))).toEqual([
+      'rules["Blorple"]: "Blorple" matches no rule of "Cloudflare OWASP Core Ruleset" in version 37: no description has all of these words. List its rules with `getManagedRuleset`',
+    ]);
+  });
+
+  it("in exceptions as well, all of them at once", async () => {
+    const found = await refusals(bench.declare(skipping({ this: ["1"], [free]: ["Widespread"] })));
+    expect(found).toEqual([
+      expect.stringContaining('exceptions[0].skip.rules["this"][0]: "1" matches no rule of'),
+      expect.stringContaining(`exceptions[0].skip.rules["${free}"][0]: "Widespread" matches 8 rules of`),
+    ]);
+  });
+
+  it("if two overrides name the same rule", async () => {
+    const { id } = await ruleWith(owasp, "920272:");
+    const reason = `is rule ${id} ("920272: Protocol enforcement in arguments"), which rules["920272"] overrides, too. Merge the two`;
+    expect(await refusals(bench.declare(off("920272", "protocol 920272")))).toEqual([
+      `rules["protocol 920272"]: ${reason}`,
+    ]);
+    const [found] = await refusals(bench.declare(off(id, "920272")));
+    expect(found).toContain(`is rule ${id}`);
+  });
+
+  it("if its override contradicts owasp", async () => {
+    const declaration = bench.declare({ owasp: { paranoiaLevel: 2 }, ...off("949110") });
+    expect(await refusals(declaration)).toEqual([
+      expect.stringContaining('rules["949110"].enabled: contradicts owasp: this rule compares the score'),
+    ]);
+  });
+
+  it("if it's the name of an inherited member", async () => {
+    const [refusal] = await refusals(bench.declare(off("constructor")));
+    expect(refusal).toContain('"constructor" matches no rule');
+  });
+});
+
+describe("when Cloudflare renames rules,", () => {
+  const declaration = () => bench.declareManaged(off("CVE-2021-44228"));
+  const changed = () => ({ ...declaration(), description: "mine" });
+  let recorded: Recorded;
+  let id: string;
+
+  beforeEach(async () => {
+    ({ id } = await ruleWith(managed, JAVA));
+    recorded = await bench.up(declaration());
+  });
+
+  const cases: readonly [string, () => Promise<object>, RegExp][] = [
+    [
+      "the name matches no rule",
+      () => Promise.resolve({ change: [{ id, description: "Log4j headers" }] }),
+      /was resolved to rule [0-9a-f]{32} \("Log4j headers"\)\. In version 89 of "Cloudflare Managed Ruleset", it matches no rule\./,
+    ],
+    [
+      "the name matches another rule as well",
+      () => Promise.resolve({ add: [{ description: "Log4j body - CVE:CVE-2021-44228" }] }),
+      /it matches 2 rules: [0-9a-f]{32} \("Java applications.*"\), [0-9a-f]{32} \("Log4j body - CVE:CVE-2021-44228"\)\./,
+    ],
+    [
+      "the name matches another rule instead",
+      () =>
+        Promise.resolve({
+          change: [{ id, description: "Log4j headers" }],
+          add: [{ description: "Log4j body - CVE:CVE-2021-44228" }],
+        }),
+      /it matches [0-9a-f]{32} \("Log4j body - CVE:CVE-2021-44228"\)\. The resource keeps rule/,
+    ],
+  ];
+
+  it.each(cases)("%s: the rule stays, and a refresh or a change warns", async (_case, next, warning) => {
+    await bench.publishVersion(managed, await next());
+    bench.api.clearRequests();
+    const unchanged = bench.operation();
+    expect(await unchanged.preview(TYPE, declaration(), recorded)).toMatchObject({ step: "same" });
+    expect([bench.api.requests, unchanged.warned]).toEqual([[], []]);
+
+    const refresh = bench.operation();
+    const refreshed = await refresh.refresh(TYPE, recorded);
+    expect(refreshed?.inputs).toEqual(recorded.inputs);
+    expect(refresh.warned).toEqual([expect.stringMatching(warning)]);
+    expect(refresh.warned[0]).toContain(
+      `declare this ID to keep it without this warning, or declare the ID of the rule that you mean.`,
+    );
+    expect(await bench.operation().preview(TYPE, declaration(), refreshed)).toMatchObject({ step: "same" });
+
+    const update = bench.operation();
+    const updated = await update.up(TYPE, changed(), refreshed);
+    expect(update.warned).toContainEqual(expect.stringMatching(warning));
+    expect(await overridesSent()).toEqual([{ id, enabled: false }]);
+    expect(updated.inputs["ruleIds"]).toEqual(recorded.inputs["ruleIds"]);
+  });
+
+  it("the ID in place of the name ends the warning, without a write", async () => {
+    await bench.publishVersion(managed, { change: [{ id, description: "Log4j headers" }] });
+    bench.api.clearRequests();
+    const update = bench.operation();
+    const updated = await update.up(TYPE, bench.declareManaged(off(id)), recorded);
+    expect([bench.writes(), update.warned]).toEqual([[], []]);
+    expect(updated.outputs).not.toHaveProperty("ruleIds");
+    await bench.expectNoChanges(bench.declareManaged(off(id)), updated);
+  });
+
+  it("and removes the rule, a refresh warns, and the refusal of a change names the rule that the name matches now", async () => {
+    await bench.publishVersion(managed, {
+      remove: [id],
+      add: [{ description: "Log4j body - CVE:CVE-2021-44228" }],
+    });
+    const refresh = bench.operation();
+    const refreshed = await refresh.refresh(TYPE, recorded);
+    const gone = `rules["CVE-2021-44228"]: was resolved to rule ${id}, which "${MANAGED}" doesn't have in version 89. The name now matches `;
+    expect(refresh.warned).toEqual([expect.stringContaining(gone)]);
+    const [refusal] = await refusals(changed(), refreshed);
+    expect(refusal).toContain(gone);
+    expect(refusal).toContain('("Log4j body - CVE:CVE-2021-44228"). Declare the ID of another rule');
+  });
+
+  it("a rule of another ruleset in an exception stays as well", async () => {
+    const rule = await ruleWith(free, "CVE-2021-44228");
+    const names = skipping({ "Cloudflare Managed Free Ruleset": ["CVE-2021-44228"] });
+    const excepted = await bench.up({ ...declaration(), ...names }, recorded);
+    await bench.publishVersion(free, { change: [{ id: rule.id, description: "Log4j" }] });
+    const refresh = bench.operation();
+    const refreshed = await refresh.refresh(TYPE, excepted);
+    expect(refresh.warned).toEqual([
+      expect.stringContaining(
+        'exceptions[0].skip.rules["Cloudflare Managed Free Ruleset"][0]: "CVE-2021-44228" was',
+      ),
+    ]);
+    expect(refreshed?.inputs).toEqual(excepted.inputs);
+  });
+});
+
+describe("a named rule whose override was changed by hand", () => {
+  it.each([
+    ["removed", undefined, undefined],
+    ["changed", [{ enabled: true }], { "920272": { enabled: true } }],
+  ])("drift of a named rule is shown by its name, and repaired: %s", async (_how, rules, shown) => {
+    const { id } = await ruleWith(owasp, "920272:");
+    const declaration = bench.declare(off("920272"));
+    const recorded = await bench.up(declaration);
+    const rule = await bench.ownRule();
+    const overrides = rules === undefined ? undefined : { rules: rules.map((entry) => ({ id, ...entry })) };
+    await bench.editRule(rule, { action_parameters: { id: owasp, ...(overrides && { overrides }) } });
+    const refreshed = await bench.operation().refresh(TYPE, recorded);
+    expect(refreshed?.inputs["rules"]).toEqual(shown);
+    expect(refreshed?.inputs["ruleIds"]).toEqual({ [owasp]: { "920272": id } });
+    const repaired = await bench.up(declaration, refreshed);
+    expect(await overridesSent()).toEqual([{ id, enabled: false }]);
+    await bench.expectNoChanges(declaration, repaired);
+  });
+});
+
+describe("without live checks", () => {
+  const offline = { "edgeguard:liveChecks": "false" };
+
+  it("the preview resolves no names, but the update does", async () => {
+    const { id } = await ruleWith(owasp, "920272:");
+    const anonymous = bench.operation({ "edgeguard:apiToken": "" });
+    const preview = await anonymous.preview(TYPE, bench.declare(off("920272")));
+    expect(preview.inputs).not.toHaveProperty("ruleIds");
+    expect(anonymous.warned).toEqual([expect.stringContaining("live checks skipped: no credentials")]);
+    const created = await bench.operation(offline).up(TYPE, bench.declare(off("920272")));
+    expect(created.outputs["ruleIds"]).toEqual({ [owasp]: { "920272": id } });
+  });
+
+  it("a preview for a saved plan leaves open what the update resolves, but nothing that it resolved already", async () => {
+    const anonymous = bench.operation({ "edgeguard:apiToken": "" });
+    const declaration = { ...bench.declare(off("920272")), __savedPlan: true };
+    const plan = await anonymous.preview(TYPE, declaration);
+    expect(plan.inputs["ruleIds"]).toBe(UNKNOWN);
+    const { id } = await ruleWith(owasp, "920272:");
+    expect((await bench.operation().preview(TYPE, declaration)).inputs["ruleIds"]).toEqual({
+      [owasp]: { "920272": id },
+    });
+    const { inputs } = await anonymous.preview(TYPE, { ...bench.declare(off(id)), __savedPlan: true });
+    expect(inputs).not.toHaveProperty("ruleIds");
+    const recorded = await bench.up(bench.declare(off("920272")));
+    const change = { ...declaration, description: "mine" };
+    expect((await anonymous.preview(TYPE, change, recorded)).inputs["ruleIds"]).toEqual({
+      [owasp]: { "920272": id },
+    });
+    const unknown = { ...bench.declare({ exceptions: UNKNOWN }), __savedPlan: true };
+    expect(hasUnknown((await bench.operation().preview(TYPE, unknown)).inputs["ruleIds"])).toBe(true);
+  });
+
+  it("an update keeps the rule that the create resolved, even if another rule has the name by then", async () => {
+    const { id } = await ruleWith(managed, JAVA);
+    const created = await bench.operation(offline).up(TYPE, bench.declareManaged(off("CVE-2021-44228")));
+    await bench.publishVersion(managed, {
+      change: [{ id, description: "Log4j headers" }],
+      add: [{ description: "Log4j body - CVE:CVE-2021-44228" }],
+    });
+    const change = { ...bench.declareManaged(off("CVE-2021-44228")), description: "mine" };
+    await bench.operation(offline).up(TYPE, change, created);
+    expect(await overridesSent()).toEqual([{ id, enabled: false }]);
+
+    const live = bench.operation();
+    await live.up(TYPE, { ...change, description: "ours" }, created);
+    expect(live.warned).toContainEqual(
+      expect.stringContaining("The update keeps the rules in its output ruleIds"),
+    );
+    expect(await overridesSent()).toEqual([{ id, enabled: false }]);
+  });
+});
+
+it("shows no names or rules of secret arguments", async () => {
+  const secret = { __secrets: ["exceptions", "rules"] };
+  const named = {
+    ...bench.declareManaged({ ...off("CVE-2021-44228"), ...skipping({ this: ["Spring forgery"] }) }),
+    ...secret,
+  };
+  const operation = bench.operation();
+  const { inputs } = await operation.preview(TYPE, named);
+  expect(inputs["expansion"]).not.toHaveProperty("rulesByName");
+  expect(inputs["ruleIds"]).toBeDefined(); // The class makes it a secret.
+  const recorded = await bench.up(named);
+  const { id } = await ruleWith(managed, JAVA);
+  await bench.publishVersion(managed, { change: [{ id, description: "canary" }] });
+  const refresh = bench.operation();
+  await refresh.refresh(TYPE, recorded);
+  const wrong = {
+    ...bench.declareManaged({ ...off("canary words"), ...skipping({ this: ["canary 1"] }) }),
+    ...secret,
+  };
+  const refused = await refusals(wrong);
+  expect([refresh.warned.length, refused.length]).toEqual([1, 2]);
+  expect([...operation.warned, ...refresh.warned, ...refused].join()).not.toMatch(
+    /canary|Spring|CVE|[0-9a-f]{32}/,
+  );
+});
+
+it("an imported rule is declared by ID", async () => {
+  const { id } = await ruleWith(owasp, "920272:");
+  await bench.up(bench.declare(off("920272")));
+  const rule = await bench.ownRule();
+  const found = await bench.operation().get(TYPE, `${bench.zone}/${rule.id}`);
+  expect(found.outputs["rules"]).toEqual({ [id]: { enabled: false } });
+  expect(found.outputs).not.toHaveProperty("ruleIds");
+});
+
+it("handles a rule without a description, or with control characters in it", async () => {
+  await bench.publishVersion(managed, {
+    add: [{ description: "" }, { description: "Evil \u001b[2J\u202e payload" }],
+  });
+  const { inputs } = await bench.operation().preview(TYPE, bench.declareManaged(off("evil payload")));
+  const { rulesByName } = inputs["expansion"] as { rulesByName: string[] };
+  expect(rulesByName[0]).toContain("Evil \\\\u001b[2J\\\\u202e payload");
+});
