@@ -20,7 +20,13 @@ export function importFile(verified: readonly Verified[]): string {
       ...withSecrets(bag, secret),
       __provider: forwarder(type),
     });
-    return { type: TYPE_PREFIXES.dynamic + type, name, id: found.id, inputs: state(inputs), outputs: state(outputs) };
+    return {
+      type: TYPE_PREFIXES.dynamic + type,
+      name,
+      id: found.id,
+      inputs: state(inputs),
+      outputs: state(outputs),
+    };
   });
   return `${JSON.stringify({ resources }, null, 2)}\n`;
 }
