@@ -14,6 +14,7 @@ const FLOORS = [
   ["import", "survey"],
   ["cli"],
   ["index", "policies", "testing", "schemas"],
+  ["plugin"],
 ];
 
 const pathOf = (names) => `^provider/(${names.join("|")})(/|\\.ts$)`;

@@ -8,6 +8,7 @@ const USE = [
   "/tests/examples/(programs|pipeline|many-zones)",
   "/tests/import/engine",
   "/tests/package/contents",
+  "/tests/plugin/cli",
   "/tests/policy-pack/preview",
   "/tests/testing/runners",
 ];
@@ -23,6 +24,7 @@ module.exports = {
     "^pulumi-edgeguard$": "<rootDir>/provider/index.ts",
     "^pulumi-edgeguard/runtime$": "<rootDir>/provider/register.ts",
     "^pulumi-edgeguard/(policies|testing)$": "<rootDir>/provider/$1/index.ts",
+    "^pulumi-edgeguard/plugin$": "<rootDir>/provider/plugin.ts",
     "^edgeguard-local$": "<rootDir>/local/index.ts",
     // A third of the time of a test file that imports the SDK went into loading these, for nothing.
     "/typescript-shim$": "<rootDir>/tests/support/on-use/typescript.js",

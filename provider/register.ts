@@ -6,10 +6,11 @@ import { managedRulesetOverride } from "./rulesets/managed-ruleset-override";
 import { pageShieldPolicy } from "./page-shield/policy";
 import { pageShieldSettings } from "./page-shield/settings";
 import { wafMigration } from "./migration/waf-migration";
-import { Host, type HostOptions } from "./runtime/host";
-import { LedgerJournal } from "./runtime/ledger-journal";
+import { Host } from "./runtime/host";
+import { sharedLedger } from "./runtime/ledger-journal";
 import { Lifeline } from "./runtime/lifeline";
-import { PROVIDER_NAME, type ConfigGetter } from "./runtime/settings";
+import type { ConfigGetter } from "./runtime/settings";
+import { PROVIDER } from "./runtime/resource-type";
 import { ownMember, type JsonObject } from "./runtime/values";
 import { verbsOf, type Verbs } from "./runtime/verbs";
 
@@ -46,26 +47,13 @@ export function configure(
   if (configured) return; // All types in a process get the same configuration and share one host.
   configured = true;
   const config: ConfigGetter = (key) => request.config.get(key);
-  host = new Host({ config, signal: lifeline.signal, closing: lifeline.closing, ...sharedLedger(config) });
+  host = new Host({
+    config,
+    signal: lifeline.signal,
+    closing: lifeline.closing,
+    ...sharedLedger(process.argv[2], config),
+  });
   lifeline.watch(() => verbsInProgress > 0 || host.inFlight > 0);
-}
-
-/** Opens the shared ledger. Without it, a delete could remove an object that another provider's resource has just
- * adopted.
- */
-function sharedLedger(config: ConfigGetter): Pick<HostOptions, "journal" | "problem"> {
-  const [, , engine] = process.argv;
-  try {
-    if (engine === undefined) throw new Error("the engine passed no address");
-    return { journal: new LedgerJournal(engine) };
-  } catch (error) {
-    const name = config(PROVIDER_NAME);
-    if (name === undefined) return {}; // This is the only provider, unless an explicit one has the same problem.
-    const reason = error instanceof Error ? error.message : String(error);
-    return {
-      problem: `Provider ${JSON.stringify(name)} can't tell the stack's other providers which objects it owns: ${reason}. Set TMPDIR to a writable directory.`,
-    };
-  }
 }
 
 export async function check(type: string, olds: JsonObject, news: JsonObject): Promise<unknown> {
@@ -73,7 +61,11 @@ export async function check(type: string, olds: JsonObject, news: JsonObject): P
 }
 
 export async function diff(type: string, id: string, olds: JsonObject, news: JsonObject): Promise<unknown> {
-  return await guarded(type, "compared", (verbs) => verbs.diff(host, id, olds, news));
+  return await guarded(type, "compared", async (verbs) => {
+    const result = await verbs.diff(host, id, olds, news);
+    // State of the provider plugin lacks the provider that a refresh or destroy of a dynamic resource needs.
+    return PROVIDER in news && !(PROVIDER in olds) ? { ...result, changes: true } : result;
+  });
 }
 
 export async function create(type: string, inputs: JsonObject): Promise<unknown> {

@@ -11,6 +11,7 @@ export const GUIDES: readonly string[] = [
   "policies",
   "testing",
   "state-and-secrets",
+  "other-languages",
   "troubleshooting",
   "how-it-works",
   "differences-from-terraform",

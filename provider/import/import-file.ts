@@ -1,4 +1,5 @@
-import { forwarder, TYPE_PREFIX } from "../runtime/forwarder";
+import { forwarder } from "../runtime/forwarder";
+import { TYPE_PREFIXES } from "../runtime/type-tokens";
 import type { JsonObject } from "../runtime/values";
 import { setCommand } from "./program";
 import type { Verified } from "./verify";
@@ -19,7 +20,13 @@ export function importFile(verified: readonly Verified[]): string {
       ...withSecrets(bag, secret),
       __provider: forwarder(type),
     });
-    return { type: TYPE_PREFIX + type, name, id: found.id, inputs: state(inputs), outputs: state(outputs) };
+    return {
+      type: TYPE_PREFIXES.dynamic + type,
+      name,
+      id: found.id,
+      inputs: state(inputs),
+      outputs: state(outputs),
+    };
   });
   return `${JSON.stringify({ resources }, null, 2)}\n`;
 }

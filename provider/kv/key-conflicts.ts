@@ -1,7 +1,10 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import * as pulumi from "@pulumi/pulumi";
+import { z } from "zod";
+import type { Context } from "../runtime/lifecycle";
 import { perRun, refusal } from "../runtime/program";
-import { declaredKeys, type DeclaredKeys } from "./declaration";
+import { hasUnknown, isJsonObject, type JsonObject } from "../runtime/values";
+import { declaredKeys, declaredKeysOf, type DeclaredKeys } from "./declaration";
 
 /** The arguments that decide which keys a KvEntries declares and which it deletes. */
 interface Inputs {
@@ -120,6 +123,33 @@ export function refuseKeyConflicts(name: string, args: Inputs): pulumi.Input<str
   );
   return prune === undefined ? namespaceId : checked;
 }
+
+/**
+ * Compares one KvEntries with those that this operation has checked before. Their namespace and sources must be known.
+ *
+ * @throws as `refuseKeyConflicts` does.
+ */
+export async function compareKeys(ctx: Context, inputs: JsonObject): Promise<void> {
+  const { namespaceId, entries, file, directory, prune } = inputs;
+  const parsed = comparable.safeParse({ namespaceId, name: ctx.name, file, directory, prune });
+  if (!parsed.success || hasUnknown(parsed.data)) return;
+  const { name, prune: pruned, ...source } = parsed.data;
+  const seen = ctx.shared("compared KvEntries", () => new Set<string>());
+  if (seen.has(name)) return; // A replacement is checked twice.
+  seen.add(name);
+  const keys = isJsonObject(entries) ? Object.keys(entries) : undefined;
+  const declaration = { keys, file: source.file, directory: source.directory };
+  const declarations = ctx.shared("key declarations", () => new KeyDeclarations());
+  await declarations.add(source.namespaceId, { name, prefix: pruned?.prefix, declaration });
+}
+
+const comparable = z.object({
+  name: z.string(),
+  namespaceId: z.string(),
+  file: declaredKeysOf.element.shape.file,
+  directory: declaredKeysOf.element.shape.directory,
+  prune: z.looseObject({ prefix: z.string() }).optional(),
+});
 
 /**
  * Returns what the program declares for a namespace that it creates. Must be called before the namespace is registered.

@@ -22,7 +22,7 @@ import { decodeManifest, encodeManifest, type Manifest } from "./manifest";
 import { formatNumber } from "../limits/workers";
 import { isExpired, type RecordedEntry, quoteKeys } from "./entry";
 import { UnmanagedKeys, type Pruning } from "./prune";
-import { refuseKeyConflicts } from "./key-conflicts";
+import { compareKeys, refuseKeyConflicts } from "./key-conflicts";
 import { SourceError } from "./source-handle";
 import { json, record } from "../runtime/json";
 import { defineLifecycle, type Context, type Review } from "../runtime/lifecycle";
@@ -211,6 +211,10 @@ export const kvEntries = defineLifecycle({
       refuseOwnDeletes(ctx, args, compare(declared.catalog, manifest), manifest);
       return await apply(declared);
     });
+  },
+
+  async compare({ ctx, inputs }) {
+    await compareKeys(ctx, inputs);
   },
 
   async read({ ctx, state }) {

@@ -12,7 +12,7 @@ import { pendingAdoption, type Adopted, type Adoption } from "../runtime/adopted
 import { adopt as adoptExisting, AdoptionError, RENAME_HINT, sharedIdHint } from "../runtime/adoption";
 import { defineLifecycle, type Context, type Review } from "../runtime/lifecycle";
 import { accountOf } from "../runtime/provider";
-import { claimOnce, edgeResource } from "../runtime/resource";
+import { edgeResource } from "../runtime/resource";
 import { hasUnknown, pluralize } from "../runtime/values";
 import { CompositeId } from "../runtime/composite-id";
 import { accountId, adopt, type Adopt, type LiteralUnion } from "../runtime/fields";
@@ -48,6 +48,20 @@ export const kvNamespace = defineLifecycle({
   derivedFrom: { fullTitle: ["title"] },
   hints: [DECLARED_KEYS],
   replaceOn: ["accountId"],
+  claims: [
+    {
+      by: ["accountId", "title", "preview"],
+      of({ accountId = "from the settings", title, preview }) {
+        const full = fullTitle(String(title), preview === true);
+        return [
+          {
+            key: `${String(accountId).toLowerCase()} ${full}`,
+            clash: `both declare the namespace ${JSON.stringify(full)} in the same account: keep one of them`,
+          },
+        ];
+      },
+    },
+  ],
   fromSettings: { accountId: ({ accountId }) => accountId },
   lock: ({ accountId, title, preview }) => LOCK.namespace(accountId, fullTitle(title, preview)),
 
@@ -264,23 +278,12 @@ export class KvNamespace extends edgeResource<KvNamespaceArgs>()(kvNamespace) {
   readonly #preview: KvNamespaceArgs["preview"];
 
   constructor(name: string, args: KvNamespaceArgs, opts?: pulumi.CustomResourceOptions) {
-    const { accountId, title, preview } = args;
-    const owner = accountId ?? accountOf(opts);
-    const claim = claimOnce("KvNamespace", name, { accountId: owner, title, preview }, (known) => {
-      const full = fullTitle(known.title, known.preview);
-      const account = known.accountId?.toLowerCase() ?? "from the settings";
-      return [
-        {
-          key: `${account} ${full}`,
-          clash: `both declare the namespace ${JSON.stringify(full)} in the same account: keep one of them`,
-        },
-      ];
-    });
     const registered: { id?: pulumi.Output<pulumi.ID> } = {};
     const declared = declaredKeysFor(() => registered.id);
-    super(name, { ...args, [DECLARED_KEYS]: declared }, opts, claim);
+    const claimedBy = { ...args, accountId: args.accountId ?? accountOf(opts) };
+    super(name, { ...args, [DECLARED_KEYS]: declared }, opts, claimedBy);
     registered.id = this.id;
-    this.#preview = preview;
+    this.#preview = args.preview;
   }
 
   /**

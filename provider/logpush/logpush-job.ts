@@ -30,10 +30,16 @@ import { createJob, writeJob } from "./write-job";
 import type { Adopt, LiteralUnion } from "../runtime/fields";
 import { pendingAdoption, type Adopted } from "../runtime/adopted";
 import { CompositeId } from "../runtime/composite-id";
-import { defineLifecycle, PartialFailure, type Context, type Review } from "../runtime/lifecycle";
+import {
+  defineLifecycle,
+  PartialFailure,
+  type Context,
+  type ProgramName,
+  type Review,
+} from "../runtime/lifecycle";
 import { LOCK } from "../runtime/locks";
 import { refusal } from "../runtime/program";
-import { claimOnce, edgeResource } from "../runtime/resource";
+import { edgeResource, programName } from "../runtime/resource";
 import { redactStrings, stringsIn } from "../runtime/secrets";
 import { isJsonObject, pick, UNKNOWN } from "../runtime/values";
 
@@ -71,6 +77,21 @@ export const logpushJob = defineLifecycle({
   },
   writtenAs: (given) => ({ destinationConf: destinationName(given) }),
   replaceOn: ["zoneId", "accountId", "dataset", "kind"],
+  named: (about) => ({ name: defaultName(about) }),
+  claims: [
+    {
+      by: ["zoneId", "accountId", "dataset", "name"],
+      of({ zoneId, accountId, dataset, name }) {
+        const owner = [zoneId, accountId].find((id) => typeof id === "string")?.toLowerCase() ?? "nobody";
+        return [
+          {
+            key: JSON.stringify([owner, dataset, name]),
+            clash: `are both the Logpush job ${JSON.stringify(name)} of dataset ${String(dataset)} in ${owner}: give each its own name`,
+          },
+        ];
+      },
+    },
+  ],
   secret: {
     destinationConf: (redactor, given) =>
       typeof given === "string" ? hideDestination(redactor, given) : redactStrings(redactor, given),
@@ -376,30 +397,18 @@ export class LogpushJob extends edgeResource<LogpushJobArgs>()(logpushJob) {
     if (destination !== undefined && destinationConf !== undefined) {
       throw refusal(`edgeguard: LogpushJob "${name}": set either destination or destinationConf, not both.`);
     }
-    const jobName = given ?? defaultName(name);
-    const { zoneId, accountId, dataset } = args;
-    const claim = claimOnce("LogpushJob", name, { zoneId, accountId, dataset, name: jobName }, (known) => {
-      const owner = (known.zoneId ?? known.accountId)?.toLowerCase() ?? "nobody";
-      return [
-        {
-          key: JSON.stringify([owner, known.dataset, known.name]),
-          clash: `are both the Logpush job ${JSON.stringify(known.name)} of dataset ${known.dataset} in ${owner}: give each its own name`,
-        },
-      ];
-    });
     const where = destination ?? destinationConf;
     super(
       name,
       {
         ...rest,
-        name: jobName,
+        name: given ?? defaultName(programName(name)),
         ...(where === undefined ? {} : { destinationConf: pulumi.secret(where) }),
         ...(ownershipChallenge === undefined
           ? {}
           : { ownershipChallenge: pulumi.secret(ownershipChallenge) }),
       },
       renameIgnoredChanges(opts),
-      claim,
     );
   }
 }
@@ -419,8 +428,8 @@ function renameIgnoredChanges(opts: pulumi.CustomResourceOptions | undefined): p
  * Makes a default name that differs between programs and stacks and contains only characters that every version of the
  * API accepts.
  */
-function defaultName(name: string): string {
-  return `${pulumi.getProject()}-${pulumi.getStack()}-${name}`.replace(/[^a-zA-Z0-9.-]/g, "-");
+function defaultName({ project, stack, name }: ProgramName): string {
+  return `${project}-${stack}-${name}`.replace(/[^a-zA-Z0-9.-]/g, "-");
 }
 
 function mayMeanAllFields(outputOptions: unknown): boolean {

@@ -11,7 +11,7 @@ import { readEntryPoint, readState } from "./api";
 import { isDeployed, observe, type Observation } from "./observation";
 import { isFurther, stateText, TARGETS, type Target } from "./state";
 import { defineLifecycle, PartialFailure, type Context } from "../runtime/lifecycle";
-import { claimOnce, edgeResource } from "../runtime/resource";
+import { edgeResource } from "../runtime/resource";
 import { hasUnknown, pick, pluralize, sameJson, UNKNOWN } from "../runtime/values";
 import { CompositeId } from "../runtime/composite-id";
 import { zoneId, type LiteralUnion } from "../runtime/fields";
@@ -75,6 +75,16 @@ export const wafMigration = defineLifecycle({
   // A zone that wasn't read is not a change.
   equal: { assessmentDigest: (_recorded, now) => now === undefined || now === UNKNOWN },
   replaceOn: ["zoneId"],
+  claims: [
+    {
+      by: ["zoneId"],
+      of(known) {
+        const zone = args.shape.zoneId.safeParse(known["zoneId"]);
+        if (!zone.success) return [];
+        return [{ key: zone.data, clash: `both migrate zone ${zone.data}: keep one of them` }];
+      },
+    },
+  ],
   lostOnHandOver: "Its history starts over; an alias would have kept it.",
   // The lock of the entry point's rules, which a step replaces as a whole.
   lock: ({ zoneId }) => LOCK.managedRules(zoneId),
@@ -364,13 +374,9 @@ export class WafMigration extends edgeResource<WafMigrationArgs>()(wafMigration)
   /** A digest that changes when the assessment does. */
   declare readonly assessmentDigest: pulumi.Output<string | undefined>;
 
+  // eslint-disable-next-line @typescript-eslint/no-useless-constructor -- it has the type of the arguments
   constructor(name: string, args: WafMigrationArgs, opts?: pulumi.CustomResourceOptions) {
-    const claim = claimOnce("WafMigration", name, { zoneId: args.zoneId }, (known) => {
-      const zone = wafMigration.args.shape.zoneId.safeParse(known.zoneId);
-      if (!zone.success) return []; // The resource's check reports it.
-      return [{ key: zone.data, clash: `both migrate zone ${zone.data}: keep one of them` }];
-    });
-    super(name, args, opts, claim);
+    super(name, args, opts);
   }
 }
 

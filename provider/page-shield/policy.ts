@@ -11,7 +11,8 @@ import { record } from "../runtime/json";
 import { defineLifecycle, PartialFailure, type Context } from "../runtime/lifecycle";
 import { LOCK } from "../runtime/locks";
 import { extra, extraFound, omitAbsent, removedExtra, STAMPS } from "../runtime/members";
-import { claimOnce, edgeResource, type Claim } from "../runtime/resource";
+import { edgeResource } from "../runtime/resource";
+import type { Claim } from "../runtime/claims";
 import {
   canonicalJson,
   isJsonObject,
@@ -75,6 +76,7 @@ export const pageShieldPolicy = defineLifecycle({
   informs: ["wouldBlock"],
   equal: { expression: isSameExpression },
   replaceOn: ["zoneId"],
+  claims: [{ by: Object.keys(args.shape), of: policyClaims }],
   lock: ({ zoneId }) => LOCK.pageShield(zoneId),
 
   rules: [
@@ -284,32 +286,34 @@ export class PageShieldPolicy extends edgeResource<PageShieldPolicyArgs>()(pageS
   /** The existing policy that was adopted when the resource was created, and what that changed. */
   declare readonly adopted: pulumi.Output<Adopted | undefined>;
 
+  // eslint-disable-next-line @typescript-eslint/no-useless-constructor -- it has the type of the arguments
   constructor(name: string, args: PageShieldPolicyArgs, opts?: pulumi.CustomResourceOptions) {
-    const claim = claimOnce("PageShieldPolicy", name, { ...args }, (known) => {
-      const parsed = pageShieldPolicy.args.safeParse(pick(known, Object.keys(pageShieldPolicy.args.shape)));
-      if (!parsed.success) return []; // The resource's check reports the mistakes.
-      const { zoneId, action, enabled, adopt, description } = parsed.data;
-      const content: Claim = {
-        key: canonicalJson(omit(parsed.data, ["adopt"])),
-        clash: `declare the same policy in zone ${zoneId}, equal in every field. Keep one of them`,
-      };
-      const takeover: Claim = {
-        key: `${zoneId} ${description}`,
-        clash: `would both take over the policy in zone ${zoneId} with this description. Give them different descriptions`,
-      };
-      const enforcement: Claim = {
-        key: `${zoneId} enforced`,
-        clash: `are both enforced allow policies in zone ${zoneId}, so visitors get only the scripts that both allow`,
-        warnOnly: true,
-      };
-      return [
-        content,
-        ...(adopt === "takeOver" ? [takeover] : []),
-        ...(enabled && action === "allow" ? [enforcement] : []),
-      ];
-    });
-    super(name, args, opts, claim);
+    super(name, args, opts);
   }
+}
+
+function policyClaims(known: JsonObject): Claim[] {
+  const parsed = args.safeParse(known);
+  if (!parsed.success) return [];
+  const { zoneId, action, enabled, adopt, description } = parsed.data;
+  const content: Claim = {
+    key: canonicalJson(omit(parsed.data, ["adopt"])),
+    clash: `declare the same policy in zone ${zoneId}, equal in every field. Keep one of them`,
+  };
+  const takeover: Claim = {
+    key: `${zoneId} ${description}`,
+    clash: `would both take over the policy in zone ${zoneId} with this description. Give them different descriptions`,
+  };
+  const enforcement: Claim = {
+    key: `${zoneId} enforced`,
+    clash: `are both enforced allow policies in zone ${zoneId}, so visitors get only the scripts that both allow`,
+    warnOnly: true,
+  };
+  return [
+    content,
+    ...(adopt === "takeOver" ? [takeover] : []),
+    ...(enabled && action === "allow" ? [enforcement] : []),
+  ];
 }
 
 /** A policy from the API, in canonical form. */

@@ -6,7 +6,7 @@ import { zoneId, type LiteralUnion } from "../runtime/fields";
 import { defineLifecycle, PartialFailure, type Context } from "../runtime/lifecycle";
 import { LOCK } from "../runtime/locks";
 import { omitAbsent } from "../runtime/members";
-import { claimOnce, edgeResource } from "../runtime/resource";
+import { edgeResource } from "../runtime/resource";
 import { pick, type JsonObject } from "../runtime/values";
 import { pollUntil } from "../runtime/creation";
 
@@ -50,6 +50,16 @@ export const pageShieldSettings = defineLifecycle({
   pending: ({ isNew }) => (isNew ? ["found"] : []),
   informs: ["found"],
   replaceOn: ["zoneId"],
+  claims: [
+    {
+      by: ["zoneId"],
+      of(known) {
+        const zone = args.shape.zoneId.safeParse(known["zoneId"]);
+        if (!zone.success) return [];
+        return [{ key: zone.data, clash: `both manage Page Shield of zone ${zone.data}. Keep one of them` }];
+      },
+    },
+  ],
   lostOnHandOver:
     "The zone's original settings are no longer known, so a destroy will keep the current values. An alias would have preserved the original ones.",
   lock: ({ zoneId }) => LOCK.pageShield(zoneId),
@@ -215,18 +225,9 @@ export class PageShieldSettings extends edgeResource<PageShieldSettingsArgs>()(p
   /** The settings from before this resource first changed them. A destroy restores them. */
   declare readonly previous: pulumi.Output<PageShieldValues>;
 
+  // eslint-disable-next-line @typescript-eslint/no-useless-constructor -- it has the type of the arguments
   constructor(name: string, args: PageShieldSettingsArgs, opts?: pulumi.CustomResourceOptions) {
-    const claim = claimOnce("PageShieldSettings", name, { zoneId: args.zoneId }, (known) => {
-      const zone = pageShieldSettings.args.shape.zoneId.safeParse(known.zoneId);
-      if (!zone.success) return []; // The resource's check reports the mistake.
-      return [
-        {
-          key: zone.data,
-          clash: `both manage Page Shield of zone ${zone.data}. Keep one of them`,
-        },
-      ];
-    });
-    super(name, args, opts, claim);
+    super(name, args, opts);
   }
 }
 

@@ -1,4 +1,4 @@
-import { TYPE_PREFIX } from "../runtime/forwarder";
+import { kindOf } from "../runtime/type-tokens";
 
 /** A resource of the stack, in the form that a policy gets. */
 export interface Declared {
@@ -10,7 +10,7 @@ export interface Declared {
 
 /** Whether the resource is one of these types of this package. */
 export function isEdgeguard({ type }: Declared, ...names: string[]): boolean {
-  return names.some((name) => type === `${TYPE_PREFIX}${name}`);
+  return names.some((name) => name === kindOf(type));
 }
 
 /** Whether the resource is one of these types of @pulumi/cloudflare, which renamed `Worker…` to `Workers…`. */

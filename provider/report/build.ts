@@ -1,4 +1,5 @@
 import { VERSION_MESSAGE } from "../rulesets/version-changes";
+import { kindOf, PROVIDER_TYPES } from "../runtime/type-tokens";
 import { applyAcceptances } from "./acceptance";
 import { dangersOf } from "./dangers";
 import { ownMessages, type Diagnostic } from "./diagnostics";
@@ -122,14 +123,12 @@ function countsOf(steps: readonly Step[]): Record<string, number> {
   );
 }
 
-/** The type of explicit providers. The engine doesn't list the default one. */
-const PROVIDER_TYPE = "pulumi:providers:pulumi-nodejs";
-
 const LIVE_CHECKS_SKIPPED = /^live checks skipped: (.*)$/s;
 
 export function notesOf({ steps, diagnostics, complete, maybeCorrupt }: Plan): Phrase[] {
   const providers = steps.filter(
-    (step) => step.type === PROVIDER_TYPE && step.op !== "same" && isChange(step),
+    // Explicit ones: the engine doesn't list the default provider.
+    (step) => PROVIDER_TYPES.includes(step.type) && step.op !== "same" && isChange(step),
   );
   const unseen = ownMessages(diagnostics).flatMap((message) => LIVE_CHECKS_SKIPPED.exec(message)?.[1] ?? []);
   return [
@@ -199,7 +198,7 @@ function messageOf({ urn, text }: Diagnostic): Message {
   const about =
     type === undefined || type.startsWith("pulumi:pulumi:")
       ? undefined
-      : `${type.replace(/^.*edgeguard:/, "")} ${name.join("::")}`;
+      : `${kindOf(type) ?? type} ${name.join("::")}`;
   return { about, text: text.replace(/^edgeguard: /, "") };
 }
 

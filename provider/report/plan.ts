@@ -1,7 +1,7 @@
 import { type JsonObject, isJsonObject, omit, pick, sameJson } from "../runtime/values";
 import { z } from "zod";
 import { Redactor } from "../api/redact";
-import { TYPE_PREFIX } from "../runtime/forwarder";
+import { kindOf } from "../runtime/type-tokens";
 import { KEPT } from "../runtime/resource-type";
 import { messagesOf, type Diagnostic } from "./diagnostics";
 import { SECRET } from "./values";
@@ -195,7 +195,7 @@ function stepOf({ op, urn, oldState, newState, replaceReasons }: NonNullable<Dig
   return {
     op: isReleased ? "discard" : op,
     urn,
-    kind: type.startsWith(TYPE_PREFIX) ? type.slice(TYPE_PREFIX.length) : undefined,
+    kind: kindOf(type),
     type,
     name: name.join("::"),
     custom: (newState ?? oldState)?.custom ?? true,

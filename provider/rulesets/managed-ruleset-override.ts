@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import * as pulumi from "@pulumi/pulumi";
+import type * as pulumi from "@pulumi/pulumi";
 import { z } from "zod";
 import { ApiError } from "../api/errors";
 import { MANAGED_RULES } from "../limits";
@@ -8,11 +8,11 @@ import { canonicalExpression } from "../rules-language/equivalence";
 import { CompositeId } from "../runtime/composite-id";
 import { accountId, adopt, zoneId, type Adopt, type LiteralUnion } from "../runtime/fields";
 import { pendingAdoption, type Adopted } from "../runtime/adopted";
-import { defineLifecycle, type Context, type Review } from "../runtime/lifecycle";
+import { defineLifecycle, type Context, type ProgramName, type Review } from "../runtime/lifecycle";
 import type { CheckFailure } from "../runtime/inputs";
 import { LOCK } from "../runtime/locks";
 import { omitAbsent } from "../runtime/members";
-import { claimOnce, edgeResource } from "../runtime/resource";
+import { edgeResource, programName } from "../runtime/resource";
 import { canonicalJson, pick, sameJson, type JsonObject } from "../runtime/values";
 import { compareLive } from "./compare-live";
 import { adoptionOf, chooseExisting, recordOnFailure, takeOver, duplicatesOfOtherPrograms } from "./adoption";
@@ -103,6 +103,9 @@ type OverrideState = OverrideArgs & Computed;
  */
 const recordedArgs = (olds: JsonObject): OverrideArgs | undefined => args.safeParse(olds).data;
 
+/** The arguments that make two resources identical. */
+const COMPARED_ARGS = args.omit({ accountId: true, ref: true, position: true, adopt: true, onDestroy: true });
+
 export const managedRulesetOverride = defineLifecycle({
   type: "ManagedRulesetOverride",
   compositeId: new CompositeId(["<zone ID>/<rule ID>"]),
@@ -136,6 +139,38 @@ export const managedRulesetOverride = defineLifecycle({
   },
   replaceOn: ["zoneId"],
   fromSettings: { accountId: ({ accountId }) => accountId },
+  named: (about) => ({ ref: defaultRef(about) }),
+  claims: [
+    {
+      by: ["zoneId", "ref", "ruleset", "expression"],
+      of({ ref, ...known }) {
+        const zone = args.shape.zoneId.safeParse(known["zoneId"]);
+        const choice = args.shape.ruleset.safeParse(known["ruleset"]);
+        const requests = args.shape.expression.safeParse(known["expression"]);
+        if (!zone.success || !choice.success || !requests.success) return [];
+        return [
+          {
+            key: `${zone.data} ${String(ref)}`,
+            clash: `have the same ref ${JSON.stringify(ref)} in zone ${zone.data}: change one of them`,
+          },
+          {
+            key: `${zone.data} ${canonicalJson(choice.data)} ${canonicalExpression(requests.data) ?? ""}`,
+            clash: `execute the same managed ruleset for the same requests in zone ${zone.data}: it will run twice`,
+            warnOnly: true,
+          },
+        ];
+      },
+    },
+    {
+      by: Object.keys(COMPARED_ARGS.shape),
+      of(known) {
+        const { data } = COMPARED_ARGS.safeParse(known);
+        if (data === undefined) return [];
+        const clash = `declare the same rule in zone ${data.zoneId}, with identical arguments: remove one of them`;
+        return [{ key: canonicalJson(data), clash }];
+      },
+    },
+  ],
   lostOnHandOver:
     "If the rule was adopted, its original settings are no longer known, and a destroy will restore the current ones. An alias would have preserved the original ones.",
   lock: ({ zoneId }) => LOCK.managedRules(zoneId),
@@ -651,34 +686,7 @@ export class ManagedRulesetOverride extends edgeResource<ManagedRulesetOverrideA
   declare readonly expansion: pulumi.Output<RulesetExpansion | undefined>;
 
   constructor(name: string, args: ManagedRulesetOverrideArgs, opts?: pulumi.CustomResourceOptions) {
-    const ref = args.ref ?? defaultRef(name);
-    const { zoneId, ruleset, expression } = args;
-    const claim = claimOnce("ManagedRulesetOverride", name, { zoneId, ref, ruleset, expression }, (known) => {
-      const { shape } = managedRulesetOverride.args;
-      const zone = shape.zoneId.safeParse(known.zoneId);
-      const choice = shape.ruleset.safeParse(known.ruleset);
-      const requests = shape.expression.safeParse(known.expression);
-      if (!zone.success || !choice.success || !requests.success) return []; // The check reports what's wrong.
-      return [
-        {
-          key: `${zone.data} ${known.ref}`,
-          clash: `have the same ref ${JSON.stringify(known.ref)} in zone ${zone.data}: change one of them`,
-        },
-        {
-          key: `${zone.data} ${canonicalJson(choice.data)} ${canonicalExpression(requests.data) ?? ""}`,
-          clash: `execute the same managed ruleset for the same requests in zone ${zone.data}: it will run twice`,
-          warnOnly: true,
-        },
-      ];
-    });
-    const equal = claimOnce("ManagedRulesetOverride", name, { ...args, ref: undefined }, (known) => {
-      const { data } = COMPARED_ARGS.safeParse(pick(known, Object.keys(COMPARED_ARGS.shape)));
-      if (data === undefined) return [];
-      const clash = `declare the same rule in zone ${data.zoneId}, with identical arguments: remove one of them`;
-      return [{ key: canonicalJson(data), clash }];
-    });
-    const claims = (): void => [claim, equal].forEach((each) => each());
-    super(name, { ...args, ref }, opts, claims);
+    super(name, { ...args, ref: args.ref ?? defaultRef(programName(name)) }, opts);
   }
 }
 
@@ -719,11 +727,8 @@ function identicalDuplicate(args: OverrideArgs, other: OverrideArgs | undefined)
   return [{ property: "ruleset", reason }];
 }
 
-/** The arguments that make two resources identical. */
-const COMPARED_ARGS = args.omit({ accountId: true, ref: true, position: true, adopt: true, onDestroy: true });
-
-function defaultRef(name: string): string {
-  const full = `${REF_PREFIX}${pulumi.getProject()}/${pulumi.getStack()}/${name}`;
+function defaultRef({ project, stack, name }: ProgramName): string {
+  const full = `${REF_PREFIX}${project}/${stack}/${name}`;
   if (full.length <= MANAGED_RULES.MAX_DEFAULT_REF_CHARACTERS) return full;
   return `${REF_PREFIX}${createHash("sha256").update(full).digest("hex").slice(0, 40)}`;
 }

@@ -7,6 +7,8 @@ import { hasUnknown, pick, sameJson, type JsonObject } from "./values";
 
 export interface DiffResult {
   readonly changes: boolean;
+  /** What differs: arguments, and computed inputs that count as changes. */
+  readonly changed: readonly string[];
   readonly replaces: string[];
   readonly deleteBeforeReplace?: true;
 }
@@ -29,7 +31,7 @@ export async function diff<Shape extends z.ZodRawShape, Computed extends object>
   );
   // If this operation ran no check, no program declares the resource: this is a refresh or destroy. Or the engine is
   // asking whether the resource must be deleted before another one that it depends on.
-  if (declared === undefined) return { changes: changed.length > 0, replaces };
+  if (declared === undefined) return { changes: changed.length > 0, changed, replaces };
 
   const change = replaces.length > 0 ? "replacement" : changed.length > 0 ? "update" : "none";
   // After a crash between a create and the delete of its predecessor, the state contains both. The delete happens now.
@@ -44,6 +46,7 @@ export async function diff<Shape extends z.ZodRawShape, Computed extends object>
   for (const warning of [pendingWork, deleteFirst]) if (warning !== undefined) host.warnOnce(warning);
   return {
     changes: changed.length > 0 || pendingWork !== undefined || declared.hasPendingWork,
+    changed,
     replaces,
     ...(deleteFirst === undefined ? {} : { deleteBeforeReplace: true }),
   };

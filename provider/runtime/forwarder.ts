@@ -1,6 +1,3 @@
-/** The type token of this package's resources, up to the class name. To the engine, they are dynamic resources. */
-export const TYPE_PREFIX = "pulumi-nodejs:dynamic/edgeguard:";
-
 /**
  * The only code from this package in a state file: a constant string that loads the package by name and forwards the
  * verb. A closure serialized by the SDK would vary with the versions of the SDK and TypeScript. `refresh` and `destroy`

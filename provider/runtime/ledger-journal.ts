@@ -3,6 +3,7 @@ import { appendFileSync, lstatSync, mkdirSync, readdirSync, readFileSync, rmSync
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { z } from "zod";
+import { PROVIDER_NAME, type ConfigGetter } from "./settings";
 import { codeOf, isAlive, withMachineLock, type LockOptions } from "./machine-lock";
 
 /** What a resource in this operation does with a real object, from the strongest claim to the weakest. */
@@ -116,5 +117,26 @@ export class LedgerJournal {
     } catch {
       // Another process has just removed it.
     }
+  }
+}
+
+/**
+ * Opens the journal of an engine's providers. Without it, a delete could remove an object that another provider's
+ * resource has just adopted.
+ */
+export function sharedLedger(
+  engine: string | undefined,
+  config: ConfigGetter,
+): { readonly journal?: LedgerJournal; readonly problem?: string } {
+  try {
+    if (engine === undefined) throw new Error("the engine passed no address");
+    return { journal: new LedgerJournal(engine) };
+  } catch (error) {
+    const name = config(PROVIDER_NAME);
+    if (name === undefined) return {}; // This is the only provider, unless an explicit one has the same problem.
+    const reason = error instanceof Error ? error.message : String(error);
+    return {
+      problem: `Provider ${JSON.stringify(name)} can't tell the stack's other providers which objects it owns: ${reason}. Set TMPDIR to a writable directory.`,
+    };
   }
 }

@@ -2,6 +2,7 @@ import type { z } from "zod";
 import type { EdgeApi } from "../api/client";
 import type { Redactor } from "../api/redact";
 import type { Adoption } from "./adopted";
+import type { ClaimRule } from "./claims";
 import type { CompositeId, ObjectAddress } from "./composite-id";
 import type { CheckFailure } from "./inputs";
 import type { Holding } from "./ledger";
@@ -14,6 +15,13 @@ export interface AboutResource {
   readonly name?: string | undefined;
   /** Arguments that are secret. */
   readonly secrets?: readonly string[];
+}
+
+/** A resource's name in its program, and whose program it is. */
+export interface ProgramName {
+  readonly project: string;
+  readonly stack: string;
+  readonly name: string;
 }
 
 /** What every hook gets besides its own request. */
@@ -146,6 +154,10 @@ interface Data<Shape extends z.ZodRawShape, Computed extends object> {
   readonly derivedFrom?: Readonly<Record<string, readonly (keyof Shape & string)[]>>;
   /** Arguments that may be unknown when `derive` is called. It gets them as the engine sends them. */
   readonly deriveWithout?: readonly (keyof Shape & string)[];
+  /** Arguments that the class sets unless the program does: names that differ between programs and stacks. */
+  readonly named?: (about: ProgramName) => JsonObject;
+  /** What only one resource of a program may have. */
+  readonly claims?: readonly ClaimRule[];
   /** A sentence that says what is lost if another resource adopts the object without an alias. */
   readonly lostOnHandOver?: string;
   /** The key for work that two verbs of this process must not do at the same time. */
@@ -167,6 +179,11 @@ interface Hooks<Shape extends z.ZodRawShape, Computed extends object> {
     /** Inputs from the class besides the arguments; not recorded. */
     readonly hints: JsonObject;
   }): Promise<Findings>;
+  /**
+   * Compares a valid declaration with the program's others of this type, where no class does. Throws if they contradict
+   * each other.
+   */
+  compare?(request: { readonly ctx: Context; readonly inputs: JsonObject }): Promise<void>;
   /** 3. check: whether `live` is called in every preview, not only for a new or changed resource. */
   liveAlways?(args: Args<Shape>): boolean;
   /**

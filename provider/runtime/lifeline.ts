@@ -25,6 +25,11 @@ export class Lifeline {
     return this.#closing.signal;
   }
 
+  /** Lets no new request begin, as the engine asks when the operation is cancelled. */
+  cancel(): void {
+    this.#closing.abort();
+  }
+
   /**
    * Starts watching. Only for the provider's process, never a user's program. The process ends once it isn't `busy`:
    * all requests have received their responses, and all verbs have replied to the engine. Otherwise the engine would

@@ -64,6 +64,16 @@ export interface Lookup<Args, Result> {
   readonly output: (args: Inputs<Args>, opts?: LookupOptions) => pulumi.Output<Result>;
 }
 
+/** A lookup as the provider plugin calls it. */
+export interface ServedLookup {
+  readonly traits: LookupTraits;
+  readonly shape: Readonly<Record<string, z.ZodType>>;
+  answer(host: Host, args: unknown): Promise<unknown>;
+}
+
+/** Every lookup by name, for the provider plugin. The modules that define them enter them. */
+export const LOOKUPS = new Map<string, ServedLookup>();
+
 interface LookupTraits {
   /** `accountId` defaults to the setting. */
   readonly ofAccount?: boolean;
@@ -86,6 +96,7 @@ export function lookup<Args extends object, Result>(name: string, traits: Lookup
         traits.ofAccount === true ? { accountId: values["accountId"] ?? host.settings.accountId } : {};
       return await read(host, readArgs(form, shape, { ...values, ...account }), form);
     };
+    LOOKUPS.set(name, { traits, shape, answer: (host, args) => answer(host, name, args) });
     return {
       plain: (args, opts = {}) => ask(opts, (host) => answer(host, name, args)),
       output: (args, opts = {}) => {

@@ -6,6 +6,7 @@ import { refusal } from "./program";
 import { isAsync, secretNames } from "./resource";
 import { stringsIn } from "./secrets";
 import { CONFIG_KEYS, PROVIDER_NAME, readSettings, SettingsError, type ConfigGetter } from "./settings";
+import { TYPE_PREFIXES } from "./type-tokens";
 import { pick, type JsonObject } from "./values";
 
 /** Arguments of a {@link Provider}. It reads neither the stack's configuration nor the environment. */
@@ -148,12 +149,12 @@ export function settingsOf(provider: Provider): pulumi.Output<Config> {
 
 /** Returns the account for a resource that doesn't name one, if it has an explicit provider. */
 export function accountOf(opts: pulumi.CustomResourceOptions = {}): pulumi.Input<string> | undefined {
-  const provider = opts.provider ?? opts.parent?.getProvider("pulumi-nodejs:dynamic/edgeguard:");
+  const provider = opts.provider ?? opts.parent?.getProvider(TYPE_PREFIXES.dynamic);
   return provider instanceof Provider ? provider.accountId : undefined;
 }
 
 /** Finds a mistake that doesn't depend on the arguments' values, which may not be known yet. */
-function argumentProblem(args: Readonly<Record<string, unknown>>): string | undefined {
+export function argumentProblem(args: Readonly<Record<string, unknown>>): string | undefined {
   const unknown = Object.keys(args).find((key) => !CONFIG_KEYS.some((known) => known === key));
   if (unknown !== undefined) {
     const meant = nearest(unknown, CONFIG_KEYS);

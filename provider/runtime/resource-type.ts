@@ -9,7 +9,7 @@ import { namesOfSecrets, SECRETS, stringsIn } from "./secrets";
 import { canonicalJson, omitUndefined, omit, pick, type JsonObject } from "./values";
 
 /** The input that contains the provider's code. */
-const PROVIDER = "__provider";
+export const PROVIDER = "__provider";
 /**
  * The input with the resource's name in the program, for messages. After a rename with an alias, the outputs keep the old
  * name until the next update.

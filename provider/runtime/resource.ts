@@ -1,22 +1,14 @@
 import * as pulumi from "@pulumi/pulumi";
-import { Redactor } from "../api/redact";
+import { Claims, type ClaimRule } from "./claims";
 import { checkCompositeId, ownId, refuseImport, type ExistingObjects } from "./existing";
-import { forwarder, TYPE_PREFIX } from "./forwarder";
+import { forwarder } from "./forwarder";
 import { checkStackConfig, makesSavedPlan, perRun, refusal } from "./program";
 import { computedInputsOf, NAME, SAVED_PLAN } from "./resource-type";
-import { SECRETS, stringsIn, type SecretRules } from "./secrets";
-import { pick } from "./values";
+import { SECRETS, type SecretRules } from "./secrets";
+import { kindOf, TYPE_PREFIXES } from "./type-tokens";
+import { pick, type JsonObject } from "./values";
 import type { z } from "zod";
-import type { Args as Canonical, Lifecycle } from "./lifecycle";
-
-/** Something that only one resource in a program may have, and the message if two have it. */
-export interface Claim {
-  readonly key: string;
-  /** The rest of the message after `"a" and "b" …`. */
-  readonly clash: string;
-  /** Whether a clash is a warning instead of an error. */
-  readonly warnOnly?: boolean;
-}
+import type { Args as Canonical, Lifecycle, ProgramName } from "./lifecycle";
 
 /**
  * The base of every resource class: a dynamic resource. As its provider, it sends a constant string that never changes,
@@ -28,7 +20,7 @@ abstract class EdgeResource extends pulumi.CustomResource {
     name: string,
     args: object,
     opts: pulumi.CustomResourceOptions = {},
-    claim?: () => void,
+    claimedBy: object = args,
   ) {
     const { type } = data;
     checkStackConfig();
@@ -37,7 +29,8 @@ abstract class EdgeResource extends pulumi.CustomResource {
     if (opts.id !== undefined) checkCompositeId(data, name, opts.id);
     else {
       refuseProto(`${type} "${name}"`, args);
-      claim?.(); // Before the resource is registered with the engine.
+      // Before the resource is registered with the engine.
+      for (const rule of data.claims ?? []) claimOnce(type, name, rule, { ...claimedBy });
     }
     const outputs = [data.args, data.computed].flatMap(({ shape }) => Object.keys(shape));
     const unset = Object.fromEntries(
@@ -47,7 +40,7 @@ abstract class EdgeResource extends pulumi.CustomResource {
     const secretArgs = isGet ? Object.keys(data.secret ?? {}) : [];
     const secrets = [...(opts.additionalSecretOutputs ?? []), ...(data.secretOutputs ?? []), ...secretArgs];
     super(
-      `${TYPE_PREFIX}${type}`,
+      TYPE_PREFIXES.dynamic + type,
       name,
       {
         ...unset,
@@ -55,7 +48,12 @@ abstract class EdgeResource extends pulumi.CustomResource {
         [NAME]: name,
         __provider: forwarder(type),
       },
-      secrets.length === 0 ? opts : { ...opts, additionalSecretOutputs: secrets },
+      {
+        ...opts,
+        // A resource that the provider plugin's SDK declared moves to the class without a change.
+        ...(isGet ? {} : { aliases: [...(opts.aliases ?? []), { type: TYPE_PREFIXES.plugin + type }] }),
+        ...(secrets.length === 0 ? {} : { additionalSecretOutputs: secrets }),
+      },
     );
     if (isGet) Object.assign(this, { id: ownId(data, this.id) });
   }
@@ -68,6 +66,7 @@ function savedPlanMarker(): Record<string, true> {
 
 /** What a class needs from its lifecycle. */
 interface ResourceData extends SecretRules, ExistingObjects {
+  readonly claims?: readonly ClaimRule[];
   readonly args: { readonly shape: object };
   readonly computed: { readonly shape: object };
 }
@@ -83,7 +82,7 @@ export type ResourceBase<Args extends object, Canonical extends object> = TypedC
     name: string,
     args: object,
     opts?: pulumi.CustomResourceOptions,
-    claim?: () => void,
+    claimedBy?: object,
   ) => pulumi.CustomResource & OutputsOf<Pick<Args, keyof Args & keyof Canonical>, Canonical>);
 
 /** How policies recognize a class's resources: `validateResourceOfType` in @pulumi/policy compares `__pulumiType`. */
@@ -119,13 +118,15 @@ export function edgeResource<Args extends object>() {
   return <Shape extends z.ZodRawShape, Computed extends object>(
     lifecycle: Lifecycle<Shape, Computed>,
   ): ResourceBase<Args, Canonical<Shape>> => {
-    const type = `${TYPE_PREFIX}${lifecycle.type}`;
+    const type = TYPE_PREFIXES.dynamic + lifecycle.type;
     abstract class Base extends EdgeResource {
       static readonly __pulumiType = type;
 
       // Doesn't use `this`, because @pulumi/policy calls it as a standalone function.
       static override isInstance(value: unknown): value is Base {
-        return typeof value === "object" && value !== null && Reflect.get(value, "__pulumiType") === type;
+        if (typeof value !== "object" || value === null) return false;
+        const token: unknown = Reflect.get(value, "__pulumiType");
+        return typeof token === "string" && kindOf(token) === lifecycle.type;
       }
 
       static get<T>(
@@ -137,43 +138,37 @@ export function edgeResource<Args extends object>() {
         return new this(name, {}, { ...opts, id });
       }
 
-      constructor(name: string, args: object, opts?: pulumi.CustomResourceOptions, claim?: () => void) {
-        super(lifecycle, name, args, opts, claim);
+      constructor(name: string, args: object, opts?: pulumi.CustomResourceOptions, claimedBy?: object) {
+        super(lifecycle, name, args, opts, claimedBy);
       }
     }
     return Base as unknown as ResourceBase<Args, Canonical<Shape>>; // The engine sets the outputs.
   };
 }
 
+/** Names a resource of the current program. */
+export function programName(name: string): ProgramName {
+  return { project: pulumi.getProject(), stack: pulumi.getStack(), name };
+}
+
 /**
  * Refuses a second resource in this program for the same real object: each would undo the other. Waits for unknown
  * values, then fails the program.
  */
-export function claimOnce<T extends Record<string, unknown>>(
-  type: string,
-  name: string,
-  parts: T,
-  claimsOf: (parts: pulumi.Unwrap<T>) => readonly Claim[],
-): () => void {
-  const claims = perRun(CLAIMS, () => new Map<string, string>());
-  const refuseClash = (known: pulumi.Unwrap<T>, secrets: readonly string[]): void => {
-    const redactor = new Redactor((r) => r.add(...stringsIn(pick(known, secrets))));
-    for (const claim of claimsOf(known)) {
-      const key = `${type} ${claim.key}`;
-      const other = claims.get(key);
-      claims.set(key, other ?? name);
-      if (other === undefined) continue;
-      const sentence = `edgeguard: ${type} "${other}" and "${name}" ${redactor.redact(claim.clash)}.`;
-      if (claim.warnOnly === true) void pulumi.log.warn(sentence);
-      else throw refusal(sentence);
+function claimOnce(type: string, name: string, rule: ClaimRule, args: JsonObject): void {
+  const claims = perRun(CLAIMS, () => new Claims());
+  const parts = pick(args, rule.by);
+  const claimant = { type, name, holder: {} };
+  const refuseClash = (known: JsonObject, secrets: readonly string[]): void => {
+    for (const { text, warnOnly } of claims.enter(claimant, rule, known, secrets)) {
+      if (warnOnly) void pulumi.log.warn(`edgeguard: ${text}`);
+      else throw refusal(`edgeguard: ${text}`);
     }
   };
-  return () => {
-    if (isAsync(parts)) {
-      const secrets = pulumi.output(secretNames(parts));
-      pulumi.output(parts).apply((known) => secrets.apply((names) => refuseClash(known, names)));
-    } else refuseClash(parts as pulumi.Unwrap<T>, []); // It contains no outputs or promises, so it's already unwrapped.
-  };
+  if (isAsync(parts)) {
+    const secrets = pulumi.output(secretNames(parts));
+    pulumi.output(parts).apply((known) => secrets.apply((names) => refuseClash(known, names)));
+  } else refuseClash(parts, []); // It contains no outputs or promises.
 }
 
 /**
@@ -242,4 +237,4 @@ function asOutputs(args: object): Record<string, unknown> {
   );
 }
 
-const CLAIMS = new WeakMap<object, Map<string, string>>();
+const CLAIMS = new WeakMap<object, Claims>();

@@ -5,11 +5,28 @@ import { check, type CheckResult } from "./check";
 import { diff, type DiffResult } from "./diff";
 import { ResourceType } from "./resource-type";
 import type { Host } from "./host";
-import type { Lifecycle } from "./lifecycle";
+import type { ClaimRule } from "./claims";
+import type { CompositeId } from "./composite-id";
+import type { Lifecycle, ProgramName } from "./lifecycle";
+import type { SecretRules } from "./secrets";
 import type { JsonObject } from "./values";
+
+/** What the classes, and the provider plugin in their place, know about a resource type. */
+export interface Facts extends SecretRules {
+  readonly type: string;
+  readonly compositeId: CompositeId;
+  readonly args: { readonly shape: Readonly<Record<string, unknown>> };
+  readonly computed: { readonly shape: Readonly<Record<string, unknown>> };
+  readonly replaceOn: readonly string[];
+  readonly fromSettings?: Readonly<Record<string, unknown>>;
+  readonly named?: (about: ProgramName) => JsonObject;
+  readonly claims?: readonly ClaimRule[];
+  readonly compare: ((host: Host, inputs: JsonObject) => Promise<void>) | undefined;
+}
 
 /** The verbs of one resource type, as the engine calls them: plain values in, plain values out. */
 export interface Verbs {
+  readonly facts: Facts;
   check(host: Host, olds: JsonObject, news: JsonObject): Promise<CheckResult>;
   diff(host: Host, id: string, olds: JsonObject, news: JsonObject): Promise<DiffResult>;
   create(host: Host, inputs: JsonObject): Promise<{ id: string; outs: Record<string, unknown> }>;
@@ -37,6 +54,7 @@ export function verbsOf<Shape extends z.ZodRawShape, Computed extends object>(
   const isSaved = (host: Host): boolean => host.declared.size === 0;
   const planned = { savedConfig: false };
   return {
+    facts: { ...lifecycle, compare: comparing(resource) },
     check: (host, olds, news) =>
       during(host, { given: [olds, news], isRecorded: isRecorded(olds), ...planned }, () =>
         check(resource, host, olds, news),
@@ -73,6 +91,16 @@ export function verbsOf<Shape extends z.ZodRawShape, Computed extends object>(
       during(host, { given: [props], isRecorded: true, savedConfig: isSaved(host) }, () =>
         apply.delete(resource, host, id, props),
       ),
+  };
+}
+
+function comparing<Shape extends z.ZodRawShape, Computed extends object>(
+  resource: ResourceType<Shape, Computed>,
+): Facts["compare"] {
+  const { lifecycle } = resource;
+  if (lifecycle.compare === undefined) return undefined;
+  return async (host, inputs) => {
+    await lifecycle.compare?.({ ctx: host.probeContext(lifecycle.type, resource.about(inputs)), inputs });
   };
 }
 

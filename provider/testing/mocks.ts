@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 import * as pulumi from "@pulumi/pulumi";
 import { REGISTER } from "../register";
-import { TYPE_PREFIX } from "../runtime/forwarder";
 import { Host } from "../runtime/host";
 import { markMocks, type MockedRun } from "../runtime/mocked-run";
+import { kindOf } from "../runtime/type-tokens";
 import { isJsonObject, omit, ownMember, UNKNOWN, type JsonObject } from "../runtime/values";
 import type { Verbs } from "../runtime/verbs";
 
@@ -111,7 +111,7 @@ export class Checker implements pulumi.runtime.Mocks {
   }
 
   async newResource(args: pulumi.runtime.MockResourceArgs): Promise<pulumi.runtime.MockResourceResult> {
-    const type = args.type.startsWith(TYPE_PREFIX) ? args.type.slice(TYPE_PREFIX.length) : undefined;
+    const type = kindOf(args.type);
     const verbs = type === undefined ? undefined : ownMember(REGISTER, type);
     const given: JsonObject = isJsonObject(args.inputs) ? args.inputs : {};
     if (type === undefined || verbs === undefined) return await this.#other(args, given);

@@ -20,6 +20,7 @@ test.each(CLASSES)("%s recognizes its own resources and no others", (name, each)
   // As @pulumi/policy calls it: not as a method, and with what another copy of the package may have made.
   const isInstance = Reflect.get(each, "isInstance") as (value: unknown) => boolean;
   expect(isInstance({ __pulumiType: type })).toBe(true);
+  expect(isInstance({ __pulumiType: `edgeguard:index:${name}` })).toBe(true); // Of the provider plugin's SDK.
   for (const other of [undefined, null, "text", {}, { __pulumiType: "aws:s3/bucket:Bucket" }])
     expect(isInstance(other)).toBe(false);
   for (const [, otherClass] of CLASSES.filter(([otherName]) => otherName !== name))

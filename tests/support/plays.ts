@@ -22,6 +22,8 @@ const MODES: readonly Mode[] = [
 export interface Play {
   readonly title: string;
   readonly engine: EngineCommand;
+  /** Whether the provider plugin does the work, over gRPC. */
+  readonly throughPlugin?: boolean;
   /** Absent where the API responds as in the scenario. */
   readonly mode?: Mode;
 }
@@ -46,7 +48,12 @@ export function plays({ dialect = "openapi", dialects }: PlayOptions = {}): Play
     engine: LOCAL_ENGINE,
     mode,
   }));
-  return [...own, ...further];
+  const throughPlugin: Play = {
+    title: `on ${LOCAL_ENGINE.name}, through the provider plugin`,
+    engine: LOCAL_ENGINE,
+    throughPlugin: true,
+  };
+  return [...own, ...further, ...(LONG ? [throughPlugin] : [])];
 }
 
 /** How far the API's clock has to move ahead for a listing to show what was done before. */

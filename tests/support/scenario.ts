@@ -8,7 +8,8 @@ import {
   type LocalApiOptions,
   type ZoneName,
 } from "edgeguard-local";
-import { edgeguardResources, itAgrees, Project, summaryOf, type Deployment } from "./engine";
+import { edgeguardResources, itAgrees, Project, summaryOf, THROUGH_PLUGIN, type Deployment } from "./engine";
+import { LONG } from "./long";
 import { lagOf, plays, type Mode, type Play } from "./plays";
 
 /**
@@ -90,12 +91,12 @@ export function playScenario(scenario: Scenario): void {
     for (const each of plays(scenario)) {
       const played = async (): Promise<void> => {
         const state = await play(scenario, each);
-        if (each.mode === undefined) recorded.set(each.engine.name, state);
+        if (each.mode === undefined) recorded.set(each.title, state);
       };
       it(each.title, played, 180_000);
     }
 
-    itAgrees(recorded);
+    itAgrees(recorded, LONG);
   });
 }
 
@@ -113,6 +114,7 @@ async function play(scenario: Scenario, on: Play): Promise<unknown> {
     project.program(join(scenario.folder, "program"));
     const own = Object.keys(scenario.config ?? {}).some((key) => key.startsWith("edgeguard:api"));
     if (scenario.anonymous !== true && !own) project.env = { CLOUDFLARE_API_TOKEN: TOKEN };
+    if (on.throughPlugin === true) project.env = { ...project.env, ...THROUGH_PLUGIN };
     await project.init({
       zoneId: zone,
       "edgeguard:accountId": api.accounts.main,

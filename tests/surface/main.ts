@@ -1,12 +1,13 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, relative } from "node:path";
 import { REPOSITORY } from "../support/repository";
+import { PLUGIN_SCHEMA, pluginSchema } from "./plugin-schema";
 import { apiReport, REPORT } from "./report";
 import { schemaFiles } from "./schemas";
 
 /** Writes the public surface: its report and the JSON schemas. With --check it compares instead, and shows each file's first difference. */
 async function main(): Promise<void> {
-  const files = new Map([[REPORT, await apiReport()], ...schemaFiles()]);
+  const files = new Map([[REPORT, await apiReport()], [PLUGIN_SCHEMA, pluginSchema()], ...schemaFiles()]);
   for (const [path, text] of files) {
     if (process.argv.includes("--check")) compare(path, text);
     else if (text === undefined) rmSync(path);

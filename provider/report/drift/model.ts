@@ -29,10 +29,7 @@ const resource = members({
     .array(phrase)
     .readonly()
     .describe("What protects, records or holds less because of the change by hand."),
-  gained: z
-    .array(phrase)
-    .readonly()
-    .describe("What protects or records less once the change is undone."),
+  gained: z.array(phrase).readonly().describe("What protects or records less once the change is undone."),
   concerns: phrase.describe("Who should care."),
   update: phrase.describe("What `pulumi up` does about it."),
   keep: members({

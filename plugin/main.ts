@@ -1,0 +1,23 @@
+import { Server, ServerCredentials } from "@grpc/grpc-js";
+import { ResourceProviderService } from "@pulumi/pulumi/proto/provider_grpc_pb";
+import { Service } from "./service";
+
+/** The plugin's process: the engine reads the port from its first line, and calls. */
+
+/** As Pulumi's SDKs allow it: a program may declare a large file's worth of entries. */
+const MAX_MESSAGE_BYTES = 400 * 1024 * 1024;
+
+const server = new Server({
+  "grpc.max_receive_message_length": MAX_MESSAGE_BYTES,
+  "grpc.max_send_message_length": MAX_MESSAGE_BYTES,
+});
+const service = new Service(process.argv[2]);
+server.addService(ResourceProviderService, service.methods());
+server.bindAsync("127.0.0.1:0", ServerCredentials.createInsecure(), (error, port) => {
+  if (error !== null) {
+    process.stderr.write(`edgeguard: the provider plugin can't listen on 127.0.0.1: ${error.message}\n`);
+    process.exit(1);
+  }
+  process.stdout.write(`${port}\n`);
+  service.start();
+});

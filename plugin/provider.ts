@@ -1,0 +1,322 @@
+import * as rpc from "@pulumi/pulumi/proto/provider_pb";
+import {
+  Claims,
+  computedInputsOf,
+  hasUnknown,
+  Host,
+  isJsonObject,
+  KEPT,
+  kindOf,
+  Lifeline,
+  LOOKUPS,
+  MissingCredentialsError,
+  NAME,
+  omit,
+  ownMember,
+  pick,
+  READ,
+  RESOURCES,
+  sameJson,
+  SECRETS,
+  sharedLedger,
+  UNKNOWN,
+  type ConfigGetter,
+  type Facts,
+  type HostOptions,
+  type JsonObject,
+  type Verbs,
+} from "pulumi-edgeguard/plugin";
+import { changesOf, kindOfChange, propertyDiff } from "./property-diff";
+import { PartialError, textOf } from "./service";
+import { configDoubts, configOf, CREDENTIALS, explicitName, settingsProblems } from "./settings";
+import { received, sent } from "./values";
+
+/** What the state of a dynamic resource has besides, until an update through this plugin. */
+const DYNAMIC_PROVIDER = "__provider";
+
+/** A resource's place in its program, from its URN. */
+interface Resource {
+  readonly verbs: Verbs;
+  readonly facts: Facts;
+  readonly urn: string;
+  readonly project: string;
+  readonly stack: string;
+  readonly name: string;
+}
+
+/** Passes the engine's calls to the lifecycles, and does what the classes do in a TypeScript program. */
+export class Provider {
+  readonly #lifeline = new Lifeline();
+  readonly #claims = new Claims();
+  #host = this.#hostOf(() => undefined);
+  #outputs: ReadonlyMap<string, readonly string[]> | undefined;
+
+  /** @param busy whether a call isn't answered yet. */
+  constructor(busy: () => boolean) {
+    this.#lifeline.watch(() => busy() || this.#host.inFlight > 0);
+  }
+
+  cancel(): void {
+    this.#lifeline.cancel();
+  }
+
+  checkConfig(request: rpc.CheckRequest): rpc.CheckResponse {
+    const given = received(request.getNews());
+    const [, project = "", , name] = request.getUrn().split("::");
+    const explicit = explicitName(name);
+    const problems = settingsProblems(given, explicit);
+    if (explicit === undefined) for (const doubt of configDoubts(given, project)) this.#host.warnOnce(doubt);
+    const inputs = sent(given.values, new Set([...given.secrets, ...CREDENTIALS]));
+    return checkResponse(
+      inputs,
+      problems.map((reason) => ({ reason })),
+    );
+  }
+
+  /** A setting never replaces resources: one that applies to a resource is among its arguments. */
+  diffConfig(request: rpc.DiffRequest): rpc.DiffResponse {
+    const [olds, news] = [received(request.getOldInputs() ?? request.getOlds()), received(request.getNews())];
+    const keys = new Set([...Object.keys(olds.values), ...Object.keys(news.values)]);
+    const changed = [...keys].filter((key) => !sameJson(olds.values[key], news.values[key]));
+    const response = diffResponse(changed.length > 0);
+    for (const key of changed)
+      for (const { path, kind } of changesOf(olds.values[key], news.values[key], [key]))
+        response.getDetaileddiffMap().set(path, propertyDiff(kind, false).setInputdiff(true));
+    return response.setHasdetaileddiff(changed.length > 0);
+  }
+
+  /** @param engine the engine's address. */
+  configure(request: rpc.ConfigureRequest, engine: string | undefined): void {
+    const { values } = received(request.getArgs());
+    const config = configOf(values, explicitName(request.getName()));
+    this.#host = this.#hostOf(config, sharedLedger(engine, config));
+  }
+
+  async check(request: rpc.CheckRequest): Promise<rpc.CheckResponse> {
+    const resource = resourceOf(request);
+    const { facts, verbs, name } = resource;
+    const given = received(request.getNews());
+    const olds = received(request.getOlds());
+    const written = withoutNulls(given.values);
+    const named = facts.named?.(resource) ?? {};
+    const ownSecrets = given.secrets.filter((each) => !Object.hasOwn(facts.secret ?? {}, each));
+    const { inputs, failures } = await verbs.check(this.#host, olds.values, {
+      ...named,
+      ...written,
+      [NAME]: name,
+      ...(ownSecrets.length === 0 ? {} : { [SECRETS]: ownSecrets }),
+    });
+    if (failures.length === 0) failures.push(...(await this.#clashes(resource, inputs)));
+    return checkResponse(sent(inputs, secretNames(facts, inputs)), failures);
+  }
+
+  async diff(request: rpc.DiffRequest): Promise<rpc.DiffResponse> {
+    const { facts, verbs } = resourceOf(request);
+    const { values: olds } = received(request.getOlds());
+    const { values: news } = received(request.getNews());
+    const { changes, changed, replaces, deleteBeforeReplace } = await verbs.diff(
+      this.#host,
+      request.getId(),
+      olds,
+      news,
+    );
+    const response = diffResponse(changes).setReplacesList(replaces);
+    if (deleteBeforeReplace !== undefined) response.setDeletebeforereplace(deleteBeforeReplace);
+    if (!changes) return response;
+    // Consequences of the change, such as `wouldBlock`.
+    const consequences = computedInputsOf(facts).filter((key) => !sameJson(olds[key], news[key]));
+    const secrets = secretNames(facts, { ...olds, ...news });
+    const details = response.getDetaileddiffMap();
+    for (const key of new Set([...changed, ...consequences])) {
+      for (const { path, kind } of changesOf(olds[key], news[key], [key])) {
+        const [shown, how] = secrets.has(key) ? [key, kindOfChange(olds[key], news[key])] : [path, kind];
+        details.set(shown, propertyDiff(how, replaces.includes(key)));
+      }
+    }
+    return response.setHasdetaileddiff(details.getLength() > 0);
+  }
+
+  async create(request: rpc.CreateRequest): Promise<rpc.CreateResponse> {
+    const { facts, verbs } = resourceOf(request);
+    const { values: inputs } = received(request.getProperties());
+    if (request.getPreview())
+      return new rpc.CreateResponse().setProperties(
+        sent(previewed(facts, inputs), secretNames(facts, inputs)),
+      );
+    const { id, outs } = await this.#whole(facts, () => verbs.create(this.#host, inputs));
+    return new rpc.CreateResponse().setId(id).setProperties(sent(outs, secretNames(facts, outs)));
+  }
+
+  /** For a refresh, an import and a `get`. Only a refresh brings properties. */
+  async read(request: rpc.ReadRequest): Promise<rpc.ReadResponse> {
+    const { facts, verbs, name } = resourceOf(request);
+    const { values: recorded } = received(request.getProperties());
+    const isNew = Object.keys(recorded).every((key) => KEPT.some((kept) => kept === key));
+    const read = await verbs.read(this.#host, request.getId(), isNew ? { [NAME]: name } : recorded);
+    const response = new rpc.ReadResponse().setId(read.id);
+    if (read.id === "") return response;
+    const kept = pick(recorded, [DYNAMIC_PROVIDER]); // Otherwise, the refresh would show a change.
+    const outs = { ...omit(read.props ?? {}, isNew ? [READ] : []), ...kept };
+    const names = [...Object.keys(facts.args.shape), ...computedInputsOf(facts), ...KEPT];
+    const inputs = isNew
+      ? pick(outs, names)
+      : { ...read.inputs, ...pick(received(request.getInputs()).values, [DYNAMIC_PROVIDER]) };
+    const secrets = secretNames(facts, outs);
+    return response.setProperties(sent(outs, secrets)).setInputs(sent(inputs, secrets));
+  }
+
+  async update(request: rpc.UpdateRequest): Promise<rpc.UpdateResponse> {
+    const { facts, verbs } = resourceOf(request);
+    const { values: olds } = received(request.getOlds());
+    const { values: news } = received(request.getNews());
+    if (request.getPreview())
+      return new rpc.UpdateResponse().setProperties(sent(previewed(facts, news), secretNames(facts, news)));
+    const { outs } = await this.#whole(facts, () => verbs.update(this.#host, request.getId(), olds, news));
+    return new rpc.UpdateResponse().setProperties(sent(outs, secretNames(facts, outs)));
+  }
+
+  async delete(request: rpc.DeleteRequest): Promise<void> {
+    const { verbs } = resourceOf(request);
+    await verbs.delete(this.#host, request.getId(), received(request.getProperties()).values);
+  }
+
+  async invoke(request: rpc.InvokeRequest): Promise<rpc.InvokeResponse> {
+    const token = request.getTok();
+    const name = kindOf(token) ?? "";
+    const lookup = LOOKUPS.get(name);
+    if (lookup === undefined)
+      throw new Error(`edgeguard has no function ${token}. It has ${[...LOOKUPS.keys()].join(", ")}.`);
+    const args = withoutNulls(received(request.getArgs()).values);
+    const outputs = this.#outputsOf(token);
+    const response = new rpc.InvokeResponse();
+    try {
+      const result = await lookup.answer(this.#host, args);
+      const members = outputs.includes(RESULT) || !isJsonObject(result) ? { [RESULT]: result } : result;
+      return response.setReturn(sent(members, new Set(lookup.traits.secret === true ? outputs : [])));
+    } catch (error) {
+      if (!(error instanceof Error)) throw error;
+      if (!request.getPreview() || !(error instanceof MissingCredentialsError))
+        throw new Error(this.#host.presentable(error.message));
+      this.#host.warnOnce(`${name}: skipped in this preview. ${error.message}`, `no credentials for ${name}`);
+      return response.setReturn(sent(Object.fromEntries(outputs.map((output) => [output, UNKNOWN]))));
+    }
+  }
+
+  /** The outputs of each function, as the schema says. */
+  #outputsOf(token: string): readonly string[] {
+    this.#outputs ??= new Map(
+      Object.entries((JSON.parse(textOf("schema.json")) as FunctionSchemas).functions).map(
+        ([name, { outputs }]) => [name, Object.keys(outputs.properties)],
+      ),
+    );
+    return this.#outputs.get(token) ?? [];
+  }
+
+  /** What contradicts the program's other resources. Warnings are printed. */
+  async #clashes(
+    { facts, urn, name }: Resource,
+    inputs: JsonObject,
+  ): Promise<{ property: string; reason: string }[]> {
+    const failures: string[] = [];
+    const secrets = [...secretNames(facts, inputs)];
+    for (const rule of facts.claims ?? []) {
+      const known = pick(inputs, rule.by);
+      if (hasUnknown(known)) continue;
+      for (const clash of this.#claims.enter({ type: facts.type, name, holder: urn }, rule, known, secrets))
+        if (clash.warnOnly) this.#host.warnOnce(clash.text);
+        else failures.push(clash.text);
+    }
+    try {
+      await facts.compare?.(this.#host, inputs);
+    } catch (error) {
+      if (!(error instanceof Error)) throw error;
+      failures.push(error.message.replace(/^edgeguard: /, ""));
+    }
+    return failures.map((reason) => ({ property: "", reason: this.#host.presentable(reason) }));
+  }
+
+  /** Runs a create or update. What was done in part is recorded. */
+  async #whole<T>(facts: Facts, work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof Error) || !("id" in error)) throw error;
+      const { id, properties, reasons } = error as Error & Half; // Of `handingOverHalf`.
+      const detail = new rpc.ErrorResourceInitFailed()
+        .setId(id)
+        .setProperties(sent(properties, secretNames(facts, properties)))
+        .setReasonsList([...reasons]);
+      throw new PartialError(error.message, detail);
+    }
+  }
+
+  #hostOf(config: ConfigGetter, shared: Pick<HostOptions, "journal" | "problem"> = {}): Host {
+    const { signal, closing } = this.#lifeline;
+    return new Host({ config, signal, closing, ...shared });
+  }
+}
+
+/** The output of a function whose result isn't an object with known members. */
+const RESULT = "result";
+
+interface FunctionSchemas {
+  readonly functions: Readonly<
+    Record<string, { readonly outputs: { readonly properties: Readonly<Record<string, unknown>> } }>
+  >;
+}
+
+/** What `handingOverHalf` adds to an error. */
+interface Half {
+  readonly id: string;
+  readonly properties: JsonObject;
+  readonly reasons: readonly string[];
+}
+
+/** @throws for a type that this version doesn't have. */
+function resourceOf(request: { getUrn(): string }): Resource {
+  const urn = request.getUrn();
+  const [stack = "", project = "", types = "", ...name] = urn.split("::");
+  const token = types.split("$").at(-1) ?? "";
+  const verbs = ownMember(RESOURCES, kindOf(token) ?? "");
+  if (verbs === undefined)
+    throw new Error(
+      `this version of pulumi-resource-edgeguard has no resource ${token}. Install the version that wrote the state, or a later one.`,
+    );
+  const program = { project, stack: stack.replace(/^urn:pulumi:/, ""), name: name.join("::") };
+  return { verbs, facts: verbs.facts, urn, ...program };
+}
+
+/** Names of a resource's secret inputs and outputs: secret by type, or because the program made an argument secret. */
+function secretNames(
+  { secret = {}, secretOutputs = [], derivedFrom = {} }: Facts,
+  bag: JsonObject,
+): ReadonlySet<string> {
+  const declared = bag[SECRETS];
+  const names = [...Object.keys(secret), ...(Array.isArray(declared) ? declared.map(String) : [])];
+  const derived = Object.entries(derivedFrom).filter(([, from]) => from.some((each) => names.includes(each)));
+  return new Set([...names, ...secretOutputs, ...derived.map(([output]) => output)]);
+}
+
+/** What a preview knows of the outputs: the inputs. */
+function previewed({ computed, ...facts }: Facts, inputs: JsonObject): JsonObject {
+  const later = omit(computed.shape, computedInputsOf(facts));
+  return { ...Object.fromEntries(Object.keys(later).map((output) => [output, UNKNOWN])), ...inputs };
+}
+
+/** Languages write an argument that isn't set as null. */
+function withoutNulls(values: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== null));
+}
+
+function checkResponse(
+  inputs: ReturnType<typeof sent>,
+  failures: readonly { readonly reason: string }[],
+): rpc.CheckResponse {
+  const list = failures.map(({ reason }) => new rpc.CheckFailure().setReason(reason));
+  return new rpc.CheckResponse().setInputs(inputs).setFailuresList(list);
+}
+
+function diffResponse(changes: boolean): rpc.DiffResponse {
+  const { DIFF_SOME, DIFF_NONE } = rpc.DiffResponse.DiffChanges;
+  return new rpc.DiffResponse().setChanges(changes ? DIFF_SOME : DIFF_NONE);
+}

@@ -1,0 +1,143 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { Metadata, status, type handleUnaryCall, type sendUnaryData } from "@grpc/grpc-js";
+import { PluginInfo } from "@pulumi/pulumi/proto/plugin_pb";
+import type { IResourceProviderServer } from "@pulumi/pulumi/proto/provider_grpc_pb";
+import * as rpc from "@pulumi/pulumi/proto/provider_pb";
+import { Status } from "@pulumi/pulumi/proto/status_pb";
+import { Any } from "google-protobuf/google/protobuf/any_pb";
+import { Empty } from "google-protobuf/google/protobuf/empty_pb";
+import type * as ProviderModule from "./provider";
+import type { Provider } from "./provider";
+
+/** The protocol of Pulumi's engine. What the calls do is in provider.ts, which is loaded after the engine has the port. */
+
+/** What the engine may call and this plugin doesn't do. */
+const REFUSED = {
+  parameterize: "has no parameters",
+  construct: "has no component resources",
+  call: "has no methods",
+  getMapping: "has no mapping from another provider",
+  getMappings: "has no mapping from another provider",
+} as const;
+
+export class Service {
+  #engine: string | undefined;
+  #provider: Promise<Provider> | undefined;
+  #inProgress = 0;
+
+  constructor(engine: string | undefined) {
+    this.#engine = engine;
+  }
+
+  /** Begins what takes time: the engine knows the port by now, and still has to connect. */
+  start(): void {
+    setImmediate(() => void this.#loaded().catch(() => undefined)); // The first call reports it.
+  }
+
+  methods(): IResourceProviderServer {
+    const work = <Request, Response>(
+      run: (provider: Provider, request: Request) => Promise<Response> | Response,
+    ): handleUnaryCall<Request, Response> =>
+      this.#answer(async (request) => await run(await this.#loaded(), request));
+    const refused = Object.fromEntries(
+      Object.entries(REFUSED).map(([method, why]) => [
+        method,
+        (_call: unknown, done: sendUnaryData<never>) => done(unimplemented(method, why)),
+      ]),
+    ) as Record<keyof typeof REFUSED, (call: unknown, done: sendUnaryData<never>) => void>; // The same keys.
+    return {
+      ...refused,
+      list: (call) => call.emit("error", unimplemented("list", "can't list objects; use edgeguard import")),
+      handshake: this.#answer((request) => {
+        this.#engine = request.getEngineAddress();
+        return new rpc.ProviderHandshakeResponse().setAcceptSecrets(true);
+      }),
+      attach: this.#answer((request) => {
+        this.#engine = request.getAddress();
+        return new Empty();
+      }),
+      getPluginInfo: this.#answer(() => new PluginInfo().setVersion(packageVersion())),
+      getSchema: this.#answer(() => new rpc.GetSchemaResponse().setSchema(textOf("schema.json"))),
+      configure: work((provider, request: rpc.ConfigureRequest) => {
+        provider.configure(request, this.#engine);
+        return new rpc.ConfigureResponse().setAcceptsecrets(true).setSupportspreview(true);
+      }),
+      checkConfig: work((provider, request: rpc.CheckRequest) => provider.checkConfig(request)),
+      diffConfig: work((provider, request: rpc.DiffRequest) => provider.diffConfig(request)),
+      check: work((provider, request: rpc.CheckRequest) => provider.check(request)),
+      diff: work((provider, request: rpc.DiffRequest) => provider.diff(request)),
+      create: work((provider, request: rpc.CreateRequest) => provider.create(request)),
+      read: work((provider, request: rpc.ReadRequest) => provider.read(request)),
+      update: work((provider, request: rpc.UpdateRequest) => provider.update(request)),
+      cancel: work((provider) => {
+        provider.cancel();
+        return new Empty();
+      }),
+      delete: work(async (provider, request: rpc.DeleteRequest) => {
+        await provider.delete(request);
+        return new Empty();
+      }),
+      invoke: work((provider, request: rpc.InvokeRequest) => provider.invoke(request)),
+    };
+  }
+
+  async #loaded(): Promise<Provider> {
+    this.#provider ??= Promise.resolve().then(() => {
+      // eslint-disable-next-line @typescript-eslint/no-require-imports -- loaded while the engine connects
+      const { Provider } = require("./provider") as typeof ProviderModule;
+      return new Provider(() => this.#inProgress > 0);
+    });
+    return await this.#provider;
+  }
+
+  #answer<Request, Response>(
+    work: (request: Request) => Promise<Response> | Response,
+  ): handleUnaryCall<Request, Response> {
+    return (call, done) => {
+      this.#inProgress += 1;
+      void (async () => await work(call.request))()
+        .then(
+          (response) => done(null, response),
+          (error: unknown) => done(rpcError(error)),
+        )
+        // The reply is sent in the next few turns of the event loop.
+        .finally(() => setImmediate(() => setImmediate(() => (this.#inProgress -= 1))));
+    };
+  }
+}
+
+/** A file of this package. */
+export function textOf(file: string): string {
+  return readFileSync(join(__dirname, "..", file), "utf8");
+}
+
+function packageVersion(): string {
+  return (JSON.parse(textOf("package.json")) as { version: string }).version; // Our own file.
+}
+
+function unimplemented(method: string, why: string) {
+  return { code: status.UNIMPLEMENTED, details: `edgeguard: the provider plugin ${why} (${method})` };
+}
+
+/** An object that was created or changed only in part, as the engine records it. */
+export class PartialError extends Error {
+  constructor(
+    message: string,
+    readonly detail: rpc.ErrorResourceInitFailed,
+  ) {
+    super(message);
+  }
+}
+
+function rpcError(error: unknown) {
+  const message = error instanceof Error ? error.message : String(error);
+  const metadata = new Metadata();
+  if (error instanceof PartialError) {
+    const detail = new Any();
+    detail.pack(error.detail.serializeBinary(), "pulumirpc.ErrorResourceInitFailed");
+    const whole = new Status().setCode(status.UNKNOWN).setMessage(message).setDetailsList([detail]);
+    metadata.add("grpc-status-details-bin", Buffer.from(whole.serializeBinary()));
+  }
+  return { code: status.UNKNOWN, details: message, metadata };
+}

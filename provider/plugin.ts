@@ -1,0 +1,41 @@
+import "./runtime/node-version";
+import "./index"; // Enters every lookup.
+
+import { REGISTER } from "./register";
+import type { Verbs } from "./runtime/verbs";
+
+/** The entry point `pulumi-edgeguard/plugin` for the provider plugin of the same version. Programs don't use it. */
+
+export { MissingCredentialsError } from "./api/credential";
+export { Claims } from "./runtime/claims";
+export { Host, type HostOptions } from "./runtime/host";
+export { propertyPath } from "./runtime/inputs";
+export { sharedLedger } from "./runtime/ledger-journal";
+export { Lifeline } from "./runtime/lifeline";
+export { LOOKUPS } from "./runtime/lookup";
+export { argumentProblem } from "./runtime/provider";
+export { SECRETS } from "./runtime/secrets";
+export {
+  doubtfulConfig,
+  PROVIDER_NAME,
+  readSettings,
+  SettingsError,
+  unknownConfigKeys,
+  type ConfigGetter,
+} from "./runtime/settings";
+export { computedInputsOf, KEPT, NAME, READ } from "./runtime/resource-type";
+export { kindOf } from "./runtime/type-tokens";
+export {
+  hasUnknown,
+  isJsonObject,
+  omit,
+  ownMember,
+  pick,
+  sameJson,
+  UNKNOWN,
+  type JsonObject,
+} from "./runtime/values";
+export type { Facts, Verbs } from "./runtime/verbs";
+
+/** The verbs of each resource type. */
+export const RESOURCES: Readonly<Record<string, Verbs>> = REGISTER;

@@ -1,0 +1,242 @@
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { LOCAL_ENGINE, startLocalApi, type LocalApi } from "edgeguard-local";
+import { stringify } from "yaml";
+import { engines, summaryOf, type Deployment } from "../support/engine";
+import { raw, TOKEN } from "../support/scenario";
+import { generateSdk, PluginProject } from "./project";
+
+/** The provider plugin on a real Pulumi CLI: programs of the generated SDK and in YAML. */
+
+const cli = engines().find((engine) => engine !== LOCAL_ENGINE);
+const onCli = cli === undefined ? describe.skip : describe;
+const onYaml = hasLanguage("yaml") ? test : test.skip;
+
+const CANARY = "c4nary-of-a-destination";
+
+onCli(`on ${cli?.name ?? "the Pulumi CLI: skipped, because none is on PATH"}`, () => {
+  let folder: string;
+  let api: LocalApi;
+  let project: PluginProject;
+
+  beforeAll(() => {
+    folder = mkdtempSync(join(tmpdir(), "edgeguard-sdk-"));
+    if (cli !== undefined) generateSdk(cli, folder, { PULUMI_HOME: folder, PULUMI_SKIP_UPDATE_CHECK: "1" });
+  });
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+  beforeEach(async () => {
+    api = await startLocalApi();
+    if (cli === undefined) return;
+    project = new PluginProject(cli, "moves");
+    symlinkSync(join(folder, "nodejs/bin"), join(project.dir, "sdk"));
+    project.env = { CLOUDFLARE_API_TOKEN: TOKEN, CANARY };
+    await project.init({ "edgeguard:baseUrl": api.url, "edgeguard:accountId": api.accounts.main });
+  });
+  afterEach(async () => {
+    project.remove();
+    await api.close();
+  });
+
+  /** A program with all seven types, from the classes or from the SDK. */
+  function program(from: "pulumi-edgeguard" | "./sdk", title = "flags"): void {
+    const zone = JSON.stringify(api.zones.shop);
+    project.write(`
+      import * as pulumi from "@pulumi/pulumi";
+      import * as edge from ${JSON.stringify(from)};
+      const zoneId = ${zone};
+      new edge.PageShieldSettings("settings", { zoneId, enabled: true });
+      new edge.PageShieldPolicy("policy", {
+        zoneId, description: "checkout", action: "log", expression: 'http.host eq "shop.example"', value: { scriptSrc: ["'self'", "https://a.example"] },
+      });
+      new edge.ManagedRulesetOverride("owasp", {
+        zoneId, ruleset: "Cloudflare OWASP Core Ruleset", owasp: { paranoiaLevel: 2, scoreThreshold: "high" },
+        exceptions: [{ expression: 'http.request.uri.path eq "/a"', skip: "all" }],
+      });
+      new edge.WafMigration("migration", { zoneId: ${JSON.stringify(api.zones.migrateEnterprise)}, plan: "enterprise", target: "assessed", quiet: true });
+      new edge.LogpushJob("job", {
+        zoneId, dataset: "http_requests", enabled: true, outputOptions: { fieldNames: ["RayID"] },
+        destinationConf: pulumi.secret("https://logs.example.com/in?header_Authorization=Bearer%20" + process.env.CANARY),
+        filter: '{"where":{"key":"ClientRequestHost","operator":"eq","value":"shop.example"}}',
+      });
+      const flags = new edge.KvNamespace("flags", { title: ${JSON.stringify(title)} });
+      new edge.KvEntries("entries", { namespaceId: flags.id, entries: { a: process.env.CANARY, b: { value: "2", metadata: { of: "b" } } } });
+    `);
+  }
+
+  const writes = (): string[] =>
+    api.requests
+      .filter(({ method, path }) => method !== "GET" && !path.endsWith("/bulk/get"))
+      .map(({ method, path }) => `${method} ${path}`);
+
+  test("all seven types move from the classes to the SDK and back, without a change or a write", async () => {
+    program("pulumi-edgeguard");
+    await project.ok("up", "--yes", "--skip-preview");
+    for (const from of ["./sdk", "pulumi-edgeguard"] as const) {
+      program(from);
+      api.clearRequests();
+      const { text } = await project.ok("preview", "--expect-no-changes");
+      expect(summaryOf(text)).toEqual({ unchanged: 8 });
+      await project.ok("up", "--yes", "--skip-preview", "--expect-no-changes");
+      await project.ok("refresh", "--yes", "--expect-no-changes");
+      await project.ok("preview", "--expect-no-changes");
+      expect(writes()).toEqual([]);
+      const own = prefixes(await project.export());
+      expect(own).toEqual([from === "./sdk" ? "edgeguard" : "pulumi-nodejs"]);
+    }
+    expect(project.stateText().includes(CANARY)).toBe(false); // The text is long.
+    await project.ok("destroy", "--yes", "--skip-preview");
+  });
+
+  test("pulumi import by ID writes a program that matches what exists, apart from what no import knows", async () => {
+    const ids = await existing();
+    const resources = Object.entries(ids).map(([type, id]) => ({
+      type: `edgeguard:index:${type}`,
+      name: `the-${type}`,
+      id,
+    }));
+    const wrong = await project.run(
+      "import",
+      "edgeguard:index:KvNamespace",
+      "wrong",
+      api.zones.shop,
+      "--yes",
+    );
+    expect(wrong.text).toMatch(/is not "<account ID>\/<namespace ID>"/);
+    const [file, code] = ["import.json", "code.ts"].map((name) => join(project.dir, name)) as [
+      string,
+      string,
+    ];
+    writeFileSync(file, JSON.stringify({ resources }));
+    const options = ["--yes", "--skip-preview", "--protect=false", "--out", code];
+    const { text } = await project.ok("import", "--file", file, ...options);
+    expect(summaryOf(text)).toMatchObject({ import: 7 });
+    // The values in a namespace may be anybody's: the program has to declare them.
+    const program = readFileSync(code, "utf8").replace("verify: ", "entries: {}, verify: ");
+    project.write(program.replace('"pulumi-edgeguard-sdk"', '"./sdk"'));
+    api.clearRequests();
+    const after = await project.ok("preview", "--diff");
+    expect(summaryOf(after.text)).toEqual({ update: 2, unchanged: 6 });
+    expect(
+      after.text
+        .match(/^ +~ edgeguard:index:\w+/gm)
+        ?.map((each) => each.trim())
+        .sort(),
+    ).toEqual([
+      "~ edgeguard:index:KvEntries", // Its entries.
+      "~ edgeguard:index:WafMigration", // Its assessment, which the update records without a write.
+    ]);
+    expect(writes()).toEqual([]);
+    expect(after.text).not.toContain(CANARY);
+  });
+
+  test("get reads each type without managing it", async () => {
+    const ids = await existing();
+    const gets = Object.entries(ids).map(
+      ([type, id]) => `export const ${type} = edge.${type}.get("one", ${JSON.stringify(id)});`,
+    );
+    project.write(`import * as edge from "./sdk";\n${gets.join("\n")}`);
+    api.clearRequests();
+    await project.ok("up", "--yes", "--skip-preview");
+    const { deployment } = await project.export();
+    const read = (deployment.resources ?? []).filter(({ type }) => type.startsWith("edgeguard:index:"));
+    expect(read.map(({ type, id }) => [type.split(":").at(-1), id]).sort()).toEqual(
+      Object.entries(ids)
+        .map(([type, id]) => [type, id.split("/").at(-1)])
+        .sort(),
+    );
+    await project.ok("refresh", "--yes", "--expect-no-changes");
+    await project.ok("destroy", "--yes", "--skip-preview");
+    expect(writes()).toEqual([]);
+    expect(project.stateText().includes(CANARY)).toBe(false);
+  });
+
+  onYaml(
+    "a YAML program takes over resources of the classes, changes one argument and reads others",
+    async () => {
+      const zoneId = api.zones.shop;
+      const policy = {
+        zoneId,
+        description: "checkout",
+        action: "log",
+        expression: "true",
+        value: "script-src 'self'",
+      };
+      project.write(`
+      import { KvNamespace, PageShieldPolicy } from "pulumi-edgeguard";
+      new PageShieldPolicy("policy", ${JSON.stringify(policy)});
+      new KvNamespace("flags", { title: "flags" });
+    `);
+      await project.ok("up", "--yes", "--skip-preview");
+      const yaml = (title: string): void =>
+        project.yaml(
+          stringify({
+            variables: {
+              found: { "fn::invoke": { function: "edgeguard:getPageShieldSettings", arguments: { zoneId } } },
+            },
+            resources: {
+              policy: { type: "edgeguard:PageShieldPolicy", properties: policy },
+              flags: { type: "edgeguard:KvNamespace", properties: { title } },
+              settings: { type: "edgeguard:PageShieldSettings", get: { id: zoneId } },
+            },
+            outputs: { enabled: "${settings.enabled}", found: "${found.enabled}" },
+          }),
+        );
+      yaml("flags");
+      expect(summaryOf((await project.ok("preview")).text)).toEqual({ unchanged: 3 });
+      yaml("flags of the shop");
+      const { text } = await project.ok("up", "--yes", "--diff");
+      expect(text).toMatch(/~ title +: "flags" => "flags of the shop"/);
+      expect(text).toMatch(/enabled: true[^]*found +: true/);
+      await project.ok("preview", "--expect-no-changes");
+    },
+  );
+
+  /** Creates or finds an object of each type: its composite ID, by type. */
+  async function existing(): Promise<Readonly<Record<string, string>>> {
+    const { shop, migrateEnterprise } = api.zones;
+    const account = api.accounts.main;
+    const made = async (path: string, body: object): Promise<string> =>
+      String(((await raw(api, "POST", path, body)).result as { id: unknown }).id);
+    const namespace = await made(`/accounts/${account}/storage/kv/namespaces`, { title: "their namespace" });
+    const policy = await made(`/zones/${shop}/page_shield/policies`, {
+      ...{ description: "their policy", action: "log", expression: "true", enabled: true },
+      value: "script-src 'self'",
+    });
+    const job = await made(`/zones/${shop}/logpush/jobs`, {
+      ...{ name: "their-job", dataset: "http_requests", enabled: true },
+      destination_conf: `https://logs.example.com/in?header_Authorization=Bearer%20${CANARY}`,
+    });
+    const entryPoint = `/zones/${shop}/rulesets/phases/http_request_firewall_managed/entrypoint`;
+    const { rules } = (await raw(api, "GET", entryPoint)).result as {
+      rules: { id: string; action: string }[];
+    };
+    const rule = rules.find(({ action }) => action === "execute")?.id ?? "";
+    return {
+      PageShieldSettings: shop,
+      PageShieldPolicy: `${shop}/${policy}`,
+      ManagedRulesetOverride: `${shop}/${rule}`,
+      WafMigration: migrateEnterprise,
+      LogpushJob: `zone/${shop}/${job}`,
+      KvNamespace: `${account}/${namespace}`,
+      KvEntries: `${account}/${namespace}`,
+    };
+  }
+});
+
+/** The packages of the stack's own resources. */
+function prefixes({ deployment }: Deployment): string[] {
+  const types = (deployment.resources ?? []).map(({ type }) => type);
+  return [...new Set(types.flatMap((type) => /^(edgeguard|pulumi-nodejs):/.exec(type)?.[1] ?? []))];
+}
+
+function hasLanguage(name: string): boolean {
+  try {
+    execFileSync("sh", ["-c", `command -v pulumi-language-${name}`]);
+    return cli !== undefined;
+  } catch {
+    return false;
+  }
+}

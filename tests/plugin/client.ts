@@ -1,0 +1,162 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import { join } from "node:path";
+import { credentials, type Client, type ServiceError } from "@grpc/grpc-js";
+import { ResourceProviderClient } from "@pulumi/pulumi/proto/provider_grpc_pb";
+import * as rpc from "@pulumi/pulumi/proto/provider_pb";
+import { Status } from "@pulumi/pulumi/proto/status_pb";
+import { Struct, type JavaScriptValue } from "google-protobuf/google/protobuf/struct_pb";
+import type { JsonObject } from "../../provider/runtime/values";
+import { PLUGIN } from "./project";
+
+/** The provider plugin in a process of its own, and an engine's side of its protocol. */
+
+const SIGNATURE = "4dabf18193072939515e22adb298388d";
+const SECRET = "1b47061264138c4ac30d75fd1eb44270";
+
+/** A value as the engine sends a secret. */
+export const secret = (value: unknown): JsonObject => ({ [SIGNATURE]: SECRET, value });
+
+export const urn = (type: string, name: string): string =>
+  `urn:pulumi:dev::shop::edgeguard:index:${type}::${name}`;
+
+export const struct = (values: JsonObject): Struct =>
+  Struct.fromJavaScript(values as Record<string, JavaScriptValue>); // Plain values.
+
+export const plain = (values: Struct | undefined): JsonObject => values?.toJavaScript() ?? {};
+
+/** What the engine records of an object that was created or changed only in part. */
+export function halfOf(error: ServiceError): rpc.ErrorResourceInitFailed.AsObject | undefined {
+  const [whole] = error.metadata.get("grpc-status-details-bin");
+  if (!Buffer.isBuffer(whole)) return undefined;
+  const [detail] = Status.deserializeBinary(toBytes(whole.toString("base64"))).getDetailsList();
+  if (detail?.getTypeName() !== "pulumirpc.ErrorResourceInitFailed") return undefined;
+  return rpc.ErrorResourceInitFailed.deserializeBinary(toBytes(detail.getValue_asB64())).toObject();
+}
+
+/** The library accepts base64, although its types don't say so. It refuses the byte arrays of a test. */
+const toBytes = (base64: string): Uint8Array => base64 as unknown as Uint8Array;
+
+type Methods = Omit<ResourceProviderClient, keyof Client>;
+
+export class PluginClient {
+  readonly #child: ChildProcess;
+  readonly #client: ResourceProviderClient;
+  #printed = "";
+
+  private constructor(child: ChildProcess, port: string) {
+    this.#child = child;
+    this.#client = new ResourceProviderClient(`127.0.0.1:${port}`, credentials.createInsecure());
+  }
+
+  /** @param settings those of the stack's configuration, or of the provider with this name. */
+  static async start(
+    settings: JsonObject,
+    { env = {}, name = "default" }: { env?: Readonly<Record<string, string>>; name?: string } = {},
+  ): Promise<PluginClient> {
+    const engine = `127.0.0.1:${process.pid}-${Math.random()}`; // The name of the ledger of this operation.
+    const child = spawn(join(PLUGIN, "pulumi-resource-edgeguard"), [engine], {
+      env: { PATH: process.env["PATH"], ...env },
+    });
+    const client = await new Promise<PluginClient>((done) => {
+      let client: PluginClient | undefined;
+      let first = "";
+      child.stdout.setEncoding("utf8").on("data", (text: string) => {
+        first += text;
+        const [port, ...more] = first.split("\n");
+        if (more.length === 0) return;
+        if (client === undefined) done((client = new PluginClient(child, port ?? "")));
+        else client.#printed += text;
+      });
+      child.stderr
+        .setEncoding("utf8")
+        .on("data", (text: string) =>
+          first.includes("\n") && client ? (client.#printed += text) : undefined,
+        );
+    });
+    await client.call("handshake", new rpc.ProviderHandshakeRequest().setEngineAddress(engine));
+    await client.call("configure", new rpc.ConfigureRequest().setArgs(struct(settings)).setName(name));
+    return client;
+  }
+
+  /** Everything it printed after its port. */
+  get printed(): string {
+    return this.#printed;
+  }
+
+  async call<Response>(method: Exclude<keyof Methods, "list">, request: unknown): Promise<Response> {
+    const calls = this.#client as unknown as Record<
+      string,
+      (request: unknown, done: (error: ServiceError | null, response: Response) => void) => void
+    >; // One signature for all.
+    return await new Promise((done, fail) => {
+      calls[method]?.call(this.#client, request, (error, response) =>
+        error === null ? done(response) : fail(error),
+      );
+    });
+  }
+
+  async check(
+    type: string,
+    name: string,
+    news: JsonObject,
+    olds: JsonObject = {},
+  ): Promise<{ inputs: JsonObject; failures: string[] }> {
+    const request = new rpc.CheckRequest()
+      .setUrn(urn(type, name))
+      .setNews(struct(news))
+      .setOlds(struct(olds));
+    const response: rpc.CheckResponse = await this.call("check", request);
+    return {
+      inputs: plain(response.getInputs()),
+      failures: response.getFailuresList().map((each) => each.getReason()),
+    };
+  }
+
+  /** Checks and creates, as an update does. */
+  async create(
+    type: string,
+    name: string,
+    news: JsonObject,
+    preview = false,
+  ): Promise<{ id: string; inputs: JsonObject; outputs: JsonObject }> {
+    const { inputs, failures } = await this.check(type, name, news);
+    if (failures.length > 0) throw new Error(failures.join("\n"));
+    const request = new rpc.CreateRequest()
+      .setUrn(urn(type, name))
+      .setProperties(struct(inputs))
+      .setPreview(preview);
+    const response: rpc.CreateResponse = await this.call("create", request);
+    return { id: response.getId(), inputs, outputs: plain(response.getProperties()) };
+  }
+
+  /** Checks and compares: each path with what happens to it. */
+  async diff(
+    type: string,
+    name: string,
+    made: { id: string; inputs: JsonObject; outputs: JsonObject },
+    news: JsonObject,
+  ): Promise<{ inputs: JsonObject; details: Record<string, string>; replaces: string[] }> {
+    const { inputs, failures } = await this.check(type, name, news, made.inputs);
+    if (failures.length > 0) throw new Error(failures.join("\n"));
+    const request = new rpc.DiffRequest()
+      .setUrn(urn(type, name))
+      .setId(made.id)
+      .setOlds(struct(made.outputs))
+      .setNews(struct(inputs));
+    const response: rpc.DiffResponse = await this.call("diff", request);
+    const kinds = Object.entries(rpc.PropertyDiff.Kind);
+    const details = response.getDetaileddiffMap().toObject(true, (_, diff) => diff.toObject());
+    return {
+      inputs,
+      replaces: response.getReplacesList(),
+      details: Object.fromEntries(
+        details.map(([path, { kind }]) => [path, kinds.find(([, number]) => number === kind)?.[0] ?? ""]),
+      ),
+    };
+  }
+
+  stop(): void {
+    this.#client.close();
+    this.#child.kill("SIGKILL");
+  }
+}

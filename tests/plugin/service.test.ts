@@ -1,0 +1,291 @@
+import { startLocalApi, type LocalApi } from "edgeguard-local";
+import * as rpc from "@pulumi/pulumi/proto/provider_pb";
+import type { ServiceError } from "@grpc/grpc-js";
+import { Empty } from "google-protobuf/google/protobuf/empty_pb";
+import { failureOf } from "../support/edge-client";
+import { rawSend, UNKNOWN } from "../support/operation";
+import { halfOf, plain, PluginClient, secret, struct, urn } from "./client";
+
+/** The plugin's protocol, as an engine speaks it. What the lifecycles do is tested elsewhere. */
+
+const CANARY = "c4nary-secret-value";
+
+let api: LocalApi;
+let plugin: PluginClient;
+beforeAll(async () => {
+  api = await startLocalApi();
+  plugin = await PluginClient.start(settings());
+});
+afterAll(async () => {
+  plugin.stop();
+  await api.close();
+});
+beforeEach(() => api.clearRequests());
+
+const settings = (): Record<string, unknown> => ({
+  baseUrl: api.url,
+  apiToken: secret("local-token"),
+  accountId: api.accounts.main,
+  maxRetries: "0",
+});
+const writes = (): string[] =>
+  api.requests.flatMap(({ method, path }) => (method === "GET" ? [] : [`${method} ${path}`]));
+const policy = (more: object = {}): Record<string, unknown> => ({
+  zoneId: api.zones.shop,
+  description: "shop",
+  action: "log",
+  expression: "true",
+  value: "script-src 'self'",
+  ...more,
+});
+
+test("arguments come back in canonical form, with the names that a class would give, and null means not set", async () => {
+  const zoneId = api.zones.shop.toUpperCase();
+  const rule = await plugin.check("ManagedRulesetOverride", "owasp", {
+    zoneId,
+    ruleset: "Cloudflare OWASP Core Ruleset",
+    ref: null,
+  });
+  expect(rule).toMatchObject({
+    failures: [],
+    inputs: { zoneId: api.zones.shop, ref: "edgeguard/shop/dev/owasp", __resourceName: "owasp" },
+  });
+  const job = await plugin.check("LogpushJob", "all logs", {
+    zoneId,
+    dataset: "http_requests",
+    destinationConf: "https://a.example",
+  });
+  expect(job).toMatchObject({ failures: [], inputs: { name: "shop-dev-all-logs" } });
+});
+
+test("a mistake is refused in the words of the classes, and an unknown value waits until it's known", async () => {
+  const { failures } = await plugin.check("PageShieldPolicy", "a", policy({ action: "deny", vlaue: 1 }));
+  expect(failures).toEqual([
+    expect.stringMatching(/^vlaue: unknown argument "vlaue". Did you mean "value"\?/),
+    expect.stringMatching(/^action: must be "log", "allow" or "add_reporting_directives"/),
+  ]);
+  const { inputs } = await plugin.check(
+    "PageShieldPolicy",
+    "a",
+    policy({ zoneId: "6a19a0b0-7e62-4c92-b797-7f8e31da9cc2" }),
+  );
+  expect(inputs).toMatchObject({ zoneId: UNKNOWN });
+});
+
+test("what's secret stays secret, by type or because the program says so, and no message shows it", async () => {
+  const made = await plugin.create("KvNamespace", "secret", { title: secret(CANARY) });
+  expect(made.inputs).toMatchObject({ title: secret(CANARY), __secrets: ["title"] });
+  expect(made.outputs).toMatchObject({ title: secret(CANARY) });
+  const entries = await plugin.create("KvEntries", "secret", {
+    namespaceId: made.id,
+    entries: { a: CANARY, __proto__x: "1" },
+  });
+  expect(entries.outputs).toMatchObject({ entries: secret({ a: CANARY, __proto__x: "1" }) });
+  for (const name of ["digest", "manifest"])
+    expect(entries.outputs[name]).toEqual(secret(expect.any(String)));
+  const { failures } = await plugin.check("KvNamespace", "b", { title: secret({ a: CANARY }) });
+  expect(failures.join()).toMatch(/secret value not shown/);
+  expect(plugin.printed + failures.join()).not.toContain(CANARY);
+});
+
+test("two resources that manage the same object are refused, and one that is checked twice isn't", async () => {
+  const one = { zoneId: api.zones.blog, enabled: true };
+  for (let i = 0; i < 2; i += 1)
+    expect((await plugin.check("PageShieldSettings", "one", one)).failures).toEqual([]);
+  expect((await plugin.check("PageShieldSettings", "two", one)).failures).toEqual([
+    `PageShieldSettings "one" and "two" both manage Page Shield of zone ${api.zones.blog}. Keep one of them.`,
+  ]);
+  const { id: namespaceId } = await plugin.create("KvNamespace", "both", { title: "both" });
+  const entries = { namespaceId, entries: { k: "1" } };
+  await plugin.check("KvEntries", "one", entries);
+  expect((await plugin.check("KvEntries", "two", entries)).failures).toEqual([
+    expect.stringContaining('both declare the key "k"'),
+  ]);
+});
+
+test("a change names exactly the values that differ, with replace marks, and no value inside a secret", async () => {
+  const job = {
+    zoneId: api.zones.shop,
+    dataset: "http_requests",
+    destinationConf: "https://a.example",
+    outputOptions: { fieldNames: ["RayID", "ClientIP"], sampleRate: 1 },
+  };
+  const made = await plugin.create("LogpushJob", "job", job);
+  const same = await plugin.diff("LogpushJob", "job", made, job);
+  expect(same).toMatchObject({ details: {}, replaces: [] });
+  const changed = await plugin.diff("LogpushJob", "job", made, {
+    ...job,
+    outputOptions: { fieldNames: ["RayID", "ClientRequestHost"], batchPrefix: "[" },
+    dataset: "firewall_events",
+  });
+  expect(changed.replaces).toEqual(["dataset"]);
+  expect(changed.details).toEqual({
+    dataset: "UPDATE_REPLACE",
+    "outputOptions.fieldNames[1]": "UPDATE",
+    "outputOptions.sampleRate": "DELETE",
+    "outputOptions.batchPrefix": "ADD",
+  });
+  const secretly = await plugin.diff("LogpushJob", "job", made, {
+    ...job,
+    outputOptions: secret({ ...job.outputOptions, sampleRate: 0.5 }),
+  });
+  expect(secretly.details).toEqual({ outputOptions: "UPDATE" });
+});
+
+test("a preview of a create knows the arguments and sends no write", async () => {
+  const { id, outputs } = await plugin.create("KvNamespace", "preview", { title: "p", preview: true }, true);
+  expect({ id, outputs }).toMatchObject({ id: "", outputs: { title: "p", fullTitle: "p_preview" } });
+  const settings = await plugin.create(
+    "PageShieldSettings",
+    "preview",
+    { zoneId: api.zones.small, enabled: true },
+    true,
+  );
+  expect(settings.outputs).toMatchObject({ enabled: true, previous: UNKNOWN });
+  expect(writes()).toEqual([]);
+});
+
+test("a lost answer leaves a half-made object in the engine's hands", async () => {
+  api.fault({ match: { method: "PUT" }, kind: "dropAfter" });
+  const error = await failureOf(
+    plugin.create("PageShieldSettings", "half", { zoneId: api.zones.empty, enabled: true }),
+  );
+  const half = halfOf(error as ServiceError);
+  expect(half).toMatchObject({ id: api.zones.empty, reasonsList: [(error as ServiceError).details] });
+  expect(JSON.stringify(half?.properties)).toContain("previous");
+});
+
+test("an import reads by composite ID, and a wrong one is refused with the form", async () => {
+  const { id } = await plugin.create("KvNamespace", "their", { title: "their" });
+  const read = async (given: string): Promise<rpc.ReadResponse> =>
+    await plugin.call("read", new rpc.ReadRequest().setUrn(urn("KvNamespace", "their")).setId(given));
+  const found = await read(`${api.accounts.main}/${id}`);
+  expect(found.getId()).toBe(id);
+  expect(plain(found.getInputs())).toEqual({
+    accountId: api.accounts.main,
+    title: "their",
+    fullTitle: "their",
+    __resourceName: "their",
+  });
+  await expect(read(id)).rejects.toThrow('is not "<account ID>/<namespace ID>"');
+  await expect(read(`${api.accounts.main}/${"0".repeat(32)}`)).rejects.toThrow("there is no");
+});
+
+test("the state of a class keeps its provider in a refresh, and loses it in an update", async () => {
+  const { result } = await rawSend(api, "POST", `/accounts/${api.accounts.main}/storage/kv/namespaces`, {
+    title: "moved",
+  });
+  const { id } = result as { id: string };
+  const read = async (
+    given: string,
+    properties: object,
+    inputs: object,
+  ): Promise<{ inputs: object; outputs: object }> => {
+    const request = new rpc.ReadRequest().setUrn(urn("KvNamespace", "moved")).setId(given);
+    request.setProperties(struct({ ...properties })).setInputs(struct({ ...inputs }));
+    const response: rpc.ReadResponse = await plugin.call("read", request);
+    return { inputs: plain(response.getInputs()), outputs: plain(response.getProperties()) };
+  };
+  const { inputs, outputs } = await read(`${api.accounts.main}/${id}`, {}, {});
+  const recorded = { ...outputs, __provider: "text" };
+  expect(await read(id, recorded, { ...inputs, __provider: "text" })).toEqual({
+    inputs: { ...inputs, __provider: "text" },
+    outputs: recorded,
+  });
+  const request = new rpc.UpdateRequest().setUrn(urn("KvNamespace", "moved")).setId(id);
+  request.setOlds(struct(recorded)).setNews(struct({ ...inputs }));
+  const updated: rpc.UpdateResponse = await plugin.call("update", request);
+  expect(plain(updated.getProperties())).toEqual(outputs);
+});
+
+describe("functions", () => {
+  const invoke = async (
+    name: string,
+    args: Record<string, unknown>,
+    of = plugin,
+    preview = false,
+  ): Promise<Record<string, unknown>> => {
+    const request = new rpc.InvokeRequest()
+      .setTok(`edgeguard:index:${name}`)
+      .setArgs(struct(args))
+      .setPreview(preview);
+    const response: rpc.InvokeResponse = await of.call("invoke", request);
+    return { ...plain(response.getReturn()) };
+  };
+
+  test("an object is the result, anything else is its member, and a value is secret", async () => {
+    expect(await invoke("getPageShieldSettings", { zoneId: api.zones.shop })).toMatchObject({
+      enabled: true,
+    });
+    expect(await invoke("getKvNamespaces", { accountId: null })).toMatchObject({
+      result: expect.any(Array) as unknown,
+    });
+    const { id } = await plugin.create("KvNamespace", "values", { title: "values" });
+    await plugin.create("KvEntries", "values", { namespaceId: id, entries: { a: CANARY } });
+    expect(await invoke("getKvValue", { namespaceId: id, key: "a" })).toEqual({ result: secret(CANARY) });
+    expect(await invoke("getKvValue", { namespaceId: id, key: "a", as: "bytes" })).toEqual({
+      result: secret(Buffer.from(CANARY).toString("base64")),
+    });
+    await expect(invoke("getNothing", {})).rejects.toThrow(
+      "edgeguard has no function edgeguard:index:getNothing",
+    );
+    await expect(invoke("getKvKeys", { namespaceId: "x" })).rejects.toThrow("getKvKeys: namespaceId:");
+  });
+
+  test("without a credential, a preview gets unknown results and an update an error", async () => {
+    const anonymous = await PluginClient.start({ baseUrl: api.url });
+    try {
+      const zone = { zoneId: api.zones.shop };
+      expect(await invoke("getPageShieldSettings", zone, anonymous, true)).toMatchObject({
+        enabled: UNKNOWN,
+      });
+      expect(await invoke("getPageShieldPolicies", zone, anonymous, true)).toEqual({ result: UNKNOWN });
+      await expect(invoke("getPageShieldPolicies", zone, anonymous)).rejects.toThrow("needs credentials");
+    } finally {
+      anonymous.stop();
+    }
+  });
+});
+
+test("settings are checked, credentials are secret whatever the program says, and an explicit provider needs its own", async () => {
+  const check = async (name: string, news: Record<string, unknown>) => {
+    const request = new rpc.CheckRequest()
+      .setUrn(`urn:pulumi:dev::shop::pulumi:providers:edgeguard::${name}`)
+      .setNews(struct(news));
+    const response: rpc.CheckResponse = await plugin.call("checkConfig", request);
+    return {
+      inputs: plain(response.getInputs()),
+      failures: response.getFailuresList().map((each) => each.getReason()),
+    };
+  };
+  expect(await check("default_0_1_0", { apiToken: CANARY, version: "0.1.0" })).toEqual({
+    inputs: { apiToken: secret(CANARY), version: "0.1.0" },
+    failures: [],
+  });
+  expect(plugin.printed).toContain("edgeguard:apiToken is stored as plain text");
+  expect((await check("default", { apiTokn: CANARY })).failures).toEqual([
+    expect.stringContaining('Did you mean "edgeguard:apiToken"?'),
+  ]);
+  expect((await check("eu", { accountId: "x" })).failures).toEqual([
+    expect.stringContaining('Provider "eu" has no credential'),
+  ]);
+  expect((await check("eu", { apiToken: secret(CANARY), maxRetries: 99 })).failures).toEqual([
+    expect.stringContaining("maxRetries"),
+  ]);
+  expect((await check("eu", { apiToken: UNKNOWN })).failures).toEqual([]);
+  expect(plugin.printed).not.toContain(CANARY);
+});
+
+test("what the plugin doesn't do is refused by name", async () => {
+  await expect(plugin.call("construct", new rpc.ConstructRequest())).rejects.toThrow(
+    "the provider plugin has no component resources (construct)",
+  );
+  await expect(plugin.check("Nothing", "a", {})).rejects.toThrow("has no resource edgeguard:index:Nothing");
+});
+
+// The last test: it ends what the others use.
+test("after Cancel, nothing more is sent", async () => {
+  await plugin.call("cancel", new Empty());
+  await expect(plugin.create("KvNamespace", "late", { title: "late" })).rejects.toThrow(/cancelled/);
+  expect(writes()).toEqual([]);
+});

@@ -1,0 +1,95 @@
+import { readFileSync } from "node:fs";
+import { z } from "zod";
+import { LOOKUPS, RESOURCES } from "../../provider/plugin";
+import { PLUGIN_SCHEMA } from "./plugin-schema";
+
+/** The plugin's schema beside the lifecycles. `npm run check` compares the whole file with the declarations and their docs. */
+
+const member = z.looseObject({
+  description: z.string().optional(),
+  secret: z.boolean().optional(),
+  willReplaceOnChanges: z.boolean().optional(),
+  default: z.unknown().optional(),
+  $ref: z.string().optional(),
+});
+const members = z.record(z.string(), member);
+const schema = z
+  .looseObject({
+    resources: z.record(
+      z.string(),
+      z.looseObject({
+        inputProperties: members,
+        requiredInputs: z.array(z.string()),
+        properties: members,
+        aliases: z.array(z.object({ type: z.string() })),
+      }),
+    ),
+    functions: z.record(
+      z.string(),
+      z.looseObject({ description: z.string(), inputs: z.object({ properties: members }) }),
+    ),
+    types: z.record(z.string(), z.looseObject({ enum: z.array(z.object({ value: z.string() })).optional() })),
+  })
+  .parse(JSON.parse(readFileSync(PLUGIN_SCHEMA, "utf8")));
+
+const NAMES = Object.keys(RESOURCES);
+
+/** Arguments that only builders and classes of TypeScript take. */
+const ONLY_IN_CLASSES: Readonly<Record<string, readonly string[]>> = { LogpushJob: ["destination"] };
+
+test("it has every resource and every function", () => {
+  expect(Object.keys(schema.resources)).toEqual(NAMES.map((name) => `edgeguard:index:${name}`));
+  expect(Object.keys(schema.functions).sort()).toEqual(
+    [...LOOKUPS.keys()].map((name) => `edgeguard:index:${name}`).sort(),
+  );
+});
+
+describe.each(NAMES)("%s", (name) => {
+  const facts = RESOURCES[name]?.facts;
+  const resource = schema.resources[`edgeguard:index:${name}`];
+  if (facts === undefined || resource === undefined) throw new Error(name);
+  const inputs = resource.inputProperties;
+  const shape = facts.args.shape as Readonly<Record<string, z.ZodType>>; // Of a lifecycle.
+
+  test("takes the arguments of the lifecycle, each with its docs, and no others", () => {
+    expect(Object.keys(inputs).sort()).toEqual(Object.keys(shape).sort());
+    for (const only of ONLY_IN_CLASSES[name] ?? []) expect(inputs).not.toHaveProperty(only);
+    for (const [key, { description = "" }] of Object.entries(inputs))
+      expect([key, description.length > 20]).toEqual([key, true]);
+  });
+
+  test("requires, hides and replaces what the lifecycle does", () => {
+    const isSet = (key: string): boolean =>
+      key in (facts.fromSettings ?? {}) || key in (facts.named?.({ project: "", stack: "", name: "" }) ?? {});
+    const required = Object.keys(shape).filter(
+      (key) => !isSet(key) && !z.object({ one: shape[key] ?? z.unknown() }).safeParse({}).success,
+    );
+    expect([...resource.requiredInputs].sort()).toEqual(required.sort());
+    const having = (what: "secret" | "willReplaceOnChanges"): string[] =>
+      Object.keys(inputs)
+        .filter((key) => inputs[key]?.[what] === true)
+        .sort();
+    expect(having("secret")).toEqual(Object.keys(facts.secret ?? {}).sort());
+    expect(having("willReplaceOnChanges")).toEqual([...facts.replaceOn].sort());
+    for (const key of [...Object.keys(facts.secret ?? {}), ...(facts.secretOutputs ?? [])])
+      if (key in resource.properties) expect([key, resource.properties[key]?.secret]).toEqual([key, true]);
+    expect(resource.aliases).toEqual([{ type: `pulumi-nodejs:dynamic/edgeguard:${name}` }]);
+  });
+
+  test("has the words of each argument that takes only some, and the lifecycle accepts them and no other", () => {
+    for (const [key, { $ref = "" }] of Object.entries(inputs)) {
+      const words = schema.types[$ref.replace("#/types/", "")]?.enum;
+      if (words === undefined) continue;
+      const accepts = (value: string): boolean => shape[key]?.safeParse(value).success === true;
+      expect([key, words.filter(({ value }) => !accepts(value))]).toEqual([key, []]);
+      expect([key, accepts("no such word")]).toEqual([key, false]);
+    }
+  });
+
+  test("has the defaults of the lifecycle", () => {
+    for (const [key, each] of Object.entries(inputs)) {
+      const initial = z.object({ one: shape[key] ?? z.unknown() }).safeParse({}).data?.one;
+      expect([key, each.default]).toEqual([key, typeof initial === "object" ? undefined : initial]);
+    }
+  });
+});
