@@ -118,11 +118,11 @@ export const FAULTS: readonly { readonly area: string; readonly rows: readonly F
     area: "Other people",
     rows: [
       {
-        fault: "Somebody changes a managed rule in the dashboard",
+        fault: "Someone changes a managed rule in the dashboard",
         result: "A refresh shows it, and the next update puts it right. What's theirs stays.",
         test: [
           "tests/rulesets/managed-ruleset-override-drift.test.ts",
-          "a refresh shows what somebody changed by hand, and the next update repairs it:",
+          "a refresh shows what someone changed by hand, and the next update repairs it:",
         ],
       },
       {

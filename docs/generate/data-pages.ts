@@ -238,8 +238,8 @@ function worksWithPage(): Page {
   const kinds = [...new Set(ROWS.map(({ kind }) => kind))];
   return {
     path: "works-with.md",
-    title: "Works with",
-    summary: "Package managers, kinds of programs and versions that it's tested with.",
+    title: "Compatibility",
+    summary: "The package managers, kinds of programs and versions that are tested.",
     body: lines(
       "For every row, `npm run test:matrix` installs the packed packages in a new project, then runs `preview`, `up`, `preview` " +
         "and `destroy` against the local API: on the [local engine](../../local/engine/README.md) and on the Pulumi CLI. " +

@@ -9,7 +9,7 @@ const folder = process.env["PWD"] ?? process.cwd();
 new PolicyPack("edge-security", {
   policies: [
     ...edgePolicies({ plan: "paid", production: "^(prod|production|live)" }),
-    // One of our own: an allow policy blocks what it doesn't list, so somebody reviews what the zone loads first.
+    // One of our own: an allow policy blocks what it doesn't list, so someone reviews what the zone loads first.
     {
       name: "allow-needs-snapshot",
       description: "Page Shield policies with action allow have a reviewed snapshot.",

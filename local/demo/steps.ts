@@ -60,7 +60,7 @@ export const DEMO_STEPS: readonly DemoStep[] = [
     summary: "No changes. The preview assessed only the old zone's migration again.",
   },
   {
-    title: "Somebody edits the zone in the dashboard. The nightly refresh catches it.",
+    title: "Someone edits the zone in the dashboard. The nightly refresh catches it.",
     dashboard: [
       { method: "PUT", path: "/zones/{zone}/page_shield", body: { use_connection_url_path: false } },
       { method: "PUT", path: "/zones/{zone}/page_shield/policies/{policy}", body: { value: "script-src *" } },

@@ -26,7 +26,7 @@ export function register(program: Command, io: Io): void {
     .addOption(
       new Option(
         "--only <products>",
-        `comma-separated: ${PRODUCTS.join(", ")}; default: all; without --account, kv reads the account that owns the zones`,
+        `comma-separated: ${PRODUCTS.join(", ")}; default: all. Without --account, KV namespaces come from the account that owns the zones`,
       ).argParser(wordsAmong(PRODUCTS)),
     )
     .option("--with-values", "also write the namespaces' entries, to files that only you can read", false)

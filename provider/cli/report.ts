@@ -84,7 +84,7 @@ ${Object.entries(DANGERS)
 matching when one of them changes. \`--format json\` has a digest for each danger, to accept one at a time. Whatever isn't
 accepted still fails. The digest of a report on several stacks covers the dangers of all of them.
 
---drift reports what somebody changed by hand: each value in the state and at Cloudflare, what it means for protection, what
+--drift reports what someone changed by hand: each value in the state and at Cloudflare, what it means for protection, what
 \`pulumi up\` does about it, and how to keep it. The program's own changes are listed separately. The preview doesn't change the
 state.
 
@@ -152,7 +152,7 @@ async function writeDrift(
   const { text, drifted, failed } = reportDrift(plans, format);
   await print(io, text);
   if (failed) throw new CommandError(PREVIEW_FAILED);
-  if (drifted) throw new DriftError("somebody changed something by hand; the report says what");
+  if (drifted) throw new DriftError("someone changed something by hand; the report says what");
 }
 
 const PREVIEW_FAILED = "the preview failed; the report says why";

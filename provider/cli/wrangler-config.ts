@@ -82,12 +82,15 @@ export function namespaceOf(config: ProjectConfig, { binding, preview, env }: Bi
     const inherits =
       env !== undefined && bindings.length === 0 ? ". Environments don't inherit bindings" : "";
     const names = bindings.map((one) => one.binding);
+    const missing = bindings.length === 0 ? "has no KV bindings, so none named" : "has no KV binding named";
     throw new CommandError(
-      `${where} has no KV binding ${JSON.stringify(binding)}${meant(binding, names)}${inherits}.`,
+      `${where} ${missing} ${JSON.stringify(binding)}${meant(binding, names)}${inherits}.`,
     );
   }
   if (second !== undefined)
-    throw new CommandError(`${where} has ${found.length} KV bindings ${JSON.stringify(binding)}; keep one.`);
+    throw new CommandError(
+      `${where} has ${found.length} KV bindings named ${JSON.stringify(binding)}; keep one.`,
+    );
   const member = preview ? "preview_id" : "id";
   const id = first[member];
   if (id === undefined)

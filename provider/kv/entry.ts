@@ -293,7 +293,7 @@ export function checkKey(key: unknown): string | undefined {
   if (PLAIN_KEY.test(key)) return undefined;
   const bad = UNPRINTABLE.exec(key);
   if (bad === null) return undefined;
-  return `key has ${characterAt(key, bad)}; use printable characters without whitespace`;
+  return `key contains ${codePoint(bad)} at position ${positionIn(key, bad)}; use printable characters without whitespace`;
 }
 
 /** Returns a warning about an invisible character, which the API would accept. */
@@ -301,16 +301,20 @@ function invisibleIn(key: string): string | undefined {
   if (PLAIN_KEY.test(key)) return undefined;
   for (const found of key.matchAll(EMOJI_OR_INVISIBLE)) {
     if (!INVISIBLE.test(found[0])) continue;
-    const what = /\p{Cn}/u.test(found[0]) ? "which Unicode doesn't assign" : "which is invisible";
-    return `key has ${characterAt(key, found)}, ${what}; a Worker that looks up the key as it's displayed won't find it`;
+    const what = /\p{Cn}/u.test(found[0]) ? "unassigned in Unicode" : "invisible";
+    return `key contains ${codePoint(found)} (${what}) at position ${positionIn(key, found)}; a Worker that uses the key as displayed won't find it`;
   }
   return undefined;
 }
 
-/** Describes a character of a key, such as `U+0020 as character 2`. */
-function characterAt(key: string, { 0: found, index }: RegExpExecArray): string {
-  const code = (found.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0");
-  return `U+${code} as character ${Array.from(key.slice(0, index)).length + 1}`;
+/** Returns the matched character's code point, such as `U+0020`. */
+function codePoint({ 0: found }: RegExpExecArray): string {
+  return `U+${(found.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}`;
+}
+
+/** Counts characters, not UTF-16 units, from 1. */
+function positionIn(key: string, { index }: RegExpExecArray): number {
+  return Array.from(key.slice(0, index)).length + 1;
 }
 
 /** The last second of the year 9999: the latest time that most date formats can represent. */

@@ -287,7 +287,9 @@ export interface KvEntryArgs {
   readonly metadata?: pulumi.Input<Record<string, unknown>>;
   /** When the entry expires: a Unix time in seconds. An entry that has expired isn't written. Updates in place. */
   readonly expiration?: pulumi.Input<number>;
-  /** How long the entry lives after it's written: at least 60 seconds. Overrides `expiration`. Updates in place. */
+  /**
+   * The entry's TTL in seconds, counted from when it's written. Minimum: 60. Overrides `expiration`. Updates in place.
+   */
   readonly expirationTtl?: pulumi.Input<number>;
 }
 

@@ -191,7 +191,9 @@ const AMAZON = {
     member: "region",
     required: true,
     form: { pattern: /^[a-z0-9-]*$/i, words: "letters, digits and hyphens" },
-    problem: (region) => /^cn-/i.test(region) && "is in China, where Logpush can't push. Use another region",
+    problem: (region) =>
+      /^cn-/i.test(region) &&
+      `is ${JSON.stringify(region)}, an AWS China region, which Logpush doesn't support. Use another region`,
   },
   sse: { member: "sse", onlyValue: "AES256" },
   endpoint: { member: "endpoint" },

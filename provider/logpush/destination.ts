@@ -18,7 +18,7 @@ export interface S3Destination {
    * @defaultValue the bucket's root
    */
   readonly path?: pulumi.Input<string>;
-  /** The bucket's region, such as `us-east-1`. Logpush can't push to regions in China. Updates in place. */
+  /** The bucket's region, such as `us-east-1`. Logpush doesn't support AWS China regions. Updates in place. */
   readonly region: pulumi.Input<string>;
   /**
    * Server-side encryption, if the bucket's policy requires it. Updates in place.

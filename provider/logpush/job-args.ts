@@ -177,7 +177,7 @@ export const jobRules: readonly Rule<JobArgs>[] = [
       kind === "edge" && dataset !== "http_requests"
         ? {
             property: "kind",
-            reason: `"edge" is for dataset http_requests only, not ${dataset}. Remove it`,
+            reason: `"edge" works only with dataset http_requests, not ${dataset}. Remove kind, or change the dataset`,
           }
         : undefined,
   },
@@ -187,7 +187,7 @@ export const jobRules: readonly Rule<JobArgs>[] = [
       outputOptions?.mergeSubrequests === true && dataset !== "http_requests"
         ? {
             property: "outputOptions.mergeSubrequests",
-            reason: `true is for dataset http_requests only, not ${dataset}. Remove it`,
+            reason: `true works only with dataset http_requests, not ${dataset}. Remove mergeSubrequests, or change the dataset`,
           }
         : undefined,
   },

@@ -476,14 +476,14 @@ function computedOutputs(
 
 /** Warns about a job whose last push failed. */
 function warnIfFailing(ctx: Context, { name }: JobArgs, job: Job): void {
-  const { lastComplete, lastError, errorMessage = "Cloudflare gives no reason" } = healthOf(job);
+  const { lastComplete, lastError, errorMessage = "Cloudflare gave no reason" } = healthOf(job);
   if (lastError === undefined) return;
   if (lastComplete !== undefined && Date.parse(lastComplete) >= Date.parse(lastError)) return;
   const since =
     lastComplete === undefined
-      ? "nothing has been pushed yet"
-      : `nothing has been pushed since ${lastComplete}`;
+      ? "Nothing has been pushed yet"
+      : `Nothing has been pushed since ${lastComplete}`;
   ctx.say.warn(
-    `${jobLabel(name)} (job ${job.id}) is failing: ${errorMessage.replace(/\.$/, "")} (${lastError}); ${since}.`,
+    `${jobLabel(name)} (job ${job.id}) is failing: ${errorMessage.replace(/\.$/, "")} (last error ${lastError}). ${since}.`,
   );
 }

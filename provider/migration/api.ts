@@ -142,13 +142,13 @@ export async function putConfiguration(
       body: { ...omitAbsent({ name }), rules },
       immediate: true,
       advice: ({ status }) => (status === 400 ? REFUSED : undefined),
-      entitlement: "this step (validation is for Enterprise zones only)",
+      entitlement: "this step (validation requires an Enterprise zone)",
     }),
   );
 }
 
 const REFUSED =
-  'Validation is for Enterprise zones only. If the zone is one, compare the rules that were sent with the findings of target: "assessed".';
+  'Validation requires an Enterprise zone. If the zone is on that plan, compare the rules that were sent with the findings of target: "assessed".';
 
 /**
  * Treats a 404 or 410 on one of the migration's paths as a sign that the migration is retired, provided that the zone

@@ -235,7 +235,7 @@ function verdict({ state }: Observation, findings: readonly Finding[]): string {
     default: {
       const at = state.phase === "start" ? "the previous rules are active" : "in validation";
       if (blocks > 0) return `blocked; ${at}`;
-      return `eligible${counted ? "" : ", as far as could be counted"}; ${at}`;
+      return `eligible${counted ? "" : ", but some rules couldn't be counted"}; ${at}`;
     }
   }
 }

@@ -63,7 +63,7 @@ export async function checkAfterPut(ctx: Context, written: SentStep): Promise<Co
     if (overwritten === "unreadable") {
       return [
         unknownChange(
-          `somebody wrote to the entry point of zone ${zoneId} just before the PUT (version ${written.before?.version ?? 0}, then ${after.version ?? "?"}), but what they wrote can't be read`,
+          `someone wrote to the entry point of zone ${zoneId} just before the PUT (version ${written.before?.version ?? 0}, then ${after.version ?? "?"}), but what they wrote can't be read`,
         ),
         ...missingRules(sending, after),
       ];
@@ -183,7 +183,7 @@ async function restore(
     const isTheirs = old === undefined || !sameJson(contentOf(old), contentOf(rule));
     if (isTheirs && !containsRule(after, rule)) {
       const did = old === undefined ? "added" : "changed";
-      const begin = `somebody ${did} a rule just before the PUT, which overwrote it: ${ruleLabel(rule)}.`;
+      const begin = `someone ${did} a rule just before the PUT, which overwrote it: ${ruleLabel(rule)}.`;
       const { outcome, text } = await putBack(rule).catch((error: unknown) => {
         if (!(error instanceof Error) || error instanceof CancelledError) throw error;
         return { outcome: "lost" as const, text: `Restore it by hand: ${error.message}` };
@@ -195,7 +195,7 @@ async function restore(
   const left = new Set(theirs.map((rule) => rule["id"]));
   const back = before?.id === after.id ? (before?.rules ?? []) : [];
   for (const rule of back.filter(({ id }) => there.has(id) && !left.has(id))) {
-    const text = `somebody removed a rule just before the PUT, which put it back: ${ruleLabel(rule)}. If you still want it gone, remove it again.`;
+    const text = `someone removed a rule just before the PUT, which put it back: ${ruleLabel(rule)}. If you still want it gone, remove it again.`;
     changes.push({ outcome: "lost", rule: fromWire(rule), text });
   }
   return changes;
@@ -242,6 +242,6 @@ function missingRules({ rules }: Sending, after: EntryPoint): ConcurrentChange[]
   return missing.map((rule) => ({
     outcome: "lost",
     rule: fromWire(rule),
-    text: `the entry point (${pluralize(after.rules.length, "rule")}) lacks a rule that was sent: ${ruleLabel(rule)}. Somebody removed it right after the PUT, or Cloudflare didn't accept it. If it's still needed, add it by hand.`,
+    text: `the entry point (${pluralize(after.rules.length, "rule")}) lacks a rule that was sent: ${ruleLabel(rule)}. Someone removed it right after the PUT, or Cloudflare didn't accept it. If it's still needed, add it by hand.`,
   }));
 }

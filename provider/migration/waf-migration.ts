@@ -96,7 +96,7 @@ export const wafMigration = defineLifecycle({
         target === "validation" && plan !== undefined && plan !== "enterprise"
           ? {
               property: "target",
-              reason: `"validation" is for Enterprise zones only, and plan is "${plan}". Set target: "finished", which skips validation`,
+              reason: `"validation" works only on Enterprise zones, and plan is "${plan}". Set target: "finished", which skips validation`,
             }
           : undefined,
     },

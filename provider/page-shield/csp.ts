@@ -168,7 +168,9 @@ export function lintCsp(value: CspInput): string[] {
       );
     }
     if (sources.length > 1 && sources.some((s) => s.toLowerCase() === "'none'")) {
-      warnings.push(`${name} has 'none' next to other sources, so browsers ignore 'none'`);
+      warnings.push(
+        `${name} has 'none' next to other sources, so browsers ignore 'none'. Remove 'none', or the other sources`,
+      );
     }
     if (sources.some((s) => /^'nonce-/i.test(s))) {
       warnings.push(
@@ -348,8 +350,8 @@ function takesSources(name: string): boolean {
 }
 
 /**
- * Puts sources, which are a set, in canonical order: keywords first, then nonces and hashes, then addresses, each group
- * sorted. Other words stay as written.
+ * Sorts and deduplicates a directive's sources: keywords, then nonces and hashes, then hosts and schemes. An empty list
+ * becomes `'none'`. Values of directives that don't take sources are returned unchanged.
  */
 function canonicalSources(name: string, sources: readonly string[]): readonly string[] {
   if (!takesSources(name)) return sources;

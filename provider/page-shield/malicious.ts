@@ -132,9 +132,10 @@ function maliciousMessage(zone: string, below: number, scripts: readonly Script[
     })
     .sort((a, b) => a.score - b.score || (a.text < b.text ? -1 : 1))
     .map(({ text }) => `  ${text}`);
-  const some = scripts.length === 1 ? "a malicious script" : `${scripts.length} malicious scripts`;
+  const [scoring, them] =
+    scripts.length === 1 ? ["script that scores", "it"] : ["scripts that score", "them"];
   return (
-    `zone ${zone} has ${some}, with a score below ${below}. Remove them from the pages, or block them with an allow ` +
-    `policy. Change the threshold only if the scores are wrong.\n${lines.join("\n")}`
+    `zone ${zone} has ${scripts.length} ${scoring} below ${below} (malicious). Remove ${them} from the pages, or block ${them} ` +
+    `with an \`allow\` policy that doesn't list ${them}. Change the threshold only if the scores are wrong.\n${lines.join("\n")}`
   );
 }

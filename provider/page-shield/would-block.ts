@@ -5,7 +5,7 @@ import { PAGE_SHIELD } from "../limits";
 import type { Context } from "../runtime/lifecycle";
 import { unlessForbidden } from "../runtime/live";
 import { nearest } from "../runtime/nearest";
-import { pluralize } from "../runtime/values";
+import { formatNumber } from "../limits/workers";
 import { coveredHosts } from "./covered-hosts";
 import { allowsScript, parseCsp, type LoadedScript } from "./csp";
 import { SCRIPTS } from "./detected";
@@ -99,7 +99,11 @@ function describeImpact(
 ): string {
   const where = hosts === undefined ? "the zone's pages" : firstHosts([...hosts]);
   const which = count === 0 ? "" : `: ${scripts.join(", ")}${count > scripts.length ? ", …" : ""}`;
-  return `would block ${count} of the ${pluralize(seen, "active script")} seen on ${where}${which}.`;
+  const some =
+    seen === 1
+      ? `${count === 0 ? "wouldn't" : "would"} block the only active script`
+      : `would block ${count} of the ${formatNumber(seen)} active scripts`;
+  return `${some} seen on ${where}${which}.`;
 }
 
 /** Warns about pages without detections, because a policy for a mistyped host blocks nothing and looks safe. */

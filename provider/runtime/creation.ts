@@ -139,7 +139,7 @@ function doubledBy<T>({ what, path, id }: Creation<T>, object: T, twins: readonl
   const them = ids.length === 1 ? "it" : "them";
   return (
     `${what}: a response was lost, and ${path} now has ${ids.length + 1} objects that match the program: ${[id(object), ...ids].join(", ")}. ` +
-    `${id(object)} is recorded. ${ids.join(", ")} ${ids.length === 1 ? "was" : "were"} left alone, because somebody else may have created ${them}. ` +
+    `${id(object)} is recorded. ${ids.join(", ")} ${ids.length === 1 ? "was" : "were"} left alone, because someone else may have created ${them}. ` +
     `If not, delete ${them}: ${ids.map((each) => `DELETE ${path}/${each}`).join(", ")}. Then run \`pulumi up\` again.`
   );
 }

@@ -84,7 +84,7 @@ function unknownName(what: "argument" | "option", key: string, names: readonly s
   return `unknown ${what} "${key}". ${advice}`;
 }
 
-/** Returns messages for checks that a schema leaves to Zod. A schema's own message takes precedence. */
+/** Returns the Zod error map for checks that don't set their own message. */
 export function errorMessages(isSecret: boolean): z.core.$ZodErrorMap {
   return (issue) => {
     switch (issue.code) {

@@ -5,7 +5,7 @@ import { isJsonObject } from "./values";
 export interface MockedRun {
   /** The address and credential of the test's API, and no other credential. They override all settings. */
   readonly fixed: ReadonlyMap<string, string | undefined>;
-  /** Why lookups must not send anything. */
+  /** Why lookups can't send requests. Undefined if they can. */
   readonly problem: string | undefined;
 }
 

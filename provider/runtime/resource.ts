@@ -64,7 +64,7 @@ function savedPlanMarker(): Record<string, true> {
   return makesSavedPlan(process.env) && pulumi.runtime.isDryRun() ? { [SAVED_PLAN]: true } : {};
 }
 
-/** What a class needs from its lifecycle. */
+/** The parts of a lifecycle that a class uses: its secrets, existing objects, arguments and computed outputs. */
 interface ResourceData extends SecretRules, ExistingObjects {
   readonly claims?: readonly ClaimRule[];
   readonly args: { readonly shape: object };
@@ -152,8 +152,8 @@ export function programName(name: string): ProgramName {
 }
 
 /**
- * Refuses a second resource in this program for the same real object: each would undo the other. Waits for unknown
- * values, then fails the program.
+ * Returns a check that fails (or, for `warnOnly` claims, warns) if two resources in this program manage the same object,
+ * because they'd undo each other. Runs once the values are known.
  */
 function claimOnce(type: string, name: string, rule: ClaimRule, args: JsonObject): void {
   const claims = perRun(CLAIMS, () => new Claims());

@@ -67,7 +67,7 @@ describe("edgeguard inventory check", () => {
     const proposed = await check(...HOSTS);
     expect(proposed.code).toBe(1);
     expect(proposed.stdout).toMatch(
-      / {2}- unapproved: .*tracker\.js on .* line \d+ covers it without an approval/,
+      / {2}- unapproved: .*tracker\.js on .* the entry on line \d+ has no approval/,
     );
 
     const lines = read().split("\n");
@@ -127,23 +127,25 @@ describe("edgeguard inventory check", () => {
     const until = (date: string): void =>
       void desk.write(FILE, approve(text.replace(approval(), "approval: null"), date));
     const last = async (...args: string[]): Promise<string | undefined> =>
-      /- (\w+): .*?(its approval in line \d+ .*)/
+      /- (\w+): .*?(its approval \(line \d+\) .*)/
         .exec((await check(...HOSTS, ...args)).stdout)
         ?.slice(1)
         .join(" ");
     until(day(-1));
-    expect(await last()).toMatch(/^expired its approval in line \d+ ended on /);
+    expect(await last()).toMatch(/^expired its approval \(line \d+\) expired on /);
     until(day(0));
-    expect(await last()).toMatch(/^expiring its approval in line \d+ ends today\./);
+    expect(await last()).toMatch(/^expiring its approval \(line \d+\) expires today\./);
     until(day(13));
-    expect(await last()).toMatch(new RegExp(`^expiring .* ends in 13 days, on ${day(13)}\\.`));
+    expect(await last()).toMatch(new RegExp(`^expiring .* expires in 13 days, on ${day(13)}\\.`));
     until(day(14));
     expect(await last()).toBeUndefined();
     expect(await last("--expiring-days", "30")).toMatch(/^expiring/);
     until(day(0));
     expect(await last("--expiring-days", "0")).toBeUndefined();
     desk.write(FILE, text.replace(approval(), `approval: { by: Ann Lee, on: ${day(9)} }`));
-    expect(await last()).toMatch(new RegExp(`^unapproved its approval in line \\d+ starts on ${day(9)}\\.`));
+    expect(await last()).toMatch(
+      new RegExp(`^unapproved its approval \\(line \\d+\\) starts on ${day(9)}\\.`),
+    );
   });
 
   test("mentions approved scripts that weren't seen, and approvals without a justification or owner", async () => {
@@ -158,7 +160,7 @@ describe("edgeguard inventory check", () => {
     expect(stdout).toContain("  - no owner: https://gone.example/old.js");
   });
 
-  test("never passes if there was nothing to compare: Page Shield is off, can't be read, or has seen nothing", async () => {
+  test("check fails if there's nothing to compare: Page Shield is off, can't be read, or has seen no scripts", async () => {
     const { blog, empty, free, shop } = desk.api.zones;
     await approved(...HOSTS);
     const off = await inventory("check", "--zone", empty);
@@ -545,17 +547,20 @@ describe("edgeguard inventory propose", () => {
       "comments, quotes and odd spacing",
       "# Ours\nversion:   1\nscripts:\n    -   script:   'cdn.libraries.example'   # CDN\n        owner: >-\n          Web\n          team\n        # To be reviewed\n\n# The end\nextra: &x\n",
     ],
-    ["Windows line ends", "version: 1\r\nscripts:\r\n- script: cdn.libraries.example # CDN\r\n  # why\r\n"],
-    ["no final line end", "version: 1\nscripts:\n- script: cdn.libraries.example"],
     [
-      "a block text at the end",
+      "Windows line endings",
+      "version: 1\r\nscripts:\r\n- script: cdn.libraries.example # CDN\r\n  # why\r\n",
+    ],
+    ["no newline at end of file", "version: 1\nscripts:\n- script: cdn.libraries.example"],
+    [
+      "a block scalar at the end",
       "version: 1\nscripts:\n  - script: cdn.libraries.example\n    justification: |\n      Two\n\n      lines\n",
     ],
     [
-      "members after the list",
+      "keys after the list",
       "scripts:\n  - script: cdn.libraries.example\n    owner: Web\n\n# Format\nversion: 1\n",
     ],
-  ])("keeps every byte of a file with %s", async (_what, given) => {
+  ])("adds entries without changing existing bytes: %s", async (_what, given) => {
     const text = given.replace("extra: &x\n", "");
     desk.write(FILE, text);
     expect((await propose(...HOSTS)).code).toBe(0);

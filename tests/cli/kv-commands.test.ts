@@ -126,7 +126,7 @@ test.each(["a/b", "a?b=c&d", "100%", "%2F", "a#b", "straße/münchen", "..a", "-
 );
 
 test.each([
-  ["a b", "has U\\+0020 as character 2"],
+  ["a b", "contains U\\+0020 at position 2"],
   ["", "is empty"],
   ["..", 'is "\\.\\."'],
   ["k".repeat(513), "is 513 bytes; the limit is 512"],

@@ -294,7 +294,7 @@ preview_id = "${id("d")}"
     const array = await create("DRAFTS", "--config", "array.toml");
     expect(array.stdout).toMatch(/^\n# binding = "DRAFTS", id = "\w{32}"\n$/);
     expect(array.stderr).toMatch(
-      /array\.toml can't have another \[\[kv_namespaces\]\] table: add \{ binding = "DRAFTS", id = "\w{32}" \} to its kv_namespaces\./,
+      /array\.toml already defines kv_namespaces as an inline array: add \{ binding = "DRAFTS", id = "\w{32}" \} to that array\./,
     );
   });
 
@@ -318,7 +318,7 @@ preview_id = "${id("d")}"
     [
       "an unknown binding",
       ["--binding", "CATALOGUE"],
-      /own\.toml has no KV binding "CATALOGUE" \(did you mean "CATALOG"\?\)/,
+      /own\.toml has no KV binding named "CATALOGUE" \(did you mean "CATALOG"\?\)/,
     ],
     [
       "an unknown environment",
@@ -407,7 +407,7 @@ describe("reports where a file is invalid, and sends nothing:", () => {
       "put",
       "invalid entries",
       '[\n{"key":"a b","value":"s3cret"},\n{"key":"c","value":7},\n{"key":"d","value":"x","expiration_ttl":59}]',
-      /entry 1 \(line 2, key "a b"\): key has U\+0020[^]*entry 2 \(line 3, key "c"\): value is a number[^]*expiration_ttl is 59 seconds; the minimum is 60[^]*Nothing was sent/,
+      /entry 1 \(line 2, key "a b"\): key contains U\+0020[^]*entry 2 \(line 3, key "c"\): value is a number[^]*expiration_ttl is 59 seconds; the minimum is 60[^]*Nothing was sent/,
     ],
     [
       "put",
@@ -427,7 +427,12 @@ describe("reports where a file is invalid, and sends nothing:", () => {
       '[\n  "a",\n  {"id": 7}\n]',
       /data\.json, line 3, column 3: item 2 is neither a string nor an object with a name/,
     ],
-    ["get", "an invalid key", '["ok",  "not ok"]', /data\.json, line 1, column 9: item 2 key has U\+0020/],
+    [
+      "get",
+      "an invalid key",
+      '["ok",  "not ok"]',
+      /data\.json, line 1, column 9: item 2 key contains U\+0020/,
+    ],
     ["get", "an empty file", "", /data\.json is empty/],
   ])("%s of %s", async (verb, _, text, words) => {
     desk.write("data.json", text);
@@ -481,7 +486,7 @@ describe("a delete", () => {
   const greeting = async (): Promise<string> => String(await desk.value("greeting", existing()));
 
   test.each(DELETES)(
-    "asks before deleting a %s on a terminal, and treats any answer but yes as no",
+    "on a terminal, asks before a %s delete, and treats anything but yes as no",
     async (_, args, question) => {
       for (const typed of ["n\n", "\n", "yesterday\n", "\u0003"]) {
         const no = await desk.at({ typed }, ...args, "--binding", "EXISTING");

@@ -90,7 +90,7 @@ describe.each(engines().map((engine) => [engine.name, engine] as const))("on %s"
     await project.ok("preview", "--expect-no-changes");
   });
 
-  it("keeps the assessment secret if the configuration is secret, because it lists the rules", async () => {
+  it("keeps the assessment secret if the configuration is secret, because the assessment lists its rules", async () => {
     project.write(ASSESSED);
     for (const command of [["preview"], ["up", "--yes"], ["refresh", "--yes"]])
       expect(leaks((await project.ok(...command, "--diff")).text)).toEqual([]);

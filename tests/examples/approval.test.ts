@@ -47,7 +47,7 @@ describe("accepting dangers in a pull request", () => {
   afterEach(() => github.stop());
 
   test.each<[string, Comment[], string]>([
-    ["by somebody with write permission counts", [accept("wendy")], `success: Accepted by wendy: ${DIGEST}`],
+    ["by someone with write permission counts", [accept("wendy")], `success: Accepted by wendy: ${DIGEST}`],
     ["by an administrator counts", [accept("adam")], `success: Accepted by adam: ${DIGEST}`],
     [
       "can give a reason below the command",
@@ -86,7 +86,7 @@ describe("accepting dangers in a pull request", () => {
       `failure: Dangers not accepted (a bot): ${DIGEST}`,
     ],
     [
-      "in an edited comment doesn't count, as somebody else could have edited it",
+      "in an edited comment doesn't count, as someone else could have edited it",
       [accept("wendy", { edited: true })],
       `failure: Dangers not accepted (edited): ${DIGEST}`,
     ],
@@ -150,7 +150,7 @@ describe("accepting dangers in a pull request", () => {
     );
   });
 
-  test("ignores a digest from a status that somebody else set", async () => {
+  test("ignores a digest from a status that someone else set", async () => {
     github.comments = [accept("wendy")];
     github.statuses = [{ creator: "mallory", context: "edgeguard", state: "failure", description: DIGEST }];
     expect(await afterComment()).toHaveLength(1);

@@ -29,7 +29,7 @@ async function up(inputs: Inputs, previous?: Recorded): Promise<Recorded> {
   return await new Operation(api).up(TYPE, inputs, previous);
 }
 
-/** Writes as somebody else. */
+/** Writes as someone else. */
 async function writeElsewhere(entries: Record<string, string>, more: Inputs = {}): Promise<void> {
   const body = Object.entries(entries).map(([key, value]) => ({ key, value, ...more }));
   await rawSend(api, "PUT", `${path}/bulk`, body);
@@ -70,7 +70,7 @@ async function failedUpdate(inputs: Inputs, previous: Recorded): Promise<string>
 
 const DIFFERS = /1 declared key already exists with different content \("b"\)\. Nothing was written\./;
 
-test("refuses to adopt a key that somebody else wrote, in both preview and update", async () => {
+test("refuses to adopt a key that someone else wrote, in both preview and update", async () => {
   const recorded = await up(declare({ a: "1" }));
   await writeElsewhere({ b: "theirs" });
   const more = declare({ a: "1", b: "mine" });
@@ -241,7 +241,7 @@ describe("a replacement into another namespace", () => {
     expect(said).toContain("+1 ~0 -0 (+a)");
   });
 
-  test("fails the preview if somebody else wrote one of the keys in the new namespace", async () => {
+  test("fails the preview if someone else wrote one of the keys in the new namespace", async () => {
     await bulk({ a: "theirs" });
     const inputs = { ...declare({ a: "mine" }), ...moved };
     await expect(new Operation(api).preview(TYPE, inputs, recorded)).rejects.toThrow(

@@ -63,23 +63,18 @@ describe("a special file", () => {
 
 describe("a key with an invisible character", () => {
   test.each([
-    ["zero width", "price\u200b", "price\\u200b", "U+200B as character 6, which is invisible"],
-    ["right to left", "\u202egnp.exe", "\\u202egnp.exe", "U+202E as character 1, which is invisible"],
-    ["a byte order mark", "\ufeffa", "\\ufeffa", "U+FEFF as character 1, which is invisible"],
-    ["a Hangul filler", "a\u3164", "a\\u3164", "U+3164 as character 2, which is invisible"],
-    ["a tag", "a\u{e0061}", "a\\u{e0061}", "U+E0061 as character 2, which is invisible"],
-    [
-      "an unassigned code point",
-      "a\u0378",
-      "a\\u0378",
-      "U+0378 as character 2, which Unicode doesn't assign",
-    ],
+    ["zero width", "price\u200b", "price\\u200b", "U+200B (invisible) at position 6"],
+    ["right to left", "\u202egnp.exe", "\\u202egnp.exe", "U+202E (invisible) at position 1"],
+    ["a byte order mark", "\ufeffa", "\\ufeffa", "U+FEFF (invisible) at position 1"],
+    ["a Hangul filler", "a\u3164", "a\\u3164", "U+3164 (invisible) at position 2"],
+    ["a tag", "a\u{e0061}", "a\\u{e0061}", "U+E0061 (invisible) at position 2"],
+    ["an unassigned code point", "a\u0378", "a\\u0378", "U+0378 (unassigned in Unicode) at position 2"],
   ])("writes a key with an invisible character, and warns about it: %s", async (_, key, shown, what) => {
     const op = new Operation(setup.api);
     await op.preview(TYPE, { ...setup.address, __resourceName: "odd", entries: { [key]: "v" } });
     expect(op.said).toEqual([`edgeguard: KvEntries odd: +1 ~0 -0 (+${shown})`]);
     expect(op.warned).toEqual([
-      `edgeguard: KvEntries odd: key "${shown}": key has ${what}; a Worker that looks up the key as it's displayed won't find it`,
+      `edgeguard: KvEntries odd: key "${shown}": key contains ${what}; a Worker that uses the key as displayed won't find it`,
     ]);
     await up({ entries: { [key]: "v" } });
     expect(await listed()).toEqual([{ name: key }]);

@@ -53,7 +53,7 @@ describe("KvEntries in a namespace that doesn't exist yet", () => {
       await new Operation(setup.api).refusals(TYPE, { ...unknown, ...inputs });
     const rule = "use printable characters without whitespace";
     expect(await refusals({ file: FILE })).toEqual([
-      `file: ${FILE}: entry 1 (line 1, key "a b"): key has U+0020 as character 2; ${rule}`,
+      `file: ${FILE}: entry 1 (line 1, key "a b"): key contains U+0020 at position 2; ${rule}`,
     ]);
     expect(await refusals({ directory: join(setup.folder, "d") })).toEqual([expect.stringContaining(rule)]);
     const some = { "a b": "v", c: UNKNOWN, d: { value: UNKNOWN, expirationTtl: 1 } };

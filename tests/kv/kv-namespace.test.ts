@@ -21,7 +21,7 @@ afterEach(() => api.close());
 const up = (inputs: object): Promise<Recorded> => new Operation(api).up(TYPE, { accountId, ...inputs });
 const titles = async (): Promise<unknown> => (await rawGet(api, path))["result"];
 
-/** A namespace that somebody else created, with a key or without. */
+/** A namespace that someone else created, with a key or without. */
 async function existing(title: string, ...keys: string[]): Promise<string> {
   const { id } = (await rawSend(api, "POST", path, { title }))["result"] as { id: string };
   const entries = keys.map((key) => ({ key, value: "v" }));
@@ -130,7 +130,7 @@ describe("a rename", () => {
     expect(message).toMatch(/Choose another title, or rename that namespace first\./);
   });
 
-  test("a rename that somebody already made in the dashboard isn't a conflict", async () => {
+  test("a rename that someone already made in the dashboard isn't a conflict", async () => {
     const recorded = await up({ title: "mine" });
     await rawSend(api, "PUT", `${path}/${recorded.id}`, { title: "theirs" });
     const op = new Operation(api);

@@ -199,7 +199,7 @@ describe.each(["documented", "openapi"] as const)("Workers KV lookups (%s dialec
     [
       "a key with whitespace",
       () => getKvMetadata({ namespaceId: existing, key: "a b" }, opts),
-      /key: has U\+0020 as character 2/,
+      /key: contains U\+0020 at position 2/,
     ],
     [
       "a key that can't be in a path",

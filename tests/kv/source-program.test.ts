@@ -101,17 +101,17 @@ describe("inline entries", () => {
     ofKey(
       "é🙂 x",
       CANARY,
-      'key "é🙂 x": key has U+0020 as character 3; use printable characters without whitespace',
+      'key "é🙂 x": key contains U+0020 at position 3; use printable characters without whitespace',
     ),
     ofKey(
       "a\u0007",
       CANARY,
-      'key "a\\u0007": key has U+0007 as character 2; use printable characters without whitespace',
+      'key "a\\u0007": key contains U+0007 at position 2; use printable characters without whitespace',
     ),
     ofKey(
       "a\u00a0b",
       CANARY,
-      'key "a\u00a0b": key has U+00A0 as character 2; use printable characters without whitespace',
+      'key "a\u00a0b": key contains U+00A0 at position 2; use printable characters without whitespace',
     ),
     ofKey(
       "é".repeat(257),

@@ -55,7 +55,7 @@ describe("a directory of entries", () => {
       'd: file "link" (key "p/link"): is a symbolic link; replace it with a copy, or add it to `ignore`',
       'd: file "loop" (key "p/loop"): is a symbolic link; replace it with a copy, or add it to `ignore`',
       'd: file "pipe" (key "p/pipe"): is not a regular file; add it to `ignore`',
-      'd: file "with space.txt" (key "p/with space.txt"): key has U+0020 as character 7; use printable characters without whitespace',
+      'd: file "with space.txt" (key "p/with space.txt"): key contains U+0020 at position 7; use printable characters without whitespace',
     ]);
   });
 

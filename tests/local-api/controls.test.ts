@@ -2,7 +2,7 @@ import { managedRulesets, startLocalApi } from "edgeguard-local";
 import { z } from "zod";
 import { controlOf } from "./client";
 
-/** `GET /__local` is how somebody who has only the address learns what the local API can do. */
+/** `GET /__local` is how someone who has only the address learns what the local API can do. */
 
 const listed = z.object({
   controls: z.array(

@@ -13,7 +13,7 @@ afterEach(() => api.close());
 
 const body = async (method: string, path: string, sent?: unknown) => (await call(method, path, sent)).body;
 
-test("responses contain what the OpenAPI document requires and what somebody set, and nothing else", async () => {
+test("responses contain what the OpenAPI document requires and what someone set, and nothing else", async () => {
   const zone = `/zones/${api.zones.shop}`;
   const account = `/accounts/${api.accounts.main}`;
   const namespaces = `${account}/storage/kv/namespaces`;

@@ -110,7 +110,7 @@ describe("rejects a destination", () => {
     ["https://my+host/in", [/^has an invalid host\. Write host or host:port after :\/\//]],
     [
       "s3://logs?region=cn-north-1",
-      [/^"region" is in China, where Logpush can't push\. Use another region$/],
+      [/^"region" is "cn-north-1", an AWS China region, which Logpush doesn't support\. Use another region$/],
     ],
     ["s3://logs?region=us-east-1&region=us-east-2", [/^has the parameter "region" twice\. Remove one$/]],
     [

@@ -173,12 +173,12 @@ describe("a preview rejects, without any request,", () => {
     [
       'kind "edge" for another dataset',
       { kind: "edge", dataset: "dns_logs", filter: undefined },
-      'kind: "edge" is for dataset http_requests only, not dns_logs. Remove it',
+      'kind: "edge" works only with dataset http_requests, not dns_logs. Remove kind, or change the dataset',
     ],
     [
       "merged subrequests for another dataset",
       { dataset: "dns_logs", filter: undefined, outputOptions: { mergeSubrequests: true } },
-      "outputOptions.mergeSubrequests: true is for dataset http_requests only, not dns_logs. Remove it",
+      "outputOptions.mergeSubrequests: true works only with dataset http_requests, not dns_logs. Remove mergeSubrequests, or change the dataset",
     ],
     [
       "a filter that is a number",

@@ -255,7 +255,7 @@ describe('fieldNames: "all"', () => {
     expect(after.outputs).not.toHaveProperty("allFields");
   });
 
-  test("reports drift if somebody selected other fields, and the update restores them", async () => {
+  test("reports drift if someone selected other fields, and the update restores them", async () => {
     const recorded = await up(all());
     await b.changed(recorded.id, { output_options: { field_names: ["RayID"], sample_rate: 0.5 } });
     const drifted = await refreshed(recorded);

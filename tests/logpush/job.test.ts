@@ -448,12 +448,12 @@ describe("the health of a job", () => {
     [
       "never",
       ERROR,
-      /^edgeguard: LogpushJob "shop-requests" \(job \d+\) is failing: no permission to write \(2026-02-03T10:00:00Z\); nothing has been pushed yet\.$/,
+      /^edgeguard: LogpushJob "shop-requests" \(job \d+\) is failing: no permission to write \(last error 2026-02-03T10:00:00Z\)\. Nothing has been pushed yet\.$/,
     ],
     [
       "before the error",
       { ...ERROR, last_complete: "2026-02-03T09:59:59Z" },
-      /; nothing has been pushed since 2026-02-03T09:59:59Z\.$/,
+      /\. Nothing has been pushed since 2026-02-03T09:59:59Z\.$/,
     ],
     [
       "after the error, so there is no warning",

@@ -77,7 +77,7 @@ describe("rules that a colleague adds during a step", () => {
       expect(rules.findIndex(({ ref }) => ref === "pay")).toBe(first ? 0 : 2);
       expect(rules.find(({ ref }) => ref === "pay")).toMatchObject({ ...SKIP, enabled: true });
       expect(op.warned.join("\n")).toMatch(
-        /somebody added a rule just before the PUT, which overwrote it: skip all remaining rules where .*pay\.example.* \("added by a colleague"\)\. It was added again with ID [0-9a-f]{32}\./,
+        /someone added a rule just before the PUT, which overwrote it: skip all remaining rules where .*pay\.example.* \("added by a colleague"\)\. It was added again with ID [0-9a-f]{32}\./,
       );
       expect(recorded.outputs).toMatchObject({
         migrationState: "finished",
@@ -101,7 +101,7 @@ describe("rules that a colleague adds during a step", () => {
       () => change("POST", path, SKIP),
     );
     expect(op.warned.join("\n")).toMatch(
-      /somebody wrote to the entry point of zone .* \(version \d+, then \d+\), but what they wrote can't be read\. Check the account's audit log/,
+      /someone wrote to the entry point of zone .* \(version \d+, then \d+\), but what they wrote can't be read\. Check the account's audit log/,
     );
     expect(recorded.outputs["concurrentChanges"]).toMatchObject([{ outcome: "unknown" }]);
   });
@@ -184,7 +184,7 @@ test("makes a colleague's change to a rule again if the PUT overwrote it", async
   expect(recorded.outputs["concurrentChanges"]).toMatchObject([{ outcome: "restored" }]);
 });
 
-test("reports a rule that was sent and that somebody removed right after the PUT", async () => {
+test("reports a rule that was sent and that someone removed right after the PUT", async () => {
   const zoneId = api.zones.migrateDeployed;
   const inputs = await withConfirmation(api, { zoneId, target: "finished" });
   const [skip] = await rulesOf(api, zoneId);

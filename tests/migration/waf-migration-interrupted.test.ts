@@ -369,14 +369,14 @@ describe("the response to the PUT", () => {
     const inputs = await withConfirmation(api, { zoneId, target: "validation" });
     const { message, recorded } = await new Operation(api).failedUp(TYPE, inputs);
     expect(message).toMatch(
-      /validation is available to Enterprise zones only \[code 12023\].*Validation is for Enterprise zones only/,
+      /validation is available to Enterprise zones only \[code 12023\].*Validation requires an Enterprise zone/,
     );
     expect(recorded).toBeUndefined();
     expect(effectiveSteps(api, zoneId)).toEqual([]);
   });
 });
 
-describe("a zone that somebody else moves on", () => {
+describe("a zone that someone else moves on", () => {
   test.each([
     ["assessed", "finish"],
     ["assessed", "validate"],
@@ -598,7 +598,7 @@ describe("refuses invalid arguments before sending anything:", () => {
     [
       "validation on Pro",
       { plan: "pro", target: "validation" },
-      /^target: "validation" is for Enterprise zones only, and plan is "pro"/,
+      /^target: "validation" works only on Enterprise zones, and plan is "pro"/,
     ],
     [
       "a short confirm",

@@ -201,7 +201,7 @@ describe("assessing a zone", () => {
     api.fault({ kind: "status", status: 403, code: 10000, match: { path } });
     const op = new Operation(api);
     const { outputs } = await op.up(TYPE, { zoneId: zone("migratePro"), target: "assessed" });
-    expect(op.said[0]).toContain("eligible, as far as could be counted");
+    expect(op.said[0]).toContain("eligible, but some rules couldn't be counted");
     expect(op.said[0]).toContain(words);
     expect(outputs["findings"]).toContainEqual(
       expect.objectContaining({ weight: "notCounted", text: words }),
@@ -345,7 +345,7 @@ describe("the confirmation of a step", () => {
     },
   );
 
-  test("stops matching when somebody adds a rule to the entry point, and matches again once it's gone", async () => {
+  test("stops matching when someone adds a rule to the entry point, and matches again once it's gone", async () => {
     const zoneId = zone("migrateDeployed");
     const op = new Operation(api);
     const plan = await op.preview(TYPE, await withConfirmation(api, { zoneId, target: "finished" }));

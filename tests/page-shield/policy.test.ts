@@ -564,7 +564,7 @@ describe("creates a policy exactly once", () => {
       expect(recorded?.id).toBe(second);
       expect(message).toBe(
         `policy "Checkout": a response was lost, and ${path} now has 2 objects that match the program: ${String(second)}, ${String(first)}. ` +
-          `${String(second)} is recorded. ${String(first)} was left alone, because somebody else may have created it. ` +
+          `${String(second)} is recorded. ${String(first)} was left alone, because someone else may have created it. ` +
           `If not, delete it: DELETE ${path}/${String(first)}. Then run \`pulumi up\` again.`,
       );
       expect(sent(api, "POST", "DELETE")).toEqual(["POST /policies", "POST /policies"]);

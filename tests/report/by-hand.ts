@@ -1,7 +1,7 @@
 import type { LocalApi } from "edgeguard-local";
 import { raw } from "../support/scenario";
 
-/** What somebody changes by hand in the programs `drift.*`: a change for each resource, by its name. */
+/** What someone changes by hand in the programs `drift.*`: a change for each resource, by its name. */
 
 /** The ID of a resource, by its class and name. */
 export type IdOf = (kind: string, name: string) => string;
@@ -101,7 +101,7 @@ export async function rulesetsByHand(api: LocalApi): Promise<void> {
   await send(api, "DELETE", path(ruleOf("gone")));
 }
 
-/** A credential that somebody puts into a destination by hand. */
+/** A credential that someone puts into a destination by hand. */
 const NEW_CREDENTIAL = "header_Authorization=Bearer%20canary-new-token";
 
 export async function logpushByHand(api: LocalApi, idOf: IdOf): Promise<void> {

@@ -6,7 +6,7 @@ import { schemaProblems } from "../support/published";
 import { driftIn, pathOf, planJson, read, recorded, shuffled, stepOf, type MadePlan } from "./plans";
 
 /**
- * Plans that the Pulumi CLI wrote with `--refresh` after somebody changed each resource by hand, and their reviewed
+ * Plans that the Pulumi CLI wrote with `--refresh` after someone changed each resource by hand, and their reviewed
  * reports. After an intended change, write the reports again
  *
  *     edgeguard report --drift tests/report/fixtures/drift/data.json > tests/report/fixtures/drift/data.md

@@ -80,7 +80,7 @@ test("leaves the description of an exception unset if it's empty", async () => {
   await bench.expectNoChanges(declared, await bench.up(declared));
 });
 
-describe("somebody else's rule that runs the same ruleset for the same requests", () => {
+describe("someone else's rule that runs the same ruleset for the same requests", () => {
   test("adopts a matching rule by default, without a write, and a destroy leaves it untouched", async () => {
     const declared = await blog();
     const before = JSON.stringify(await bench.rules());
@@ -232,7 +232,7 @@ describe("somebody else's rule that runs the same ruleset for the same requests"
   });
 });
 
-describe("somebody else's rule with the declared ref", () => {
+describe("someone else's rule with the declared ref", () => {
   const byRef = { ref: "security-team/managed", expression: "ssl" };
 
   test("refuses to adopt a rule with the same ref if it differs", async () => {

@@ -93,10 +93,10 @@ async function expectDirectlyInFront(number: number): Promise<void> {
   expect(refs[refs.indexOf(`${REF}-${number}`) - 1]).toBe(`${REF}-${number}/exception/1`);
 }
 
-describe("somebody else is faster", () => {
+describe("someone else is faster", () => {
   const entryPoint = "http_request_firewall_managed/entrypoint";
 
-  test("uses an entry point that somebody else creates after it was read", async () => {
+  test("uses an entry point that someone else creates after it was read", async () => {
     bench = await RulesetsBench.start("empty");
     // The read misses the entry point, as if it came a moment too early.
     await bench.up(declaration(1));
@@ -115,7 +115,7 @@ describe("somebody else is faster", () => {
     expect(bench.api.requests.filter(({ status }) => status === 400)).toHaveLength(1); // 20217 only.
   });
 
-  test("waits if somebody else creates the entry point and reads lag behind writes", async () => {
+  test("waits if someone else creates the entry point and reads lag behind writes", async () => {
     bench = await RulesetsBench.start("empty", { readLagMs: 400 });
     const [one, other] = [bench.operation(), bench.operation()];
     const recorded = await Promise.all([one.up(TYPE, declaration(1)), other.up(TYPE, declaration(2))]);

@@ -9,7 +9,7 @@ beforeEach(async () => {
   bench.api.clearRequests();
 });
 afterEach(async () => {
-  expect(await bench.othersRules()).toBe(othersBefore); // No test may change anybody else's rules.
+  expect(await bench.othersRules()).toBe(othersBefore); // No test may change anyone else's rules.
   await bench.close();
 });
 
@@ -466,7 +466,7 @@ describe("the position of a rule", () => {
     expect((await bench.refs()).slice(3)).toEqual(order);
   });
 
-  test('doesn\'t enforce position "first" again when somebody else puts a rule in front', async () => {
+  test('doesn\'t enforce position "first" again when someone else puts a rule in front', async () => {
     const declared = bench.declare({ position: "first" });
     const recorded = await bench.up(declared);
     const added = await bench.addRule({

@@ -104,7 +104,7 @@ test("reads compiled overrides back as declared", () => {
   }
 });
 
-test("overrides read from somebody else's rule compile to the same effect in every form", () => {
+test("overrides read from someone else's rule compile to the same effect in every form", () => {
   for (const [ruleset, withOwasp] of both()) {
     const shared = sharedTagsOf(
       ruleset,

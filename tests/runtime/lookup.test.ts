@@ -37,7 +37,7 @@ describe("lookups in a program", () => {
       ${settings("true")}
     };`);
     expect(code).not.toBe(0);
-    expect(text).toMatch(/error: edgeguard: zone \w+ has 2 malicious scripts, with a score below 50\./);
+    expect(text).toMatch(/error: edgeguard: zone \w+ has 2 scripts that score below 50 \(malicious\)\./);
     expect(text).toContain("score 4: https://stats-collect.example.com/c.js on checkout.shop.example");
     expect(text).not.toContain("PageShieldSettings");
     expect(text).not.toMatch(/^\s+at /m);
@@ -50,7 +50,7 @@ describe("lookups in a program", () => {
       void edgeguard.assertScriptInventory({ ...args, onFindings: "warn" });`,
     );
     expect(code).not.toBe(0);
-    expect(text.match(/has 2 malicious scripts/g)).toHaveLength(1);
+    expect(text.match(/has 2 scripts that score below 50/g)).toHaveLength(1);
     expect(text).toMatch(/warning: edgeguard: the scripts don't match list\.yaml, with 23 findings:/);
   });
 

@@ -48,7 +48,7 @@ export const REMEDIES: readonly Remedy[] = [
 export const ALLOWANCES = {
   settings:
     "the original Page Shield settings are unknown: the process died between the first write and recording it",
-  ref: "a killed run created a rule with a custom ref without recording it: it's adopted as somebody else's, keeps its ref, and stays when the resource is deleted",
+  ref: "a killed run created a rule with a custom ref without recording it: it's adopted as someone else's, keeps its ref, and stays when the resource is deleted",
 } as const;
 export type Allowance = keyof typeof ALLOWANCES;
 

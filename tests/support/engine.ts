@@ -74,7 +74,7 @@ export class Project {
     writeFileSync(join(this.dir, "package.json"), JSON.stringify({ name, private: true, main: "index.js" }));
   }
 
-  /** Makes the project a copy of a folder, as somebody takes it out of the repository, on packages installed elsewhere. */
+  /** Makes the project a copy of a folder, as someone takes it out of the repository, on packages installed elsewhere. */
   copy(folder: string, modules: string): void {
     rmSync(this.dir, { recursive: true });
     cpSync(folder, this.dir, { recursive: true });

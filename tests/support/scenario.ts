@@ -58,7 +58,7 @@ export interface EngineStep {
 }
 
 /**
- * Somebody works in the dashboard, or with curl. `{policy:<description>}` stands for a policy's id, `{rule:<name>}` for
+ * Someone works in the dashboard, or with curl. `{policy:<description>}` stands for a policy's id, `{rule:<name>}` for
  * that of the managed rule whose ref ends in the name.
  */
 export interface EditStep {

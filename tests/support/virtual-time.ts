@@ -9,7 +9,7 @@ export interface VirtualTime {
 }
 
 /**
- * Time that only passes where somebody waits for it, until the end of the test: a pause ends at once, and both clocks are
+ * Time that only passes where someone waits for it, until the end of the test: a pause ends at once, and both clocks are
  * ahead by its length. What is timed by events (the network, `setTimeout` itself) goes on in real time.
  */
 export function virtualTime(): VirtualTime {

@@ -1,5 +1,5 @@
 /**
- * Checks whether somebody with write permission accepted the dangers of a pull request's plan.
+ * Checks whether someone with write permission accepted the dangers of a pull request's plan.
  *
  *     node ci/approval.mts judge      sets the commit status `edgeguard` of a pull request; see approval.yml
  *     node ci/approval.mts accepted   prints what was accepted for the pull request merged as GITHUB_SHA; see apply.yml
@@ -9,7 +9,7 @@
  *     /edgeguard accept <head commit> <digest>
  *
  * It counts only for that commit and digest, and only if its author can write to the repository, isn't a bot, and never edited
- * the comment: anybody can comment on a public pull request, and a maintainer can edit other people's comments.
+ * the comment: anyone can comment on a public pull request, and a maintainer can edit other people's comments.
  */
 import { readFileSync } from "node:fs";
 

@@ -50,7 +50,7 @@ export function snippetFor(config: ProjectConfig | undefined, created: CreatedNa
   if (config === undefined || isToml(config.text + text)) return { text, advice: `Add to ${where}:` };
   return {
     text: comment,
-    advice: `${where} can't have another [[${table}]] table: add { binding = ${JSON.stringify(binding)}, ${set} } to its kv_namespaces.`,
+    advice: `${where} already defines ${table} as an inline array: add { binding = ${JSON.stringify(binding)}, ${set} } to that array.`,
   };
 }
 

@@ -28,7 +28,7 @@ const approval = members({
   on: date.describe("The day of the approval: YYYY-MM-DD."),
   until: date
     .optional()
-    .describe("The last day of the approval: YYYY-MM-DD. If missing, the approval doesn't end."),
+    .describe("The last day of the approval: YYYY-MM-DD. If omitted, the approval doesn't expire."),
 }).refine(({ on, until }) => until === undefined || on <= until, {
   path: ["until"],
   error: "is before the day of the approval. Swap the dates, or remove until",
@@ -38,28 +38,30 @@ const entry = members({
   script: z
     .string()
     .describe(
-      "An exact URL, a host (`cdn.example.com`, `*.example.com`), or everything below a folder (`https://cdn.example.com/lib/*`).",
+      "An exact URL, a host (`cdn.example.com`, `*.example.com`), or every URL below a path (`https://cdn.example.com/lib/*`).",
     ),
   justification: z
     .string()
     .nullish()
     .describe("Why the pages need the script: a business or technical reason."),
-  owner: z.string().nullish().describe("Who on your side is responsible for the script."),
-  approval: approval.nullish().describe("Missing or null: not approved."),
+  owner: z.string().nullish().describe("Who in your organization is responsible for the script."),
+  approval: approval
+    .nullish()
+    .describe("Who approved the script, and when. If null or omitted, the script isn't approved."),
   hash: z
     .string(HASH_FORM)
     .refine((hash) => hash === CHANGES || /^[0-9a-f]{64}$/i.test(hash), HASH_FORM)
     .nullish()
     .describe(
-      `The SHA-256 of the expected content, for an exact URL. \`${CHANGES}\` if it's expected to change. Missing: the content isn't watched.`,
+      `The expected content's SHA-256 (exact URLs only), or \`${CHANGES}\` if the content is expected to change. If omitted, the content isn't watched.`,
     ),
 });
 
 /** The file that `edgeguard inventory` reads. */
 export const inventoryDocument = members({
-  $schema: z.string().optional().describe("The address of this schema, for editors."),
+  $schema: z.string().optional().describe("This schema's URL, for editors."),
   version: z.literal(VERSION).describe("The version of the file format."),
-  scripts: z.array(entry).nullable().describe("Every script that your pages may load."),
+  scripts: z.array(entry).nullable().describe("The scripts that your pages may load."),
 });
 
 /** The approval of a script. */
@@ -68,13 +70,13 @@ export interface ScriptApproval {
   readonly by: string;
   /** The day of the approval: YYYY-MM-DD. */
   readonly on: string;
-  /** The last day of the approval: YYYY-MM-DD. If absent, the approval doesn't end. */
+  /** The last day of the approval: YYYY-MM-DD. If absent, the approval doesn't expire. */
   readonly until?: string;
 }
 
 /** An entry of a script inventory. */
 export interface InventoryEntry {
-  /** An exact URL, a host, or everything below a folder: `https://cdn.example.com/lib/*`. */
+  /** An exact URL, a host, or every URL below a path: `https://cdn.example.com/lib/*`. */
   readonly script: string;
   /** Why the pages need the script. */
   readonly justification?: string;
@@ -102,7 +104,7 @@ export interface ScriptInventory {
  * Reads a script inventory: a YAML or JSON file that lists the scripts that your pages may load, with their
  * justification, owner and approval. Sends no request.
  *
- * @param file - Relative to the working directory: in a program, the folder of Pulumi.yaml or of its `main`.
+ * @param file - Relative to the working directory: in a program, the directory of Pulumi.yaml or of its `main`.
  *
  * @example List the scripts that nobody has approved yet
  * ```ts

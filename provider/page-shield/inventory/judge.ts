@@ -292,19 +292,22 @@ function approvalFinding(
     case "unapproved":
       return [
         "unapproved",
-        `${line} covers it without an approval. Review it, then add who approved it and when.`,
+        `the entry on ${line} has no approval. Review the script, then add who approved it and when.`,
       ];
     case "not yet approved":
-      return ["unapproved", `its approval in ${line} starts on ${entry?.approvedOn ?? ""}.`];
+      return ["unapproved", `its approval (${line}) starts on ${entry?.approvedOn ?? ""}.`];
     case "expired":
       return [
         "expired",
-        `its approval in ${line} ended on ${entry?.approvedUntil ?? ""}. Review it, then renew the approval.`,
+        `its approval (${line}) expired on ${entry?.approvedUntil ?? ""}. Review the script, then renew the approval.`,
       ];
     case "expiring": {
       const days = daysLeft(entry?.approvedUntil, now);
       const when = days === 0 ? "today" : `in ${pluralize(days, "day")}, on ${entry?.approvedUntil ?? ""}`;
-      return ["expiring", `its approval in ${line} ends ${when}. Review it, then renew the approval.`];
+      return [
+        "expiring",
+        `its approval (${line}) expires ${when}. Review the script, then renew the approval.`,
+      ];
     }
   }
 }

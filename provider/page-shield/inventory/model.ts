@@ -58,7 +58,7 @@ export interface InventoryNotice {
 export interface InventoriedScript {
   /** The zone. */
   readonly zoneId: string;
-  /** The URL. A username and password in it are hidden. */
+  /** The URL. The script's URL, with any username and password hidden. */
   readonly url: string;
   /** Where the script was first seen: pages if the plan shows them, otherwise hosts. */
   readonly pages: readonly string[];
@@ -70,9 +70,9 @@ export interface InventoriedScript {
   readonly lastSeenAt?: string;
   /** The script's worst score, from 1 to 99; lower is worse. */
   readonly score?: number;
-  /** Categories of the threat lists that name its URL or domain. */
+  /** Categories of the threat lists that contain the script's URL or domain. */
   readonly threats: readonly string[];
-  /** The SHA-256 of its content; several if Page Shield fetched different ones. Empty if Page Shield has none. */
+  /** The SHA-256 of the script's content. Several if Page Shield fetched different versions. Empty if Page Shield has none. */
   readonly hashes: readonly string[];
 }
 
@@ -151,11 +151,11 @@ export interface InventoryCheck {
   };
   /** What was seen: the SHA-256 of `scripts[].seen`, how many scripts, and on pages of which hosts (absent: all). */
   readonly seen: { readonly sha256: string; readonly scripts: number; readonly hosts?: readonly string[] };
-  /** What counts as a finding: scores below `threshold`, and approvals that end in fewer than `expiringDays` days. */
+  /** The limits for findings: scores below `threshold`, and approvals that expire in fewer than `expiringDays` days. */
   readonly judgedBy: { readonly threshold: number; readonly expiringDays: number };
   /** The zones, in the order given. */
   readonly zones: readonly CheckedZone[];
-  /** Why the check doesn't pass, worst first. */
+  /** Findings that fail the check, worst first. */
   readonly findings: readonly InventoryFinding[];
   /** What else the check noticed. */
   readonly notices: readonly InventoryNotice[];
@@ -176,21 +176,23 @@ export const inventoryCheckDocument: z.ZodType<
   InventoryCheck & { readonly $schema: SchemaUrl<"inventory-check.v1"> }
 > = members({
   $schema: z.literal(schemaUrl("inventory-check.v1")),
-  checkedAt: z.iso.datetime().describe("In UTC."),
+  checkedAt: z.iso.datetime().describe("When the check ran, in UTC."),
   passed: z.boolean().describe("Whether there are no findings."),
   inventory: members({
     file: z.string(),
     sha256: sha256.describe("The SHA-256 of the file."),
     entries: count,
-    approved: count.describe("How many entries are approved on the day of the check."),
+    approved: count.describe("How many entries were approved on the day of the check."),
   }),
   seen: members({
     sha256: sha256.describe("The SHA-256 of what was seen. `jq -jcS '[.scripts[].seen]'` writes its text."),
     scripts: count,
-    hosts: texts.exactOptional().describe("Only pages of these hosts. Missing: all pages."),
+    hosts: texts
+      .exactOptional()
+      .describe("The check covers only pages on these hosts. If absent, it covers all pages."),
   }),
   judgedBy: members({ threshold: z.number(), expiringDays: count }).describe(
-    "What counts as a finding: scores below `threshold`, and approvals that end in fewer than `expiringDays` days.",
+    "The limits for findings: scores below `threshold`, and approvals that expire in fewer than `expiringDays` days.",
   ),
   zones: z
     .array(
@@ -209,23 +211,23 @@ export const inventoryCheckDocument: z.ZodType<
       members({
         kind: z.enum(FINDINGS),
         zoneId: z.string(),
-        url: z.string().exactOptional().describe("The script. Missing if it's about the zone."),
+        url: z.string().exactOptional().describe("The script's URL. Absent if the item is about the zone."),
         line: z.int().exactOptional().describe("The line of the entry that covers the script."),
         message: z.string(),
       }),
     )
     .readonly()
-    .describe("Why the check doesn't pass, worst first."),
+    .describe("Findings that fail the check, worst first."),
   notices: z
     .array(members({ kind: z.enum(NOTICES), script: z.string(), line: z.int(), message: z.string() }))
     .readonly()
-    .describe("What doesn't fail the check."),
+    .describe("Notes that don't fail the check."),
   scripts: z
     .array(
       members({
         seen: members({
           zoneId: z.string(),
-          url: z.string().describe("A username and password in it are hidden."),
+          url: z.string().describe("The script's URL, with any username and password hidden."),
           pages: texts.describe(
             "Where the script was first seen: pages if the plan shows them, otherwise hosts.",
           ),
@@ -236,9 +238,9 @@ export const inventoryCheckDocument: z.ZodType<
             .number()
             .exactOptional()
             .describe("The script's worst score, from 1 to 99; lower is worse."),
-          threats: texts.describe("Categories of the threat lists that name its URL or domain."),
+          threats: texts.describe("Categories of the threat lists that contain the script's URL or domain."),
           hashes: texts.describe(
-            "The SHA-256 of its content; several if Page Shield fetched different ones.",
+            "The SHA-256 of the script's content. Several if Page Shield fetched different versions.",
           ),
         }),
         entry: members({
@@ -249,16 +251,18 @@ export const inventoryCheckDocument: z.ZodType<
           approvedBy: z.string().exactOptional(),
           approvedOn: z.string().exactOptional(),
           approvedUntil: z.string().exactOptional(),
-          expectedHash: z.string().exactOptional().describe("A SHA-256, or `changes`."),
+          expectedHash: z.string().exactOptional().describe("The expected content's SHA-256, or `changes`."),
         })
           .exactOptional()
-          .describe("The entry that covers the script. Missing if none does."),
+          .describe("The entry that covers the script. Absent if none does."),
         approval: z
           .enum(APPROVALS)
           .describe("Whether the entry approves the script. `new`: no entry covers it."),
         content: z
           .enum(CONTENTS)
-          .describe("`not watched`: the entry has no hash, or Page Shield has none for the script."),
+          .describe(
+            "Whether the content is the expected one. `not watched`: the entry has no hash, or Page Shield has no hash for the script.",
+          ),
         malicious: z.boolean(),
       }),
     )

@@ -71,7 +71,7 @@ export function buildDrift(plan: Plan, unnamed = "plan"): DriftReport {
   };
 }
 
-/** Whether the program only reads the resource, which then belongs to somebody else. */
+/** Whether the program only reads the resource, which then belongs to someone else. */
 const isRead = (next: Refreshed["next"]): boolean => next?.op === "read" || next?.op === "read-replacement";
 
 /** Compares inputs only: outputs of another provider change on their own. */

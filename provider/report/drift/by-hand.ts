@@ -6,7 +6,7 @@ import type { Plan, Refreshed, Sides, Step } from "../plan";
 import { viewOf, type StepView } from "../sections/section";
 import { asObject, containsSecret } from "../values";
 
-/** What somebody did by hand, seen as a plan: its old side is the state, and its new side is what exists now. */
+/** What someone did by hand, seen as a plan: its old side is the state, and its new side is what exists now. */
 
 /** A resource of this package that was changed by hand. */
 export interface Drifted extends Refreshed {

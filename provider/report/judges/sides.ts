@@ -49,7 +49,7 @@ export interface ObjectTraits {
 /** A comparison that also sees the rest of the plan. */
 export type PlanComparison = (change: Change, all: StepView) => readonly Phrase[];
 
-/** Turns comparisons into judges that report losses as `unprotect`. `comparisons` lists all those for this kind. */
+/** Turns comparisons into judges that report losses as `unprotect`. `comparisons` is every comparison defined for this kind of resource. */
 export function judgesFor(
   traits: ObjectTraits,
   comparisons: readonly Comparison[],
@@ -64,7 +64,7 @@ export function judgesFor(
     changes(all).flatMap((change) => lost(change, all).map((sentence) => ["unprotect", sentence] as const));
 }
 
-/** Finds the changes to the objects that a step touches. `comparisons` lists all those for this kind. */
+/** Finds the changes to the objects that a step touches. `comparisons` is every comparison defined for this kind of resource. */
 export function changesOf(
   all: StepView,
   traits: ObjectTraits,

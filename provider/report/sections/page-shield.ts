@@ -2,7 +2,7 @@ import { omit, ownMember } from "../../runtime/values";
 import { formatNumber } from "../../limits/workers";
 import type { Block } from "../model";
 import { say, value, words, type Phrase } from "../phrase";
-import { asObject, cell, counted, differences, asList, asNumber, formatValue, asText } from "../values";
+import { asObject, cell, differences, asList, asNumber, formatValue, asText } from "../values";
 import {
   argumentTable,
   isDeleted,
@@ -87,8 +87,11 @@ function blocked(all: StepView): readonly Block[] {
       "What it would block is unknown: no active scripts have been seen on the pages it covers.";
     return [textBlock(words(unknown))];
   }
-  const some = count === 0 ? "none" : formatNumber(count);
-  const impact = `Would block ${some} of the ${counted(seen, "active script")} seen on the pages it covers`;
+  const some =
+    seen === 1
+      ? `${count === 0 ? "Wouldn't" : "Would"} block the only active script`
+      : `Would block ${count === 0 ? "none" : formatNumber(count)} of the ${formatNumber(seen)} active scripts`;
+  const impact = `${some} seen on the pages it covers`;
   if (count === 0) return [textBlock(words(`${impact}.`))];
   const more = count > scripts.length ? [words(`and ${count - scripts.length} more`)] : [];
   return [textBlock(words(`${impact}:`)), { is: "list", items: [...scripts.map(value), ...more] }];

@@ -53,7 +53,7 @@ const fresh = (world: World, rules: KnownRules, { type, name }: Declared): JsonO
 export interface Change {
   readonly after: readonly Declared[];
   readonly names: readonly string[];
-  /** Resources that aren't in state: the program adopts their objects, as if somebody else had made them. */
+  /** Resources that aren't in state: the program adopts their objects, as if someone else had made them. */
   readonly notInState: readonly string[];
 }
 

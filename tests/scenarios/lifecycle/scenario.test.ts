@@ -26,7 +26,7 @@ const steps = (reporting: string, enabled: (on: boolean) => string | boolean): r
   { run: "refresh", args: ["--expect-no-changes"], changes: { unchanged: 3 }, requests: 2 },
   { run: "preview", args: ["--expect-no-changes"], changes: { unchanged: 3 }, requests: 0 },
   { run: "up", args: ["--expect-no-changes"], changes: { unchanged: 3 }, requests: 0 },
-  // Somebody edits in the dashboard.
+  // Someone edits in the dashboard.
   { edit: `PUT ${SETTINGS}`, body: { enabled: false } },
   {
     edit: `PUT ${POLICIES}/{policy:checkout}`,

@@ -205,7 +205,7 @@ describe("Logpush jobs of a zone and an account", () => {
         };
         expect(job()).toMatchObject(wanted);
 
-        // 7. Somebody edits the job in the dashboard, and it starts to fail: the refresh shows the drift and warns.
+        // 7. Someone edits the job in the dashboard, and it starts to fail: the refresh shows the drift and warns.
         await raw(api, "PUT", `${jobs}/${job()?.id ?? 0}`, {
           enabled: true,
           output_options: { ...wanted.output_options, sample_rate: 1 },

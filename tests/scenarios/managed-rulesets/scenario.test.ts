@@ -58,7 +58,7 @@ playScenario({
       },
     },
     { run: "preview", args: ["--expect-no-changes"], changes: { unchanged: 2 }, requests: 0 },
-    // Somebody disables it in the dashboard, and all rules of a paranoia level with it.
+    // Someone disables it in the dashboard, and all rules of a paranoia level with it.
     {
       edit: `PATCH /zones/{zone}/rulesets/${seededEntryPoints.shop}/rules/{rule:waf}`,
       body: {
