@@ -60,7 +60,7 @@ describe.each(["documented", "openapi"] as const)("assertNoMaliciousScripts (%s 
     if (!(failure instanceof MaliciousScriptsError)) throw new Error(`not the list: ${String(failure)}`);
     expect(failure.message.split("\n")).toEqual([
       expect.stringMatching(
-        `^zone ${api.zones.shop} has 2 scripts that score below 50 \\(malicious\\)\\. Remove them  .*\\.$`,
+        `^zone ${api.zones.shop} has 2 scripts that score below 50 \\(malicious\\)\\. Remove them .*\\.$`,
       ),
       "  score 4: https://stats-collect.example.com/c.js on checkout.shop.example, first seen on checkout.shop.example/payment",
       "  score 32: https://cdn.libraries.example/jquery/3.4.1/jquery.min.js on checkout.shop.example, first seen on checkout.shop.example/payment",
