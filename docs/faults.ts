@@ -122,7 +122,7 @@ export const FAULTS: readonly { readonly area: string; readonly rows: readonly F
         result: "A refresh shows it, and the next update puts it right. What's theirs stays.",
         test: [
           "tests/rulesets/managed-ruleset-override-drift.test.ts",
-          "a refresh shows what someone changed by hand, and the next update repairs it:",
+          "a refresh shows what someone changed manually, and the next update repairs it:",
         ],
       },
       {

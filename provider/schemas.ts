@@ -54,7 +54,7 @@ export const SCHEMAS: readonly PublishedSchema[] = [
   {
     name: DRIFT_SCHEMA,
     title: "Report on drift",
-    description: "What `edgeguard report --drift --format json` writes about what was changed by hand.",
+    description: "What `edgeguard report --drift --format json` writes about what was changed manually.",
     model: driftDocument,
   },
 ];

@@ -15,7 +15,7 @@ new KvEntries("flags", {
 // Many entries, from a file in Wrangler's bulk format. Their values never reach the state.
 const redirects = new KvEntries("redirects", { namespaceId, file: "redirects.json" });
 
-// A key for each file in a folder, text or binary.
+// A key for each file in a directory, text or binary.
 const pages = new KvEntries("pages", {
   namespaceId,
   directory: { path: "pages", prefix: "page/" },

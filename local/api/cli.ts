@@ -24,7 +24,7 @@ const program = new Command("edgeguard-local api")
   .option("--port <number>", "the port to listen on; 0 picks a free one", portNumber, 8787)
   .option(
     "--persist-to <directory>",
-    "keep the state in this folder between runs; default: discard it when the command ends",
+    "keep the state in this directory between runs; default: discard it when the command ends",
   )
   .option("--zones <number>", "add this many simulated zones, each different by its number", wholeNumber, 0)
   .option("--token <text>", "the API token to accept", defaultCredentials[0].token)
@@ -94,7 +94,7 @@ function greeting(api: LocalApi, { token, dialect, persistTo, zones: simulated }
   const kept = persistTo === undefined ? "is discarded when this command ends" : `is kept in ${persistTo}`;
   return `Local API (${dialect} dialect) at ${api.url}
 Its state ${kept}. Controls (faults, request log, state and more): GET ${new URL(CONTROL_PATH, api.url).href}
-Logpush destinations are folders: s3://bucket/path is ${api.logpush.folder}/s3/bucket/path
+Logpush destinations are directories: s3://bucket/path is ${api.logpush.folder}/s3/bucket/path
 
 Account:
 ${accounts}

@@ -22,7 +22,10 @@ export function register(program: Command, io: Io): void {
     .option("--file <file>", "the inventory, YAML or JSON", FILE)
     .option("--hosts <hosts>", "only scripts on pages of these hosts, comma-separated; default: all")
     .addOption(new Option("--format <format>", "what to print").choices(FORMATS).default("text"))
-    .option("--evidence <folder>", "also write dated evidence files to this folder: Markdown, JSON and CSV")
+    .option(
+      "--evidence <directory>",
+      "also write dated evidence files to this directory: Markdown, JSON and CSV",
+    )
     .addOption(
       new Option(
         "--expiring-days <days>",

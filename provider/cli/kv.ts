@@ -165,7 +165,7 @@ function onData(command: Command): Command {
     .option("--local", "use the data of the local API, not the account's")
     .option(
       "--persist-to <directory>",
-      "folder of the local data; default: .edgeguard/local-api next to the configuration file",
+      "the local data's directory; default: .edgeguard/local-api next to the configuration file",
     );
 }
 

@@ -67,7 +67,7 @@ export function register(program: Command, io: Io): void {
     .addOption(
       new Option(
         "--drift",
-        "report what was changed by hand; takes the plan of `pulumi preview --refresh --json --show-sames`",
+        "report what was changed manually; takes the plan of `pulumi preview --refresh --json --show-sames`",
       ).conflicts(["failOn", "removedKeys", "removedShare", "accept", "inventory"]),
     )
     .addHelpText("after", HELP)
@@ -84,14 +84,14 @@ ${Object.entries(DANGERS)
 matching when one of them changes. \`--format json\` has a digest for each danger, to accept one at a time. Whatever isn't
 accepted still fails. The digest of a report on several stacks covers the dangers of all of them.
 
---drift reports what someone changed by hand: each value in the state and at Cloudflare, what it means for protection, what
+--drift reports what someone changed manually: each value in the state and at Cloudflare, what it means for protection, what
 \`pulumi up\` does about it, and how to keep it. The program's own changes are listed separately. The preview doesn't change the
 state.
 
 The JSON follows a schema of the package: schemas/report.v1.json or, with --drift, schemas/drift.v1.json.
 
 Exit codes: 0 written; 1 the preview failed or --fail-on found a danger (the report is written and says why); 2 wrong usage;
-3 --drift found a change by hand (the report is written).
+3 --drift found a manual change (the report is written).
 
 Examples:
   $ pulumi preview --json --show-sames | edgeguard report --fail-on irreversible,unprotect,removes > comment.md
@@ -106,7 +106,7 @@ interface ReportOptions {
   readonly accept: readonly string[];
   /** The file with the check of a script inventory. */
   readonly inventory?: string;
-  /** Whether to report what was changed by hand. */
+  /** Whether to report what was changed manually. */
   readonly drift?: boolean;
 }
 
@@ -152,7 +152,7 @@ async function writeDrift(
   const { text, drifted, failed } = reportDrift(plans, format);
   await print(io, text);
   if (failed) throw new CommandError(PREVIEW_FAILED);
-  if (drifted) throw new DriftError("someone changed something by hand; the report says what");
+  if (drifted) throw new DriftError("someone changed something manually; the report says what");
 }
 
 const PREVIEW_FAILED = "the preview failed; the report says why";

@@ -5,7 +5,7 @@ import type { SurveyOptions } from "../survey/options";
 import type * as Run from "../survey/run";
 import { hexId } from "./option-values";
 
-/** `edgeguard survey`: what every zone has, in one picture. */
+/** `edgeguard survey`: how every zone is configured, on one page. */
 export function register(program: Command, io: Io): void {
   const survey = program
     .command("survey")
@@ -18,17 +18,17 @@ export function register(program: Command, io: Io): void {
         "the account whose zones to survey; default: all zones that the token can see",
       ).argParser(hexId),
     )
-    .option("--zones <file>", "survey only these zones: a file with one ID or name on each line")
+    .option("--zones <file>", "survey only these zones: a file with one ID or name per line")
     .addOption(
       new Option(
         "--stack <path...>",
-        "mark what Pulumi manages: project folders whose selected stack is exported, or files that `pulumi stack export` wrote",
+        "mark what Pulumi manages: project directories (their selected stack is exported), or files that `pulumi stack export` wrote",
       ).default([], "none"),
     )
     .addOption(
       new Option(
         "--payment-pages <pattern...>",
-        "pages that come first: a host (checkout.*) or a host and path (shop.example/payment*)",
+        "pages whose zones are listed first: a host (checkout.*) or a host and path (shop.example/payment*)",
       ).default([], "none"),
     )
     .option("--inventory <file>", "a script inventory: count the scripts that it doesn't approve")
@@ -41,7 +41,7 @@ export function register(program: Command, io: Io): void {
         .default(75),
     )
     .option("--out <directory>", `where to write ${FILES}`, "survey")
-    .option("--resume", "go on with a survey that ended early", false)
+    .option("--resume", "resume a survey that ended early", false)
     .option("--force", "overwrite existing files", false)
     .addHelpText("after", HELP)
     .action((options: SurveyOptions) => run().survey(io, options));
@@ -60,12 +60,12 @@ export function register(program: Command, io: Io): void {
 const FILES = "survey.json, survey.csv and survey.html";
 
 const HELP = `
-What the token can't read appears as "not readable", with the permission that it lacks. To read everything, it needs Zone Read,
+What the token can't read appears as "not readable", with the missing permission. To read everything, the token needs Zone Read,
 Page Shield Read, Zone WAF Read, Firewall Services Read and Logs Write for the zones, and Account Rulesets Read, Logs Write and
 Workers KV Storage Read for the account.
 
 The files show where protection is missing, so only you can read them. After Ctrl-C, a lost network or a rate limit, --resume
-goes on where the survey ended.
+continues where the survey ended.
 
 Exit codes: 0 written, 1 failed or ended early, 2 wrong usage, 130 ended by Ctrl-C.
 

@@ -310,7 +310,7 @@ export interface KvEntriesArgs {
   readonly entries?: pulumi.Input<Record<string, pulumi.Input<string | KvEntryArgs>>>;
   /**
    * A JSON file in the form of `wrangler kv bulk put`: an array of `{ key, value, base64, metadata, expiration,
-   * expiration_ttl }`. The path is relative to the program's folder. Moving the same content to another file changes
+   * expiration_ttl }`. The path is relative to the program's directory. Moving the same content to another file changes
    * nothing. The state never holds its values. Updates in place.
    *
    * With `ignoreChanges: ["file"]`, the file is read once, when the entries are created. After that, neither a new path nor
@@ -325,7 +325,7 @@ export interface KvEntriesArgs {
   readonly directory?: pulumi.Input<
     | string
     | {
-        /** The directory's path, relative to the program's folder. Updates in place. */
+        /** The directory's path, relative to the program's directory. Updates in place. */
         path: pulumi.Input<string>;
         /** Text before each file's relative path in its key; no slash is added. Updates in place. */
         prefix?: pulumi.Input<string>;

@@ -171,7 +171,7 @@ async function restore(
       return { outcome: "restored", text: `It was added again with ID ${front}.` };
     }
     if (!kept.includes(id)) {
-      const text = "The confirmed step changes that rule, too. Repeat their change by hand.";
+      const text = "The confirmed step changes that rule, too. Repeat their change manually.";
       return { outcome: "lost", text };
     }
     await writer.change({ id }, body);
@@ -186,7 +186,7 @@ async function restore(
       const begin = `someone ${did} a rule just before the PUT, which overwrote it: ${ruleLabel(rule)}.`;
       const { outcome, text } = await putBack(rule).catch((error: unknown) => {
         if (!(error instanceof Error) || error instanceof CancelledError) throw error;
-        return { outcome: "lost" as const, text: `Restore it by hand: ${error.message}` };
+        return { outcome: "lost" as const, text: `Restore it manually: ${error.message}` };
       });
       changes.push({ outcome, rule: fromWire(rule), text: `${begin} ${text}` });
     }
@@ -242,6 +242,6 @@ function missingRules({ rules }: Sending, after: EntryPoint): ConcurrentChange[]
   return missing.map((rule) => ({
     outcome: "lost",
     rule: fromWire(rule),
-    text: `the entry point (${pluralize(after.rules.length, "rule")}) lacks a rule that was sent: ${ruleLabel(rule)}. Someone removed it right after the PUT, or Cloudflare didn't accept it. If it's still needed, add it by hand.`,
+    text: `the entry point (${pluralize(after.rules.length, "rule")}) lacks a rule that was sent: ${ruleLabel(rule)}. Someone removed it right after the PUT, or Cloudflare didn't accept it. If it's still needed, add it manually.`,
   }));
 }

@@ -24,7 +24,7 @@ import {
 /** Something that an assessment found in a zone and that you should know before it migrates. */
 export interface Finding {
   /**
-   * `blocks`: prevents the migration. `notCounted`: couldn't be read, so check it by hand. `lost`: isn't carried over.
+   * `blocks`: prevents the migration. `notCounted`: couldn't be read, so check it manually. `lost`: isn't carried over.
    * `changes`: changes with the migration. `note`: everything else.
    */
   readonly weight: "blocks" | "notCounted" | "lost" | "changes" | "note";
@@ -156,7 +156,7 @@ function notCounted(previous: PreviousRules): Finding[] {
   const known = "unread" in previous.packages ? lists.slice(0, 4) : lists;
   return known.flatMap(([about, noun, list]) => {
     if (!("unread" in list)) return [];
-    return [newFinding("notCounted", about, `${noun} not counted: check them by hand (${list.unread})`)];
+    return [newFinding("notCounted", about, `${noun} not counted: check them manually (${list.unread})`)];
   });
 }
 

@@ -6,7 +6,7 @@ import { stateText } from "./state";
 
 /**
  * How far along a zone is. `ready`: everything was read, and nothing blocks. `blocked`: something has to be resolved
- * first. `notCounted`: firewall rules, page rules or previous settings couldn't be read, so check them by hand.
+ * first. `notCounted`: firewall rules, page rules or previous settings couldn't be read, so check them manually.
  * `underWay`: in an undocumented state, such as while a switch is in progress. `done`: finished. `retired`: Cloudflare
  * has retired the migration. `notRead`: the zone couldn't be read.
  */

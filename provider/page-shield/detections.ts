@@ -52,7 +52,7 @@ const KINDS = ["scripts", "connections", "cookies"] as const;
  * command `edgeguard detections save` does the same.
  *
  * @param zoneId - The zone: 32 hex digits.
- * @param file - Relative to the working directory: in a program, the folder of Pulumi.yaml or of its `main`.
+ * @param file - Relative to the working directory: in a program, the directory of Pulumi.yaml or of its `main`.
  * @returns The content of the file.
  *
  * @example Save scripts, including those seen rarely
@@ -114,7 +114,7 @@ const includeArg = z.array(z.enum(KINDS)).min(1, "is empty. Name at least one ki
 /**
  * Reads a file that `saveDetections` or `edgeguard detections save` wrote. Sends no request.
  *
- * @param file - Relative to the working directory: in a program, the folder of Pulumi.yaml or of its `main`.
+ * @param file - Relative to the working directory: in a program, the directory of Pulumi.yaml or of its `main`.
  *
  * @example Use saved detections in a program
  * ```ts

@@ -373,7 +373,7 @@ function canonicalValue(text: string): string {
   try {
     return canonicalCsp(text);
   } catch (error) {
-    if (error instanceof CspError) return text.trim(); // Someone stored an invalid policy by hand. Show it unchanged.
+    if (error instanceof CspError) return text.trim(); // Someone stored an invalid policy manually. Show it unchanged.
     throw error;
   }
 }

@@ -64,14 +64,14 @@ export function reportAll(
 
 export interface WrittenDrift {
   readonly text: string;
-  /** Whether anything was changed by hand. */
+  /** Whether anything was changed manually. */
   readonly drifted: boolean;
   /** Whether the preview failed, which leaves the plan incomplete. */
   readonly failed: boolean;
 }
 
 /**
- * Writes the report on what was changed by hand.
+ * Writes the report on what was changed manually.
  *
  * @param plans outputs of `pulumi preview --refresh --json --show-sames`, one per stack.
  * @throws PlanError if one is anything else.

@@ -83,7 +83,7 @@ export class ResourceType<Shape extends z.ZodRawShape, Computed extends object> 
     const issue = parsed.error.issues[0];
     throw new Error(
       `Can't read the recorded state of this ${this.lifecycle.type}: ${issue?.path.join(".") ?? ""}: ${issue?.message ?? ""}. ` +
-        "If it was edited by hand, restore it with `pulumi stack import`. Otherwise, report this as a bug.",
+        "If it was edited manually, restore it with `pulumi stack import`. Otherwise, report this as a bug.",
     );
   }
 
@@ -109,7 +109,7 @@ export class ResourceType<Shape extends z.ZodRawShape, Computed extends object> 
     const recorded = outputs[SCHEMA_VERSION] ?? schemaVersion;
     if (typeof recorded !== "number")
       throw new Error(
-        `The recorded state of this ${type} has no valid schemaVersion. If it was edited by hand, restore it with \`pulumi stack import\`.`,
+        `The recorded state of this ${type} has no valid schemaVersion. If it was edited manually, restore it with \`pulumi stack import\`.`,
       );
     if (recorded > schemaVersion) {
       throw new Error(

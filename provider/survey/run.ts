@@ -190,7 +190,7 @@ async function readZoneFile(io: Io, file: string): Promise<string[]> {
     .map((line) => line.replace(/#.*/, "").trim().toLowerCase())
     .filter((line) => line !== "");
   if (names.length === 0)
-    throw new UsageError(`--zones ${file} names no zone. Write one ID or name on each line.`);
+    throw new UsageError(`--zones ${file} lists no zones. Write one ID or name per line.`);
   return [...new Set(names)];
 }
 

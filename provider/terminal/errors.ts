@@ -8,7 +8,7 @@ export class CommandError extends Error {
   override readonly name = "CommandError";
 }
 
-/** Thrown when someone changed something by hand. Exit code 3, so that a pipeline can tell it from a failure. */
+/** Thrown when someone changed something manually. Exit code 3, so that a pipeline can tell it from a failure. */
 export class DriftError extends Error {
   override readonly name = "DriftError";
 }

@@ -33,11 +33,11 @@ describe("edgeguard report, as built", () => {
 describe("edgeguard report --drift", () => {
   const drift = (name: string): string => pathOf(`drift/${name}.json`);
 
-  test("exits with 3 if someone changed something by hand, and with 0 if nobody did", async () => {
+  test("exits with 3 if someone changed something manually, and with 0 if nobody did", async () => {
     expect(await here(["--drift", drift("data")])).toEqual({
       code: 3,
       stdout: read("drift/data.md"),
-      stderr: "edgeguard: someone changed something by hand; the report says what\n",
+      stderr: "edgeguard: someone changed something manually; the report says what\n",
     });
     expect(await here(["--drift"], { input: read("drift/none.json") })).toEqual({
       code: 0,

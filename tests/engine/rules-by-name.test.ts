@@ -111,7 +111,7 @@ describeLong("rules by name, on each engine", () => {
       expect(await overrides()).toEqual([]);
     }, 300_000);
 
-    it("overrides that were removed by hand appear by name in the drift report", async () => {
+    it("overrides that were removed manually appear by name in the drift report", async () => {
       await project.ok("up", "--yes", "--skip-preview");
       const root = `/zones/${api.zones.blog}/rulesets`;
       const { result } = await raw(api, "GET", `${root}/phases/http_request_firewall_managed/entrypoint`);

@@ -154,7 +154,7 @@ describe("Logpush filters", () => {
   const tooLarge = refusal(400, 1002, "filter exceeds the limit", "/filter");
 
   test("accepts a filter of 30 operators, including groups, and not one more", async () => {
-    // Counted by hand: 1 + 29, then 1 + (1 + 13) + (1 + 14).
+    // Counted manually: 1 + 29, then 1 + (1 + 13) + (1 + 14).
     const many = (count: number): Json[] => Array.from({ length: count }, () => leaf("JA4", "eq", ""));
     const flat = (count: number) => where({ and: many(count) });
     const nested = (last: number) => where({ or: [{ and: many(13) }, { and: many(last) }] });

@@ -75,7 +75,7 @@ test.each([
   expect(zones).toMatchObject([
     {
       readiness: "notCounted",
-      because: [expect.stringContaining(`${noun} not counted: check them by hand`)],
+      because: [expect.stringContaining(`${noun} not counted: check them manually`)],
     },
   ]);
 });

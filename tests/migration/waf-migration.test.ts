@@ -191,11 +191,11 @@ describe("assessing a zone", () => {
   test.each([
     [
       "/firewall/rules",
-      "firewall rules not counted: check them by hand (Cloudflare returned 403; grant the token Firewall Services Read (in the dashboard: Zone > Firewall Services > Read))",
+      "firewall rules not counted: check them manually (Cloudflare returned 403; grant the token Firewall Services Read (in the dashboard: Zone > Firewall Services > Read))",
     ],
     [
       "/pagerules",
-      "page rules not counted: check them by hand (Cloudflare returned 403; grant the token Page Rules Read (in the dashboard: Zone > Page Rules > Read))",
+      "page rules not counted: check them manually (Cloudflare returned 403; grant the token Page Rules Read (in the dashboard: Zone > Page Rules > Read))",
     ],
   ])("assesses the zone even if %s can't be read, and says so", async (path, words) => {
     api.fault({ kind: "status", status: 403, code: 10000, match: { path } });

@@ -1,7 +1,7 @@
 import type { LocalApi } from "edgeguard-local";
 import { raw } from "../support/scenario";
 
-/** What someone changes by hand in the programs `drift.*`: a change for each resource, by its name. */
+/** What someone changes manually in the programs `drift.*`: a change for each resource, by its name. */
 
 /** The ID of a resource, by its class and name. */
 export type IdOf = (kind: string, name: string) => string;
@@ -33,14 +33,14 @@ export async function pageShieldByHand(api: LocalApi, idOf: IdOf): Promise<void>
     expression: 'http.host eq "expression.empty.example" and ip.src ne 192.0.2.1',
   });
   await policy("enabled", { enabled: "false" });
-  await policy("description", { description: "description by hand" });
+  await policy("description", { description: "set manually" });
   await policy("more-sources", {
     value: "default-src 'self'; script-src 'self' https://*.cdn.example https://evil.example",
   });
   await policy("fewer-sources", { value: "default-src 'self'; script-src 'self'" });
   await policy("extra", { scope: { team: "nobody" } });
   await policy("declared-since", { action: "allow" });
-  await policy("declared-differently", { description: "changed by hand" });
+  await policy("declared-differently", { description: "changed manually" });
   await policy("declared-elsewhere", { enabled: "false" });
   await policy("removed", { enabled: "false" });
   for (const name of ["gone", "removed-and-gone"]) await send(api, "DELETE", path(name));
@@ -69,7 +69,7 @@ export async function rulesetsByHand(api: LocalApi): Promise<void> {
   const overrides = (ref: string, given: object | undefined): object => parameters(ref, { overrides: given });
   await edit("enabled", { enabled: false });
   await edit("expression", { expression: 'http.host eq "3.empty.example" and ip.src ne 192.0.2.1' });
-  await edit("description", { description: "by hand" });
+  await edit("description", { description: "manually" });
   await edit("version", parameters("version", { version: "87" }));
   await edit("ruleset", parameters("ruleset", { id: "77454fe2d30c4220b5701f6fdfb893ba" }));
   await edit(
@@ -101,7 +101,7 @@ export async function rulesetsByHand(api: LocalApi): Promise<void> {
   await send(api, "DELETE", path(ruleOf("gone")));
 }
 
-/** A credential that someone puts into a destination by hand. */
+/** A credential that someone puts into a destination manually. */
 const NEW_CREDENTIAL = "header_Authorization=Bearer%20canary-new-token";
 
 export async function logpushByHand(api: LocalApi, idOf: IdOf): Promise<void> {

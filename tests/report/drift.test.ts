@@ -6,7 +6,7 @@ import { schemaProblems } from "../support/published";
 import { driftIn, pathOf, planJson, read, recorded, shuffled, stepOf, type MadePlan } from "./plans";
 
 /**
- * Plans that the Pulumi CLI wrote with `--refresh` after someone changed each resource by hand, and their reviewed
+ * Plans that the Pulumi CLI wrote with `--refresh` after someone changed each resource manually, and their reviewed
  * reports. After an intended change, write the reports again
  *
  *     edgeguard report --drift tests/report/fixtures/drift/data.json > tests/report/fixtures/drift/data.md
@@ -45,7 +45,7 @@ describe("the drift of recorded plans", () => {
     expect(written(JSON.stringify(shuffledPlan), "json")).toBe(read(`drift/${name}.report.json`));
   });
 
-  /** A line for each change by hand: the resource, its property, before and after. */
+  /** A line for each manual change: the resource, its property, before and after. */
   const changes = (name: string): string[] =>
     driftIn(planOf(name)).resources.flatMap((each) =>
       each.found === "gone"
@@ -55,14 +55,14 @@ describe("the drift of recorded plans", () => {
           ),
     );
 
-  test("gives property, before and after for every change by hand", () => {
+  test("gives property, before and after for every manual change", () => {
     expect(changes("none")).toEqual([]);
     expect(changes("page-shield")).toEqual([
       "PageShieldPolicy action: action: allow -> log",
-      "PageShieldPolicy declared-differently: description: declared-differently -> changed by hand",
+      "PageShieldPolicy declared-differently: description: declared-differently -> changed manually",
       "PageShieldPolicy declared-elsewhere: enabled: true -> false",
       "PageShieldPolicy declared-since: action: log -> allow",
-      "PageShieldPolicy description: description: description of the program -> description by hand",
+      "PageShieldPolicy description: description: description of the program -> set manually",
       "PageShieldPolicy enabled: enabled: true -> false",
       'PageShieldPolicy expression: expression: http.host eq "expression.empty.example" -> http.host eq "expression.empty.example" and ip.src ne 192.0.2.1',
       "PageShieldPolicy extra: extra.scope.team: web -> nobody",
@@ -80,7 +80,7 @@ describe("the drift of recorded plans", () => {
       "ManagedRulesetOverride action: action: – -> log",
       "ManagedRulesetOverride categories: categories.2.enabled: – -> false",
       "ManagedRulesetOverride categories: categories.2.tag: – -> sqli",
-      "ManagedRulesetOverride description: description: vendor rules -> by hand",
+      "ManagedRulesetOverride description: description: vendor rules -> manually",
       "ManagedRulesetOverride enabled: enabled: true -> false",
       'ManagedRulesetOverride exceptions: exceptions.0.expression: http.request.uri.path eq "/a" -> true',
       'ManagedRulesetOverride exceptions: exceptions.1.expression: http.request.uri.path eq "/b" -> –',
@@ -127,7 +127,7 @@ describe("the drift of recorded plans", () => {
 
   test("is one sentence if nobody changed anything", () => {
     expect(written(planOf("none"), "text")).toBe(
-      "edgeguard: edge/dev\n\nNothing was changed by hand: 17 resources as recorded.\n",
+      "edgeguard: edge/dev\n\nNothing was changed manually: 17 resources as recorded.\n",
     );
   });
 
@@ -143,7 +143,7 @@ describe("the drift of recorded plans", () => {
   });
 });
 
-describe("a change by hand", () => {
+describe("a manual change", () => {
   const resource = (fixture: string, name: string) => {
     const found = driftIn(planOf(fixture)).resources.find((each) => each.name === name);
     if (found === undefined) throw new Error(`${fixture} has no ${name}`);
@@ -196,7 +196,7 @@ describe("a change by hand", () => {
     );
   });
 
-  test("lists changes by hand separately from those of the program", () => {
+  test("lists manual changes separately from those of the program", () => {
     expect(resource("and-plan", "declared-since")).toMatchObject({
       changes: [{ before: "log", now: "allow", planned: "allow" }],
       update:
@@ -204,7 +204,7 @@ describe("a change by hand", () => {
       keep: { how: "To keep it, do nothing" },
     });
     expect(resource("and-plan", "declared-differently")).toMatchObject({
-      changes: [{ before: "declared-differently", now: "changed by hand", planned: "declared anew" }],
+      changes: [{ before: "declared-differently", now: "changed manually", planned: "declared anew" }],
       update: "pulumi up sets description to what the program now declares",
     });
     expect(resource("and-plan", "declared-elsewhere")).toMatchObject({

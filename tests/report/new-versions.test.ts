@@ -31,7 +31,7 @@ test("reports what Cloudflare changed as information, never as a danger, even if
   ]);
 });
 
-test("what Cloudflare changed is listed beside what was changed by hand, and doesn't count as drift", () => {
+test("what Cloudflare changed is listed beside what was changed manually, and doesn't count as drift", () => {
   const plan = { name: "new-versions.json", text: read("new-versions.json") };
   const { drifted, text } = reportDrift([plan], "json");
   expect(drifted).toBe(false);

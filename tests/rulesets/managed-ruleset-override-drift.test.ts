@@ -69,7 +69,7 @@ async function expectRepair(refreshed: Recorded | undefined): Promise<void> {
   await bench.expectNoChanges(declared(), repaired);
 }
 
-describe("a refresh shows what someone changed by hand, and the next update repairs it:", () => {
+describe("a refresh shows what someone changed manually, and the next update repairs it:", () => {
   const cases: readonly [string, (rule: Rule) => Record<string, unknown>, Record<string, unknown>][] = [
     ["enabled", () => ({ enabled: false }), { enabled: false }],
     [
@@ -257,7 +257,7 @@ describe("a refresh shows what someone changed by hand, and the next update repa
   });
 });
 
-test("shows no drift once someone has repaired it by hand", async () => {
+test("shows no drift once someone has repaired it manually", async () => {
   const recorded = await bench.up(declared());
   const rule = await bench.ownRule();
   await bench.editRule(rule, withOverrides(rule, { enabled: false }));

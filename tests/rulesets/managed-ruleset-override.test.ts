@@ -165,14 +165,14 @@ describe("requests for a deployment", () => {
     await bench.editRule(rule, {
       action_parameters: { ...parameters, ...kept },
       logging: { enabled: true },
-      description: "by hand",
+      description: "manually",
     });
     const refreshed = await bench.operation().refresh(TYPE, recorded);
     expect(await bench.operation().preview(TYPE, declared, refreshed)).toMatchObject({ step: "same" });
     await bench.up({ ...declared, enabled: false }, recorded);
     expect(await bench.ownRule()).toMatchObject({
       enabled: false,
-      description: "by hand",
+      description: "manually",
       logging: { enabled: true },
       action_parameters: kept,
     });

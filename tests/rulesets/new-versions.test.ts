@@ -388,7 +388,7 @@ describe("a deployment that pins a version", () => {
     ]);
   });
 
-  test("says nothing while the pinned version is the latest, and doesn't present a version pinned by hand as Cloudflare's change", async () => {
+  test("says nothing while the pinned version is the latest, and doesn't present a version pinned manually as Cloudflare's change", async () => {
     const declaration = bench.declareManaged({ version: "88" });
     const recorded = await bench.up(declaration);
     expect((await refresh(recorded)).said).toEqual([]);

@@ -298,7 +298,7 @@ describe("when Cloudflare renames rules,", () => {
   });
 });
 
-describe("a named rule whose override was changed by hand", () => {
+describe("a named rule whose override was changed manually", () => {
   it.each([
     ["removed", undefined, undefined],
     ["changed", [{ enabled: true }], { "920272": { enabled: true } }],

@@ -4,10 +4,10 @@
 #   pipeline.sh plan      plan, and write the report; fails only if the preview fails
 #   pipeline.sh preview   the same, and fail on dangers that nobody accepted
 #   pipeline.sh apply     plan again, fail on dangers that nobody accepted, apply, and check that no changes are left
-#   pipeline.sh drift     write the report on what was changed by hand; exit with 3 if anything was, else with 0
+#   pipeline.sh drift     write the report on what was changed manually; exit with 3 if anything was, else with 0
 #
 # PULUMI_STACK names the stack. ACCEPT lists the digests of accepted dangers, separated by spaces. PULUMI and EDGEGUARD set other
-# commands than `pulumi` and `npx edgeguard`, OUT another output folder, and FAIL_ON other dangers to fail on (see
+# commands than `pulumi` and `npx edgeguard`, OUT another output directory, and FAIL_ON other dangers to fail on (see
 # `edgeguard report --help`).
 #
 # PLAN names a file, which opts in to saved plans: `plan` and `preview` write it, and `apply` applies that plan or nothing. It's
@@ -137,7 +137,7 @@ verify() {
   return "$code"
 }
 
-# Writes the report on what was changed by hand. The preview refreshes in memory, so it leaves the state as it is.
+# Writes the report on what was changed manually. The preview refreshes in memory, so it leaves the state as it is.
 drift() {
   local planned=0 found=0
   "${pulumi[@]}" preview --refresh --json --show-sames --non-interactive >"$out/drift.json" || planned=$?

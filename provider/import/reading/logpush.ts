@@ -31,7 +31,7 @@ async function readJob(
   if (typeof shown !== "string" || shown === "") {
     inventory.leaveOut(
       what,
-      'Cloudflare doesn\'t show its destination. Declare the job by hand under the same name with adopt: "takeOver", and the update adopts the job',
+      'Cloudflare doesn\'t show its destination. Declare the job manually under the same name with adopt: "takeOver", and the update adopts the job',
     );
     return undefined;
   }

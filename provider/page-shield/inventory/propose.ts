@@ -89,7 +89,7 @@ export function addEntries(file: string, text: string, entries: readonly Proposa
   const kept = plain(after).slice(0, before?.length);
   const fresh = after?.slice(before?.length) ?? [];
   if (!sameJson(kept, plain(before)) || fresh.length !== entries.length || fresh.some((one) => one.approval))
-    throw new LookupError(`${file}: the entries can't be added without changing others. Add them by hand.`);
+    throw new LookupError(`${file}: the entries can't be added without changing others. Add them manually.`);
   return added;
 }
 

@@ -87,7 +87,7 @@ function canonicalEscapes(text: string): string {
 }
 
 const FORMS =
-  "write an exact URL (https://cdn.example.com/app.js), a host (cdn.example.com or *.example.com), or everything below a folder (https://cdn.example.com/lib/*)";
+  "write an exact URL (https://cdn.example.com/app.js), a host (cdn.example.com or *.example.com), or every URL below a path (https://cdn.example.com/lib/*)";
 
 /** @throws PatternError if the text isn't a URL, a host or a folder, or would cover far more than one party's scripts. */
 export function parsePattern(given: string): ScriptPattern {

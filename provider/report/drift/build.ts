@@ -25,7 +25,7 @@ import { changesOf, concernsOf, furtherLosses, keepOf, updateOf } from "./explai
 import type { DriftedResource, DriftReport, OtherDrift } from "./model";
 
 /**
- * Builds the report on what was changed by hand, for the person who decides what to do about it.
+ * Builds the report on what was changed manually, for the person who decides what to do about it.
  *
  * @param unnamed title for a plan that doesn't name its stack, such as one that failed immediately.
  * @throws PlanError for a plan that doesn't show drift.

@@ -6,9 +6,9 @@ import type { Plan, Refreshed, Sides, Step } from "../plan";
 import { viewOf, type StepView } from "../sections/section";
 import { asObject, containsSecret } from "../values";
 
-/** What someone did by hand, seen as a plan: its old side is the state, and its new side is what exists now. */
+/** What someone did manually, seen as a plan: its old side is the state, and its new side is what exists now. */
 
-/** A resource of this package that was changed by hand. */
+/** A resource of this package that was changed manually. */
 export interface Drifted extends Refreshed {
   readonly kind: string;
   /** The arguments that differ. Empty if the object was deleted. */
@@ -17,7 +17,7 @@ export interface Drifted extends Refreshed {
   readonly isHidden: boolean;
 }
 
-/** Returns what was changed by hand; undefined if nothing was. */
+/** Returns what was changed manually; undefined if nothing was. */
 export function driftedOf(refreshed: Refreshed): Drifted | undefined {
   const { step, recorded, now } = refreshed;
   const { kind } = step;
@@ -68,7 +68,7 @@ function hiddenChanges({ now, next }: Refreshed, kind: string): readonly string[
   return names.filter((name) => name !== "ownershipChallenge" && containsSecret(now.inputs[name]));
 }
 
-/** The changes by hand as a plan, for the judges and the sections. */
+/** The manual changes as a plan, for the judges and the sections. */
 export class ByHand {
   readonly #plan: Plan;
   readonly #reversed: Plan;
@@ -83,7 +83,7 @@ export class ByHand {
     this.#reversed = { ...alone, steps: all.flatMap(([, undone]) => undone ?? []) };
   }
 
-  /** Returns the change by hand in the form of a plan's step, for the sections. */
+  /** Returns the manual change in the form of a plan's step, for the sections. */
   viewOf({ step: { urn } }: Refreshed): StepView | undefined {
     const [done] = this.#steps.get(urn) ?? [];
     return done && viewOf(done, this.#plan);
@@ -125,7 +125,7 @@ function withoutOldComparisons(side: Sides, recorded: Sides): Sides {
   return { ...side, inputs: { ...inputs, expansion: omit(asObject(expansion), ["compared"]) } };
 }
 
-/** A destroy may restore what was there before. A deletion by hand doesn't. */
+/** A destroy may restore what was there before. A manual deletion doesn't. */
 function withoutRestore(side: Sides): Sides {
   const rest = (of: JsonObject, name: string): JsonObject => omit(of, [name]);
   return {

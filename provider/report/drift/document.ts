@@ -31,7 +31,7 @@ export function driftDocumentOf(report: DriftReport): Document {
     sections: resources.map(sectionOf),
     lists: [
       {
-        title: `${counted(others.length, "resource")} of other providers changed by hand`,
+        title: `${counted(others.length, "resource")} of other providers changed manually`,
         items: others.map(({ found, type, name, properties }): ListItem => ({
           sign: SIGNS[found],
           words: WORDS[found],
@@ -51,14 +51,14 @@ export function driftDocumentOf(report: DriftReport): Document {
 
 type Found = DriftedResource["found"];
 const SIGNS: Readonly<Record<Found, string>> = { changed: "~", gone: "-" };
-const WORDS: Readonly<Record<Found, string>> = { changed: "changed by hand", gone: "deleted by hand" };
+const WORDS: Readonly<Record<Found, string>> = { changed: "changed manually", gone: "deleted manually" };
 
 function headlineOf({ counts, errors, drifted }: DriftReport): string {
   const { changed, gone, asRecorded } = counts;
   const known = errors.length === 0 ? "" : "Before the failure: ";
   if (!drifted)
     return errors.length === 0
-      ? `Nothing was changed by hand: ${counted(asRecorded, "resource")} as recorded.`
+      ? `Nothing was changed manually: ${counted(asRecorded, "resource")} as recorded.`
       : "The preview failed before it found any drift.";
   const parts = [
     ...(changed === 0 ? [] : [`${changed} ${WORDS.changed}`]),
@@ -90,7 +90,7 @@ function sectionOf({ found, kind, name, summary, ...resource }: DriftedResource)
     name,
     summary,
     blocks: [
-      ...(found === "gone" ? [text(words("Deleted by hand. It was:"))] : [table]),
+      ...(found === "gone" ? [text(words("Deleted manually. It was:"))] : [table]),
       ...details,
       { is: "list", items: [say`Who should care: ${concerns}.`, say`${update}.`] },
       text(keep.code.length === 0 ? say`${keep.how}.` : say`${keep.how}:`),

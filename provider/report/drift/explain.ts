@@ -7,7 +7,7 @@ import { asNumber, asText, cell, containsSecret, counted, differences } from "..
 import { argumentsOf, DRIFT, MIGRATION_STATE, valueOf, type Drifted } from "./by-hand";
 import type { DriftChange, DriftedResource } from "./model";
 
-/** Explains a change by hand: what was changed, who should know, what `pulumi up` does about it, and how to keep it. */
+/** Explains a manual change: what was changed, who should know, what `pulumi up` does about it, and how to keep it. */
 
 const UP = nameOf("pulumi up");
 

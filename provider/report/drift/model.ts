@@ -7,7 +7,7 @@ export const DRIFT_SCHEMA = "drift.v1";
 
 const found = z
   .enum(["changed", "gone"])
-  .describe("`changed` by hand, or `gone`: it no longer exists on Cloudflare.");
+  .describe("`changed` manually, or `gone`: it no longer exists on Cloudflare.");
 
 const change = members({
   property: z.string().describe("The argument's path, such as `outputOptions.sampleRate`."),
@@ -24,11 +24,11 @@ const resource = members({
   kind: z.string().describe("The class, such as `KvEntries`."),
   name: z.string(),
   summary: phrase.describe("One line after the name."),
-  changes: z.array(change).readonly().describe("What was changed by hand. Empty if it's gone."),
+  changes: z.array(change).readonly().describe("What was changed manually. Empty if it's gone."),
   lost: z
     .array(phrase)
     .readonly()
-    .describe("What protects, records or holds less because of the change by hand."),
+    .describe("What protects, records or holds less because of the manual change."),
   gained: z.array(phrase).readonly().describe("What protects or records less once the change is undone."),
   concerns: phrase.describe("Who should care."),
   update: phrase.describe("What `pulumi up` does about it."),
@@ -38,7 +38,7 @@ const resource = members({
       .array(z.string())
       .readonly()
       .describe("Lines for the program. Empty if there's nothing to write."),
-  }).describe("How to keep the change by hand."),
+  }).describe("How to keep the manual change."),
   details: z.array(block).readonly().describe("The change in the resource's own terms."),
 });
 export type DriftedResource = z.output<typeof resource>;
@@ -55,7 +55,7 @@ export type OtherDrift = z.output<typeof other>;
 export const driftDocument = members({
   $schema: z.literal(schemaUrl(DRIFT_SCHEMA)),
   title: z.string().describe("`project/stack`"),
-  drifted: z.boolean().describe("Whether anything was changed by hand. The command exits with 3 then."),
+  drifted: z.boolean().describe("Whether anything was changed manually. The command exits with 3 then."),
   counts: members({
     changed: z.int().min(0),
     gone: z.int().min(0),
@@ -70,11 +70,11 @@ export const driftDocument = members({
     .describe("What new versions of managed rulesets mean for the stack's deployments. Not drift."),
   infos: z.array(message).readonly().describe("What the refresh says besides."),
   resources: z.array(resource).readonly(),
-  others: z.array(other).readonly().describe("Other providers' resources that were changed by hand."),
+  others: z.array(other).readonly().describe("Other providers' resources that were changed manually."),
   pending: z
     .array(named)
     .readonly()
-    .describe("What the program changes on resources that nobody changed by hand. Not drift."),
+    .describe("What the program changes on resources that nobody changed manually. Not drift."),
 });
 /** A report on drift before formatting. */
 export type DriftReport = Omit<z.output<typeof driftDocument>, "$schema">;

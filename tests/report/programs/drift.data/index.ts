@@ -1,7 +1,7 @@
 import * as pulumi from "@pulumi/pulumi";
 import { KvEntries, KvNamespace, WafMigration } from "pulumi-edgeguard";
 
-// A resource for each way that someone can change it by hand, and some of another provider.
+// A resource for each way that someone can change it manually, and some of another provider.
 const renamed = new KvNamespace("renamed", { title: "catalog" });
 const gone = new KvNamespace("gone", { title: "sessions" });
 

@@ -1,6 +1,6 @@
 import { destination, filter, LogpushJob, type LogpushJobArgs } from "pulumi-edgeguard";
 
-// A job for each way that someone can change it by hand. Every destination carries a canary.
+// A job for each way that someone can change it manually. Every destination carries a canary.
 const zone = (last: string) => `5a0c1e7f3b2d4968a7e1c0f2d3b4a${last}`;
 const { where, and, eq, geq } = filter;
 

@@ -1,6 +1,6 @@
 import { PageShieldPolicy, PageShieldSettings, type PageShieldPolicyArgs } from "pulumi-edgeguard";
 
-// A resource for each way that someone can change it by hand. With CHANGED, the program changes at the same time.
+// A resource for each way that someone can change it manually. With CHANGED, the program changes at the same time.
 const shop = "5a0c1e7f3b2d4968a7e1c0f2d3b4a501";
 const empty = "5a0c1e7f3b2d4968a7e1c0f2d3b4a505";
 const isChanged = process.env["CHANGED"] !== undefined;

@@ -1,6 +1,6 @@
 import { ManagedRulesetOverride, type ManagedRulesetOverrideArgs } from "pulumi-edgeguard";
 
-// A deployment for each way that someone can change it by hand.
+// A deployment for each way that someone can change it manually.
 const zoneId = "5a0c1e7f3b2d4968a7e1c0f2d3b4a505";
 const MANAGED = "efb7b8c949ac4650a09736fc376e9aee";
 const OWASP = "4814384a9e5d4991b9815dcfc25d2f1f";
