@@ -213,8 +213,8 @@ function ended(error: unknown, journal: Journal, isInterrupted: boolean): unknow
   const total = journal.scope?.zones.length;
   const how =
     total === undefined
-      ? "No zone was read yet; run it again with --resume."
-      : `${formatNumber(journal.zoneCount)} of ${pluralize(total, "zone")} are read and kept; go on with --resume.`;
+      ? "No zones have been read yet. To continue, pass --resume."
+      : `Kept the results for ${formatNumber(journal.zoneCount)} of ${pluralize(total, "zone")}. To continue, pass --resume.`;
   if (isInterrupted && error instanceof CancelledError) return new InterruptedError(`interrupted. ${how}`);
   return error instanceof ApiError ? new UnfinishedError(error, how) : error;
 }

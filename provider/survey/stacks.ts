@@ -65,7 +65,7 @@ export async function readStacks(io: Io, paths: readonly string[]): Promise<Stac
     const parsed = exported.safeParse(jsonOf(text));
     if (!parsed.success || parsed.data.deployment === undefined)
       throw new CommandError(
-        `--stack ${path} is not an exported state. Pass a project folder, or a file that "pulumi stack export --file" wrote.`,
+        `--stack ${path} is not an exported state. Pass a project directory, or a file that "pulumi stack export --file" wrote.`,
       );
     const all = parsed.data.deployment?.resources ?? [];
     const managed = all.filter((each) => each.external !== true && each.delete !== true);

@@ -124,7 +124,9 @@ describe("edgeguard survey", () => {
     const first = await ground.run({ interrupted: stop.signal }, "--budget", "100");
     clearInterval(watch);
     expect(first.code).toBe(130);
-    expect(first.stderr).toMatch(/interrupted\. \d+ of \d+ zones are read and kept; go on with --resume\./);
+    expect(first.stderr).toMatch(
+      /interrupted\. Kept the results for \d+ of \d+ zones\. To continue, pass --resume\./,
+    );
     expect(existsSync(join(ground.cwd, "survey/survey.json"))).toBe(false);
     expect(statSync(join(ground.cwd, JOURNAL)).mode & 0o777).toBe(0o600);
     expectEnd(await ground.survey("--budget", "100"), 1, "--resume");
@@ -164,7 +166,7 @@ describe("edgeguard survey", () => {
   it("keeps what it read when the rate limit is used up for longer than it waits", async () => {
     const ground = await Ground.with();
     ground.api.fault({ kind: "status", status: 429, match: { path: "/logpush/jobs" }, retryAfter: 3_600 });
-    expectEnd(await ground.survey("--budget", "100"), 1, "are read and kept; go on with --resume.");
+    expectEnd(await ground.survey("--budget", "100"), 1, "zones. To continue, pass --resume.");
   });
 
   it("shows nothing that may be a credential in its files, its journal or its messages", async () => {
@@ -199,7 +201,7 @@ describe("edgeguard survey", () => {
   it("ends when Cloudflare fails one request after another, instead of filling the survey with failures", async () => {
     const ground = await Ground.with();
     ground.api.fault({ kind: "status", status: 502, match: { path: "/zones/.+/" }, times: 10_000 });
-    expectEnd(await ground.survey("--budget", "100"), 1, "go on with --resume.");
+    expectEnd(await ground.survey("--budget", "100"), 1, "To continue, pass --resume.");
     ground.api.clearFaults();
     ground.api.fault({
       kind: "status",
