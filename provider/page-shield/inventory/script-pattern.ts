@@ -143,12 +143,13 @@ function opaquePattern(given: string, refuse: Refuse): ScriptPattern {
 function parseHost(given: string, refuse: Refuse): { readonly url: URL; readonly isWildcard: boolean } {
   const isWildcard = /^\w+:\/\/\*\./.test(given);
   const plain = isWildcard ? given.replace("*.", "") : given;
-  if (plain.includes("*")) {
+  const url = /^\w+:\/\/[^/?]/.test(plain) ? parseUrl(plain) : undefined;
+  // Parsing turns %2A and the full-width star in a host into a star, which would then be a wildcard.
+  if (plain.includes("*") || url?.hostname.includes("*") === true) {
     throw refuse(
-      "has a * in a place where none is allowed. Only a leading *. (subdomains) and a trailing /* (everything below) have a meaning; write %2A for the character",
+      "has a * in a place where none is allowed. Only a leading *. (subdomains) and a trailing /* (everything below) have a meaning; in a path, write %2A for the character",
     );
   }
-  const url = /^\w+:\/\/[^/?]/.test(plain) ? parseUrl(plain) : undefined;
   if (url === undefined) throw refuse(`is not a URL or host: ${FORMS}`);
   const hostname = addressOf(url).hostname;
   const problem = hostProblem(hostname, isWildcard);
