@@ -62,7 +62,7 @@ test("refuses in the preview to adopt a namespace with foreign keys, and says wh
   );
   expect(await preview({ ...args, adopt: "takeOver" })).toMatch(
     new RegExp(
-      `KvNamespace "${String(args["title"])}" adopts the existing namespace ${namespace.id} of .* Destroying the resource deletes it once it has no keys\\. It keeps its keys\\.`,
+      `KvNamespace "${String(args["title"])}" adopts the existing namespace ${namespace.id} in .* Destroying the resource deletes it once it has no keys\\. It keeps its keys\\.`,
     ),
   );
   expect(writes()).toEqual([]);

@@ -1,5 +1,13 @@
 import { execFile } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -15,6 +23,11 @@ const DEMO = ["npm ci && npm run demo"];
 const REPORT = [
   "pulumi preview --json --show-sames > plan.json",
   "edgeguard report plan.json --fail-on irreversible,unprotect,removes > comment.md",
+];
+
+const DRIFT = [
+  "pulumi preview --refresh --json --show-sames > refreshed.json",
+  "edgeguard report --drift refreshed.json > drift.md",
 ];
 
 /** The commands of each document, block by block. Add a command here only with a test that runs it. */
@@ -61,11 +74,33 @@ const COMMANDS: Readonly<Record<string, readonly unknown[]>> = {
       "curl http://127.0.0.1:8787/__local",
     ],
   ],
-  "docs/guides/pipelines.md": [REPORT],
+  "docs/guides/other-languages.md": [
+    ["npm install pulumi-resource-edgeguard"], // tests/package
+    [expect.stringMatching(/^pulumi package add /)], // tests/plugin
+    [expect.stringMatching(/^pulumi import edgeguard:index:PageShieldPolicy /)], // tests/plugin
+  ],
+  "docs/guides/pipelines.md": [REPORT, DRIFT],
   "docs/guides/policy-from-detections.md": [[expect.stringMatching(/^edgeguard detections save /)]],
   "docs/guides/rules-logs-kv.md": [
     [expect.stringMatching(/^edgeguard filter '/)],
     Array.from({ length: 8 }, () => expect.stringMatching(/^edgeguard kv /) as string),
+  ],
+  "docs/guides/script-inventory.md": [
+    [
+      expect.stringMatching(/^edgeguard inventory propose --zone /),
+      expect.stringMatching(/^edgeguard inventory check --zone /),
+    ],
+    [expect.stringMatching(/^edgeguard inventory check .* --evidence evidence$/)],
+    [
+      expect.stringMatching(/^edgeguard inventory check .* --format json > check\.json \|\| true$/),
+      "edgeguard report plan.json --inventory check.json > comment.md",
+    ],
+  ],
+  "docs/guides/survey.md": [
+    ["export CLOUDFLARE_API_TOKEN=…", "edgeguard survey"],
+    ["edgeguard survey diff 2026-10/survey.json 2026-11/survey.json"],
+    ["edgeguard survey --stack infra --stack exported-state.json"],
+    ["edgeguard survey --resume"], // tests/survey
   ],
 };
 
@@ -130,6 +165,70 @@ describe("the README and the guides", () => {
     } finally {
       await api.close();
     }
+  });
+
+  it("keeps a script inventory with the commands that the guide shows", async () => {
+    const api = await startLocalApi();
+    try {
+      const env = {
+        PATH: `${home}:${process.env["PATH"] ?? ""}`,
+        CLOUDFLARE_API_TOKEN: "local-token",
+        EDGEGUARD_BASE_URL: api.url,
+      };
+      const [start, evidence, comment] = shellOf("docs/guides/script-inventory.md").map((block) =>
+        commandsOf(block).join("\n").replaceAll("0da42c8d2132a9ddaf714f9e7c920711", api.zones.shop),
+      );
+      const shell = (script = ""): Promise<unknown> => run("sh", ["-e", "-c", script], { cwd: home, env });
+      await expect(shell(start)).rejects.toMatchObject({
+        code: 1,
+        stdout: expect.stringContaining("unapproved"),
+      });
+      expect(readFileSync(join(home, "script-inventory.yaml"), "utf8")).toContain("approval: null");
+      await expect(shell(evidence)).rejects.toMatchObject({ code: 1 });
+      expect(readdirSync(join(home, "evidence"))).toHaveLength(3);
+      copyFileSync(join(REPOSITORY, "tests/report/fixtures/unchanged.json"), join(home, "plan.json"));
+      await shell(comment);
+      expect(readFileSync(join(home, "comment.md"), "utf8")).toContain("unapproved");
+    } finally {
+      await api.close();
+    }
+  });
+
+  it("surveys and compares with the commands that the guide shows", async () => {
+    const api = await startLocalApi();
+    const stack = { version: 3, deployment: { manifest: {}, resources: [] } };
+    writeFileSync(join(home, "exported-state.json"), JSON.stringify(stack));
+    writeFileSync(join(home, "pulumi"), "#!/bin/sh\ncat ../exported-state.json\n", { mode: 0o755 });
+    mkdirSync(join(home, "infra"));
+    writeFileSync(join(home, "infra/Pulumi.yaml"), "name: infra\nruntime: nodejs\n");
+    try {
+      const env = {
+        PATH: `${home}:${process.env["PATH"] ?? ""}`,
+        EDGEGUARD_BASE_URL: api.url,
+      };
+      const [read, compare, marks] = shellOf("docs/guides/survey.md").map((block) =>
+        commandsOf(block).join("\n").replace("=…", "=local-token"),
+      );
+      const shell = (script: string): Promise<{ stdout: string }> =>
+        run("sh", ["-e", "-c", script], { cwd: home, env });
+      await shell(`${read ?? ""}\ncp -r survey 2026-10\nmv survey 2026-11`);
+      expect(readdirSync(join(home, "2026-11")).sort()).toEqual(["survey.csv", "survey.html", "survey.json"]);
+      expect((await shell(compare ?? "")).stdout).toMatch(/no difference|nothing/i);
+      await shell(`export CLOUDFLARE_API_TOKEN=local-token\n${marks ?? ""}`);
+      expect(readFileSync(join(home, "survey/survey.json"), "utf8")).toContain("exported-state.json");
+    } finally {
+      await api.close();
+    }
+  });
+
+  it("tells drift with the commands that the guide shows", async () => {
+    const plan = join(REPOSITORY, "tests/report/fixtures/drift/page-shield.json");
+    writeFileSync(join(home, "pulumi"), `#!/bin/sh\ncat "${plan}"\n`, { mode: 0o755 });
+    const env = { PATH: `${home}:${process.env["PATH"] ?? ""}` };
+    await expect(run("sh", ["-e", "-c", DRIFT.join("\n")], { cwd: home, env })).rejects.toMatchObject({
+      code: 3,
+    });
+    expect(readFileSync(join(home, "drift.md"), "utf8")).toContain("PageShieldPolicy");
   });
 
   it("tests log lines with the filter command that the guide shows", async () => {

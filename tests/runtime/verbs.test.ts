@@ -123,6 +123,7 @@ describe("a delete in an operation", () => {
     const verbs = verbsOf(pageShieldPolicy);
     expect(await verbs.diff(op.host, before.id, before.outputs, before.inputs)).toEqual({
       changes: false,
+      changed: [],
       replaces: [],
     });
     await op.destroy("PageShieldPolicy", before);
