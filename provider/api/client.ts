@@ -110,7 +110,7 @@ export interface ListOptions<T> extends Omit<RequestOptions<T>, "schema" | "body
   readonly record: z.ZodType<T>;
   /**
    * Whether a record that can't be read fails the list. Set it if missing a record could do harm, as before a create or
-   * a delete. Default: the record is left out, with a warning.
+   * a delete, or in evidence. Default: the record is left out, with a warning.
    */
   readonly complete?: boolean;
 }

@@ -14,7 +14,7 @@ const MAX_PASSES = 3;
 /**
  * Yields all items of a list with `page` and `per_page`, keeping one page in memory at a time. If an item is deleted
  * from a page that was already read, another item moves to that page and is missed. If the API's count reveals that,
- * the list is read again for the missing items.
+ * the list is read again for the missing items. If it never stops changing, that's a warning, or with `complete` an error.
  */
 export async function* byPage<T>(
   api: EdgeApi,
@@ -27,9 +27,9 @@ export async function* byPage<T>(
     // If another pass finds nothing new, the API counts something else, such as items that the filters exclude.
     if (isComplete || (pass > 1 && added === 0)) return;
     if (pass < MAX_PASSES) continue;
-    api.warn(
-      `${options.what}: the list changed during each of ${MAX_PASSES} reads. ${read} records were read, but Cloudflare counts ${total}: some may be missing. Run the command again.`,
-    );
+    const detail = `the list changed during each of ${MAX_PASSES} reads. ${read} records were read, but Cloudflare counts ${total}: some may be missing`;
+    if (options.complete === true) throw unreadable(options.what, path, detail, "Run the command again.");
+    api.warn(`${options.what}: ${detail}. Run the command again.`);
     return;
   }
 }
@@ -104,15 +104,16 @@ export async function* byCursor<T>(
 }
 
 function endless(what: string, path: string, repeated: "page" | "cursor"): ApiError {
-  return new ApiError({
+  return unreadable(
     what,
-    method: "GET",
     path,
-    status: 200,
-    outcome: "notDone",
-    detail: `the list returned the same ${repeated} twice, so it can't be read completely`,
-    advice: "Run the command again. If it happens again, report it with the time of the request.",
-  });
+    `the list returned the same ${repeated} twice, so it can't be read completely`,
+    "Run the command again. If it happens again, report it with the time of the request.",
+  );
+}
+
+function unreadable(what: string, path: string, detail: string, advice: string): ApiError {
+  return new ApiError({ what, method: "GET", path, status: 200, outcome: "notDone", detail, advice });
 }
 
 /** Returns a predicate that is true once per key. */

@@ -167,6 +167,8 @@ interface ListQuery {
   readonly filters?: Readonly<Record<string, FilterValue>> | undefined;
   readonly page?: number | undefined;
   readonly perPage?: number | undefined;
+  /** Whether a detection that can't be read fails the list. Default: it's left out, with a warning. */
+  readonly complete?: boolean;
 }
 
 /** Lists detections of one kind, from all pages or from one page. */
@@ -178,6 +180,7 @@ export async function listDetected<T extends DetectedRecord>(
   const what = `Listing the ${path} in zone ${args.zoneId}`;
   const list = `/zones/${args.zoneId}/page_shield/${path}`;
   const query = toQuery(args);
+  const { complete = false } = args;
 
   if (args.page === undefined && args.perPage === undefined) {
     const items: T[] = [];
@@ -187,6 +190,7 @@ export async function listDetected<T extends DetectedRecord>(
       record,
       query: order === undefined ? query : { ...query, ...PAGE_SHIELD.STEADY_ORDER },
       perPage: PAGE_SHIELD.MAX_PER_PAGE,
+      complete,
       key: ({ id }) => id,
     });
     for await (const item of pages) items.push(item);
@@ -196,6 +200,7 @@ export async function listDetected<T extends DetectedRecord>(
   const { records, resultInfo } = await host.api.list(list, {
     what,
     record,
+    complete,
     query: { ...query, page: args.page ?? 1, per_page: args.perPage ?? PAGE_SHIELD.MAX_PER_PAGE },
   });
   return { items: records, ...(resultInfo === undefined ? {} : { pageInfo: toPageInfo(resultInfo) }) };

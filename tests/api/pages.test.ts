@@ -126,6 +126,20 @@ describe("reads up to the last page that Cloudflare counts", () => {
         "Listing: the list changed during each of 3 reads. 3 records were read, but Cloudflare counts 4: some may be missing. Run the command again.",
       ]);
     });
+
+    test("fails instead if the list must be complete", async () => {
+      await answering(
+        ...[page(5, 2, "a", "b"), page(4, 2, "d")],
+        ...[page(5, 2, "b", "e"), page(4, 2, "f")],
+        ...[page(5, 2, "e", "g"), page(4, 2, "h")],
+      );
+      const { client, warnings } = clientOf(server.url);
+      const { message } = await failureOf(
+        ids(byPage(client, "/list", { ...list, perPage: 2, complete: true })),
+      );
+      expect(message).toContain("3 records were read, but Cloudflare counts 4: some may be missing");
+      expect(warnings).toEqual([]);
+    });
   });
 
   test("reads every script of a zone, whatever the page size", async () => {

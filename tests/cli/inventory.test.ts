@@ -652,6 +652,21 @@ describe("edgeguard inventory propose", () => {
     expect(readdirSync(desk.cwd).filter((name) => name.endsWith(".tmp"))).toEqual([]);
   });
 
+  test("leaves the file unchanged if a record can't be read", async () => {
+    const text = "version: 1\nscripts: []\n";
+    desk.write(FILE, text);
+    const body = JSON.stringify({ success: true, result: [{ id: "1", url: NEW }], errors: [], messages: [] });
+    desk.api.fault({
+      match: { path: "/scripts" },
+      kind: "raw",
+      status: 200,
+      body,
+      contentType: "application/json",
+    });
+    expect(await propose()).toMatchObject({ code: 1 });
+    expect(read()).toBe(text);
+  });
+
   test("refuses a list in brackets that already has entries, and says why", async () => {
     desk.write(FILE, "version: 1\nscripts: [{ script: cdn.libraries.example }]\n");
     expect((await propose()).stderr).toContain("Write it with a dash before each entry.");

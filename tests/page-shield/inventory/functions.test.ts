@@ -123,6 +123,31 @@ describe("checkScriptInventory", () => {
     ]);
   });
 
+  test.each([
+    [{ js_integrity_score: "3" }, "js_integrity_score"],
+    [{ host: null }, "host"],
+    [{ host: undefined }, "host"],
+  ])("a record that can't be read (%j) fails the check instead of being left out", async (odd, member) => {
+    const record = { id: "1".repeat(32), url: LOGIN, host: "account.shop.example" };
+    const result = [record, { ...record, id: "2".repeat(32), url: "https://evil.test/skim.js", ...odd }];
+    api.fault({
+      match: { path: "/scripts" },
+      kind: "raw",
+      status: 200,
+      body: JSON.stringify({ success: true, result, errors: [], messages: [] }),
+      contentType: "application/json",
+    });
+    const { passed, findings, requirements } = await checkScriptInventory(
+      { ...zone(), inventory: inventory("*.shop.example") },
+      opts,
+    );
+    expect(passed).toBe(false);
+    expect(findings).toMatchObject([
+      { kind: "not read", message: expect.stringContaining(member) as string },
+    ]);
+    expect(requirements.filter(({ standing }) => standing === "evidenced")).toEqual([]);
+  });
+
   test("reports changed content for a URL with two contents, even if one of them is expected", async () => {
     const [first = ""] = (
       await checkScriptInventory({ ...zone(), inventory: inventory() }, opts)
