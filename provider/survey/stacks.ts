@@ -4,6 +4,7 @@ import { resolve } from "node:path";
 import { promisify } from "node:util";
 import { z } from "zod";
 import { digestOf } from "../runtime/digest";
+import { kindOf } from "../runtime/type-tokens";
 import { slug } from "../import/names";
 import { CommandError } from "../terminal/errors";
 import { readText } from "../terminal/files";
@@ -18,7 +19,7 @@ export class Stacks {
   add(name: string, resources: readonly Resource[]): void {
     this.names.push({ name, resources: resources.length });
     for (const { type, id } of resources)
-      if (id !== undefined) this.#managers.set(`${type.slice(type.lastIndexOf(":") + 1)} ${id}`, name);
+      if (id !== undefined) this.#managers.set(`${managedKind(type)} ${id}`, name);
   }
 
   /** A digest of what the stacks manage. */
@@ -29,11 +30,17 @@ export class Stacks {
   /**
    * The stack that manages an object; null if none does.
    *
-   * @param kind the end of the resource's type: `LogpushJob`.
+   * @param kind the resource's class: `LogpushJob`.
    */
   of(kind: string, id: string): string | null {
     return this.#managers.get(`${kind} ${id}`) ?? null;
   }
+}
+
+/** The class of a resource of this package, or of one of Cloudflare's own provider, by the end of its type. */
+function managedKind(type: string): string {
+  const isCloudflares = type.startsWith("cloudflare:");
+  return kindOf(type) ?? (isCloudflares ? type.slice(type.lastIndexOf(":") + 1) : type);
 }
 
 const resource = z.looseObject({

@@ -1,6 +1,10 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { Struct } from "google-protobuf/google/protobuf/struct_pb";
 import { RegisterResourceRequest } from "@pulumi/pulumi/proto/resource_pb";
 import { goalOf } from "../../local/engine/goal";
+import { readProject } from "../../local/engine/project";
 import { nameOf, opsOf, sharedStack } from "./support";
 
 describe("failures on the local engine", () => {
@@ -113,6 +117,10 @@ describe("registrations", () => {
 
   it.each([
     ["resources of other providers (aws:s3:Bucket)", request().setType("aws:s3:Bucket")],
+    [
+      "resources of other providers (edgeguard:index:KvNamespace)",
+      request().setType("edgeguard:index:KvNamespace"),
+    ],
     ["other providers (pulumi:providers:aws)", request().setType("pulumi:providers:aws")],
     ["explicit providers with inputs that a preview doesn't know", unknownProvider()],
     ["remote components", request().setRemote(true)],
@@ -128,4 +136,17 @@ describe("registrations", () => {
   ])("refuses a registration with %s, and says why", (feature, asked) => {
     expect(() => goalOf(asked, "/")).toThrow(`the local engine does not support ${feature}`);
   });
+});
+
+it.each([
+  ["`plugins` in Pulumi.yaml", "runtime: nodejs\nplugins: { providers: [{ name: edgeguard, path: . }] }"],
+  ["the runtime yaml", "runtime: yaml"],
+])("refuses a project of the provider plugin: %s", async (feature, project) => {
+  const folder = mkdtempSync(join(tmpdir(), "edgeguard-project-"));
+  try {
+    writeFileSync(join(folder, "Pulumi.yaml"), `name: shop\n${project}\n`);
+    await expect(readProject(folder)).rejects.toThrow(`the local engine does not support ${feature}`);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
 });

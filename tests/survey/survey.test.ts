@@ -244,7 +244,12 @@ scripts:
   it("marks what stacks manage, and lists the rest with the command that imports it", async () => {
     const ground = await Ground.with();
     const { zones, namespaces, accounts } = ground.api;
-    const [policy] = ground.api.snapshot().pageShield[zones.shop]?.policies ?? [];
+    const before = ground.api.snapshot();
+    const [policy] = before.pageShield[zones.shop]?.policies ?? [];
+    const rules = before.rulesets.zones[zones.shop]?.entryPoint?.rules ?? [];
+    const [baseline, credentials] = ["Baseline of the security team", "Stolen credentials at the login"].map(
+      (description) => rules.find((each) => each.description === description),
+    );
     const urn = (type: string, name: string) => `urn:pulumi:prod::shop::${type}::${name}`;
     const ours = (name: string) => `pulumi-nodejs:dynamic/edgeguard:${name}`;
     const resource = (type: string, id: string, more = {}) => ({ urn: urn(type, id), type, id, ...more });
@@ -257,14 +262,16 @@ scripts:
             resource("pulumi:pulumi:Stack", ""),
             resource(ours("PageShieldSettings"), zones.shop),
             resource(ours("PageShieldPolicy"), policy?.id ?? "", { external: true }),
+            resource("edgeguard:index:ManagedRulesetOverride", baseline?.id ?? ""),
             resource("cloudflare:index/logpushJob:LogpushJob", "101"),
+            resource("acme:index:ManagedRulesetOverride", credentials?.id ?? ""), // A component of their own.
             resource("cloudflare:index/workersKvNamespace:WorkersKvNamespace", namespaces.existing),
           ],
         },
       }),
     );
     const marked = await ground.survey(...FEW, "--stack", "state.json");
-    expect(marked.stderr).toMatch(/Pulumi manages 3 objects, and \d+ aren't managed/);
+    expect(marked.stderr).toMatch(/Pulumi manages 4 objects, and \d+ aren't managed/);
     const shop = ground.zone(zones.shop);
     expect(shop).toMatchObject({
       pageShield: { stack: "shop/prod" },
@@ -273,7 +280,6 @@ scripts:
       unmanaged: {
         objects: [
           { type: "PageShieldPolicy", id: policy?.id },
-          { type: "ManagedRulesetOverride", name: "Baseline of the security team" },
           { type: "ManagedRulesetOverride", name: "Stolen credentials at the login" },
         ],
         command: `edgeguard import --zone ${zones.shop} --only page-shield,rulesets --out shop-example`,
