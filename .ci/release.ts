@@ -9,6 +9,8 @@ import { z } from "zod";
  */
 
 const REPOSITORY = resolve(__dirname, "..");
+/** The published packages. */
+const FOLDERS = ["provider", "local", "plugin"];
 const VERSION = /^\d+\.\d+\.\d+$/;
 const UNRELEASED = "## Unreleased\n";
 
@@ -42,14 +44,18 @@ function prepare(version: string): void {
   const changelog = join(REPOSITORY, "CHANGELOG.md");
   const released = releasedChangelog(read("CHANGELOG.md"), version, new Date().toISOString().slice(0, 10));
   const before = versionsOf()["pulumi-edgeguard"] ?? "";
-  for (const path of ["package.json", "provider/package.json", "local/package.json"])
+  const manifests = FOLDERS.map((folder) => `${folder}/package.json`);
+  for (const path of ["package.json", ...manifests, "plugin/schema.json"])
     rewrite(path, (text) => text.replace(`"version": "${before}"`, `"version": "${version}"`));
   const examples = readdirSync(join(REPOSITORY, "examples"), { recursive: true, encoding: "utf8" })
     .filter((path) => path.endsWith("package.json") && !path.includes("node_modules"))
     .map((path) => join("examples", path));
-  for (const path of ["provider/package.json", ...examples])
+  for (const path of [...manifests, ...examples])
     rewrite(path, (text) =>
-      text.replace(/("(?:pulumi-edgeguard|edgeguard-local)": "\^)[\d.]+"/g, `$1${version}"`),
+      text.replace(
+        /("(?:pulumi-edgeguard|edgeguard-local|pulumi-resource-edgeguard)": "\^)[\d.]+"/g,
+        `$1${version}"`,
+      ),
     );
   rewrite("provider/version.ts", (text) => text.replace(`"${before}"`, `"${version}"`));
   execFileSync("npm", ["install", "--package-lock-only", "--ignore-scripts", "--no-audit", "--no-fund"], {
@@ -62,7 +68,7 @@ function prepare(version: string): void {
 const manifest = z.object({ name: z.string(), version: z.string() });
 
 function versionsOf(): Record<string, string> {
-  const all = ["provider", "local"].map((each) => manifest.parse(JSON.parse(read(`${each}/package.json`))));
+  const all = FOLDERS.map((each) => manifest.parse(JSON.parse(read(`${each}/package.json`))));
   return Object.fromEntries(all.map(({ name, version }) => [name, version]));
 }
 

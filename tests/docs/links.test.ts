@@ -6,7 +6,7 @@ import { REPOSITORY } from "../support/engine";
 
 /** Every link in the documents leads somewhere: to a file, and to a heading as GitHub names it. */
 
-const FOLDERS = ["docs", "examples", "provider", "local"];
+const FOLDERS = ["docs", "examples", "provider", "local", "plugin"];
 const DOCUMENTS = [
   ...readdirSync(REPOSITORY).filter((name) => name.endsWith(".md")),
   ...FOLDERS.flatMap((folder) =>

@@ -24,9 +24,10 @@ const published = z.object({
   description: z.string(),
   engines: z.object({ node: z.string() }),
   main: z.string(),
-  types: z.string(),
+  /** None: the engine starts the plugin, and no program imports it. */
+  types: z.string().exactOptional(),
   bin: z.record(z.string(), z.string()),
-  exports: z.record(z.string(), z.union([z.string(), z.record(z.string(), z.string())])),
+  exports: z.record(z.string(), z.union([z.string(), z.record(z.string(), z.string())])).default({}),
   repository: z.object({ url: z.string(), directory: z.string() }),
   scripts: z.object({ prepack: z.string() }),
   publishConfig: z.object({ access: z.literal("public"), provenance: z.literal(true) }),
@@ -42,13 +43,24 @@ const PACKAGES = packed.parse(
   ),
 );
 
-it("publishes two packages", () => {
-  expect(PACKAGES.map(({ name }) => name)).toEqual(["pulumi-edgeguard", "edgeguard-local"]);
+/** What a package has besides code. */
+const DATA: Readonly<Record<string, readonly string[]>> = {
+  "pulumi-edgeguard": SCHEMAS.map(({ name }) => `schemas/${name}.json`),
+  "pulumi-resource-edgeguard": ["PulumiPlugin.yaml", "schema.json"],
+};
+
+it("publishes three packages", () => {
+  expect(PACKAGES.map(({ name }) => name)).toEqual([
+    "pulumi-edgeguard",
+    "edgeguard-local",
+    "pulumi-resource-edgeguard",
+  ]);
 });
 
 describe.each([
   ["pulumi-edgeguard", "provider"],
   ["edgeguard-local", "local"],
+  ["pulumi-resource-edgeguard", "plugin"],
 ])("the package %s", (name, folder) => {
   const directory = join(REPOSITORY, folder);
   const { files, unpackedSize } = PACKAGES.find((each) => each.name === name) ?? {
@@ -67,21 +79,23 @@ describe.each([
   const typed =
     name === "pulumi-edgeguard"
       ? declarations().map(({ path }) => relative(directory, path))
-      : sources.map((path) => `dist/${path}.d.ts`);
+      : manifest.types === undefined
+        ? []
+        : sources.map((path) => `dist/${path}.d.ts`);
   const built = [...typed, ...sources.map((path) => `dist/${path}.js`)];
-  const schemas = name === "pulumi-edgeguard" ? SCHEMAS.map((schema) => `schemas/${schema.name}.json`) : [];
+  const data = DATA[name] ?? [];
   // A checkout's dist keeps the build of sources that are gone; packing for npm begins with an empty one.
   const isLeftover = (path: string): boolean => /^dist\/.*\.(js|d\.ts)$/.test(path) && !built.includes(path);
   const paths = files.map(({ path }) => path).filter((path) => !isLeftover(path));
 
-  it("contains README, license, manifest, command, JSON schemas, styles and the build of each source, and nothing else", () => {
+  it("contains README, license, manifest, command, schemas, styles and the build of each source, and nothing else", () => {
     expect(paths.toSorted()).toEqual(
       [
         "LICENSE",
         "README.md",
         "package.json",
         ...Object.values(manifest.bin),
-        ...schemas,
+        ...data,
         ...styles,
         ...built,
       ].toSorted(),
@@ -91,7 +105,7 @@ describe.each([
   });
 
   it("contains every file that it refers to: entry points exist, and no line names a source map", () => {
-    for (const entry of [manifest.main, manifest.types, ...Object.values(manifest.bin), ...entries]) {
+    for (const entry of [manifest.main, manifest.types ?? [], Object.values(manifest.bin), entries].flat()) {
       const [start = "", end = start] = withoutDot(entry).split("*");
       const found = paths.filter((path) => path.startsWith(start) && path.endsWith(end));
       expect([entry, found]).not.toEqual([entry, []]);
@@ -105,7 +119,7 @@ describe.each([
   });
 
   it("has commands that are executable as installed", () => {
-    const commands = files.filter(({ path }) => path.startsWith("bin/"));
+    const commands = files.filter(({ path }) => Object.values(manifest.bin).includes(path));
     expect(commands.map(({ mode }) => mode & 0o111)).toEqual([0o111]);
   });
 

@@ -92,6 +92,8 @@ describe("the release workflow", () => {
     expect(publish).toMatchObject({ needs: "verify", environment: "npm" });
     const commands = publish.steps.map(({ run = "" }) => run).join("\n");
     expect(commands).toContain('npm publish --workspace "$package" --provenance');
+    // A package comes after those that it depends on.
+    expect(commands).toContain("for package in edgeguard-local pulumi-edgeguard pulumi-resource-edgeguard;");
   });
 
   it("needs no npm token, and lets only the publishing job publish", () => {

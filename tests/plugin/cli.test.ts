@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { LOCAL_ENGINE, startLocalApi, type LocalApi } from "edgeguard-local";
 import { stringify } from "yaml";
-import { engines, summaryOf, type Deployment } from "../support/engine";
+import { engines, Project, REPOSITORY, summaryOf, type Deployment } from "../support/engine";
 import { raw, TOKEN } from "../support/scenario";
 import { generateSdk, PluginProject } from "./project";
 
@@ -88,6 +88,21 @@ onCli(`on ${cli?.name ?? "the Pulumi CLI: skipped, because none is on PATH"}`, (
     }
     expect(project.stateText().includes(CANARY)).toBe(false); // The text is long.
     await project.ok("destroy", "--yes", "--skip-preview");
+  });
+
+  test("what the SDK made moves to the classes with an update that sends nothing, and is theirs to destroy", async () => {
+    program("./sdk");
+    await project.ok("up", "--yes", "--skip-preview");
+    program("pulumi-edgeguard");
+    api.clearRequests();
+    expect(summaryOf((await project.ok("preview")).text)).toEqual({ update: 7, unchanged: 1 });
+    await project.ok("up", "--yes", "--skip-preview");
+    await project.ok("refresh", "--yes", "--expect-no-changes");
+    await project.ok("preview", "--expect-no-changes");
+    expect(writes()).toEqual([]);
+    await project.ok("destroy", "--yes", "--skip-preview");
+    expect(writes()).not.toEqual([]);
+    expect((await project.export()).deployment.resources ?? []).toEqual([]);
   });
 
   test("pulumi import by ID writes a program that matches what exists, apart from what no import knows", async () => {
@@ -193,6 +208,21 @@ onCli(`on ${cli?.name ?? "the Pulumi CLI: skipped, because none is on PATH"}`, (
       await project.ok("preview", "--expect-no-changes");
     },
   );
+
+  onYaml("the YAML example applies as the documents install it, and leaves an empty plan", async () => {
+    if (cli === undefined) return;
+    const example = new Project(cli, "yaml");
+    try {
+      example.copy(join(REPOSITORY, "examples/yaml"), join(REPOSITORY, "node_modules"));
+      example.env = { CLOUDFLARE_API_TOKEN: TOKEN, CLOUDFLARE_ACCOUNT_ID: api.accounts.main };
+      await example.init({ "edgeguard:baseUrl": api.url, zoneId: api.zones.empty });
+      expect(summaryOf((await example.ok("up", "--yes", "--skip-preview")).text)).toEqual({ create: 5 });
+      await example.ok("preview", "--expect-no-changes");
+      await example.ok("destroy", "--yes", "--skip-preview");
+    } finally {
+      example.remove();
+    }
+  });
 
   /** Creates or finds an object of each type: its composite ID, by type. */
   async function existing(): Promise<Readonly<Record<string, string>>> {

@@ -1,9 +1,13 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { startLocalApi, type LocalApi } from "edgeguard-local";
 import * as rpc from "@pulumi/pulumi/proto/provider_pb";
 import type { ServiceError } from "@grpc/grpc-js";
 import { Empty } from "google-protobuf/google/protobuf/empty_pb";
+import { parse } from "yaml";
 import { failureOf } from "../support/edge-client";
 import { rawSend, UNKNOWN } from "../support/operation";
+import { REPOSITORY } from "../support/repository";
 import { halfOf, plain, PluginClient, secret, struct, urn } from "./client";
 
 /** The plugin's protocol, as an engine speaks it. What the lifecycles do is tested elsewhere. */
@@ -57,6 +61,22 @@ test("arguments come back in canonical form, with the names that a class would g
   });
   expect(job).toMatchObject({ failures: [], inputs: { name: "shop-dev-all-logs" } });
 });
+
+test.each(["examples/yaml/Pulumi.yaml", "docs/guides/other-languages.md"])(
+  "the YAML program in %s passes the checks",
+  async (path) => {
+    const text = readFileSync(join(REPOSITORY, path), "utf8");
+    const yaml = /```yaml\n(name:[^]+?)```/.exec(text)?.[1] ?? text;
+    const { resources } = parse(yaml, (key, value: unknown) =>
+      key === "zoneId" ? api.zones.empty : String(value).startsWith("${") ? UNKNOWN : value,
+    ) as { resources: Record<string, { type: string; properties: Record<string, unknown> }> };
+    for (const [name, { type, properties }] of Object.entries(resources)) {
+      const { failures } = await plugin.check(type.replace("edgeguard:", ""), name, properties);
+      expect({ name, failures }).toEqual({ name, failures: [] });
+    }
+    expect(Object.keys(resources).length).toBeGreaterThan(1);
+  },
+);
 
 test("a mistake is refused in the words of the classes, and an unknown value waits until it's known", async () => {
   const { failures } = await plugin.check("PageShieldPolicy", "a", policy({ action: "deny", vlaue: 1 }));
