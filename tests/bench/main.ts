@@ -10,6 +10,7 @@ import { Project } from "../support/engine";
 import { cli } from "./cli";
 import { docs } from "./docs";
 import { kv } from "./kv";
+import { plugin } from "./plugin";
 import { survey } from "./survey";
 import { median, print, type Row } from "./table";
 import { testing } from "./testing";
@@ -136,6 +137,7 @@ async function main(): Promise<void> {
     ...(await testing()),
     ...(await kv({ long })),
     ...(await cli()),
+    ...(await plugin()),
     ...(await survey()),
     ...(await docs()),
   ];

@@ -1,6 +1,6 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { join } from "node:path";
-import { credentials, type Client, type ServiceError } from "@grpc/grpc-js";
+import { credentials, status, type Client, type ServiceError } from "@grpc/grpc-js";
 import { ResourceProviderClient } from "@pulumi/pulumi/proto/provider_grpc_pb";
 import * as rpc from "@pulumi/pulumi/proto/provider_pb";
 import { Status } from "@pulumi/pulumi/proto/status_pb";
@@ -12,6 +12,8 @@ import { PLUGIN } from "./project";
 
 const SIGNATURE = "4dabf18193072939515e22adb298388d";
 const SECRET = "1b47061264138c4ac30d75fd1eb44270";
+
+const EXECUTABLE = join(PLUGIN, "pulumi-resource-edgeguard");
 
 /** A value as the engine sends a secret. */
 export const secret = (value: unknown): JsonObject => ({ [SIGNATURE]: SECRET, value });
@@ -38,6 +40,13 @@ const toBytes = (base64: string): Uint8Array => base64 as unknown as Uint8Array;
 
 type Methods = Omit<ResourceProviderClient, keyof Client>;
 
+interface StartOptions {
+  readonly env?: Readonly<Record<string, string>>;
+  readonly name?: string;
+  /** Another provider's, which speaks the same protocol. */
+  readonly command?: readonly [string, ...string[]];
+}
+
 export class PluginClient {
   readonly #child: ChildProcess;
   readonly #client: ResourceProviderClient;
@@ -51,10 +60,11 @@ export class PluginClient {
   /** @param settings those of the stack's configuration, or of the provider with this name. */
   static async start(
     settings: JsonObject,
-    { env = {}, name = "default" }: { env?: Readonly<Record<string, string>>; name?: string } = {},
+    { env = {}, name = "default", command = [EXECUTABLE] }: StartOptions = {},
   ): Promise<PluginClient> {
     const engine = `127.0.0.1:${process.pid}-${Math.random()}`; // The name of the ledger of this operation.
-    const child = spawn(join(PLUGIN, "pulumi-resource-edgeguard"), [engine], {
+    const [executable, ...args] = command;
+    const child = spawn(executable, [...args, engine], {
       env: { PATH: process.env["PATH"], ...env },
     });
     const client = await new Promise<PluginClient>((done) => {
@@ -73,7 +83,10 @@ export class PluginClient {
           first.includes("\n") && client ? (client.#printed += text) : undefined,
         );
     });
-    await client.call("handshake", new rpc.ProviderHandshakeRequest().setEngineAddress(engine));
+    const handshake = new rpc.ProviderHandshakeRequest().setEngineAddress(engine);
+    await client.call("handshake", handshake).catch((error: ServiceError) => {
+      if (error.code !== status.UNIMPLEMENTED) throw error; // Older providers have none.
+    });
     await client.call("configure", new rpc.ConfigureRequest().setArgs(struct(settings)).setName(name));
     return client;
   }
