@@ -84,8 +84,8 @@ export class PluginClient {
         );
     });
     const handshake = new rpc.ProviderHandshakeRequest().setEngineAddress(engine);
-    await client.call("handshake", handshake).catch((error: ServiceError) => {
-      if (error.code !== status.UNIMPLEMENTED) throw error; // Older providers have none.
+    await client.call("handshake", handshake).catch((error: unknown) => {
+      if ((error as ServiceError).code !== status.UNIMPLEMENTED) throw error; // Older providers have none.
     });
     await client.call("configure", new rpc.ConfigureRequest().setArgs(struct(settings)).setName(name));
     return client;
