@@ -18,9 +18,14 @@ export const VERSION = 1;
 export const CHANGES = "changes";
 
 const DATE_FORM = "must be a date, as YYYY-MM-DD";
-const date = z.string(DATE_FORM).refine((text) => z.iso.date().safeParse(text).success, {
+const date = z.string(DATE_FORM).refine(isDate, {
   error: ({ input }) => `${DATE_FORM}, not ${JSON.stringify(input)}`,
 });
+/** Whether a text is a day of the calendar, as YYYY-MM-DD. */
+export function isDate(text: string): boolean {
+  return z.iso.date().safeParse(text).success;
+}
+
 const HASH_FORM = `must be the SHA-256 of the script's content (64 hex digits) or "${CHANGES}"`;
 
 const approval = members({

@@ -1,9 +1,9 @@
 import { LookupError, warn } from "../../runtime/lookup";
 import { pluralize } from "../../runtime/values";
 import { escapeForSource, sourceAllows } from "../csp";
-import type { ScriptInventory } from "./file";
+import { isDate, type ScriptInventory } from "./file";
 import { isApproved } from "./judge";
-import { parsePattern } from "./script-pattern";
+import { parsePattern, type ScriptPattern } from "./script-pattern";
 
 /** Options of `inventorySources`. */
 export interface InventorySourcesOptions {
@@ -31,7 +31,7 @@ export interface InventorySources {
  * Turns the approved entries of a script inventory into sources for a policy's `script-src`. Sends no request.
  *
  * The preview warns about entries that were left out. A policy ignores queries, so an entry with one allows the URL with
- * any query.
+ * any query. An exact URL whose path ends in a slash is left out, because a policy would allow everything below it.
  *
  * @example A policy that allows what was approved
  * ```ts
@@ -55,36 +55,88 @@ export function inventorySources(
   inventory: ScriptInventory,
   { on }: InventorySourcesOptions = {},
 ): InventorySources {
-  const now = on === undefined ? new Date() : new Date(`${on}T12:00:00Z`);
-  if (Number.isNaN(now.getTime()))
+  if (on !== undefined && !isDate(on))
     throw new LookupError(`inventorySources: on must be a date, as YYYY-MM-DD, not ${JSON.stringify(on)}.`);
-  const scriptSrc = new Set<string>();
+  const now = on === undefined ? new Date() : new Date(`${on}T12:00:00Z`);
+  const sources = new Sources();
+  const unapproved: ParsedEntry[] = [];
+  const unnamed: ParsedEntry[] = [];
   const leftOut: string[] = [];
   for (const entry of inventory.entries) {
-    const source = isApproved(entry, now) ? sourceOf(entry.script) : undefined;
-    if (source === undefined) leftOut.push(entry.script);
-    else scriptSrc.add(source);
+    const { script } = entry;
+    const pattern = parsePattern(script);
+    const source = sourceOf(pattern);
+    const approved = isApproved(entry, now);
+    if (approved && source !== undefined) {
+      sources.add(source, pattern);
+      continue;
+    }
+    leftOut.push(script);
+    (approved ? unnamed : unapproved).push({ script, pattern });
   }
-  const sources = [...scriptSrc].sort();
-  const allowed = leftOut.filter((script) => allowsEntry(sources, script));
-  const blocked = leftOut.filter((script) => !allowed.includes(script));
-  if (blocked.length > 0) {
-    warn(
-      `inventorySources: left out ${pluralize(blocked.length, "unapproved script")} of ${inventory.file}. An enforced policy will block them: ${firstOf(blocked)}.`,
-    );
-  }
-  if (allowed.length > 0) {
-    warn(
-      `inventorySources: a policy will allow ${pluralize(allowed.length, "script")} of ${inventory.file} without an approval, because an approved host or folder covers them: ${firstOf(allowed)}.`,
-    );
-  }
-  return { scriptSrc: sources, leftOut };
+  const isAllowed = ({ pattern }: ParsedEntry): boolean => sources.allow(pattern);
+  const isBlocked = (each: ParsedEntry): boolean => !isAllowed(each);
+  const say = (found: readonly ParsedEntry[], sentence: (scripts: string) => string): void => {
+    if (found.length > 0) warn(`inventorySources: ${sentence(firstOf(found.map(({ script }) => script)))}.`);
+  };
+  const { file } = inventory;
+  const blocked = unapproved.filter(isBlocked);
+  say(
+    blocked,
+    (scripts) =>
+      `left out ${pluralize(blocked.length, "unapproved script")} of ${file}. An enforced policy will block them: ${scripts}`,
+  );
+  const allowed = unapproved.filter(isAllowed);
+  say(
+    allowed,
+    (scripts) =>
+      `a policy will allow ${pluralize(allowed.length, "script")} of ${file} without an approval, because an approved host or folder covers them: ${scripts}`,
+  );
+  const nameless = unnamed.filter(isBlocked);
+  say(
+    nameless,
+    (scripts) =>
+      `left out ${pluralize(nameless.length, "approved script")} of ${file} that a policy can't allow alone: a source that ends in a slash allows everything below it, and only https:// and http:// URLs have a source. An enforced policy will block them. Approve their host or folder to allow them: ${scripts}`,
+  );
+  return { scriptSrc: sources.all(), leftOut };
 }
 
-function allowsEntry(sources: readonly string[], script: string): boolean {
-  const { kind, text, address } = parsePattern(script);
-  if (address === undefined || kind !== "url") return false;
-  return sources.some((source) => sourceAllows(source, escapeForSource(text.replace(/\?.*$/s, ""))));
+interface ParsedEntry {
+  readonly script: string;
+  readonly pattern: ScriptPattern;
+}
+
+/** The sources of a policy, found by host: there may be thousands. */
+class Sources {
+  readonly #all = new Set<string>();
+  /** The sources that allow more than one URL, by host. The host of a wildcard is `*.example.com`. */
+  readonly #wide = new Map<string, Set<string>>();
+
+  add(source: string, { kind, address, isWildcard }: ScriptPattern): void {
+    this.#all.add(source);
+    if (address === undefined || (kind === "url" && !isWildcard)) return;
+    const host = (isWildcard ? "*." : "") + address.hostname;
+    this.#wide.set(host, (this.#wide.get(host) ?? new Set()).add(source));
+  }
+
+  all(): string[] {
+    return [...this.#all].sort();
+  }
+
+  /** Whether the policy allows what a pattern covers: its URL, or any script on its host or in its folder. */
+  allow({ text, address, isWildcard }: ScriptPattern): boolean {
+    if (address === undefined) return false;
+    const plain = withoutQuery(text).replace("://*.", "://any-subdomain.").replace(/\/\*$/, "/any-script");
+    const url = escapeForSource(plain);
+    if (this.#all.has(url)) return true;
+    const labels = [...(isWildcard ? ["any-subdomain"] : []), ...address.hostname.split(".")];
+    const hosts = labels.map((_, index) => labels.slice(index).join("."));
+    return hosts.some((host, index) =>
+      [...(this.#wide.get(index === 0 ? host : `*.${host}`) ?? [])].some((source) =>
+        sourceAllows(source, url),
+      ),
+    );
+  }
 }
 
 function firstOf(scripts: readonly string[]): string {
@@ -94,11 +146,14 @@ function firstOf(scripts: readonly string[]): string {
 
 const SHOWN_ENTRIES = 5;
 
-/** Converts an entry to a source. A source that ends in a slash allows everything below. */
-function sourceOf(script: string): string | undefined {
-  const { kind, text, address } = parsePattern(script);
+/** Converts a pattern to a source. Undefined if no source allows exactly that. A source that ends in a slash allows everything below. */
+function sourceOf({ kind, text, address }: ScriptPattern): string | undefined {
   if (address === undefined) return undefined;
-  const source = escapeForSource(text.replace(/\?.*$/s, ""));
-  if (kind === "url") return source;
+  const source = escapeForSource(withoutQuery(text));
+  if (kind === "url") return source.endsWith("/") ? undefined : source;
   return kind === "host" ? source.replace(/\/\*$/, "") : source.slice(0, -1);
+}
+
+function withoutQuery(text: string): string {
+  return text.replace(/\?.*$/s, "");
 }

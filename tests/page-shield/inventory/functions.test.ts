@@ -242,7 +242,14 @@ describe("inventorySources", () => {
       "https://ended.example/a.js",
       "https://nobody.example/a.js",
     ]);
-    expect(warned.join("")).toContain("left out 3 unapproved scripts of list.yaml.");
+    expect(warned).toEqual([
+      expect.stringContaining(
+        "left out 2 unapproved scripts of list.yaml. An enforced policy will block them: https://ended.example/a.js, https://nobody.example/a.js.",
+      ) as string,
+      expect.stringMatching(
+        /left out 1 approved script of list\.yaml that a policy can't allow alone: .*: blob:https:\/\/shop\.example\/1\.\n$/,
+      ) as string,
+    ]);
   });
 
   test("counts approvals for a given day, so that a policy doesn't change by itself", () => {
@@ -252,9 +259,8 @@ describe("inventorySources", () => {
     });
     expect(inventorySources(ended, { on: "2025-12-31" }).scriptSrc).toEqual(["https://cdn.example.com"]);
     expect(inventorySources(ended, { on: "2026-01-01" }).scriptSrc).toEqual([]);
-    expect(() => inventorySources(ended, { on: "soon" })).toThrow(
-      'on must be a date, as YYYY-MM-DD, not "soon".',
-    );
+    for (const on of ["soon", "2026-02-30", "2026-2-3"])
+      expect(() => inventorySources(ended, { on })).toThrow(`on must be a date, as YYYY-MM-DD, not "${on}".`);
   });
 
   test("warns about an unapproved script that a policy allows nevertheless", () => {
@@ -265,6 +271,55 @@ describe("inventorySources", () => {
     expect(warned).toEqual([
       "edgeguard: inventorySources: a policy will allow 1 script of list.yaml without an approval, because an approved host or folder covers them: https://cdn.example.com/bad.js.\n",
     ]);
+  });
+});
+
+describe("inventorySources compares what it left out with the policy", () => {
+  const unapproved = (script: string) => ({ script, unapproved: true }) as const;
+
+  test("an unapproved host or folder that an approved wildcard covers is allowed, not blocked", () => {
+    inventorySources(
+      inventory(
+        "*.example.com",
+        unapproved("ads.example.com"),
+        unapproved("https://x.example.com/ads/*"),
+        unapproved("*.cdn.example.com"),
+        unapproved("example.com"),
+        unapproved("ads.example.com:8443"),
+      ),
+    );
+    expect(warned).toEqual([
+      expect.stringMatching(/will block them: example\.com, ads\.example\.com:8443\.\n$/) as string,
+      expect.stringMatching(
+        /will allow 3 scripts of list\.yaml without an approval, .*: ads\.example\.com, https:\/\/x\.example\.com\/ads\/\*, \*\.cdn\.example\.com\.\n$/,
+      ) as string,
+    ]);
+  });
+
+  test("an exact URL that ends in a slash is left out, because its source would allow everything below", () => {
+    const exact = [
+      "https://tag.example.com/?id=ours",
+      "https://cdn.example.com/lib/",
+      "https://js.example.com",
+    ];
+    expect(inventorySources(inventory(...exact))).toEqual({ scriptSrc: [], leftOut: exact });
+    expect(warned).toEqual([
+      expect.stringMatching(
+        /left out 3 approved scripts of list\.yaml that a policy can't allow alone/,
+      ) as string,
+    ]);
+    warned = [];
+    expect(inventorySources(inventory("*.example.com", ...exact)).scriptSrc).toEqual([
+      "https://*.example.com",
+    ]);
+    expect(warned).toEqual([]);
+  });
+
+  test("takes no time for thousands of entries", () => {
+    const many = Array.from({ length: 4000 }, (_, i) => `https://h${i}.example.com/app.js`);
+    const started = performance.now();
+    inventorySources(inventory(...many.map((script, i) => (i % 2 === 0 ? script : unapproved(script)))));
+    expect(performance.now() - started).toBeLessThan(2000);
   });
 });
 
