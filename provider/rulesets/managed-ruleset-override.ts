@@ -39,6 +39,7 @@ import { expand, type RulesetExpansion } from "./effective";
 import { readLiveRule, factsOf, type RulesetFacts } from "./live-rule";
 import {
   deploymentIn,
+  incomparable,
   missingInVersion,
   movedScoreRule,
   newsOfPinned,
@@ -347,7 +348,9 @@ export const managedRulesetOverride = defineLifecycle({
       for (const line of [...news.lines, ...(await newsOfPinned(ctx, state, live))]) ctx.say.info(line);
     }
     const { scoreRule, sharedTagsAmong }: RulesetFacts =
-      managed === undefined ? { sharedTagsAmong: () => state.known.sharedTags } : factsOf(managed);
+      managed === undefined || incomparable(managed) !== undefined
+        ? { sharedTagsAmong: () => state.known.sharedTags }
+        : factsOf(managed);
     const known = {
       sharedTagsAmong,
       scoreRule: isOtherRuleset ? state.known.scoreRule : (scoreRule ?? state.known.scoreRule),

@@ -58,7 +58,17 @@ export async function readManagedRuleset(
     what,
     schema: managedRuleset,
   });
-  return { ...info, rules: api.readRecords(path, rules, { what, record: managedRule }).records };
+  const { records } = api.readRecords(path, rules, { what, record: managedRule });
+  const ruleset = { ...info, rules: records };
+  if (records.length < rules.length) incomplete.add(ruleset);
+  return ruleset;
+}
+
+const incomplete = new WeakSet<ManagedRuleset>();
+
+/** Whether a response listed rules that couldn't be read. Then a rule that isn't found may still exist. */
+export function isIncomplete(ruleset: ManagedRuleset): boolean {
+  return incomplete.has(ruleset);
 }
 
 /** Shares a response between all resources of the operation. A failed request is repeated the next time. */

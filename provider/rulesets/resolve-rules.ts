@@ -3,7 +3,7 @@ import { isId } from "../runtime/fields";
 import type { Context } from "../runtime/lifecycle";
 import { hasUnknown, isJsonObject, UNKNOWN, type JsonObject } from "../runtime/values";
 import * as declared from "./arguments";
-import { readLatest, rulesetLabel } from "./managed";
+import { isIncomplete, readLatest, rulesetLabel } from "./managed";
 import {
   describeRule,
   listRules,
@@ -152,7 +152,7 @@ export interface LookedUpRule extends RuleName {
   readonly matches: readonly ManagedRule[];
 }
 
-/** Looks up all named rules that have an ID. A ruleset that can't be read is left out. */
+/** Looks up all named rules that have an ID, except those of a ruleset that can't be read, or that may be among its unread rules. */
 export async function lookUpRules(
   ctx: Context,
   naming: Naming,
@@ -166,6 +166,7 @@ export async function lookUpRules(
     try {
       const ruleset = await rulesetOf(ctx, where, each.ruleset);
       const rule = ruleset.rules.find((one) => one.id === id);
+      if (rule === undefined && (isIncomplete(ruleset) || ruleset.rules.length === 0)) continue;
       found.push({ ...each, id, in: ruleset, rule, matches: rulesNamed(each.name, ruleset.rules) });
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;

@@ -12,7 +12,7 @@ import {
   type VersionChange,
 } from "./compare-versions";
 import { isPinned, type Declared } from "./deployment";
-import { findManagedRuleset, readVersionOnce } from "./managed";
+import { findManagedRuleset, isIncomplete, readVersionOnce } from "./managed";
 import { scoreRuleOf } from "./overrides";
 import type { RuleIds } from "./rule-names";
 import { validate } from "./validate";
@@ -86,8 +86,9 @@ export async function newsOfVersion(
   if (isPinned(version) || isPinned(recorded.version ?? known.version)) return { lines: [] };
   if (rulesetId !== managed.id || former === "" || managed.version === "" || former === managed.version)
     return { lines: [] };
+  const count = incomparable(managed) === undefined ? `${rulesNow(managed, deployment)}. ` : "";
   const unknown = (why: string): string =>
-    `${headline({ version: former }, managed)}: ${rulesNow(managed, deployment)}. ${why}, so what changed isn't known`;
+    `${headline({ version: former }, managed)}: ${count}${why}, so what changed isn't known`;
   try {
     const earlier = await readVersionOnce(ctx, accountId, rulesetId, former);
     const why = incomparable(earlier, former) ?? incomparable(managed);
@@ -104,8 +105,10 @@ export async function newsOfVersion(
   }
 }
 
-/** Returns why a response says nothing about what changed. */
-function incomparable({ version, rules }: ManagedRuleset, asked = version): string | undefined {
+/** Returns why a response says nothing about what changed, or which rules a version lacks. */
+export function incomparable(managed: ManagedRuleset, asked = managed.version): string | undefined {
+  const { version, rules } = managed;
+  if (isIncomplete(managed)) return `Some rules of version ${version || asked} couldn't be read`;
   if (rules.length === 0) return `Cloudflare lists no rules of version ${version || asked}`;
   return version === "" || version === asked
     ? undefined
@@ -163,6 +166,7 @@ export function renamedRuleset(managed: ManagedRuleset, recorded: Recorded): str
 
 /** Warns about settings for tags or rules that this version of the ruleset doesn't have. */
 export function missingInVersion(managed: ManagedRuleset, recorded: Recorded): string[] {
+  if (incomparable(managed) !== undefined) return [];
   const findings = validate(recorded, managed).map(({ property, reason }) => `${property}: ${reason}`);
   if (findings.length === 0) return [];
   return [
@@ -176,7 +180,8 @@ export function movedScoreRule(managed: ManagedRuleset, recorded: Recorded): str
   const { owasp, rulesetId, known } = recorded;
   const [before, now] = [known.scoreRule, scoreRuleOf(managed)];
   const isSet = owasp?.scoreThreshold !== undefined || owasp?.action !== undefined;
-  if (!isSet || managed.id !== rulesetId || before === undefined || before === now) return [];
+  if (!isSet || managed.id !== rulesetId || incomparable(managed) !== undefined) return [];
+  if (before === undefined || now === undefined || before === now) return [];
   return [
     `${label(recorded)}: in version ${managed.version} of ${JSON.stringify(managed.name)}, rule ${now} compares the score. The last update set the score threshold and action of owasp on rule ${before}, ` +
       "where they no longer have an effect. The next `pulumi up` sets them on the new rule.",

@@ -511,6 +511,77 @@ describe("a version that can't be compared", () => {
     expect((await refresh(recorded)).said).toEqual([`${rulesNow} ${why}, so what changed isn't known.`]);
   });
 
+  describe("if the latest version arrives incomplete,", () => {
+    /** Cloudflare's next response with the latest version of a ruleset, changed. */
+    async function distort(
+      ruleset: string,
+      change: (result: { readonly rules: JsonObject[] }) => object,
+    ): Promise<void> {
+      const path = `/accounts/${bench.api.accounts.main}/rulesets/${ruleset}`;
+      const { result } = await rawGet(bench.api, path);
+      const body = {
+        success: true,
+        errors: [],
+        messages: [],
+        result: change(result as { rules: JsonObject[] }),
+      };
+      bench.api.fault({
+        match: { method: "GET", path: `${ruleset}$` },
+        kind: "raw",
+        status: 200,
+        body: JSON.stringify(body),
+        contentType: "application/json",
+      });
+    }
+    const withoutIdOf = (index: number) => (result: { readonly rules: JsonObject[] }) => ({
+      ...result,
+      rules: result.rules.map((each, at) => (at === index ? { ...each, id: null } : each)),
+    });
+
+    test("a rule that can't be read isn't called removed, and its override isn't called ineffective", async () => {
+      const [first] = await rulesOf(managedRulesets.managed);
+      const declaration = bench.declareManaged({ rules: { [first?.id ?? ""]: { action: "log" } } });
+      const overriding = await bench.up(declaration);
+      await bench.publishVersion(managedRulesets.managed, { add: [{ description: "Newer" }] });
+      await distort(managedRulesets.managed, withoutIdOf(0));
+      const { said, warned } = await refresh(overriding);
+      expect(said).toEqual([
+        "Cloudflare Managed Ruleset 89 → 90: Some rules of version 90 couldn't be read, so what changed isn't known.",
+      ]);
+      expect(warned).toEqual([expect.stringContaining("skipped a record")]);
+    });
+
+    test("a named rule of another ruleset isn't called gone", async () => {
+      const { owasp } = managedRulesets;
+      const named = (await rulesOf(owasp)).findIndex((each) =>
+        String(each["description"]).includes("920272"),
+      );
+      const exception = {
+        expression: 'http.request.uri.path eq "/upload"',
+        skip: { rules: { [owasp]: ["920272"] } },
+      };
+      const excepting = await bench.up(bench.declareManaged({ exceptions: [exception] }));
+      await distort(owasp, withoutIdOf(named));
+      expect((await refresh(excepting)).warned).toEqual([expect.stringContaining("skipped a record")]);
+    });
+
+    test.each([
+      ["rules that can't be read", withoutIdOf(0)],
+      ["no rules", (result: object) => ({ ...result, rules: [] })],
+      ["null for rules", (result: object) => ({ ...result, rules: [null] })],
+    ])("nothing is said about settings, given %s", async (_what, change) => {
+      const declaration = bench.declare({
+        owasp: { paranoiaLevel: 2, scoreThreshold: "high" },
+        rules: { "920270": { enabled: false } },
+      });
+      const scored = await bench.up(declaration);
+      await distort(managedRulesets.owasp, change);
+      const { said, warned, recorded: found } = await refresh(scored);
+      expect([said, warned.filter((line) => !line.includes("skipped a record"))]).toEqual([[], []]);
+      expect(found).toEqual(scored);
+    });
+  });
+
   test("a response that isn't JSON never shows a credential", async () => {
     bench.api.fault({
       match: former,
