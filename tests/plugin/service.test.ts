@@ -68,7 +68,7 @@ test.each(["examples/yaml/Pulumi.yaml", "docs/guides/other-languages.md"])(
     const text = readFileSync(join(REPOSITORY, path), "utf8");
     const yaml = /```yaml\n(name:[^]+?)```/.exec(text)?.[1] ?? text;
     const { resources } = parse(yaml, (key, value: unknown) =>
-      key === "zoneId" ? api.zones.empty : String(value).startsWith("${") ? UNKNOWN : value,
+      key === "zoneId" ? api.zones.migrateEnterprise : String(value).startsWith("${") ? UNKNOWN : value,
     ) as { resources: Record<string, { type: string; properties: Record<string, unknown> }> };
     for (const [name, { type, properties }] of Object.entries(resources)) {
       const { failures } = await plugin.check(type.replace("edgeguard:", ""), name, properties);
