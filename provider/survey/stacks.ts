@@ -39,8 +39,8 @@ export class Stacks {
 
 /** The class of a resource of this package, or of one of Cloudflare's own provider, by the end of its type. */
 function managedKind(type: string): string {
-  const isCloudflares = type.startsWith("cloudflare:");
-  return kindOf(type) ?? (isCloudflares ? type.slice(type.lastIndexOf(":") + 1) : type);
+  const isOfCloudflare = type.startsWith("cloudflare:");
+  return kindOf(type) ?? (isOfCloudflare ? type.slice(type.lastIndexOf(":") + 1) : type);
 }
 
 const resource = z.looseObject({
