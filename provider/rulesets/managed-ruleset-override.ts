@@ -46,6 +46,7 @@ import {
   newsOfVersion,
   renamedRuleset,
   skippedRules,
+  untoldVersion,
   type DeployedVersion,
   type VersionNews,
 } from "./version-changes";
@@ -374,7 +375,8 @@ export const managedRulesetOverride = defineLifecycle({
       ruleRef: rule.ref,
       entryPointId: found.id,
       rulesetId: deploys?.rulesetId ?? state.rulesetId,
-      rulesetVersion: managed?.version ?? state.rulesetVersion,
+      // A response may leave the version out.
+      rulesetVersion: managed?.version || state.rulesetVersion,
       otherManagedRules: otherManagedRules(found, rule.id),
       known: omitAbsent({
         ...state.known,
@@ -413,7 +415,9 @@ export const managedRulesetOverride = defineLifecycle({
     const adopted = exceptionIds(state);
     await reconcileRule(rules, args, prepared, { rule, wanted, adopted, formerRef: state.ref, placing });
     const outputs = outputsOf(rules.now, currentRule(rules.now, rule), prepared);
-    return { ...outputs, ...omitAbsent({ previous: state.previous }) };
+    const unread = untoldVersion(ctx, { ...state, ref: args.ref }, { ...prepared, version: args.version });
+    const known = omitAbsent({ ...outputs.known, unread });
+    return { ...outputs, known, ...omitAbsent({ previous: state.previous }) };
   },
 
   async delete({ ctx, state }) {

@@ -81,11 +81,11 @@ export async function newsOfVersion(
   recorded: Recorded,
   { managed, version, deployment }: DeployedVersion,
 ): Promise<VersionNews> {
-  const { accountId, rulesetId, rulesetVersion, known } = recorded;
-  const former = known.unread ?? rulesetVersion;
-  if (isPinned(version) || isPinned(recorded.version ?? known.version)) return { lines: [] };
-  if (rulesetId !== managed.id || former === "" || managed.version === "" || former === managed.version)
-    return { lines: [] };
+  const { accountId, rulesetId } = recorded;
+  const former = formerVersion(recorded, { managed, version });
+  if (former === undefined) return { lines: [] };
+  if (managed.version === "") return { lines: [], unread: former };
+  toldIn(ctx).add(toldKey(recorded));
   const count = incomparable(managed) === undefined ? `${rulesNow(managed, deployment)}. ` : "";
   const unknown = (why: string): string =>
     `${headline({ version: former }, managed)}: ${count}${why}, so what changed isn't known`;
@@ -100,10 +100,40 @@ export async function newsOfVersion(
     const { message } = error;
     if (isAbsent(error))
       return { lines: [versionMessage(recorded, unknown(`Cloudflare no longer serves version ${former}`))] };
+    toldIn(ctx).delete(toldKey(recorded));
     const why = `Version ${former} couldn't be read (${message.replace(/\.$/, "")})`;
     return { lines: [versionMessage(recorded, unknown(why))], unread: former };
   }
 }
+
+/**
+ * Returns the former version if an update moves a deployment to another one, and this operation didn't say what that
+ * means. The next refresh compares with it.
+ */
+export function untoldVersion(
+  ctx: Context,
+  recorded: Recorded,
+  deployed: Pick<DeployedVersion, "managed" | "version">,
+): string | undefined {
+  return toldIn(ctx).has(toldKey(recorded)) ? undefined : formerVersion(recorded, deployed);
+}
+
+/** Returns the version to compare with. Undefined if it's the latest one, or the deployment pins or pinned one. */
+function formerVersion(
+  { rulesetId, rulesetVersion, known, ...recorded }: Recorded,
+  { managed, version }: Pick<DeployedVersion, "managed" | "version">,
+): string | undefined {
+  const former = known.unread ?? rulesetVersion;
+  const isOther = former !== "" && former !== managed.version && rulesetId === managed.id;
+  return isOther && !isPinned(version) && !isPinned(recorded.version ?? known.version) ? former : undefined;
+}
+
+/** The deployments about whose new version this operation has said what's to say. */
+function toldIn(ctx: Context): Set<string> {
+  return ctx.shared("told versions", () => new Set<string>());
+}
+
+const toldKey = ({ zoneId, ref }: Declared): string => `${zoneId} ${ref}`;
 
 /** Returns why a response says nothing about what changed, or which rules a version lacks. */
 export function incomparable(managed: ManagedRuleset, asked = managed.version): string | undefined {

@@ -476,6 +476,42 @@ describe("a version that can't be compared", () => {
     },
   );
 
+  describe("the next refresh still says what changed", () => {
+    const newRule = ["Cloudflare Managed Ruleset 88 → 89: 1 new rule, 1 on in this zone (1 block)."];
+    const described = () => bench.declareManaged({ description: "changed" });
+
+    test("after an update that couldn't read the former version, either", async () => {
+      bench.api.fault({ match: former, times: 9, kind: "status", status: 503 });
+      const config = { "edgeguard:maxRetries": "0" };
+      const refreshed = await refresh(recorded, config);
+      const updated = await bench.operation(config).up(TYPE, described(), refreshed.recorded);
+      bench.api.clearFaults();
+      const later = await refresh(updated);
+      expect(later.said.map(firstLine)).toEqual(newRule);
+      expect((await refresh(later.recorded)).said).toEqual([]);
+    });
+
+    test("after an update without live checks", async () => {
+      const operation = bench.operation({ "edgeguard:liveChecks": "false" });
+      const updated = await operation.up(TYPE, described(), recorded);
+      expect(operation.said).toEqual([]);
+      expect((await refresh(updated)).said.map(firstLine)).toEqual(newRule);
+    });
+
+    test("after a refresh whose response gave no version", async () => {
+      const path = `/accounts/${bench.api.accounts.main}/rulesets/${managedRulesets.managed}`;
+      const { result } = await rawGet(bench.api, path);
+      const unversioned = { ...(result as JsonObject), version: undefined };
+      const body = JSON.stringify({ success: true, errors: [], messages: [], result: unversioned });
+      const latest = { method: "GET", path: `${managedRulesets.managed}$` };
+      bench.api.fault({ match: latest, kind: "raw", status: 200, body, contentType: "application/json" });
+      const first = await refresh(recorded);
+      expect(first.said).toEqual([]);
+      expect(first.recorded.outputs["rulesetVersion"]).toBe("88");
+      expect((await refresh(first.recorded)).said.map(firstLine)).toEqual(newRule);
+    });
+  });
+
   test("requests a version that can't be read only once, however many deployments use it", async () => {
     const other = await bench.up(
       bench.declareManaged({ ref: "edgeguard/b", expression: 'http.host eq "b.example"' }),
