@@ -97,13 +97,20 @@ export async function newsOfVersion(
     return { lines: [versionMessage(recorded, change.summary, change)] };
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
-    const { message } = error;
+    const { status } = error;
     if (isAbsent(error))
       return { lines: [versionMessage(recorded, unknown(`Cloudflare no longer serves version ${former}`))] };
+    const why = `Version ${former} couldn't be read (${status === undefined ? "no response" : `HTTP ${status}`})`;
+    const lines = [versionMessage(recorded, unknown(why))];
+    if (!mayPass(status)) return { lines };
     toldIn(ctx).delete(toldKey(recorded));
-    const why = `Version ${former} couldn't be read (${message.replace(/\.$/, "")})`;
-    return { lines: [versionMessage(recorded, unknown(why))], unread: former };
+    return { lines, unread: former };
   }
+}
+
+/** Whether the next attempt may succeed. Any other status stays, so it's said only once. */
+function mayPass(status: number | undefined): boolean {
+  return status === undefined || status === 408 || status === 429 || status >= 500;
 }
 
 /**

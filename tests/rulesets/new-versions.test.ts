@@ -476,6 +476,32 @@ describe("a version that can't be compared", () => {
     },
   );
 
+  test.each([400, 403])(
+    "HTTP %d: a version that's refused is requested and mentioned once",
+    async (status) => {
+      bench.api.fault({ match: former, times: 9, kind: "status", status });
+      const found = await refresh(recorded);
+      expect(found.said).toEqual([
+        `${rulesNow} Version 88 couldn't be read (HTTP ${status}), so what changed isn't known.`,
+      ]);
+      expect(found.recorded.outputs["known"]).toEqual(recorded.outputs["known"]);
+      expect(await refresh(found.recorded)).toMatchObject({
+        said: [],
+        requests: ["entrypoint", managedRulesets.managed],
+      });
+    },
+  );
+
+  test("the messages about a version that still can't be read are equal, and say nothing of the request", async () => {
+    bench.api.fault({ match: former, times: 9, kind: "status", status: 503 });
+    const config = { "edgeguard:maxRetries": "0" };
+    const first = await refresh(recorded, config);
+    expect(first.said).toEqual([
+      `${rulesNow} Version 88 couldn't be read (HTTP 503), so what changed isn't known.`,
+    ]);
+    expect((await refresh(first.recorded, config)).said).toEqual(first.said);
+  });
+
   describe("the next refresh still says what changed", () => {
     const newRule = ["Cloudflare Managed Ruleset 88 → 89: 1 new rule, 1 on in this zone (1 block)."];
     const described = () => bench.declareManaged({ description: "changed" });
