@@ -115,7 +115,7 @@ export async function resolveRuleNames(
       unresolved.push(
         ctx.isSecret(argument)
           ? { property: argument, reason: WRONG_SECRET }
-          : { property, reason: whyUnresolved(name, ruleset) },
+          : { property, reason: whyUnresolved(name, ruleset, unresolved.length < MOST_WITH_NEAREST) },
       );
   }
   return { ruleIds, unresolved };
@@ -128,12 +128,13 @@ async function rulesetOf(ctx: Context, { accountId, managed }: Where, id: string
   return id === managed.id ? managed : await readLatest(ctx, accountId, id);
 }
 
-function whyUnresolved(name: string, ruleset: ManagedRuleset): string {
+/** @param withNearest whether to list the nearest rules if none matches. */
+function whyUnresolved(name: string, ruleset: ManagedRuleset, withNearest: boolean): string {
   const matching = rulesNamed(name, ruleset.rules);
   const [quoted, where] = [JSON.stringify(name), `${rulesetLabel(ruleset)} in version ${ruleset.version}`];
   if (matching.length > 0)
     return `${quoted} matches ${matching.length} rules of ${where}: ${listRules(matching)}. Add words of the description, or use the rule's ID`;
-  const near = nearestRules(name, ruleset.rules);
+  const near = withNearest ? nearestRules(name, ruleset.rules) : [];
   const hint =
     near.length === 0
       ? "List its rules with `getManagedRuleset`"
@@ -142,6 +143,9 @@ function whyUnresolved(name: string, ruleset: ManagedRuleset): string {
 }
 
 const MOST_NEAREST = 5;
+
+/** The number of wrong names for which the nearest rules are listed. Comparing words takes time. */
+const MOST_WITH_NEAREST = 5;
 
 /** A named rule, and what its name matches now. */
 export interface LookedUpRule extends RuleName {

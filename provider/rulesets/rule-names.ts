@@ -76,15 +76,40 @@ function wordsOf(text: string): string[] {
   return [...found].map(([word, cve]) => (cve === undefined ? word : `cve-${cve}`));
 }
 
+interface RuleWords {
+  readonly described: readonly { readonly rule: ManagedRule; readonly words: ReadonlySet<string> }[];
+  /** The rules that have a word in their description. */
+  readonly rulesWith: ReadonlyMap<string, readonly ManagedRule[]>;
+}
+
+const knownWords = new WeakMap<readonly ManagedRule[], RuleWords>();
+
+/** Splits the descriptions of a ruleset, once for all names. */
+function wordsIn(rules: readonly ManagedRule[]): RuleWords {
+  const known = knownWords.get(rules);
+  if (known !== undefined) return known;
+  const described = rules.map((rule) => ({ rule, words: new Set(wordsOf(rule.description)) }));
+  const rulesWith = new Map<string, ManagedRule[]>();
+  for (const { rule, words } of described)
+    for (const word of words) {
+      const others = rulesWith.get(word);
+      if (others === undefined) rulesWith.set(word, [rule]);
+      else others.push(rule);
+    }
+  const found = { described, rulesWith };
+  knownWords.set(rules, found);
+  return found;
+}
+
 /**
  * Returns the rules whose description contains all words of the name. If some descriptions have no other words, returns
  * only their rules.
  */
 export function rulesNamed(name: string, rules: readonly ManagedRule[]): readonly ManagedRule[] {
   const wanted = new Set(wordsOf(name));
-  const matching = rules
-    .map((rule) => ({ rule, words: new Set(wordsOf(rule.description)) }))
-    .filter(({ words }) => [...wanted].every((word) => words.has(word)));
+  const matching = wordsIn(rules).described.filter(({ words }) =>
+    [...wanted].every((word) => words.has(word)),
+  );
   const whole = matching.filter(({ words }) => words.size === wanted.size);
   return (whole.length > 0 ? whole : matching).map(({ rule }) => rule);
 }
@@ -92,11 +117,11 @@ export function rulesNamed(name: string, rules: readonly ManagedRule[]): readonl
 /** Returns the rules that were most likely meant, best first: those that share the rarest words with the name. */
 export function nearestRules(name: string, rules: readonly ManagedRule[]): readonly ManagedRule[] {
   const wanted = wordsOf(name).filter(({ length }) => length >= LEAST_CHARACTERS);
-  const described = rules.map((rule) => ({ rule, words: wordsOf(rule.description) }));
+  const { rulesWith } = wordsIn(rules);
   const scores = new Map<ManagedRule, number>();
   for (const word of wanted) {
-    const near = described.filter(({ words }) => words.some((other) => isNear(word, other)));
-    for (const { rule } of near) scores.set(rule, (scores.get(rule) ?? 0) + 1 / near.length);
+    const near = new Set([...rulesWith].flatMap(([other, having]) => (isNear(word, other) ? having : [])));
+    for (const rule of near) scores.set(rule, (scores.get(rule) ?? 0) + 1 / near.size);
   }
   return [...scores].sort(([, a], [, b]) => b - a).map(([rule]) => rule);
 }

@@ -171,6 +171,22 @@ describe("a name is refused in the preview", () => {
     ]);
   });
 
+  it("with the nearest rules of the first five names, fast even if hundreds are wrong", async () => {
+    await bench.publishVersion(managed, {
+      add: Array.from({ length: 400 }, (_, index) => ({
+        description: `Vendor product ${index}: remote code execution in component alpha - CVE:CVE-2024-${10000 + index}`,
+      })),
+    });
+    const names = Array.from({ length: 100 }, (_, index) => `vendors produkt ${index} remot executions`);
+    const before = performance.now();
+    const found = await refusals(bench.declareManaged(off(...names)));
+    // Comparing each word with each rule took 7 seconds.
+    expect(performance.now() - before).toBeLessThan(2_000);
+    const nearest = found.map((reason) => reason.includes("Nearest: "));
+    expect(nearest).toEqual(names.map((_, index) => index < 5));
+    expect(found[99]).toContain("List its rules with `getManagedRuleset`");
+  });
+
   it("in exceptions as well, all of them at once", async () => {
     const found = await refusals(bench.declare(skipping({ this: ["1"], [free]: ["Widespread"] })));
     expect(found).toEqual([
