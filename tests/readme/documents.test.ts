@@ -181,7 +181,7 @@ describe("the README and the guides", () => {
       const shell = (script = ""): Promise<unknown> => run("sh", ["-e", "-c", script], { cwd: home, env });
       await expect(shell(start)).rejects.toMatchObject({
         code: 1,
-        stdout: expect.stringContaining("unapproved"),
+        stdout: expect.stringContaining("unapproved") as unknown,
       });
       expect(readFileSync(join(home, "script-inventory.yaml"), "utf8")).toContain("approval: null");
       await expect(shell(evidence)).rejects.toMatchObject({ code: 1 });
