@@ -30,6 +30,7 @@ const state = z.looseObject({
   id: z.string().optional(),
   custom: z.boolean().optional(),
   external: z.boolean().optional(),
+  delete: z.boolean().optional(),
   protect: z.boolean().optional(),
   retainOnDelete: z.boolean().optional(),
   inputs: z.record(z.string(), z.unknown()).optional(),
@@ -67,6 +68,7 @@ const digest = z.strictObject({
   maybeCorrupt: z.boolean().optional(),
 });
 type Digest = z.output<typeof digest>;
+type DigestStep = NonNullable<Digest["steps"]>[number];
 
 /** One resource in the plan. */
 export interface Step {
@@ -137,7 +139,9 @@ export function readPlan(text: string): Plan {
   if (Object.keys(data).length === 0) {
     throw new PlanError(`${NO_PLAN}: it's an empty object`);
   }
-  const steps = (data.steps ?? []).map(stepOf);
+  const given = data.steps ?? [];
+  const steps = given.filter((step) => !isPendingDelete(step)).map(stepOf);
+  const pendingDeletes = given.filter((step) => isPendingDelete(step) && step.op !== "refresh").map(stepOf);
   const diagnostics = withoutSecretsOf(data, messagesOf(data.diagnostics ?? []));
   const failed = diagnostics.some(({ severity }) => severity === "error");
   const roots = steps.filter(({ type }) => type === "pulumi:pulumi:Stack").map(({ op }) => op);
@@ -151,7 +155,7 @@ export function readPlan(text: string): Plan {
   return {
     stack,
     project,
-    steps: applyRefresh(steps),
+    steps: [...applyRefresh(steps), ...pendingDeletes],
     refreshed: refreshedOf(steps, failed),
     diagnostics,
     complete: hasSames(data),
@@ -184,7 +188,15 @@ function unknownFormat(error: z.ZodError): string {
   );
 }
 
-function stepOf({ op, urn, oldState, newState, replaceReasons }: NonNullable<Digest["steps"]>[number]): Step {
+/**
+ * Whether the step is about an object that a failed replacement left behind. Such an object shares its URN with the one
+ * that replaced it. A replacement in this plan may mark its old side, too.
+ */
+function isPendingDelete({ op, oldState }: DigestStep): boolean {
+  return oldState?.delete === true && (op === "delete" || op === "refresh");
+}
+
+function stepOf({ op, urn, oldState, newState, replaceReasons }: DigestStep): Step {
   const [stack, , types, ...name] = urn.split("::");
   if (stack?.startsWith("urn:pulumi:") !== true || types === undefined || name.length === 0) {
     throw new PlanError(`${NO_PLAN}: ${quoted(urn)} isn't a URN`);
@@ -280,7 +292,7 @@ function withoutSecrets(value: unknown): unknown {
 /** Whether unchanged resources are listed. The engine counts them in any case. */
 function hasSames({ steps, changeSummary }: Digest): boolean {
   const ops = (steps ?? []).map(({ op }) => op);
-  if (ops.includes("import")) return true; // `pulumi import` has no --show-sames.
+  if (ops.includes("import") && !ops.includes("refresh")) return true; // `pulumi import` has no --show-sames.
   const listed = ops.filter((op) => op === "same").length;
   return listed >= Math.min(2, changeSummary?.["same"] ?? 0);
 }

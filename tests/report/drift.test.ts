@@ -3,7 +3,17 @@ import { reportDrift } from "../../provider/report";
 import { EFFECTS } from "../../provider/report/effects";
 import type { JsonObject } from "../../provider/runtime/values";
 import { schemaProblems } from "../support/published";
-import { driftIn, pathOf, planJson, read, recorded, shuffled, stepOf, type MadePlan } from "./plans";
+import {
+  driftIn,
+  pathOf,
+  planJson,
+  read,
+  recorded,
+  shuffled,
+  stepOf,
+  type MadePlan,
+  type MadeStep,
+} from "./plans";
 
 /**
  * Plans that the Pulumi CLI wrote with `--refresh` after someone changed each resource manually, and their reviewed
@@ -275,6 +285,46 @@ describe("plans of other engines and other runs", () => {
     expect(driftIn(planJson(refresh, read)).drifted).toBe(false);
   });
 
+  const policy = (enabled: boolean): JsonObject => ({
+    zoneId: "z",
+    enabled,
+    action: "allow",
+    value: "'self'",
+  });
+  /** What a replacement left behind when its delete failed. The state has it with the URN of its replacement. */
+  const leftBehind = (op: string) =>
+    stepOf(op, "PageShieldPolicy", "a", { old: { ...policy(true), zoneId: "y" }, state: { delete: true } });
+
+  test.each(["same", "update"])(
+    "an object left behind by a replacement isn't taken for its replacement, whose step is %s",
+    (op) => {
+      const old = policy(true);
+      const refresh = stepOf("refresh", "PageShieldPolicy", "a", { old, new: old });
+      const now = stepOf(op, "PageShieldPolicy", "a", { old: policy(op === "same"), new: old });
+      for (const plan of [
+        [refresh, leftBehind("refresh"), now],
+        [leftBehind("refresh"), refresh, now, leftBehind("delete")],
+        [leftBehind("refresh"), refresh, leftBehind("delete"), now],
+      ]) {
+        const { counts, resources } = driftIn(planJson(...plan));
+        expect(resources.map(({ found, changes }) => [found, changes[0]?.property])).toEqual(
+          op === "same" ? [] : [["changed", "enabled"]],
+        );
+        expect(Object.values(counts).reduce((sum, count) => sum + count)).toBe(1);
+      }
+    },
+  );
+
+  test("an object left behind by a replacement that created nothing yet isn't gone", () => {
+    const create = stepOf("create", "PageShieldPolicy", "a", { new: policy(true) });
+    const other = (op: string) =>
+      stepOf(op, "KvNamespace", "b", { old: { title: "b" }, new: { title: "b" } });
+    const plan = [other("refresh"), leftBehind("refresh"), other("same"), create, leftBehind("delete")];
+    const found = driftIn(planJson(...plan));
+    expect(found.drifted).toBe(false);
+    expect(found.pending).toMatchObject([{ op: "create" }, { op: "delete" }]);
+  });
+
   test("a migration that has reached the program's target isn't drift", () => {
     const args = { zoneId: "z", target: "finished" };
     const step = (op: string, migrationState: string) =>
@@ -282,6 +332,12 @@ describe("plans of other engines and other runs", () => {
     expect(driftIn(planJson(step("refresh", "validation"), step("same", "finished"))).drifted).toBe(false);
     expect(driftIn(planJson(step("refresh", "start"), step("same", "validation"))).drifted).toBe(true);
   });
+
+  const withoutSames = (...more: readonly MadeStep[]): string => {
+    const { steps } = JSON.parse(planOf("none")) as MadePlan;
+    const listed = steps.filter(({ op, urn }) => op !== "same" || urn.includes("pulumi:pulumi:Stack"));
+    return JSON.stringify({ steps: [...listed, ...more], changeSummary: { same: 18 } });
+  };
 
   test.each<[string, string, RegExp]>([
     [
@@ -296,6 +352,16 @@ describe("plans of other engines and other runs", () => {
         changeSummary: { same: 18 },
       }),
       /was made without --show-sames, so it doesn't show what the refresh found/,
+    ],
+    [
+      "a plan without --show-sames in which the stack itself is unchanged, as current engines write it",
+      withoutSames(),
+      /was made without --show-sames, so it doesn't show whether.*--refresh --json --show-sames/,
+    ],
+    [
+      "a plan without --show-sames that also imports",
+      withoutSames(stepOf("import", "PageShieldPolicy", "imported", { new: { zoneId: "z" } })),
+      /was made without --show-sames/,
     ],
     ["the plan of a refresh", read("refreshed.json"), /plan of a `pulumi refresh`/],
   ])("refuses %s", (_, text, sentence) => {

@@ -36,6 +36,10 @@ export function buildDrift(plan: Plan, unnamed = "plan"): DriftReport {
     throw new PlanError(
       "this plan was made without --refresh, so it doesn't show drift. Use `pulumi preview --refresh --json --show-sames`.",
     );
+  if (!plan.complete && errors.length === 0)
+    throw new PlanError(
+      "this plan was made without --show-sames, so it doesn't show whether unchanged resources still exist. Use `pulumi preview --refresh --json --show-sames`.",
+    );
   const refreshed = (plan.refreshed ?? [])
     .filter(({ step, next }) => step.custom && !step.type.startsWith("pulumi:") && !isRead(next))
     .sort((a, b) => byName(a.step, b.step));
