@@ -1,5 +1,13 @@
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { validateWorkflow } from "@action-validator/core";
@@ -92,16 +100,21 @@ describe("the drift workflow's issue", () => {
   const { steps } = withSteps.parse(parse(readFileSync(join(FOLDER, "drift.yml"), "utf8"))).jobs.drift;
   const run = steps.find(({ name }) => name?.includes("issue"))?.run ?? "";
 
-  /** Runs the step with a stand-in for `gh` that knows these open issues, and returns its calls without the listing. */
+  const REPORT = "# Drift\n\n1 changed manually\n";
+
+  /** Runs the step with a stand-in for `gh` that knows these open issues, and returns the calls that change something. */
   function callsOf(
     code: number,
-    ...open: readonly { readonly number: number; readonly title: string }[]
+    ...open: readonly { readonly number: number; readonly title: string; readonly body?: string }[]
   ): string {
     const dir = mkdtempSync(join(tmpdir(), "edgeguard-issue-"));
     try {
       const list = `printf '%s' '${JSON.stringify(open)}' | jq -r "\${@: -1}"`;
-      const gh = `#!/usr/bin/env bash\nif [ "$2" = list ]; then ${list}; else echo "$*" >>calls; fi\n`;
-      writeFileSync(join(dir, "gh"), gh, { mode: 0o755 });
+      const view = `printf '%s' '${JSON.stringify(open)}' | jq -r ".[] | select(.number == $3).body"`;
+      const gh = `case $2 in list) ${list} ;; view) ${view} ;; *) echo "$*" >>calls ;; esac`;
+      writeFileSync(join(dir, "gh"), `#!/usr/bin/env bash\n${gh}\n`, { mode: 0o755 });
+      mkdirSync(join(dir, "out"));
+      writeFileSync(join(dir, "out/drift.md"), REPORT);
       writeFileSync(join(dir, "calls"), "");
       const env = {
         PATH: `${dir}:${process.env["PATH"] ?? ""}`,
@@ -116,13 +129,19 @@ describe("the drift workflow's issue", () => {
   }
 
   const other = { number: 3, title: "Drift in production, last year" };
-  const own = { number: 7, title: "Drift in production" };
+  const own = { number: 7, title: "Drift in production", body: REPORT };
 
   it("is opened once, updated while the drift lasts, and closed when it's gone", () => {
     expect(callsOf(3, other)).toBe("issue create --title Drift in production --body-file out/drift.md\n");
     expect(callsOf(3, other, own)).toBe("issue edit 7 --body-file out/drift.md\n");
     expect(callsOf(0, other, own)).toBe("issue close 7 --comment The drift is gone.\n");
     expect(callsOf(0, other)).toBe("");
+  });
+
+  it("gets a comment when the drift has changed, because GitHub notifies nobody of an edit", () => {
+    expect(callsOf(3, other, { ...own, body: "# Drift\n\n2 changed manually" })).toBe(
+      "issue comment 7 --body The drift has changed. The description above shows it.\nissue edit 7 --body-file out/drift.md\n",
+    );
   });
 });
 
