@@ -44,7 +44,7 @@ export function toText(document: Document): string {
         ]),
     ...listed("The refresh also says", infos.map(messageText)),
     ...sections.map(section),
-    ...lists.flatMap((list) => listed(list.title, list.items.map(itemText))),
+    ...lists.flatMap((list) => listed(list.title, list.items.map(itemText), "")),
   ]
     .join("\n\n")
     .concat("\n");
@@ -55,9 +55,10 @@ function itemText({ sign, type, name, more }: ListItem): string {
   return escapeInvisible(`${sign} ${type} ${name}${behind}`);
 }
 
-function listed(title: string, items: readonly string[]): string[] {
+/** @param bullet what comes before each item. Items that begin with a sign need none. */
+function listed(title: string, items: readonly string[], bullet = "- "): string[] {
   if (items.length === 0) return [];
-  return [`${title}:\n${items.map((item) => `  - ${item.replaceAll("\n", "\n    ")}`).join("\n")}`];
+  return [`${title}:\n${items.map((item) => `  ${bullet}${item.replaceAll("\n", "\n    ")}`).join("\n")}`];
 }
 
 function messageText({ about, text }: Message): string {

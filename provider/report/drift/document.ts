@@ -31,13 +31,13 @@ export function driftDocumentOf(report: DriftReport): Document {
     sections: resources.map(sectionOf),
     lists: [
       {
-        title: `${counted(others.length, "resource")} of other providers changed manually`,
+        title: `${counted(others.length, "resource")} of other providers ${verbs(others)} manually`,
         items: others.map(({ found, type, name, properties }): ListItem => ({
           sign: SIGNS[found],
           words: WORDS[found],
           type,
           name,
-          more: joined(properties.map(value)),
+          ...(properties.length === 0 ? {} : { more: joined(properties.map(value)) }),
         })),
       },
       {
@@ -52,6 +52,11 @@ export function driftDocumentOf(report: DriftReport): Document {
 type Found = DriftedResource["found"];
 const SIGNS: Readonly<Record<Found, string>> = { changed: "~", gone: "-" };
 const WORDS: Readonly<Record<Found, string>> = { changed: "changed manually", gone: "deleted manually" };
+
+function verbs(others: DriftReport["others"]): string {
+  const has = (one: Found): boolean => others.some(({ found }) => found === one);
+  return [...(has("changed") ? ["changed"] : []), ...(has("gone") ? ["deleted"] : [])].join(" or ");
+}
 
 function headlineOf({ counts, errors, drifted }: DriftReport): string {
   const { changed, gone, asRecorded } = counts;
