@@ -49,6 +49,8 @@ const computed = z.object({
   errorMessage: z.string().exactOptional(),
   destinationShown: z.string().exactOptional(),
   allFields: z.array(z.string()).exactOptional(),
+  // What a refresh found in the secret part of the destination, which a plan hides.
+  drift: z.string().exactOptional(),
 });
 type Computed = z.output<typeof computed>;
 
@@ -170,6 +172,9 @@ export const logpushJob = defineLifecycle({
       ...found,
       ...(ownershipChallenge === undefined ? {} : { ownershipChallenge }),
       ...computedOutputs(ctx, found, job, state.allFields),
+      ...(hasOtherSecrets(found.destinationConf, state.destinationConf)
+        ? { drift: "the destination has different credentials or options" }
+        : {}),
     };
   },
 
@@ -456,6 +461,11 @@ function credentialChange(
   return samePlace(declared, before)
     ? `${jobLabel(name)}: the update writes the job, because its destination has different credentials or options for the same place.`
     : undefined;
+}
+
+/** Whether two destinations are the same place with different credentials or options, as far as they show them. */
+function hasOtherSecrets(found: string, recorded: string): boolean {
+  return samePlace(found, recorded) && !isShownAs(found, recorded) && !isShownAs(recorded, found);
 }
 
 /** Returns the outputs other than the arguments. Cloudflare's error message may quote a secret. */

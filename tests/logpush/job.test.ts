@@ -498,6 +498,18 @@ describe("drift of a job", () => {
     expect((await refreshed(mended)).inputs).toEqual({ ...recorded.inputs, ...moved });
   });
 
+  test("a credential changed manually is drift, and one that the program changes isn't", async () => {
+    const recorded = await up({ ...b.job, destinationConf: HTTPS });
+    expect(driftOf(TYPE, recorded, await refreshed(recorded))).toBeUndefined();
+    await b.changed(recorded.id, { destination_conf: HTTPS.replace("first", "canary") });
+    const drifted = await refreshed(recorded);
+    expect(drifted.outputs["drift"]).toBe("the destination has different credentials or options");
+    expect(driftOf(TYPE, recorded, drifted)?.changes).toMatchObject([{ property: "destinationConf" }]);
+    expect((await refreshed(drifted)).outputs).not.toHaveProperty("drift"); // The state has it now.
+    const restored = await up({ ...b.job, destinationConf: HTTPS }, drifted);
+    expect(restored.outputs).not.toHaveProperty("drift");
+  });
+
   test.each([
     ["its host in another case", "https://Logs.Example.com/in", "https://logs.example.com/in"],
     ["its host without the default port", "https://logs.example.com:443/in", "https://logs.example.com/in"],

@@ -108,7 +108,7 @@ describe("the drift of recorded plans", () => {
       "ManagedRulesetOverride version: version: latest -> 87",
     ]);
     expect(changes("logpush")).toEqual([
-      "LogpushJob credential: destinationConf: [secret] -> [secret], which may have changed",
+      "LogpushJob credential: destinationConf: [secret] -> [secret], which has changed",
       "LogpushJob destination: destinationConf: https://logs.shop.example -> https://elsewhere.example",
       "LogpushJob enabled: enabled: true -> false",
       'LogpushJob fields: outputOptions.fieldNames: ["ClientIP","ClientRequestHost","EdgeResponseStatus"] -> ["ClientRequestHost","RayID"]',
@@ -151,6 +151,17 @@ describe("the drift of recorded plans", () => {
       },
     ]);
   });
+});
+
+test.each([
+  ["update", "1 resource of other providers changed manually:\n  ~ other:index:Ticket ticket: title\n"],
+  ["create", "1 resource of other providers deleted manually:\n  - other:index:Ticket ticket\n"],
+])("lists another provider's resource whose next step is %s", (op, list) => {
+  const urn = "urn:pulumi:dev::edge::other:index:Ticket::ticket";
+  const ticket = (title: string) => ({ custom: true, id: "7", inputs: { title } });
+  const refresh = { op: "refresh", urn, oldState: ticket("a"), newState: ticket("a") };
+  const next = { op, urn, ...(op === "update" && { oldState: ticket("b") }), newState: ticket("a") };
+  expect(written(planJson(refresh, next), "text")).toContain(`\n${list}`);
 });
 
 describe("a manual change", () => {
@@ -204,6 +215,43 @@ describe("a manual change", () => {
     expect(resource("data", "switched").update).toBe(
       "pulumi up can't undo it, because a migration has no way back",
     );
+  });
+
+  const RULE = { zoneId: "z", ref: "x", ruleset: "efb7b8c949ac4650a09736fc376e9aee", expression: "true" };
+  /** A rule that was changed manually, and that the program leaves as the state has it or changes to `program`. */
+  const changedRule = (now: JsonObject, op = "update", program: JsonObject = RULE): string =>
+    planJson(
+      stepOf("refresh", "ManagedRulesetOverride", "a", { old: RULE, new: RULE }),
+      stepOf(op, "ManagedRulesetOverride", "a", { old: { ...RULE, ...now }, new: program }),
+    );
+
+  test("says how to keep arguments, even if no argument can declare the rest", () => {
+    const drift = "the rule isn't first";
+    const keep = (plan: string) => driftIn(plan).resources[0]?.keep;
+    expect(keep(changedRule({ enabled: false, drift }))).toEqual({
+      how: "To keep the arguments, write this in the program. No argument can declare the rest",
+      code: ["enabled: false,"],
+    });
+    expect(keep(changedRule({ enabled: false, drift }, "update", { ...RULE, enabled: false }))).toEqual({
+      how: "To keep the arguments, do nothing. No argument can declare the rest",
+      code: [],
+    });
+  });
+
+  test("stays if the program only reads the resource from now on", () => {
+    const state = { custom: true, id: "id" };
+    const title = (text: string): JsonObject => ({ ...state, inputs: { title: text } });
+    const { urn } = stepOf("same", "KvNamespace", "a", {});
+    const plan = planJson(
+      { op: "refresh", urn, oldState: title("a"), newState: title("a") },
+      { op: "replace", urn, oldState: title("b"), newState: { ...title("b"), external: true } },
+    );
+    expect(driftIn(plan).resources).toMatchObject([
+      {
+        update: "pulumi up leaves it as it is, because the program only reads it from now on",
+        keep: { how: "To keep it, do nothing", code: [] },
+      },
+    ]);
   });
 
   test("lists manual changes separately from those of the program", () => {
@@ -370,6 +418,36 @@ describe("plans of other engines and other runs", () => {
 });
 
 describe("secrets in the report on drift", () => {
+  const job = {
+    zoneId: "z",
+    dataset: "http_requests",
+    destinationConf: "[secret]",
+    destinationShown: "s3://b",
+  };
+  const refresh = stepOf("refresh", "LogpushJob", "a", { old: job, new: job });
+
+  test("a credential that only the program changes isn't drift", () => {
+    const found = driftIn(planJson(refresh, stepOf("update", "LogpushJob", "a", { old: job, new: job })));
+    expect(found.drifted).toBe(false);
+    expect(found.pending).toEqual([{ op: "update", type: "LogpushJob", name: "a" }]);
+  });
+
+  test.each(["update", "same"])(
+    "a credential that the refresh found changed is drift, if the program's step is %s",
+    (op) => {
+      const outputs = { drift: "the destination has different credentials or options" };
+      const found = driftIn(
+        planJson(refresh, stepOf(op, "LogpushJob", "a", { old: job, new: job, outputs })),
+      );
+      expect(found.resources).toMatchObject([
+        {
+          changes: [{ property: "destinationConf", now: "[secret], which has changed" }],
+          lost: ["destinationConf has changed; the plan hides it"],
+        },
+      ]);
+    },
+  );
+
   test.each(FIXTURES)("shows no secret of %s", (name) => {
     for (const format of FORMATS) expect(written(planOf(name), format)).not.toMatch(/canary/i);
   });

@@ -56,16 +56,17 @@ const isArrived = ({ inputs, outputs }: Sides): boolean =>
   outputs[MIGRATION_STATE] !== undefined && inputs["target"] === outputs[MIGRATION_STATE];
 
 /**
- * Finds secrets that may have changed: the update writes the resource, and no visible argument says why. A KvEntries says
- * itself which keys differ.
+ * Finds secrets that changed, which the plan hides. A LogpushJob says itself whether they did. Of other classes, a secret
+ * may have changed if the update writes the resource, and no visible argument says why. A KvEntries says itself which
+ * keys differ.
  */
 function hiddenChanges({ now, next }: Refreshed, kind: string): readonly string[] {
+  if (kind === "LogpushJob") return now?.outputs[DRIFT] === undefined ? [] : [DESTINATION];
   const program = next?.op === "update" ? next.new : undefined;
   if (program === undefined || now === undefined || kind === "KvEntries") return [];
   const names = argumentsOf(kind);
   if (names.some((name) => !sameJson(valueOf(now, name), valueOf(program, name)))) return [];
-  // The API never returns a challenge, so nobody can change it.
-  return names.filter((name) => name !== "ownershipChallenge" && containsSecret(now.inputs[name]));
+  return names.filter((name) => containsSecret(now.inputs[name]));
 }
 
 /** The manual changes as a plan, for the judges and the sections. */

@@ -22,7 +22,7 @@ export function changesOf(drifted: Drifted): readonly DriftChange[] {
     return names.map((name) => ({
       property: name,
       before: cell(recorded.inputs[name]),
-      now: CHANGED_SECRET,
+      now: words(`[secret], which ${hasChanged(drifted)}`),
     }));
   return names.flatMap((name): readonly DriftChange[] => {
     const drift = name === DRIFT ? asText(valueOf(now, name)) : undefined;
@@ -48,7 +48,8 @@ function byIndex(given: unknown): unknown {
     : given;
 }
 
-const CHANGED_SECRET = words("[secret], which may have changed");
+const hasChanged = ({ now }: Drifted): string =>
+  now?.outputs[DRIFT] === undefined ? "may have changed" : "has changed";
 
 /** Describes drift that no argument shows: the keys of a KvEntries, or how a rule deploys its ruleset. */
 function outsideArguments({ kind, recorded }: Drifted, drift: string): readonly DriftChange[] {
@@ -69,9 +70,10 @@ const sourceOf = (inputs: Readonly<Record<string, unknown>>): string =>
 /**
  * Finds losses that no argument's effect covers: data, a migration that can't be undone, and what the plan can't judge.
  */
-export function furtherLosses({ kind, recorded, now, isHidden, names }: Drifted): readonly Phrase[] {
+export function furtherLosses(drifted: Drifted): readonly Phrase[] {
+  const { kind, recorded, now, isHidden, names } = drifted;
   const drift = now === undefined ? undefined : asText(now.inputs[DRIFT]);
-  if (isHidden) return [say`${joined(names.map(value))} may have changed; the plan hides it`];
+  if (isHidden) return [say`${joined(names.map(value))} ${words(hasChanged(drifted))}; the plan hides it`];
   if (kind === "KvNamespace" && now === undefined)
     return [say`namespace ${cell(recorded.inputs["title"], 60)} is gone with every key in it`];
   if (kind === "KvEntries" && drift !== undefined && names.includes(DRIFT))
@@ -133,6 +135,8 @@ export function updateOf(drifted: Drifted, changes: readonly DriftChange[]): Phr
           : putsBack(changes, drifted.isHidden),
         drifted,
       );
+    case "discard":
+      return say`${UP} leaves it as it is, because the program only reads it from now on`;
     default:
       return say`${UP} leaves it as it is, because the program now declares it this way or ignores it (ignoreChanges)`;
   }
@@ -183,15 +187,14 @@ export function keepOf(drifted: Drifted, changes: readonly DriftChange[]): Drift
       next === undefined ? NOTHING_TO_DO : say`To keep it deleted, remove ${full} from the program`,
     );
   if (kind === "WafMigration") return migrationKeep(drifted);
-  if (next?.op === "same") return nothing(NOTHING_TO_DO);
-  if (names.includes(DRIFT))
-    return nothing(
-      kind === "KvEntries"
-        ? say`To keep it, change these keys in the program's ${sourceOf(recorded.inputs)}`
-        : words("No argument can declare it, so the program can't keep it"),
-    );
-  const secrets = names.filter((name) => isHidden || containsSecret(now.inputs[name]));
-  const visible = names.filter((name) => !secrets.includes(name));
+  if (next?.op === "same" || next?.op === "discard") return nothing(NOTHING_TO_DO);
+  if (kind === "KvEntries" && names.includes(DRIFT))
+    return nothing(say`To keep it, change these keys in the program's ${sourceOf(recorded.inputs)}`);
+  const declarable = names.filter((name) => name !== DRIFT);
+  if (declarable.length === 0)
+    return nothing(words("No argument can declare it, so the program can't keep it"));
+  const secrets = declarable.filter((name) => isHidden || containsSecret(now.inputs[name]));
+  const visible = declarable.filter((name) => !secrets.includes(name));
   const writing =
     next?.op === "delete" ? say`declare ${full} again with` : words("write this in the program");
   const removed = visible.filter((name) => now.inputs[name] === undefined);
@@ -205,11 +208,11 @@ export function keepOf(drifted: Drifted, changes: readonly DriftChange[]): Drift
       : [say`set ${joined(secrets.map(value))} to the value that it has now, which the plan hides`]),
     ...(written.length === 0 ? [] : [writing]),
   ];
+  const what = parts.length === 0 || changes.length === 0 ? words("do nothing") : joined(parts, ", and ");
   return {
-    how:
-      parts.length === 0 || changes.length === 0
-        ? NOTHING_TO_DO
-        : say`To keep it, ${joined(parts, ", and ")}`,
+    how: names.includes(DRIFT)
+      ? say`To keep the arguments, ${what}. No argument can declare the rest`
+      : say`To keep it, ${what}`,
     code: written.map((name) => argument(name, recorded.inputs[name], now.inputs[name])),
   };
 }
