@@ -41,6 +41,8 @@ export interface Deployment {
   readonly overrides: Overrides;
   /** IDs of the ruleset's rules that exceptions skip one by one. */
   readonly skipped: readonly string[];
+  /** Whether the overrides or exceptions are secret, so that a comparison only counts rules. */
+  readonly isSecret?: boolean;
 }
 
 type Version = Pick<ManagedRuleset, "name" | "version" | "rules">;
@@ -55,7 +57,8 @@ export function changeSince(former: Version, now: Version, deployment: Deploymen
     ...goneRules(found, (rule) => `${rule} ${rule.startsWith("1 ") ? "was" : "were"} removed`),
     ...otherEffects(found, ""),
   ];
-  return { ...found, summary: `${headline(former, now)}${renamed}: ${orNothing(parts, deployment)}` };
+  const summary = `${headline(former, now)}${renamed}: ${orNothing(parts, deployment)}`;
+  return { ...withoutRules(found, deployment), summary };
 }
 
 /** Compares a pinned version with the latest one. */
@@ -67,7 +70,7 @@ export function lackOf(pinned: Version, latest: Version, deployment: Deployment)
     ...otherEffects(found, "would go "),
   ];
   const summary = `${latest.name} is pinned to ${pinned.version}, ${versionsOut(pinned.version, latest.version)}: ${orNothing(parts, deployment)}`;
-  return { ...found, summary };
+  return { ...withoutRules(found, deployment), summary };
 }
 
 /** Writes `Cloudflare Managed Ruleset 87 → 88`. */
@@ -118,6 +121,7 @@ function compare(former: Version, now: Version, deployment: Deployment): Found {
     continues && rule === score ? formerScore : was.get(rule.id);
   const effect = (rule: EffectiveRule): string => (deployment.enabled ? effectOf(rule) : "off");
 
+  const reasonIn = deployment.isSecret === true ? (): undefined => undefined : reasonOf;
   const rules: VersionRule[] = [];
   let withoutEffect = 0;
   for (const rule of is.values()) {
@@ -125,7 +129,7 @@ function compare(former: Version, now: Version, deployment: Deployment): Found {
     const old = predecessorOf(rule);
     const [before, after] = [old && effect(old), effect(rule)];
     if (old === undefined || before !== after)
-      rules.push(omitAbsent({ id, description, before, after, reason: old && reasonOf(old, rule) }));
+      rules.push(omitAbsent({ id, description, before, after, reason: old && reasonIn(old, rule) }));
     else if (defaultOf(old) !== defaultOf(rule)) withoutEffect += 1;
   }
   for (const rule of was.values()) {
@@ -145,9 +149,13 @@ function scoreRuleIn(rules: ReadonlyMap<string, EffectiveRule>, ruleset: Version
   return last?.scoreThreshold === undefined ? undefined : last;
 }
 
+const withoutRules = (found: Found, { isSecret = false }: Deployment): Found =>
+  isSecret ? { ...found, rules: [] } : found;
+
 const defaultOf = ({ byDefault }: EffectiveRule): string => effectOf(byDefault);
 
-function refersTo(id: string, { overrides, skipped }: Deployment): VersionRule["referredToBy"] {
+function refersTo(id: string, { overrides, skipped, isSecret }: Deployment): VersionRule["referredToBy"] {
+  if (isSecret === true) return undefined;
   if (overrides.rules[id] !== undefined) return "override";
   return skipped.includes(id) ? "exception" : undefined;
 }
@@ -168,7 +176,7 @@ const tagOf = (decided: string): string | undefined => /^category (.*)$/s.exec(d
 
 const tally = (effects: readonly string[]): string =>
   countByKind(effects)
-    .map(([effect, count]) => `${count} ${effect}`)
+    .map(([effect, count]) => `${count} ${effect === "" ? "on" : effect}`)
     .join(", ");
 
 function newRules({ rules }: Found, onText: (on: number | "none") => string): string[] {

@@ -8,7 +8,7 @@ import { findByRef, otherManagedRules } from "./entry-point";
 import type { Exception } from "./exceptions";
 import { resolveRuleNames } from "./resolve-rules";
 import { byRuleId, ruleIds, type RuleIds } from "./rule-names";
-import { validate, type Finding } from "./validate";
+import { validate, withoutSecrets, type Finding } from "./validate";
 import {
   findManagedRuleset,
   findRulesetIds,
@@ -111,7 +111,7 @@ export async function prepareForWrite(
   let problem;
   try {
     const prepared = await prepare(ctx, declared, recorded);
-    [problem] = problemsIn(declared, prepared);
+    [problem] = problemsIn(ctx, declared, prepared);
     if (problem === undefined) return prepared;
   } catch (error) {
     if (!(error instanceof UnknownRulesetError)) throw error;
@@ -126,10 +126,13 @@ export async function prepareForWrite(
  * Returns what's wrong with a declaration for its ruleset. A name that can't be resolved comes before anything else.
  */
 export function problemsIn(
+  ctx: Context,
   declared: Declared,
   { managed, ruleIds, unresolved }: Prepared,
 ): readonly Finding[] {
-  return unresolved.length > 0 ? unresolved : validate({ ...declared, ruleIds }, managed);
+  return unresolved.length > 0
+    ? unresolved
+    : withoutSecrets(ctx, validate({ ...declared, ruleIds }, managed));
 }
 
 /** Tags whose order may matter. */

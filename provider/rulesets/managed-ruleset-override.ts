@@ -279,7 +279,7 @@ export const managedRulesetOverride = defineLifecycle({
     const adopts = existing === undefined ? {} : adoptionOf(ctx, args, prepared, found, existing);
     return {
       computed: { expansion, ...(Object.keys(ruleIds).length === 0 ? {} : { ruleIds }) },
-      failures: [...problemsIn(args, prepared), ...identicalDuplicate(args, other)],
+      failures: [...problemsIn(ctx, args, prepared), ...identicalDuplicate(args, other)],
       ...adopts,
     };
   },
@@ -337,7 +337,7 @@ export const managedRulesetOverride = defineLifecycle({
     let news: VersionNews = { lines: [] };
     if (managed !== undefined && !isOtherRuleset) {
       for (const line of [
-        ...missingInVersion(managed, state),
+        ...missingInVersion(ctx, managed, state),
         ...movedScoreRule(managed, state),
         ...renamedRuleset(managed, state),
         ...(await renamedIn(ctx, state, managed)),

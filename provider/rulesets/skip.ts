@@ -43,7 +43,7 @@ export function parseNameOrId(given: string, ctx: z.RefinementCtx): string {
   return data ?? given;
 }
 
-const skippedRuleNameset = z
+const skippedRuleset = z
   .union(
     [text, z.strictObject({ id: rulesetId }), z.strictObject({ name: text })],
     'must be the name or ID of a ruleset, or "this"',
@@ -79,7 +79,7 @@ const rulesByRuleset = z
 export const skip = z.union(
   [
     z.enum(["all", THIS]),
-    z.strictObject({ rulesets: nonEmptySet(skippedRuleNameset, "ruleset") }),
+    z.strictObject({ rulesets: nonEmptySet(skippedRuleset, "ruleset") }),
     z.strictObject({ rules: rulesByRuleset }),
   ],
   'must be "all", "this", { rulesets: [names or IDs] } or { rules: { "<ruleset>": [rules] } }',

@@ -1,3 +1,4 @@
+import type { Context } from "../runtime/lifecycle";
 import { nearest } from "../runtime/nearest";
 import type { DeclaredOverrides, Exceptions } from "./arguments";
 import { acceptsAction } from "./effective";
@@ -17,6 +18,18 @@ export interface Finding {
   readonly property: string;
   readonly reason: string;
 }
+
+/** Replaces the problems with secret arguments, whose names and rules would be shown. */
+export function withoutSecrets(ctx: Pick<Context, "isSecret">, findings: readonly Finding[]): Finding[] {
+  const shown = findings.map((finding): Finding => {
+    const argument = /^\w*/.exec(finding.property)?.[0] ?? "";
+    return ctx.isSecret(argument) ? { property: argument, reason: WRONG_SECRET } : finding;
+  });
+  return [...new Map(shown.map((finding) => [JSON.stringify(finding), finding])).values()];
+}
+
+const WRONG_SECRET =
+  "has a setting that this ruleset doesn't accept. It isn't shown, because the argument is secret";
 
 function findingIf(isWrong: boolean, property: string, reason: string): Finding[] {
   return isWrong ? [{ property, reason }] : [];

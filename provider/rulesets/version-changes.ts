@@ -15,7 +15,7 @@ import { isPinned, type Declared } from "./deployment";
 import { findManagedRuleset, isIncomplete, readVersionOnce } from "./managed";
 import { scoreRuleOf } from "./overrides";
 import type { RuleIds } from "./rule-names";
-import { validate } from "./validate";
+import { validate, withoutSecrets } from "./validate";
 import type { ManagedRuleset, Skip, ZoneRule } from "./wire";
 
 /**
@@ -93,7 +93,7 @@ export async function newsOfVersion(
     const earlier = await readVersionOnce(ctx, accountId, rulesetId, former);
     const why = incomparable(earlier, former) ?? incomparable(managed);
     if (why !== undefined) return { lines: [versionMessage(recorded, unknown(why))] };
-    const change = changeSince(earlier, managed, deployment);
+    const change = changeSince(earlier, managed, shownOf(ctx, deployment));
     return { lines: [versionMessage(recorded, change.summary, change)] };
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
@@ -111,6 +111,14 @@ export async function newsOfVersion(
 /** Whether the next attempt may succeed. Any other status stays, so it's said only once. */
 function mayPass(status: number | undefined): boolean {
   return status === undefined || status === 408 || status === 429 || status >= 500;
+}
+
+/** Single rules aren't shown if their effects would tell what a secret argument contains. */
+function shownOf(ctx: Context, deployment: Deployment): Deployment {
+  const isSecret = ["owasp", "categories", "rules", "action", "exceptions"].some((name) =>
+    ctx.isSecret(name),
+  );
+  return { ...deployment, isSecret };
 }
 
 /**
@@ -162,7 +170,7 @@ export async function newsOfPinned(
     ? await versionToCompare(ctx, declared.accountId, managed, version)
     : undefined;
   if (latest === undefined) return [];
-  const lack = lackOf(managed, latest, deployment);
+  const lack = lackOf(managed, latest, shownOf(ctx, deployment));
   return [versionMessage(declared, lack.summary, lack)];
 }
 
@@ -202,9 +210,11 @@ export function renamedRuleset(managed: ManagedRuleset, recorded: Recorded): str
 }
 
 /** Warns about settings for tags or rules that this version of the ruleset doesn't have. */
-export function missingInVersion(managed: ManagedRuleset, recorded: Recorded): string[] {
+export function missingInVersion(ctx: Context, managed: ManagedRuleset, recorded: Recorded): string[] {
   if (incomparable(managed) !== undefined) return [];
-  const findings = validate(recorded, managed).map(({ property, reason }) => `${property}: ${reason}`);
+  const findings = withoutSecrets(ctx, validate(recorded, managed)).map(
+    ({ property, reason }) => `${property}: ${reason}`,
+  );
   if (findings.length === 0) return [];
   return [
     `${label(recorded)}: version ${managed.version} of ${JSON.stringify(managed.name)} doesn't have the rules or tags of these settings, so they have no effect: ` +

@@ -5,7 +5,7 @@ import { ADOPTED, adoptedOf, type Adopted, type Adoption } from "./adopted";
 import { checkInputs, type CheckFailure } from "./inputs";
 import type { AboutResource, Args, Lifecycle, State } from "./lifecycle";
 import { changesOf } from "./changes";
-import { namesOfSecrets, SECRETS, stringsIn } from "./secrets";
+import { namesOfSecrets, SECRETS, keysIn, stringsIn } from "./secrets";
 import { canonicalJson, omitUndefined, omit, pick, type JsonObject } from "./values";
 
 /** The input that contains the provider's code. */
@@ -139,7 +139,9 @@ export class ResourceType<Shape extends z.ZodRawShape, Computed extends object> 
     return new Redactor((redactor) => {
       for (const bag of bags) {
         for (const [key, hide] of Object.entries(this.lifecycle.secret ?? {})) hide?.(redactor, bag[key]);
-        redactor.add(...stringsIn(pick(bag, bags.flatMap(namesOfSecrets))));
+        const secrets = pick(bag, bags.flatMap(namesOfSecrets));
+        redactor.add(...stringsIn(secrets));
+        redactor.addWhole(...keysIn(secrets));
       }
     });
   }

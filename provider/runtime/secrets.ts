@@ -33,6 +33,17 @@ export function* stringsIn(value: unknown): Generator<string> {
   }
 }
 
+/** Yields the keys of objects, at any depth, except those that may be members' names, such as `enabled`. */
+export function* keysIn(value: unknown): Generator<string> {
+  if (!Array.isArray(value) && !isJsonObject(value)) return;
+  for (const [key, member] of Object.entries(value)) {
+    if (!Array.isArray(value) && !MEMBER_NAME.test(key)) yield key;
+    yield* keysIn(member);
+  }
+}
+
+const MEMBER_NAME = /^[a-z_]+$/i;
+
 /**
  * The length up to which parts of a string are also hidden. Longer strings are documents, whose parts may occur in any
  * sentence. Key files are shorter.

@@ -413,6 +413,43 @@ it("shows no names or rules of secret arguments", async () => {
   );
 });
 
+describe("names in secret rules aren't shown", () => {
+  const secret = (changes: Record<string, unknown>) => ({
+    ...bench.declareManaged(changes),
+    __secrets: ["rules"],
+  });
+  const CANARY = /canary|wombat|920272|protocol|[0-9a-f]{32}/i;
+
+  it("when a new version removes or changes their rules", async () => {
+    const id = "a".repeat(32);
+    const add = [{ id, description: "Canary wombat attack", action: "block" }];
+    await bench.publishVersion(managed, { add });
+    const declaration = secret(off("Canary wombat"));
+    const recorded = await bench.up(declaration);
+    await bench.publishVersion(managed, { remove: [id] });
+    const refresh = bench.operation();
+    await refresh.refresh(TYPE, recorded);
+    const change = bench.operation();
+    const refused = await change.refusals(TYPE, { ...declaration, description: "mine" }, recorded);
+    expect(refused).toEqual([
+      expect.stringContaining("rules: has a setting that this ruleset doesn't accept"),
+    ]);
+    const said = [refresh, change].flatMap((operation) => [...operation.said, ...operation.warned]);
+    expect(said.length).toBeGreaterThan(1);
+    expect([...said, ...refused].join("\n")).not.toMatch(CANARY);
+    expect(said.join()).not.toMatch(/override/);
+  });
+
+  it.each([
+    ["an action that the rule doesn't accept", { "920272": { action: "log" } }],
+    ["two names of a rule", { "920272": { enabled: false }, "920272 protocol": { enabled: false } }],
+  ])("when the preview refuses %s", async (_what, rules) => {
+    const refused = await refusals({ ...secret({ rules }), ruleset: { id: owasp } });
+    expect(refused).toEqual([expect.stringContaining("It isn't shown, because the argument is secret")]);
+    expect(refused.join()).not.toMatch(CANARY);
+  });
+});
+
 it("an imported rule is declared by ID", async () => {
   const { id } = await ruleWith(owasp, "920272:");
   await bench.up(bench.declare(off("920272")));
