@@ -272,9 +272,13 @@ function argumentsOf(
     exceptions:
       from === "others"
         ? exceptions
-        : own.exceptions?.map((each) => ({
+        : own.exceptions?.map((each, index) => ({
             ...each,
-            skip: asDeclared(each.skip, skipped, { own: managed.id, rulesets: rulesetIds, rules: ruleIds }),
+            skip: asDeclared(each.skip, [skipped[index], ...skipped], {
+              own: managed.id,
+              rulesets: rulesetIds,
+              rules: ruleIds,
+            }),
           })),
     position: isInDeclaredPlace || own.position !== declared.position ? own.position : undefined,
     ruleset:

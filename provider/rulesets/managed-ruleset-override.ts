@@ -13,6 +13,7 @@ import type { CheckFailure } from "../runtime/inputs";
 import { LOCK } from "../runtime/locks";
 import { omitAbsent } from "../runtime/members";
 import { edgeResource, programName } from "../runtime/resource";
+import { SAVED_PLAN } from "../runtime/resource-type";
 import { canonicalJson, pick, sameJson, type JsonObject } from "../runtime/values";
 import { compareLive } from "./compare-live";
 import { adoptionOf, chooseExisting, recordOnFailure, takeOver, duplicatesOfOtherPrograms } from "./adoption";
@@ -61,12 +62,15 @@ import {
 import { removeExceptions, sameExceptions } from "./exceptions";
 import { readDeployment } from "./existing";
 import {
+  goneRules,
+  isWhollyRecorded,
   lookUpRules,
   mayNameRules,
   mergeRuleIds,
   recordedRuleIds,
   renamedRules,
   resolvedInWords,
+  sameMeanings,
   stillNamed,
 } from "./resolve-rules";
 import type { RuleIds } from "./rule-names";
@@ -105,6 +109,8 @@ type OverrideState = OverrideArgs & Computed;
  */
 const recordedArgs = (olds: JsonObject): OverrideArgs | undefined => args.safeParse(olds).data;
 
+const RUN_REFRESH = "run `pulumi refresh`, which records the rules that the last update resolved";
+
 /** The arguments that make two resources identical. */
 const COMPARED_ARGS = args.omit({ accountId: true, ref: true, position: true, adopt: true, onDestroy: true });
 
@@ -118,6 +124,7 @@ export const managedRulesetOverride = defineLifecycle({
   computed,
   computedInputs: ["expansion", "drift", "ruleIds"],
   derivedFrom: { ruleIds: ["rules", "exceptions"] },
+  hints: [SAVED_PLAN],
   pending: (declared) => [
     "expansion",
     ...(mayNameRules(declared.inputs) ? ["ruleIds"] : []),
@@ -221,10 +228,13 @@ export const managedRulesetOverride = defineLifecycle({
     },
   ],
 
-  // The recorded IDs stay even if a live check isn't possible.
-  derive({ ctx, args, olds }) {
+  // The recorded IDs stay even if a live check isn't possible. A saved plan leaves them open if the update adds others.
+  derive({ ctx, args, olds, hints }) {
     declaredDeployments(ctx).set(`${args.zoneId} ${args.ref}`, args);
-    return Promise.resolve({ computed: { ruleIds: stillNamed(args, recordedRuleIds(olds)) } });
+    const isOpen = hints[SAVED_PLAN] === true && !isWhollyRecorded(args, olds);
+    return Promise.resolve({
+      computed: { ruleIds: isOpen ? undefined : stillNamed(args, recordedRuleIds(olds)) },
+    });
   },
 
   async live({ ctx, args, olds }) {
@@ -237,7 +247,11 @@ export const managedRulesetOverride = defineLifecycle({
       throw error;
     }
     const { managed, overrides, ruleIds, unresolved } = prepared;
-    if (unresolved.length > 0) return { failures: unresolved };
+    if (unresolved.length > 0) {
+      const isUnrecorded = olds["zoneId"] === args.zoneId && !isWhollyRecorded(recordedArgs(olds), olds);
+      const hint = isUnrecorded ? `. If an update without live checks resolved it, ${RUN_REFRESH}` : "";
+      return { failures: unresolved.map((each) => ({ ...each, reason: each.reason + hint })) };
+    }
     const found = await cachedEntryPoint(ctx, args.zoneId);
     const missing = missingAnchor(args.position, found, args.zoneId);
     // This is only a warning, because the same update may create that rule first.
@@ -270,7 +284,9 @@ export const managedRulesetOverride = defineLifecycle({
       recorded: recordedRuleIds(olds),
     });
     const named = await lookUpRules(ctx, args, { ...prepared, accountId: args.accountId }, ruleIds);
-    for (const line of renamedRules(ctx, args, named, managed.id)) ctx.warnOnce(line);
+    const gone = goneRules(ctx, named, managed.id);
+    const remaining = named.filter(({ rule }) => rule !== undefined);
+    for (const line of renamedRules(ctx, args, remaining, managed.id)) ctx.warnOnce(line);
     const rulesByName = resolvedInWords(ctx, named, managed.id);
     const expansion: RulesetExpansion = {
       ...expand(managed, args, overrides),
@@ -279,7 +295,7 @@ export const managedRulesetOverride = defineLifecycle({
     const adopts = existing === undefined ? {} : adoptionOf(ctx, args, prepared, found, existing);
     return {
       computed: { expansion, ...(Object.keys(ruleIds).length === 0 ? {} : { ruleIds }) },
-      failures: [...problemsIn(ctx, args, prepared), ...identicalDuplicate(args, other)],
+      failures: [...problemsIn(ctx, args, prepared), ...gone, ...identicalDuplicate(args, other)],
       ...adopts,
     };
   },
@@ -293,10 +309,7 @@ export const managedRulesetOverride = defineLifecycle({
       const { rulesetId, rulesetVersion, known, ruleIds = {} } = state;
       const recorded = { ...args, rulesetId, rulesetVersion, known };
       for (const line of movedScoreRule(prepared.managed, recorded)) ctx.say.warn(line);
-      if (!sameJson(mergeRuleIds(ruleIds, resolved), mergeRuleIds(resolved, ruleIds)))
-        ctx.say.warn(
-          `managed ruleset ${JSON.stringify(args.ref)}: the preview resolved the names of rules again, because the last update couldn't check them live. The update keeps the rules in its output ruleIds. Run \`pulumi refresh\` first to see them in the preview.`,
-        );
+      if (!sameMeanings(ruleIds, resolved)) return { failures: [OTHER_RULES] };
       const since = { ...recorded, version: state.version };
       const { lines } = await newsOfVersion(ctx, since, declaredVersion(args, prepared));
       for (const line of lines) ctx.say.info(line);
@@ -363,9 +376,9 @@ export const managedRulesetOverride = defineLifecycle({
       ...live,
       ruleset: isOtherRuleset ? { id: deploys.rulesetId } : state.ruleset,
       version: liveVersion(state, deploys?.version),
-      exceptions: live.exceptions?.map((each) => ({
+      exceptions: live.exceptions?.map((each, index) => ({
         ...each,
-        skip: asDeclared(each.skip, skipped, {
+        skip: asDeclared(each.skip, [skipped[index], ...skipped], {
           own: state.rulesetId,
           rulesets: state.known.rulesets ?? {},
           rules: state.ruleIds ?? {},
@@ -758,6 +771,12 @@ function declaredVersion({ version, enabled }: OverrideArgs, prepared: Prepared)
   );
   return { managed, version, deployment: { enabled, overrides, skipped } };
 }
+
+/** Without a failure, the update would keep rules that the preview doesn't show. */
+const OTHER_RULES: CheckFailure = {
+  property: "ruleIds",
+  reason: `the preview resolved names of rules to other rules than the last update, which couldn't check them live. To continue, ${RUN_REFRESH}`,
+};
 
 /** Returns the warnings about rules that a refresh finds under other names than the declared ones. */
 async function renamedIn(ctx: Context, state: OverrideState, managed: ManagedRuleset): Promise<string[]> {

@@ -1,7 +1,7 @@
 import { ApiError } from "../api/errors";
 import { isId } from "../runtime/fields";
 import type { Context } from "../runtime/lifecycle";
-import { hasUnknown, isJsonObject, UNKNOWN, type JsonObject } from "../runtime/values";
+import { hasUnknown, isJsonObject, sameJson, UNKNOWN, type JsonObject } from "../runtime/values";
 import * as declared from "./arguments";
 import { isIncomplete, readLatest, rulesetLabel } from "./managed";
 import {
@@ -14,7 +14,7 @@ import {
   type RuleIds,
 } from "./rule-names";
 import { skippedRuleNames, type RulesetIds } from "./skip";
-import type { Finding } from "./validate";
+import { withoutSecrets, type Finding } from "./validate";
 import type { ManagedRule, ManagedRuleset } from "./wire";
 
 /** Resolves the rules that a declaration names in other words than their IDs, and notices when a name fits another rule. */
@@ -68,16 +68,26 @@ export function recordedRuleIds({ ruleIds }: JsonObject): RuleIds {
   return ruleIdsSchema.safeParse(ruleIds).data ?? {};
 }
 
-/** Returns the recorded IDs of the rules that a declaration still names. Undefined if one of them isn't recorded. */
+/** Returns the recorded IDs of the rules that a declaration still names. Undefined if none is recorded. */
 export function stillNamed(naming: Naming, recorded: RuleIds): RuleIds | undefined {
   const names = new Set(ruleNamesIn(naming).map(({ name }) => name));
-  const kept = Object.entries(recorded).map(([ruleset, ids]) => {
-    return [ruleset, Object.fromEntries(Object.entries(ids).filter(([name]) => names.has(name)))] as const;
-  });
-  const isWhole = [...names].every((name) => kept.some(([, ids]) => Object.hasOwn(ids, name)));
-  return names.size > 0 && isWhole
-    ? Object.fromEntries(kept.filter(([, ids]) => Object.keys(ids).length > 0))
-    : undefined;
+  const kept = Object.entries(recorded)
+    .map(([ruleset, ids]) => {
+      return [ruleset, Object.fromEntries(Object.entries(ids).filter(([name]) => names.has(name)))] as const;
+    })
+    .filter(([, ids]) => Object.keys(ids).length > 0);
+  return kept.length > 0 ? Object.fromEntries(kept) : undefined;
+}
+
+/** Whether each rule that a declaration names has a recorded ID. */
+export function isWhollyRecorded(naming: Naming = {}, inputs: JsonObject): boolean {
+  const recorded = Object.values(recordedRuleIds(inputs));
+  return ruleNamesIn(naming).every(({ name }) => recorded.some((ids) => Object.hasOwn(ids, name)));
+}
+
+/** Whether each name that both records have stands for the same rule. */
+export function sameMeanings(one: RuleIds, other: RuleIds): boolean {
+  return sameJson(mergeRuleIds(one, other), mergeRuleIds(other, one));
 }
 
 /** Combines records. Where both have a name, the first one counts. */
@@ -206,13 +216,25 @@ export function renamedRules(
     if (isSame || (rule === undefined && ruleset.id === own)) return [];
     const start = `managed ruleset ${JSON.stringify(ref)}:`;
     if (ctx.isSecret(argument)) return [`${start} ${argument}: ${RENAMED_SECRET}`];
-    const kept = rule === undefined ? `${id}, which no longer exists` : describeRule(rule);
+    if (rule === undefined) return [`${start} ${property}: ${goneRule(name, id, ruleset)}.`];
     const now = matches.length > 1 ? `${matches.length} rules: ` : matches.length === 1 ? "" : "no rule";
     return [
-      `${start} ${property}: ${JSON.stringify(name)} was resolved to rule ${kept}. In version ${ruleset.version} of ${rulesetLabel(ruleset)}, it matches ${now}${listRules(matches)}. ` +
+      `${start} ${property}: ${JSON.stringify(name)} was resolved to rule ${describeRule(rule)}. In version ${ruleset.version} of ${rulesetLabel(ruleset)}, it matches ${now}${listRules(matches)}. ` +
         `The resource keeps rule ${id}: declare this ID to keep it without this warning, or declare the ID of the rule that you mean.`,
     ];
   });
+}
+
+function goneRule(name: string, id: string, ruleset: ManagedRuleset): string {
+  return `${JSON.stringify(name)} was resolved to rule ${id} of ${rulesetLabel(ruleset)}, which no longer exists, so the exception skips nothing: name another rule, or remove the entry`;
+}
+
+/** Returns the exceptions for a rule that another ruleset no longer has. `validate` finds those of the own ruleset. */
+export function goneRules(ctx: Context, rules: readonly LookedUpRule[], own: string): Finding[] {
+  const gone = rules.flatMap(({ name, property, id, in: ruleset, rule }): Finding[] =>
+    rule === undefined && ruleset.id !== own ? [{ property, reason: goneRule(name, id, ruleset) }] : [],
+  );
+  return withoutSecrets(ctx, gone);
 }
 
 const RENAMED_SECRET =

@@ -378,11 +378,14 @@ describe("without live checks", () => {
     await bench.operation(offline).up(TYPE, change, created);
     expect(await overridesSent()).toEqual([{ id, enabled: false }]);
 
-    const live = bench.operation();
-    await live.up(TYPE, { ...change, description: "ours" }, created);
-    expect(live.warned).toContainEqual(
-      expect.stringContaining("The update keeps the rules in its output ruleIds"),
-    );
+    const live = await bench.operation().failedUp(TYPE, { ...change, description: "ours" }, created);
+    expect(live.message).toContain("the preview resolved names of rules to other rules");
+    expect(live.message).toContain("run `pulumi refresh`, which records the rules");
+    expect(await overridesSent()).toEqual([{ id, enabled: false }]);
+    const refreshed = await bench.operation().refresh(TYPE, created);
+    const updated = await bench.up({ ...change, description: "ours" }, refreshed);
+    expect(updated.inputs["ruleIds"]).toEqual({ [managed]: { "CVE-2021-44228": id } });
+    expect(updated.inputs["ruleIds"]).toEqual(updated.outputs["ruleIds"]);
     expect(await overridesSent()).toEqual([{ id, enabled: false }]);
   });
 });
@@ -410,6 +413,70 @@ it("shows no names or rules of secret arguments", async () => {
   expect([refresh.warned.length, refused.length]).toEqual([1, 2]);
   expect([...operation.warned, ...refresh.warned, ...refused].join()).not.toMatch(
     /canary|Spring|CVE|[0-9a-f]{32}/,
+  );
+});
+
+it("a name that the last update resolved without live checks and that's ambiguous now is refused with the way out", async () => {
+  const declaration = bench.declare(off("920272"));
+  const created = await bench.operation({ "edgeguard:liveChecks": "false" }).up(TYPE, declaration);
+  await bench.publishVersion(owasp, { add: [{ description: "920272: another" }] });
+  const changed = { ...declaration, description: "mine" };
+  const [refusal] = await refusals(changed, created);
+  expect(refusal).toMatch(
+    /matches 2 rules.*If an update without live checks resolved it, run `pulumi refresh`/,
+  );
+  expect((await refusals(declaration))[0]).not.toContain("pulumi refresh");
+  expect(await refusals(changed, await bench.operation().refresh(TYPE, created))).toEqual([]);
+});
+
+it("the recorded IDs stay if another name is added without live checks", async () => {
+  const recorded = await bench.up(bench.declare(off("920272")));
+  const more = bench.declare(off("920272", "920100"));
+  const updated = await bench.operation({ "edgeguard:liveChecks": "false" }).up(TYPE, more, recorded);
+  expect(updated.inputs["ruleIds"]).toEqual(recorded.inputs["ruleIds"]);
+  expect(updated.outputs["ruleIds"]).toMatchObject({
+    [owasp]: { "920272": expect.anything() as unknown, "920100": expect.anything() as unknown },
+  });
+  const plan = await bench
+    .operation({ "edgeguard:apiToken": "" })
+    .preview(TYPE, { ...more, __savedPlan: true }, recorded);
+  expect(plan.inputs["ruleIds"]).toBe(UNKNOWN);
+});
+
+it("exceptions that mean the same rule in two forms both stay as declared", async () => {
+  const { id } = await ruleWith(owasp, "920272:");
+  const exceptions = ["920272", id].map((rule, index) => ({
+    expression: `http.request.uri.path eq "/${index}"`,
+    skip: { rules: { this: [rule] } },
+  }));
+  const declaration = bench.declare({ exceptions });
+  const recorded = await bench.up(declaration);
+  const refreshed = await bench.operation().refresh(TYPE, recorded);
+  expect(refreshed?.inputs["exceptions"]).toEqual(recorded.inputs["exceptions"]);
+  await bench.expectNoChanges(declaration, recorded);
+});
+
+describe("when another ruleset no longer has the rule of an exception,", () => {
+  it.each([false, true])(
+    "a refresh says that it skips nothing, and a change is refused (secret: %s)",
+    async (isSecret) => {
+      const names = skipping({ "Cloudflare Managed Free Ruleset": ["CVE-2021-44228"] });
+      const declaration = { ...bench.declareManaged(names), ...(isSecret && { __secrets: ["exceptions"] }) };
+      const recorded = await bench.up(declaration);
+      const { id } = await ruleWith(free, "CVE-2021-44228");
+      await bench.publishVersion(free, { remove: [id] });
+      const refresh = bench.operation();
+      const refreshed = await refresh.refresh(TYPE, recorded);
+      const changed = { ...declaration, description: "mine" };
+      const refused = await refusals(changed, refreshed);
+      if (isSecret) {
+        expect([refresh.warned.length, refused.length]).toEqual([1, 1]);
+        return expect([...refresh.warned, ...refused].join()).not.toMatch(/CVE|[0-9a-f]{32}/);
+      }
+      const gone = `exceptions[0].skip.rules["Cloudflare Managed Free Ruleset"][0]: "CVE-2021-44228" was resolved to rule ${id} of "Cloudflare Managed Free Ruleset", which no longer exists, so the exception skips nothing: name another rule, or remove the entry`;
+      expect(refresh.warned).toEqual([expect.stringContaining(gone)]);
+      expect(refused).toEqual([gone]);
+    },
   );
 });
 
