@@ -88,3 +88,34 @@ describe("a plan without live checks", () => {
     ]);
   });
 });
+
+describe("a name that stands for another rule than before", () => {
+  const OTHER = "fedcba9876543210fedcba9876543210";
+  const rule = { zoneId: "z", accountId: "a", ruleset: { id: owasp }, expression: "true", enabled: true };
+  const named = (id: string): JsonObject => ({
+    ...rule,
+    rules: { "920272": { enabled: false } },
+    ruleIds: { [owasp]: { "920272": id } },
+  });
+  const excepting = (id: string): JsonObject => ({
+    ...rule,
+    exceptions: [{ expression: "true", skip: { rules: { this: ["920272"] } } }],
+    ruleIds: { [owasp]: { "920272": id } },
+  });
+  const renamed = (old: JsonObject, next: JsonObject): string[] =>
+    report(
+      planJson(stepOf("create", TYPE, "renamed", { new: next }), stepOf("delete", TYPE, "waf", { old })),
+      "json",
+    ).dangers.map(({ sentence }) => sentence.toString());
+
+  test.each([
+    ["override", named, `protects less: rule ${OTHER}`],
+    ["exception", excepting, "gets an exception"],
+  ])("is a danger, in an update and after a rename: %s", (_argument, of, danger) => {
+    const expected = expect.arrayContaining([expect.stringContaining(danger)]) as unknown;
+    expect(dangersOf(stepOf("update", TYPE, "waf", { old: of(RULE), new: of(OTHER) }))).toEqual(expected);
+    expect(renamed(of(RULE), of(OTHER)).join()).toContain("is removed");
+    expect(renamed(of(RULE), of(RULE)).join()).not.toContain("is removed");
+    expect(dangersOf(stepOf("update", TYPE, "waf", { old: of(RULE), new: of(RULE) }))).toEqual([]);
+  });
+});

@@ -3,8 +3,8 @@ import { rulesetName } from "../../migration/rule-text";
 import * as declared from "../../rulesets/arguments";
 import { compareDeclared } from "../../rulesets/compare-effects";
 import { compileOverrides } from "../../rulesets/overrides";
-import { mergeRuleIds, recordedRuleIds } from "../../rulesets/resolve-rules";
-import { byRuleId, byRuleName } from "../../rulesets/rule-names";
+import { mergeRuleIds, recordedRuleIds, sameMeanings } from "../../rulesets/resolve-rules";
+import { byRuleId, byRuleName, type RuleIds } from "../../rulesets/rule-names";
 import { resolveSkip, skip } from "../../rulesets/skip";
 import { entryPoint, type Overrides } from "../../rulesets/wire";
 import { omitAbsent } from "../../runtime/members";
@@ -93,7 +93,8 @@ const fewerRequests: Comparison = (change) => {
 const weakerRules: Comparison = (change) => {
   const [before, after] = bothActing(change);
   if (before === undefined || after === undefined) return [];
-  if (RULES.every((name) => isUnchanged(before.inputs[name], after.inputs[name]))) return [];
+  const isSame = RULES.every((name) => isUnchanged(before.inputs[name], after.inputs[name]));
+  if (isSame && sameNames(before, after)) return [];
   const lines = comparedIn(change, "weaker") ?? weakerAsDeclared(before, after);
   if (lines.length === 0) return [];
   const [was, is] = [levelOf(before), levelOf(after)];
@@ -104,6 +105,10 @@ const weakerRules: Comparison = (change) => {
 };
 
 const MOST_LINES = 12;
+
+/** Whether no name stands for another rule than before. */
+const sameNames = (before: Side, after: Side): boolean =>
+  sameMeanings(recordedRuleIds(before.inputs), recordedRuleIds(after.inputs));
 
 /** Arguments that decide which rules run and what they do. */
 const RULES = ["ruleset", "version", "accountId", "owasp", "categories", "rules", "action"];
@@ -143,9 +148,10 @@ function exceptionsIn({ before, after }: Change, isShared: (after: Side) => bool
   // A new rule goes last, unless its position says otherwise.
   const position = after.inputs["position"];
   const isLast = before === undefined && (position === undefined || position === "last");
-  // A name that only one side has is resolved there.
-  const ruleIds = mergeRuleIds(recordedRuleIds(after.inputs), recordedRuleIds(before?.inputs ?? {}));
-  const side = { ...after, inputs: { ...after.inputs, ruleIds } };
+  const [old, next] = idsOfBoth(before, after).map((ruleIds): Side => {
+    return { ...after, inputs: { ...after.inputs, ruleIds } };
+  });
+  if (old === undefined || next === undefined) return [];
   return asList(are)
     .map(asObject)
     .filter((one) => !isLast && (isProtected || !isOwn(one, after) || isShared(after)))
@@ -153,12 +159,18 @@ function exceptionsIn({ before, after }: Change, isShared: (after: Side) => bool
       (one) =>
         !asList(were)
           .map(asObject)
-          .some((known) => skipsNoMoreRequests(one, known, side)),
+          .some((known) => skipsNoMoreRequests([one, next], [known, old])),
     )
     .map(
       (one) =>
         say`${nameOf(after)} gets an exception: ${cell(one["expression"], 300)} skips ${skipWords(one["skip"])}`,
     );
+}
+
+/** Returns what names stand for on each side. A name that only one side has recorded is resolved there. */
+function idsOfBoth(before: Side | undefined, after: Side): readonly RuleIds[] {
+  const [old, next] = [before?.inputs ?? {}, after.inputs].map(recordedRuleIds);
+  return old === undefined || next === undefined ? [] : [mergeRuleIds(old, next), mergeRuleIds(next, old)];
 }
 
 /** Whether another rule in the zone runs the same ruleset, as far as the plan knows. Rules that the plan deletes don't count. */
@@ -233,9 +245,12 @@ function asFound(old: Side): Side {
 }
 
 /** Whether one exception skips no more than another. */
-function skipsNoMoreRequests(one: Exception, known: Exception, side: Side): boolean {
+function skipsNoMoreRequests(
+  [one, next]: readonly [Exception, Side],
+  [known, old]: readonly [Exception, Side],
+): boolean {
   return (
-    reachesNoMore(reachOf(one["skip"], side), reachOf(known["skip"], side)) &&
+    reachesNoMore(reachOf(one["skip"], next), reachOf(known["skip"], old)) &&
     selectsNoLess(known["expression"], one["expression"])
   );
 }
@@ -326,16 +341,19 @@ function weakerAsDeclared(before: Side, after: Side): readonly string[] {
   if (!isById && !isUnchanged(one, other))
     lines.push(`account of the ruleset ${formatOptional(one)} → ${formatOptional(other)}`);
   const names = Object.keys(overridesShape.shape);
-  if (names.every((name) => isUnchanged(before.inputs[name], after.inputs[name]))) return lines;
+  const isSame = names.every((name) => isUnchanged(before.inputs[name], after.inputs[name]));
+  if (isSame && sameNames(before, after)) return lines;
   const [old, next] = [before, after].map(({ inputs }) => overridesShape.safeParse(inputs).data);
   if (old === undefined || next === undefined) return [...lines, "overrides that the plan doesn't show"];
   const scoreRule = asText(asObject(before.outputs["known"])["scoreRule"]) ?? "that compares the score";
   // The same rule may be declared by its ID on one side and by name on the other.
   const ruleset = ownId(after) ?? asText(before.outputs["rulesetId"]) ?? "";
-  const ids = mergeRuleIds(recordedRuleIds(after.inputs), recordedRuleIds(before.inputs))[ruleset];
-  const [was, is] = [old, next].map((side): Overrides => {
+  const [oldIds = {}, nextIds = {}] = idsOfBoth(before, after).map((ids) => ids[ruleset]);
+  // A rule whose name stands for another rule now is compared, and shown, by its ID.
+  const shared = Object.fromEntries(Object.entries(nextIds).filter(([name, id]) => oldIds[name] === id));
+  const compile = (side: typeof old, ids: typeof nextIds): Overrides => {
     const compiled = compileOverrides({ ...side, rules: byRuleId(side.rules, ids) }, scoreRule);
-    return { ...compiled, rules: byRuleName(compiled.rules, {}, ids) ?? {} };
-  });
-  return was === undefined || is === undefined ? lines : [...lines, ...compareDeclared(was, is)];
+    return { ...compiled, rules: byRuleName(compiled.rules, {}, shared) ?? {} };
+  };
+  return [...lines, ...compareDeclared(compile(old, oldIds), compile(next, nextIds))];
 }
