@@ -177,7 +177,7 @@ describe("a name is refused in the preview", () => {
         description: `Vendor product ${index}: remote code execution in component alpha - CVE:CVE-2024-${10000 + index}`,
       })),
     });
-    const names = Array.from({ length: 100 }, (_, index) => `vendors produkt ${index} remot executions`);
+    const names = Array.from({ length: 100 }, (_, index) => `vendors products ${index} remote executions`);
     const before = performance.now();
     const found = await refusals(bench.declareManaged(off(...names)));
     // Comparing each word with each rule took 7 seconds.
