@@ -21,9 +21,10 @@ export function readInventorySummary(text: string): InventorySummary {
     );
   }
   const { passed, checkedAt, seen, inventory, findings } = parsed.data;
+  const where = seen.hosts === undefined ? "" : ` on pages of ${seen.hosts.join(", ")}`;
   return {
     passed,
-    summary: say`${inventory.file}, checked at ${words(checkedAt)}: ${words(pluralize(seen.scripts, "script"))} seen, ${words(pluralize(findings.length, "finding"))}.`,
+    summary: say`${inventory.file}, checked at ${words(checkedAt)}: ${words(pluralize(seen.scripts, "script"))} seen${unlinked(where)}, ${words(pluralize(findings.length, "finding"))}.`,
     findings: findings.map(({ kind, url, zoneId, message }) =>
       url === undefined
         ? say`${words(kind)}: zone ${value(zoneId)}: ${unlinked(message)}`

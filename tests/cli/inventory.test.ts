@@ -314,14 +314,14 @@ describe("evidence", () => {
       ELEMENTS,
     );
     expect(requirements.map(({ scope, standing }) => `${standing}: ${scope}`)).toEqual([
-      "evidenced: external scripts that Page Shield has seen",
+      "evidenced: external scripts that Page Shield has seen on pages of www.shop.example, account.shop.example",
       "not: other scripts: inline, unsampled, in frames of other sites",
-      "evidenced: external scripts that Page Shield has seen",
+      "evidenced: external scripts that Page Shield has seen on pages of www.shop.example, account.shop.example",
       "not: other scripts: inline, unsampled, in frames of other sites",
-      "evidenced: external scripts that Page Shield has seen",
+      "evidenced: external scripts that Page Shield has seen on pages of www.shop.example, account.shop.example",
       "not: other scripts: inline, unsampled, in frames of other sites",
       "not: HTTP headers",
-      "partly: external scripts that Page Shield has seen",
+      "partly: external scripts that Page Shield has seen on pages of www.shop.example, account.shop.example",
       "not: inline scripts",
       "not: HTTP headers and whole pages",
       "partly: this run",
@@ -329,7 +329,9 @@ describe("evidence", () => {
     for (const { requirement, element, scope, standing } of requirements) {
       const words =
         { evidenced: "evidenced", partly: "partly evidenced", not: "not evidenced" }[standing] ?? "";
-      expect(md).toContain(`| ${requirement.replace(".", "\\.")} | ${element} | ${scope} | ${words} |`);
+      expect(md.replaceAll("`", "")).toContain(
+        `| ${requirement.replace(".", "\\.")} | ${element} | ${scope} | ${words} |`,
+      );
       expect(csv).toContain(`,requirement,`);
       expect(csv).toMatch(new RegExp(`${requirement}: ${element} .*${words}`));
     }
@@ -414,6 +416,32 @@ describe("evidence", () => {
       },
       { standing: "not" },
     ]);
+  });
+
+  test("every format says which hosts were checked, and a host of which nothing was seen is a finding", async () => {
+    await approved(...HOSTS);
+    const hosts = ["--hosts", "www.shop.example,acount.shop.example,*.shop.example,nothing*"];
+    for (const format of ["text", "markdown", "csv", "json"]) {
+      const { code, stdout } = await check(...hosts, "--format", format);
+      expect(code).toBe(1);
+      const plain = stdout.replace(/[`\\]/g, "");
+      expect(plain).toContain("on pages of www.shop.example, acount.shop.example, *.shop.example, nothing*");
+      expect(
+        [...plain.matchAll(/has seen no scripts on pages of (\S+)\. /g)].map(([, host]) => host),
+      ).toEqual(["acount.shop.example", "nothing*"]);
+    }
+    desk.write("check.json", (await check(...HOSTS, "--format", "json")).stdout);
+    const { stdout } = await desk.here(
+      "report",
+      join(__dirname, "../report/fixtures/created.json"),
+      "--inventory",
+      "check.json",
+      "--format",
+      "text",
+    );
+    expect(stdout).toContain(
+      "15 scripts seen on pages of www.shop.example, account.shop.example, 0 findings.",
+    );
   });
 
   test("a zone that couldn't be read is a gap in every standing", async () => {

@@ -69,6 +69,7 @@ export function judgeInventory(
     ...zones.flatMap(({ zoneId, problem }): InventoryFinding[] =>
       problem === undefined ? [] : [{ ...problem, zoneId }],
     ),
+    ...unseenHosts(zones, options.hosts),
     ...scripts.flatMap((script) => scriptFindings(script, options)),
   ].sort((a, b) => KINDS.indexOf(a.kind) - KINDS.indexOf(b.kind));
   const isWhole = !zones.some(({ problem }) => problem !== undefined);
@@ -100,6 +101,37 @@ export function judgeInventory(
     scripts,
   };
   return { ...found, standard: "PCI DSS 4.0.1", requirements: requirementStandings(found) };
+}
+
+/** Finds hosts of which nothing was seen, such as misspelled ones. They may be in any of the zones. */
+function unseenHosts(
+  zones: readonly ZoneReading[],
+  hosts: readonly string[] | undefined = [],
+): InventoryFinding[] {
+  const seen = new Set(zones.flatMap(({ scripts }) => scripts.map(({ host }) => host.toLowerCase())));
+  const [first] = zones;
+  // Without any script, or with an unread zone, the findings about the zones say so.
+  if (first === undefined || seen.size === 0 || zones.some(({ problem }) => problem?.kind === "not read"))
+    return [];
+  return hosts
+    .filter((pattern) => ![...seen].some((host) => matchesHost(pattern, host)))
+    .map((host) => ({
+      kind: "nothing seen",
+      zoneId: first.zoneId,
+      host,
+      message: `Page Shield has seen no scripts on pages of ${host}${zones.length > 1 ? ", in any of the zones" : ""}. Check the host, or wait until visitors have loaded its pages.`,
+    }));
+}
+
+/** Matches a host as Cloudflare does: `*` at the start or end of the pattern stands for anything. */
+function matchesHost(pattern: string, host: string): boolean {
+  const text = pattern.toLowerCase().replace(/^\*|\*$/g, "");
+  const at = pattern.endsWith("*")
+    ? host.lastIndexOf(text)
+    : host.endsWith(text)
+      ? host.length - text.length
+      : -1;
+  return pattern.startsWith("*") ? at >= 0 : host.startsWith(text) && (pattern.endsWith("*") || at === 0);
 }
 
 function indexOf({ entries }: ScriptInventory) {

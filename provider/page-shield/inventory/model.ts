@@ -36,6 +36,8 @@ export interface InventoryFinding {
   readonly zoneId: string;
   /** The script. Absent if the finding is about the zone. */
   readonly url?: string;
+  /** One of the given hosts, if nothing was seen on its pages. */
+  readonly host?: string;
   /** The line of the entry that covers the script. */
   readonly line?: number;
   /** What was found, and what to do. */
@@ -212,6 +214,7 @@ export const inventoryCheckDocument: z.ZodType<
         kind: z.enum(FINDINGS),
         zoneId: z.string(),
         url: z.string().exactOptional().describe("The script's URL. Absent if the item is about the zone."),
+        host: z.string().exactOptional().describe("One of `seen.hosts`, if nothing was seen on its pages."),
         line: z.int().exactOptional().describe("The line of the entry that covers the script."),
         message: z.string(),
       }),

@@ -6,18 +6,22 @@ import type { CheckedScript, FindingKind, InventoryCheck, RequirementStanding } 
  * is met is for an assessor to judge: this only says what the check shows and what it can't show.
  */
 export function requirementStandings(
-  check: Pick<InventoryCheck, "checkedAt" | "findings" | "scripts">,
+  check: Pick<InventoryCheck, "checkedAt" | "findings" | "scripts" | "seen">,
 ): RequirementStanding[] {
   const [day] = check.checkedAt.split("T");
-  const gaps = check.findings.flatMap(({ kind, zoneId, url }) =>
-    url === undefined ? [`zone ${zoneId} (${GAPS[kind] ?? kind})`] : [],
+  const gaps = check.findings.flatMap(({ kind, zoneId, host, url }) =>
+    url === undefined
+      ? [`${host === undefined ? `zone ${zoneId}` : `pages of ${host}`} (${GAPS[kind] ?? kind})`]
+      : [],
   );
+  const { hosts } = check.seen;
+  const external = `external scripts that Page Shield has seen${hosts === undefined ? "" : ` on pages of ${hosts.join(", ")}`}`;
   return [
     ...ELEMENTS_6_4_3.flatMap(({ element, judge }): RequirementStanding[] => [
       {
         requirement: "6.4.3",
         element,
-        scope: "external scripts that Page Shield has seen",
+        scope: external,
         ...limited(judge(check.scripts), gaps),
       },
       {
@@ -40,7 +44,7 @@ export function requirementStandings(
       requirement: "11.6.1",
       element:
         "Alerts on unauthorized changes to the script contents of payment pages as the browser receives them",
-      scope: "external scripts that Page Shield has seen",
+      scope: external,
       ...limited(contentAlerts(check.scripts), gaps),
     },
     {
