@@ -66,7 +66,7 @@ const entry = members({
 export const inventoryDocument = members({
   $schema: z.string().optional().describe("This schema's URL, for editors."),
   version: z.literal(VERSION).describe("The version of the file format."),
-  scripts: z.array(entry).nullable().describe("The scripts that your pages may load."),
+  scripts: z.array(entry).describe("The scripts that your pages may load."),
 });
 
 /** The approval of a script. */
@@ -158,8 +158,9 @@ export function parseInventory(file: string, bytes: Buffer): ScriptInventory {
       `the script inventory has ${pluralize(problems.length, "mistake")}:\n${problems.join("\n")}`,
     );
   }
-  const entries = (inventoryDocument.parse(value).scripts ?? []).map(
-    ({ script, justification, owner, approval, hash }, index): InventoryEntry => ({
+  const entries = inventoryDocument
+    .parse(value)
+    .scripts.map(({ script, justification, owner, approval, hash }, index): InventoryEntry => ({
       ...omitAbsent({
         script,
         justification: textIn(justification),
@@ -168,8 +169,7 @@ export function parseInventory(file: string, bytes: Buffer): ScriptInventory {
         hash: hash?.toLowerCase(),
       }),
       line: lineOf(["scripts", index]),
-    }),
-  );
+    }));
   return { file, sha256: createHash("sha256").update(bytes).digest("hex"), entries };
 }
 

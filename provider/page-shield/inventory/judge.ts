@@ -154,7 +154,9 @@ type Records = readonly [Script, ...Script[]];
 function groupByUrl(scripts: readonly Script[]): Records[] {
   const groups = new Map<string, [Script, ...Script[]]>();
   for (const script of scripts) {
-    const key = parseScriptUrl(script.url)?.text ?? script.url;
+    const url = parseScriptUrl(script.url);
+    // No entry covers a URL with a username, so it must not hide behind the same URL without one.
+    const key = url === undefined ? script.url : `${url.text}${url.hasUser ? " with a username" : ""}`;
     const group = groups.get(key);
     if (group === undefined) groups.set(key, [script]);
     else group.push(script);
@@ -173,7 +175,7 @@ function judgeScript(
     seen,
     ...(entry && { entry: coveringEntry(entry) }),
     approval: entry === undefined ? "new" : approvalState(entry, options),
-    content: contentState(seen.hashes, entry?.hash),
+    content: contentState(records, entry?.hash),
     malicious: records.some(
       (record) =>
         record.urlReportedMalicious === true ||
@@ -185,11 +187,11 @@ function judgeScript(
 
 function factsOf(zoneId: string, records: Records): InventoriedScript {
   const scores = records.flatMap(({ jsIntegrityScore }) => jsIntegrityScore ?? []);
-  const times = (member: "firstSeenAt" | "lastSeenAt"): string[] =>
+  const times = (member: "firstSeenAt" | "lastSeenAt" | "fetchedAt"): string[] =>
     records.flatMap((record) => record[member] ?? []).sort();
   const reported = records.flatMap((record) => [
-    ...(record.urlReportedMalicious === true ? (record.maliciousUrlCategories ?? ["reported"]) : []),
-    ...(record.domainReportedMalicious === true ? (record.maliciousDomainCategories ?? ["reported"]) : []),
+    ...(record.urlReportedMalicious === true ? categories(record.maliciousUrlCategories) : []),
+    ...(record.domainReportedMalicious === true ? categories(record.maliciousDomainCategories) : []),
   ]);
   return omitAbsent({
     zoneId,
@@ -198,10 +200,15 @@ function factsOf(zoneId: string, records: Records): InventoriedScript {
     status: records.some(({ status }) => status === "active") ? "active" : records[0].status,
     firstSeenAt: times("firstSeenAt")[0],
     lastSeenAt: times("lastSeenAt").at(-1),
+    fetchedAt: times("fetchedAt")[0],
     score: scores.length === 0 ? undefined : Math.min(...scores),
     threats: unique(reported),
     hashes: unique(records.flatMap(({ hash }) => hash ?? [])),
   });
+}
+
+function categories(given: readonly string[] = []): readonly string[] {
+  return given.length === 0 ? ["reported"] : given;
 }
 
 const unique = (texts: readonly string[]): string[] => [...new Set(texts)].sort();
@@ -229,10 +236,10 @@ function coveringEntry({
 const DAY_MS = 86_400_000;
 
 /**
- * Dates in an inventory have no time zone. An approval is valid from when its first day begins anywhere on Earth until
- * its last day has ended everywhere.
+ * Days are days in UTC. Only an approval's first day counts as soon as it has begun anywhere on Earth, so that an
+ * approval dated today is valid at once for whoever writes it.
  */
-const EARLIEST_ZONE_MS = DAY_MS;
+const EARLIEST_ZONE_MS = 14 * 3_600_000;
 
 function approvalState(
   { approval }: InventoryEntry,
@@ -246,7 +253,7 @@ function approvalState(
 
 /** Counts whole days from today to the last day, which is day 0. */
 function daysLeft(until: string | undefined, now: Date): number {
-  return until === undefined ? Infinity : Math.floor((Date.parse(until) - now.getTime()) / DAY_MS) + 1;
+  return until === undefined ? Infinity : Date.parse(until) / DAY_MS - Math.floor(now.getTime() / DAY_MS);
 }
 
 /** Whether an entry is approved on a day. */
@@ -254,10 +261,13 @@ export function isApproved(entry: InventoryEntry, now: Date): boolean {
   return approvalState(entry, { now, expiringDays: 0 }) === "approved";
 }
 
-function contentState(hashes: readonly string[], expected: string | undefined): ContentState {
+/** A script is only unchanged if it has the expected content wherever it was seen. */
+function contentState(records: Records, expected: string | undefined): ContentState {
   if (expected === CHANGES) return "expected to change";
-  if (expected === undefined || hashes.length === 0) return "not watched";
-  return hashes.every((hash) => hash.toLowerCase() === expected) ? "unchanged" : "changed";
+  if (expected === undefined) return "not watched";
+  const hashes = records.flatMap(({ hash }) => hash?.toLowerCase() ?? []);
+  if (hashes.some((hash) => hash !== expected)) return "changed";
+  return hashes.length < records.length ? "not watched" : "unchanged";
 }
 
 function scriptFindings(script: CheckedScript, options: JudgeOptions): InventoryFinding[] {

@@ -21,7 +21,7 @@ const NOTICES = ["not seen", "no justification", "no owner"] as const;
 
 /** Whether an entry approves a script on the day of the check. `new`: no entry covers it. */
 export type ApprovalState = (typeof APPROVALS)[number];
-/** What's known about a script's content. `not watched`: its entry has no hash, or Page Shield has none. */
+/** What's known about a script's content. `not watched`: its entry has no hash, or Page Shield lacks one. */
 export type ContentState = (typeof CONTENTS)[number];
 /** Why a check doesn't pass. */
 export type FindingKind = (typeof FINDINGS)[number];
@@ -70,6 +70,8 @@ export interface InventoriedScript {
   readonly firstSeenAt?: string;
   /** When it was last seen, in ISO 8601. */
   readonly lastSeenAt?: string;
+  /** When Cloudflare last fetched the content for its hash, in ISO 8601; the oldest if there are several. */
+  readonly fetchedAt?: string;
   /** The script's worst score, from 1 to 99; lower is worse. */
   readonly score?: number;
   /** Categories of the threat lists that contain the script's URL or domain. */
@@ -237,6 +239,12 @@ export const inventoryCheckDocument: z.ZodType<
           status: z.string().exactOptional(),
           firstSeenAt: z.string().exactOptional(),
           lastSeenAt: z.string().exactOptional(),
+          fetchedAt: z
+            .string()
+            .exactOptional()
+            .describe(
+              "When Cloudflare last fetched the content for its hash; the oldest if there are several.",
+            ),
           score: z
             .number()
             .exactOptional()

@@ -6,7 +6,7 @@ import type { CheckedScript, FindingKind, InventoryCheck, RequirementStanding } 
  * is met is for an assessor to judge: this only says what the check shows and what it can't show.
  */
 export function requirementStandings(
-  check: Pick<InventoryCheck, "checkedAt" | "findings" | "scripts" | "seen">,
+  check: Pick<InventoryCheck, "checkedAt" | "findings" | "scripts" | "seen" | "zones">,
 ): RequirementStanding[] {
   const [day] = check.checkedAt.split("T");
   const gaps = check.findings.flatMap(({ kind, zoneId, host, url }) =>
@@ -66,8 +66,7 @@ export function requirementStandings(
       requirement: "11.6.1",
       element: "Runs at least every seven days, or as often as the targeted risk analysis requires",
       scope: "this run",
-      standing: "partly",
-      why: `This is a single check, made on ${day ?? ""}. Keep the evidence of every run: together, they show how often it ran.`,
+      ...limited(frequency(check, day), gaps),
     },
   ];
 }
@@ -79,6 +78,7 @@ type Judged = Pick<RequirementStanding, "standing" | "why">;
 
 const INLINE = "Page Shield doesn't report scripts that are written into the page itself.";
 const SAMPLING = "It sees a sample of page loads, and nothing inside frames of other sites.";
+const FETCHED = "Cloudflare fetches the content itself, so it may differ from what a browser received.";
 const HEADERS = "Page Shield doesn't record the HTTP headers that a browser receives.";
 
 const ELEMENTS_6_4_3: readonly {
@@ -99,6 +99,7 @@ function authorization(scripts: readonly CheckedScript[]): Judged {
     : { ...judged, why: `${judged.why} Of these, ${malicious} look malicious nevertheless.` };
 }
 
+/** Judges integrity. A hash is never complete evidence, because Cloudflare fetches the content itself. */
 function integrity(scripts: readonly CheckedScript[]): Judged {
   const count = (content: CheckedScript["content"]): number =>
     scripts.filter((script) => script.content === content).length;
@@ -110,7 +111,8 @@ function integrity(scripts: readonly CheckedScript[]): Judged {
   const others = (["changed", "not watched", "expected to change"] as const)
     .filter((content) => count(content) > 0)
     .map((content) => `${count(content)} ${content}`);
-  return { standing, why: others.length === 0 ? why : `${why} The others: ${others.join(", ")}.` };
+  const whole = others.length === 0 ? why : `${why} The others: ${others.join(", ")}.`;
+  return standing === "not" ? { standing, why: whole } : { standing: "partly", why: `${whole} ${FETCHED}` };
 }
 
 function justification(scripts: readonly CheckedScript[]): Judged {
@@ -132,8 +134,23 @@ function contentAlerts(scripts: readonly CheckedScript[]): Judged {
     ? { standing: "not", why }
     : {
         standing: "partly",
-        why: `${why} Cloudflare fetches the content itself, so it may differ from what a browser received.`,
+        why: `${why} ${FETCHED}`,
       };
+}
+
+function frequency({ findings, zones }: Pick<InventoryCheck, "findings" | "zones">, day = ""): Judged {
+  const blind = new Set(findings.flatMap(({ kind, zoneId }) => (isBlind(kind) ? [zoneId] : [])));
+  const run = `This is a single check, made on ${day}.`;
+  return blind.size === zones.length
+    ? { standing: "not", why: `${run} It could check no zone.` }
+    : {
+        standing: "partly",
+        why: `${run} Keep the evidence of every run: together, they show how often it ran.`,
+      };
+}
+
+function isBlind(kind: FindingKind): boolean {
+  return kind === "not read" || kind === "off";
 }
 
 function share(

@@ -57,7 +57,7 @@ export function inventorySources(
 ): InventorySources {
   if (on !== undefined && !isDate(on))
     throw new LookupError(`inventorySources: on must be a date, as YYYY-MM-DD, not ${JSON.stringify(on)}.`);
-  const now = on === undefined ? new Date() : new Date(`${on}T12:00:00Z`);
+  const now = on === undefined ? new Date() : new Date(`${on}T00:00:00Z`);
   const sources = new Sources();
   const unapproved: ParsedEntry[] = [];
   const unnamed: ParsedEntry[] = [];

@@ -164,4 +164,6 @@ test("the published schema refuses the same values of single members as the comm
     {},
   ])
     expect(schemaProblems("script-inventory.v1", { version: 1, scripts: [wrong] })).not.toEqual([]);
+  expect(schemaProblems("script-inventory.v1", { version: 1, scripts: null })).not.toEqual([]);
+  expect(refusal("version: 1\nscripts:\n")).toContain("scripts: is required and must be a list");
 });
