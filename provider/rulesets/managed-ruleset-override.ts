@@ -553,7 +553,7 @@ export interface ManagedRulesetOverrideArgs {
    * `"CVE-2021-44228"`), or words of its description. A rule matches if its description has every word of the name as a
    * whole word, in any order and case. A number is a word, and `CVE-2021-44228` also matches `CVE:CVE-2021-44228`. If a
    * description has no other words, only that rule matches. The preview fails if a name matches no rule or several, and
-   * lists candidates. Two entries can't name the same rule.
+   * lists candidates. A CVE often has several rules: name each. Two entries can't name the same rule.
    *
    * The preview shows each named rule in `expansion`, and the update records its ID in `ruleIds`. The recorded rule stays
    * if Cloudflare renames it or adds another match. The next refresh or change then warns. If the ruleset no longer has
@@ -638,16 +638,13 @@ export interface ManagedRulesetOverrideArgs {
  * new ManagedRulesetOverride("tuned", {
  *   zoneId: "0da42c8d2132a9ddaf714f9e7c920711",
  *   accountId: "5a0c1e7f3b2d4968a7e1c0f2d3b4a5f1",
- *   ruleset: "Cloudflare Managed Ruleset",
- *   rules: {
- *     "CVE-2021-44228": { action: "block" },
- *     "Drupal file inclusion": { enabled: false },
- *   },
+ *   ruleset: "Cloudflare OWASP Core Ruleset",
+ *   rules: { "920272": { enabled: false } },
  *   exceptions: [
  *     {
  *       description: "The search accepts quotes",
  *       expression: 'http.request.uri.path eq "/search"',
- *       skip: { rules: { this: ["PHP applications: SQL injection"], "Cloudflare OWASP Core Ruleset": ["920272"] } },
+ *       skip: { rules: { this: ["942100"] } },
  *     },
  *   ],
  * });

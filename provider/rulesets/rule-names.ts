@@ -69,12 +69,15 @@ export const ruleName = z.string().transform((given, ctx) =>
 
 /**
  * Returns the words and numbers of a text in lower case. A CVE number is a single word however it's written:
- * `CVE-2021-44228`, `CVE:2021-44228` and `CVE:CVE-2021-44228` are the same.
+ * `CVE-2021-44228`, `CVE_2021_44228`, `2021-44228` and `CVE:CVE-2021-44228` are the same, with any kind of hyphen.
  */
 function wordsOf(text: string): string[] {
-  const found = text.toLowerCase().matchAll(/(?:cve[\s:_-]{0,3}){1,2}(\d{4}-\d{4,})|[\p{L}\p{N}]+/gu);
-  return [...found].map(([word, cve]) => (cve === undefined ? word : `cve-${cve}`));
+  const found = text.toLowerCase().matchAll(CVE_OR_WORD);
+  return [...found].map(([word, year, number]) => (year === undefined ? word : `cve-${year}-${number}`));
 }
+
+const CVE_OR_WORD =
+  /(?<![\p{L}\p{N}])(?:cve[\s:_\p{Pd}]{0,3}){0,2}((?:19|20)\d\d)[_\p{Pd}](\d{4,})(?![\p{L}\p{N}])|[\p{L}\p{N}]+/gu;
 
 interface RuleWords {
   readonly described: readonly { readonly rule: ManagedRule; readonly words: ReadonlySet<string> }[];
