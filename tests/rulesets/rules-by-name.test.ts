@@ -188,7 +188,7 @@ describe("a name is refused in the preview", () => {
     const before = performance.now();
     const found = await refusals(bench.declareManaged(off(...names)));
     // Comparing each word with each rule took 7 seconds.
-    expect(performance.now() - before).toBeLessThan(2_000);
+    expect(performance.now() - before).toBeLessThan(4_000);
     const nearest = found.map((reason) => reason.includes("Nearest: "));
     expect(nearest).toEqual(names.map((_, index) => index < 5));
     expect(found[99]).toContain("List its rules with `getManagedRuleset`");
