@@ -63,7 +63,7 @@ export class Provider {
   checkConfig(request: rpc.CheckRequest): rpc.CheckResponse {
     const given = received(request.getNews());
     const [, project = "", , name] = request.getUrn().split("::");
-    const explicit = explicitName(name);
+    const explicit = explicitName(name, given.values);
     const problems = settingsProblems(given, explicit);
     if (explicit === undefined) for (const doubt of configDoubts(given, project)) this.#host.warnOnce(doubt);
     const inputs = sent(given.values, new Set([...given.secrets, ...CREDENTIALS]));
@@ -88,7 +88,7 @@ export class Provider {
   /** @param engine the engine's address. */
   configure(request: rpc.ConfigureRequest, engine: string | undefined): void {
     const { values } = received(request.getArgs());
-    const config = configOf(values, explicitName(request.getName()));
+    const config = configOf(values, explicitName(request.getName(), values));
     this.#host = this.#hostOf(config, sharedLedger(engine, config));
   }
 

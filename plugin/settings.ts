@@ -20,17 +20,26 @@ export const CREDENTIALS: readonly string[] = ["apiToken", "apiEmail", "apiKey"]
 /** What engines add to a provider's settings. */
 const OF_ENGINE = ["version", "pluginDownloadURL", "pluginChecksums", "__internal"];
 
-/** An explicit provider's name. Undefined for the default one, which engines call `default` or `default_1_2_3`. */
-export function explicitName(name: string | undefined): string | undefined {
-  return name === undefined || /^(default(_\d.*)?)?$/.test(name) ? undefined : name;
+/**
+ * Returns an explicit provider's name. Undefined for the default one, which engines call `default` or `default_1_2_3`. A
+ * program may give its own provider such a name: a blank credential that the stack doesn't have shows that it did.
+ */
+export function explicitName(name: string | undefined, values: JsonObject): string | undefined {
+  if (name === undefined || !isDefaultName(name)) return name;
+  const stack = stackConfig(process.env);
+  const isForgotten = ([key, text]: Setting): boolean =>
+    CREDENTIALS.includes(key) && text?.trim() === "" && stack?.[NAMESPACE + key] !== text;
+  return settings(values).some(isForgotten) ? name : undefined;
 }
+
+const isDefaultName = (name: string): boolean => /^(default(_\d.*)?)?$/.test(name);
 
 /** Reads settings as the lifecycles do. An explicit provider has its own and no others. */
 export function configOf(values: JsonObject, name: string | undefined): ConfigGetter {
   const texts = new Map(settings(values).map(([key, text]) => [NAMESPACE + key, text]));
   if (name !== undefined) return (key) => (key === PROVIDER_NAME ? name : texts.get(key));
   const stack = stackConfig(process.env);
-  return (key) => texts.get(key) ?? (key.startsWith("cloudflare:") ? stack[key] : undefined);
+  return (key) => texts.get(key) ?? (key.startsWith("cloudflare:") ? stack?.[key] : undefined);
 }
 
 /** Returns what's wrong with a provider's settings. */
@@ -44,6 +53,7 @@ export function settingsProblems({ values }: Received, name: string | undefined)
     const problem = argumentProblem(given);
     if (problem !== undefined) return [`Provider ${JSON.stringify(name)} ${problem}`];
   }
+  if ((name === undefined || isDefaultName(name)) && !isOfStack(values)) return [DEFAULT_NAMED];
   if (hasUnknown(given)) return [];
   try {
     readSettings(configOf(values, name), process.env);
@@ -53,6 +63,9 @@ export function settingsProblems({ values }: Received, name: string | undefined)
     throw error;
   }
 }
+
+const DEFAULT_NAMED =
+  "A provider that the program makes can't be called `default` or `default_…`, as the one with the stack's configuration is: what it doesn't set would come from there or the environment. Give it another name.";
 
 /** Returns warnings about credentials in the stack's configuration that are misplaced or in plain text. */
 export function configDoubts({ values, secrets }: Received, project: string): string[] {
@@ -64,14 +77,34 @@ export function configDoubts({ values, secrets }: Received, project: string): st
 }
 
 /** Programs pass anything but text as JSON. */
-function settings(values: JsonObject): [string, string | undefined][] {
+function settings(values: JsonObject): Setting[] {
   return Object.entries(omit(values, OF_ENGINE)).map(([key, value]) => [
     key,
     value === null ? undefined : typeof value === "string" ? value : JSON.stringify(value),
   ]);
 }
 
-/** The stack's whole configuration, which the engine passes in the environment. */
-function stackConfig(env: NodeJS.ProcessEnv): Readonly<Record<string, string>> {
-  return JSON.parse(env["PULUMI_CONFIG"] ?? "{}") as Record<string, string>; // The engine's own format.
+type Setting = [key: string, text: string | undefined];
+
+/** Whether these are the settings of the stack's configuration, as the default provider's are. */
+function isOfStack(values: JsonObject): boolean {
+  const stack = stackConfig(process.env);
+  if (stack === undefined) return true; // Nothing to compare with.
+  const given = new Map(settings(values).map(([key, text]) => [NAMESPACE + key, text]));
+  const added = OF_ENGINE.map((key) => NAMESPACE + key);
+  const keys = [...given.keys(), ...Object.keys(stack).filter((key) => key.startsWith(NAMESPACE))];
+  return keys.every((key) => added.includes(key) || given.get(key) === stack[key]);
+}
+
+/**
+ * The stack's configuration, as engines pass it in the environment: Pulumi's CLI only this provider's keys, without the
+ * namespace. Undefined if an engine passes none.
+ */
+function stackConfig(env: NodeJS.ProcessEnv): Readonly<Record<string, string>> | undefined {
+  const text = env["PULUMI_CONFIG"];
+  if (text === undefined) return undefined;
+  const config = JSON.parse(text) as Record<string, string>; // The engine's own format.
+  return Object.fromEntries(
+    Object.entries(config).map(([key, value]) => [key.includes(":") ? key : NAMESPACE + key, value]),
+  );
 }

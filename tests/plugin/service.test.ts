@@ -296,6 +296,46 @@ test("settings are checked, credentials are secret whatever the program says, an
   expect(plugin.printed).not.toContain(CANARY);
 });
 
+describe("an explicit provider that is called default", () => {
+  const env = { CLOUDFLARE_API_TOKEN: "local-token", PULUMI_CONFIG: '{"maxRetries":"1"}' };
+  const check = async (news: Record<string, unknown>, name = "default"): Promise<string[]> => {
+    const own = await PluginClient.start({}, { env });
+    try {
+      const request = new rpc.CheckRequest()
+        .setUrn(`urn:pulumi:dev::shop::pulumi:providers:edgeguard::${name}`)
+        .setNews(struct(news));
+      const response: rpc.CheckResponse = await own.call("checkConfig", request);
+      return response.getFailuresList().map((each) => each.getReason());
+    } finally {
+      own.stop();
+    }
+  };
+
+  test("is refused if its settings aren't the stack's, because it would use the environment's credential", async () => {
+    expect(await check({ maxRetries: "1", version: "0.1.0" })).toEqual([]);
+    expect(await check({ maxRetries: "1", version: "0.1.0" }, "default_0_1_0")).toEqual([]);
+    for (const news of [
+      { maxRetries: "1", apiToken: secret("") },
+      { maxRetries: "1", apiToken: UNKNOWN },
+      {},
+    ])
+      expect(await check(news, "default_2")).toEqual([expect.stringContaining("Give it another name.")]);
+  });
+
+  test("sends nothing with the environment's credential in place of its own blank one", async () => {
+    const blank = { ...settings(), apiToken: secret("") };
+    const own = await PluginClient.start(blank, { env: { CLOUDFLARE_API_TOKEN: "local-token" } });
+    try {
+      await expect(own.create("KvNamespace", "ns", { title: "blank" })).rejects.toThrow(
+        'apiToken of Provider "default" is empty',
+      );
+      expect(writes()).toEqual([]);
+    } finally {
+      own.stop();
+    }
+  });
+});
+
 test("what the plugin doesn't do is refused by name", async () => {
   await expect(plugin.call("construct", new rpc.ConstructRequest())).rejects.toThrow(
     "the provider plugin has no component resources (construct)",
