@@ -90,6 +90,7 @@ export class Provider {
     const { values } = received(request.getArgs());
     const config = configOf(values, explicitName(request.getName(), values));
     this.#host = this.#hostOf(config, sharedLedger(engine, config));
+    if (process.env["EDGEGUARD_SAVED_PLAN"]?.trim() === "true") this.#host.warnOnce(PINNED);
   }
 
   async check(request: rpc.CheckRequest): Promise<rpc.CheckResponse> {
@@ -227,7 +228,7 @@ export class Provider {
         else failures.push(clash.text);
     }
     try {
-      await facts.compare?.(this.#host, inputs);
+      await facts.compare?.(this.#host, inputs, urn);
     } catch (error) {
       if (!(error instanceof Error)) throw error;
       failures.push(error.message.replace(/^edgeguard: /, ""));
@@ -255,6 +256,10 @@ export class Provider {
     return new Host({ config, signal, closing, ...shared });
   }
 }
+
+/** An engine's check doesn't say whether it's for a preview, and only a preview may leave inputs open. */
+const PINNED =
+  "EDGEGUARD_SAVED_PLAN has no effect on the provider plugin: the saved plan pins what this preview finds in the zone.";
 
 /** The output of a function whose result isn't an object with known members. */
 const RESULT = "result";
