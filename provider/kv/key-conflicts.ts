@@ -127,16 +127,17 @@ export function refuseKeyConflicts(name: string, args: Inputs): pulumi.Input<str
 /**
  * Compares one KvEntries with those that this operation has checked before. Their namespace and sources must be known.
  *
+ * @param holder identifies the resource: two components may each have one of the same name.
  * @throws as `refuseKeyConflicts` does.
  */
-export async function compareKeys(ctx: Context, inputs: JsonObject): Promise<void> {
+export async function compareKeys(ctx: Context, inputs: JsonObject, holder: string): Promise<void> {
   const { namespaceId, entries, file, directory, prune } = inputs;
   const parsed = comparable.safeParse({ namespaceId, name: ctx.name, file, directory, prune });
   if (!parsed.success || hasUnknown(parsed.data)) return;
   const { name, prune: pruned, ...source } = parsed.data;
   const seen = ctx.shared("compared KvEntries", () => new Set<string>());
-  if (seen.has(name)) return; // A replacement is checked twice.
-  seen.add(name);
+  if (seen.has(holder)) return; // A replacement is checked twice.
+  seen.add(holder);
   const keys = isJsonObject(entries) ? Object.keys(entries) : undefined;
   const declaration = { keys, file: source.file, directory: source.directory };
   const declarations = ctx.shared("key declarations", () => new KeyDeclarations());

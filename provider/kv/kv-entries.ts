@@ -213,8 +213,8 @@ export const kvEntries = defineLifecycle({
     });
   },
 
-  async compare({ ctx, inputs }) {
-    await compareKeys(ctx, inputs);
+  async compare({ ctx, inputs, holder }) {
+    await compareKeys(ctx, inputs, holder);
   },
 
   async read({ ctx, state }) {

@@ -183,7 +183,12 @@ interface Hooks<Shape extends z.ZodRawShape, Computed extends object> {
    * Compares a valid declaration with the program's others of this type, where no class does. Throws if they contradict
    * each other.
    */
-  compare?(request: { readonly ctx: Context; readonly inputs: JsonObject }): Promise<void>;
+  compare?(request: {
+    readonly ctx: Context;
+    readonly inputs: JsonObject;
+    /** Identifies the resource in its program. */
+    readonly holder: string;
+  }): Promise<void>;
   /** 3. check: whether `live` is called in every preview, not only for a new or changed resource. */
   liveAlways?(args: Args<Shape>): boolean;
   /**

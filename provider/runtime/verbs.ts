@@ -21,7 +21,8 @@ export interface Facts extends SecretRules {
   readonly fromSettings?: Readonly<Record<string, unknown>>;
   readonly named?: (about: ProgramName) => JsonObject;
   readonly claims?: readonly ClaimRule[];
-  readonly compare: ((host: Host, inputs: JsonObject) => Promise<void>) | undefined;
+  /** @param holder identifies the resource in its program. */
+  readonly compare: ((host: Host, inputs: JsonObject, holder: string) => Promise<void>) | undefined;
 }
 
 /** The verbs of one resource type, as the engine calls them: plain values in, plain values out. */
@@ -99,8 +100,9 @@ function comparing<Shape extends z.ZodRawShape, Computed extends object>(
 ): Facts["compare"] {
   const { lifecycle } = resource;
   if (lifecycle.compare === undefined) return undefined;
-  return async (host, inputs) => {
-    await lifecycle.compare?.({ ctx: host.probeContext(lifecycle.type, resource.about(inputs)), inputs });
+  return async (host, inputs, holder) => {
+    const ctx = host.probeContext(lifecycle.type, resource.about(inputs));
+    await lifecycle.compare?.({ ctx, inputs, holder });
   };
 }
 

@@ -123,6 +123,30 @@ test("two resources that manage the same object are refused, and one that is che
   ]);
 });
 
+test("the entries of two components are compared, although both have the same name", async () => {
+  const { id: namespaceId } = await plugin.create("KvNamespace", "shared", { title: "shared" });
+  const check = async (component: string, value: string): Promise<string[]> => {
+    const request = new rpc.CheckRequest()
+      .setUrn(`urn:pulumi:dev::shop::shop:index:${component}$edgeguard:index:KvEntries::entries`)
+      .setNews(struct({ namespaceId, entries: { k: value } }));
+    const response: rpc.CheckResponse = await plugin.call("check", request);
+    return response.getFailuresList().map((each) => each.getReason());
+  };
+  expect(await check("A", "1")).toEqual([]);
+  expect(await check("A", "1")).toEqual([]);
+  expect(await check("B", "2")).toEqual([expect.stringContaining('both declare the key "k"')]);
+});
+
+test("EDGEGUARD_SAVED_PLAN isn't ignored without a word", async () => {
+  const own = await PluginClient.start(settings(), { env: { EDGEGUARD_SAVED_PLAN: "true" } });
+  try {
+    await own.check("KvNamespace", "saved", { title: "saved" });
+    expect(own.printed).toContain("EDGEGUARD_SAVED_PLAN has no effect on the provider plugin");
+  } finally {
+    own.stop();
+  }
+});
+
 test("a change names exactly the values that differ, with replace marks, and no value inside a secret", async () => {
   const job = {
     zoneId: api.zones.shop,
