@@ -50,7 +50,7 @@ const run = (): typeof Run => require("../import/run") as typeof Run;
 
 const EXAMPLE = `
 The generated program matches what exists: after \`pulumi import\`, \`pulumi preview\` shows no changes.
-Whatever your plan or token can't read is listed and left out.
+Anything your Cloudflare plan doesn't include or your token can't read is skipped and listed.
 
 Exit codes: 0 written, 1 failed and nothing written, 2 wrong usage, 130 ended by Ctrl-C.
 

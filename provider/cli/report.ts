@@ -114,7 +114,7 @@ function whole(text: string, most: number): number {
   const number = Number(text);
   if (/^\d+$/.test(text) && number <= most) return number;
   throw new InvalidArgumentError(
-    `${JSON.stringify(text)} is not a whole number ${most === 100 ? "from 0 to 100" : "of 0 or more"}.`,
+    `${JSON.stringify(text)} is invalid. Use a whole number${most === 100 ? " from 0 to 100" : ", 0 or greater"}.`,
   );
 }
 

@@ -207,6 +207,6 @@ function adoptionRefusal(where: string, keys: readonly string[], how: string): A
   return new AdoptionError(
     `${where}: ${formatNumber(keys.length)} ${subject}${how} (${quoteKeys(keys)}). ` +
       'Nothing was written. Set adopt: "takeOver" to overwrite them, or declare other keys. In a forced replacement ' +
-      "(`pulumi state taint`, `--target-replace`) they may be this resource's own.",
+      "(`pulumi state taint`, `--target-replace`) this resource may have written them itself.",
   );
 }

@@ -61,7 +61,7 @@ export async function converge(ctx: Context, declared: Declared | undefined, wor
   });
   if (written.error !== undefined)
     throw await partialFailure(
-      `${written.error.message} ${entries(written.done)} written and recorded. Run \`pulumi up\` again to continue.`,
+      `${written.error.message} ${entries(written.done)} ${written.done === 1 ? "was" : "were"} written and recorded before that. Run \`pulumi up\` again to continue.`,
     );
   const [firstRefused] = written.failed;
   if (firstRefused !== undefined) {

@@ -175,7 +175,7 @@ export const managedRulesetOverride = defineLifecycle({
       of(known) {
         const { data } = COMPARED_ARGS.safeParse(known);
         if (data === undefined) return [];
-        const clash = `declare the same rule in zone ${data.zoneId}, with identical arguments: remove one of them`;
+        const clash = `declare the same rule in zone ${data.zoneId}, with identical arguments. Remove one of the two resources`;
         return [{ key: canonicalJson(data), clash }];
       },
     },
@@ -740,7 +740,7 @@ function identicalDuplicate(args: OverrideArgs, other: OverrideArgs | undefined)
   const whole = (each: OverrideArgs): string =>
     canonicalJson({ ...pick(each, Object.keys(COMPARED_ARGS.shape)), ruleset: "", expression: "" });
   if (other === undefined || whole(other) !== whole(args)) return [];
-  const reason = `is the ruleset that ${JSON.stringify(other.ref)} deploys, and both declare the same rule in zone ${args.zoneId}, with identical arguments: remove one of them`;
+  const reason = `is the ruleset that ${JSON.stringify(other.ref)} already deploys in zone ${args.zoneId}, with identical arguments. Remove one of the two resources`;
   return [{ property: "ruleset", reason }];
 }
 

@@ -28,11 +28,11 @@ export interface CheckedMocksOptions {
    */
   readonly mocks?: Partial<pulumi.runtime.Mocks>;
   /**
-   * A local API. The checks read from it as a preview does. Resources are created there, unless the mocks are set for a
-   * preview, and have the outputs that an update would return. Lookups also read from it, always with its token: a
+   * A local API. The checks read from it as a preview does. Outside preview mode, resources are created there and get the
+   * same outputs as in an update. Lookups also read from it, always with its token: a
    * credential in their `config` or `provider` isn't used.
    *
-   * @defaultValue No request is sent. Outputs are what a preview without credentials knows, and lookups fail.
+   * @defaultValue None: no requests are sent, lookups fail, and only outputs known to a preview without credentials are set.
    */
   readonly api?: ApiAddress;
 }

@@ -26,7 +26,7 @@ afterAll(async () => {
 /** The examples share a stack: each gets a zone, resource names and namespace titles of its own. */
 function inOneStack({ code, name }: Example, index: number): string {
   const { shop, blog, small, free, empty, migratePro, migrateEnterprise, ...others } = api.zones;
-  const plain = [shop, empty, blog, small, ...Object.values(others), free];
+  const plain = [shop, empty, small, blog, ...Object.values(others), free];
   const zones = name === "WafMigration" ? [migrateEnterprise, migratePro] : plain;
   const nth = EXAMPLES.filter((each) => each.name === name).findIndex((each) => each.code === code);
   return code

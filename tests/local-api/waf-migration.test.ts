@@ -329,7 +329,7 @@ describe("the seeded zones", () => {
 });
 
 describe("a colleague in the dashboard", () => {
-  test("if a colleague finishes a zone from start, its own rules stay in front of the proposed ones", async () => {
+  test("if a colleague finishes a migration straight from the start phase, the zone's own rules stay ahead of the proposed ones", async () => {
     const zone = new Migrating(api, "migrateDeployed");
     const own = await zone.saved();
     expect(act("migrateDeployed", { do: "finish" })).toMatchObject({

