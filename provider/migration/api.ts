@@ -3,7 +3,6 @@ import type { EdgeApi } from "../api/client";
 import { ApiError, isUnroutable, unlessAbsent } from "../api/errors";
 import { entryPointPath, zoneRulesetsPath } from "../rulesets/entry-point";
 import { omitAbsent } from "../runtime/members";
-import type { JsonObject } from "../runtime/values";
 import { wireRule, type WireRule } from "./rules";
 import { decideState, RETIRED, type MigrationState } from "./state";
 
@@ -60,7 +59,8 @@ const configurationOf = ({ name, rules }: z.infer<z.ZodObject<typeof members>>):
 
 const configuration = z.looseObject(members).transform(configurationOf);
 
-const entryPoint = z
+/** An entry point as the migration sees it. */
+export const entryPoint = z
   .looseObject({
     ...members,
     id: z.string().nullish(),
@@ -99,11 +99,6 @@ export async function readState(api: EdgeApi, zone: string): Promise<MigrationSt
     if (error instanceof RetiredError) return RETIRED;
     throw error;
   }
-}
-
-/** An entry point that was read for another purpose. */
-export function toEntryPoint(raw: JsonObject): EntryPoint {
-  return entryPoint.parse(raw);
 }
 
 /** Reads the zone's entry point. Undefined if the zone never had one. */

@@ -4,7 +4,7 @@ import { hostsIn } from "../import/names";
 import { jobStateOf } from "../logpush/job-state";
 import { PAGE_SHIELD } from "../limits";
 import { listJobs } from "../logpush/job-api";
-import { toEntryPoint } from "../migration/api";
+import { entryPoint as migratedEntryPoint } from "../migration/api";
 import { observe } from "../migration/observation";
 import { judged } from "../migration/judge";
 import { CspError } from "../page-shield/csp";
@@ -15,18 +15,19 @@ import { wouldBlockOf } from "../page-shield/would-block";
 import { entryPointPath } from "../rulesets/entry-point";
 import { explain, type ExecutedRuleset } from "../rulesets/explain";
 import { findManagedRuleset, UnknownRulesetError } from "../rulesets/managed";
-import { entryPoint, type ManagedRuleset, type ZoneRule } from "../rulesets/wire";
+import { entryPoint, type EntryPoint, type ManagedRuleset, type ZoneRule } from "../rulesets/wire";
 import type { Scope } from "../runtime/composite-id";
 import type { Host } from "../runtime/host";
 import { omitAbsent } from "../runtime/members";
-import type { JsonObject } from "../runtime/values";
 import { RIGHTS, type Cells } from "./cells";
 import {
+  isNotReadable,
   isReadable,
   valueOf,
   type Cell,
   type Deployment,
   type ListedZone,
+  type NotReadable,
   type SurveyedJob,
   type Zone,
 } from "./model";
@@ -56,9 +57,12 @@ export async function readZone(reading: Reading, listed: ListedZone): Promise<Zo
     cells.read(`${root}${path}`, account, read);
 
   // The migration judges the same entry point, so it's read once for both.
-  const rawEntryPoint = cell("/rulesets", () =>
+  const managedRules = cell("/rulesets", () =>
     unlessAbsent(() =>
-      api.get(entryPointPath(id), { what: `Reading the managed rules of zone ${id}`, schema: anyObject }),
+      api.get(entryPointPath(id), {
+        what: `Reading the managed rules of zone ${id}`,
+        schema: bothEntryPoints,
+      }),
     ),
   );
   const [settings, policies, found, entry, migration, jobs] = await Promise.all([
@@ -68,12 +72,12 @@ export async function readZone(reading: Reading, listed: ListedZone): Promise<Zo
       const filters = SCRIPTS.includeAll;
       return (await listDetected(host, SCRIPTS, { zoneId: id, status: "active,infrequent", filters })).items;
     }),
-    rawEntryPoint,
-    cell("/waf_migration/status", () => readMigration(reading, id, rawEntryPoint)),
+    managedRules,
+    cell("/waf_migration/status", () => readMigration(reading, id, managedRules)),
     cell("/logpush/jobs", () => readJobs(reading, { kind: "zone", id })),
   ]);
   const scripts = isReadable(found) ? found : [];
-  const deployments = isReadable(entry) ? await deploymentsOf(reading, id, account, entry) : entry;
+  const deployments = isReadable(entry) ? await deploymentsOf(reading, id, account, entry?.explained) : entry;
   const stack = (kind: string, object: string): { readonly stack?: string | null } =>
     reading.stacks === undefined ? {} : { stack: reading.stacks.of(kind, object) };
   const { paymentPages } = reading;
@@ -117,7 +121,12 @@ export async function readZone(reading: Reading, listed: ListedZone): Promise<Zo
   return { ...zone, tasks: tasksOf(zone), ...unmanaged };
 }
 
-const anyObject = z.looseObject({});
+/** An entry point, for the deployments and for the migration. */
+const bothEntryPoints = z
+  .unknown()
+  .transform((raw) => ({ explained: raw, migrated: raw }))
+  .pipe(z.object({ explained: entryPoint, migrated: migratedEntryPoint }));
+type BothEntryPoints = z.infer<typeof bothEntryPoints>;
 
 const EFFECTS: ReadonlyMap<string, string> = new Map([
   ["allow", "enforced"],
@@ -190,9 +199,8 @@ async function deploymentsOf(
   reading: Reading,
   zone: string,
   account: string | undefined,
-  raw: JsonObject | undefined,
+  found: EntryPoint | undefined,
 ): Promise<Deployment[]> {
-  const found = raw === undefined ? undefined : entryPoint.parse(raw);
   const effects = new Map<string, Cell<Effect>>();
   for (const rule of found?.rules ?? [])
     if (rule.deploys !== undefined) effects.set(rule.id, await readEffect(reading, account, rule));
@@ -277,17 +285,41 @@ function owaspOf(deployments: readonly Deployment[]): Zone["owasp"] {
 
 type Migration = Exclude<Zone["migration"], { notReadable: unknown }>;
 
+/** Ends the judgement of a migration that needs a part which couldn't be read. */
+class UnreadPart extends Error {
+  override readonly name = "UnreadPart";
+
+  constructor(readonly why: NotReadable) {
+    super(why.what);
+  }
+}
+
 /** @throws ApiError if the migration can't be read. */
 async function readMigration(
+  reading: Reading,
+  zone: string,
+  managedRules: Promise<Cell<BothEntryPoints | undefined>>,
+): Promise<Cell<Migration>> {
+  try {
+    return await judgeMigration(reading, zone, managedRules);
+  } catch (error) {
+    if (error instanceof UnreadPart) return error.why;
+    throw error;
+  }
+}
+
+async function judgeMigration(
   { host }: Reading,
   zone: string,
-  rawEntryPoint: Promise<Cell<JsonObject | undefined>>,
+  managedRules: Promise<Cell<BothEntryPoints | undefined>>,
 ): Promise<Migration> {
   const observation = await observe(host.api, zone, {
     onlyBlockers: true,
     entryPoint: async () => {
-      const raw = valueOf(await rawEntryPoint);
-      return raw === undefined ? undefined : toEntryPoint(raw);
+      const found = await managedRules;
+      // Without this, an entry point that couldn't be read would look like none at all.
+      if (isNotReadable(found)) throw new UnreadPart(found);
+      return found?.migrated;
     },
   });
   const { readiness, migrationState = "", because } = judged(observation);

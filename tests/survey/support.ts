@@ -1,9 +1,12 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { text } from "node:stream/consumers";
 import { startLocalApi, type LocalApi, type LocalApiOptions } from "edgeguard-local";
+import { z } from "zod";
 import { run } from "../../provider/cli/program";
 import { survey, type Survey, type Zone } from "../../provider/survey/model";
 
@@ -19,6 +22,11 @@ interface Setting {
   readonly interrupted?: AbortSignal;
   readonly isTerminal?: boolean;
 }
+
+/** Returns what a response says instead of its result. Undefined to leave it as it is. */
+export type Change = (path: string, result: unknown) => unknown;
+
+const envelope = z.looseObject({ result: z.unknown() });
 
 const open: (() => unknown)[] = [];
 afterAll(async () => {
@@ -70,6 +78,33 @@ export class Ground {
     stderr.end();
     const [out, err] = await said;
     return { code, stdout: out, stderr: err };
+  }
+
+  /**
+   * Surveys through a proxy that changes the `result` of responses, for what the local API would never send. Without a
+   * change, the response is passed on as it is.
+   */
+  async surveyChanged(change: Change, ...args: readonly string[]): Promise<Surveyed> {
+    const { origin, pathname } = new URL(this.api.url);
+    const proxy = createServer((request, response) => {
+      const path = request.url ?? "";
+      void (async () => {
+        const headers = { authorization: request.headers.authorization ?? "" };
+        const real = await fetch(origin + path, { headers });
+        const body = envelope.parse(await real.json());
+        const changed = change(path, body.result);
+        response.writeHead(real.status, { "content-type": "application/json" });
+        response.end(JSON.stringify(changed === undefined ? body : { ...body, result: changed }));
+      })();
+    });
+    await new Promise<void>((listening) => proxy.listen(0, "127.0.0.1", listening));
+    const { port } = proxy.address() as AddressInfo;
+    try {
+      return await this.run({ env: { EDGEGUARD_BASE_URL: `http://127.0.0.1:${port}${pathname}` } }, ...args);
+    } finally {
+      proxy.closeAllConnections();
+      proxy.close();
+    }
   }
 
   write(name: string, content: string): string {
