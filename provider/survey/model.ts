@@ -82,7 +82,7 @@ const script = members({
   host: z.string(),
   firstPageUrl: z.string().exactOptional(),
   /** From 1 to 99; lower is worse. */
-  score: z.int().exactOptional(),
+  score: z.number().exactOptional(),
   /** The threat list's categories. */
   threats: z.array(z.string()).exactOptional(),
   isMalicious: z.boolean(),
