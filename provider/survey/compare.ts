@@ -7,6 +7,7 @@ import { CommandError } from "../terminal/errors";
 import { readText } from "../terminal/files";
 import { print, type Io } from "../terminal/io";
 import { isNotReadable, notReadableText, survey, valueOf, type Cell, type Survey, type Zone } from "./model";
+import { isOn } from "./protection";
 
 /** Compares two surveys, zone by zone. */
 
@@ -152,11 +153,14 @@ function factsOf(zone: Zone): Map<string, Fact> {
       part: "policies",
     });
   add("managed rulesets", zone.deployments, () => READABLE);
-  for (const { ruleId, rulesetId, enabled, effect, exceptions } of valueOf(zone.deployments) ?? []) {
-    const { name = rulesetId, versionsBehind } = valueOf(effect) ?? {};
+  for (const each of valueOf(zone.deployments) ?? []) {
+    const { ruleId, rulesetId, effect, exceptions } = each;
+    const { name = rulesetId, versionsBehind, rulesOn } = valueOf(effect) ?? {};
     const what = `${name} (rule ${ruleId})`;
     const part = "managed rulesets";
-    facts.set(what, { ...graded(SWITCH_GRADES, enabled ? "on" : "off"), part });
+    facts.set(what, { ...graded(SWITCH_GRADES, isOn(each) ? "on" : "off"), part });
+    if (rulesOn !== undefined)
+      facts.set(`${what}: rules on`, { text: formatNumber(rulesOn), grade: rulesOn, part });
     some(`${what}: exceptions`, part, exceptions.length);
     some(`${what}: versions behind`, part, versionsBehind);
   }

@@ -52,7 +52,18 @@ function embedded(value: object): string {
 }
 
 /** The modules of the page's script. The last one starts it. */
-const MODULES = ["rows", "dom", "cells", "charts", "columns", "part", "table", "totals", "main"] as const;
+const MODULES = [
+  "../protection",
+  "./rows",
+  "./dom",
+  "./cells",
+  "./charts",
+  "./columns",
+  "./part",
+  "./table",
+  "./totals",
+  "./main",
+] as const;
 
 /** What surrounds the data. */
 function shell(): { readonly before: string; readonly after: string } {
@@ -61,7 +72,7 @@ function shell(): { readonly before: string; readonly after: string } {
   const style = readFileSync(join(root, "survey/page/page.css"), "utf8");
   const modules = MODULES.map((name) => {
     const code = readFileSync(join(root, `dist/survey/page/${name}.js`), "utf8");
-    return `"./${name}"(require, exports) {\n${code}}`;
+    return `"${name}"(require, exports) {\n${code}}`;
   });
   const script = `{
 const modules = {\n${modules.join(",\n")}\n};
@@ -70,7 +81,7 @@ const load = (name) => {
   if (!(name in loaded)) modules[name](load, (loaded[name] = {}));
   return loaded[name];
 };
-load("./${MODULES[MODULES.length - 1]}");
+load("${MODULES[MODULES.length - 1]}");
 }`;
   const policy = `default-src 'none'; script-src ${hashOf(script)}; style-src ${hashOf(style)}; base-uri 'none'; form-action 'none'`;
   return {

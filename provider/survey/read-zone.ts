@@ -32,6 +32,7 @@ import {
   type Zone,
 } from "./model";
 import type { PaymentPages } from "./payment-pages";
+import { isOn } from "./protection";
 import { unmanagedIn, type Stacks } from "./stacks";
 import { tasksOf } from "./tasks";
 
@@ -274,9 +275,9 @@ async function readEffect(
 }
 
 function owaspOf(deployments: readonly Deployment[]): Zone["owasp"] {
-  for (const { enabled, effect } of deployments.filter((each) => each.enabled)) {
+  for (const { effect } of deployments.filter(isOn)) {
     if (!isReadable(effect)) return effect;
-    if (!enabled || effect.paranoiaLevel === undefined) continue;
+    if (effect.paranoiaLevel === undefined) continue;
     const { paranoiaLevel, scoreThreshold, action } = effect;
     return { state: "on", paranoiaLevel, ...omitAbsent({ scoreThreshold, action }) };
   }

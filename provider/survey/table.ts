@@ -1,5 +1,6 @@
 import type { Cell as CsvCell } from "../terminal/csv";
 import { isNotReadable, notReadableText, valueOf, type Cell, type Zone } from "./model";
+import { isOn } from "./protection";
 
 type Column = (zone: Zone) => CsvCell;
 
@@ -48,10 +49,11 @@ const COLUMNS: Readonly<Record<string, Column>> = {
     ({ deployments }) => deployments,
     (all) =>
       many(
-        all.map(({ effect, enabled, rulesetId }) => {
+        all.map((each) => {
+          const { effect, rulesetId } = each;
           const name =
             valueOf(effect)?.name ?? `${rulesetId} (${isNotReadable(effect) ? notReadableText(effect) : ""})`;
-          return enabled ? name : `${name} (off)`;
+          return isOn(each) ? name : `${name} (off)`;
         }),
       ),
   ),

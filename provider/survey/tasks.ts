@@ -1,4 +1,5 @@
 import { pluralize } from "../runtime/values";
+import { isOn } from "./protection";
 import { TASKS, valueOf, type Head, type Task, type TaskKind, type Zone } from "./model";
 
 /** What to do first. The only place that ranks: the JSON, the CSV and the page all show this. */
@@ -42,7 +43,7 @@ const FINDERS: Readonly<Record<TaskKind, (zone: Omit<Zone, "tasks">) => Found | 
     };
   },
   noManagedRuleset: ({ deployments }) =>
-    valueOf(deployments)?.some(({ enabled }) => enabled) === false
+    valueOf(deployments)?.some(isOn) === false
       ? { text: "Deploy a managed ruleset: no managed ruleset of the zone is on." }
       : undefined,
   readyToMigrate: ({ migration }) =>
@@ -68,7 +69,7 @@ const FINDERS: Readonly<Record<TaskKind, (zone: Omit<Zone, "tasks">) => Found | 
       : { text: `Repair ${pluralize(failing.length, "failing Logpush job")}: ${names}.` };
   },
   owaspOff: ({ owasp, deployments }) =>
-    valueOf(owasp)?.state === "off" && valueOf(deployments)?.some(({ enabled }) => enabled) === true
+    valueOf(owasp)?.state === "off" && valueOf(deployments)?.some(isOn) === true
       ? { text: "Consider the OWASP Core Ruleset: it's off." }
       : undefined,
   pageShieldOff: ({ pageShield }) =>

@@ -1,4 +1,5 @@
 import type { Head, Zone } from "../model";
+import { isOn } from "../protection";
 import { amount, capitalized, counted, textOf, valueOf } from "./cells";
 import { TASK_WORDS, type Tone } from "./charts";
 import type { SortKey } from "./rows";
@@ -93,7 +94,7 @@ const COLUMNS: readonly Column[] = [
     title: "Managed rulesets",
     text: ({ deployments }) =>
       textOf(deployments, (all) => {
-        const on = all.filter(({ enabled }) => enabled);
+        const on = all.filter(isOn);
         const behind = Math.max(0, ...on.map(({ effect }) => valueOf(effect)?.versionsBehind ?? 0));
         const exceptions = on.reduce((sum, each) => sum + each.exceptions.length, 0);
         return listed([
@@ -102,9 +103,8 @@ const COLUMNS: readonly Column[] = [
           ...(exceptions > 0 ? [counted(exceptions, "exception")] : []),
         ]);
       }),
-    tone: ({ deployments }) =>
-      valueOf(deployments)?.some(({ enabled }) => enabled) === false ? "bad" : undefined,
-    key: ({ deployments }) => valueOf(deployments)?.filter(({ enabled }) => enabled).length,
+    tone: ({ deployments }) => (valueOf(deployments)?.some(isOn) === false ? "bad" : undefined),
+    key: ({ deployments }) => valueOf(deployments)?.filter(isOn).length,
   },
   {
     id: "owasp",
