@@ -6,6 +6,7 @@ const USE = [
   "/tests/readme/demo",
   "/tests/matrix/without-registry",
   "/tests/examples/(programs|pipeline|many-zones)",
+  "/tests/engine/(interruptions|secrets)",
   "/tests/import/engine",
   "/tests/package/contents",
   "/tests/plugin/cli",

@@ -13,6 +13,6 @@ export default function announce(): void {
     console.log("Not in this run: saved plans, which the local engine refuses. They take the Pulumi CLI.");
   if (!LONG)
     console.log(
-      "Not in this run: installing and packing the packages, the demo, the examples, imports on an engine, the policy pack and test runners. `npm run test:use` runs them.",
+      "Not in this run: installing and packing the packages, the demo, the examples, imports, interruptions and secrets on an engine, the policy pack and test runners. `npm run test:use` runs them.",
     );
 }
