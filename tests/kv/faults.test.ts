@@ -57,7 +57,9 @@ const up = (previous?: Recorded, more: Record<string, string> = {}): Promise<Rec
 async function failed(previous?: Recorded): Promise<Recorded> {
   const { recorded, message } = await new Operation(api).failedUp(TYPE, inputs, previous);
   if (recorded === undefined) throw new Error(`nothing was recorded: ${message}`);
-  expect(message).toMatch(/200 entries were written and recorded before that\. Run `pulumi up` again to continue\./);
+  expect(message).toMatch(
+    /200 entries were written and recorded before that\. Run `pulumi up` again to continue\./,
+  );
   return recorded;
 }
 

@@ -56,7 +56,9 @@ export function inventorySources(
   { on }: InventorySourcesOptions = {},
 ): InventorySources {
   if (on !== undefined && !isDate(on))
-    throw new LookupError(`inventorySources: \`on\` must be a date in YYYY-MM-DD format, not ${JSON.stringify(on)}.`);
+    throw new LookupError(
+      `inventorySources: \`on\` must be a date in YYYY-MM-DD format, not ${JSON.stringify(on)}.`,
+    );
   const now = on === undefined ? new Date() : new Date(`${on}T00:00:00Z`);
   const sources = new Sources();
   const unapproved: ParsedEntry[] = [];
