@@ -12,7 +12,9 @@ import { generateSdk, PluginProject } from "./project";
 
 const cli = engines().find((engine) => engine !== LOCAL_ENGINE);
 const onCli = cli === undefined ? describe.skip : describe;
-const onYaml = hasLanguage("yaml") ? test : test.skip;
+const HAS_YAML = hasLanguage("yaml");
+const onYaml = HAS_YAML ? test : test.skip;
+const YAML = `YAML${HAS_YAML ? "" : " (skipped: no pulumi-language-yaml on PATH)"}`;
 
 const CANARY = "c4nary-of-a-destination";
 
@@ -169,7 +171,7 @@ onCli(`on ${cli?.name ?? "the Pulumi CLI: skipped, because none is on PATH"}`, (
   });
 
   onYaml(
-    "a YAML program takes over resources of the classes, changes one argument and reads others",
+    `a ${YAML} program takes over resources of the classes, changes one argument and reads others`,
     async () => {
       const zoneId = api.zones.shop;
       const policy = {
@@ -209,7 +211,7 @@ onCli(`on ${cli?.name ?? "the Pulumi CLI: skipped, because none is on PATH"}`, (
     },
   );
 
-  onYaml("the YAML example applies as the documents install it, and leaves an empty plan", async () => {
+  onYaml(`the ${YAML} example applies as the documents install it, and leaves an empty plan`, async () => {
     if (cli === undefined) return;
     const example = new Project(cli, "yaml");
     try {

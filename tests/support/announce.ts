@@ -10,7 +10,9 @@ export default function announce(): void {
     `\nEngine tests run on ${LOCAL_ENGINE.name}${cli === undefined ? ` (${why})` : ` and on ${cli.name}`}.`,
   );
   if (cli === undefined)
-    console.log("Not in this run: saved plans, which the local engine refuses. They take the Pulumi CLI.");
+    console.log(
+      "Not in this run: saved plans, `get` and the provider plugin's programs, which the local engine refuses. They take the Pulumi CLI.",
+    );
   if (!LONG)
     console.log(
       "Not in this run: installing and packing the packages, the demo, the examples, imports, interruptions and secrets on an engine, the policy pack and test runners. `npm run test:use` runs them.",
