@@ -6,8 +6,9 @@ import { printable } from "../api/printable";
 import { CommandError } from "../terminal/errors";
 import { readText } from "../terminal/files";
 import { print, type Io } from "../terminal/io";
-import { isNotReadable, notReadableText, survey, valueOf, type Cell, type Survey, type Zone } from "./model";
+import { survey, type Cell, type Survey, type Zone } from "./model";
 import { isOn } from "./protection";
+import { isNotReadable, notReadableText, valueOf } from "./readable";
 
 /** Compares two surveys, zone by zone. */
 

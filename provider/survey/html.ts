@@ -54,6 +54,7 @@ function embedded(value: object): string {
 /** The modules of the page's script. The last one starts it. */
 const MODULES = [
   "../protection",
+  "../readable",
   "./rows",
   "./dom",
   "./cells",

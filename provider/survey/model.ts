@@ -28,31 +28,6 @@ function cell<T extends z.ZodType>(schema: T): z.ZodUnion<readonly [T, typeof no
   return z.union([schema, notReadable]);
 }
 
-export function isReadable<T>(given: Cell<T>): given is Exclude<T, NotReadable> {
-  return !isNotReadable(given);
-}
-
-export function isNotReadable(given: unknown): given is NotReadable {
-  return typeof given === "object" && given !== null && "notReadable" in given;
-}
-
-/** The cell's value; undefined if it couldn't be read. */
-export function valueOf<T>(given: Cell<T>): Exclude<T, NotReadable> | undefined {
-  return isReadable(given) ? given : undefined;
-}
-
-const REASONS: Readonly<Record<NotReadable["notReadable"], (what: string) => string>> = {
-  right: (what) => `right ${what}`,
-  plan: (what) => `plan (${what})`,
-  account: (what) => what,
-  failed: (what) => what,
-};
-
-/** "not readable: right Page Shield Read" */
-export function notReadableText({ notReadable: why, what }: NotReadable): string {
-  return `not readable: ${REASONS[why](what)}`;
-}
-
 /**
  * The stack that manages an object; null if none of the given stacks does. Present only in a survey with stacks.
  */

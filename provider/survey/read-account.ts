@@ -6,8 +6,9 @@ import { namespacePath, namespacesPath } from "../kv/address";
 import { KV, MANAGED_RULES } from "../limits";
 import { jobsPath } from "../logpush/job-api";
 import { rulesetInfo } from "../rulesets/wire";
-import { isReadable, type Account, type Cell, type ListedAccount } from "./model";
+import type { Account, Cell, ListedAccount } from "./model";
 import { readJobs, type Reading } from "./read-zone";
+import { isReadable } from "./readable";
 import { unmanagedInAccount } from "./stacks";
 
 /** Reads an account: its rulesets, its own Logpush jobs, and its namespaces with the number of their keys. */

@@ -20,19 +20,10 @@ import type { Scope } from "../runtime/composite-id";
 import type { Host } from "../runtime/host";
 import { omitAbsent } from "../runtime/members";
 import { RIGHTS, type Cells } from "./cells";
-import {
-  isNotReadable,
-  isReadable,
-  valueOf,
-  type Cell,
-  type Deployment,
-  type ListedZone,
-  type NotReadable,
-  type SurveyedJob,
-  type Zone,
-} from "./model";
+import type { Cell, Deployment, ListedZone, NotReadable, SurveyedJob, Zone } from "./model";
 import type { PaymentPages } from "./payment-pages";
 import { isOn } from "./protection";
+import { isNotReadable, isReadable, valueOf } from "./readable";
 import { unmanagedIn, type Stacks } from "./stacks";
 import { tasksOf } from "./tasks";
 

@@ -9,7 +9,8 @@ import { slug } from "../import/names";
 import { CommandError } from "../terminal/errors";
 import { readText } from "../terminal/files";
 import type { Io } from "../terminal/io";
-import { valueOf, type Account, type Head, type Unmanaged, type Zone } from "./model";
+import type { Account, Head, Unmanaged, Zone } from "./model";
+import { valueOf } from "./readable";
 
 /** What Pulumi's state manages: resources of this package, and those of Cloudflare's own provider. */
 export class Stacks {

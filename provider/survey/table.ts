@@ -1,15 +1,13 @@
 import type { Cell as CsvCell } from "../terminal/csv";
-import { isNotReadable, notReadableText, valueOf, type Cell, type Zone } from "./model";
+import type { Cell, Zone } from "./model";
 import { isOn } from "./protection";
+import { isNotReadable, notReadableText, textOf, valueOf } from "./readable";
 
 type Column = (zone: Zone) => CsvCell;
 
 /** A column of a part. If the part couldn't be read, its columns say so. */
 function of<T>(part: (zone: Zone) => Cell<T>, text: (value: T) => CsvCell): Column {
-  return (zone) => {
-    const given = part(zone);
-    return isNotReadable(given) ? notReadableText(given) : text(given);
-  };
+  return (zone) => textOf(part(zone), text);
 }
 
 const many = (texts: readonly string[]): string => (texts.length === 0 ? "none" : texts.join("; "));

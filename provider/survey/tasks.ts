@@ -1,6 +1,7 @@
 import { pluralize } from "../runtime/values";
 import { isOn } from "./protection";
-import { TASKS, valueOf, type Head, type Task, type TaskKind, type Zone } from "./model";
+import { valueOf } from "./readable";
+import { TASKS, type Head, type Task, type TaskKind, type Zone } from "./model";
 
 /** What to do first. The only place that ranks: the JSON, the CSV and the page all show this. */
 

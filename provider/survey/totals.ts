@@ -3,7 +3,6 @@ import {
   CHARTS,
   SURVEY_VERSION,
   notReadable,
-  valueOf,
   type Cell,
   type Chart,
   type Head,
@@ -11,6 +10,7 @@ import {
   type Zone,
 } from "./model";
 import { isOn } from "./protection";
+import { valueOf } from "./readable";
 import { byUrgency } from "./tasks";
 import { VERSION } from "../version";
 

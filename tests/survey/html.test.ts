@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { Writable } from "node:stream";
 import { writeHtml } from "../../provider/survey/html";
-import { notReadableText, type NotReadable, type Zone } from "../../provider/survey/model";
-import { textOf } from "../../provider/survey/page/cells";
+import type { NotReadable, Zone } from "../../provider/survey/model";
+import { notReadableText, textOf } from "../../provider/survey/readable";
 import { CHARTS } from "../../provider/survey/page/charts";
 import { columnsOf } from "../../provider/survey/page/columns";
 import { matches, searchable, sorted, wordsOf } from "../../provider/survey/page/rows";

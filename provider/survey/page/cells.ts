@@ -1,23 +1,4 @@
-import type { Cell, NotReadable } from "../model";
-
-/** How the page reads and words the model. Its script can't load the model's own functions, which need a library. */
-
-/** The cell's value; undefined if it couldn't be read. */
-export function valueOf<T>(given: Cell<T>): Exclude<T, NotReadable> | undefined {
-  return isReadable(given) ? given : undefined;
-}
-
-function isReadable<T>(given: Cell<T>): given is Exclude<T, NotReadable> {
-  return !(typeof given === "object" && given !== null && "notReadable" in given);
-}
-
-/** The cell as text, in the same words as survey.csv where it couldn't be read. */
-export function textOf<T>(given: Cell<T>, word: (value: Exclude<T, NotReadable>) => string): string {
-  if (isReadable(given)) return word(given);
-  const { notReadable: why, what } = given as NotReadable; // What isn't readable has nothing else.
-  const reasons = { right: `right ${what}`, plan: `plan (${what})`, account: what, failed: what };
-  return `not readable: ${reasons[why]}`;
-}
+/** How the page words numbers, times and names. */
 
 export function amount(count: number): string {
   return count.toLocaleString("en");

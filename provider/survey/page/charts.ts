@@ -1,5 +1,5 @@
 import type { CHARTS as Bars, Chart as ChartId, TaskKind, Zone } from "../model";
-import { valueOf } from "./cells";
+import { valueOf } from "../readable";
 
 /** The charts: what they count, in the words of the page, and which of their bars a zone belongs to. */
 

@@ -1,6 +1,7 @@
 import type { Head, Zone } from "../model";
 import { isOn } from "../protection";
-import { amount, capitalized, counted, textOf, valueOf } from "./cells";
+import { textOf, valueOf } from "../readable";
+import { amount, capitalized, counted } from "./cells";
 import { TASK_WORDS, type Tone } from "./charts";
 import type { SortKey } from "./rows";
 

@@ -1,5 +1,6 @@
 import type { Account, Cell, Deployment, Head, NotReadable, SurveyedJob, Unmanaged, Zone } from "../model";
-import { amount, capitalized, counted, textOf, timeOf, valueOf } from "./cells";
+import { textOf, valueOf } from "../readable";
+import { amount, capitalized, counted, timeOf } from "./cells";
 import { element, link, type Child } from "./dom";
 
 /** All that the survey knows of one zone or account. */
