@@ -279,3 +279,19 @@ export function isScoredBelow({ jsIntegrityScore }: Scored, threshold: number): 
   const score = jsIntegrityScore ?? undefined;
   return score === undefined ? undefined : score < threshold;
 }
+
+/** What threat lists say about a script. */
+interface Listed {
+  readonly urlReportedMalicious?: boolean | undefined;
+  readonly domainReportedMalicious?: boolean | undefined;
+}
+
+/** Whether a threat list names the script's URL or domain. */
+export function isReported({ urlReportedMalicious, domainReportedMalicious }: Listed): boolean {
+  return urlReportedMalicious === true || domainReportedMalicious === true;
+}
+
+/** Whether the script's score is below the threshold, or a threat list names the script. */
+export function isThreat(script: Scored & Listed, threshold: number): boolean {
+  return isScoredBelow(script, threshold) === true || isReported(script);
+}

@@ -111,7 +111,7 @@ export function assertNoMaliciousScripts(
       throw error;
     }
 
-    const malicious = scripts.filter((script) => isMalicious(script, { threshold: below }) === true);
+    const malicious = scripts.filter((script) => isScoredBelow(script, below) === true);
     if (malicious.length > 0)
       throw new MaliciousScriptsError(maliciousMessage(wanted.zoneId, below, malicious), malicious);
     const unscored = scripts.filter((script) => isMalicious(script) === undefined).length;

@@ -2,6 +2,7 @@ import { parseUrl } from "../api/url";
 import { CspError, escapeForSource, parseCsp, sourceAllows } from "./csp";
 import type { LiteralUnion } from "../runtime/fields";
 import { describe } from "../runtime/inputs";
+import { isReported } from "./detected";
 import { parseThreshold } from "./threshold";
 import { isMalicious, type MaliciousOptions } from "./malicious";
 import type { ScriptInventory } from "./inventory/file";
@@ -185,7 +186,7 @@ function reasonToLeaveOut(
 ): LeftOutReason | undefined {
   const malicious = isMalicious(script, { threshold });
   if (malicious === true) return "malicious";
-  if (script.urlReportedMalicious === true || script.domainReportedMalicious === true) return "reported";
+  if (isReported(script)) return "reported";
   return malicious === undefined && unscored === "exclude" ? "unscored" : undefined;
 }
 

@@ -8,7 +8,7 @@ import { entryPoint as migratedEntryPoint } from "../migration/api";
 import { observe } from "../migration/observation";
 import { judged } from "../migration/judge";
 import { CspError } from "../page-shield/csp";
-import { isScoredBelow, listDetected, SCRIPTS } from "../page-shield/detected";
+import { isScoredBelow, isThreat, listDetected, SCRIPTS } from "../page-shield/detected";
 import { listPageShieldPolicies, readPageShieldSettings } from "../page-shield/read";
 import type { Script as DetectedScript } from "../page-shield/records";
 import { wouldBlockOf } from "../page-shield/would-block";
@@ -144,16 +144,12 @@ function blockedBy(
 /** A zone has at most this many scripts in the survey. All of them count. */
 const WORST_SCRIPTS = 10;
 
-const isScoreBad = (script: DetectedScript): boolean | undefined =>
-  isScoredBelow(script, PAGE_SHIELD.MALICIOUS_BELOW_SCORE);
-
 function summaryOf(
   found: readonly DetectedScript[],
   { paymentPages, isApproved }: Pick<Reading, "paymentPages" | "isApproved">,
 ): Exclude<Zone["scripts"], { notReadable: unknown }> {
-  const isThreat = (each: DetectedScript): boolean =>
-    isScoreBad(each) === true || each.urlReportedMalicious === true || each.domainReportedMalicious === true;
-  const malicious = found.filter(isThreat);
+  const threshold = PAGE_SHIELD.MALICIOUS_BELOW_SCORE;
+  const malicious = found.filter((each) => isThreat(each, threshold));
   const worst = malicious
     .map((each) => ({
       ...omitAbsent({
@@ -175,7 +171,9 @@ function summaryOf(
   return {
     seen: found.length,
     malicious: malicious.length,
-    notScored: found.filter((each) => !isThreat(each) && isScoreBad(each) === undefined).length,
+    notScored: found.filter(
+      (each) => !isThreat(each, threshold) && isScoredBelow(each, threshold) === undefined,
+    ).length,
     unapproved: isApproved === undefined ? null : found.filter(({ url }) => !isApproved(url)).length,
     onPaymentPages: found.filter((each) => paymentPages.hasScript(each)).length,
     worst: worst.slice(0, WORST_SCRIPTS),

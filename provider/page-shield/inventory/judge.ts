@@ -1,7 +1,7 @@
 import { digestOf } from "../../runtime/digest";
 import { omitAbsent } from "../../runtime/members";
 import { pluralize } from "../../runtime/values";
-import { isMalicious } from "../malicious";
+import { isThreat } from "../detected";
 import type { Script } from "../records";
 import { CHANGES, type InventoryEntry, type ScriptInventory } from "./file";
 import type {
@@ -176,12 +176,7 @@ function judgeScript(
     ...(entry && { entry: coveringEntry(entry) }),
     approval: entry === undefined ? "new" : approvalState(entry, options),
     content: contentState(records, entry?.hash),
-    malicious: records.some(
-      (record) =>
-        record.urlReportedMalicious === true ||
-        record.domainReportedMalicious === true ||
-        isMalicious(record, options) === true,
-    ),
+    malicious: records.some((record) => isThreat(record, options.threshold)),
   };
 }
 
