@@ -1,5 +1,5 @@
 import { zoneId } from "../runtime/fields";
-import { ask, LookupError, readArgs, warnsInPreview, type LookupOptions } from "../runtime/lookup";
+import { ask, LookupError, readArgs, unlessSkipped, type LookupOptions } from "../runtime/lookup";
 import { filterShape, isScoredBelow, listDetected, SCRIPTS } from "./detected";
 import { parseThreshold } from "./threshold";
 import type { DetectedFilters, Script } from "./records";
@@ -102,15 +102,16 @@ export function assertNoMaliciousScripts(
     const { threshold, ...listArgs } = args;
     const below = parseThreshold(threshold);
     const wanted = readArgs(what, { zoneId, ...filterShape }, listArgs);
-    let scripts: readonly Script[];
-    try {
-      const filters = { ...SCRIPTS.includeAll, ...wanted.filters };
-      scripts = (await listDetected(host, SCRIPTS, { ...wanted, filters })).items;
-    } catch (error) {
-      if (warnsInPreview(host, what, error)) return;
-      throw error;
-    }
+    const filters = { ...SCRIPTS.includeAll, ...wanted.filters };
+    const list = await unlessSkipped(
+      host,
+      what,
+      () => listDetected(host, SCRIPTS, { ...wanted, filters }),
+      undefined,
+    );
+    if (list === undefined) return;
 
+    const scripts = list.items;
     const malicious = scripts.filter((script) => isScoredBelow(script, below) === true);
     if (malicious.length > 0)
       throw new MaliciousScriptsError(maliciousMessage(wanted.zoneId, below, malicious), malicious);

@@ -137,21 +137,24 @@ export async function ask<T>(opts: LookupOptions, work: (host: Host) => T | Prom
  * requests from forks can be previewed.
  */
 function askOrUnknown<T>(what: string, opts: LookupOptions, work: (host: Host) => Promise<T>): Promise<T> {
-  return ask(opts, async (host) => {
-    try {
-      return await work(host);
-    } catch (error) {
-      if (!warnsInPreview(host, what, error)) throw error;
-      return pulumi.unknown as T; // The SDK makes the whole output unknown.
-    }
-  });
+  // The SDK makes the whole output unknown.
+  return ask(opts, (host) => unlessSkipped(host, what, () => work(host), pulumi.unknown as T));
 }
 
-/** Warns and returns true if a preview has no credentials. In an update, they are an error. */
-export function warnsInPreview(host: Host, what: string, error: unknown): boolean {
-  if (!(error instanceof MissingCredentialsError && inProgram() && pulumi.runtime.isDryRun())) return false;
-  host.warnOnce(`${what}: skipped in this preview. ${error.message}`, `no credentials for ${what}`);
-  return true;
+/** Does work that needs credentials. A preview without them warns and returns `skipped`. In an update, they are an error. */
+export async function unlessSkipped<T, S>(
+  host: Host,
+  what: string,
+  work: () => Promise<T>,
+  skipped: S,
+): Promise<T | S> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof MissingCredentialsError && inProgram() && pulumi.runtime.isDryRun())) throw error;
+    host.warnOnce(`${what}: skipped in this preview. ${error.message}`, `no credentials for ${what}`);
+    return skipped;
+  }
 }
 
 /**

@@ -3,7 +3,7 @@ import { ApiError } from "../../api/errors";
 import { zoneId, type LiteralUnion } from "../../runtime/fields";
 import type { Host } from "../../runtime/host";
 import { describe } from "../../runtime/inputs";
-import { ask, LookupError, readArgs, warnsInPreview, type LookupOptions } from "../../runtime/lookup";
+import { ask, LookupError, readArgs, unlessSkipped, type LookupOptions } from "../../runtime/lookup";
 import { pluralize } from "../../runtime/values";
 import { filterShape, listDetected, SCRIPTS } from "../detected";
 import { parseThreshold } from "../threshold";
@@ -52,7 +52,7 @@ export class ScriptInventoryError extends LookupError {
 }
 
 /** The default of `expiringDays`: an approval that ends in fewer days is a finding. */
-export const EXPIRING_DAYS = 14;
+const EXPIRING_DAYS = 14;
 
 /**
  * Compares a script inventory with the active and infrequent scripts that Page Shield has seen.
@@ -139,14 +139,8 @@ export function assertScriptInventory(
     const { onFindings = "fail", ...rest } = args;
     if (!["fail", "warn"].includes(onFindings))
       throw new LookupError(`${what}: onFindings must be "fail" or "warn", not ${describe(onFindings)}.`);
-    let check: InventoryCheck;
-    try {
-      check = await runCheck(host, what, rest);
-    } catch (error) {
-      if (warnsInPreview(host, what, error)) return;
-      throw error;
-    }
-    if (check.passed) return;
+    const check = await unlessSkipped(host, what, () => runCheck(host, what, rest), undefined);
+    if (check === undefined || check.passed) return;
     const message = host.presentable(findingsMessage(check));
     if (onFindings === "fail") throw new ScriptInventoryError(message, check);
     host.say.warn(message);
