@@ -54,17 +54,9 @@ export function judgeInventory(
   options: JudgeOptions,
 ): InventoryCheck {
   const { entries } = inventory;
-  const index = indexOf(inventory);
-  const needed = new Set<InventoryEntry>();
-  const scripts = zones.flatMap(({ zoneId, scripts }) =>
-    groupByUrl(scripts).map((records): CheckedScript => {
-      const [first] = records;
-      const url = parseScriptUrl(first.url);
-      const entry = url === undefined ? undefined : index.find(url)?.entry;
-      if (entry !== undefined) needed.add(entry);
-      return judgeScript(zoneId, records, entry, options);
-    }),
-  );
+  const seenScripts = scriptsOf(inventory, zones);
+  const needed = new Set(seenScripts.map(({ entry }) => entry));
+  const scripts = seenScripts.map((script) => judgeScript(script, options));
   const findings = [
     ...zones.flatMap(({ zoneId, problem }): InventoryFinding[] =>
       problem === undefined ? [] : [{ ...problem, zoneId }],
@@ -101,6 +93,37 @@ export function judgeInventory(
     scripts,
   };
   return { ...found, standard: "PCI DSS 4.0.1", requirements: requirementStandings(found) };
+}
+
+/** A script as a zone's pages load it, with the entry that covers it. */
+interface SeenScript {
+  readonly zoneId: string;
+  readonly records: Records;
+  readonly entry: InventoryEntry | undefined;
+}
+
+function scriptsOf(inventory: ScriptInventory, zones: readonly ZoneReading[]): SeenScript[] {
+  const index = indexOf(inventory);
+  return zones.flatMap(({ zoneId, scripts }) =>
+    groupByUrl(scripts).map((records): SeenScript => {
+      const url = parseScriptUrl(records[0].url);
+      return { zoneId, records, entry: url && index.find(url)?.entry };
+    }),
+  );
+}
+
+/** Finds the scripts that no entry covers, and whether each looks malicious. */
+export function newScripts(
+  inventory: ScriptInventory,
+  zones: readonly ZoneReading[],
+  threshold: number,
+): Pick<CheckedScript, "seen" | "malicious">[] {
+  return scriptsOf(inventory, zones)
+    .filter(({ entry }) => entry === undefined)
+    .map(({ zoneId, records }) => ({
+      seen: factsOf(zoneId, records),
+      malicious: looksMalicious(records, threshold),
+    }));
 }
 
 /** Finds hosts of which nothing was seen, such as misspelled ones. They may be in any of the zones. */
@@ -164,20 +187,18 @@ function groupByUrl(scripts: readonly Script[]): Records[] {
   return [...groups].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, records]) => records);
 }
 
-function judgeScript(
-  zoneId: string,
-  records: Records,
-  entry: InventoryEntry | undefined,
-  options: JudgeOptions,
-): CheckedScript {
-  const seen = factsOf(zoneId, records);
+function judgeScript({ zoneId, records, entry }: SeenScript, options: JudgeOptions): CheckedScript {
   return {
-    seen,
+    seen: factsOf(zoneId, records),
     ...(entry && { entry: coveringEntry(entry) }),
     approval: entry === undefined ? "new" : approvalState(entry, options),
     content: contentState(records, entry?.hash),
-    malicious: records.some((record) => isThreat(record, options.threshold)),
+    malicious: looksMalicious(records, options.threshold),
   };
+}
+
+function looksMalicious(records: Records, threshold: number): boolean {
+  return records.some((record) => isThreat(record, threshold));
 }
 
 function factsOf(zoneId: string, records: Records): InventoriedScript {
@@ -305,10 +326,16 @@ function scriptFindings(script: CheckedScript, options: JudgeOptions): Inventory
 /** Describes where and when a script was seen: `on shop.example/payment, score 85, first seen 2026-11-20`. */
 function whereSeen({ pages, score, firstSeenAt }: InventoriedScript): string {
   return [
-    `on ${pages.slice(0, SHOWN_PAGES).join(", ")}${pages.length > SHOWN_PAGES ? ` and ${pages.length - SHOWN_PAGES} more` : ""}`,
+    `on ${firstPages(pages)}`,
     score === undefined ? "without a score" : `score ${score}`,
     ...(firstSeenAt === undefined ? [] : [`first seen ${firstSeenAt.slice(0, 10)}`]),
   ].join(", ");
+}
+
+/** Lists the first pages, and counts the others. */
+export function firstPages(pages: readonly string[]): string {
+  const more = pages.length - SHOWN_PAGES;
+  return `${pages.slice(0, SHOWN_PAGES).join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
 }
 
 const SHOWN_PAGES = 3;

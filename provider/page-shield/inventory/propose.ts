@@ -4,7 +4,7 @@ import { LookupError } from "../../runtime/lookup";
 import { escapeInvisible } from "../../api/printable";
 import { omit, sameJson } from "../../runtime/values";
 import { parseInventory, VERSION, yaml, type ScriptInventory } from "./file";
-import { judgeInventory, type ZoneReading } from "./judge";
+import { firstPages, newScripts, type ZoneReading } from "./judge";
 import type { InventoriedScript } from "./model";
 import { parseScriptUrl } from "./script-pattern";
 
@@ -35,17 +35,10 @@ export function findProposals(
   zones: readonly ZoneReading[],
   threshold: number,
 ): Proposals {
-  const { scripts } = judgeInventory(inventory, zones, {
-    now: new Date(),
-    threshold,
-    expiringDays: 0,
-    hosts: undefined,
-  });
   const byUrl = new Map<string, InventoriedScript[]>();
   const malicious = new Set<string>();
   const unusable = new Set<string>();
-  for (const { seen, approval, malicious: isMalicious } of scripts) {
-    if (approval !== "new") continue;
+  for (const { seen, malicious: isMalicious } of newScripts(inventory, zones, threshold)) {
     const url = parseScriptUrl(seen.url);
     if (isMalicious) malicious.add(seen.url);
     else if (url === undefined || url.hasUser) unusable.add(seen.url);
@@ -160,7 +153,7 @@ function yamlLines({ script, hash, hashes, seen }: Proposal, { owner, justificat
   const [first] = seen;
   const pages = [...new Set(seen.flatMap((each) => each.pages))];
   const facts = [
-    `Seen on ${pages.slice(0, SHOWN_PAGES).join(", ")}${pages.length > SHOWN_PAGES ? ` and ${pages.length - SHOWN_PAGES} more` : ""}`,
+    `Seen on ${firstPages(pages)}`,
     ...(first?.firstSeenAt === undefined ? [] : [`first on ${first.firstSeenAt.slice(0, 10)}`]),
     first?.score === undefined ? "without a score" : `score ${first.score}`,
     ...(hashes > 1 ? [`with ${hashes} different hashes, so none is written here`] : []),
@@ -174,8 +167,6 @@ function yamlLines({ script, hash, hashes, seen }: Proposal, { owner, justificat
     ...(hash === undefined ? [] : [`  hash: ${scalar(hash)}`]),
   ];
 }
-
-const SHOWN_PAGES = 3;
 
 function jsonLines(
   { script, hash }: Proposal,
