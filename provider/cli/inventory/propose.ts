@@ -38,7 +38,7 @@ export async function proposeEntries(io: Io, options: ProposeOptions): Promise<v
   for (const { zoneId, problem } of zones)
     if (problem !== undefined) printToStderr(io, `edgeguard: zone ${zoneId}: ${problem.message}`);
   const proposals = findProposals(inventory, zones, threshold);
-  const added = addEntries(file, text, proposals.entries, { owner, justification });
+  const added = addEntries(inventory, text, proposals.entries, { owner, justification });
   if (isNew || added !== text) await replaceFile(path, file, added);
   for (const line of summaryOf(file, proposals)) printToStderr(io, `edgeguard: ${line}`);
 }

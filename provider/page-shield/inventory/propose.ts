@@ -71,16 +71,22 @@ export function emptyInventory(file: string): string {
 /**
  * Adds the entries at the end of the list.
  *
+ * @param text the inventory's file.
  * @throws LookupError if that isn't possible without touching the other entries.
  */
-export function addEntries(file: string, text: string, entries: readonly Proposal[], stated: Stated): string {
+export function addEntries(
+  { file, entries: before }: ScriptInventory,
+  text: string,
+  entries: readonly Proposal[],
+  stated: Stated,
+): string {
   if (entries.length === 0) return text;
   const added = insert(file, text, entries, stated);
   // Whatever the file's style: the others are as they were, and nothing new is approved.
-  const [before, after] = [text, added].map((each) => parseInventory(file, Buffer.from(each)).entries);
-  const plain = (all: typeof before = []): object[] => all.map((entry) => omit({ ...entry }, ["line"]));
-  const kept = plain(after).slice(0, before?.length);
-  const fresh = after?.slice(before?.length) ?? [];
+  const after = parseInventory(file, Buffer.from(added)).entries;
+  const plain = (all: typeof before): object[] => all.map((entry) => omit({ ...entry }, ["line"]));
+  const kept = plain(after.slice(0, before.length));
+  const fresh = after.slice(before.length);
   if (!sameJson(kept, plain(before)) || fresh.length !== entries.length || fresh.some((one) => one.approval))
     throw new LookupError(`${file}: the entries can't be added without changing others. Add them manually.`);
   return added;
