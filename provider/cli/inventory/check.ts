@@ -50,12 +50,12 @@ function withSettingNames(check: InventoryCheck): InventoryCheck {
   };
 }
 
+const EVIDENCE = { md: "markdown", json: "json", csv: "csv" } as const satisfies Record<string, Format>;
+
 /**
  * Writes the evidence in each format. The file names contain the time of the check, so that no evidence replaces
  * another.
  */
-const EVIDENCE = { md: "markdown", json: "json", csv: "csv" } as const satisfies Record<string, Format>;
-
 async function writeEvidence(io: Io, folder: string, check: InventoryCheck): Promise<void> {
   const path = resolve(io.cwd, folder);
   const name = `script-inventory-${check.checkedAt.replace(/[-:]|\.\d+/g, "")}`;

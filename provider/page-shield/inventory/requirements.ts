@@ -42,15 +42,13 @@ export function requirementStandings(
     },
     {
       requirement: "11.6.1",
-      element:
-        "Alerts on unauthorized changes to the script contents of payment pages as the browser receives them",
+      element: CONTENT_ALERTS,
       scope: external,
       ...limited(contentAlerts(check.scripts), gaps),
     },
     {
       requirement: "11.6.1",
-      element:
-        "Alerts on unauthorized changes to the script contents of payment pages as the browser receives them",
+      element: CONTENT_ALERTS,
       scope: "inline scripts",
       standing: "not",
       why: INLINE,
@@ -80,6 +78,9 @@ const INLINE = "Page Shield doesn't report scripts that are written into the pag
 const SAMPLING = "It sees a sample of page loads, and nothing inside frames of other sites.";
 const FETCHED = "Cloudflare fetches the content itself, so it may differ from what a browser received.";
 const HEADERS = "Page Shield doesn't record the HTTP headers that a browser receives.";
+
+const CONTENT_ALERTS =
+  "Alerts on unauthorized changes to the script contents of payment pages as the browser receives them";
 
 const ELEMENTS_6_4_3: readonly {
   readonly element: string;
