@@ -47,7 +47,7 @@ import {
   newsOfVersion,
   renamedRuleset,
   skippedRules,
-  untoldVersion,
+  unreportedVersion,
   type DeployedVersion,
   type VersionNews,
 } from "./version-changes";
@@ -428,7 +428,11 @@ export const managedRulesetOverride = defineLifecycle({
     const adopted = exceptionIds(state);
     await reconcileRule(rules, args, prepared, { rule, wanted, adopted, formerRef: state.ref, placing });
     const outputs = outputsOf(rules.now, currentRule(rules.now, rule), prepared);
-    const unread = untoldVersion(ctx, { ...state, ref: args.ref }, { ...prepared, version: args.version });
+    const unread = unreportedVersion(
+      ctx,
+      { ...state, ref: args.ref },
+      { ...prepared, version: args.version },
+    );
     const known = omitAbsent({ ...outputs.known, unread });
     return { ...outputs, known, ...omitAbsent({ previous: state.previous }) };
   },

@@ -85,7 +85,7 @@ export async function newsOfVersion(
   const former = formerVersion(recorded, { managed, version });
   if (former === undefined) return { lines: [] };
   if (managed.version === "") return { lines: [], unread: former };
-  toldIn(ctx).add(toldKey(recorded));
+  reportedVersions(ctx).add(deploymentKey(recorded));
   const count = incomparable(managed) === undefined ? `${rulesNow(managed, deployment)}. ` : "";
   const unknown = (why: string): string =>
     `${headline({ version: former }, managed)}: ${count}${why}, so what changed isn't known`;
@@ -103,7 +103,7 @@ export async function newsOfVersion(
     const why = `Version ${former} couldn't be read (${status === undefined ? "no response" : `HTTP ${status}`})`;
     const lines = [versionMessage(recorded, unknown(why))];
     if (!mayPass(status)) return { lines };
-    toldIn(ctx).delete(toldKey(recorded));
+    reportedVersions(ctx).delete(deploymentKey(recorded));
     return { lines, unread: former };
   }
 }
@@ -122,15 +122,15 @@ function shownOf(ctx: Context, deployment: Deployment): Deployment {
 }
 
 /**
- * Returns the former version if an update moves a deployment to another one, and this operation didn't say what that
- * means. The next refresh compares with it.
+ * Returns the former version if an update moves a deployment to another one, and this operation didn't report what
+ * that means. The next refresh compares with it.
  */
-export function untoldVersion(
+export function unreportedVersion(
   ctx: Context,
   recorded: Recorded,
   deployed: Pick<DeployedVersion, "managed" | "version">,
 ): string | undefined {
-  return toldIn(ctx).has(toldKey(recorded)) ? undefined : formerVersion(recorded, deployed);
+  return reportedVersions(ctx).has(deploymentKey(recorded)) ? undefined : formerVersion(recorded, deployed);
 }
 
 /** Returns the version to compare with. Undefined if it's the latest one, or the deployment pins or pinned one. */
@@ -143,12 +143,12 @@ function formerVersion(
   return isOther && !isPinned(version) && !isPinned(recorded.version ?? known.version) ? former : undefined;
 }
 
-/** The deployments about whose new version this operation has said what's to say. */
-function toldIn(ctx: Context): Set<string> {
-  return ctx.shared("told versions", () => new Set<string>());
+/** The deployments whose new version this operation has reported. */
+function reportedVersions(ctx: Context): Set<string> {
+  return ctx.shared("reported versions", () => new Set<string>());
 }
 
-const toldKey = ({ zoneId, ref }: Declared): string => `${zoneId} ${ref}`;
+const deploymentKey = ({ zoneId, ref }: Declared): string => `${zoneId} ${ref}`;
 
 /** Returns why a response says nothing about what changed, or which rules a version lacks. */
 export function incomparable(managed: ManagedRuleset, asked = managed.version): string | undefined {
