@@ -119,13 +119,17 @@ export async function resolveRuleNames(
       continue;
     }
     const ruleset = await rulesetOf(ctx, where, id);
-    const [rule, ...more] = rulesNamed(name, ruleset.rules);
+    const matching = rulesNamed(name, ruleset.rules);
+    const [rule, ...more] = matching;
     if (rule !== undefined && more.length === 0) resolve(rule.id);
     else
       unresolved.push(
         ctx.isSecret(argument)
           ? { property: argument, reason: WRONG_SECRET }
-          : { property, reason: whyUnresolved(name, ruleset, unresolved.length < MOST_WITH_NEAREST) },
+          : {
+              property,
+              reason: whyUnresolved(name, matching, ruleset, unresolved.length < MOST_WITH_NEAREST),
+            },
       );
   }
   return { ruleIds, unresolved };
@@ -139,8 +143,12 @@ async function rulesetOf(ctx: Context, { accountId, managed }: Where, id: string
 }
 
 /** @param withNearest whether to list the nearest rules if none matches. */
-function whyUnresolved(name: string, ruleset: ManagedRuleset, withNearest: boolean): string {
-  const matching = rulesNamed(name, ruleset.rules);
+function whyUnresolved(
+  name: string,
+  matching: readonly ManagedRule[],
+  ruleset: ManagedRuleset,
+  withNearest: boolean,
+): string {
   const [quoted, where] = [JSON.stringify(name), `${rulesetLabel(ruleset)} in version ${ruleset.version}`];
   if (matching.length > 0)
     return `${quoted} matches ${matching.length} rules of ${where}: ${listRules(matching)}. Add words of the description, or use the rule's ID`;
