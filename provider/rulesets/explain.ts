@@ -1,6 +1,7 @@
 import { omitAbsent } from "../runtime/members";
 import { pluralize, isJsonObject } from "../runtime/values";
 import { changeSince, lackOf, type VersionChange } from "./compare-versions";
+import { isPinned } from "./deployment";
 import { effectiveRules, type DecidedBy, type EffectiveRule } from "./effective";
 import { LEVELS, paranoiaTag, thresholdLabel } from "./overrides";
 import { deploymentIn } from "./version-changes";
@@ -76,9 +77,8 @@ export interface ZoneExplanation {
 /** The managed ruleset that a rule executes, and another version of it to compare with. */
 export interface ExecutedRuleset {
   readonly managed: ManagedRuleset;
-  /** The version before it, or the latest one if `isPinned`. */
+  /** The version before it, or the latest one if the rule pins its version. */
   readonly other?: ManagedRuleset | undefined;
-  readonly isPinned: boolean;
 }
 
 export function explain(
@@ -99,7 +99,7 @@ function explainDeployment(
   executed: ExecutedRuleset | undefined,
 ): ExplainedDeployment {
   const { id, ref, description, enabled, expression, deploys } = rule;
-  const { managed, other, isPinned = false } = executed ?? {};
+  const { managed, other } = executed ?? {};
   const { rulesetId = "", overrides = { categories: [], rules: {} } } = deploys ?? {};
   const effective = managed === undefined ? [] : effectiveRules(managed, overrides);
   const on = enabled ? effective.filter((rule) => rule.enabled).length : 0;
@@ -113,6 +113,7 @@ function explainDeployment(
     });
   const isComparable = managed !== undefined && other !== undefined;
   const deployment = deploymentIn(before, rule);
+  const pins = isPinned(deploys?.version);
   const actions = new Map(effective.map((rule) => [rule.id, rule.action]));
   return omitAbsent({
     ruleId: id,
@@ -137,8 +138,8 @@ function explainDeployment(
       const { id: ruleId, ref, description, expression } = rule;
       return [{ ruleId, ref, description, expression, skips }];
     }),
-    latestChange: isComparable && !isPinned ? changeSince(other, managed, deployment) : undefined,
-    behind: isComparable && isPinned ? lackOf(managed, other, deployment) : undefined,
+    latestChange: isComparable && !pins ? changeSince(other, managed, deployment) : undefined,
+    behind: isComparable && pins ? lackOf(managed, other, deployment) : undefined,
   });
 }
 

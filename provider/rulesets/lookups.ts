@@ -2,7 +2,6 @@ import type * as pulumi from "@pulumi/pulumi";
 import { accountId, zoneId } from "../runtime/fields";
 import * as declared from "./arguments";
 import { readEntryPoint } from "./entry-point";
-import { isPinned } from "./deployment";
 import { explain, type ExecutedRuleset, type ZoneExplanation } from "./explain";
 import { findManagedRuleset, listManagedRulesets, UnknownRulesetError } from "./managed";
 import { versionToCompare } from "./version-changes";
@@ -216,7 +215,7 @@ const zoneExplanation = lookup<ExplainZoneArgs, ZoneExplanation>("explainZone", 
       try {
         const managed = await findManagedRuleset(ctx, accountId, { id }, version);
         const other = await versionToCompare(ctx, accountId, managed, version);
-        known.set(rule, { managed, other, isPinned: isPinned(version) });
+        known.set(rule, { managed, other });
       } catch (error) {
         // A custom ruleset is shown by its ID.
         if (!(error instanceof UnknownRulesetError)) throw error;

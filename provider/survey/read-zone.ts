@@ -196,7 +196,7 @@ async function deploymentsOf(
     if (rule.deploys !== undefined) effects.set(rule.id, await readEffect(reading, account, rule));
   const rulesetOf = ({ id }: ZoneRule): ExecutedRuleset | undefined => {
     const deployed = valueOf(effects.get(id) ?? NONE)?.deployed;
-    return deployed === undefined ? undefined : { managed: deployed, isPinned: false };
+    return deployed === undefined ? undefined : { managed: deployed };
   };
   return explain(zone, found, rulesetOf).deployments.map((each) => {
     const effect = effects.get(each.ruleId) ?? NONE;
