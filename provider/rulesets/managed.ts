@@ -86,6 +86,18 @@ async function readOnce<T>(ctx: Context, key: string, read: () => Promise<T>): P
   }
 }
 
+/** Returns a version of a ruleset, by default the latest one, read once per operation unless that fails. */
+export function readVersion(
+  ctx: Context,
+  account: string,
+  id: string,
+  version = "latest",
+): Promise<ManagedRuleset> {
+  return readOnce(ctx, `${account} ${id} ${version}`, () =>
+    readManagedRuleset(ctx.api, account, id, version),
+  );
+}
+
 /** Returns a version of a ruleset, read once per operation, even if that fails: for what only informs. */
 export function readVersionOnce(
   ctx: Context,
@@ -93,9 +105,8 @@ export function readVersionOnce(
   id: string,
   version: string,
 ): Promise<ManagedRuleset> {
-  const key = `${account} ${id} ${version}`;
-  return ctx.once(`ruleset version ${key}`, () =>
-    readOnce(ctx, key, () => readManagedRuleset(ctx.api, account, id, version)),
+  return ctx.once(`ruleset version ${account} ${id} ${version}`, () =>
+    readVersion(ctx, account, id, version),
   );
 }
 
@@ -136,16 +147,11 @@ export async function checkRulesetExists(
   const all = await managedRulesetsOf(ctx, account);
   if (all.some((ruleset) => ruleset.id === id)) return;
   try {
-    await readLatest(ctx, account, id);
+    await readVersion(ctx, account, id);
   } catch (error) {
     if (!isAbsent(error)) throw error;
     throw new UnknownRulesetError(property, unknownId(account, id, all));
   }
-}
-
-/** Returns a ruleset in its latest version, read once per operation. */
-export function readLatest(ctx: Context, account: string, id: string): Promise<ManagedRuleset> {
-  return readOnce(ctx, `${account} ${id} latest`, () => readManagedRuleset(ctx.api, account, id));
 }
 
 export function rulesetLabel({ name, id }: ManagedRulesetInfo): string {
@@ -170,12 +176,10 @@ export async function findManagedRuleset(
 ): Promise<ManagedRuleset> {
   const list = (): Promise<ManagedRulesetInfo[]> => managedRulesetsOf(ctx, account);
   const id = choice.id ?? idByName(choice.name ?? "", "ruleset.name", await list(), account);
-  const read = (of: string): Promise<ManagedRuleset> =>
-    readOnce(ctx, `${account} ${id} ${of}`, () => readManagedRuleset(ctx.api, account, id, of));
 
   let found: ManagedRuleset;
   try {
-    found = await read("latest");
+    found = await readVersion(ctx, account, id);
   } catch (error) {
     if (!isAbsent(error)) throw error;
     throw new UnknownRulesetError("ruleset.id", unknownId(account, id, await list()));
@@ -188,7 +192,7 @@ export async function findManagedRuleset(
   }
   if (version === "latest" || version === found.version) return found;
   try {
-    return await read(version);
+    return await readVersion(ctx, account, id, version);
   } catch (error) {
     if (!isAbsent(error)) throw error;
     throw new UnknownRulesetError(

@@ -3,7 +3,7 @@ import { isId } from "../runtime/fields";
 import type { Context } from "../runtime/lifecycle";
 import { hasUnknown, isJsonObject, sameJson, UNKNOWN, type JsonObject } from "../runtime/values";
 import * as declared from "./arguments";
-import { isIncomplete, readLatest, rulesetLabel } from "./managed";
+import { isIncomplete, readVersion, rulesetLabel } from "./managed";
 import {
   describeRule,
   listRules,
@@ -139,7 +139,7 @@ const WRONG_SECRET =
   "names a rule in words that match no rule, or several. They aren't shown, because the argument is secret. Use the rule's ID";
 
 async function rulesetOf(ctx: Context, { accountId, managed }: Where, id: string): Promise<ManagedRuleset> {
-  return id === managed.id ? managed : await readLatest(ctx, accountId, id);
+  return id === managed.id ? managed : await readVersion(ctx, accountId, id);
 }
 
 /** @param withNearest whether to list the nearest rules if none matches. */
