@@ -1,12 +1,16 @@
+import { ApiError } from "../api/errors";
+import type { Context } from "../runtime/lifecycle";
 import type { DeclaredOverrides, Position } from "./arguments";
-import { tagsOf } from "./deployment";
+import { tagsOf, type Computed } from "./deployment";
 import { readExceptions, type ExceptionOwner, type LiveException } from "./exceptions";
+import { findManagedRuleset, UnknownRulesetError } from "./managed";
 import { byRuleId, byRuleName, type RuleIds } from "./rule-names";
 import { decompileOverrides, scoreRuleOf, sharedTagsOf, type SharedTags } from "./overrides";
 import { positionOnWrongSide } from "./position";
+import { incomparable } from "./version-changes";
 import type { EntryPoint, ManagedRuleset, ZoneRule } from "./wire";
 
-/** An existing rule as arguments. */
+/** An existing rule as arguments, and the ruleset that it executes. */
 
 /** What a comparison needs to know about the ruleset. */
 export interface RulesetFacts {
@@ -16,6 +20,37 @@ export interface RulesetFacts {
 
 export function factsOf(managed: ManagedRuleset): RulesetFacts {
   return { scoreRule: scoreRuleOf(managed), sharedTagsAmong: (tags) => sharedTagsOf(managed, tags) };
+}
+
+/**
+ * Returns the facts for a refresh. They stay as recorded if the ruleset can't be read or compared. If the rule now
+ * executes another ruleset, the recorded score rule stays.
+ */
+export function refreshedFacts(
+  known: Computed["known"],
+  managed: ManagedRuleset | undefined,
+  { isOtherRuleset }: { readonly isOtherRuleset: boolean },
+): RulesetFacts {
+  const { scoreRule, sharedTagsAmong }: RulesetFacts =
+    managed === undefined || incomparable(managed) !== undefined
+      ? { sharedTagsAmong: () => known.sharedTags }
+      : factsOf(managed);
+  return { sharedTagsAmong, scoreRule: isOtherRuleset ? known.scoreRule : (scoreRule ?? known.scoreRule) };
+}
+
+/** Returns the ruleset that the rule executes now. Undefined if it can't be read; a refresh continues without it. */
+export async function readDeployedRuleset(
+  ctx: Context,
+  accountId: string,
+  { deploys }: ZoneRule,
+): Promise<ManagedRuleset | undefined> {
+  if (deploys === undefined) return undefined;
+  try {
+    return await findManagedRuleset(ctx, accountId, { id: deploys.rulesetId }, deploys.version);
+  } catch (error) {
+    if (error instanceof ApiError || error instanceof UnknownRulesetError) return undefined;
+    throw error;
+  }
 }
 
 interface Declared extends DeclaredOverrides {

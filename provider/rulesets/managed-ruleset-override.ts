@@ -1,7 +1,6 @@
 import { createHash } from "node:crypto";
 import type * as pulumi from "@pulumi/pulumi";
 import { z } from "zod";
-import { ApiError } from "../api/errors";
 import { MANAGED_RULES } from "../limits";
 import { expression, expressionWarning, isSameExpression } from "../rules-language/argument";
 import { canonicalExpression } from "../rules-language/equivalence";
@@ -37,18 +36,16 @@ import {
   type PreviousRule,
 } from "./deployment";
 import { expand, type RulesetExpansion } from "./effective";
-import { readLiveRule, factsOf, type RulesetFacts } from "./live-rule";
+import { readDeployedRuleset, readLiveRule, refreshedFacts } from "./live-rule";
 import {
+  declaredVersion,
   deploymentIn,
-  incomparable,
   missingInVersion,
   movedScoreRule,
   newsOfPinned,
   newsOfVersion,
   renamedRuleset,
-  skippedRules,
   unreportedVersion,
-  type DeployedVersion,
   type VersionNews,
 } from "./version-changes";
 import {
@@ -63,24 +60,27 @@ import { removeExceptions, sameExceptions } from "./exceptions";
 import { readDeployment } from "./existing";
 import {
   goneRules,
+  OTHER_RULES,
+  RUN_REFRESH,
   isWhollyRecorded,
   lookUpRules,
   mayNameRules,
   mergeRuleIds,
   recordedRuleIds,
   renamedRules,
+  rulesRenamedSince,
   resolvedInWords,
   sameMeanings,
   stillNamed,
 } from "./resolve-rules";
 import type { RuleIds } from "./rule-names";
 import { contradictions } from "./validate";
-import { findManagedRuleset, UnknownRulesetError } from "./managed";
+import { UnknownRulesetError } from "./managed";
 import { sameCategories, thresholdName } from "./overrides";
 import { missingAnchor, placementOf, positionOnWrongSide } from "./position";
 import { reconcileRule, currentRule, removeOrRestore } from "./reconcile";
 import { asDeclared } from "./skip";
-import type { ManagedRuleset, ZoneRule } from "./wire";
+import type { ZoneRule } from "./wire";
 
 const args = z.object({
   zoneId,
@@ -108,8 +108,6 @@ type OverrideState = OverrideArgs & Computed;
  * declare.
  */
 const recordedArgs = (olds: JsonObject): OverrideArgs | undefined => args.safeParse(olds).data;
-
-const RUN_REFRESH = "run `pulumi refresh`, which records the rules that the last update resolved";
 
 /** The arguments that make two resources identical. */
 const COMPARED_ARGS = args.omit({ accountId: true, ref: true, position: true, adopt: true, onDestroy: true });
@@ -345,7 +343,7 @@ export const managedRulesetOverride = defineLifecycle({
     const rule = findOwnRule(found, state);
     if (found === undefined || rule === undefined) return undefined;
     const { deploys } = rule;
-    const managed = await readDeployedRuleset(ctx, state, rule);
+    const managed = await readDeployedRuleset(ctx, state.accountId, rule);
     const isOtherRuleset = deploys !== undefined && deploys.rulesetId !== state.rulesetId;
     let news: VersionNews = { lines: [] };
     if (managed !== undefined && !isOtherRuleset) {
@@ -353,7 +351,7 @@ export const managedRulesetOverride = defineLifecycle({
         ...missingInVersion(ctx, managed, state),
         ...movedScoreRule(managed, state),
         ...renamedRuleset(managed, state),
-        ...(await renamedIn(ctx, state, managed)),
+        ...(await rulesRenamedSince(ctx, state, managed)),
       ])
         ctx.say.warn(line);
       const before = found.rules.slice(0, found.rules.indexOf(rule));
@@ -361,15 +359,8 @@ export const managedRulesetOverride = defineLifecycle({
       news = await newsOfVersion(ctx, state, live);
       for (const line of [...news.lines, ...(await newsOfPinned(ctx, state, live))]) ctx.say.info(line);
     }
-    const { scoreRule, sharedTagsAmong }: RulesetFacts =
-      managed === undefined || incomparable(managed) !== undefined
-        ? { sharedTagsAmong: () => state.known.sharedTags }
-        : factsOf(managed);
-    const known = {
-      sharedTagsAmong,
-      scoreRule: isOtherRuleset ? state.known.scoreRule : (scoreRule ?? state.known.scoreRule),
-    };
-    const live = readLiveRule(state, known, found, rule, { ref: state.ref, adopted: exceptionIds(state) });
+    const facts = refreshedFacts(state.known, managed, { isOtherRuleset });
+    const live = readLiveRule(state, facts, found, rule, { ref: state.ref, adopted: exceptionIds(state) });
     const skipped = (state.exceptions ?? []).map(({ skip }) => skip);
     const now = {
       ...state,
@@ -393,7 +384,7 @@ export const managedRulesetOverride = defineLifecycle({
       otherManagedRules: otherManagedRules(found, rule.id),
       known: omitAbsent({
         ...state.known,
-        sharedTags: sharedTagsAmong(tagsOf(state)),
+        sharedTags: facts.sharedTagsAmong(tagsOf(state)),
         unread: managed === undefined ? state.known.unread : news.unread,
       }),
     };
@@ -761,41 +752,4 @@ function otherOwner(ctx: Context, state: OverrideState, { id, ref }: ZoneRule): 
   // A rule that this resource created, with a ref that this package gave it for another resource.
   if (state.previous !== undefined || ref === state.ref || !ref.startsWith(REF_PREFIX)) return undefined;
   return `its ref is ${JSON.stringify(ref)}, so another resource has adopted it. If none has, delete the rule in the dashboard.`;
-}
-
-/** Returns a declaration with the ruleset that it deploys. */
-function declaredVersion({ version, enabled }: OverrideArgs, prepared: Prepared): DeployedVersion {
-  const { managed, overrides, exceptions } = prepared;
-  const skipped = skippedRules(
-    exceptions.map(({ skip }) => skip),
-    managed.id,
-  );
-  return { managed, version, deployment: { enabled, overrides, skipped } };
-}
-
-/** Without a failure, the update would keep rules that the preview doesn't show. */
-const OTHER_RULES: CheckFailure = {
-  property: "ruleIds",
-  reason: `the preview resolved names of rules to other rules than the last update, which couldn't check them live. To continue, ${RUN_REFRESH}`,
-};
-
-/** Returns the warnings about rules that a refresh finds under other names than the declared ones. */
-async function renamedIn(ctx: Context, state: OverrideState, managed: ManagedRuleset): Promise<string[]> {
-  const where = { accountId: state.accountId, managed, rulesetIds: state.known.rulesets ?? {} };
-  return renamedRules(ctx, state, await lookUpRules(ctx, state, where, state.ruleIds ?? {}), managed.id);
-}
-
-/** Returns the ruleset that the rule executes now. Undefined if it can't be read; a refresh continues without it. */
-async function readDeployedRuleset(
-  ctx: Context,
-  { accountId }: OverrideState,
-  { deploys }: ZoneRule,
-): Promise<ManagedRuleset | undefined> {
-  if (deploys === undefined) return undefined;
-  try {
-    return await findManagedRuleset(ctx, accountId, { id: deploys.rulesetId }, deploys.version);
-  } catch (error) {
-    if (error instanceof ApiError || error instanceof UnknownRulesetError) return undefined;
-    throw error;
-  }
 }

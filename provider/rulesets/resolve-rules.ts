@@ -90,6 +90,14 @@ export function sameMeanings(one: RuleIds, other: RuleIds): boolean {
   return sameJson(mergeRuleIds(one, other), mergeRuleIds(other, one));
 }
 
+export const RUN_REFRESH = "run `pulumi refresh`, which records the rules that the last update resolved";
+
+/** Without a failure, the update would keep rules that the preview doesn't show. */
+export const OTHER_RULES: Finding = {
+  property: "ruleIds",
+  reason: `the preview resolved names of rules to other rules than the last update, which couldn't check them live. To continue, ${RUN_REFRESH}`,
+};
+
 /** Combines records. Where both have a name, the first one counts. */
 export function mergeRuleIds(first: RuleIds, second: RuleIds): RuleIds {
   const rulesets = new Set([...Object.keys(first), ...Object.keys(second)]);
@@ -231,6 +239,24 @@ export function renamedRules(
         `The resource keeps rule ${id}: declare this ID to keep it without this warning, or declare the ID of the rule that you mean.`,
     ];
   });
+}
+
+/** Warns about the names in a recorded declaration that no longer match only the rule that they were resolved to. */
+export async function rulesRenamedSince(
+  ctx: Context,
+  { accountId, ref, rules, exceptions, ruleIds = {}, known }: RecordedNaming,
+  managed: ManagedRuleset,
+): Promise<string[]> {
+  const where = { accountId, managed, rulesetIds: known.rulesets ?? {} };
+  const found = await lookUpRules(ctx, { rules, exceptions }, where, ruleIds);
+  return renamedRules(ctx, { ref }, found, managed.id);
+}
+
+interface RecordedNaming extends Naming {
+  readonly accountId: string;
+  readonly ref: string;
+  readonly ruleIds?: RuleIds | undefined;
+  readonly known: { readonly rulesets?: RulesetIds | undefined };
 }
 
 function goneRule(name: string, id: string, ruleset: ManagedRuleset): string {

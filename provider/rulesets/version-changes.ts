@@ -11,7 +11,7 @@ import {
   type Deployment,
   type VersionChange,
 } from "./compare-versions";
-import { isPinned, type Declared } from "./deployment";
+import { isPinned, type Declared, type Prepared } from "./deployment";
 import { findManagedRuleset, isIncomplete, readVersionOnce } from "./managed";
 import { scoreRuleOf } from "./overrides";
 import type { RuleIds } from "./rule-names";
@@ -53,8 +53,17 @@ export function deploymentIn(before: readonly ZoneRule[], { enabled, deploys }: 
   return { enabled, overrides, skipped: skippedRules(skips, rulesetId) };
 }
 
+/** Describes how a declaration deploys its ruleset. */
+export function declaredVersion(
+  { version, enabled }: Pick<Declared, "version" | "enabled">,
+  { managed, overrides, exceptions }: Prepared,
+): DeployedVersion {
+  const skips = exceptions.map(({ skip }) => skip);
+  return { managed, version, deployment: { enabled, overrides, skipped: skippedRules(skips, managed.id) } };
+}
+
 /** Lists the rules of a ruleset that are skipped one by one. */
-export function skippedRules(skips: readonly (Skip | undefined)[], rulesetId: string): string[] {
+function skippedRules(skips: readonly (Skip | undefined)[], rulesetId: string): string[] {
   return skips
     .flatMap((skip): unknown[] => {
       if (skip === undefined || skip === "all") return [];
