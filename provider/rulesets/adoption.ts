@@ -1,5 +1,4 @@
 import { isSameExpression } from "../rules-language/argument";
-import { canonicalExpression } from "../rules-language/equivalence";
 import { withTimestamp, type Adoption } from "../runtime/adopted";
 import {
   adopt as adoptExisting,
@@ -23,6 +22,7 @@ import {
   type Prepared,
   type PreviousRule,
 } from "./deployment";
+import { rulesRunningTheSame } from "./duplicates";
 import { findByRef, type RuleWriter } from "./entry-point";
 import { exceptionRef, isSameException, ownExceptions, sameExceptions } from "./exceptions";
 import { readLiveRule, factsOf } from "./live-rule";
@@ -154,30 +154,6 @@ function isPredecessor(
     differences(rule, wanted, prepared.sharedTags).length === 0 &&
     ownExceptions(found ?? { rules: [] }, rule).length === exceptions.length &&
     exceptionsInFront({ exceptions, ref: rule.ref }, found, rule) !== undefined
-  );
-}
-
-/** Rules that execute this ruleset for these requests. If another one were added, the ruleset would run twice. */
-function rulesRunningTheSame(
-  { expression }: Declared,
-  { managed }: Prepared,
-  found: EntryPoint | undefined,
-): ZoneRule[] {
-  const meaning = (text: string): string => canonicalExpression(text) ?? text;
-  const wanted = meaning(expression);
-  return (found?.rules ?? []).filter(
-    (rule) => rule.deploys?.rulesetId === managed.id && meaning(rule.expression) === wanted,
-  );
-}
-
-/** Rules that another program created with this package and that run the same ruleset for the same requests. */
-export function duplicatesOfOtherPrograms(
-  declared: Declared,
-  prepared: Prepared,
-  found: EntryPoint | undefined,
-): ZoneRule[] {
-  return rulesRunningTheSame(declared, prepared, found).filter(
-    ({ ref }) => ref.startsWith(REF_PREFIX) && ref !== declared.ref,
   );
 }
 

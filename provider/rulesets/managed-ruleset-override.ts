@@ -15,7 +15,7 @@ import { edgeResource, programName } from "../runtime/resource";
 import { SAVED_PLAN } from "../runtime/resource-type";
 import { canonicalJson, pick, sameJson, type JsonObject } from "../runtime/values";
 import { compareLive } from "./compare-live";
-import { adoptionOf, chooseExisting, recordOnFailure, takeOver, duplicatesOfOtherPrograms } from "./adoption";
+import { adoptionOf, chooseExisting, recordOnFailure, takeOver } from "./adoption";
 import * as declared from "./arguments";
 import {
   computed,
@@ -32,9 +32,11 @@ import {
   valuesOfRemoved,
   desiredRule,
   type Computed,
+  type Declared,
   type Prepared,
   type PreviousRule,
 } from "./deployment";
+import { declaredDeployments, duplicatesOfOtherPrograms, duplicateUnderOtherName } from "./duplicates";
 import { expand, type RulesetExpansion } from "./effective";
 import { readDeployedRuleset, readLiveRule, refreshedFacts } from "./live-rule";
 import {
@@ -702,38 +704,13 @@ export class ManagedRulesetOverride extends edgeResource<ManagedRulesetOverrideA
   }
 }
 
-/** Returns the program's deployments that have been checked so far, by zone and ref. */
-function declaredDeployments(ctx: Context): Map<string, OverrideArgs> {
-  return ctx.shared("declared deployments", () => new Map<string, OverrideArgs>());
-}
-
-/**
- * Finds another resource of the program that deploys the same ruleset for the same requests, where one uses the
- * ruleset's name and the other its ID. The class finds resources that refer to the ruleset in the same way.
- */
-function duplicateUnderOtherName(
-  ctx: Context,
-  args: OverrideArgs,
-  { managed }: Prepared,
-): OverrideArgs | undefined {
-  const meaning = (text: string): string => canonicalExpression(text) ?? text;
-  return [...declaredDeployments(ctx).values()].find(
-    ({ zoneId, ref, ruleset, expression }) =>
-      zoneId === args.zoneId &&
-      ref !== args.ref &&
-      !sameJson(ruleset, args.ruleset) &&
-      (ruleset.id === managed.id || ruleset.name === managed.name) &&
-      meaning(expression) === meaning(args.expression),
-  );
-}
-
 /**
  * Refuses two identical resources that refer to their ruleset differently. The class refuses those that refer to it in
  * the same way.
  */
-function identicalDuplicate(args: OverrideArgs, other: OverrideArgs | undefined): readonly CheckFailure[] {
-  const whole = (each: OverrideArgs): string =>
-    canonicalJson({ ...pick(each, Object.keys(COMPARED_ARGS.shape)), ruleset: "", expression: "" });
+function identicalDuplicate(args: Declared, other: Declared | undefined): readonly CheckFailure[] {
+  const whole = (each: Declared): string =>
+    canonicalJson({ ...pick({ ...each }, Object.keys(COMPARED_ARGS.shape)), ruleset: "", expression: "" });
   if (other === undefined || whole(other) !== whole(args)) return [];
   const reason = `is the ruleset that ${JSON.stringify(other.ref)} already deploys in zone ${args.zoneId}, with identical arguments. Remove one of the two resources`;
   return [{ property: "ruleset", reason }];
