@@ -9,7 +9,7 @@ import { rulesetInfo } from "../rulesets/wire";
 import type { Account, Cell, ListedAccount } from "./model";
 import { readJobs, type Reading } from "./read-zone";
 import { isReadable } from "./readable";
-import { unmanagedInAccount } from "./stacks";
+import { stackOf, unmanagedInAccount } from "./stacks";
 
 /** Reads an account: its rulesets, its own Logpush jobs, and its namespaces with the number of their keys. */
 export async function readAccount(reading: Reading, { id, name, zones }: ListedAccount): Promise<Account> {
@@ -53,12 +53,7 @@ export async function readAccount(reading: Reading, { id, name, zones }: ListedA
             keys: await cell(`${namespacesPath(id)}/${namespaceId}/keys`, () =>
               countKeys(reading, id, namespaceId),
             ),
-            ...(stacks === undefined
-              ? {}
-              : {
-                  stack:
-                    stacks.of("KvNamespace", namespaceId) ?? stacks.of("WorkersKvNamespace", namespaceId),
-                }),
+            ...stackOf(stacks, ["KvNamespace", namespaceId], ["WorkersKvNamespace", namespaceId]),
           })),
         )
       : listed,

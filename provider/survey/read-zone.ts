@@ -24,7 +24,7 @@ import type { Cell, Deployment, ListedZone, NotReadable, SurveyedJob, Zone } fro
 import type { PaymentPages } from "./payment-pages";
 import { isOn } from "./protection";
 import { isNotReadable, isReadable, valueOf } from "./readable";
-import { unmanagedIn, type Stacks } from "./stacks";
+import { stackOf, unmanagedIn, type Stacks } from "./stacks";
 import { tasksOf } from "./tasks";
 
 /** What all zones of a survey share. */
@@ -70,9 +70,7 @@ export async function readZone(reading: Reading, listed: ListedZone): Promise<Zo
   ]);
   const scripts = isReadable(found) ? found : [];
   const deployments = isReadable(entry) ? await deploymentsOf(reading, id, account, entry?.explained) : entry;
-  const stack = (kind: string, object: string): { readonly stack?: string | null } =>
-    reading.stacks === undefined ? {} : { stack: reading.stacks.of(kind, object) };
-  const { paymentPages } = reading;
+  const { paymentPages, stacks } = reading;
   const hosts = (valueOf(policies) ?? []).flatMap(({ expression }) => hostsIn(expression));
   const zone = {
     ...listed,
@@ -87,7 +85,7 @@ export async function readZone(reading: Reading, listed: ListedZone): Promise<Zo
             useReportingEndpoint: settings.useReportingEndpoint,
             useConnectionUrlPath: settings.useConnectionUrlPath,
           }),
-          ...stack("PageShieldSettings", id),
+          ...stackOf(stacks, ["PageShieldSettings", id]),
         }
       : settings,
     policies: isReadable(policies)
@@ -100,7 +98,7 @@ export async function readZone(reading: Reading, listed: ListedZone): Promise<Zo
           ...(enabled && action === "allow" && isReadable(found)
             ? { wouldBlock: blockedBy({ expression, value }, scripts) }
             : {}),
-          ...stack("PageShieldPolicy", policyId),
+          ...stackOf(stacks, ["PageShieldPolicy", policyId]),
         }))
       : policies,
     scripts: isReadable(found) ? summaryOf(found, reading) : found,
@@ -109,7 +107,7 @@ export async function readZone(reading: Reading, listed: ListedZone): Promise<Zo
     migration,
     jobs,
   };
-  const unmanaged = reading.stacks === undefined ? {} : { unmanaged: unmanagedIn(zone) };
+  const unmanaged = stacks === undefined ? {} : { unmanaged: unmanagedIn(zone) };
   return { ...zone, tasks: tasksOf(zone), ...unmanaged };
 }
 
@@ -223,13 +221,7 @@ async function deploymentsOf(
             rulesOff: rules?.off ?? 0,
           }
         : effect,
-      ...(reading.stacks === undefined
-        ? {}
-        : {
-            stack:
-              reading.stacks.of("ManagedRulesetOverride", each.ruleId) ??
-              reading.stacks.of("Ruleset", found?.id ?? ""),
-          }),
+      ...stackOf(reading.stacks, ["ManagedRulesetOverride", each.ruleId], ["Ruleset", found?.id ?? ""]),
     };
   });
 }
@@ -333,6 +325,6 @@ export async function readJobs({ host, stacks }: Reading, scope: Scope): Promise
           : "working",
     destination,
     ...omitAbsent({ lastComplete, lastError, errorMessage }),
-    ...(stacks === undefined ? {} : { stack: stacks.of("LogpushJob", id) }),
+    ...stackOf(stacks, ["LogpushJob", id]),
   }));
 }

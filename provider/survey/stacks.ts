@@ -38,6 +38,20 @@ export class Stacks {
   }
 }
 
+/**
+ * The `stack` of an object. Absent in a survey without stacks.
+ *
+ * @param resources the classes and IDs of the resources that may manage the object.
+ */
+export function stackOf(
+  stacks: Stacks | undefined,
+  ...resources: readonly (readonly [kind: string, id: string])[]
+): { readonly stack?: string | null } {
+  if (stacks === undefined) return {};
+  const names = resources.map(([kind, id]) => stacks.of(kind, id));
+  return { stack: names.find((name) => name !== null) ?? null };
+}
+
 /** The class of a resource of this package, or of one of Cloudflare's own provider, by the end of its type. */
 function managedKind(type: string): string {
   const isOfCloudflare = type.startsWith("cloudflare:");
