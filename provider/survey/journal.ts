@@ -26,8 +26,9 @@ const scope = z.strictObject({
     accounts: z.array(listedAccount),
   }),
 });
-const accountLine = z.strictObject({ account });
 const zoneLine = z.strictObject({ zone });
+/** A line after the first. */
+const laterLine = z.union([zoneLine, z.strictObject({ account }), scope]);
 
 const LF = 0x0a;
 const OWNER_ONLY = 0o600;
@@ -166,15 +167,14 @@ export class Journal {
     return place;
   }
 
-  /** Whether the line belongs in a journal. */
+  /** Takes in a line that was read back. Returns whether it belongs in a journal. */
   #note(line: unknown, place: Place): boolean {
-    const read = zoneLine.safeParse(line).data?.zone;
-    if (read !== undefined) this.#zones.set(read.id, place);
-    const owner = read === undefined ? accountLine.safeParse(line).data?.account : undefined;
-    if (owner !== undefined) this.accounts.set(owner.id, owner);
-    const all = read === undefined && owner === undefined ? scope.safeParse(line).data?.scope : undefined;
-    if (all !== undefined) this.scope = all;
-    return read !== undefined || owner !== undefined || all !== undefined;
+    const read = laterLine.safeParse(line).data;
+    if (read === undefined) return false;
+    if ("zone" in read) this.#zones.set(read.zone.id, place);
+    else if ("account" in read) this.accounts.set(read.account.id, read.account);
+    else this.scope = read.scope;
+    return true;
   }
 }
 
