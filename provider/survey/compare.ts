@@ -82,7 +82,7 @@ interface Fact {
 }
 
 /** Returns all changes: worse ones first, then by zone. */
-export function changesBetween(before: Survey, after: Survey): Change[] {
+function changesBetween(before: Survey, after: Survey): Change[] {
   const [old, now] = [before, after].map((each) => new Map(each.zones.map((zone) => [zone.id, zone])));
   const ids = new Set([...(old?.keys() ?? []), ...(now?.keys() ?? [])]);
   const changes = [...ids].flatMap((id) => zoneChanges(id, old?.get(id), now?.get(id)));
