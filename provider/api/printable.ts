@@ -1,7 +1,8 @@
 /** Makes untrusted text (responses, names, files) safe to print: no cursor movements, no hidden text, no CI commands.
  */
 
-const INVISIBLE = /[\p{Cc}\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/gu;
+/** Characters that hide text or turn its direction around. The page of a survey shows them by their number, too. */
+export const INVISIBLE = /[\p{Cc}\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/gu;
 const ESCAPES: Readonly<Record<string, string>> = { "\n": "\\n", "\r": "\\r", "\t": "\\t" };
 
 /** `::add-mask::x` at the start of a line (GitHub), `##[group]` and `##vso[…]` anywhere (GitHub, Azure), Pulumi's colors. */
@@ -15,11 +16,13 @@ const COMMANDS: readonly (readonly [RegExp, string])[] = [
  * defused.
  */
 export function escapeInvisible(text: string): string {
-  const line = text.replace(
-    INVISIBLE,
-    (character) => ESCAPES[character] ?? `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
-  );
+  const line = text.replace(INVISIBLE, (character) => ESCAPES[character] ?? unicodeEscape(character));
   return COMMANDS.reduce((safe, [command, escaped]) => safe.replace(command, escaped), line);
+}
+
+/** Returns a character by its number, as JSON and JavaScript write it: `\u202e`. */
+export function unicodeEscape(character: string): string {
+  return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
 }
 
 /** Makes one of this package's messages safe to print, keeping its line breaks. */

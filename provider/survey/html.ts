@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Writable } from "node:stream";
+import { unicodeEscape } from "../api/printable";
 import type { Head, Zone } from "./model";
 
 /**
@@ -45,14 +46,12 @@ function dataBlock(id: string, json: string): string {
 
 /** JSON that ends no script element, begins no comment, and is one line in every language. */
 function embedded(value: object): string {
-  return JSON.stringify(value).replace(
-    /[<>&\u2028\u2029]/g,
-    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
-  );
+  return JSON.stringify(value).replace(/[<>&\u2028\u2029]/g, unicodeEscape);
 }
 
 /** The modules of the page's script. The last one starts it. */
 const MODULES = [
+  "../../api/printable",
   "../protection",
   "../readable",
   "./rows",

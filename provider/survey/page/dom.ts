@@ -1,11 +1,11 @@
+import { INVISIBLE, unicodeEscape } from "../../api/printable";
+
 /** Elements, made without markup: whatever a zone, a host or an expression contains is shown as text. */
 
 export type Child = Node | string | undefined;
 type Attributes = Readonly<Record<string, string | number | boolean | undefined>>;
 
 const SVG = "http://www.w3.org/2000/svg";
-/** Characters that would hide text or turn its direction around. */
-const INVISIBLE = /[\p{Cc}\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/gu;
 
 /** Creates an element with its attributes and children. `true` sets an empty attribute, `undefined` and `false` none. */
 export function element<K extends keyof HTMLElementTagNameMap>(
@@ -49,9 +49,7 @@ export function link(text: string, address: string): HTMLElement {
 /** Shows invisible characters by their number. Line breaks and tabs stay. */
 export function visible(text: string): string {
   return text.replace(INVISIBLE, (character) =>
-    character === "\n" || character === "\t"
-      ? character
-      : `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
+    character === "\n" || character === "\t" ? character : unicodeEscape(character),
   );
 }
 
