@@ -93,14 +93,15 @@ function resourceOf(drifted: Drifted, byHand: ByHand): DriftedResource {
   const writer = sectionWriterOf(kind);
   const view = byHand.viewOf(drifted);
   const changes = changesOf(drifted);
+  const { lost, gained } = byHand.effectsOf(drifted);
   return {
     found: now === undefined ? "gone" : "changed",
     kind,
     name: step.name,
     summary: view === undefined ? words("") : writer.summary(asPresent(view)),
     changes,
-    lost: [...byHand.lost(drifted), ...furtherLosses(drifted)],
-    gained: byHand.gained(drifted),
+    lost: [...lost, ...furtherLosses(drifted)],
+    gained,
     concerns: concernsOf(drifted, changes),
     update: updateOf(drifted, changes),
     keep: keepOf(drifted, changes),

@@ -5,6 +5,7 @@ import type { Phrase } from "../phrase";
 import type { Plan, Refreshed, Sides, Step } from "../plan";
 import { viewOf, type StepView } from "../sections/section";
 import { asObject, containsSecret } from "../values";
+import type { DriftedResource } from "./model";
 
 /** What someone did manually, seen as a plan: its old side is the state, and its new side is what exists now. */
 
@@ -90,19 +91,14 @@ export class ByHand {
     return done && viewOf(done, this.#plan);
   }
 
-  /** Returns what protects or records less because of the change. */
-  lost(refreshed: Refreshed): readonly Phrase[] {
-    const view = this.viewOf(refreshed);
-    return view === undefined ? [] : lossesIn(view);
-  }
-
-  /** Returns what protects or records less once the change is undone. */
-  gained(refreshed: Refreshed): readonly Phrase[] {
-    const [, undone] = this.#steps.get(refreshed.step.urn) ?? [];
-    if (undone === undefined) return [];
-    const lost = new Set(this.lost(refreshed).map(wordsOf));
+  /** Returns what protects or records less because of the change, and what does once the change is undone. */
+  effectsOf({ step: { urn } }: Refreshed): Pick<DriftedResource, "lost" | "gained"> {
+    const [done, undone] = this.#steps.get(urn) ?? [];
+    const lost = lossesIn(done, this.#plan);
+    const known = new Set(lost.map(wordsOf));
     // What can't be judged counts as a loss in both directions.
-    return lossesIn(viewOf(undone, this.#reversed)).filter((sentence) => !lost.has(wordsOf(sentence)));
+    const gained = lossesIn(undone, this.#reversed).filter((sentence) => !known.has(wordsOf(sentence)));
+    return { lost, gained };
   }
 }
 
@@ -137,8 +133,10 @@ function withoutRestore(side: Sides): Sides {
   };
 }
 
-function lossesIn(view: StepView): readonly Phrase[] {
-  return judgesOf(view.step.kind)
+function lossesIn(step: Step | undefined, plan: Plan): readonly Phrase[] {
+  if (step === undefined) return [];
+  const view = viewOf(step, plan);
+  return judgesOf(step.kind)
     .flatMap((judge) => judge(view, REMOVAL_GATE))
     .flatMap(([kind, sentence]) => (kind === "unprotect" ? [sentence] : []));
 }
