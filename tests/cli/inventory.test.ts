@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { marked } from "marked";
 import { LONG } from "../support/long";
 import { schemaProblems } from "../support/published";
+import { raw } from "../support/scenario";
 import { Desk } from "./support";
 
 let desk: Desk;
@@ -79,9 +80,7 @@ describe("edgeguard inventory check", () => {
   test("finds changed content, and never reports a script without a hash as unchanged", async () => {
     const { shop } = desk.api.zones;
     const text = await approved(...HOSTS);
-    const [app] = JSON.parse(
-      JSON.stringify(await scriptsOf(shop, "https://www.shop.example/assets/app.4f1c2a.js")),
-    ) as [{ id: string; hash: string }];
+    const [app] = await scriptsOf(shop, "https://www.shop.example/assets/app.4f1c2a.js");
     const changed = "c".repeat(64);
     desk.api.detect(shop, { scripts: [{ id: app.id, hash: changed }] });
     const { code, stdout } = await check(...HOSTS);
@@ -271,12 +270,9 @@ describe("edgeguard inventory check", () => {
 });
 
 /** Scripts of a zone with this URL, as the API returns them. */
-async function scriptsOf(zone: string, url: string): Promise<unknown> {
-  const response = await fetch(
-    `${desk.api.url}/zones/${zone}/page_shield/scripts?urls=${encodeURIComponent(url)}`,
-    { headers: { authorization: "Bearer local-token" } },
-  );
-  return ((await response.json()) as { result: unknown }).result;
+async function scriptsOf(zone: string, url: string): Promise<[{ id: string; hash: string }]> {
+  const path = `/zones/${zone}/page_shield/scripts?urls=${encodeURIComponent(url)}`;
+  return (await raw(desk.api, "GET", path)).result as [{ id: string; hash: string }];
 }
 
 describe("evidence", () => {
@@ -395,11 +391,7 @@ describe("evidence", () => {
 
   test("without scores and hashes in the plan, nothing is called harmless or unchanged", async () => {
     const { blog } = desk.api.zones;
-    await fetch(`${desk.api.url}/zones/${blog}/page_shield`, {
-      method: "PUT",
-      headers: { authorization: "Bearer local-token", "content-type": "application/json" },
-      body: JSON.stringify({ enabled: true }),
-    });
+    await raw(desk.api, "PUT", `/zones/${blog}/page_shield`, { enabled: true });
     desk.write(FILE, "version: 1\nscripts: []\n");
     await inventory("propose", "--zone", blog);
     expect(read()).toContain("without a score");
