@@ -1,12 +1,11 @@
-import { readdirSync } from "node:fs";
 import { reportDrift } from "../../provider/report";
 import { EFFECTS } from "../../provider/report/effects";
 import type { JsonObject } from "../../provider/runtime/values";
 import { schemaProblems } from "../support/published";
 import {
   driftIn,
-  pathOf,
   planJson,
+  plansIn,
   read,
   recorded,
   shuffled,
@@ -26,9 +25,7 @@ import {
 
 const FORMATS = ["markdown", "text", "json"] as const;
 
-const FIXTURES = readdirSync(pathOf("drift"))
-  .filter((file) => file.endsWith(".json") && !file.endsWith(".report.json"))
-  .map((file) => file.replace(/\.json$/, ""));
+const FIXTURES = plansIn("drift");
 
 const planOf = (name: string): string => read(`drift/${name}.json`);
 const written = (text: string, format: (typeof FORMATS)[number]): string =>

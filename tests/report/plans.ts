@@ -10,12 +10,16 @@ const FIXTURES = join(__dirname, "fixtures");
 /** Refused by the report, as it does not say what was found. */
 export const REFRESHED = "refreshed";
 
-export const RECORDED = readdirSync(FIXTURES)
-  .filter((file) => file.endsWith(".json") && !file.endsWith(".report.json")) // These are expectations.
-  .map((file) => file.replace(/\.json$/, ""))
-  .filter((name) => name !== REFRESHED);
-
 export const pathOf = (file: string): string => join(FIXTURES, file);
+
+/** The names of the plans in a folder of the fixtures. */
+export const plansIn = (folder: string): string[] =>
+  readdirSync(pathOf(folder))
+    .filter((file) => file.endsWith(".json") && !file.endsWith(".report.json")) // These are expectations.
+    .map((file) => file.replace(/\.json$/, ""));
+
+export const RECORDED = plansIn(".").filter((name) => name !== REFRESHED);
+
 export const read = (file: string): string => readFileSync(pathOf(file), "utf8");
 
 export interface MadeStep {
