@@ -2,13 +2,22 @@ import { LOCAL_ENGINE, managedRulesets, startLocalApi, type LocalApi } from "edg
 import { reportDrift } from "../../provider/report";
 import { edgeguardResources, engines, Project, type RunResult } from "../support/engine";
 import { describeLong } from "../support/long";
-import { sent } from "../support/operation";
-import { raw } from "../support/scenario";
+import { publishVersion, sent } from "../support/operation";
+import { raw, TOKEN } from "../support/scenario";
 
 /** Rules that a program names by number, from preview to destroy. */
 
-const CREDENTIALS = { CLOUDFLARE_API_TOKEN: "local-token" };
+const CREDENTIALS = { CLOUDFLARE_API_TOKEN: TOKEN };
 const { managed, owasp } = managedRulesets;
+
+interface EntryPoint {
+  readonly id: string;
+  readonly rules: readonly {
+    readonly id: string;
+    readonly ref: string;
+    readonly action_parameters: unknown;
+  }[];
+}
 
 const programOf = (more = ""): string => `
 import * as edgeguard from "pulumi-edgeguard";
@@ -38,16 +47,13 @@ describeLong("rules by name, on each engine", () => {
       const { rules } = result as { rules: { id: string; description: string }[] };
       return rules.find(({ description }) => description.includes(text))?.id ?? "";
     };
-    const publish = async (next: object): Promise<void> => {
-      const root = api.url.replace(/\/client\/v4$/, "");
-      const headers = { "content-type": "application/json" };
-      const body = JSON.stringify(next);
-      await fetch(`${root}/__local/rulesets/${managed}/versions`, { method: "POST", headers, body });
+    const publish = (next: object): Promise<void> => publishVersion(api, managed, next);
+    const entryPoint = async (): Promise<EntryPoint> => {
+      const path = `/zones/${api.zones.blog}/rulesets/phases/http_request_firewall_managed/entrypoint`;
+      return (await raw(api, "GET", path)).result as EntryPoint;
     };
     const overrides = async (): Promise<unknown> => {
-      const path = `/zones/${api.zones.blog}/rulesets/phases/http_request_firewall_managed/entrypoint`;
-      const { result } = await raw(api, "GET", path);
-      const { rules } = result as { rules: { ref: string; action_parameters: unknown }[] };
+      const { rules } = await entryPoint();
       return rules.filter(({ ref }) => ref.includes("/waf")).map((rule) => rule.action_parameters);
     };
     const expected = (): unknown => [
@@ -113,12 +119,10 @@ describeLong("rules by name, on each engine", () => {
 
     it("overrides that were removed manually appear by name in the drift report", async () => {
       await project.ok("up", "--yes", "--skip-preview");
-      const root = `/zones/${api.zones.blog}/rulesets`;
-      const { result } = await raw(api, "GET", `${root}/phases/http_request_firewall_managed/entrypoint`);
-      const { id, rules } = result as { id: string; rules: { id: string; ref: string }[] };
+      const { id, rules } = await entryPoint();
       const own = rules.find(({ ref }) => ref.endsWith("/waf"));
       const edited = { ...own, action_parameters: { id: managed } };
-      await raw(api, "PATCH", `${root}/${id}/rules/${own?.id ?? ""}`, edited);
+      await raw(api, "PATCH", `/zones/${api.zones.blog}/rulesets/${id}/rules/${own?.id ?? ""}`, edited);
       const { stdout } = await project.ok("preview", "--refresh", "--json", "--show-sames");
       const { text, drifted } = reportDrift([{ name: "dev", text: stdout }], "markdown");
       expect(drifted).toBe(true);
