@@ -1,9 +1,10 @@
 import { omitAbsent } from "../runtime/members";
-import { pluralize, isJsonObject } from "../runtime/values";
+import { pluralize } from "../runtime/values";
 import { changeSince, lackOf, type VersionChange } from "./compare-versions";
 import { isPinned } from "./deployment";
 import { effectiveRules, type DecidedBy, type EffectiveRule } from "./effective";
 import { LEVELS, paranoiaTag, thresholdLabel } from "./overrides";
+import { skippedRulesOf } from "./skip";
 import { deploymentIn } from "./version-changes";
 import { PHASE, type EntryPoint, type ManagedRuleset, type Skip, type ZoneRule } from "./wire";
 
@@ -159,12 +160,12 @@ export function skippedBy(skips: Skip | undefined, rulesetId: string): "all" | n
   if (skips === undefined) return undefined;
   if (skips === "all") return "all";
   if ("rulesets" in skips) return skips.rulesets.includes(rulesetId) ? "all" : undefined;
-  if ("rules" in skips) return skips.rules[rulesetId]?.length;
-  const { ruleset, rulesets, rules, phases } = skips.other;
-  const has = (list: unknown, id: string): boolean => Array.isArray(list) && list.includes(id);
-  if (ruleset === "current" || has(rulesets, rulesetId) || has(phases, PHASE)) return "all";
-  const listed = isJsonObject(rules) ? rules[rulesetId] : undefined;
-  return Array.isArray(listed) ? listed.length : undefined;
+  if ("other" in skips) {
+    const { ruleset, rulesets, phases } = skips.other;
+    const has = (list: unknown, id: string): boolean => Array.isArray(list) && list.includes(id);
+    if (ruleset === "current" || has(rulesets, rulesetId) || has(phases, PHASE)) return "all";
+  }
+  return skippedRulesOf(skips, rulesetId)?.length;
 }
 
 /** The columns of the table. */

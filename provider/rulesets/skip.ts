@@ -2,7 +2,7 @@ import type * as pulumi from "@pulumi/pulumi";
 import { z } from "zod";
 import { hexId, isId, type LiteralUnion } from "../runtime/fields";
 import { record } from "../runtime/json";
-import { ownMember, sameJson, type JsonObject } from "../runtime/values";
+import { isJsonObject, ownMember, sameJson, type JsonObject } from "../runtime/values";
 import { ruleIdOf, ruleName, type RuleIds } from "./rule-names";
 import type { Skip } from "./wire";
 
@@ -100,6 +100,14 @@ export function namesIn(skipped: DeclaredSkip): string[] {
 export function idsIn(skip: Skip): readonly string[] {
   if (skip === "all" || "other" in skip) return [];
   return "rulesets" in skip ? skip.rulesets : Object.keys(skip.rules);
+}
+
+/** Returns the single rules of a ruleset that are skipped, as Cloudflare lists them. Undefined if there's no such list. */
+export function skippedRulesOf(skipped: Skip, ruleset: string): readonly unknown[] | undefined {
+  if (skipped === "all") return undefined;
+  const rules = "other" in skipped ? skipped.other["rules"] : "rules" in skipped ? skipped.rules : undefined;
+  const listed = isJsonObject(rules) ? rules[ruleset] : undefined;
+  return Array.isArray(listed) ? listed : undefined;
 }
 
 /** The IDs that the names in an exception stand for. */

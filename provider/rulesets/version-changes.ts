@@ -1,7 +1,6 @@
 import { ApiError, isAbsent } from "../api/errors";
 import { escapeInvisible } from "../api/printable";
 import type { Context } from "../runtime/lifecycle";
-import { isJsonObject } from "../runtime/values";
 import {
   changedRuleLines,
   changeSince,
@@ -15,6 +14,7 @@ import { isPinned, type Declared, type Prepared } from "./deployment";
 import { findManagedRuleset, isIncomplete, readVersionOnce } from "./managed";
 import { scoreRuleOf } from "./overrides";
 import type { RuleIds } from "./rule-names";
+import { skippedRulesOf } from "./skip";
 import { validate, withoutSecrets } from "./validate";
 import type { ManagedRuleset, Skip, ZoneRule } from "./wire";
 
@@ -65,12 +65,7 @@ export function declaredVersion(
 /** Lists the rules of a ruleset that are skipped one by one. */
 function skippedRules(skips: readonly (Skip | undefined)[], rulesetId: string): string[] {
   return skips
-    .flatMap((skip): unknown[] => {
-      if (skip === undefined || skip === "all") return [];
-      const rules = "other" in skip ? skip.other["rules"] : "rules" in skip ? skip.rules : undefined;
-      const listed = isJsonObject(rules) ? rules[rulesetId] : undefined;
-      return Array.isArray(listed) ? listed : [];
-    })
+    .flatMap((skip) => (skip === undefined ? [] : (skippedRulesOf(skip, rulesetId) ?? [])))
     .filter((id) => typeof id === "string");
 }
 
