@@ -87,11 +87,8 @@ function started(settings, name) {
 
 exports.configure = (_type, { config }) => {
   const name = config.get("edgeguard:provider");
-  const keys = [
-    ...["apiToken", "apiEmail", "apiKey", "baseUrl", "accountId", "maxRetries", "requestsPerSecond"],
-    ...["concurrency", "liveChecks", "logpushJobsPerZone"],
-  ];
-  const settings = keys.map((key) => [key, config.get(`edgeguard:${key}`)]);
+  const { CONFIG_KEYS } = require(join(REPOSITORY, "provider/dist/runtime/settings"));
+  const settings = CONFIG_KEYS.map((key) => [key, config.get(`edgeguard:${key}`)]);
   process.env.PULUMI_CONFIG ??= JSON.stringify({ "cloudflare:apiToken": config.get("cloudflare:apiToken") });
   plugin ??= started(
     Object.fromEntries(settings.filter(([, value]) => value !== undefined)),
@@ -137,14 +134,19 @@ exports.check = async (type, olds, news) => {
   return { inputs: plain(inputs), failures };
 };
 
-exports.diff = async (type, id, olds, news) => {
-  const { rpc, struct, call } = plugin;
-  const request = new rpc.DiffRequest()
+/** Fills a request about a recorded resource and its new inputs. */
+function ofChange(request, { type, id, olds, news }) {
+  const { struct } = plugin;
+  return request
     .setUrn(urnOf(type, news))
     .setId(id)
     .setOlds(struct(recorded(olds)))
     .setNews(struct(recorded(news)));
-  const response = await call("diff", request);
+}
+
+exports.diff = async (type, id, olds, news) => {
+  const { rpc, call } = plugin;
+  const response = await call("diff", ofChange(new rpc.DiffRequest(), { type, id, olds, news }));
   return {
     changes: response.getChanges() === rpc.DiffResponse.DiffChanges.DIFF_SOME,
     replaces: response.getReplacesList(),
@@ -172,12 +174,8 @@ exports.read = async (type, id, props) => {
 };
 
 exports.update = async (type, id, olds, news) => {
-  const { rpc, struct, call } = plugin;
-  const request = new rpc.UpdateRequest()
-    .setUrn(urnOf(type, news))
-    .setId(id)
-    .setOlds(struct(recorded(olds)))
-    .setNews(struct(recorded(news)));
+  const { rpc, call } = plugin;
+  const request = ofChange(new rpc.UpdateRequest(), { type, id, olds, news });
   const response = await call("update", request).catch(withProvider(news));
   return { outs: plain(response.getProperties().toJavaScript()) };
 };
