@@ -365,13 +365,20 @@ describe("the program reads a namespace's entries with get, and also declares so
   });
 });
 
-test("a refresh records a job's destination only as an output, which the class marks as a secret", async () => {
-  const job = await made(`/zones/${api.zones.empty}/logpush/jobs`, {
+/** A destination with a credential that nothing may show. */
+const CANARY = "https://logs.example.com/in?header_Authorization=Bearer%20c4nary-token";
+
+/** Creates a job with that destination, as another team would: its ID. */
+const theirJob = async (): Promise<string> =>
+  await made(`/zones/${api.zones.empty}/logpush/jobs`, {
     name: "theirs",
     dataset: "http_requests",
-    destination_conf: "https://logs.example.com/in?header_Authorization=Bearer%20c4nary-token",
+    destination_conf: CANARY,
     enabled: true,
   });
+
+test("a refresh records a job's destination only as an output, which the class marks as a secret", async () => {
+  const job = await theirJob();
   const found = await new Operation(api).get("LogpushJob", `zone/${api.zones.empty}/${job}`);
   const op = new Operation(api);
   const refreshed = await op.refresh("LogpushJob", found);
@@ -381,16 +388,11 @@ test("a refresh records a job's destination only as an output, which the class m
 });
 
 test("neither records nor prints a credential in a job's error message", async () => {
-  const job = await made(`/zones/${api.zones.empty}/logpush/jobs`, {
-    name: "theirs",
-    dataset: "http_requests",
-    destination_conf: "https://logs.example.com/in?header_Authorization=Bearer%20c4nary-token",
-    enabled: true,
-  });
+  const job = await theirJob();
   const shown = await result(`/zones/${api.zones.empty}/logpush/jobs/${job}`);
   const failing = {
     ...shown,
-    destination_conf: "https://logs.example.com/in?header_Authorization=Bearer%20c4nary-token",
+    destination_conf: CANARY,
     last_error: "2026-01-02T03:04:05Z",
     error_message: "401 for Bearer c4nary-token",
   };
