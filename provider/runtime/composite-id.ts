@@ -22,6 +22,11 @@ export class CompositeId {
    */
   constructor(readonly forms: readonly [string, ...string[]]) {}
 
+  /** Whether the resource's ID is that of its zone. */
+  get isZoneId(): boolean {
+    return this.forms[0] === ZONE;
+  }
+
   /** @throws Error that shows the correct format. */
   parse(text: string): ObjectAddress {
     for (const form of this.forms) {
@@ -38,6 +43,7 @@ export class CompositeId {
 }
 
 const MAX_SHOWN = 100;
+const ZONE = "<zone ID>";
 const JOB = "<job ID>";
 
 function matched(form: readonly string[], parts: readonly string[]): ObjectAddress | undefined {
@@ -52,7 +58,7 @@ function matched(form: readonly string[], parts: readonly string[]): ObjectAddre
       if (!/^\d+$/.test(part)) return undefined;
       id = part;
     } else if (!isId(part)) return undefined;
-    else if (expected === "<zone ID>") scope = { kind: "zone", id: part.toLowerCase() };
+    else if (expected === ZONE) scope = { kind: "zone", id: part.toLowerCase() };
     else if (expected === "<account ID>") scope = { kind: "account", id: part.toLowerCase() };
     else id = part.toLowerCase();
   }

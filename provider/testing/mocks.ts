@@ -147,7 +147,9 @@ export class Checker implements pulumi.runtime.Mocks {
       } catch (error) {
         refuse(error instanceof Error ? error.message : String(error));
       }
-    return { id: madeUpId(type, name, inputs), inputs: shown, state: shown };
+    const zone = verbs.facts.compositeId.isZoneId ? inputs["zoneId"] : undefined;
+    const made = typeof zone === "string" ? zone : madeUpId(type, name);
+    return { id: made, inputs: shown, state: shown };
   }
 
   async #read(
@@ -170,7 +172,7 @@ export class Checker implements pulumi.runtime.Mocks {
   ): Promise<pulumi.runtime.MockResourceResult> {
     const state = omit(given, []);
     const result = await (this.#options.mocks?.newResource?.(args) ?? {
-      id: args.custom === true && !pulumi.runtime.isDryRun() ? madeUpId(args.type, args.name, {}) : undefined,
+      id: args.custom === true && !pulumi.runtime.isDryRun() ? madeUpId(args.type, args.name) : undefined,
       state,
     });
     this.#sink.registered?.({ type: args.type, name: args.name, id: result.id, inputs: state });
@@ -230,12 +232,7 @@ function withSecrets(state: JsonObject, secrets: readonly string[]): Record<stri
   );
 }
 
-/** Types whose ID is the zone's ID. */
-const ZONE_TYPES = ["PageShieldSettings", "WafMigration"];
-
 /** Makes up an ID that other resources accept and that's the same in every run. */
-function madeUpId(type: string, name: string, inputs: JsonObject): string {
-  const zone = inputs["zoneId"];
-  if (ZONE_TYPES.includes(type) && typeof zone === "string") return zone;
+function madeUpId(type: string, name: string): string {
   return createHash("sha256").update(`${type} ${name}`).digest("hex").slice(0, 32);
 }
