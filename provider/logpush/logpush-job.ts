@@ -39,7 +39,7 @@ import {
 } from "../runtime/lifecycle";
 import { LOCK } from "../runtime/locks";
 import { refusal } from "../runtime/program";
-import { edgeResource, programName } from "../runtime/resource";
+import { edgeResource } from "../runtime/resource";
 import { redactStrings, stringsIn } from "../runtime/secrets";
 import { isJsonObject, pick, UNKNOWN } from "../runtime/values";
 
@@ -398,7 +398,7 @@ export class LogpushJob extends edgeResource<LogpushJobArgs>()(logpushJob) {
   declare readonly adopted: pulumi.Output<Adopted | undefined>;
 
   constructor(name: string, args: LogpushJobArgs, opts?: pulumi.CustomResourceOptions) {
-    const { destination, destinationConf, ownershipChallenge, name: given, ...rest } = args;
+    const { destination, destinationConf, ownershipChallenge, ...rest } = args;
     if (destination !== undefined && destinationConf !== undefined) {
       throw refusal(`edgeguard: LogpushJob "${name}": set either destination or destinationConf, not both.`);
     }
@@ -407,7 +407,6 @@ export class LogpushJob extends edgeResource<LogpushJobArgs>()(logpushJob) {
       name,
       {
         ...rest,
-        name: given ?? defaultName(programName(name)),
         ...(where === undefined ? {} : { destinationConf: pulumi.secret(where) }),
         ...(ownershipChallenge === undefined
           ? {}

@@ -11,7 +11,7 @@ import { defineLifecycle, type Context, type ProgramName, type Review } from "..
 import type { CheckFailure } from "../runtime/inputs";
 import { LOCK } from "../runtime/locks";
 import { omitAbsent } from "../runtime/members";
-import { edgeResource, programName } from "../runtime/resource";
+import { edgeResource } from "../runtime/resource";
 import { SAVED_PLAN } from "../runtime/resource-type";
 import { canonicalJson, pick, sameJson, type JsonObject } from "../runtime/values";
 import { compareLive } from "./compare-live";
@@ -699,8 +699,9 @@ export class ManagedRulesetOverride extends edgeResource<ManagedRulesetOverrideA
   /** The rules and actions that the declaration resolved to when it last changed. Absent if the preview couldn't read from Cloudflare. */
   declare readonly expansion: pulumi.Output<RulesetExpansion | undefined>;
 
+  // eslint-disable-next-line @typescript-eslint/no-useless-constructor -- it has the type of the arguments
   constructor(name: string, args: ManagedRulesetOverrideArgs, opts?: pulumi.CustomResourceOptions) {
-    super(name, { ...args, ref: args.ref ?? defaultRef(programName(name)) }, opts);
+    super(name, args, opts);
   }
 }
 

@@ -154,7 +154,7 @@ interface Data<Shape extends z.ZodRawShape, Computed extends object> {
   readonly derivedFrom?: Readonly<Record<string, readonly (keyof Shape & string)[]>>;
   /** Arguments that may be unknown when `derive` is called. It gets them as the engine sends them. */
   readonly deriveWithout?: readonly (keyof Shape & string)[];
-  /** Arguments that the class sets unless the program does: names that differ between programs and stacks. */
+  /** Arguments that are set unless the program sets them: names that differ between programs and stacks. */
   readonly named?: (about: ProgramName) => JsonObject;
   /** What only one resource of a program may have. */
   readonly claims?: readonly ClaimRule[];

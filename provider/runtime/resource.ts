@@ -18,19 +18,20 @@ abstract class EdgeResource extends pulumi.CustomResource {
   protected constructor(
     data: ResourceData,
     name: string,
-    args: object,
+    given: object,
     opts: pulumi.CustomResourceOptions = {},
-    claimedBy: object = args,
+    claimedBy?: object,
   ) {
     const { type } = data;
     checkStackConfig();
+    const args = namedArgs(data, name, given);
     if (opts.import !== undefined) refuseImport(data, name, args, opts.import);
     const isGet = opts.id !== undefined;
     if (opts.id !== undefined) checkCompositeId(data, name, opts.id);
     else {
       refuseProto(`${type} "${name}"`, args);
       // Before the resource is registered with the engine.
-      for (const rule of data.claims ?? []) claimOnce(type, name, rule, { ...claimedBy });
+      for (const rule of data.claims ?? []) claimOnce(type, name, rule, { ...(claimedBy ?? args) });
     }
     const outputs = [data.args, data.computed].flatMap(({ shape }) => Object.keys(shape));
     const unset = Object.fromEntries(
@@ -66,6 +67,7 @@ function savedPlanMarker(): Record<string, true> {
 
 /** The parts of a lifecycle that a class uses: its secrets, existing objects, arguments and computed outputs. */
 interface ResourceData extends SecretRules, ExistingObjects {
+  readonly named?: (about: ProgramName) => JsonObject;
   readonly claims?: readonly ClaimRule[];
   readonly args: { readonly shape: object };
   readonly computed: { readonly shape: object };
@@ -146,9 +148,12 @@ export function edgeResource<Args extends object>() {
   };
 }
 
-/** Names a resource of the current program. */
-export function programName(name: string): ProgramName {
-  return { project: pulumi.getProject(), stack: pulumi.getStack(), name };
+/** Returns the arguments, with the type's own names where the program gives none. */
+function namedArgs({ named }: ResourceData, name: string, given: object): JsonObject {
+  const args: JsonObject = { ...given };
+  const names = named?.({ project: pulumi.getProject(), stack: pulumi.getStack(), name }) ?? {};
+  const own = Object.entries(names).map(([key, text]): [string, unknown] => [key, args[key] ?? text]);
+  return { ...args, ...Object.fromEntries(own) };
 }
 
 /**
