@@ -4,6 +4,7 @@ import {
   computedInputsOf,
   hasUnknown,
   Host,
+  isCredential,
   isJsonObject,
   KEPT,
   kindOf,
@@ -28,7 +29,7 @@ import {
 } from "pulumi-edgeguard/plugin";
 import { changesOf, kindOfChange, propertyDiff } from "./property-diff";
 import { PartialError, textOf } from "./service";
-import { configDoubts, configOf, CREDENTIALS, explicitName, settingsProblems } from "./settings";
+import { configDoubts, configOf, explicitName, settingsProblems } from "./settings";
 import { received, sent } from "./values";
 
 /** What the state of a dynamic resource has besides, until an update through this plugin. */
@@ -66,7 +67,8 @@ export class Provider {
     const explicit = explicitName(name, given.values);
     const problems = settingsProblems(given, explicit);
     if (explicit === undefined) for (const doubt of configDoubts(given, project)) this.#host.warnOnce(doubt);
-    const inputs = sent(given.values, new Set([...given.secrets, ...CREDENTIALS]));
+    const credentials = Object.keys(given.values).filter(isCredential);
+    const inputs = sent(given.values, new Set([...given.secrets, ...credentials]));
     return checkResponse(
       inputs,
       problems.map((reason) => ({ reason })),

@@ -2,10 +2,12 @@ import {
   argumentProblem,
   doubtfulConfig,
   hasUnknown,
+  isCredential,
   omit,
   PROVIDER_NAME,
   readSettings,
   SettingsError,
+  settingText,
   unknownConfigKeys,
   type ConfigGetter,
   type JsonObject,
@@ -15,7 +17,6 @@ import type { Received } from "./values";
 /** Settings of a provider, as the engine passes them: those of the stack's configuration, or of an explicit provider. */
 
 const NAMESPACE = "edgeguard:";
-export const CREDENTIALS: readonly string[] = ["apiToken", "apiEmail", "apiKey"];
 
 /** What engines add to a provider's settings. */
 const OF_ENGINE = ["version", "pluginDownloadURL", "pluginChecksums", "__internal"];
@@ -28,7 +29,7 @@ export function explicitName(name: string | undefined, values: JsonObject): stri
   if (name === undefined || !isDefaultName(name)) return name;
   const stack = stackConfig(process.env);
   const isForgotten = ([key, text]: Setting): boolean =>
-    CREDENTIALS.includes(key) && text?.trim() === "" && stack?.[NAMESPACE + key] !== text;
+    isCredential(key) && text?.trim() === "" && stack?.[NAMESPACE + key] !== text;
   return settings(values).some(isForgotten) ? name : undefined;
 }
 
@@ -76,12 +77,8 @@ export function configDoubts({ values, secrets }: Received, project: string): st
   return doubtfulConfig(config, { project, isSecret, env: process.env });
 }
 
-/** Programs pass anything but text as JSON. */
 function settings(values: JsonObject): Setting[] {
-  return Object.entries(omit(values, OF_ENGINE)).map(([key, value]) => [
-    key,
-    value === null ? undefined : typeof value === "string" ? value : JSON.stringify(value),
-  ]);
+  return Object.entries(omit(values, OF_ENGINE)).map(([key, value]) => [key, settingText(value)]);
 }
 
 type Setting = [key: string, text: string | undefined];

@@ -17,9 +17,11 @@ export { argumentProblem } from "./runtime/provider";
 export { SECRETS } from "./runtime/secrets";
 export {
   doubtfulConfig,
+  isCredential,
   PROVIDER_NAME,
   readSettings,
   SettingsError,
+  settingText,
   unknownConfigKeys,
   type ConfigGetter,
 } from "./runtime/settings";

@@ -5,7 +5,15 @@ import { nearest } from "./nearest";
 import { refusal } from "./program";
 import { isAsync, secretNames } from "./resource";
 import { stringsIn } from "./secrets";
-import { CONFIG_KEYS, PROVIDER_NAME, readSettings, SettingsError, type ConfigGetter } from "./settings";
+import {
+  CONFIG_KEYS,
+  isCredential,
+  PROVIDER_NAME,
+  readSettings,
+  SettingsError,
+  settingText,
+  type ConfigGetter,
+} from "./settings";
 import { TYPE_PREFIXES } from "./type-tokens";
 import { pick, type JsonObject } from "./values";
 
@@ -169,7 +177,7 @@ export function argumentProblem(args: Readonly<Record<string, unknown>>): string
 function configOf(name: string, args: ProviderArgs): Record<string, pulumi.Input<string | undefined>> {
   const given: Readonly<Record<string, pulumi.Input<string | number | boolean>>> = { ...args };
   const texts = Object.entries(given).map(
-    ([key, value]) => [key, pulumi.output(value).apply(textOf)] as const,
+    ([key, value]) => [key, pulumi.output(value).apply(settingText)] as const,
   );
   const valid = whenValid(name, given);
   return Object.fromEntries(
@@ -180,8 +188,6 @@ function configOf(name: string, args: ProviderArgs): Record<string, pulumi.Input
     ]),
   );
 }
-
-const isCredential = (key: string): boolean => ["apiToken", "apiEmail", "apiKey"].includes(key);
 
 /** Fails the program for invalid values: now, or once they're known. */
 function whenValid(name: string, args: JsonObject): pulumi.Output<void> {
@@ -195,7 +201,7 @@ function whenValid(name: string, args: JsonObject): pulumi.Output<void> {
 }
 
 function refuseInvalid(name: string, args: JsonObject, secrets: readonly string[]): void {
-  const texts = new Map(Object.entries(args).map(([key, value]) => [`edgeguard:${key}`, textOf(value)]));
+  const texts = new Map(Object.entries(args).map(([key, value]) => [`edgeguard:${key}`, settingText(value)]));
   const get = (key: string): string | undefined => (key === PROVIDER_NAME ? name : texts.get(key));
   const redactor = new Redactor((r) => r.add(...stringsIn(pick(args, secrets))));
   const problem = problemIn(get);
@@ -214,10 +220,4 @@ function problemIn(get: ConfigGetter): string | undefined {
     if (error instanceof SettingsError) return error.message;
     throw error;
   }
-}
-
-/** Keeps undefined, which means that the argument isn't set. */
-function textOf(value: unknown): string | undefined {
-  if (value === undefined || value === null) return undefined;
-  return typeof value === "string" ? value : JSON.stringify(value);
 }

@@ -39,11 +39,13 @@ export class SettingsError extends Error {
 
 export const DEFAULT_BASE_URL = "https://api.cloudflare.com/client/v4";
 
+/** The keys of credentials in the `edgeguard:` namespace. */
+const CREDENTIAL_KEYS = ["apiToken", "apiEmail", "apiKey"] as const;
+export const isCredential = (key: string): boolean => CREDENTIAL_KEYS.some((each) => each === key);
+
 /** Keys in the `edgeguard:` namespace. */
 export const CONFIG_KEYS = [
-  "apiToken",
-  "apiEmail",
-  "apiKey",
+  ...CREDENTIAL_KEYS,
   "baseUrl",
   "accountId",
   "maxRetries",
@@ -61,6 +63,12 @@ export const PROVIDER_NAME = "edgeguard:provider";
 
 /** Reads one key of stack config, `edgeguard:apiToken` for example. */
 export type ConfigGetter = (key: string) => string | undefined;
+
+/** Returns a setting as text, as programs pass it to a provider: anything but text as JSON. Undefined if it isn't set. */
+export function settingText(value: unknown): string | undefined {
+  if (value === undefined || value === null) return undefined;
+  return typeof value === "string" ? value : JSON.stringify(value);
+}
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -226,7 +234,7 @@ export function doubtfulConfig(
       `${key} is stored as plain text in the stack's configuration: anyone who can read the repository can use it. Revoke it, and set a new one with "pulumi config set --secret ${key}".`,
   );
   const hasCredential = SECRETS.some((name) => present(name.includes(":") ? config[name] : run.env[name]));
-  const misplaced = (hasCredential ? [] : (["apiToken", "apiEmail", "apiKey"] as const))
+  const misplaced = (hasCredential ? [] : CREDENTIAL_KEYS)
     .filter((key) => config[`${run.project}:${key}`] !== undefined)
     .map((key) => {
       const set = `pulumi config set${key === "apiEmail" ? "" : " --secret"} edgeguard:${key}`;

@@ -1,8 +1,7 @@
 import { join } from "node:path";
 import ts from "typescript";
 import { z } from "zod";
-import { LOOKUPS, RESOURCES, type Facts } from "../../provider/plugin";
-import { CREDENTIALS } from "../../plugin/settings";
+import { isCredential, LOOKUPS, RESOURCES, type Facts } from "../../provider/plugin";
 import { computedInputsOf } from "../../provider/runtime/resource-type";
 import { TYPE_PREFIXES } from "../../provider/runtime/type-tokens";
 import { VERSION } from "../../provider/version";
@@ -72,7 +71,7 @@ class SchemaWriter {
     const variables = Object.fromEntries(
       Object.entries(settings.properties).map(([name, spec]) => [
         name,
-        CREDENTIALS.includes(name) ? { ...spec, secret: true } : spec,
+        isCredential(name) ? { ...spec, secret: true } : spec,
       ]),
     );
     const resources = Object.entries(RESOURCES).map(
