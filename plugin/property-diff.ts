@@ -3,7 +3,7 @@ import { isJsonObject, propertyPath, sameJson } from "pulumi-edgeguard/plugin";
 
 const { Kind } = PropertyDiff;
 
-/** What happened to one value, and whether it replaces the resource. */
+/** What happened to one value. */
 export interface Change {
   readonly path: string;
   readonly kind: "add" | "delete" | "update";

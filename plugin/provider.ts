@@ -12,9 +12,11 @@ import {
   LOOKUPS,
   MissingCredentialsError,
   NAME,
+  namesOfSecrets,
   omit,
   ownMember,
   pick,
+  PROVIDER,
   READ,
   RESOURCES,
   sameJson,
@@ -31,9 +33,6 @@ import { changesOf, kindOfChange, propertyDiff } from "./property-diff";
 import { PartialError, textOf } from "./service";
 import { configDoubts, configOf, explicitName, settingsProblems } from "./settings";
 import { received, sent } from "./values";
-
-/** What the state of a dynamic resource has besides, until an update through this plugin. */
-const DYNAMIC_PROVIDER = "__provider";
 
 /** A resource's place in its program, from its URN. */
 interface Resource {
@@ -158,12 +157,13 @@ export class Provider {
     const read = await verbs.read(this.#host, request.getId(), isNew ? { [NAME]: name } : recorded);
     const response = new rpc.ReadResponse().setId(read.id);
     if (read.id === "") return response;
-    const kept = pick(recorded, [DYNAMIC_PROVIDER]); // Otherwise, the refresh would show a change.
+    // A dynamic resource's, until an update through this plugin. Otherwise, the refresh would show a change.
+    const kept = pick(recorded, [PROVIDER]);
     const outs = { ...omit(read.props ?? {}, isNew ? [READ] : []), ...kept };
     const names = [...Object.keys(facts.args.shape), ...computedInputsOf(facts), ...KEPT];
     const inputs = isNew
       ? pick(outs, names)
-      : { ...read.inputs, ...pick(received(request.getInputs()).values, [DYNAMIC_PROVIDER]) };
+      : { ...read.inputs, ...pick(received(request.getInputs()).values, [PROVIDER]) };
     const secrets = secretNames(facts, outs);
     return response.setProperties(sent(outs, secrets)).setInputs(sent(inputs, secrets));
   }
@@ -298,8 +298,7 @@ function secretNames(
   { secret = {}, secretOutputs = [], derivedFrom = {} }: Facts,
   bag: JsonObject,
 ): ReadonlySet<string> {
-  const declared = bag[SECRETS];
-  const names = [...Object.keys(secret), ...(Array.isArray(declared) ? declared.map(String) : [])];
+  const names = [...Object.keys(secret), ...namesOfSecrets(bag)];
   const derived = Object.entries(derivedFrom).filter(([, from]) => from.some((each) => names.includes(each)));
   return new Set([...names, ...secretOutputs, ...derived.map(([output]) => output)]);
 }

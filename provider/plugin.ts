@@ -14,7 +14,7 @@ export { sharedLedger } from "./runtime/ledger-journal";
 export { Lifeline } from "./runtime/lifeline";
 export { LOOKUPS } from "./runtime/lookup";
 export { argumentProblem } from "./runtime/provider";
-export { SECRETS } from "./runtime/secrets";
+export { namesOfSecrets, SECRETS } from "./runtime/secrets";
 export {
   doubtfulConfig,
   isCredential,
@@ -25,7 +25,7 @@ export {
   unknownConfigKeys,
   type ConfigGetter,
 } from "./runtime/settings";
-export { computedInputsOf, KEPT, NAME, READ } from "./runtime/resource-type";
+export { computedInputsOf, KEPT, NAME, PROVIDER, READ } from "./runtime/resource-type";
 export { kindOf } from "./runtime/type-tokens";
 export {
   hasUnknown,

@@ -4,6 +4,7 @@ import { z } from "zod";
 import { isCredential, LOOKUPS, RESOURCES, type Facts } from "../../provider/plugin";
 import { computedInputsOf } from "../../provider/runtime/resource-type";
 import { TYPE_PREFIXES } from "../../provider/runtime/type-tokens";
+import { omit } from "../../provider/runtime/values";
 import { VERSION } from "../../provider/version";
 import { REPOSITORY } from "../support/repository";
 
@@ -416,10 +417,6 @@ function oneOf(specs: readonly Spec[]): Spec {
   return unique.length === 1 ? first : { oneOf: unique };
 }
 
-function withoutDescription(spec: Spec): Spec {
-  return Object.fromEntries(Object.entries(spec).filter(([key]) => key !== "description"));
-}
-
 /** A member of several forms is required if each of them requires it. */
 function merge(forms: readonly Members[]): Members {
   const names = new Set(forms.flatMap(({ properties }) => Object.keys(properties)));
@@ -429,7 +426,7 @@ function merge(forms: readonly Members[]): Members {
       return spec === undefined ? [] : [spec];
     });
     const { description, ...spec } = first;
-    const merged = oneOf([spec, ...others.map(withoutDescription)]);
+    const merged = oneOf([spec, ...others.map((each) => omit(each, ["description"]))]);
     return [name, { ...merged, ...(description === undefined ? {} : { description }) }] as const;
   });
   const required = [...names].filter((name) => forms.every((form) => form.required.includes(name)));
