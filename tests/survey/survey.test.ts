@@ -306,7 +306,7 @@ describe("edgeguard survey diff", () => {
     const { code, stdout } = await ground.survey("diff", "old/survey.json", "new/survey.json");
     expect(code).toBe(0);
     expect(stdout).toMatch(
-      /Worse \(2\):[^]*shop\.example: malicious scripts: 3 -> 4[^]*shop\.example: Logpush job 101 "existing": new -> none/,
+      /Worse \(2\):[^]*shop\.example: malicious script https:\/\/evil\.example\/x\.js: none -> seen on .*\n.*shop\.example: Logpush job "existing": new -> none/,
     );
     expect(stdout).toMatch(/Better \(1\):\n {2}blog\.example: Page Shield: off -> on/);
     const json = await ground.survey("diff", "old/survey.json", "new/survey.json", "--format", "json");

@@ -1,0 +1,473 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { PassThrough } from "node:stream";
+import { text } from "node:stream/consumers";
+import { run } from "../../provider/cli/program";
+import { SURVEY_SCHEMA, type Account, type Head, type Survey, type Zone } from "../../provider/survey/model";
+import { schemaProblems } from "../support/published";
+import { sampleHead, sampleZone } from "./sample";
+
+/** What `edgeguard survey diff` says of two files. */
+
+const FOLDER = mkdtempSync(join(tmpdir(), "edgeguard-diff-"));
+afterAll(() => rmSync(FOLDER, { recursive: true }));
+
+let head: Head;
+beforeAll(async () => {
+  head = await sampleHead(0);
+});
+
+type Parts = Partial<Omit<Survey, "zones">> & { readonly zones?: readonly object[] };
+
+function write(name: string, { zones = [ZONE], ...parts }: Parts): string {
+  const file = { $schema: SURVEY_SCHEMA, ...head, zoneCount: zones.length, ...parts, zones };
+  writeFileSync(join(FOLDER, name), JSON.stringify(file));
+  return name;
+}
+
+async function diff(...args: readonly string[]): Promise<{ code: number; stdout: string; stderr: string }> {
+  const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
+  const said = Promise.all([text(stdout), text(stderr)]);
+  const interrupted = () => new AbortController().signal;
+  const io = { stdin, stdout, stderr, env: {}, cwd: FOLDER, interrupted };
+  const code = await run(["survey", "diff", ...args], io);
+  stdout.end();
+  stderr.end();
+  const [out, err] = await said;
+  return { code, stdout: out, stderr: err };
+}
+
+/** The lines of a comparison below its headings, each with its verdict. */
+async function compared(before: Parts, after: Parts): Promise<string[]> {
+  const { code, stdout } = await diff(write("old.json", before), write("new.json", after));
+  expect(code).toBe(0);
+  const verdicts = { Worse: "worse", Better: "better", Neither: "neutral" } as const;
+  let verdict = "";
+  return stdout
+    .trimEnd()
+    .split("\n")
+    .slice(1)
+    .flatMap((line) => {
+      const [, heading = ""] = /^(Worse|Better|Neither)\b/.exec(line) ?? [];
+      if (heading in verdicts) verdict = verdicts[heading as keyof typeof verdicts];
+      return line.startsWith("  ") ? [`${verdict}: ${line.trim().replace(/^zone-2\.example: /, "")}`] : [];
+    });
+}
+
+const comparedZone = (before: object, after: object): Promise<string[]> =>
+  compared({ zones: [{ ...ZONE, ...before }] }, { zones: [{ ...ZONE, ...after }] });
+
+const ZONE = sampleZone(2);
+const [POLICY] = itemsOf(ZONE.policies);
+const [MANAGED] = itemsOf(ZONE.deployments);
+const [JOB] = itemsOf(ZONE.jobs);
+const EFFECT = itemOf(MANAGED?.effect);
+const SCRIPTS = itemOf(ZONE.scripts);
+const ENFORCED = { ...POLICY, effect: "enforced" };
+const NO_RULESETS = { notReadable: "right", what: "Account Rulesets Read" };
+const NO_SHIELD = { notReadable: "right", what: "Page Shield Read" };
+
+function itemOf<T>(given: T): Exclude<T, { readonly notReadable: unknown } | undefined> {
+  if (typeof given !== "object" || given === null || "notReadable" in given)
+    throw new Error("not in the sample");
+  return given as Exclude<T, { readonly notReadable: unknown } | undefined>;
+}
+
+function itemsOf<T>(given: readonly T[] | { readonly notReadable: unknown }): readonly T[] {
+  return itemOf<readonly T[] | { readonly notReadable: unknown }>(given);
+}
+
+const malicious = (...urls: readonly string[]) => ({
+  scripts: {
+    ...SCRIPTS,
+    malicious: urls.length,
+    worst: urls.map((url) => ({ url, host: "a.example", isMalicious: true, onPaymentPage: false })),
+  },
+});
+const owasp = (paranoiaLevel: number, scoreThreshold: number, action: string) => ({
+  owasp: { state: "on", paranoiaLevel, scoreThreshold, action },
+});
+const migration = (readiness: string, ...because: readonly string[]) => ({
+  migration: { readiness, state: "start", because },
+});
+
+/** What changed, the zone before and after it, and what the comparison says. */
+type Case = readonly [what: string, before: object, after: object, said: readonly string[]];
+
+const UNCHANGED: readonly Case[] = [
+  [
+    "everything is in another order",
+    { policies: [{ ...ENFORCED, id: "1" }, POLICY] },
+    { policies: [POLICY, { ...ENFORCED, id: "1" }] },
+    [],
+  ],
+  [
+    "a policy has another description",
+    { policies: [ENFORCED] },
+    { policies: [{ ...ENFORCED, description: "Else" }] },
+    [],
+  ],
+  ["a job has another name", { jobs: [JOB] }, { jobs: [{ ...JOB, name: "renamed" }] }, []],
+  [
+    "two policies have swapped their names",
+    {
+      policies: [
+        { ...ENFORCED, id: "1", description: "a" },
+        { ...POLICY, id: "2", description: "b" },
+      ],
+    },
+    {
+      policies: [
+        { ...ENFORCED, id: "1", description: "b" },
+        { ...POLICY, id: "2", description: "a" },
+      ],
+    },
+    [],
+  ],
+  [
+    "a policy was created again",
+    { policies: [ENFORCED] },
+    { policies: [{ ...ENFORCED, id: "f".repeat(32) }] },
+    [],
+  ],
+  ["a job was created again", { jobs: [JOB] }, { jobs: [{ ...JOB, id: "999" }] }, []],
+  [
+    "a rule was created again, with another ref",
+    { deployments: [MANAGED] },
+    { deployments: [{ ...MANAGED, ruleId: "f".repeat(32), ref: "f".repeat(32) }] },
+    [],
+  ],
+  [
+    "only the new survey has an inventory",
+    { scripts: { ...SCRIPTS, unapproved: null } },
+    { scripts: { ...SCRIPTS, unapproved: 3 } },
+    [],
+  ],
+  [
+    "only the old survey has an inventory",
+    { scripts: { ...SCRIPTS, unapproved: 3 } },
+    { scripts: { ...SCRIPTS, unapproved: null } },
+    [],
+  ],
+  [
+    "neither survey could read a part, and the failures read differently",
+    { jobs: { notReadable: "failed", what: "request 1" } },
+    { jobs: { notReadable: "failed", what: "request 2" } },
+    [],
+  ],
+  [
+    "a deployment that's off has more exceptions",
+    { deployments: [{ ...MANAGED, enabled: false }] },
+    { deployments: [{ ...MANAGED, enabled: false, exceptions: [] }] },
+    [],
+  ],
+];
+
+const NEUTRAL: readonly Case[] = [
+  [
+    "the permission for rulesets was lost",
+    { deployments: [MANAGED] },
+    { deployments: [{ ...MANAGED, effect: NO_RULESETS }] },
+    ["neutral: Cloudflare Managed Ruleset: effect: readable -> not readable: right Account Rulesets Read"],
+  ],
+  [
+    "a ruleset whose rules were all off can't be read",
+    { deployments: [{ ...MANAGED, effect: { ...EFFECT, rulesOn: 0 } }] },
+    { deployments: [{ ...MANAGED, effect: NO_RULESETS }] },
+    ["neutral: Cloudflare Managed Ruleset: effect: readable -> not readable: right Account Rulesets Read"],
+  ],
+  [
+    "the permission for Page Shield was granted",
+    { pageShield: NO_SHIELD, policies: NO_SHIELD, scripts: NO_SHIELD },
+    {},
+    [
+      "neutral: Page Shield: not readable: right Page Shield Read -> readable",
+      "neutral: policies: not readable: right Page Shield Read -> readable",
+      "neutral: scripts: not readable: right Page Shield Read -> readable",
+    ],
+  ],
+  ["the plan changed", { plan: "pro" }, { plan: "free" }, ["neutral: plan: pro -> free"]],
+  [
+    "blockers of a migration can't be counted any more",
+    migration("blocked", "x"),
+    migration("notCounted"),
+    ["neutral: WAF migration: blocked -> notCounted"],
+  ],
+  [
+    "OWASP has a higher level and a higher threshold",
+    owasp(1, 25, "block"),
+    owasp(3, 60, "block"),
+    [
+      "neutral: OWASP: on, paranoia level 1, threshold 25, block -> on, paranoia level 3, threshold 60, block",
+    ],
+  ],
+  [
+    "Cloudflare published a version with fewer rules",
+    { deployments: [MANAGED] },
+    { deployments: [{ ...MANAGED, effect: { ...EFFECT, version: "88", rulesOn: 280 } }] },
+    ["neutral: Cloudflare Managed Ruleset: rules on: 290 in version 87 -> 280 in version 88"],
+  ],
+  [
+    "a policy allows something else",
+    { policies: [{ ...ENFORCED, value: "script-src 'self'" }] },
+    { policies: [{ ...ENFORCED, value: "script-src *" }] },
+    [`neutral: policy "Checkout ": allows: script-src 'self' -> script-src *`],
+  ],
+  [
+    "a job that was off is gone",
+    { jobs: [{ ...JOB, state: "off" }] },
+    { jobs: [] },
+    ['neutral: Logpush job "logs": off -> none'],
+  ],
+  [
+    "an action that Cloudflare added",
+    { policies: [{ ...POLICY, effect: "enforced" }] },
+    { policies: [{ ...POLICY, effect: "warn" }] },
+    ['neutral: policy "Checkout ": enforced -> warn'],
+  ],
+];
+
+const GRADED: readonly Case[] = [
+  [
+    "Page Shield was turned off",
+    { pageShield: { enabled: true } },
+    { pageShield: { enabled: false } },
+    ["worse: Page Shield: on -> off"],
+  ],
+  [
+    "a policy is enforced",
+    { policies: [{ ...POLICY, effect: "logging" }] },
+    { policies: [ENFORCED] },
+    ['better: policy "Checkout ": logging -> enforced'],
+  ],
+  [
+    "a deployment with exceptions was removed",
+    { deployments: [{ ...MANAGED, effect: { ...EFFECT, versionsBehind: 3 } }] },
+    { deployments: [] },
+    ["worse: Cloudflare Managed Ruleset: on -> none"],
+  ],
+  [
+    "an exception was added",
+    { deployments: [{ ...MANAGED, exceptions: [] }] },
+    { deployments: [MANAGED] },
+    [
+      'worse: Cloudflare Managed Ruleset: exceptions: none -> all rules if http.request.uri.path eq "/health"',
+    ],
+  ],
+  [
+    "half of the rules were turned off",
+    { deployments: [MANAGED] },
+    { deployments: [{ ...MANAGED, effect: { ...EFFECT, rulesOn: 145, rulesOff: 159 } }] },
+    ["worse: Cloudflare Managed Ruleset: rules on: 290 -> 145"],
+  ],
+  [
+    "OWASP only logs",
+    owasp(2, 40, "block"),
+    owasp(2, 40, "log"),
+    ["worse: OWASP: on, paranoia level 2, threshold 40, block -> on, paranoia level 2, threshold 40, log"],
+  ],
+  [
+    "OWASP is on",
+    { owasp: { state: "off" } },
+    { owasp: { state: "on", paranoiaLevel: 1 } },
+    ["better: OWASP: off -> on, paranoia level 1"],
+  ],
+  [
+    "one malicious script is gone, and another one is new",
+    malicious("https://a.example/1.js"),
+    malicious("https://a.example/2.js"),
+    [
+      "worse: malicious script https://a.example/2.js: none -> seen on a.example",
+      "better: malicious script https://a.example/1.js: seen on a.example -> none",
+    ],
+  ],
+  [
+    "the migration began",
+    migration("ready"),
+    migration("underWay"),
+    ["better: WAF migration: ready -> underWay"],
+  ],
+  [
+    "a blocker is gone",
+    migration("blocked", "a", "b"),
+    migration("blocked", "b"),
+    ["better: WAF migration: blockers: 2 -> 1"],
+  ],
+  ["the zone is paused", { status: "active" }, { status: "paused" }, ["worse: status: active -> paused"]],
+  [
+    "a job fails",
+    { jobs: [{ ...JOB, state: "working" }] },
+    { jobs: [{ ...JOB, state: "failing" }] },
+    ['worse: Logpush job "logs": working -> failing'],
+  ],
+];
+
+describe("edgeguard survey diff", () => {
+  it.each(UNCHANGED)("says nothing if %s", async (_, before, after, said) => {
+    expect(await comparedZone(before, after)).toEqual(said);
+  });
+
+  it.each(NEUTRAL)("calls it neither better nor worse if %s", async (_, before, after, said) => {
+    expect(await comparedZone(before, after)).toEqual(said);
+  });
+
+  it.each(GRADED)("says what's better or worse if %s", async (_, before, after, said) => {
+    expect(await comparedZone(before, after)).toEqual(said);
+    // The other way round, the verdicts are reversed.
+    const reversed = await comparedZone(after, before);
+    const verdicts = (lines: readonly string[]): string[] =>
+      lines.map((line) => line.split(":")[0] ?? "").sort();
+    const opposite = { worse: "better", better: "worse" } as const;
+    expect(verdicts(reversed)).toEqual(
+      verdicts(said)
+        .map((each) => opposite[each as keyof typeof opposite])
+        .sort(),
+    );
+  });
+
+  it.each([
+    ["only the old survey", ["edge/prod"], []],
+    ["only the new survey", [], ["edge/prod"]],
+  ])("says nothing of stacks if %s has them", async (_, old, now) => {
+    const withStacks = (names: readonly string[]): Parts => ({
+      stacks: names.map((name) => ({ name, resources: 1 })),
+      zones: [
+        names.length > 0
+          ? { ...ZONE, policies: [{ ...POLICY, stack: null }] }
+          : { ...ZONE, unmanaged: undefined, policies: [{ ...POLICY, stack: undefined }] },
+      ],
+    });
+    expect(await compared(withStacks(old), withStacks(now))).toEqual([]);
+  });
+
+  it("says what code began to manage, and what was made outside of it", async () => {
+    const stacks = [{ name: "edge/prod", resources: 1 }];
+    const zone = (policy: object, ...jobs: readonly object[]): Parts => ({
+      stacks,
+      zones: [{ ...ZONE, policies: [policy], jobs }],
+    });
+    expect(
+      await compared(
+        zone({ ...POLICY, stack: null }),
+        zone({ ...POLICY, stack: "edge/prod" }, { ...JOB, stack: null, state: "off" }),
+      ),
+    ).toEqual([
+      'worse: Logpush job "logs": stack: none -> not in a stack',
+      'better: policy "Checkout ": stack: none -> edge/prod',
+      'neutral: Logpush job "logs": none -> off',
+    ]);
+    const other = {
+      ...zone({ ...POLICY, stack: "other/prod" }),
+      stacks: [...stacks, { name: "other/prod", resources: 1 }],
+    };
+    expect(await compared(zone({ ...POLICY, stack: null }), other)).toEqual([
+      'neutral: policy "Checkout ": stack: none -> other/prod',
+    ]);
+  });
+
+  it("calls zones that only one survey has neither better nor worse, and follows one that got another ID", async () => {
+    const [a, b, c] = [sampleZone(2), sampleZone(6), sampleZone(8)];
+    expect(await compared({ zones: [a, b] }, { zones: [c, a] })).toEqual([
+      "neutral: zone-6.example: zone: surveyed -> not surveyed",
+      "neutral: zone-8.example: zone: not surveyed -> surveyed",
+    ]);
+    const moved: Zone = { ...a, id: "f".repeat(32), pageShield: { enabled: false } };
+    expect(await compared({ zones: [{ ...a, pageShield: { enabled: true } }] }, { zones: [moved] })).toEqual([
+      "worse: Page Shield: on -> off",
+      `neutral: ID: ${a.id} -> ${moved.id}`,
+    ]);
+  });
+
+  it("compares a zone whose name couldn't be read by its ID", async () => {
+    const unnamed = { name: { notReadable: "right", what: "Zone Read" }, pageShield: { enabled: false } };
+    expect(await comparedZone({ pageShield: { enabled: true } }, unnamed)).toEqual([
+      `worse: ${ZONE.id}: Page Shield: on -> off`,
+    ]);
+  });
+
+  it("compares the jobs and namespaces of accounts", async () => {
+    const account = (jobs: Account["jobs"], ...titles: readonly string[]): Parts => ({
+      accounts: [
+        {
+          id: "a".repeat(32),
+          name: "main",
+          zones: 1,
+          rulesets: [],
+          jobs,
+          namespaces: titles.map((title) => ({ id: title, title, keys: { count: 1, more: false } })),
+        },
+      ],
+    });
+    const job = itemOf(JOB);
+    expect(
+      await compared(
+        account([{ ...job, state: "working" }], "flags"),
+        account([{ ...job, state: "off" }], "redirects"),
+      ),
+    ).toEqual([
+      'worse: main: Logpush job "logs": working -> off',
+      'neutral: main: namespace "flags": exists -> none',
+      'neutral: main: namespace "redirects": none -> exists',
+    ]);
+  });
+
+  it("has one line for what's neither in many zones, and all of them in JSON", async () => {
+    const zones = [1, 2, 3, 4].map((number) => ({
+      ...sampleZone(number),
+      name: `zone-${number}.example`,
+      pageShield: { enabled: true },
+    }));
+    const blind = zones.map((zone) => ({ ...zone, pageShield: NO_SHIELD }));
+    expect(await compared({ zones }, { zones: blind })).toEqual([
+      "neutral: zone-1.example and 3 other zones: Page Shield: readable -> not readable: right Page Shield Read",
+    ]);
+    const { stdout } = await diff("old.json", "new.json", "--format", "json");
+    const { changes } = JSON.parse(stdout) as { changes: unknown[] };
+    expect(changes).toHaveLength(4);
+    expect(schemaProblems("survey-diff.v1", JSON.parse(stdout))).toEqual([]);
+  });
+
+  it("tells objects of one name apart by their IDs", async () => {
+    const two = (effect: string) => ({
+      policies: [
+        { ...ENFORCED, id: "1", effect },
+        { ...ENFORCED, id: "2" },
+      ],
+    });
+    expect(await comparedZone(two("off"), two("logging"))).toEqual([
+      'better: policy "Checkout " (1): off -> logging',
+    ]);
+  });
+
+  it("shortens long texts, and shows names with control characters by their number", async () => {
+    const value = (sources: string) => ({
+      policies: [{ ...ENFORCED, description: "a\u001b[31m\u2028", value: sources }],
+    });
+    const [line = ""] = await comparedZone(value(`a${"x".repeat(4_000)}`), value("b"));
+    expect(line).toContain('policy "a\\u001b[31m\\u2028": allows: a');
+    expect(line.length).toBeLessThan(250);
+  });
+
+  it("warns if the first survey is the newer one", async () => {
+    const [newer, older] = [
+      write("a.json", { at: "2026-11-02T00:00:00.000Z" }),
+      write("b.json", { at: "2026-10-02T00:00:00.000Z" }),
+    ];
+    const { stdout, stderr } = await diff(newer, older);
+    expect(stderr).toBe(
+      "edgeguard: a.json is newer than b.json, so better and worse are reversed. Pass the older survey first.\n",
+    );
+    expect(stdout).toContain("Nothing changed.");
+    expect((await diff(older, newer)).stderr).toBe("");
+  });
+
+  it("says which version a file needs that another one wrote", async () => {
+    const { code, stderr } = await diff(write("later.json", { version: 2 as never }), write("now.json", {}));
+    expect(code).toBe(1);
+    expect(stderr).toContain("update pulumi-edgeguard if a later version wrote it");
+    expect(
+      (await diff(write("other.json", { tool: "pulumi-edgeguard 9.9.9" }), "now.json")).stdout,
+    ).toContain("Nothing changed.");
+  });
+});
