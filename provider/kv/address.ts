@@ -4,7 +4,7 @@ import { ApiError } from "../api/errors";
 import type { Context } from "../runtime/lifecycle";
 import type { Json } from "../runtime/values";
 
-/** The part of an operation's context needed to read and write entries. */
+/** What reading and writing entries needs from an operation's context. */
 export type EntriesContext = Pick<Context, "api" | "settings" | "say" | "pause" | "name">;
 
 /** Identifies one namespace. */
@@ -13,7 +13,7 @@ export interface NamespaceAddress {
   readonly namespaceId: string;
 }
 
-/** Returns the resource's name in messages: `KvEntries products`, or its namespace if it has no name. */
+/** Returns how messages refer to the resource: `KvEntries products`, or the namespace if the resource has no name. */
 export function subjectOf({ name }: Pick<Context, "name">, namespaceId: string): string {
   return `KvEntries ${name ?? namespaceId}`;
 }
@@ -26,7 +26,7 @@ export function namespacePath({ accountId, namespaceId }: NamespaceAddress): str
   return `${namespacesPath(accountId)}/${namespaceId}`;
 }
 
-/** Returns the path of a value. A key is a single path segment, so its slashes are encoded. */
+/** Returns the URL path of a key's value. The key is a single path segment, so any slashes in it are encoded. */
 export function valuePath(address: NamespaceAddress, key: string): string {
   return `${namespacePath(address)}/values/${encodeURIComponent(key)}`;
 }
@@ -37,25 +37,25 @@ export function metadataPath(address: NamespaceAddress, key: string): string {
 
 const NAMESPACE_NOT_FOUND = 10013;
 
-/** Whether the namespace, and with it all its keys, no longer exists. */
+/** Whether the error means that the namespace no longer exists. Its keys don't either, then. */
 export function isNamespaceGone(error: unknown): error is ApiError {
   return error instanceof ApiError && error.status === 404 && error.hasCode(NAMESPACE_NOT_FOUND);
 }
 
-/** Whether the API doesn't support the operation. It may still support an older form. */
+/** Whether the error means that the API doesn't have this endpoint. It may still have an older one. */
 export function isUnknownRoute(error: unknown): error is ApiError {
   return (
     error instanceof ApiError && (error.status === 405 || (error.status === 404 && !isNamespaceGone(error)))
   );
 }
 
-/** Returns the advice after a failed operation on entries. */
+/** Returns what the user can do after an operation on entries failed. */
 export const advice: NonNullable<RequestOptions<unknown>["advice"]> = ({ status, errors }) =>
   status === 404 && errors.some(({ code }) => code === NAMESPACE_NOT_FOUND)
     ? "Check namespaceId. If the namespace was deleted elsewhere, run `pulumi refresh`; the next `pulumi up` recreates it."
     : undefined;
 
-/** Metadata in a response: any JSON; null means none. */
+/** Metadata in a response: any JSON, or null if there is none. */
 export const metadata = z
   .custom<Json>(() => true)
   .nullish()

@@ -17,28 +17,28 @@ export interface AdoptionRequest extends NamespaceAddress {
 }
 
 interface AdoptionOptions {
-  /** The namespace's keys, if the caller already lists them. The listing is read to the end. */
+  /** A listing of the namespace's keys, if the caller already has one. It's read to the end. */
   readonly listing?: AsyncIterable<ListedKey> | undefined;
   /** Whether this is a preview, which checks only the first `PREVIEW_KEYS` new keys. */
   readonly isPreview?: boolean;
 }
 
-/** How many new keys a preview checks, so that it takes only a few requests. */
+/** How many new keys a preview checks. The limit keeps the preview to a few requests. */
 const PREVIEW_KEYS = 1_000;
 
 /** A declared key that already exists, as listed. */
 interface ExistingKey {
   readonly row: Row;
   readonly listed: ListedKey;
-  /** Digest of its value, once read. */
+  /** The digest of the key's value. Undefined until the value is read. */
   value: string | undefined;
 }
 
 /**
  * Finds declared keys that exist but aren't in the manifest, which means that someone else wrote them. Adds them to the
- * manifest if `adopt` allows it. Sends no request if no key is new, or if the namespace itself is.
+ * manifest if `adopt` allows it. Sends no requests if there are no new keys, or if the namespace itself is new.
  *
- * @throws AdoptionError, naming the first ten keys. Nothing has been written by then.
+ * @throws AdoptionError, which names the first ten keys. It's thrown before anything is written.
  */
 export async function adoptExisting(
   ctx: Context,
@@ -191,7 +191,7 @@ async function existingIn(
   return existing;
 }
 
-/** Finds a key in the listing, which sorts it before all longer keys that start with it. */
+/** Finds a key in the listing, where it comes before all longer keys that start with it. */
 async function listedAs(
   ctx: Context,
   address: NamespaceAddress,

@@ -15,7 +15,7 @@ export interface BatchLimits<T> {
   readonly bytesOf: (item: T) => number;
 }
 
-/** Splits items into requests. Holds one batch at a time. */
+/** Splits items into batches, one per request. Keeps only one batch in memory. */
 export function* batches<T>(
   items: Iterable<T>,
   limits: BatchLimits<T>,
@@ -38,7 +38,7 @@ export function* batches<T>(
 const BRACKETS = 2;
 const COMMA = 1;
 
-/** Returns an entry in the form of the bulk write. JSON omits undefined properties. */
+/** Converts an entry to the format of the API's bulk write. JSON omits undefined properties. */
 export function toRequest(entry: Entry): Record<string, unknown> {
   const { key, value, base64, metadata, expiration, expirationTtl } = entry;
   const asBase64 = !base64 && isShorterAsBase64(value);
@@ -69,8 +69,8 @@ const PLAIN = '{"key":,"value":}';
 const FLAG = ',"base64":true';
 
 /**
- * Whether text takes fewer bytes as base64. JSON writes a control character as six bytes, so a value that consists of
- * them would exceed the size of any request.
+ * Whether text takes fewer bytes as base64. JSON escapes a control character as six bytes, so a value full of them
+ * would exceed the request size limit.
  */
 export function isShorterAsBase64(text: string): boolean {
   return NEEDS_ESCAPING.test(text) && bytesAsBase64(Buffer.byteLength(text)) < textBytes(text);

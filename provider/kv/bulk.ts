@@ -38,13 +38,13 @@ export interface RemoveRequest extends BulkRequest<string> {
 export interface BulkOutcome {
   /** How many entries or keys Cloudflare confirmed. */
   readonly done: number;
-  /** Keys that Cloudflare refused although it accepted the others. */
+  /** Keys that Cloudflare rejected while accepting the others. */
   readonly failed: readonly FailedKey[];
   /** Why the work ended early: an API error, a problem with the source, or a cancellation. */
   readonly error: Error | undefined;
 }
 
-/** A key that Cloudflare refused, and why. */
+/** A key that Cloudflare rejected, and why. */
 export interface FailedKey {
   readonly key: string;
   readonly reason: string;
@@ -97,8 +97,8 @@ export async function remove(request: RemoveRequest): Promise<BulkOutcome> {
     return result;
   };
   /**
-   * Sends a bulk delete in the form that the API accepts. Older versions use `DELETE …/bulk` instead of `POST
-   * …/bulk/delete`.
+   * Sends a bulk delete to the endpoint that the API has. Older versions of the API use `DELETE …/bulk` instead of
+   * `POST …/bulk/delete`.
    */
   const sendInEitherForm = async (some: readonly string[]): Promise<readonly string[]> => {
     try {
@@ -250,7 +250,7 @@ async function inParallel<T>(
 /** The minimum time between two progress messages. */
 const LINE_EVERY_MS = 5_000;
 
-/** Reports the progress of a long operation. One that takes only a few seconds isn't mentioned. */
+/** Reports an operation's progress, unless the operation takes only a few seconds. */
 export function progressReporter(work: {
   readonly say: EntriesContext["say"];
   /** The resource's name in messages. */

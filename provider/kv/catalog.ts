@@ -17,24 +17,24 @@ import {
 import { SourceError } from "./source-handle";
 import { pluralize } from "../runtime/values";
 
-/** Entries that can be written. Their values are read from the source whenever a body is built. */
+/** Entries that can be written. Their values are read from the source when a request body is built. */
 export interface Writable {
   /** @throws SourceError if the source changed since it was checked. */
   fill(body: Body, rows: readonly Row[]): Promise<void>;
 }
 
-/** Declared entries, which can be read more than once. */
+/** Declared entries. They can be read more than once. */
 export interface Source extends Writable {
   readonly kind: "entries" | "file" | "directory";
   /** The source's name in messages: its path as declared, or `entries`. */
   readonly name: string;
   readonly defaults: EntryDefaults;
   /**
-   * Yields every entry, in chunks. If the source is a file, it stays open from then on. @throws SourceError if reading
+   * Yields every entry, in chunks. If the source is a file, it stays open from then on. @throws SourceError if a read
    * fails partway.
    */
   read(): Iterable<readonly RawEntry[]> | AsyncIterable<readonly RawEntry[]>;
-  /** Yields only the keys. Present if that's cheaper than reading the entries. @throws SourceError */
+  /** Yields only the keys. Defined only if that's cheaper than reading the entries. @throws SourceError */
   keys?(): AsyncIterable<readonly string[]>;
   /** SHA-256 of a file's bytes: 64 hex digits. */
   sha256?(): Promise<string>;
@@ -43,7 +43,7 @@ export interface Source extends Writable {
   close?(): Promise<void>;
 }
 
-/** A summary of a source, which the inputs of a KvEntries contain instead of the entries. */
+/** A summary of a source. The inputs of a `KvEntries` contain this summary instead of the entries. */
 export interface Summary {
   readonly keys: number;
   /** The total size of the values as Cloudflare stores them. */
@@ -52,30 +52,30 @@ export interface Summary {
    * A digest of 64 hex digits. The same entries always have the same digest, whatever their order, file or encoding.
    */
   readonly digest: string;
-  /** The first ten problems, then how many more there are. If there are any, nothing may be sent. */
+  /** The first ten problems, and how many more there are. If there are any, nothing is sent. */
   readonly problems: readonly string[];
   /** The number of expired entries, which are never written. */
   readonly expired: number;
-  /** The first ten warnings, then how many more there are. */
+  /** The first ten warnings, and how many more there are. */
   readonly warnings: readonly string[];
 }
 
 /**
- * The declared content of a key, and what's needed to send it. An entry with a TTL gets its expiration only when it's
- * written. The object is flat because there may be a million of them.
+ * A declared entry, and what's needed to send it. An entry with a TTL gets its expiration only when it's written. The
+ * object is flat to save memory, because there may be a million of them.
  */
 export interface Row extends RecordedEntry {
   readonly key: string;
-  /** The entry itself, if it's in memory anyway. */
+  /** The entry itself, if it's already in memory. */
   readonly entry?: Entry | undefined;
   /** The entry's number in a bulk file, counted from 1. */
   readonly position: number | undefined;
   /** The line of a bulk file on which the entry begins. */
   readonly line: number | undefined;
-  /** Where its text starts in the file, in bytes. */
+  /** The byte offset in the file at which the entry's text starts. */
   readonly start: number | undefined;
   readonly end: number | undefined;
-  /** Whether that text is sent unchanged. */
+  /** Whether the entry's text in the file is sent unchanged. */
   readonly isAsIs: boolean;
   /** The entry's size in the body of a bulk write. */
   readonly sentBytes: number;
@@ -87,11 +87,11 @@ export interface Row extends RecordedEntry {
 export interface Catalog extends Summary {
   /** The entries by key, in the order of the source. */
   readonly rows: ReadonlyMap<string, Row>;
-  /** Whether the rows hold the entries themselves: inline entries are in memory anyway. */
+  /** Whether the rows contain the entries themselves. Inline entries are already in memory. */
   readonly isInMemory: boolean;
   /** SHA-256 of the file. Undefined for other sources. */
   readonly sha256: string | undefined;
-  /** The error that stopped reading early. It's also the last of the problems. */
+  /** The error that stopped the read early. It's also the last item in `problems`. */
   readonly readError: SourceError | undefined;
 }
 
@@ -104,12 +104,12 @@ export async function catalogOf(source: Source, nowSeconds?: number): Promise<Ca
   }
 }
 
-/** Reads the source once. Returns what's wrong with it among the problems instead of throwing. */
+/** Reads the source once. Adds read errors to `problems` instead of throwing them. */
 export async function readCatalog(source: Source, nowSeconds = Date.now() / 1000): Promise<Catalog> {
   const problems = new FirstLines("problem");
   const warnings = new FirstLines("warning");
   const rows = new Map<string, Row>();
-  /** The places of the invalid entries, by key. */
+  /** Where each invalid entry is declared, by key. */
   const refused = new Map<string, Place>();
   const counts = { keys: 0, bytes: 0, expired: 0 };
   const isInMemory = source.kind === "entries";
@@ -189,7 +189,7 @@ function digestOf(rows: ReadonlyMap<string, Row>): string {
 
 const SHOWN_LINES = 10;
 
-/** Keeps the first ten lines, and counts the rest. */
+/** Keeps the first ten lines and counts the rest. */
 class FirstLines {
   readonly #what: string;
   readonly #lines: string[] = [];

@@ -23,7 +23,7 @@ interface Work extends NamespaceAddress {
   readonly id: string;
   readonly manifest: Manifest;
   readonly writtenAt: number;
-  /** Keys written by others that are to be pruned. */
+  /** Keys written by others that will be pruned. */
   readonly unmanaged: readonly string[];
 }
 
@@ -163,8 +163,8 @@ const SHOWN_KEY_CHARACTERS = 60;
 const SIGNS = ["+", "~", "-"];
 
 /**
- * Returns the preview's line: `KvEntries products: +12 ~3 -1 (+a, +b, ~c, -d …)`. It names at most ten keys, and some
- * for every kind of change.
+ * Returns the line for the preview: `KvEntries products: +12 ~3 -1 (+a, +b, ~c, -d …)`. It names at most ten keys,
+ * including some for each kind of change.
  */
 export function summaryLine(who: string, { added, changed, removed }: Changes): string {
   const kinds = [added, changed, removed];

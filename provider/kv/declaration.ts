@@ -9,13 +9,13 @@ import { DirectorySource } from "./source-directory";
 import { FileSource } from "./source-file";
 import { SourceError } from "./source-handle";
 
-/** One key per file. */
+/** A declared directory. Each of its files becomes one key. */
 export interface DirectoryDeclaration {
-  /** The path, relative to the project. */
+  /** The directory's path, relative to the project. */
   readonly path: string;
   /** Text before each file's relative path in its key; no slash is added. */
   readonly prefix?: string | undefined;
-  /** Patterns as in .gitignore, relative to the directory. */
+  /** Files to leave out: .gitignore patterns, relative to the directory. */
   readonly ignore?: readonly string[] | undefined;
 }
 
@@ -101,8 +101,8 @@ export function fileHash(sha256: string): string {
 }
 
 /**
- * Returns what's recorded about a file if not a single byte has changed, so that it doesn't have to be parsed. @throws
- * SourceError
+ * Returns what the state records about a file if no byte of it has changed. The file then doesn't have to be parsed.
+ * @throws SourceError
  */
 export async function unchangedFile(
   declaration: Declaration,
@@ -123,7 +123,7 @@ export async function loadCatalog(ctx: Pick<Context, "shared">, declaration: Dec
   return catalog;
 }
 
-/** Returns the source as cached in this operation, or reads it now. @throws SourceError */
+/** Returns the source from this operation's cache, or reads it. @throws SourceError */
 export async function cachedCatalog(
   ctx: Pick<Context, "shared">,
   declaration: Declaration,
@@ -131,17 +131,17 @@ export async function cachedCatalog(
   return catalogCache(ctx).get(cacheKeyOf(declaration)) ?? (await loadCatalog(ctx, declaration));
 }
 
-/** A source that was read, and its entries. */
+/** A source that has been read, and its entries. */
 export interface Declared {
   readonly catalog: Catalog;
   readonly entries: Writable;
 }
 
 /**
- * Runs `work` with the entries, provided that the source is still what `check` saw. A file stays open, so that exactly
+ * Runs `work` with the entries if the source hasn't changed since `check` read it. A file stays open, so that exactly
  * what was checked is sent.
  *
- * @throws if the source has changed. Nothing has been sent by then.
+ * @throws if the source has changed, before anything is sent.
  */
 export async function withCheckedSource<T>(
   ctx: Pick<Context, "shared">,
@@ -183,7 +183,7 @@ async function withSource<T>(declaration: Declaration, work: (source: Source) =>
 const CACHED_BYTES = 250_000_000;
 const BYTES_A_ROW = 250;
 
-/** Catalogs by declaration. */
+/** Caches catalogs by their declaration. */
 class CatalogCache {
   readonly #catalogs = new Map<string, Catalog>();
 
@@ -236,7 +236,7 @@ export const declaredKeysOf = z.array(
 );
 export type DeclaredKeys = z.infer<typeof declaredKeysOf>[number];
 
-/** Returns the declared keys that can be read. `check` reports what's wrong with a source. */
+/** Returns the declared keys that can be read. `check` reports problems with the source. */
 export async function declaredKeys({
   keys: names,
   ...declaration

@@ -13,7 +13,10 @@ export interface Verification extends NamespaceAddress {
   readonly writtenAt: number;
 }
 
-/** Describes the drift from the manifest, and updates the manifest to match what exists. Undefined without drift. */
+/**
+ * Describes how the entries that exist differ from the manifest, and updates the manifest to match them. Returns
+ * undefined if nothing drifted.
+ */
 export async function driftOf(
   ctx: Context,
   state: Verification,

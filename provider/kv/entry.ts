@@ -7,8 +7,8 @@ import { formatNumber } from "../limits/workers";
 import { checkMetadata, typeName } from "./metadata";
 
 /**
- * An entry as declared and as recorded, and its limits. Messages name the entry's place, its key, the size and the limit,
- * but never its value or metadata, which may be secret.
+ * Entries as declared and as recorded, and their limits. A message names the place where an entry is declared, its key,
+ * its size and the limit, but never its value or metadata, which may be secret.
  */
 
 /** A declared entry, checked and with defaults applied. */
@@ -40,8 +40,9 @@ export interface RecordedEntry {
 export const DIGEST_BYTES = 16;
 
 /**
- * Recorded for a key with unknown content: its write or delete was interrupted, or someone else changed it. It matches
- * no declaration, so the key is rewritten. The key is still ours, so it's deleted with the rest.
+ * Recorded for a key whose content is unknown, because a write or delete was interrupted or someone else changed the
+ * key. It matches no declaration, so the key is rewritten. The resource still owns the key and deletes it like the
+ * others.
  */
 export const UNCERTAIN: RecordedEntry = { value: "00".repeat(DIGEST_BYTES) };
 
@@ -93,7 +94,7 @@ export const PROGRAM_SPELLING: Spelling = {
   expirationTtl: "expirationTtl",
 };
 
-/** Where an entry is declared, as far as its source knows. */
+/** Where an entry is declared. Which properties are set depends on the source. */
 export interface Place {
   /** The declared file or directory; absent for inline entries. */
   readonly source?: string;
@@ -110,14 +111,14 @@ export interface EntryText {
   /** The offset of its first byte in the file. */
   readonly offset: number;
   readonly bytes: number;
-  /** How many properties it has, at all depths. */
+  /** The number of properties, including nested ones. */
   readonly members: number;
 }
 
-/** An entry before any check. */
+/** An entry that hasn't been checked yet. */
 export type RawEntry = { readonly place: Place; readonly key: unknown } & (
   | { readonly members: JsonObject; readonly spelling: Spelling; readonly text?: EntryText }
-  /** Why the source couldn't read it. */
+  /** Why the source couldn't read the entry. */
   | { readonly unreadable: string }
 );
 
@@ -130,7 +131,7 @@ export interface EntryDefaults {
 
 export interface ValidEntry {
   readonly entry: Entry;
-  /** What Cloudflare stores: a string if it was declared as text. */
+  /** The value that Cloudflare stores: a string if it was declared as text. */
   readonly stored: Buffer | string;
   readonly warnings: readonly string[];
 }
@@ -205,7 +206,7 @@ export function checkEntry(given: RawEntry, defaults: EntryDefaults = {}): Check
   };
 }
 
-/** Returns the problems with the defaults. Each starts with the argument's name. */
+/** Returns what's wrong with the default metadata and TTL. Each message starts with the argument's name. */
 export function checkDefaults({ metadata, expirationTtl }: EntryDefaults): string[] {
   return [
     checkMetadata(metadata ?? undefined, true),
@@ -214,7 +215,7 @@ export function checkDefaults({ metadata, expirationTtl }: EntryDefaults): strin
 }
 
 /**
- * Whether the entry has expired. Expired entries are counted, but neither compared nor sent. Cloudflare refuses a whole
+ * Whether the entry has expired. Expired entries are counted, but neither compared nor sent. Cloudflare rejects a whole
  * batch if one of its entries expires within the next minute, so such an entry already counts as expired.
  */
 export function isExpired({ expiration }: Pick<RecordedEntry, "expiration">, nowSeconds: number): boolean {
@@ -267,21 +268,22 @@ function unusuallyLarge(bytes: number): string {
 }
 
 const HALF_PAIR = /\p{Surrogate}/u;
-/** Nearly every key matches; then only its length has to be checked. */
+/** Matches nearly every key. Of these, only the length has to be checked. */
 const PLAIN_KEY = /^[\x21-\x7e]+$/;
 /** Whitespace and other characters that terminals don't display. */
 const UNPRINTABLE = /[\p{Z}\p{Cc}\p{Surrogate}]/u;
 /** A character that's invisible, changes the writing direction, or is unassigned. */
 const INVISIBLE = /^[\p{Cf}\p{Default_Ignorable_Code_Point}\p{Cn}]$/u;
 /**
- * Emoji contain such characters. This isn't a regex literal because the compiler's target doesn't support the `v` flag.
+ * Also matches emoji, because they contain such characters. This isn't a regex literal because the compiler's target
+ * doesn't support the `v` flag.
  */
 const EMOJI_OR_INVISIBLE = new RegExp(
   "\\p{RGI_Emoji}|[\\p{Cf}\\p{Default_Ignorable_Code_Point}\\p{Cn}]",
   "gv",
 );
 
-/** Returns the problem with a key, if any. */
+/** Returns what's wrong with a key. Undefined if it's valid. */
 export function checkKey(key: unknown): string | undefined {
   if (key === undefined || key === null) return "has no key; write 1 to 512 bytes of printable characters";
   if (typeof key !== "string") return `key is ${typeName(key)}; write a string`;
@@ -296,7 +298,7 @@ export function checkKey(key: unknown): string | undefined {
   return `key contains ${codePoint(bad)} at position ${positionIn(key, bad)}; use printable characters without whitespace`;
 }
 
-/** Returns a warning about an invisible character, which the API would accept. */
+/** Returns a warning if the key contains an invisible character. The API accepts such keys. */
 function invisibleIn(key: string): string | undefined {
   if (PLAIN_KEY.test(key)) return undefined;
   for (const found of key.matchAll(EMOJI_OR_INVISIBLE)) {
@@ -312,7 +314,7 @@ function codePoint({ 0: found }: RegExpExecArray): string {
   return `U+${(found.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}`;
 }
 
-/** Counts characters, not UTF-16 units, from 1. */
+/** Returns the position in characters, not UTF-16 code units, counted from 1. */
 function positionIn(key: string, { index }: RegExpExecArray): number {
   return Array.from(key.slice(0, index)).length + 1;
 }

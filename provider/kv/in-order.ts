@@ -1,4 +1,4 @@
-/** Runs `work` on several items at once, and yields the results in the order of the items. */
+/** Runs `work` on several items at once and yields the results in the order of the items. */
 export async function* inOrder<T, R>(
   source: Iterable<T> | AsyncIterable<T>,
   most: number,

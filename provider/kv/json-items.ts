@@ -10,7 +10,7 @@ export interface Item extends Place {
   /** The item's position in the array, counted from 1. */
   readonly position: number;
   readonly bytes: number;
-  /** How many properties it has, at all depths. */
+  /** The number of properties, including nested ones. */
   readonly members: number;
 }
 
@@ -33,13 +33,15 @@ export class NotAnArrayError extends SourceError {
   }
 }
 
-/** How much is read at a time. It's more if items are long, because each read is a system call. */
+/** How many bytes are read at a time. Long items are read in larger chunks, because each read is a system call. */
 const CHUNK_BYTES = 64 * 1024;
 const LONG_CHUNK_BYTES = 1024 * 1024;
-/** If a chunk has fewer items than this, they count as long. */
+/** Items count as long if a chunk contains fewer of them than this. */
 const FEW_ITEMS = 32;
 
-/** The longest number or word that's kept in memory whole. Of a longer one, only the part read so far is checked. */
+/**
+ * The longest number or literal that's kept in memory as a whole. If it's longer, only the part read so far is checked.
+ */
 const MOST_PLAIN_BYTES = 4096;
 
 /**
@@ -52,7 +54,7 @@ export async function* readItems(file: SourceHandle, hash?: Hash): AsyncGenerato
   const scanner = new ItemScanner();
   let bytes: Buffer = Buffer.allocUnsafe(CHUNK_BYTES);
   let room = CHUNK_BYTES;
-  /** The offset of the bytes in the file, their number, and how far they've been scanned. */
+  /** Where the current bytes start in the file, how many there are, and how far they've been scanned. */
   let [offset, end, at] = [0, 0, 0];
   for (let isLast = false; !isLast;) {
     const chunk = await file.read(bytes.subarray(end, end + room), offset + end);
@@ -91,7 +93,7 @@ export async function columnOf(file: SourceHandle, { lineOffset, offset }: Place
 
 type Kind = "empty" | "object" | "other" | "malformed" | "encoding" | "after" | "cut";
 
-/** Thrown for a mistake in the array, with its position and item. */
+/** Thrown for a syntax error in the array, with its position and the item that contains it. */
 export class Mistake extends Error {
   readonly kind: Kind;
   readonly place: Place;
@@ -179,7 +181,7 @@ export class ItemScanner {
   readonly #open: number[] = [];
   #inString = false;
   #bytes: Buffer = Buffer.alloc(0);
-  /** The offset of the bytes in the file. */
+  /** Where the current bytes start in the file. */
   #offset = 0;
   #line = 1;
   #lineOffset = 0;

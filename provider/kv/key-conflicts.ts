@@ -56,7 +56,7 @@ export class KeyDeclarations {
         await this.#compareOnce(namespace, other, mine);
   }
 
-  /** Returns what's known to be declared for a namespace. */
+  /** Returns what the program is known to declare for a namespace. */
   of(namespace: Namespace): DeclaredKeys[] {
     return [...(this.#all.get(namespace)?.keys() ?? [])].map(({ declaration }) => declaration);
   }

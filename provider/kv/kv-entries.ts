@@ -309,9 +309,9 @@ export interface KvEntriesArgs {
    */
   readonly entries?: pulumi.Input<Record<string, pulumi.Input<string | KvEntryArgs>>>;
   /**
-   * A JSON file in the form of `wrangler kv bulk put`: an array of `{ key, value, base64, metadata, expiration,
-   * expiration_ttl }`. The path is relative to the program's directory. Moving the same content to another file changes
-   * nothing. The state never holds its values. Updates in place.
+   * A JSON file in the form of `wrangler kv bulk put`: an array of
+   * `{ key, value, base64, metadata, expiration, expiration_ttl }`. The path is relative to the program's directory.
+   * Moving the same content to another file changes nothing. The state never contains the values. Updates in place.
    *
    * With `ignoreChanges: ["file"]`, the file is read once, when the entries are created. After that, neither a new path nor
    * new content changes anything, and drift isn't repaired. In a transform, write `["file", "digest"]`.
@@ -319,8 +319,8 @@ export interface KvEntriesArgs {
   readonly file?: pulumi.Input<string>;
   /**
    * A directory with one file per key. The file's bytes, text or binary, are the value. Pass the directory's path, or
-   * an object with options. The state never holds its values. Updates in place. `ignoreChanges: ["directory"]` works as
-   * described for `file`.
+   * an object with options. The state never contains the values. Updates in place. `ignoreChanges: ["directory"]` works
+   * as described for `file`.
    */
   readonly directory?: pulumi.Input<
     | string
@@ -329,7 +329,7 @@ export interface KvEntriesArgs {
         path: pulumi.Input<string>;
         /** Text before each file's relative path in its key; no slash is added. Updates in place. */
         prefix?: pulumi.Input<string>;
-        /** Files to leave out: patterns as in .gitignore, relative to the directory. Updates in place. */
+        /** Files to leave out: .gitignore patterns, relative to the directory. Updates in place. */
         ignore?: pulumi.Input<readonly pulumi.Input<string>[]>;
       }
   >;
@@ -342,15 +342,16 @@ export interface KvEntriesArgs {
   }>;
   /**
    * What to do with a declared key that already exists and wasn't written by this resource. Applies when the resource
-   * is created and when it's updated. `"ifEqual"` adopts it if its content matches and otherwise refuses. `"takeOver"`
-   * overwrites it. `"never"` refuses. Updates in place. Changing it alone writes nothing.
+   * is created and when it's updated. `"ifEqual"` adopts it if its content matches and otherwise fails. `"takeOver"`
+   * overwrites it. `"never"` always fails. Updates in place. Changing it alone writes nothing.
    *
    * @defaultValue `"ifEqual"`
    */
   readonly adopt?: pulumi.Input<LiteralUnion<Adopt>>;
   /**
-   * Deletes every key under a prefix that this resource doesn't declare, whoever wrote it. If unset, keys written by
-   * others stay. The program fails if it has another `KvEntries` that declares keys under the prefix. Updates in place.
+   * Deletes all keys under a prefix, whoever wrote them, except those that this resource declares. If unset, keys
+   * written by others stay. The program fails if it has another `KvEntries` that declares keys under the prefix.
+   * Updates in place.
    */
   readonly prune?: pulumi.Input<{
     /** The prefix; `""` means every key in the namespace. Updates in place. */
@@ -364,10 +365,10 @@ export interface KvEntriesArgs {
     maxDeletes?: pulumi.Input<number>;
   }>;
   /**
-   * The maximum number of its own keys that one update may delete: keys that the resource wrote and no longer declares.
-   * If there are more, the preview and the update fail, so that an incomplete export can't empty the namespace.
-   * Destroying or replacing the resource isn't limited. If unset, updates aren't limited either. Updates in place.
-   * Changing it alone writes nothing.
+   * The maximum number of the resource's own keys that one update may delete: keys that it wrote and no longer
+   * declares. If there are more, the preview and the update fail, so that an incomplete export can't empty the
+   * namespace. Destroying or replacing the resource isn't limited. If unset, updates aren't limited either. Updates in
+   * place. Changing it alone writes nothing.
    */
   readonly maxOwnDeletes?: pulumi.Input<number>;
   /**

@@ -206,7 +206,8 @@ export interface KvNamespaceArgs {
   readonly preview?: pulumi.Input<boolean>;
   /**
    * What to do if the account already has a namespace with this title. `"ifEqual"` adopts it if it has no keys, or only
-   * keys that the program declares. `"takeOver"` adopts it with all its keys. `"never"` refuses. Changing it writes nothing.
+   * keys that the program declares. `"takeOver"` adopts it with all its keys. `"never"` always fails. Changing it
+   * writes nothing.
    *
    * @defaultValue `"ifEqual"`
    */
@@ -357,7 +358,7 @@ function warnOfFullAccount(
  * Decides whether a create may adopt an existing namespace: an empty one, its own, or one that holds only keys that the
  * program declares for it. KvEntries compares their values when it adopts them.
  *
- * @returns nothing for the resource's own namespace, in a replacement.
+ * @returns undefined if a replacement finds the resource's own namespace.
  * @throws AdoptionError if the namespace may not be adopted.
  */
 async function decideAdoption(

@@ -36,8 +36,8 @@ export function listKeys(
     /** Keys per request, 10 to 1,000. */
     readonly limit?: number;
     /**
-     * Whether an unreadable key is an error. If false, it's skipped with a warning. Default true, because the key may
-     * belong to someone else.
+     * Whether a key that can't be read is an error. If false, it's skipped with a warning. Defaults to true, because
+     * the key may belong to someone else.
      */
     readonly complete?: boolean;
   },

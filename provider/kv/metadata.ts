@@ -9,7 +9,7 @@ import { formatNumber } from "../limits/workers";
 const MOST_LEVELS = KV.MAX_METADATA_BYTES / 2;
 
 /**
- * Returns the problem with an entry's metadata, if any.
+ * Returns what's wrong with an entry's metadata. Undefined if it's valid.
  *
  * @param isProgram whether it comes from a program, where numbers may already have lost digits.
  */
@@ -58,7 +58,7 @@ function isUnsafe(number: number): boolean {
   return !Number.isFinite(number) || (Number.isInteger(number) && !Number.isSafeInteger(number));
 }
 
-/** A number with at most 15 digits and no exponent is exact. */
+/** Matches a number that may lose digits. One with at most 15 digits and no exponent is exact. */
 const PERHAPS_INEXACT = /[\d.]{16}|\d[eE]/;
 
 /**
@@ -111,10 +111,7 @@ function withNumbersAsTexts(json: string): string {
   return parts.join("") + json.slice(from);
 }
 
-/**
- * Returns the index after the closing quote. A regular expression would keep a position for each escape in a long
- * value.
- */
+/** Returns the index after the closing quote. A regular expression would use memory for each escape in a long value. */
 function endOfString(json: string, from: number): number {
   for (let at = from; ;) {
     const quote = json.indexOf('"', at);
@@ -130,7 +127,7 @@ function isExact(written: string): boolean {
   return Number.isFinite(number) && meaningOf(written) === meaningOf(String(number));
 }
 
-/** Returns the digits without leading and trailing zeros, and the power of ten of the last digit. */
+/** Returns a number's digits without leading and trailing zeros, and the last digit's power of ten. */
 function meaningOf(number: string): string {
   const [, sign = "", whole = "", fraction = "", exponent = "0"] =
     /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(number) ?? [];

@@ -13,8 +13,8 @@ export class OwnedKeys {
   readonly #othersHold: () => boolean;
 
   /**
-   * @param othersHold whether a resource of another provider has entries in the namespace. Those keys aren't known
-   * here.
+   * @param othersHold whether a resource of another provider has entries in the namespace. Which keys these are isn't
+   * known here.
    */
   constructor(othersHold: () => boolean) {
     this.#othersHold = othersHold;
@@ -37,15 +37,15 @@ export class OwnedKeys {
     this.#readers.push(() => Promise.resolve(manifest));
   }
 
-  /** Adds a resource that doesn't change. */
+  /** Adds a resource that this operation doesn't change. */
   addRecorded(encoded: string): void {
     let manifest: Promise<Manifest> | undefined;
     this.#readers.push(() => (manifest ??= decodeManifest(encoded)));
   }
 
   /**
-   * Adds the keys that the program reads with `get`. Reading a key doesn't own it: only the deletion of a whole
-   * `KvEntries` leaves these keys alone, because the `get` may have replaced its declaration in the program.
+   * Adds the keys that the program reads with `get`. A `get` doesn't own the keys it reads. They're kept only when a
+   * whole `KvEntries` is deleted, because the `get` may have replaced that resource in the program.
    */
   addRead(keys: ReadonlySet<string>): void {
     this.#read.push(keys);
@@ -56,7 +56,7 @@ export class OwnedKeys {
     return this.#read.some((keys) => keys.has(key));
   }
 
-  /** Returns a predicate for keys that another resource than the one with this manifest owns, or may own. */
+  /** Returns a predicate for keys that a resource other than the one with this manifest owns or may own. */
   async byOthers(mine?: Manifest): Promise<(key: string) => boolean> {
     if (this.#othersHold()) return () => true;
     const all = await Promise.all(this.#readers.map((read) => read()));

@@ -49,8 +49,8 @@ export class UnmanagedKeys {
   }
 
   /**
-   * Lists the keys under the prefix, if there is one. Drops keys that the previous run may have just deleted, because
-   * they're still listed for a while, without a value.
+   * Lists the keys under the prefix, if there is one. Leaves out keys that the previous run may have just deleted:
+   * Cloudflare lists them for a while, without a value.
    *
    * @param writtenAt when the resource last wrote or deleted, in Unix seconds.
    */
@@ -68,14 +68,14 @@ export class UnmanagedKeys {
     return this;
   }
 
-  /** Returns the preview's line. Undefined if there are no unmanaged keys. */
+  /** Returns the line for the preview. Undefined if there are no unmanaged keys. */
   get summary(): string | undefined {
     if (this.keys.length === 0) return undefined;
     const noun = this.keys.length === 1 ? "key" : "keys";
     return `${this.#who}: prune deletes ${formatNumber(this.keys.length)} ${noun} that others wrote: ${quoteKeys(this.keys)}`;
   }
 
-  /** Says why nothing may be deleted. Undefined unless there are more keys than `maxDeletes`. */
+  /** Returns the error that stops the deletion if there are more keys than `maxDeletes`. Otherwise undefined. */
   get limitError(): string | undefined {
     const { prune } = this.#pruning;
     const most = prune?.maxDeletes ?? DEFAULT_MAX_PRUNED;

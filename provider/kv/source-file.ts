@@ -15,7 +15,7 @@ import { SourceError, SourceHandle } from "./source-handle";
 import { isJsonObject } from "../runtime/values";
 
 /**
- * How much of the file is read at a time, unless an entry is longer. It's also the longest gap between entries that is
+ * How many bytes of the file are read at a time, unless an entry is longer. Gaps between entries up to this size are
  * read rather than skipped.
  */
 const WINDOW_BYTES = 1024 * 1024;

@@ -3,7 +3,7 @@ import { constants } from "node:fs";
 import { open, type FileHandle } from "node:fs/promises";
 import { NotRegularError, readErrorReason } from "../runtime/files";
 
-/** Thrown if a source of entries can't be read, or contains entries that Cloudflare would refuse. */
+/** Thrown if a source of entries can't be read, or contains entries that Cloudflare would reject. */
 export class SourceError extends Error {
   override readonly name: string = "SourceError";
 }
@@ -15,7 +15,7 @@ export class SourceHandle {
   /** The file's name in messages. */
   readonly name: string;
   readonly #file: FileHandle;
-  /** Size and modification time when it was opened. */
+  /** The file's size and modification time when it was opened. */
   readonly #stamp: string;
 
   private constructor(name: string, file: FileHandle, stamp: string) {

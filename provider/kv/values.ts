@@ -31,15 +31,17 @@ export interface ReadRequest extends NamespaceAddress {
   readonly keys: Iterable<string>;
   /** Whether a value is known not to be text, so that the bulk read can't return it. */
   readonly isBinary?: (key: string) => boolean;
-  /** Whether to read metadata. Default true. False saves one request per value that's read individually. */
+  /**
+   * Whether to read metadata. Defaults to true. If false, each value that's read individually takes one request less.
+   */
   readonly withMetadata?: boolean;
-  /** Whether to throw if the API has no bulk read, instead of reading each value individually. Default false. */
+  /** Whether to throw if the API has no bulk read, instead of reading each value individually. Defaults to false. */
   readonly bulkOnly?: boolean;
 }
 
 /**
  * Yields the values of those keys that exist, in no particular order. Reads in bulk, with several requests at once. A
- * bulk read returns only text: a value that it refuses, or returns with a replacement character, is read individually
+ * bulk read returns only text: a value that it rejects, or returns with a replacement character, is read individually
  * as bytes. Text that really contains that character costs one extra request.
  *
  * @throws ApiError if the namespace doesn't exist or a request fails.
@@ -116,14 +118,17 @@ async function readBulk(ctx: EntriesContext, request: ReadRequest, keys: readonl
   return { found, unread };
 }
 
-/** Replacement characters, which stand for bytes that aren't text, and lone surrogates, which UTF-8 can't encode. */
+/**
+ * Matches replacement characters, which stand for bytes that aren't text, and lone surrogates, which UTF-8 can't
+ * encode.
+ */
 const NOT_FAITHFUL = /[\uFFFD\p{Surrogate}]/u;
 
 const bulkValue = z
   .looseObject({ value: z.string().nullish(), metadata, expiration: z.number().optional().catch(undefined) })
   .nullable();
 
-/** This is a map because a key may be `__proto__`. */
+/** A Map rather than an object, because a key may be `__proto__`. */
 const bulkValues = z
   .looseObject({ values: z.unknown().refine(isJsonObject, "is not an object") })
   .transform(({ values }) => Object.entries(values as object))

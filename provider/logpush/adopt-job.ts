@@ -9,9 +9,9 @@ import { jobLabel, type JobArgs } from "./job-args";
 import { hasSameIdentity, jobFromApi, type Job } from "./job";
 
 /**
- * Finds the existing job that a create adopts. Undefined if it creates a new one.
+ * Finds the existing job for a create to adopt. Undefined if the create should make a new one.
  *
- * @throws AdoptionError with the IDs of the jobs.
+ * @throws AdoptionError, which lists the IDs of the jobs that match.
  */
 export async function findJobToAdopt(
   ctx: Context,
@@ -43,7 +43,7 @@ function isAsDeclared(args: JobArgs, job: Job, allFields: readonly string[] | un
 }
 
 /**
- * Returns what the preview says about adopting the job. It says nothing if this program already owns the job, because a
+ * Returns the preview's message about adopting the job. Undefined if this program already owns the job, because a
  * replacement then hands it over.
  */
 export function adoptionOf(
@@ -64,7 +64,7 @@ export function adoptionOf(
   return { adopts };
 }
 
-/** Returns the existing job as arguments, to the extent that the API shows them. */
+/** Converts the existing job to arguments, as far as the API shows them. */
 function shownJob(args: JobArgs, job: Job, allFields: readonly string[] | undefined): JsonObject {
   const exists = jobFromApi(args, job, { allFields, strict: true });
   const names = Object.keys({ ...args, ...exists }).filter((name) => !SECRETS.includes(name));
@@ -78,7 +78,7 @@ function shownJob(args: JobArgs, job: Job, allFields: readonly string[] | undefi
   return { ...members, destinationShown: differs };
 }
 
-/** Returns the declared job, under the same names. */
+/** Returns the declared job's arguments under the same names. */
 function shownArgs(args: JobArgs): JsonObject {
   return { ...omit({ ...args }, SECRETS), destinationShown: shownDestination(args.destinationConf) };
 }

@@ -2,7 +2,7 @@ import { ownMember } from "../runtime/values";
 
 /**
  * Fields of the main datasets by type. They provide the types of the filter builders, and let a preview check a filter
- * without sending a request. Which fields a zone has depends on its plan: the live check asks the API. Source:
+ * without sending a request. Which fields a zone has depends on its plan, so a live check asks the API. Source:
  * https://developers.cloudflare.com/logs/logpush/logpush-job/datasets/.
  */
 
@@ -18,7 +18,10 @@ const FIELD_TYPES = [
   "object",
 ] as const;
 
-/** A field's type, as Cloudflare names it. `"int or string"` is a time, whose format the job's `timestampFormat` decides. */
+/**
+ * A field's type, as Cloudflare names it. `"int or string"` is a time. The job's `timestampFormat` determines which of
+ * the two it is.
+ */
 export type FieldType = (typeof FIELD_TYPES)[number];
 
 // prettier-ignore
@@ -174,7 +177,7 @@ export function documentedFields(dataset: string): ReadonlyMap<string, FieldType
   return TYPES.get(dataset);
 }
 
-/** Returns every dataset with documented fields. */
+/** Returns the names of the datasets whose fields are documented. */
 export function documentedDatasets(): readonly (readonly [string, ReadonlyMap<string, FieldType>])[] {
   return [...TYPES];
 }

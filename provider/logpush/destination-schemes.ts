@@ -3,8 +3,8 @@ import { ownMember } from "../runtime/values";
 import type { Destination } from "./destination";
 
 /**
- * One row per destination scheme: how its string is checked, which parts are secret, how a builder's arguments become
- * the string, and how an import recovers them. Source:
+ * A table of destination schemes. Each row says how to check the string, which parts are secret, how to build the
+ * string from a builder's arguments, and how an import recovers those arguments. Source:
  * https://developers.cloudflare.com/logs/logpush/logpush-job/enable-destinations/ and its subpages, and
  * `logpush_destination_conf` in Cloudflare's OpenAPI schema.
  */
@@ -18,7 +18,7 @@ export interface ParsedDestination {
   readonly host: string;
   /** The path with its leading slash; empty if there is none. */
   readonly path: string;
-  /** The query parameters, in the order they were written. */
+  /** The query parameters, in their original order. */
   readonly parameters: readonly (readonly [name: string, value: string])[];
 }
 
@@ -26,7 +26,7 @@ export interface ParsedDestination {
 export class Credential {
   constructor(
     readonly value: string,
-    /** Names it in messages: `URL of the endpoint`. */
+    /** What messages call the credential, such as `URL of the endpoint`. */
     readonly meaning: string,
   ) {}
 }
@@ -41,16 +41,16 @@ type Strings = Readonly<Record<string, string>>;
 
 /** A query parameter. */
 export interface Parameter {
-  /** The builder's argument for it. Undefined if no builder has one. */
+  /** The builder's argument that sets the parameter. Undefined if no builder has one. */
   readonly member?: string;
   readonly required?: true;
-  /** Written if the argument is left out. */
+  /** The value to write if the argument is omitted. */
   readonly defaultValue?: string;
-  /** The words for the credential in messages. */
+  /** What messages call the parameter if it's a credential. */
   readonly secret?: string;
   /** Whether the argument is a boolean. */
   readonly flag?: true;
-  /** Prefix of the value, which isn't part of the argument. */
+  /** A prefix that's part of the value but not of the argument. */
   readonly prefix?: string;
   /** The only documented value. */
   readonly onlyValue?: string;
@@ -58,18 +58,18 @@ export interface Parameter {
    * The documented form. Cloudflare's own examples deviate from it, so any other form causes a warning, not an error.
    */
   readonly form?: { readonly pattern: RegExp; readonly words: string };
-  /** Returns what's wrong with the value (still encoded), worded to follow the parameter's name: `must be …`. */
+  /** Returns what's wrong with the value (still encoded). The text follows the parameter's name: `must be …`. */
   readonly problem?: (value: string) => string | false;
 }
 
-/** Maps the builder's arguments to everything but the query parameters, and back. */
+/** Converts between the builder's arguments and the destination without its query parameters. */
 interface Address {
   readonly shape: Shape;
-  /** Writes what follows `://`. */
+  /** Returns the part that follows `://`. */
   readonly write: (members: Strings) => string;
-  /** Returns the builder's arguments; undefined if none produce this address. */
+  /** Returns the builder's arguments, or undefined if no arguments produce this address. */
   readonly read: (parsed: ParsedDestination) => Members | undefined;
-  /** Parts of the destination, besides host and path, that `read` covers. */
+  /** Other parts of the destination that `read` handles, in addition to the host and path. */
   readonly reads?: readonly ("user" | "query")[];
 }
 
@@ -78,7 +78,9 @@ export interface Scheme {
   readonly place: "bucket" | "endpoint";
   /** What messages call `host` if it isn't a hostname. */
   readonly hostIs?: "bucket name" | "stream name";
-  /** Whether Cloudflare requires an ownership challenge. With "if asked", the response to the create says so. */
+  /**
+   * When Cloudflare requires an ownership challenge. With "if asked", its response to the create says whether it does.
+   */
   readonly proof: "always" | "unless keys" | "if asked" | "never";
   /** Whether Cloudflare replaces `{DATE}` in the path. */
   readonly supportsDate?: true;
@@ -131,7 +133,7 @@ const SIGNED_CONTAINER: Address = {
 
 const HEADER = "header_";
 
-/** Any URL. Its headers are query parameters in the string. */
+/** For any URL. The destination string has the headers as query parameters. */
 const URL_WITH_HEADERS: Address = {
   shape: {
     url: credential.refine((url) => url.startsWith("https://"), {
@@ -344,7 +346,7 @@ export function valueOf({ parameters }: ParsedDestination, name: string): string
   return parameters.find(([each]) => each === name)?.[1];
 }
 
-/** What a builder returns. Its canonical form is the string, with each value encoded. */
+/** The object that a builder returns. Its canonical form is the string, with each value encoded. */
 export const typedDestination = z.discriminatedUnion("scheme", [
   builderSchema("s3"),
   builderSchema("r2"),
@@ -429,7 +431,10 @@ function withQuery(address: string, query: string, between = "?"): string {
   return query === "" ? address : `${address}${between}${query}`;
 }
 
-/** Encodes a path, with its leading slash. The braces of {DATE} stay, because Cloudflare replaces it. */
+/**
+ * Encodes a path, which starts with a slash. Leaves the braces of `{DATE}`, because Cloudflare replaces that
+ * placeholder.
+ */
 function encodedPath(path = ""): string {
   const inner = path.replace(/^\/+|\/+$/g, "");
   return inner === "" ? "" : `/${inner.split("/").map(encodedFolder).join("/")}`;
@@ -456,13 +461,13 @@ export function decoded(text: string): string {
   }
 }
 
-/** Whether a path segment is too long to be written by hand, so that it may be a token. */
+/** Whether a path segment is so long that it may be a token. */
 export function isToken(folder: string): boolean {
   return folder.length >= 16;
 }
 
 /**
- * Whether the text stands for a hidden credential: nothing but symbols such as `****`, or nothing but a word such as
+ * Whether the text is a placeholder for a hidden credential: only symbols, such as `****`, or a single word, such as
  * `redacted`.
  */
 export function isMasked(text: string): boolean {
@@ -470,8 +475,8 @@ export function isMasked(text: string): boolean {
 }
 
 /**
- * The same as `isMasked`, but for parts that users name, such as folders: a word may be the name, so only symbols
- * count.
+ * The same as `isMasked`, but for parts that users name, such as folders. Only symbols count, because a word may be the
+ * name.
  */
 export function isMaskedAddress(text: string): boolean {
   return /^[*•.]+$|\*{3}|•{3}/.test(decoded(text));

@@ -19,22 +19,22 @@ import {
 } from "./destination-schemes";
 
 /**
- * A destination as a string: what's wrong with it, which parts are secret, and how two destinations compare if secrets
- * are hidden. No message here contains a part that may be secret.
+ * Checks destination strings, finds their secret parts, and compares destinations whose secrets are hidden. No message
+ * here contains a part that may be secret.
  */
 
 /** A bucket, a host, or a host with its port. */
 const HOST = /^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d{1,5})?$/i;
 
 /**
- * Whether a user or password may contain an unencoded `/`, `?` or `&`. If so, the parts aren't what they seem, and none
- * may be shown. An `@` in a path or query is written as %40.
+ * Whether a user name or password may contain an unencoded `/`, `?` or `&`. If so, the string can't be split reliably,
+ * and no part of it may be shown. An `@` in a path or query is written as %40.
  */
 export function isAmbiguous({ host, path, parameters }: ParsedDestination): boolean {
   return (host !== "" && !HOST.test(host)) || [path, ...parameters.flat()].some((part) => part.includes("@"));
 }
 
-/** What is wrong with a destination. */
+/** A problem with a destination. */
 export interface DestinationProblem {
   /** The builder's argument that causes it, if there is one. */
   readonly member?: string | undefined;
@@ -93,7 +93,7 @@ function spaceProblem(parsed: ParsedDestination, text: string): string | false {
   return !isReported && /\s/.test(text) && "contains whitespace. Write it as %20";
 }
 
-/** Warns about what no builder writes but Cloudflare may accept. */
+/** Returns warnings about forms that no builder writes but Cloudflare may accept. */
 export function destinationWarnings(text: string): readonly string[] {
   const parsed = parseDestination(text);
   if (parsed === undefined) return [];
@@ -120,8 +120,8 @@ function unreadableProblem(text: string): string {
 }
 
 /**
- * Reports missing parameters: those that the scheme requires, and the key pair if the storage isn't Amazon's own or if
- * only one key is given.
+ * Reports missing parameters: the scheme's required ones, and the access keys if the storage isn't Amazon S3 or only
+ * one key is given.
  */
 function missingProblems(parsed: ParsedDestination, fromBuilder: boolean): readonly string[] {
   const { parameters } = schemeOf(parsed);
@@ -195,7 +195,7 @@ export function shownDestination(text: string): string {
   return schemeOf(parsed).place === "bucket" ? `${scheme}://${host}${path}` : `${scheme}://${host}`;
 }
 
-/** Makes the redactor hide the secret parts of the destination. */
+/** Registers the destination's secret parts with the redactor. */
 export function hideDestination(redactor: Redactor, text: string): void {
   redactor.addWhole(text);
   redactor.add(...secretsOfDestination(text));
@@ -219,22 +219,22 @@ function secretsOfDestination(text: string): string[] {
   return parts.flatMap(encodings).filter((secret) => !/^(true|false|\d{1,4})$/.test(secret));
 }
 
-/** Parameters of a shared access signature that aren't the signature: versions, permissions, times. */
+/** Parameters of a shared access signature other than the signature itself: versions, permissions, times. */
 const SAS_PARAMETERS = ["sv", "ss", "sr", "srt", "sp", "se", "st", "spr", "sip", "si"];
 
 const SECRET_NAME = /^header_|key|token|secret|sig|pass|auth|cred/i;
 
-/** Hiding a shorter value, such as `index=main`, would garble every message and protect nothing. */
+/** Shorter values, such as `index=main`, aren't hidden: that would garble every message and protect nothing. */
 const LONG_VALUE_CHARACTERS = 8;
 
-/** Whether a parameter is secret, judged by its name, or by its length if the name says nothing. */
+/** Whether a parameter may be secret, judging by its name or, if the name doesn't say, by the value's length. */
 function isSecret({ scheme }: ParsedDestination, name: string, value: string): boolean {
   if (NON_SECRET_PARAMETERS.includes(name)) return false;
   if (scheme === "azure" && SAS_PARAMETERS.includes(name)) return false;
   return SECRET_NAME.test(name) || value.length >= LONG_VALUE_CHARACTERS;
 }
 
-/** Whether the name is a documented one, which can't be part of a credential and may be shown. */
+/** Whether the parameter's name is documented. If so, it isn't part of a credential and may be shown. */
 function isKnownName(parsed: ParsedDestination, name: string): boolean {
   return (
     [...NON_SECRET_PARAMETERS, ...SAS_PARAMETERS, ...KEY_PAIR].includes(name) ||
@@ -263,7 +263,7 @@ function lowerCased(encoded: string): string {
   return encoded.replace(/%[0-9A-F]{2}/g, (code) => code.toLowerCase());
 }
 
-/** Whether all parts are equal, whatever the order and encoding of the parameters. */
+/** Whether all parts are equal. The order and encoding of the parameters don't matter. */
 export function sameDestination(a: string, b: string): boolean {
   if (a === b) return true;
   const [left, right] = [parseDestination(a), parseDestination(b)];
@@ -289,7 +289,7 @@ function comparable(name: string, value: string): string {
   return name === "endpoint" ? plainHost(decoded(value)) : decoded(value);
 }
 
-/** Whether the scheme, the host and each folder of the path agree. */
+/** Whether the scheme, the host and each folder in the path match. */
 function placesAgree(
   one: ParsedDestination,
   other: ParsedDestination,
@@ -308,8 +308,8 @@ function placesAgree(
 }
 
 /**
- * Whether both name the same bucket or host and the same folder, whatever the credentials, because an ownership token
- * is bound to that place. A hidden folder matches any folder.
+ * Whether both refer to the same bucket or host and the same folder. Credentials are ignored, because an ownership
+ * token is bound only to the location. A hidden folder matches any folder.
  */
 export function samePlace(a: string, b: string): boolean {
   const [left, right] = [parseDestination(a), parseDestination(b)];
@@ -322,8 +322,8 @@ export function samePlace(a: string, b: string): boolean {
 }
 
 /**
- * Whether what Cloudflare shows can be the declared destination. Cloudflare may hide credentials or leave out
- * parameters, but what it does show must match.
+ * Whether the destination that Cloudflare shows can be the declared one. Cloudflare may hide credentials or leave out
+ * parameters, but whatever it shows must match.
  */
 export function agreesWith(declared: string, shown: string | null | undefined): boolean {
   if (shown === undefined || shown === null || shown === "") return true;
@@ -357,7 +357,7 @@ export function isShownAs(declared: string, shown: string): boolean {
   );
 }
 
-/** Whether Cloudflare has hidden a credential in it. */
+/** Whether Cloudflare has hidden a credential in the destination. */
 export function hidesCredentials(text: string): boolean {
   const parsed = parseDestination(text);
   if (parsed === undefined) return isMasked(text);

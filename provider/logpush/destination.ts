@@ -2,9 +2,9 @@ import type * as pulumi from "@pulumi/pulumi";
 import type { LiteralUnion } from "../runtime/fields";
 
 /**
- * Builders for the destinations of a Logpush job, one for each kind. They replace a string with credentials in it. A
- * `LogpushJob` takes the result as `destination`, which is secret in the state and in messages. In a `path`, Cloudflare
- * replaces `{DATE}` with the day, such as 20250131.
+ * Builders for a Logpush job's destination, one for each kind of destination. With them, you don't assemble a string
+ * that contains credentials. A `LogpushJob` takes the result as `destination`, which is secret in the state and in
+ * messages. In a `path`, Cloudflare replaces `{DATE}` with the day, such as 20250131.
  *
  * @see https://developers.cloudflare.com/logs/logpush/logpush-job/enable-destinations/
  */
@@ -26,7 +26,8 @@ export interface S3Destination {
    */
   readonly sse?: pulumi.Input<LiteralUnion<"AES256">>;
   /**
-   * The host of S3-compatible storage, without the bucket: `sfo2.digitaloceanspaces.com`. Needs both keys. Updates in place.
+   * The host of S3-compatible storage, without the bucket: `sfo2.digitaloceanspaces.com`. Requires both keys. Updates
+   * in place.
    * @defaultValue Amazon S3
    */
   readonly endpoint?: pulumi.Input<string>;
@@ -93,17 +94,17 @@ export interface HttpsDestination {
 export interface SplunkDestination {
   /** The host, port and path: `splunk.example.com:8088/services/collector/raw`. Updates in place. */
   readonly endpoint: pulumi.Input<string>;
-  /** A GUID of your choice. Updates in place. */
+  /** The Splunk channel: a GUID of your choice. Updates in place. */
   readonly channel: pulumi.Input<string>;
   /** The collector's token, without the word `Splunk`. Updates in place. */
   readonly token: pulumi.Input<string>;
   /**
-   * The source type of the events. Updates in place.
+   * The events' source type in Splunk. Updates in place.
    * @defaultValue the collector's
    */
   readonly sourcetype?: pulumi.Input<string>;
   /**
-   * Whether to accept any certificate. Updates in place.
+   * Whether to accept any TLS certificate, even an invalid one. Updates in place.
    * @defaultValue `false`
    */
   readonly insecureSkipVerify?: pulumi.Input<boolean>;

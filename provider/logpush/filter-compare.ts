@@ -2,8 +2,8 @@ import { childrenOf, isLeaf, readFilter, type Leaf, type Node } from "./filter-r
 import { filterMeaning } from "./filter-text";
 
 /**
- * Whether every line that passes the first filter also passes the second one. Without a filter, every line passes.
- * False if this can't be proven.
+ * Whether every line that passes the first filter certainly also passes the second. Without a filter, every line
+ * passes. Returns false if it can't be sure.
  */
 export function passesAtLeast(before: string | undefined, after: string | undefined): boolean {
   if (after === undefined || after === "" || filterMeaning(before) === filterMeaning(after)) return true;
@@ -56,10 +56,10 @@ const leafKey = ({ operator, value }: Leaf): string => JSON.stringify([operator,
 const valuesOf = ({ value }: Leaf): readonly string[] =>
   typeof value === "string" ? [value] : value.map(String);
 
-/** Whether two values may be equal: for a numeric field, 5 and 5.0 are. */
+/** Whether two values may be equal. In a numeric field, 5 equals 5.0. */
 const mayEqual = (a: string, b: string): boolean => a === b || Number(a) === Number(b);
 
-/** Whether one bound implies the other: what passes `gt 10` also passes `geq 5`. */
+/** Whether one bound implies the other. For example, a value that passes `gt 10` also passes `geq 5`. */
 function boundsImply(before: Leaf, after: Leaf): boolean {
   const [old, now] = [Number(before.value), Number(after.value)];
   if (Array.isArray(before.value) || Array.isArray(after.value) || Number.isNaN(old) || Number.isNaN(now))
@@ -71,7 +71,10 @@ function boundsImply(before: Leaf, after: Leaf): boolean {
   return pair === "geq gt" && old > now;
 }
 
-/** Whether one string test implies the other: what passes `startsWith "/api/v1"` also passes `startsWith "/api"`. */
+/**
+ * Whether one string test implies the other. For example, a value that passes `startsWith "/api/v1"` also passes
+ * `startsWith "/api"`.
+ */
 function affixesImply(before: Leaf, after: Leaf): boolean {
   const [old, now] = [before.value, after.value];
   if (typeof old !== "string" || typeof now !== "string") return false;

@@ -18,8 +18,8 @@ export interface FieldList {
   /** The type of each field. Undefined if a field exists but its type is unknown. */
   readonly types: ReadonlyMap<string, FieldType | undefined>;
   /**
-   * Whether the list is complete, so that any other field is a mistake. The API's list is complete; the documented one
-   * isn't.
+   * Whether the list is complete. If it is, using any other field is an error. The API's list is complete; the
+   * documented one isn't.
    */
   readonly complete: boolean;
   /** Whether to report only fields that don't exist. */
@@ -32,7 +32,7 @@ export function fieldIssues({ where }: CheckedFilter, fields: FieldList): Filter
   );
 }
 
-/** What is wrong, and with which property of the comparison. */
+/** A problem with a comparison, and the property that causes it. */
 interface LeafIssue {
   readonly at: readonly (string | number)[];
   readonly reason: string;
@@ -51,7 +51,7 @@ function leafIssues(leaf: Leaf, fields: FieldList): readonly LeafIssue[] {
   return type === undefined ? [] : typeIssues(leaf, type);
 }
 
-/** Says that a dataset doesn't have a field, and suggests the one that was probably meant. */
+/** Returns the message that a dataset doesn't have a field. It suggests the field that was probably meant. */
 export function unknownField(name: string, { dataset, types }: Pick<FieldList, "dataset" | "types">): string {
   const near = nearest(name, [...types.keys()]);
   const advice =
@@ -89,7 +89,7 @@ function allows(operator: Operator, type: FieldType): boolean {
   return on.includes(type);
 }
 
-/** Says which values a field of the type accepts. Undefined if it accepts this value. */
+/** Returns which values a field of this type accepts. Undefined if it accepts the given value. */
 function expectedValue(value: string, type: FieldType): string | undefined {
   switch (type) {
     case "int":
@@ -115,7 +115,7 @@ function elementType(type: FieldType): "string" | "number" | undefined {
 
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/;
 
-/** Whether it is an RFC 3339 time. */
+/** Whether the value is an RFC 3339 time. */
 export function isTime(text: string): boolean {
   return TIME.test(text) && !Number.isNaN(Date.parse(text));
 }

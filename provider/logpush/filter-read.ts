@@ -49,8 +49,7 @@ export function isOperator(text: unknown): text is Operator {
 }
 
 /**
- * A comparison in the form that's sent. A single value is a string, whatever the field's type; a list keeps its
- * numbers.
+ * A comparison as it's sent. A single value is always a string, whatever the field's type; a list keeps its numbers.
  */
 export interface Leaf {
   readonly key: string;
@@ -77,7 +76,7 @@ export function isLeaf(node: Node): node is Leaf {
 /** A place in a filter: `["where", "and", 0, "operator"]`. */
 export type FilterPath = readonly (string | number)[];
 
-/** What is wrong, and where in the filter. */
+/** A problem with a filter, and where it is. */
 export interface FilterIssue {
   readonly path: FilterPath;
   /** The rest of the message, after the path: `must be …`. */
@@ -135,7 +134,10 @@ export function parseFilter(given: unknown): CheckedFilter {
   throw new FilterError(result.issues);
 }
 
-/** Far above what Cloudflare accepts: each group is an operator, and the limit is about 30. */
+/**
+ * The maximum nesting. It's far above what Cloudflare accepts: each group counts as an operator, and the limit is about
+ * 30.
+ */
 const MAX_DEPTH = 100;
 
 const SHAPE = '{"where": {"and": [{"key": "…", "operator": "eq", "value": "…"}]}}';
@@ -143,7 +145,9 @@ const LEAF = ["key", "operator", "value"];
 const GROUPS = ["and", "or"];
 const INEXACT_REASON = `is a whole number above ${Number.MAX_SAFE_INTEGER}, which would lose digits. Write it as a string, in quotes`;
 
-/** Reads on after a problem, so that all problems are reported. `null` stands for a part that couldn't be read. */
+/**
+ * Reads a filter. Continues after a problem, so that all problems are reported. Parts that couldn't be read are `null`.
+ */
 class Reader {
   readonly issues: FilterIssue[] = [];
   readonly where: Node | null;
@@ -273,7 +277,7 @@ function isFiniteNumber(value: unknown): value is number {
   return typeof value === "number" && Number.isFinite(value);
 }
 
-/** Operators as written by other tools and in one example of Cloudflare's OpenAPI schema. */
+/** How other tools, and one example in Cloudflare's OpenAPI schema, write the operators. */
 const FOREIGN_OPERATORS: Readonly<Record<string, Operator>> = {
   neq: "!eq",
   ne: "!eq",
@@ -309,7 +313,7 @@ function must(value: unknown): string {
   return value === undefined ? "is required and must" : "must";
 }
 
-/** Quotes the value that was given, if there is one. */
+/** Returns the part of a message that quotes the given value. Empty if there is none. */
 function insteadOf(value: unknown, what = ""): string {
   return value === undefined ? "" : `, not ${what}${describeValue(value)}`;
 }

@@ -7,8 +7,8 @@ import { childrenOf, isLeaf, readFilter, type CheckedFilter, type Group, type No
  */
 
 /**
- * Compiles a filter to JSON without white space, in the author's order. A single comparison is put into a group, as in
- * Cloudflare's examples.
+ * Compiles a filter to JSON without whitespace. Keeps the order in which it was written. Wraps a single comparison in a
+ * group, as Cloudflare's examples do.
  */
 export function compileFilter(filter: CheckedFilter): string {
   return JSON.stringify({ where: withOrderedMembers(grouped(filter)) });
@@ -25,8 +25,8 @@ function withOrderedMembers(node: Node): Node {
 }
 
 /**
- * Returns equal texts for filters with the same meaning, whatever the order of a group's conditions or a list's
- * elements.
+ * Returns the same text for filters that mean the same. The order of a group's conditions or a list's elements doesn't
+ * matter.
  */
 export function canonicalFilter(filter: CheckedFilter): string {
   return JSON.stringify({ where: sorted(grouped(filter)) });
@@ -49,7 +49,8 @@ function inOrder<T>(elements: readonly T[]): readonly T[] {
 }
 
 /**
- * Returns the canonical form of a recorded filter. An invalid filter stays as it is; no filter gives the empty string.
+ * Returns the canonical form of a recorded filter. An invalid filter is returned unchanged; if there's no filter, the
+ * result is an empty string.
  */
 export function filterMeaning(text: unknown): string {
   if (typeof text !== "string" || text === "") return "";
@@ -60,7 +61,7 @@ export function filterMeaning(text: unknown): string {
 export interface FilterSize {
   /** The number of comparisons and groups. */
   readonly operators: number;
-  /** The size in UTF-8, before it's escaped for the request. */
+  /** The filter's size in UTF-8, before it's escaped for the request. */
   readonly bytes: number;
 }
 
@@ -72,7 +73,7 @@ function operatorsIn(node: Node): number {
   return isLeaf(node) ? 1 : childrenOf(node).reduce((sum, child) => sum + operatorsIn(child), 1);
 }
 
-/** Says that the filter is larger than Cloudflare accepts. */
+/** Returns what's wrong if the filter is larger than Cloudflare accepts. */
 export function sizeProblem(filter: CheckedFilter): string | undefined {
   const { operators, bytes } = sizeOf(filter);
   const parts = [
@@ -86,7 +87,7 @@ export function sizeProblem(filter: CheckedFilter): string | undefined {
 }
 
 /**
- * Formats a filter as an indented tree, with one line per comparison and group. An invalid filter stays as it is.
+ * Formats a filter as an indented tree, with one line per comparison or group. An invalid filter is returned unchanged.
  *
  * ```text
  * all of

@@ -4,9 +4,9 @@ import { parseFilter, type Operator } from "./filter-read";
 import { compileFilter } from "./filter-text";
 
 /**
- * Builders for Logpush filters, one for each of Cloudflare's operators. They know the fields of the main datasets by name
- * and type: `startsWith("EdgeResponseStatus", "5")` doesn't compile, since that field is a number. Any other field name
- * compiles, and the preview checks it against the API's list.
+ * Builders for Logpush filters, one for each of Cloudflare's operators. Their types include the fields of the main
+ * datasets: `startsWith("EdgeResponseStatus", "5")` doesn't compile, because that field is a number. Any other field
+ * name compiles, and the preview checks it against the API's list.
  *
  * `in` is a reserved word, so write `filter.in(…)`, or `isIn(…)` after `const { where, and, eq, isIn } = filter;`.
  *
@@ -20,7 +20,7 @@ export interface Condition {
   readonly value: pulumi.Input<string | number | boolean> | readonly pulumi.Input<string | number>[];
 }
 
-/** Conditions of which all (`and`) or at least one (`or`) must hold. */
+/** A group of conditions: all of them (`and`) or at least one (`or`) must be true. */
 export type ConditionGroup = { readonly and: readonly FilterNode[] } | { readonly or: readonly FilterNode[] };
 
 /** A condition or a group of them. */
@@ -40,11 +40,12 @@ type ListField = FieldsOfType<"array[string]" | "array[int]">;
 type Ordered = NumberField | TimeField;
 type Comparable = TextField | FlagField | Ordered;
 
-/** Any string. This form keeps the known names in the editor's completion list. */
+/** Any string. Written this way, the editor still suggests the known names. */
 type Other = string & {};
 
 /**
- * The field itself if it fits or is unknown. Otherwise, the fields that fit, so that the compiler's message lists them.
+ * The field itself if the operator supports its type or the field is unknown. Otherwise, the supported fields, so that
+ * the compiler's error lists them.
  */
 type Fitting<Field extends string, Good extends string> = Field extends Good
   ? Field
@@ -52,7 +53,10 @@ type Fitting<Field extends string, Good extends string> = Field extends Good
     ? Good
     : Field;
 
-/** What a field is compared with. If a field's type differs between datasets, each of the types is accepted. */
+/**
+ * The type of value to compare a field with. If a field has different types in different datasets, each of them is
+ * accepted.
+ */
 type ValueOf<Field extends string> = Field extends KnownField
   ? | (Field extends NumberField ? number | `${number}` : never)
     | (Field extends FlagField ? boolean | "true" | "false" : never)
@@ -147,11 +151,11 @@ export { isIn as in };
 export const notIn = membership("!in");
 
 /**
- * Returns the string that a job sends for a filter: JSON with a top-level `where`, without white space. For use outside
- * a `LogpushJob`. The filter's values can't be outputs.
+ * Returns the string that a job sends for a filter: JSON with a top-level `where`, without whitespace. Use it outside a
+ * `LogpushJob`. The filter's values can't be outputs.
  *
  * @throws FilterError with every problem and where it is.
- * @example Use a filter outside of a LogpushJob
+ * @example Use a filter outside a LogpushJob
  * ```ts
  * import { filter } from "pulumi-edgeguard";
  *

@@ -32,7 +32,7 @@ export function jobsPath(scope: Scope): string {
   return `${logpushPath(scope)}/jobs`;
 }
 
-/** Lists all jobs of a zone or account, or only those of one dataset. */
+/** Lists the jobs of a zone or account: all of them, or only those for one dataset. */
 export async function listJobs(
   api: EdgeApi,
   scope: Scope,
@@ -53,8 +53,7 @@ interface JobListOptions {
   /** Lists only jobs of this dataset. */
   readonly dataset?: string | undefined;
   /**
-   * Whether an unreadable job makes the listing fail. Before a create it must, because that job may be the one to
-   * adopt.
+   * Whether the listing fails if a job can't be read. Set before a create, because that job may be the one to adopt.
    */
   readonly complete?: boolean;
 }
@@ -74,7 +73,7 @@ const DELETED_ADVICE =
 export interface ListedField {
   readonly name: string;
   readonly type: FieldType | undefined;
-  /** Cloudflare's description, including the type. */
+  /** Cloudflare's description of the field, including its type. */
   readonly text: string;
 }
 
@@ -97,7 +96,7 @@ export async function listFields(api: EdgeApi, scope: Scope, dataset: string): P
 const ENTITLEMENT = "Logpush";
 
 /**
- * Returns the advice for when Cloudflare rejects a Zero Trust dataset:
+ * Returns what to do if Cloudflare rejects a request for a Zero Trust dataset:
  * https://developers.cloudflare.com/logs/logpush/permissions/.
  */
 const zeroTrustAdvice: Advice = ({ status, errors }) =>
@@ -107,7 +106,7 @@ const zeroTrustAdvice: Advice = ({ status, errors }) =>
 
 type Advice = NonNullable<RequestOptions<unknown>["advice"]>;
 
-/** The error pointer with which Cloudflare rejects an ownership token, or a request without one. */
+/** The `source.pointer` of Cloudflare's error about a missing or invalid ownership token. */
 const CHALLENGE_POINTER = "/ownership_challenge";
 
 /** Whether Cloudflare rejected a request because it lacks an ownership token. */
@@ -119,7 +118,10 @@ export function isProofRequired(error: unknown): boolean {
   );
 }
 
-/** Returns the next step after a rejected create or update, if the status, code or pointer suggests one. */
+/**
+ * Returns what to do after Cloudflare rejects a create or update, if the error's status, code or pointer suggests
+ * something.
+ */
 const jobAdvice: Advice = ({ status, errors }) => {
   const points = (to: string): boolean => errors.some(({ pointer }) => pointer?.startsWith(to) === true);
   const ofProduct = zeroTrustAdvice({ status, errors });
@@ -173,8 +175,8 @@ export async function requestChallenge(
 }
 
 /**
- * The CVE flag, in either spelling. The other form is tried only with good reason, because each request writes to the
- * destination.
+ * The CVE flag, in either spelling. A request is repeated with the flag's other type only if Cloudflare complains about
+ * it, because each request writes to the destination.
  */
 const CVE_FLAG = { key: "the CVE flag", pointer: "/output_options/CVE-2021-44", doubtful: false };
 

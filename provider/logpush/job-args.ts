@@ -14,7 +14,9 @@ import { issuePath, issueText, parseFilter, readFilter, withoutStop, type Filter
 import { compileFilter, sizeProblem } from "./filter-text";
 import { fieldsInTemplate, outputOptions } from "./output-options";
 
-/** Arguments of a Logpush job: a schema for each with its canonical form, and rules that compare several. */
+/**
+ * The schemas of a Logpush job's arguments, with their canonical forms, and the rules that compare several arguments.
+ */
 
 /** Fields of a job in the API that this version knows. */
 export const JOB_MEMBERS = [
@@ -39,7 +41,7 @@ export const JOB_MEMBERS = [
 const BUILDER_REASON =
   "must come from a builder such as destination.s3(…). For a plain string, use destinationConf instead";
 
-/** A string, or what a builder returned. The canonical form is the string. */
+/** A destination: a string, or what a builder returned. The canonical form is the string. */
 const destinationConf = z.unknown().transform((given, ctx): string => {
   const refuse = (message: string, path: PropertyKey[] = []): void =>
     ctx.addIssue({ code: "custom", path, message });
@@ -61,7 +63,7 @@ const destinationConf = z.unknown().transform((given, ctx): string => {
   return problems.length === 0 ? text : z.NEVER;
 });
 
-/** Says what's wrong with a builder's destination, without any of its values. */
+/** Returns what's wrong with a builder's destination, without quoting any of its values. */
 function typedDestinationReason(issue: z.core.$ZodIssue): string {
   const isOfWhole = issue.code === "invalid_union" || issue.path.length === 0;
   return isOfWhole && issue.code !== "unrecognized_keys" ? BUILDER_REASON : issue.message;
@@ -76,7 +78,8 @@ export function destinationName(given: JsonObject): "destination" | "destination
 }
 
 /**
- * JSON, or what the builders returned. The canonical form is JSON without white space. An empty string means no filter.
+ * A filter: JSON, or what the builders returned. The canonical form is JSON without whitespace. An empty string means
+ * no filter.
  */
 const filter = z
   .union([z.string(), z.looseObject({})], "must come from filter.where(…), or be JSON as a string")
@@ -248,7 +251,7 @@ export const jobRules: readonly Rule<JobArgs>[] = [
   },
 ];
 
-/** Returns the job's name in messages. */
+/** Returns what messages call the job. */
 export function jobLabel(name: string): string {
   return `LogpushJob ${JSON.stringify(name)}`;
 }

@@ -16,7 +16,7 @@ import { filterFinding, jobLabel, type JobArgs } from "./job-args";
 import { warnOfMissingProof, lacksProof } from "./ownership";
 
 /**
- * The live checks of a job: whether an existing job can be adopted, whether the zone's job limit leaves room, and
+ * A job's live checks: whether an existing job can be adopted, whether the zone's job limit allows another job, and
  * whether the fields exist.
  */
 
@@ -102,9 +102,7 @@ function checkFields(
   return { computed: { allFields: pinned }, failures };
 }
 
-/**
- * Returns the fields that "all" stood for when it was set, if the dataset and the zone or account are still the same.
- */
+/** Returns the fields that "all" meant when it was set, if the dataset and the zone or account are still the same. */
 function pinnedFields(args: JobArgs, olds: JsonObject): readonly string[] | undefined {
   const before = olds["outputOptions"] as { readonly fieldNames?: unknown } | undefined;
   const same = (["zoneId", "accountId", "dataset"] as const).every((key) => sameJson(olds[key], args[key]));
@@ -115,7 +113,7 @@ function pinnedFields(args: JobArgs, olds: JsonObject): readonly string[] | unde
     : undefined;
 }
 
-/** Returns the fields that "all" stands for. Once resolved, they don't change. */
+/** Returns the fields that "all" means. Once resolved, they don't change. */
 export async function resolvedFields(
   ctx: Context,
   args: JobArgs,
@@ -161,20 +159,20 @@ function isSameJob(args: JobArgs, olds: JsonObject): boolean {
   return (["zoneId", "accountId", "dataset", "kind"] as const).every((key) => sameJson(olds[key], args[key]));
 }
 
-/** Whether the job is new, or pushes to a different place than recorded. */
+/** Whether the job is new, or its destination isn't the recorded one. */
 export function isNewDestination(args: JobArgs, olds: JsonObject): boolean {
   return (
     !isSameJob(args, olds) || typeof olds["destinationConf"] !== "string" || isDestinationMoved(args, olds)
   );
 }
 
-/** Whether the recorded destination points to a different place. Credentials are ignored. */
+/** Whether the declared destination is a different location from the recorded one. Credentials are ignored. */
 export function isDestinationMoved({ destinationConf }: JobArgs, olds: JsonObject): boolean {
   const before = olds["destinationConf"];
   return typeof before === "string" && !samePlace(before, destinationConf);
 }
 
-/** Explains why the API lists no fields for the dataset. Undefined unless the reason is certain. */
+/** Returns why the API lists no fields for the dataset. Undefined unless the reason is certain. */
 function wrongDatasetReason({ dataset, zoneId }: JobArgs): string | undefined {
   const kind = zoneId === undefined ? "account" : "zone";
   if (!(DATASETS as readonly string[]).includes(dataset)) {
@@ -203,8 +201,8 @@ function limitFailure(ctx: Context, args: JobArgs, jobs: readonly Job[]): CheckF
 }
 
 /**
- * Says why job `id` must be deleted before its replacement is created. Undefined if there is room for both, if an
- * existing job becomes the replacement, or if the create is sure to fail.
+ * Returns why job `id` must be deleted before its replacement is created. Undefined if the job limit allows both, if an
+ * existing job becomes the replacement, or if the create is certain to fail.
  *
  * @throws AdoptionError if the existing job can't be adopted.
  */
@@ -225,7 +223,8 @@ export async function deleteFirstReason(
 }
 
 /**
- * Returns the jobs that this operation creates in the zone or account, and how many each adds: none if it replaces one.
+ * Returns the jobs that this operation creates in the zone or account, and how many jobs each one adds: zero if it
+ * replaces another.
  */
 function plannedJobs(ctx: Context, args: JobArgs): Map<string, 0 | 1> {
   return ctx.shared(`new Logpush jobs of ${scopeName(scopeOf(args))}`, () => new Map<string, 0 | 1>());
@@ -236,7 +235,8 @@ function jobKey({ name, dataset, kind }: JobArgs): string {
 }
 
 /**
- * Says why there's no room for this job in addition to those that the operation creates. If there is room, reserves it.
+ * Returns why the job limit doesn't allow this job in addition to the others that the operation creates. If it does,
+ * reserves a place for the job.
  */
 function limitReason(ctx: Context, args: JobArgs, jobs: readonly Job[]): string | undefined {
   if (args.zoneId === undefined) return undefined; // No limit is documented for accounts.

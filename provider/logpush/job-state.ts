@@ -5,7 +5,7 @@ import { hideDestination, shownDestination } from "./destination-text";
 import { healthOf, type Job } from "./job";
 import { optionsFromApi, unknownOptions, type OutputOptions } from "./output-options";
 
-/** A Logpush job as the API returns it, except that its destination has nothing in it that may be a credential. */
+/** A Logpush job as the API returns it, but without any part of the destination that may be a credential. */
 export interface LogpushJobState {
   /** The job's number, as a string. */
   readonly id: string;
@@ -17,21 +17,24 @@ export interface LogpushJobState {
   readonly enabled: boolean;
   /** `"edge"` for an Edge Log Delivery job. */
   readonly kind?: "edge";
-  /** The scheme with the bucket and path, or with the host: `s3://bucket/path`, `https://host`. */
+  /**
+   * The destination, shown as the scheme with the bucket and path, or with the host: `s3://bucket/path`,
+   * `https://host`.
+   */
   readonly destination: string;
   /** The filter, as JSON. Absent if there is none, or if the API doesn't return it. */
   readonly filter?: string;
-  /** The options that aren't at their default, and `fieldNames` if the API returns them. */
+  /** The options that differ from their defaults, and `fieldNames` if the API returns them. */
   readonly outputOptions: OutputOptions;
   /** The time up to which logs have been pushed. */
   readonly lastComplete?: string;
-  /** When a push last failed. Absent after a push that succeeded. */
+  /** When a push last failed. Absent if a push has succeeded since. */
   readonly lastError?: string;
   /** Why the last push failed, in Cloudflare's words. */
   readonly errorMessage?: string;
 }
 
-/** Describes a job without anything that may be a credential. */
+/** Returns a job's state, without anything that may be a credential. */
 export function jobStateOf(job: Job): LogpushJobState {
   const { id, name, dataset, kind, raw } = job;
   const text = typeof raw["destination_conf"] === "string" ? raw["destination_conf"] : "";

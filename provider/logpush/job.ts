@@ -7,13 +7,13 @@ import { JOB_MEMBERS, type JobArgs } from "./job-args";
 import { optionsFromApi, optionsToRequest, unknownOptions, type OutputOptions } from "./output-options";
 import { agreesWith, sameDestination } from "./destination-text";
 
-/** A job as the API returns it, and its two other forms: the one that's sent and the one that's recorded. */
+/** Converts a job between the API's response, the request that's sent and the arguments that are recorded. */
 export interface Job {
   readonly id: string;
   readonly name: string;
   readonly dataset: string;
   readonly kind: "edge" | undefined;
-  /** The response that it came from. */
+  /** The response that the job was read from. */
   readonly raw: JsonObject;
 }
 
@@ -79,8 +79,8 @@ function isSet(member: SimpleMember, raw: JsonObject): boolean {
 }
 
 /**
- * Converts the job to arguments, equal to the declared ones if nothing differs. What the API hides or doesn't return is
- * taken from the declaration. With `strict`, undeclared fields are compared as well.
+ * Converts the job to arguments, which equal the declared ones if nothing differs. Values that the API hides or doesn't
+ * return are taken from the declaration. If `strict` is set, undeclared fields are compared as well.
  */
 export function jobFromApi(
   declared: JobArgs,
@@ -109,7 +109,7 @@ export function jobFromApi(
   return omitUndefined({ ...found, ...extraFound(declared.extra, raw) }) as JobArgs;
 }
 
-/** Reads fields that are sent as declared. Null means the default; a missing field says nothing about the value. */
+/** Reads the fields that are sent as declared. Null means the default; if a field is missing, its value is unknown. */
 function simpleFromApi(member: SimpleMember, own: unknown, value: unknown): unknown {
   if (value === undefined) return own;
   if (value !== null) return value;
@@ -137,7 +137,7 @@ function outputOptionsFromApi(
 interface RequestDetails {
   readonly allFields: readonly string[] | undefined;
   readonly form: BooleanForm;
-  /** The ownership token to send if the destination is new to the job. */
+  /** The ownership token to send. Set if the destination is new to the job. */
   readonly token: string | undefined;
 }
 
@@ -162,8 +162,8 @@ export function createRequest(
 }
 
 /**
- * Returns the body of `PUT /zones/{zone_id}/logpush/jobs/{job_id}`: the whole job, except what can't change. What's no
- * longer declared is reset to its default. Unknown fields that others set are kept.
+ * Returns the body of `PUT /zones/{zone_id}/logpush/jobs/{job_id}`: the whole job, except fields that can't change.
+ * Fields that are no longer declared are reset to their defaults. Unknown fields that others set are kept.
  */
 export function updateRequest(
   args: JobArgs,
@@ -205,7 +205,10 @@ function removedOptions({ outputOptions: now }: JobArgs, { outputOptions: before
   return [...removedExtra(before?.extra, now?.extra), ...(isRemoved ? ["field_names"] : [])];
 }
 
-/** Whether an update has anything to do, judged by what the API shows and, for the rest, by the recorded job. */
+/**
+ * Whether an update has anything to do. Fields that the API shows are compared with the live job, the others with the
+ * recorded job.
+ */
 export function differs(
   args: JobArgs,
   before: JobArgs,
@@ -256,7 +259,7 @@ function hasLeftovers(args: JobArgs, before: JobArgs, { raw }: Job): boolean {
   );
 }
 
-/** Whether the program reordered the fields and Cloudflare has them in a different order. */
+/** Whether the program changed the order of the fields, and Cloudflare has a different order. */
 function isReordered(args: JobArgs, before: JobArgs, { raw }: Job): boolean {
   const wanted = args.outputOptions?.fieldNames;
   const options = raw["output_options"];

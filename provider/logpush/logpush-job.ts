@@ -239,15 +239,15 @@ export interface LogpushJobArgs {
    */
   readonly destinationConf?: pulumi.Input<string>;
   /**
-   * What's written for each log line, and how. Sent as a whole: options that are left out are reset to their defaults.
-   * Updates in place.
+   * What's written for each log line, and how. All options are sent together: those you leave out are reset to their
+   * defaults. Updates in place.
    *
    * @defaultValue Cloudflare's defaults
    */
   readonly outputOptions?: pulumi.Input<OutputOptionsArgs>;
   /**
    * Which log lines are pushed: from the `filter` builders, or JSON as a string. At most about 30 operators
-   * (comparisons and groups) and 1,000 bytes. Compared by meaning: white space and the order of conditions, list
+   * (comparisons and groups) and 1,000 bytes. Compared by meaning: whitespace and the order of conditions, list
    * elements and JSON properties don't matter. Updates in place.
    *
    * @defaultValue all lines
@@ -292,7 +292,7 @@ export interface LogpushJobArgs {
    */
   readonly maxUploadRecords?: pulumi.Input<number>;
   /**
-   * `"edge"` makes an Edge Log Delivery job, for dataset `http_requests` only. Changing it replaces the job.
+   * `"edge"` makes an Edge Log Delivery job. Works only with dataset `http_requests`. Changing it replaces the job.
    *
    * @defaultValue `""`, an ordinary job
    */
@@ -306,8 +306,8 @@ export interface LogpushJobArgs {
   readonly ownershipChallenge?: pulumi.Input<string>;
   /**
    * What to do with an existing job that has the same name and dataset in the same zone or account. `"ifEqual"` adopts
-   * a job that matches in everything that the API shows, and writes it once. `"takeOver"` also changes what differs.
-   * `"never"` refuses. Changing it writes nothing.
+   * a job if everything that the API shows of it matches, and writes it once. `"takeOver"` also changes what differs.
+   * `"never"` always fails. Changing it writes nothing.
    *
    * @defaultValue `"ifEqual"`
    */
@@ -386,15 +386,15 @@ export class LogpushJob extends edgeResource<LogpushJobArgs>()(logpushJob) {
   declare readonly destinationShown: pulumi.Output<string>;
   /** The filter in the form that's sent. Undefined if all lines are pushed. */
   declare readonly filter: pulumi.Output<string | undefined>;
-  /** The fields that `fieldNames: "all"` stands for. */
+  /** The fields that `fieldNames: "all"` means. */
   declare readonly allFields: pulumi.Output<readonly string[] | undefined>;
-  /** The time up to which logs have been pushed, as last read. */
+  /** The time up to which logs have been pushed, as of the last read. */
   declare readonly lastComplete: pulumi.Output<string | undefined>;
-  /** When a push last failed, as last read. Undefined after a push that succeeded. */
+  /** When a push last failed, as of the last read. Undefined if a push has succeeded since. */
   declare readonly lastError: pulumi.Output<string | undefined>;
-  /** Why the last push failed, in Cloudflare's words, as last read. */
+  /** Why the last push failed, in Cloudflare's words, as of the last read. */
   declare readonly errorMessage: pulumi.Output<string | undefined>;
-  /** The existing job that the resource adopted when it was created, and what that changed. */
+  /** The existing job that the resource adopted when it was created, and what adopting it changed. */
   declare readonly adopted: pulumi.Output<Adopted | undefined>;
 
   constructor(name: string, args: LogpushJobArgs, opts?: pulumi.CustomResourceOptions) {
@@ -442,8 +442,9 @@ function mayMeanAllFields(outputOptions: unknown): boolean {
 }
 
 /**
- * Reports a new credential for the same destination. After an import, credentials are masked in the outputs, so the
- * outputs can't show the difference. The inputs of the last run can, unless they also come from the import.
+ * Returns the message that the destination is the same but has a new credential. After an import, credentials are
+ * masked in the outputs, so only the last run's inputs can show the difference, unless those come from the import as
+ * well.
  */
 function credentialChange(
   ctx: Context,
@@ -462,12 +463,18 @@ function credentialChange(
     : undefined;
 }
 
-/** Whether two destinations are the same place with different credentials or options, as far as they show them. */
+/**
+ * Whether two destinations are the same location with different credentials or options. Only visible parts are
+ * compared.
+ */
 function hasOtherSecrets(found: string, recorded: string): boolean {
   return samePlace(found, recorded) && !isShownAs(found, recorded) && !isShownAs(recorded, found);
 }
 
-/** Returns the outputs other than the arguments. Cloudflare's error message may quote a secret. */
+/**
+ * Returns the outputs other than the arguments. The error message is redacted, because Cloudflare may quote a secret in
+ * it.
+ */
 function computedOutputs(
   ctx: Context,
   args: JobArgs,

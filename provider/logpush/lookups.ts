@@ -9,7 +9,7 @@ import { jobStateOf, type LogpushJobState } from "./job-state";
 
 export type { LogpushJobState } from "./job-state";
 
-/** Logpush jobs of a zone or an account, and the fields of its datasets. */
+/** Lookups for Logpush jobs and for the fields of datasets. */
 
 interface ScopeArgs {
   /** The zone's ID, 32 hex digits. Set either `zoneId` or `accountId`. */

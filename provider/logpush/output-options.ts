@@ -6,8 +6,8 @@ import { extra, extraFound } from "../runtime/members";
 import { isJsonObject, omit, sameJson, type JsonObject } from "../runtime/values";
 
 /**
- * The `output_options` of a job: what it writes for each line, and how. Source: `logpush_output_options` in
- * Cloudflare's OpenAPI schema.
+ * A job's `output_options`: what it writes for each line, and how. Source: `logpush_output_options` in Cloudflare's
+ * OpenAPI schema.
  */
 
 /** What a Logpush job writes for each log line, and how. */
@@ -56,8 +56,8 @@ export interface OutputOptionsArgs {
    */
   readonly recordSuffix?: pulumi.Input<string>;
   /**
-   * A Go template for a line, used instead of the list of fields: `{{.ClientIP}} {{.RayID}}`. List its fields in
-   * `fieldNames`. Updates in place.
+   * A Go template for a line, used instead of the list of fields: `{{.ClientIP}} {{.RayID}}`. List the template's
+   * fields in `fieldNames`. Updates in place.
    */
   readonly recordTemplate?: pulumi.Input<string>;
   /**
@@ -71,7 +71,8 @@ export interface OutputOptionsArgs {
    */
   readonly fieldDelimiter?: pulumi.Input<string>;
   /**
-   * Whether subrequests are merged into the request they belong to. Only for dataset `http_requests`. Updates in place.
+   * Whether subrequests are merged into the request they belong to. Works only with dataset `http_requests`. Updates in
+   * place.
    * @defaultValue `false`
    */
   readonly mergeSubrequests?: pulumi.Input<boolean>;
@@ -86,8 +87,8 @@ export interface OutputOptionsArgs {
 }
 
 /**
- * The API's names and the defaults, with those for CSV where they differ. Source: `logpush_output_options` in
- * Cloudflare's OpenAPI schema.
+ * The options' API names and defaults, including the defaults for CSV if they differ. Source: `logpush_output_options`
+ * in Cloudflare's OpenAPI schema.
  */
 const MEMBERS = {
   fieldNames: { wire: "field_names" },
@@ -132,7 +133,7 @@ const BOOLEAN_REASON = "must be true or false";
 
 /** What a Logpush job writes for each log line, and how, in canonical form. An absent option has its default value. */
 export interface OutputOptions {
-  /** The fields, in this order, or `"all"` of the dataset. */
+  /** The fields, in this order, or `"all"` for every field of the dataset. */
   readonly fieldNames?: "all" | readonly string[];
   /** The share of lines to send, from 0 to 1, after the filter. */
   readonly sampleRate?: number;
@@ -211,8 +212,8 @@ export function unknownOptions(raw: unknown): Record<string, unknown> {
 }
 
 /**
- * Converts the options to arguments, equal to the declared ones if nothing differs. Options that the API leaves out
- * have their defaults. An undeclared option with any other value shows as drift.
+ * Converts the options to arguments, which equal the declared ones if nothing differs. Options that the API leaves out
+ * have their defaults. An undeclared option with any other value shows up as drift.
  */
 export function optionsFromApi(
   declared: OutputOptions,

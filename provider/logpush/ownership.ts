@@ -10,7 +10,7 @@ import { jobLabel, type JobArgs } from "./job-args";
  * account and to the destination, and valid for seven days.
  */
 
-/** Cloudflare documents the token's claims but not their names, so each has several candidates. */
+/** Cloudflare documents the token's claims but not their names, so several names are tried for each. */
 const CLAIM_NAMES = {
   objectType: ["objecttype", "type", "scope"],
   objectId: ["objectid", "object", "oid", "zoneid", "accountid", "sub"],
@@ -37,7 +37,7 @@ type TokenFinding = { readonly reason: string } | { readonly warning: string } |
 
 const GET_NEW_TOKEN = "Remove it and run `pulumi up` to get a new one";
 
-/** Says what's wrong with the token, in words that follow the argument's name. Contains no part of the token. */
+/** Returns what's wrong with the token, without quoting any of it. The text follows the argument's name. */
 export function tokenFinding(args: JobArgs): TokenFinding {
   const { ownershipChallenge: token, destinationConf: destination } = args;
   if (token === undefined) return undefined;
@@ -104,7 +104,7 @@ export function assertTokenUsable(args: JobArgs): void {
   }
 }
 
-/** Asks Cloudflare to write a token, and returns an error that says where the token is. Doesn't touch the job. */
+/** Asks Cloudflare to write a token, and returns an error that says where the token is. Doesn't change the job. */
 export async function proofError(ctx: Context, args: JobArgs, what: "created" | "changed"): Promise<Error> {
   const { filename, note } = await requestChallenge(ctx.api, scopeOf(args), args.destinationConf);
   return new Error(

@@ -21,7 +21,7 @@ export type LogLines = string | NodeJS.ReadableStream | Iterable<LogLine> | Asyn
 /** Options of `testFilter`. */
 export interface TestFilterOptions {
   /**
-   * How many lines of each kind are kept as examples.
+   * How many example lines to return of each kind: passed, rejected and unreadable.
    * @defaultValue `3`
    */
   readonly examples?: number;
@@ -38,8 +38,8 @@ export interface FilterTest {
   /** How many of these lines aren't JSON objects. They count neither as passed nor as rejected. */
   readonly unreadable: number;
   /**
-   * Fields of the filter, with the number of lines that lack them. Such a line can't show what Cloudflare will do:
-   * sample lines need all fields of the filter, no matter which fields the job pushes.
+   * The filter's fields that some lines lack, with the number of these lines. Such a line can't show what Cloudflare
+   * will do: sample lines need all the fields in the filter, no matter which fields the job pushes.
    */
   readonly missingFields: Readonly<Record<string, number>>;
   /** The first lines of each kind. `line` counts from 1, including blank lines. */
@@ -59,11 +59,11 @@ export interface FilterExample {
 const DEFAULT_EXAMPLES = 3;
 
 /**
- * Counts how many sample lines pass a filter, and keeps the first of each kind. Lines are read one at a time, so a file
- * may be larger than memory. A line that lacks a field fails every comparison of that field and passes every negated
- * one.
+ * Counts how many sample lines pass a filter, and keeps the first few of each kind as examples. Lines are read one at a
+ * time, so a file may be larger than memory. A line that lacks a field fails every comparison of that field and passes
+ * every negated one.
  *
- * @param filter the filter as a `LogpushJob` takes it: from the builders, or JSON.
+ * @param filter the filter as for a `LogpushJob`: from the builders, or JSON.
  * @param lines a file's path, a stream, or the lines themselves.
  * @returns the counts and the examples.
  * @throws FilterError if the filter is invalid, and an Error if a file can't be read.
@@ -213,7 +213,7 @@ const equal: Test = (found, wanted) => {
 const contains: Test = (found, wanted) =>
   Array.isArray(found) ? found.some((element) => equal(element, wanted)) : includes(found, wanted);
 
-/** The predicate of each operator, without its negated form. */
+/** The predicate for each operator. Negated operators reuse the predicate of the plain one. */
 const TESTS: Readonly<Record<Operator, Test>> = {
   eq: equal,
   "!eq": equal,
@@ -231,7 +231,7 @@ const TESTS: Readonly<Record<Operator, Test>> = {
   "!in": equal,
 };
 
-/** Converts both values for comparison: to numbers, or to times if either is written as a time. */
+/** Converts both values to numbers for comparison, or to times if either one is written as a time. */
 function comparable(found: unknown, wanted: string | number): readonly [number, number] | undefined {
   if (typeof found !== "number" && typeof found !== "string") return undefined;
   const asTimes =
@@ -241,18 +241,18 @@ function comparable(found: unknown, wanted: string | number): readonly [number, 
   return a === undefined || b === undefined ? undefined : [a, b];
 }
 
-/** A number as JSON writes it. */
+/** Matches a JSON number. */
 const NUMBER = /^-?\d+(\.\d+)?([eE][+-]?\d+)?$/;
 
-/** Returns the number that a string contains; undefined if it isn't one. */
+/** Parses a string as a number. Undefined if it isn't one. */
 export function numberIn(value: string | number): number | undefined {
   if (typeof value === "number") return value;
   return NUMBER.test(value) ? Number(value) : undefined;
 }
 
 /**
- * Reads a time as milliseconds since the Unix epoch: from RFC 3339, or from a whole number whose size implies its unit.
- * Covers every `timestampFormat` of a job, and milliseconds, which some fields use.
+ * Converts a time to milliseconds since the Unix epoch. Reads RFC 3339 and whole numbers, whose size implies their
+ * unit. Supports every `timestampFormat` of a job, and milliseconds, which some fields use.
  */
 export function timeIn(value: string | number): number | undefined {
   if (typeof value === "string" && isTime(value)) return Date.parse(value);

@@ -57,7 +57,7 @@ export async function createJob(
 /** The response to a write, which may not include the job. */
 const optionalJob = z.unknown().transform((answer) => wireJob.safeParse(answer).data);
 
-/** Updates a job by sending all of it. `before` is the recorded job, or the one that was found. */
+/** Updates a job by sending all of it. `before` is the recorded job or, when adopting, the existing one. */
 export async function writeJob(
   ctx: Context,
   args: JobArgs,

@@ -4,7 +4,7 @@ import type { Condition, Value } from "../rules-language/tree";
 type Hosts = ReadonlySet<string> | undefined;
 
 /**
- * Returns the hosts whose pages an expression selects, in lowercase. Undefined if it may select pages of any host.
+ * Returns the hosts whose pages an expression selects, in lowercase. Undefined if it may select pages on any host.
  * Ignores conditions other than the host, so the policy may apply to fewer pages, but never to more.
  */
 export function coveredHosts(expression: string): Hosts {

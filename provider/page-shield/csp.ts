@@ -3,9 +3,9 @@ import { describe } from "../runtime/inputs";
 import { nearest } from "../runtime/nearest";
 
 /**
- * Content Security Policies as data: parses them, renders them in canonical order, lints them, and decides whether one
- * allows a script. Directives follow CSP Level 3 (https://www.w3.org/TR/CSP3/). Cloudflare's documentation lists those
- * that Page Shield supports.
+ * Parses Content Security Policies, renders them in canonical order, lints them, and decides whether one allows a
+ * script. Directives follow CSP Level 3 (https://www.w3.org/TR/CSP3/). Cloudflare's documentation lists those that Page
+ * Shield supports.
  */
 
 /** The sources of each directive, by its kebab-case name. */
@@ -14,7 +14,7 @@ export type Directives = ReadonlyMap<string, readonly string[]>;
 /** A policy as an object: `{ scriptSrc: ["'self'", "cdn.example.com"] }`. */
 export type TypedDirectives = Readonly<Record<string, readonly string[] | boolean>>;
 
-/** CSP text or an object of directives, not checked yet. */
+/** CSP text or an object of directives that hasn't been checked yet. */
 type CspInput = string | Readonly<Record<string, unknown>>;
 
 /** Directives that Page Shield supports, in rendering order: https://developers.cloudflare.com/page-shield/policies/csp-directives/ */
@@ -37,7 +37,7 @@ const SUPPORTED = [
   "upgrade-insecure-requests",
 ];
 
-/** Other directives that browsers know or used to know. */
+/** Other directives that browsers support or used to support. */
 const OTHER_DIRECTIVES = [
   "script-src-elem",
   "script-src-attr",
@@ -66,12 +66,12 @@ const UNQUOTED =
   /^(self|none|unsafe-inline|unsafe-eval|unsafe-hashes|wasm-unsafe-eval|strict-dynamic|report-sample|nonce-.+|sha(256|384|512)-.+)$/i;
 
 export interface CspProblem {
-  /** The directive and the index of the source in an object. Empty for text. */
+  /** The path of the mistake in an object: the directive and the source's index. Empty for text. */
   readonly path: readonly (string | number)[];
   readonly message: string;
 }
 
-/** Thrown for an invalid policy, with every mistake in it. */
+/** Thrown for an invalid policy. Lists every mistake in it. */
 export class CspError extends Error {
   override readonly name = "CspError";
 
@@ -130,7 +130,7 @@ function sourceProblems({ sources, path, malformed }: Directive, name: string): 
   });
 }
 
-/** Finds the directive that was probably meant, whatever the characters between its words. */
+/** Finds the directive that was probably meant, ignoring the characters between its words. */
 function closestDirective(name: string): string | undefined {
   const plain = (text: string): string => text.replace(/[^a-z]/g, "");
   const near = nearest(plain(name), ALL_DIRECTIVES.map(plain));
@@ -227,7 +227,7 @@ export interface LoadedScript {
   readonly host: string;
 }
 
-/** Whether the policy allows the script; undefined if only the browser can tell ('strict-dynamic'). */
+/** Whether the policy allows the script. Undefined if only the browser can decide ('strict-dynamic'). */
 export function allowsScript(directives: Directives, script: LoadedScript): boolean | undefined {
   const sources = ["script-src-elem", "script-src", "default-src"]
     .map((name) => directives.get(name))
@@ -239,12 +239,12 @@ export function allowsScript(directives: Directives, script: LoadedScript): bool
   return sources.some((source) => matches(source, url, script.host));
 }
 
-/** Encodes the characters of a path that would end a source. */
+/** Encodes characters in a path that would end the source. */
 export function escapeForSource(path: string): string {
   return path.replace(/[;,'\s]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`);
 }
 
-/** Whether a source allows an address. Both are source addresses, so that both have the same characters encoded. */
+/** Whether a source allows an address. Both are in the form of sources, so that the same characters are encoded. */
 export function sourceAllows(source: string, address: string | undefined): boolean {
   if (address === undefined) return false;
   const directives = new Map([["script-src", [source]]]);
@@ -310,7 +310,7 @@ interface Directive {
   readonly sources: readonly unknown[];
   /** The directive's key in an object; empty for text. */
   readonly path: readonly string[];
-  /** Why the directive's sources can't be read. */
+  /** Why the directive's sources can't be read. Absent if they can. */
   readonly malformed?: string;
 }
 
@@ -342,7 +342,7 @@ function fromTyped(typed: Readonly<Record<string, unknown>>): Directive[] {
     });
 }
 
-/** Whether the words after a directive are sources. After report-to, sandbox or trusted-types, they aren't. */
+/** Whether the words after a directive are sources. For report-to, sandbox and trusted-types, they aren't. */
 function takesSources(name: string): boolean {
   return SUPPORTED.includes(name)
     ? !SOURCELESS.includes(name)

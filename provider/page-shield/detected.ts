@@ -20,11 +20,11 @@ import type { Connection, Cookie, DetectedList, FilterValue, PageInfo, Script } 
 
 /** A kind of detection: scripts, connections or cookies. */
 export interface DetectedKind<T> {
-  /** The last segment of the list's path, which is also the plural noun. */
+  /** The last segment of the list's URL path, which is also the plural noun in messages. */
   readonly path: string;
   readonly noun: string;
   readonly record: z.ZodType<T>;
-  /** Query parameters that include what Cloudflare omits by default. */
+  /** Query parameters that make Cloudflare include the detections that it omits by default. */
   readonly includeAll: Readonly<Record<string, FilterValue>>;
 }
 
@@ -159,7 +159,7 @@ export const listShape = {
   ).optional(),
 };
 
-/** Arguments of a list, checked by `listShape`. */
+/** A list's arguments, after `listShape` has checked them. */
 interface ListQuery {
   readonly zoneId: string;
   readonly hosts?: string | undefined;
@@ -167,7 +167,7 @@ interface ListQuery {
   readonly filters?: Readonly<Record<string, FilterValue>> | undefined;
   readonly page?: number | undefined;
   readonly perPage?: number | undefined;
-  /** Whether a detection that can't be read fails the list. Default: it's left out, with a warning. */
+  /** Whether the list fails if a detection can't be read. By default, that detection is left out with a warning. */
   readonly complete?: boolean;
 }
 
@@ -214,8 +214,8 @@ export interface DetectedRecord {
 }
 
 /**
- * Returns a comparator for the order that the query asks for. Pages are read in the only order that stays stable and
- * sorted here afterwards. Undefined if only the API can sort in that order.
+ * Returns a comparator for the order that the query asks for. Pages are read in the only stable order and sorted
+ * afterwards. Undefined if only the API can sort in that order.
  */
 function clientSideOrder(query: Query): ((a: DetectedRecord, b: DetectedRecord) => number) | undefined {
   const steady = PAGE_SHIELD.STEADY_ORDER;
@@ -231,7 +231,7 @@ function clientSideOrder(query: Query): ((a: DetectedRecord, b: DetectedRecord) 
   return (a, b) => sign * (time(a) - time(b));
 }
 
-/** Reads one detection, with the properties that lists omit. */
+/** Reads one detection, including the properties that lists omit. */
 export function getDetected<T>(
   host: Host,
   { path, noun, record }: DetectedKind<T>,
@@ -280,7 +280,7 @@ export function isScoredBelow({ jsIntegrityScore }: Scored, threshold: number): 
   return score === undefined ? undefined : score < threshold;
 }
 
-/** What threat lists say about a script. */
+/** Whether threat lists name a script. */
 interface Listed {
   readonly urlReportedMalicious?: boolean | undefined;
   readonly domainReportedMalicious?: boolean | undefined;

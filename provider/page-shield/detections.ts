@@ -46,16 +46,16 @@ const KINDS = ["scripts", "connections", "cookies"] as const;
 /**
  * Saves the detections of a zone to a file that you commit.
  *
- * A policy that `scriptSources` builds from the file changes only with a reviewed diff, never by itself. The file is
- * sorted, so the same detections always give the same bytes, and a file that's up to date isn't rewritten. Saves all
- * active detections, including duplicates and `/cdn-cgi/` paths; `hosts`, `status` and `filters` change that. The
- * command `edgeguard detections save` does the same.
+ * A policy that `scriptSources` builds from the file changes only when the file does, in a diff that you can review.
+ * The file is sorted, so the same detections always produce the same bytes. A file that's up to date isn't rewritten.
+ * Saves all active detections, including duplicates and `/cdn-cgi/` paths; `hosts`, `status` and `filters` change that.
+ * The command `edgeguard detections save` does the same.
  *
  * @param zoneId - The zone: 32 hex digits.
  * @param file - Relative to the working directory: in a program, the directory of Pulumi.yaml or of its `main`.
  * @returns The content of the file.
  *
- * @example Save scripts, including those seen rarely
+ * @example Save scripts, including infrequent ones
  * ```ts
  * import { saveDetections } from "pulumi-edgeguard";
  *
@@ -84,12 +84,12 @@ export function saveDetections(
   });
 }
 
-/** The zone and the options of `saveDetections`, each of which may be undefined. */
+/** The zone, and the options of `saveDetections`. Any of them may be undefined. */
 type CollectOptions = { readonly zoneId: string } & {
   readonly [K in "include" | keyof DetectedFilters]?: SaveDetectionsOptions[K] | undefined;
 };
 
-/** Reads the detections that `saveDetections` saves from the API. */
+/** Reads from the API the detections that `saveDetections` saves. */
 export async function collectDetections(host: Host, wanted: CollectOptions): Promise<Detections> {
   const shape = { zoneId: zone, include: includeArg, ...filterShape };
   const { include = ["scripts"], ...listing } = readArgs("saveDetections", shape, wanted);
@@ -112,7 +112,7 @@ export async function collectDetections(host: Host, wanted: CollectOptions): Pro
 const includeArg = z.array(z.enum(KINDS)).min(1, "is empty. Name at least one kind").optional();
 
 /**
- * Reads a file that `saveDetections` or `edgeguard detections save` wrote. Sends no request.
+ * Reads a file that `saveDetections` or `edgeguard detections save` wrote. Sends no requests.
  *
  * @param file - Relative to the working directory: in a program, the directory of Pulumi.yaml or of its `main`.
  *
@@ -181,7 +181,10 @@ function sortedCategories(categories: readonly string[] | undefined): string[] |
   return categories === undefined || categories.length === 0 ? undefined : [...categories].sort();
 }
 
-/** Sorts records by URL or name, then by host, because each record starts with these. Then by everything else. */
+/**
+ * Sorts records by URL or name, then by host, then by everything else. That's the order in which a record's properties
+ * are written.
+ */
 function sortRecords<T>(records: readonly T[]): T[] {
   return records
     .map((record) => ({ record, key: JSON.stringify(record) }))
@@ -190,7 +193,7 @@ function sortRecords<T>(records: readonly T[]): T[] {
 }
 
 /**
- * Writes the file atomically: an interrupted write leaves the old file.
+ * Writes the file atomically. If the write is interrupted, the old file stays.
  *
  * @returns false if the file already had this content.
  * @throws LookupError if it can't be written.

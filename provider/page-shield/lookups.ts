@@ -28,7 +28,7 @@ const settingsLookup = lookup<ZoneArgs, PageShieldSettingsState>("getPageShieldS
 );
 
 /**
- * Reads the Page Shield settings of a zone.
+ * Reads the A zone's Page Shield settings.
  *
  * @example Read whether Page Shield is on
  * ```ts
@@ -125,7 +125,7 @@ export const getPageShieldPolicy = policyLookup.plain;
  */
 export const getPageShieldPolicyOutput = policyLookup.output;
 
-/** Makes the list lookup for one kind of detection. */
+/** Returns the list lookup for one kind of detection. */
 function listLookup<T extends DetectedRecord>(
   name: string,
   kind: DetectedKind<T>,
@@ -178,7 +178,7 @@ const connectionLookup = lookup<ConnectionArgs, Connection>("getConnection")(
 );
 
 /**
- * Reads one connection, whatever its status.
+ * Reads one connection, regardless of its status.
  *
  * @example Read a connection by its ID
  * ```ts
@@ -310,7 +310,7 @@ const scriptLookup = lookup<ScriptArgs, Script>("getScript")(
 );
 
 /**
- * Reads one script, whatever its status, with its `pageUrls` and `versions`.
+ * Reads one script, regardless of its status, with its `pageUrls` and `versions`.
  *
  * @example Read the pages that load a script
  * ```ts

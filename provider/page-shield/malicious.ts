@@ -4,17 +4,17 @@ import { filterShape, isScoredBelow, listDetected, SCRIPTS } from "./detected";
 import { parseThreshold } from "./threshold";
 import type { DetectedFilters, Script } from "./records";
 
-/** The threshold between harmless and malicious scripts. */
+/** The threshold below which a script counts as malicious. */
 export interface MaliciousOptions {
   /**
-   * Scores below this are malicious, from 1 to 100.
+   * Scripts with a score below this, from 1 to 100, count as malicious.
    *
    * @defaultValue `50`
    */
   readonly threshold?: number;
 }
 
-/** A script with the score that decides whether it is malicious. */
+/** The part of a script that `isMalicious` needs: its score. */
 export interface ScoredScript {
   readonly jsIntegrityScore?: number | null | undefined;
 }
@@ -22,9 +22,8 @@ export interface ScoredScript {
 /**
  * Whether a script's score is below the threshold.
  *
- * Returns undefined if the script has no score, for example on plans without scores or before its first analysis:
- * unknown doesn't mean harmless. Threat lists aren't considered here; see `urlReportedMalicious` and
- * `domainReportedMalicious`.
+ * Returns undefined if the script has no score, for example on plans without scores or before its first analysis. That
+ * doesn't mean it's harmless. Threat lists aren't considered; see `urlReportedMalicious` and `domainReportedMalicious`.
  *
  * @example Find malicious scripts
  * ```ts
@@ -68,7 +67,7 @@ export class MaliciousScriptsError extends LookupError {
  *
  * Checks all active scripts, including duplicates and `/cdn-cgi/` paths; `status`, `hosts` and `filters` change that.
  * Scripts without a score can't be checked; a warning says how many there are. Without credentials, an update fails and
- * a preview warns. To stop a program before it declares anything, await the assertion.
+ * a preview warns. To stop a program before it declares any resources, await the assertion.
  *
  * @example Stop the program before it declares a policy
  * ```ts

@@ -2,11 +2,12 @@ import { ownMember } from "../runtime/values";
 import { parseAddress, type Address, type Directives } from "./csp";
 
 /**
- * Finds what a policy allows that another doesn't, by directive, with the fallbacks that browsers use (CSP Level 3).
+ * Something that a changed policy allows and the earlier one didn't. Found by directive, with the fallbacks that
+ * browsers use (CSP Level 3).
  */
 
 export interface NewlyAllowed {
-  /** The directive that allows it now, or the one that was removed. */
+  /** The directive that now allows more, or the directive that was removed. */
   readonly directive: string;
   /** The directives that applied before. They differ from `directive` if a directive was removed or added. */
   readonly before: readonly string[];
@@ -14,7 +15,7 @@ export interface NewlyAllowed {
   readonly sources: readonly string[] | undefined;
 }
 
-/** The fallbacks of each directive, nearest first: their sources apply if the directive isn't declared. */
+/** The fallbacks of each directive, nearest first. If a directive isn't declared, its fallback's sources apply. */
 const FALLBACKS: Readonly<Record<string, readonly string[]>> = {
   "script-src": ["default-src"],
   "script-src-elem": ["script-src", "default-src"],
@@ -39,8 +40,8 @@ const FALLBACKS: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * Lists everything that the second policy allows and the first doesn't, or might not. Without proof that the first
- * allows it, it's included.
+ * Lists what the second policy allows and the first one doesn't. Also includes anything that the first policy only
+ * might allow.
  */
 export function newlyAllowed(before: Directives, after: Directives): readonly NewlyAllowed[] {
   const changes = new Map<string, { readonly before: Set<string>; sources: Set<string> | undefined }>();
@@ -82,7 +83,7 @@ function effectiveDirective(directives: Directives, name: string): string | unde
   return [name, ...(ownMember(FALLBACKS, name) ?? [])].find((each) => directives.has(each));
 }
 
-/** Finds words added to directives that don't take sources. Any such word might allow more. */
+/** Finds keywords added to directives that don't take sources. Any such keyword might allow more. */
 function addedKeywords(before: Directives, after: Directives, name: string): readonly string[] {
   const [earlier, later] = [before.get(name) ?? [], after.get(name) ?? []];
   // Each keyword of `sandbox` permits something.
@@ -92,7 +93,7 @@ function addedKeywords(before: Directives, after: Directives, name: string): rea
 
 type DirectiveSources = readonly [directive: string, sources: readonly string[]];
 
-/** @param cache earlier results, because most directives fall back to the same few lists. */
+/** @param cache earlier results. Most directives fall back to the same few lists. */
 function addedSources(
   name: string,
   before: DirectiveSources,
@@ -159,7 +160,7 @@ function isNetworkAddress(source: string): boolean {
   return address.scheme === undefined || ["http", "https", "ws", "wss"].includes(address.scheme);
 }
 
-/** A scheme covers its secure form. A source without a scheme uses the page's own. */
+/** The secure form of each scheme, which the scheme also covers. A source without a scheme uses the page's own. */
 const SECURE: Readonly<Record<string, string>> = { http: "https", ws: "wss" };
 
 function coversScheme({ scheme: wide }: Address, { scheme: narrow }: Address): boolean {

@@ -28,7 +28,7 @@ import { createOnce, type Created } from "../runtime/creation";
 
 const KNOWN_MEMBERS = ["id", "description", "action", "expression", "enabled", "value"];
 
-/** CSP text or directives by name. `parseCsp` checks the content and reports every mistake at once. */
+/** CSP text, or directives by name. `parseCsp` checks the content and reports all mistakes at once. */
 const cspInput = z.union(
   [z.string(), record(z.unknown())],
   "must be CSP text or an object of directives, each with a list of sources or true",
@@ -174,7 +174,7 @@ export const pageShieldPolicy = defineLifecycle({
 export interface PageShieldPolicyArgs {
   /** The zone that the policy protects: 32 hex digits. Changing it replaces the policy. */
   readonly zoneId: pulumi.Input<string>;
-  /** A description of the policy. It can't be empty, because a policy has no other name. Updates in place. */
+  /** The policy's description. It can't be empty, because a policy has no other name. Updates in place. */
   readonly description: pulumi.Input<string>;
   /**
    * What happens to a script that `value` doesn't allow: `"log"` reports it, `"allow"` blocks it. Cloudflare's OpenAPI
@@ -184,12 +184,13 @@ export interface PageShieldPolicyArgs {
   /**
    * The requests that the policy covers, in Cloudflare's Rules language: `http.host eq "www.example.com"`. An invalid
    * expression fails the preview, and the message gives the position of the mistake. A field or function that
-   * Cloudflare doesn't document causes a warning. The expression is sent as written, but differences in white space and
-   * notation (`==` for `eq`) aren't changes. Updates in place.
+   * Cloudflare doesn't document causes a warning. The expression is sent as written, but differences in whitespace and
+   * notation (`==` for `eq`) don't count as changes. Updates in place.
    */
   readonly expression: pulumi.Input<string>;
   /**
-   * Whether the policy applies. Always sent, as a string or a boolean, whichever the zone accepts. Updates in place.
+   * Whether the policy is enabled. Always sent, as a string or a boolean, depending on what the zone accepts. Updates
+   * in place.
    *
    * @defaultValue `true`
    */
@@ -205,10 +206,10 @@ export interface PageShieldPolicyArgs {
     string | Readonly<Record<string, pulumi.Input<readonly pulumi.Input<string>[] | boolean>>>
   >;
   /**
-   * What to do if the zone already has such a policy. `"ifEqual"` adopts a policy that's equal in every field,
-   * `"never"` fails, and `"takeOver"` adopts the policy with this description and changes what differs. A forced
-   * replacement requires `"ifEqual"` or `"takeOver"`: with `"never"`, it fails because the resource's own policy still
-   * exists. Changing it writes nothing.
+   * What to do if the zone already has an equal policy, or one with the same description. `"ifEqual"` adopts a policy
+   * that's equal in every field, `"takeOver"` adopts the policy with this description and changes what differs, and
+   * `"never"` always fails. A forced replacement requires `"ifEqual"` or `"takeOver"`: with `"never"`, it fails because
+   * the resource's own policy still exists. Changing it writes nothing.
    *
    * @defaultValue `"ifEqual"`
    */
@@ -220,9 +221,9 @@ export interface PageShieldPolicyArgs {
 /**
  * A Page Shield policy: a Content Security Policy (CSP) for the requests that its expression matches.
  *
- * Start with a `log` policy, which only reports what it doesn't allow. An `allow` policy blocks it. If such a policy is
- * enabled, the preview shows in `wouldBlock` which of the zone's active scripts it would block, and warns about other
- * enforced policies, because browsers apply them all.
+ * Start with a `log` policy, which only reports what it doesn't allow; an `allow` policy blocks it. For an enabled
+ * `allow` policy, the preview shows in `wouldBlock` which of the zone's active scripts it would block. The preview also
+ * warns about other enforced policies, because browsers apply them all.
  *
  * Token permissions: Page Shield Read to preview and refresh; Page Shield Write to update and destroy.
  *
@@ -279,11 +280,11 @@ export class PageShieldPolicy extends edgeResource<PageShieldPolicyArgs>()(pageS
   /** What an enabled `allow` policy would have blocked when it was last changed. Absent for other policies. */
   declare readonly wouldBlock: pulumi.Output<WouldBlock | undefined>;
   /**
-   * Whether an enabled `allow` policy was an enabled `log` policy before. Absent for other policies, and if it's
-   * unknown: for a policy that was imported, or enforced by an earlier version of this package.
+   * Whether an enabled `allow` policy was an enabled `log` policy before. Absent for other policies, and for a policy
+   * that was imported or was enforced by an earlier version of this package.
    */
   declare readonly logged: pulumi.Output<boolean | undefined>;
-  /** The existing policy that was adopted when the resource was created, and what that changed. */
+  /** The existing policy that the resource adopted when it was created, and what adopting it changed. */
   declare readonly adopted: pulumi.Output<Adopted | undefined>;
 
   // eslint-disable-next-line @typescript-eslint/no-useless-constructor -- it has the type of the arguments
@@ -324,7 +325,7 @@ interface Policy {
   readonly expression: string;
   readonly enabled: boolean;
   readonly value: string;
-  /** How the API writes `enabled`. */
+  /** The type with which the API returned `enabled`. */
   readonly form: BooleanForm;
   /** The policy as the API returned it. */
   readonly raw: JsonObject;
@@ -387,7 +388,7 @@ function matchesArgs(policy: Policy, args: JsonObject): boolean {
   );
 }
 
-/** Finds the policy that a create adopts. */
+/** Finds the existing policy for a create to adopt. */
 async function findPolicyToAdopt(
   ctx: Context,
   args: PolicyArgs,
@@ -409,8 +410,7 @@ async function findPolicyToAdopt(
 }
 
 /**
- * Returns what the preview says about adopting a policy. It says nothing if this program owns the policy and is
- * replacing it.
+ * Returns the preview's message about adopting a policy. Undefined if this program owns the policy and is replacing it.
  */
 function adoptionFor(ctx: Context, args: PolicyArgs, policy: Policy): { readonly adopts?: Adoption } {
   const { id, raw } = policy;
@@ -426,8 +426,8 @@ function adoptionFor(ctx: Context, args: PolicyArgs, policy: Policy): { readonly
 }
 
 /**
- * Finds the resource's own policy. A check doesn't get its ID, so this looks for the recorded fields, then for an
- * update that wasn't recorded.
+ * Finds the resource's own policy. A check doesn't get the policy's ID, so this looks for the recorded fields, then for
+ * the result of an update that wasn't recorded.
  */
 function findOwnPolicy(policies: readonly Policy[], args: PolicyArgs, olds: JsonObject): Policy | undefined {
   return (
@@ -439,7 +439,7 @@ function findOwnPolicy(policies: readonly Policy[], args: PolicyArgs, olds: Json
 
 /**
  * Warns about the combined effect of this policy and the zone's existing ones. If the author probably meant to change
- * one of those, it comes first.
+ * one of them, that one comes first.
  */
 function warnAboutOtherPolicies(
   ctx: Context,
@@ -483,8 +483,8 @@ function warnAboutOtherPolicies(
 }
 
 /**
- * Whether the policy only reported before it started to block. Nothing is recorded for a `log` policy, because its
- * inputs show that it logs.
+ * Whether the policy only logged before it started to block. Nothing is recorded for a `log` policy, because its inputs
+ * show that it logs.
  */
 function wasLogged(
   args: Pick<PolicyArgs, "zoneId" | "action" | "enabled">,
@@ -515,7 +515,10 @@ function adviceOnSameDescription(alike: readonly Policy[]): string[] {
   ];
 }
 
-/** Creates a policy exactly once, even if a response is lost. @param before the zone's policies before the request. */
+/**
+ * Creates a policy exactly once, even if a response is lost. @param before the policies that the zone had before the
+ * request.
+ */
 async function createPolicy(
   ctx: Context,
   args: PolicyArgs,
@@ -559,16 +562,16 @@ async function putPolicy(ctx: Context, args: PolicyArgs, current: Policy): Promi
 }
 
 /**
- * Returns the form of `enabled`. It's sent as a string first, unless the zone returns a boolean, because Cloudflare's
- * documentation is inconsistent about its type.
+ * Returns `enabled` with the type to send. That's a string at first, unless the zone returns a boolean, because
+ * Cloudflare's documentation is inconsistent about the type.
  */
 function enabledMember(zone: string): BooleanMember {
   return { key: `enabled of the policies in zone ${zone}`, pointer: "/enabled", doubtful: true };
 }
 
 /**
- * @param complete whether a malformed policy makes the listing fail. Before a create it must, because it may be the
- * policy to adopt.
+ * @param complete whether the listing fails if a policy is malformed. Set before a create, because that policy may be
+ * the one to adopt.
  */
 async function listPolicies(ctx: Context, zone: string, complete = false): Promise<readonly Policy[]> {
   const { records } = await ctx.api.list(policiesPath(zone), {

@@ -3,7 +3,9 @@ import type { EdgeApi } from "../api/client";
 import { camelRecord, omitAbsent, optionalBoolean, optionalText } from "../runtime/members";
 import type { PageShieldPolicyState, PageShieldSettingsState } from "./records";
 
-/** Reads a zone's Page Shield settings and policies, for lookups and for commands that need no Pulumi SDK. */
+/**
+ * Reads a zone's Page Shield settings and policies. Used by lookups, and by commands that don't need the Pulumi SDK.
+ */
 
 const settings = camelRecord({
   enabled: z.boolean(),

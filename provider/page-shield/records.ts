@@ -9,7 +9,7 @@ export interface PageShieldSettingsState {
   readonly updatedAt?: string;
   /** Whether browsers report to Cloudflare's endpoint instead of one under the zone's own hostname. */
   readonly useReportingEndpoint?: boolean;
-  /** Whether the path of a connection's URL is recorded, not only its host. */
+  /** Whether Page Shield records the path of a connection's URL, not only the host. */
   readonly useConnectionUrlPath?: boolean;
   /** Fields of the response that this version doesn't know, under their API names. */
   readonly extra?: JsonObject;
@@ -19,13 +19,13 @@ export interface PageShieldSettingsState {
 export interface PageShieldPolicyState {
   /** The policy's ID: 32 hex digits. */
   readonly id: string;
-  /** A description of the policy. */
+  /** The policy's description. */
   readonly description?: string;
   /** What happens to a script that `value` doesn't allow: `"log"` reports it, `"allow"` blocks it. */
   readonly action: LiteralUnion<"log" | "allow" | "add_reporting_directives">;
   /** The requests that the policy covers, in Cloudflare's Rules language. */
   readonly expression: string;
-  /** Whether the policy applies. A boolean, even if Cloudflare returns a string. */
+  /** Whether the policy is enabled. It's a boolean, even if Cloudflare returns a string. */
   readonly enabled: boolean;
   /** The Content Security Policy, as text. */
   readonly value: string;
@@ -34,7 +34,7 @@ export interface PageShieldPolicyState {
 }
 
 /**
- * Status of a detection: seen recently, seen fewer than 3 times, or not seen for a week. `inactive` is documented only
+ * A detection's status: seen recently, seen fewer than 3 times, or not seen for a week. `inactive` is documented only
  * in Cloudflare's OpenAPI schema.
  */
 export type RecordStatus = LiteralUnion<"active" | "infrequent" | "inactive">;
@@ -46,9 +46,9 @@ export type RecordStatus = LiteralUnion<"active" | "infrequent" | "inactive">;
 export interface Connection {
   /** The detection's ID: 32 hex digits. */
   readonly id: string;
-  /** The URL. A connection's path is recorded only with `useConnectionUrlPath`. */
+  /** The URL. A connection's URL includes the path only with `useConnectionUrlPath`. */
   readonly url: string;
-  /** The hostname of the page on which it was seen. */
+  /** The hostname of the page on which the detection was seen. */
   readonly host: string;
   /** When Cloudflare added the detection. */
   readonly addedAt?: string;
@@ -71,8 +71,8 @@ export interface Connection {
   /** Whether the URL is one of Cloudflare's own, under `/cdn-cgi/`. */
   readonly urlContainsCdnCgiPath?: boolean;
   /**
-   * The pages on which it was seen. Present only if read by ID. For connections, it's documented only in Cloudflare's
-   * OpenAPI schema.
+   * The pages on which the detection was seen. Present only if the detection was read by ID. For connections, it's
+   * documented only in Cloudflare's OpenAPI schema.
    */
   readonly pageUrls?: readonly string[];
   /** Fields of the response that this version doesn't know, under their API names. */
@@ -109,7 +109,7 @@ export interface ScriptContent {
  * `host` are always present; the others depend on the plan.
  */
 export interface Script extends Connection, ScriptContent {
-  /** The versions of its content over time, newest first. Present only if read by ID. */
+  /** The versions of the script's content over time, newest first. Present only if the script was read by ID. */
   readonly versions?: readonly ScriptContent[];
 }
 
@@ -122,7 +122,7 @@ export interface Cookie {
   readonly id: string;
   /** The cookie's name. */
   readonly name: string;
-  /** The hostname of the page on which it was seen. */
+  /** The hostname of the page on which the detection was seen. */
   readonly host: string;
   /** Who set the cookie. */
   readonly type?: LiteralUnion<"first_party" | "unknown">;
@@ -132,7 +132,9 @@ export interface Cookie {
   readonly expiresAttribute?: string;
   /** Whether the cookie has the `HttpOnly` attribute. */
   readonly httpOnlyAttribute?: boolean;
-  /** The cookie's `Max-Age` attribute, in seconds. Null if the cookie has none. Absent if Cloudflare doesn't say. */
+  /**
+   * The cookie's `Max-Age` attribute, in seconds. Null if the cookie has none. Absent if Cloudflare doesn't report it.
+   */
   readonly maxAgeAttribute?: number | null;
   /** The cookie's `Path` attribute. */
   readonly pathAttribute?: string;
@@ -144,9 +146,9 @@ export interface Cookie {
   readonly firstSeenAt?: string;
   /** When the detection was last seen. */
   readonly lastSeenAt?: string;
-  /** The page on which it was first seen: host and path, without a scheme. */
+  /** The page on which the cookie was first seen: host and path, without a scheme. */
   readonly firstPageUrl?: string;
-  /** The pages on which it was seen. */
+  /** The pages on which the detection was seen. */
   readonly pageUrls?: readonly string[];
   /** How recently and how often the cookie was seen. Cloudflare doesn't document this field for cookies. */
   readonly status?: RecordStatus;
@@ -154,14 +156,12 @@ export interface Cookie {
   readonly extra?: JsonObject;
 }
 
-/** Value of a query parameter. A list is sent separated by commas. */
+/** The value of a query parameter. A list is sent as one string, separated by commas. */
 export type FilterValue = string | number | boolean | readonly string[];
 
 /** Which detections a list returns. */
 export interface DetectedFilters {
-  /**
-   * Returns only detections on pages of these hosts; `*` at the start or end matches anything. By default, all hosts.
-   */
+  /** Returns only detections on these hosts' pages; `*` at the start or end matches anything. By default, all hosts. */
   readonly hosts?: string | readonly string[];
   /**
    * Returns only detections with these statuses, which are sent unchanged. By default, Cloudflare returns `active`
@@ -189,7 +189,7 @@ export interface DetectedListArgs extends DetectedFilters {
   readonly perPage?: number;
 }
 
-/** Position of a page in the list, as Cloudflare reports it. Fields that Cloudflare omits are absent. */
+/** A page's position in the list, as Cloudflare reports it. Fields that Cloudflare omits are absent. */
 export interface PageInfo {
   /** The page number, from 1. */
   readonly page?: number;

@@ -19,19 +19,23 @@ export interface ScriptSourcesOptions extends MaliciousOptions {
    */
   readonly unscored?: LiteralUnion<"exclude" | "include">;
   /**
-   * How specific the sources are. `"url"` gives each script's URL without its query, which policies ignore. `"host"`
-   * gives the scheme and host of the URL if no script from that host is left out, otherwise the URLs.
+   * How specific the sources are. `"url"` returns each script's URL without its query, which policies ignore. `"host"`
+   * returns only the scheme and host, unless a script from that host is left out; then it returns the URLs.
    *
    * @defaultValue `"url"`
    */
   readonly granularity?: LiteralUnion<"url" | "host">;
   /**
-   * Allows only scripts that this inventory approves today, and leaves out the others. From `readScriptInventory`.
+   * A script inventory from `readScriptInventory`. Only scripts that it approves today are allowed; the others are left
+   * out.
    *
    * @defaultValue none: every script that was seen
    */
   readonly inventory?: ScriptInventory;
-  /** Full names of the hosts whose pages the policy covers. Ignores scripts on other pages. By default, all hosts. */
+  /**
+   * The full names of the hosts whose pages the policy covers. Scripts on other pages are ignored. By default, all
+   * hosts.
+   */
   readonly hosts?: string | readonly string[];
 }
 
@@ -39,13 +43,13 @@ export interface ScriptSourcesOptions extends MaliciousOptions {
 export type LeftOutReason =
   /** Its score is below the threshold. */
   | "malicious"
-  /** A threat list names its URL or domain, whatever its score. */
+  /** A threat list names its URL or domain, regardless of its score. */
   | "reported"
   /** It has no score. */
   | "unscored"
   /** The inventory doesn't approve it. */
   | "unapproved"
-  /** Any source that allows it would also allow a left-out script: a policy can't tell them apart. */
+  /** Any source that allows it would also allow a script that's left out: a policy can't distinguish them. */
   | "indistinct"
   /** It has no URL that a policy could name, such as an inline, `data:` or `blob:` script. */
   | "unaddressable";
@@ -62,7 +66,7 @@ export interface LeftOutScript {
   readonly reason: LeftOutReason;
 }
 
-/** Result of `scriptSources`. */
+/** The result of `scriptSources`. */
 export interface ScriptSources {
   /** Sources for `script-src`, sorted and without duplicates. A policy treats an empty list as `'none'`. */
   readonly scriptSrc: string[];
@@ -155,7 +159,7 @@ export function scriptSources(detections: Detections, options: ScriptSourcesOpti
 
 const SHOWN_SCRIPTS = 5;
 
-/** Warns the reviewer about scripts that the sources don't allow, because an enforced policy blocks them. */
+/** Warns about scripts that the sources don't allow, because an enforced policy blocks them. */
 function reviewWarnings(
   { scriptSrc, leftOut }: ScriptSources,
   hosts: readonly string[] | undefined,
@@ -190,7 +194,7 @@ function reasonToLeaveOut(
   return malicious === undefined && unscored === "exclude" ? "unscored" : undefined;
 }
 
-/** Converts a URL to a source: without query and fragment, and with characters that would end the source encoded. */
+/** Converts a URL to a source. Removes the query and fragment, and encodes characters that would end the source. */
 function sourceAddress(url: string): string | undefined {
   const { protocol = "", origin = "", pathname = "" } = parseUrl(url) ?? {};
   if (protocol !== "https:" && protocol !== "http:") return undefined;

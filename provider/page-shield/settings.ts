@@ -10,13 +10,16 @@ import { edgeResource } from "../runtime/resource";
 import { pick, type JsonObject } from "../runtime/values";
 import { pollUntil } from "../runtime/creation";
 
-/** Page Shield settings of a zone. */
+/** A zone's Page Shield settings. */
 export interface PageShieldValues {
   /** Whether Page Shield monitors the zone's pages. */
   readonly enabled: boolean;
-  /** Whether browsers report to Cloudflare's endpoint. Absent if Cloudflare doesn't say. */
+  /** Whether browsers report to Cloudflare's endpoint. Absent if Cloudflare doesn't report it. */
   readonly useReportingEndpoint?: boolean;
-  /** Whether the path of a connection's URL is recorded, not only its host. Absent if Cloudflare doesn't say. */
+  /**
+   * Whether Page Shield records the path of a connection's URL, not only the host. Absent if Cloudflare doesn't report
+   * it.
+   */
   readonly useConnectionUrlPath?: boolean;
 }
 
@@ -155,13 +158,13 @@ export interface PageShieldSettingsArgs {
   readonly enabled: pulumi.Input<boolean>;
   /**
    * Whether browsers report to Cloudflare's endpoint instead of one under the zone's own hostname. Sent only if set; if
-   * you remove it, the zone gets its earlier value back. Setting it to false requires an entitlement. The API calls it
+   * you remove it, the zone's earlier value is restored. Setting it to false requires an entitlement. The API calls it
    * `use_cloudflare_reporting_endpoint` or `use_platform_reporting_endpoint`. Updates in place.
    */
   readonly useReportingEndpoint?: pulumi.Input<boolean>;
   /**
-   * Whether Page Shield records the path of a connection's URL, not only its host. Sent only if set; if you remove it,
-   * the zone gets its earlier value back. Setting it to true requires an entitlement. Updates in place.
+   * Whether Page Shield records the path of a connection's URL, not only the host. Sent only if set; if you remove it,
+   * the zone's earlier value is restored. Setting it to true requires an entitlement. Updates in place.
    */
   readonly useConnectionUrlPath?: pulumi.Input<boolean>;
   /**
@@ -190,7 +193,7 @@ export interface PageShieldSettingsArgs {
  * new PageShieldSettings("shop", { zoneId: "0da42c8d2132a9ddaf714f9e7c920711", enabled: true });
  * ```
  *
- * @example Record the paths of connections, and leave the settings alone on destroy
+ * @example Record connection paths, and keep the settings on destroy
  * ```ts
  * import { PageShieldSettings } from "pulumi-edgeguard";
  *
@@ -220,7 +223,7 @@ export interface PageShieldSettingsArgs {
  * @see `PUT /zones/{zone_id}/page_shield`
  */
 export class PageShieldSettings extends edgeResource<PageShieldSettingsArgs>()(pageShieldSettings) {
-  /** When the settings were last changed, in ISO 8601. Absent if Cloudflare doesn't say. */
+  /** When the settings were last changed, in ISO 8601. Absent if Cloudflare doesn't report it. */
   declare readonly updatedAt: pulumi.Output<string | undefined>;
   /** The settings from before this resource first changed them. A destroy restores them. */
   declare readonly previous: pulumi.Output<PageShieldValues>;
@@ -246,7 +249,7 @@ const response = z.looseObject({
   use_connection_url_path: z.boolean().nullish(),
 });
 
-/** Returns all settings of a zone as outputs. A destroy would restore them unchanged. */
+/** Returns all of a zone's settings as outputs. A destroy would restore them unchanged. */
 export async function existingSettings(
   ctx: Context,
   zone: string,

@@ -6,7 +6,7 @@ import { isJsonObject } from "../runtime/values";
 /** Version of the file format. */
 export const VERSION = 1;
 
-/** What threat lists say about a script or connection. Each flag is present only if true. */
+/** The threat list flags of a script or connection. Each flag is present only if true. */
 interface Reported {
   /** Whether a threat list names the domain. */
   readonly domainReportedMalicious?: boolean;
@@ -20,9 +20,9 @@ interface Reported {
 
 /** A connection in saved detections. */
 export interface SeenConnection extends Reported {
-  /** The URL. Its path is recorded only with `useConnectionUrlPath`. */
+  /** The URL. It includes the path only with `useConnectionUrlPath`. */
   readonly url: string;
-  /** The hostname of the page on which it was seen. */
+  /** The hostname of the page on which the detection was seen. */
   readonly host: string;
   /** The page on which the detection was first seen: host and path, without a scheme. */
   readonly firstPageUrl?: string;
@@ -30,7 +30,7 @@ export interface SeenConnection extends Reported {
   readonly firstSeenAt?: string;
 }
 
-/** A script in saved detections: what a reviewer needs, without what changes from day to day. */
+/** A script in saved detections. Contains what a reviewer needs, but nothing that changes from day to day. */
 export interface SeenScript extends SeenConnection {
   /** The score that decides whether the script is malicious: see `isMalicious`. */
   readonly jsIntegrityScore?: number;
@@ -40,7 +40,7 @@ export interface SeenScript extends SeenConnection {
 export interface SeenCookie {
   /** The cookie's name. */
   readonly name: string;
-  /** The hostname of the page on which it was seen. */
+  /** The hostname of the page on which the detection was seen. */
   readonly host: string;
   /** Who set the cookie. */
   readonly type?: string;
@@ -59,7 +59,7 @@ export interface SeenCookie {
 }
 
 /**
- * The saved detections of a zone, in a form that can be committed. They omit what changes on its own: IDs, when a
+ * A zone's saved detections, in a form that you can commit. They omit everything that changes on its own: IDs, when a
  * detection was last seen, the hash and time of its content, its status and its pages. Threat list flags are present
  * only if true.
  */
@@ -119,7 +119,7 @@ const detections: z.ZodType<Detections> = z.strictObject({
 /**
  * Validates saved detections.
  *
- * @param origin the name of the detections in messages.
+ * @param origin what messages call the detections.
  * @throws LookupError if the detections are invalid or were saved by a later version.
  */
 export function toDetections(json: unknown, origin: string): Detections {

@@ -3,7 +3,7 @@ import { PAGE_SHIELD } from "../limits";
 import { describe } from "../runtime/inputs";
 import { LookupError } from "../runtime/lookup";
 
-/** Validates a threshold. If it weren't a number, every script would look harmless. */
+/** Validates a threshold. If it weren't a number, no script would count as malicious. */
 export function parseThreshold(given: unknown): number {
   const parsed = threshold.safeParse(given);
   if (parsed.success) return parsed.data;

@@ -10,15 +10,16 @@ import { coveredHosts } from "./covered-hosts";
 import { allowsScript, parseCsp, type LoadedScript } from "./csp";
 import { SCRIPTS } from "./detected";
 
-/** What an enforced `allow` policy would block, as of the preview of the change. Each URL counts once. */
+/** What an enforced `allow` policy would block, as of the preview of the change. Each URL is counted once. */
 export interface WouldBlock {
-  /** Active scripts on the covered pages that the policy doesn't allow. */
+  /** The number of active scripts on the covered pages that the policy doesn't allow. */
   readonly count: number;
   /**
-   * Active scripts that Page Shield has seen on the covered pages. If it has seen none, a `count` of 0 proves nothing.
+   * The number of active scripts that Page Shield has seen on the covered pages. If it's 0, a `count` of 0 proves
+   * nothing.
    */
   readonly seen: number;
-  /** The first five URLs that it would block. */
+  /** The first five URLs that the policy would block. */
   readonly scripts: readonly string[];
 }
 
@@ -55,7 +56,7 @@ export async function computeWouldBlock(ctx: Context, args: EnforcedPolicy): Pro
   return wouldBlock;
 }
 
-/** Which of these active scripts an enforced policy would block. Undefined if only a browser can tell. */
+/** Returns which of these active scripts an enforced policy would block. Undefined if only a browser can decide. */
 export function wouldBlockOf(
   { expression, value }: Pick<EnforcedPolicy, "expression" | "value">,
   scripts: readonly LoadedScript[],
@@ -106,7 +107,7 @@ function describeImpact(
   return `${some} seen on ${where}${which}.`;
 }
 
-/** Warns about pages without detections, because a policy for a mistyped host blocks nothing and looks safe. */
+/** Warns about covered hosts without detections. A policy for a mistyped host blocks nothing and looks safe. */
 function unseenHostWarnings(
   zone: string,
   hosts: ReadonlySet<string> | undefined,

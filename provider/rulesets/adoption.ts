@@ -47,13 +47,13 @@ export interface Existing {
 }
 
 /**
- * Finds the rule that a create adopts. Undefined if it creates a new one. In this order:
- * 1. A rule with the declared ref, if only this package assigns such refs. An earlier run left it behind.
- * 2. A rule that matches the program under another ref of this stack, if no resource of the program holds it.
- * 3. Someone else's rule with the declared ref, or one that runs the same ruleset for the same requests. It's adopted
- *    or refused.
+ * Finds the existing rule for a create to adopt. Undefined if the create should make a new one. Looks for, in this
+ * order: 1. A rule with the declared ref, if the ref has the form that only this package assigns. An earlier run left
+ * it behind. 2. A rule that matches the program under another of this stack's refs, if no resource in the program owns
+ * it. 3. Someone else's rule with the declared ref, or one that runs the same ruleset for the same requests. `adopt`
+ * decides whether it's adopted.
  *
- * @throws AdoptionError with the IDs of the rules.
+ * @throws AdoptionError, which lists the IDs of the rules.
  */
 export async function chooseExisting(
   ctx: Context,
@@ -129,14 +129,14 @@ async function adoptOthers(
   });
 }
 
-/** Returns the common prefix of a stack's default refs. Undefined for any other ref. */
+/** Returns the prefix that all default refs of a stack share. Undefined if this isn't a default ref. */
 function stackPrefixOf(ref: string): string | undefined {
   return /^edgeguard\/[^/]+\/[^/]+\//.exec(ref)?.[0];
 }
 
 /**
- * Whether a rule of this stack matches the declaration except for its ref, and no resource of the program holds it yet.
- * The class refuses two resources that declare the same rule.
+ * Whether a rule of this stack matches the declaration except for its ref, and no resource in the program owns it yet.
+ * Two resources can't declare the same rule, because the class rejects them.
  */
 function isPredecessor(
   ctx: Context,
@@ -157,7 +157,7 @@ function isPredecessor(
   );
 }
 
-/** Returns the skip rules immediately before a rule, if they are the declared exceptions in the same order. */
+/** Returns the skip rules immediately before a rule, if they're the declared exceptions in the declared order. */
 function exceptionsInFront(
   { exceptions, ref }: Pick<Prepared, "exceptions"> & Pick<Declared, "ref">,
   found: EntryPoint | undefined,
@@ -190,7 +190,7 @@ export function snapshotOf(found: EntryPoint, rule: ZoneRule, exceptions: readon
   });
 }
 
-/** Describes how a create adopts the rule. In a replacement, nothing is said about the resource's own rule. */
+/** Describes how a create adopts the rule. Says nothing if a replacement finds the resource's own rule. */
 export function adoptionOf(
   ctx: Context,
   declared: Declared,
@@ -227,7 +227,9 @@ function onDestroyText(mode: "restore" | "remove" | "keep", from: Existing["from
   return mode === "restore" && from === "others" ? "restores its current settings" : "deletes it";
 }
 
-/** Returns the existing rule as arguments. Arguments that adopting it doesn't change are taken from the declaration. */
+/**
+ * Converts the existing rule to arguments. Arguments that adopting it wouldn't change are taken from the declaration.
+ */
 function argumentsOf(
   declared: Declared,
   prepared: Prepared,
@@ -272,13 +274,13 @@ function changesIn(ctx: Context, declared: Declared, found: JsonObject): Changes
   return changesOf(found, { ...declared }, { isSecret: (name) => ctx.isSecret(name), isSame });
 }
 
-/** Returns code to paste into the program, which keeps what the program would otherwise change in the rule. */
+/** Returns a hint with code to paste into the program, so that the program keeps the rule's current settings. */
 function keepHint(changes: Changes): string {
   const code = asArguments(Object.fromEntries(Object.entries(changes).filter(([name]) => name !== "drift")));
   return code === undefined ? "" : `To keep its current settings, declare: ${code}. `;
 }
 
-/** Records the rule if the work fails, so that the next update continues from there. */
+/** Runs `work`. If it fails, records the rule, so that the next update continues from there. */
 export async function recordOnFailure<T>(id: string, outputs: Computed, work: () => Promise<T>): Promise<T> {
   try {
     return await work();

@@ -8,7 +8,7 @@ import { record } from "../runtime/json";
 import { parseRuleName } from "./rule-names";
 import { parseNameOrId, rulesetId, skip, type SkipArgs } from "./skip";
 
-/** The arguments of a deployment, and the schemas that check them and return their canonical form. */
+/** The arguments of a deployment, and the schemas that check them and convert them to their canonical form. */
 
 /** The actions that an override can set. */
 export const ACTIONS = ["block", "managed_challenge", "js_challenge", "challenge", "log"] as const;
@@ -17,8 +17,8 @@ export type RuleAction = (typeof ACTIONS)[number];
 /** Settings of the OWASP Core Ruleset. */
 export interface OwaspArgs {
   /**
-   * The paranoia level, from 1 to 4. Rules of this and all lower levels stay on. The tags of all higher levels are
-   * turned off. Updates in place.
+   * The paranoia level, from 1 to 4. Rules of this level and all lower levels stay on. The tags of all higher levels
+   * are turned off. Updates in place.
    */
   readonly paranoiaLevel: pulumi.Input<1 | 2 | 3 | 4 | (number & {})>;
   /**
@@ -64,9 +64,9 @@ export interface ExceptionArgs {
   /** What the exception is for. Empty by default. Updates in place. */
   readonly description?: pulumi.Input<string>;
   /**
-   * What the requests skip. `"this"` is the ruleset that the resource deploys. `"all"` is every managed rule after the
-   * exception, including those of other deployments. `{ rulesets }` and `{ rules }` name rulesets by name or ID.
-   * Updates in place.
+   * What the requests skip. `"this"` means the ruleset that the resource deploys. `"all"` means every managed rule
+   * after the exception, including those of other deployments. `{ rulesets }` and `{ rules }` name rulesets by name or
+   * ID. Updates in place.
    */
   readonly skip: pulumi.Input<SkipArgs>;
 }
@@ -130,7 +130,7 @@ export const categories = z
   .transform((entries) => (entries.length === 0 ? undefined : entries));
 export type Categories = NonNullable<z.output<typeof categories>>;
 
-/** A record by rule, with IDs in lower case. Malformed IDs are refused here, so that the message names the entry. */
+/** A record by rule, with IDs in lower case. Malformed IDs are rejected here, so that the message names the entry. */
 const recordByRule = <Out, In>(
   member: z.ZodType<Out, In>,
 ): z.ZodType<Record<string, Out>, Record<string, In>> =>
@@ -186,7 +186,7 @@ export type Position = z.output<typeof position>;
 
 const rulesetName = z.string().min(1, "is empty. Give the ruleset's name");
 
-/** A string is a name, or an ID if it looks like one. */
+/** A ruleset. A string is its name, or its ID if it looks like one. */
 export const ruleset = z
   .union(
     [rulesetName, z.strictObject({ id: rulesetId.exactOptional(), name: rulesetName.exactOptional() })],

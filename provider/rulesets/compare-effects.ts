@@ -3,7 +3,10 @@ import { countByKind, effectiveRules, type ComparedRules, type EffectiveRule } f
 import { thresholdLabel } from "./overrides";
 import type { CategoryOverride, ManagedRuleset, Overrides, RuleOverride } from "./wire";
 
-/** Whether one set of overrides protects less than another: rule by rule if the ruleset is known, otherwise by the declarations. */
+/**
+ * Compares two sets of overrides to find out whether one protects less. Compares rule by rule if the ruleset is known,
+ * otherwise only the declarations.
+ */
 
 /** A managed ruleset, and the overrides with which a deployment runs it. */
 export interface RunningRuleset {
@@ -29,7 +32,7 @@ export function isWeaker(before: string, after: string): boolean {
   return was === undefined || is === undefined || is < was;
 }
 
-/** Returns what a rule does: its action, or `off`. */
+/** Returns a rule's effect: its action, or `off`. */
 export const effectOf = (rule: Pick<EffectiveRule, "enabled" | "action"> | undefined): string =>
   rule?.enabled === true ? rule.action : "off";
 
@@ -74,8 +77,8 @@ const rulesetLabel = ({ name, id }: RunningRuleset["managed"]): string =>
   name === "" ? id : JSON.stringify(name);
 
 /**
- * Compares two declarations for a ruleset without knowing its rules. A change counts as weaker unless it's at least as
- * strong whatever the rules are. Returns the same lines as `compareEffects`.
+ * Compares two declarations for a ruleset whose rules aren't known. A change counts as weaker unless it can't weaken
+ * any rule, whatever the rules are. Returns the same lines as `compareEffects`.
  */
 export function compareDeclared(before: Overrides, after: Overrides): readonly string[] {
   const lines: string[] = [];

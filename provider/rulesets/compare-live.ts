@@ -28,7 +28,7 @@ export interface LiveComparison {
   readonly existing: Existing | undefined;
 }
 
-/** Compares the declaration with what's running. Undefined if nothing is, or if it can't be read. */
+/** Compares the declaration with the running deployment. Undefined if none is running or it can't be read. */
 export async function compareLive(
   ctx: Context,
   compared: LiveComparison,
@@ -63,8 +63,8 @@ async function runningRuleset(
 }
 
 /**
- * Finds which skip rules apply at the new position, and to which deployments the rule's own exceptions apply. Undefined
- * if unknown.
+ * Finds which skip rules will apply to the rule at its new position, and to which deployments the rule's own exceptions
+ * will apply. Undefined if unknown.
  */
 function effectsOfMove({
   args,

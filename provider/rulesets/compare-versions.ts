@@ -5,19 +5,22 @@ import { countByKind, effectiveRules, type EffectiveRule } from "./effective";
 import { levelOf, scoreRuleOf, thresholdLabel } from "./overrides";
 import type { ManagedRuleset, Overrides } from "./wire";
 
-/** What a new version of a managed ruleset means for a deployment: as data, and in words. */
+/**
+ * Compares two versions of a managed ruleset to find out what the new one changes for a deployment. Returns data and
+ * text.
+ */
 
-/** A rule that the new version adds, removes or gives another effect. */
+/** A rule that the new version adds or removes, or whose effect it changes. */
 export interface VersionRule {
   readonly id: string;
   readonly description: string;
-  /** The rule's effect in the former version: its action, or `off`. Absent if the rule is new. */
+  /** The rule's effect in the previous version: its action, or `off`. Absent if the rule is new. */
   readonly before?: string;
   /** The rule's effect in the new version. Absent if the rule was removed. */
   readonly after?: string;
   /** Why the effect differs although the rule's default doesn't: an override now applies, or no longer applies. */
   readonly reason?: string;
-  /** What refers to the ID of a removed rule, and so has no effect in the new version. */
+  /** What refers to the removed rule by its ID, and so has no effect in the new version. */
   readonly referredToBy?: "override" | "exception";
 }
 
@@ -25,13 +28,15 @@ export interface VersionRule {
 export interface VersionChange {
   readonly from: string;
   readonly to: string;
-  /** The rules that differ. A rule whose changed default makes no difference is left out. */
+  /** The rules that differ. Rules whose changed defaults make no difference are left out. */
   readonly rules: readonly VersionRule[];
-  /** How many changed defaults make no difference, because overrides decide or the rule stays off. */
+  /**
+   * How many rules have a changed default that makes no difference, because an override applies or the rule stays off.
+   */
   readonly withoutEffect: number;
   /** The score at which the ruleset acts. Present only if it differs. */
   readonly scoreThreshold?: { readonly before?: number; readonly after?: number };
-  /** All of this in one line, such as `Cloudflare Managed Ruleset 87 → 88: 1 new rule, 1 on in this zone (1 block)`. */
+  /** A one-line summary, such as `Cloudflare Managed Ruleset 87 → 88: 1 new rule, 1 on in this zone (1 block)`. */
   readonly summary: string;
 }
 
@@ -39,15 +44,15 @@ export interface VersionChange {
 export interface Deployment {
   readonly enabled: boolean;
   readonly overrides: Overrides;
-  /** IDs of the ruleset's rules that exceptions skip one by one. */
+  /** IDs of the ruleset's rules that exceptions skip individually. */
   readonly skipped: readonly string[];
-  /** Whether the overrides or exceptions are secret, so that a comparison only counts rules. */
+  /** Whether the overrides or exceptions are secret. If so, a comparison only counts rules. */
   readonly isSecret?: boolean;
 }
 
 type Version = Pick<ManagedRuleset, "name" | "version" | "rules">;
 
-/** Compares the version that a deployment used before with the one that it uses now. */
+/** Compares the version that a deployment used before with its current one. */
 export function changeSince(former: Version, now: Version, deployment: Deployment): VersionChange {
   const found = compare(former, now, deployment);
   const renamed =
@@ -73,18 +78,18 @@ export function lackOf(pinned: Version, latest: Version, deployment: Deployment)
   return { ...withoutRules(found, deployment), summary };
 }
 
-/** Writes `Cloudflare Managed Ruleset 87 → 88`. */
+/** Returns the headline, such as `Cloudflare Managed Ruleset 87 → 88`. */
 export function headline(former: Pick<Version, "version">, { name, version }: Version): string {
   return `${name} ${former.version} → ${version}`;
 }
 
-/** Counts a ruleset's rules, for a version whose predecessor can't be read. */
+/** Counts the rules of a version whose predecessor can't be read. */
 export function rulesNow({ rules }: Version, { enabled, overrides }: Deployment): string {
   const on = enabled ? effectiveRules({ rules }, overrides).filter((rule) => rule.enabled).length : 0;
   return `${pluralize(rules.length, "rule")} now, ${on} on in this zone`;
 }
 
-/** Lists the rules of a change, each with its effect: first those that matter most. */
+/** Lists the rules that changed, each with its effect. The most important ones come first. */
 export function changedRuleLines({ rules }: Pick<VersionChange, "rules">): string[] {
   const rank = ({ before, after, referredToBy }: VersionRule): number => {
     if (referredToBy !== undefined) return 0;
@@ -160,7 +165,7 @@ function refersTo(id: string, { overrides, skipped, isSecret }: Deployment): Ver
   return skipped.includes(id) ? "exception" : undefined;
 }
 
-/** Says which override decides now, or no longer does. Undefined if the rule's own default changed. */
+/** Returns which override now applies to the rule, or no longer does. Undefined if the rule's own default changed. */
 function reasonOf(was: EffectiveRule, is: EffectiveRule): string | undefined {
   const member = was.enabled === is.enabled ? "action" : "enabled";
   const [before, after] = [tagOf(was.decided[member]), tagOf(is.decided[member])];
@@ -228,7 +233,7 @@ function orNothing(parts: readonly string[], { enabled }: Deployment): string {
   return enabled ? text : `${text} (the deployment is disabled)`;
 }
 
-/** Writes `88 is out`, `88 and 89 are out` or `88 to 95 are out`. */
+/** Returns which versions are newer: `88 is out`, `88 and 89 are out` or `88 to 95 are out`. */
 function versionsOut(pinned: string, latest: string): string {
   const first = Number(pinned) + 1;
   const last = Number(latest);

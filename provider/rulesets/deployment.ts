@@ -35,7 +35,7 @@ import {
 import type { Adopt } from "../runtime/fields";
 import { idsIn, namesIn, resolveSkip, type RulesetIds } from "./skip";
 
-/** A deployment: the declaration, the rule that's sent for it, and what's recorded. */
+/** A deployment in its three forms: as declared, as sent, and as recorded. */
 
 /** The prefix of the refs of rules that this package created. */
 export const REF_PREFIX = "edgeguard/";
@@ -61,15 +61,15 @@ export interface Prepared {
   readonly overrides: Overrides;
   readonly sharedTags: SharedTags;
   readonly exceptions: readonly Exception[];
-  /** IDs of the rulesets that the exceptions name. */
+  /** The IDs of the rulesets that the exceptions name. */
   readonly rulesetIds: RulesetIds;
-  /** IDs of the rules that the declaration names in other words. */
+  /** The IDs of the rules that the declaration doesn't name by ID. */
   readonly ruleIds: RuleIds;
-  /** What's wrong with rules that can't be resolved. If there are any, nothing may be written. */
+  /** What's wrong with rules that can't be resolved. If there are any, nothing is written. */
   readonly unresolved: readonly Finding[];
 }
 
-/** @param recorded the IDs that earlier runs resolved. They stay as they are. */
+/** @param recorded the IDs that earlier runs resolved. They aren't resolved again. */
 export async function prepare(ctx: Context, declared: Declared, recorded: RuleIds): Promise<Prepared> {
   const { accountId, ruleset, version, exceptions = [] } = declared;
   const managed = await findManagedRuleset(ctx, accountId, ruleset, version);
@@ -122,9 +122,7 @@ export async function prepareForWrite(
   );
 }
 
-/**
- * Returns what's wrong with a declaration for its ruleset. A name that can't be resolved comes before anything else.
- */
+/** Returns what's wrong with a declaration, given its ruleset. Names that can't be resolved come first. */
 export function problemsIn(
   ctx: Context,
   declared: Declared,
@@ -151,7 +149,7 @@ export interface DesiredRule {
   readonly ref: string;
 }
 
-/** Returns the declared rule. Optional properties that aren't declared stay as they are in the held rule. */
+/** Returns the declared rule. Optional properties that aren't declared keep their current values. */
 export function desiredRule(
   { expression, enabled, description, version, ref }: Declared,
   { managed, overrides }: Prepared,
@@ -169,8 +167,7 @@ export function desiredRule(
 }
 
 /**
- * Returns the full definition, because `PATCH` replaces all of it. It includes everything else that the existing rule
- * has.
+ * Returns the rule's full definition, because `PATCH` replaces all of it. Includes the existing rule's other fields.
  */
 export function toRequest(wanted: DesiredRule, held?: ZoneRule): JsonObject {
   const { rulesetId, version, overrides, expression, enabled, ref, description } = wanted;
@@ -206,7 +203,7 @@ export function differences(rule: ZoneRule, wanted: DesiredRule, shared: SharedT
   return Object.entries(same).flatMap(([name, isSame]) => (isSame ? [] : [name]));
 }
 
-/** Whether two versions are the same. If none is declared, Cloudflare fills in the latest one. */
+/** Whether two versions are the same. If no version is declared, Cloudflare fills in the latest one. */
 export function sameVersion(a: string | undefined, b: string | undefined): boolean {
   return (a ?? "latest") === (b ?? "latest");
 }
@@ -227,7 +224,7 @@ const definition = z.record(z.string(), z.unknown());
 
 /** An adopted rule as it was found, which a destroy restores. */
 export interface PreviousRule {
-  /** The rule in the API's own form. */
+  /** The rule as the API returned it. */
   readonly rule: Readonly<Record<string, unknown>>;
   /** The ID of the rule after it. Absent if it was the last. */
   readonly next?: string;
@@ -235,7 +232,7 @@ export interface PreviousRule {
   readonly exceptions?: readonly {
     /** The rule's ID. */
     readonly id: string;
-    /** The rule in the API's own form. */
+    /** The rule as the API returned it. */
     readonly rule: Readonly<Record<string, unknown>>;
   }[];
 }
@@ -260,17 +257,17 @@ export const computed = z.object({
   previous: previousRule.exactOptional(),
   ruleIds: ruleIds.exactOptional(),
   /**
-   * What a comparison needs to know about the ruleset. It's recorded so that the preview of an unchanged stack sends no
-   * request.
+   * What a comparison needs to know about the ruleset. It's recorded so that previewing an unchanged stack sends no
+   * requests.
    */
   known: z.object({
     scoreRule: z.string().exactOptional(),
     sharedTags,
-    /** IDs of the rulesets that the exceptions name. */
+    /** The IDs of the rulesets that the exceptions name. */
     rulesets: z.record(z.string(), z.string()).exactOptional(),
     /** The version that Cloudflare returned when the rule was last written. */
     version: z.string().exactOptional(),
-    /** A former version that a refresh couldn't compare with the latest one. The next refresh tries again. */
+    /** An earlier version that a refresh couldn't compare with the latest one. The next refresh tries again. */
     unread: z.string().exactOptional(),
   }),
 });
@@ -319,7 +316,10 @@ export function liveVersion({ version, known }: Recorded, live: string | undefin
   return live ?? "latest";
 }
 
-/** An argument that was removed goes back to what the rule had when it was adopted, or to Cloudflare's default. */
+/**
+ * Returns the new values of arguments that were removed: what the rule had when it was adopted, or Cloudflare's
+ * defaults.
+ */
 export function valuesOfRemoved(
   args: Declared,
   state: Recorded,

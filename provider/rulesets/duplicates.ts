@@ -4,11 +4,17 @@ import { sameJson } from "../runtime/values";
 import { REF_PREFIX, type Declared, type Prepared } from "./deployment";
 import type { EntryPoint, ZoneRule } from "./wire";
 
-/** Deployments of the same ruleset for the same requests: rules of the zone, and resources of the program. */
+/**
+ * Finds deployments that run the same ruleset for the same requests, among the zone's rules and the program's
+ * resources.
+ */
 
 const meaningOf = (expression: string): string => canonicalExpression(expression) ?? expression;
 
-/** Rules that execute this ruleset for these requests. If another one were added, the ruleset would run twice. */
+/**
+ * Returns the rules that execute this ruleset for these requests. If another one were added, the ruleset would run
+ * twice.
+ */
 export function rulesRunningTheSame(
   { expression }: Declared,
   { managed }: Prepared,
@@ -20,7 +26,7 @@ export function rulesRunningTheSame(
   );
 }
 
-/** Rules that another program created with this package and that run the same ruleset for the same requests. */
+/** Returns rules that run the same ruleset for the same requests and that another program created with this package. */
 export function duplicatesOfOtherPrograms(
   declared: Declared,
   prepared: Prepared,
@@ -37,8 +43,8 @@ export function declaredDeployments(ctx: Context): Map<string, Declared> {
 }
 
 /**
- * Finds another resource of the program that deploys the same ruleset for the same requests, where one uses the
- * ruleset's name and the other its ID. The class finds resources that refer to the ruleset in the same way.
+ * Finds another resource in the program that deploys the same ruleset for the same requests, if one refers to the
+ * ruleset by name and the other by ID. The class finds resources that refer to it in the same way.
  */
 export function duplicateUnderOtherName(
   ctx: Context,

@@ -4,9 +4,9 @@ import type { DeclaredOverrides } from "./arguments";
 import { levelsOff, scoreRuleOf, thresholdLabel } from "./overrides";
 import type { ManagedRule, ManagedRuleset, Overrides } from "./wire";
 
-/** The effect of a deployment on the rules of a managed ruleset: rule by rule, and as the preview shows it. */
+/** Computes a deployment's effect on a managed ruleset: rule by rule, and as the preview shows it. */
 
-/** What decided about a rule: the ruleset's default, or an override of the whole ruleset, of a tag or of the rule. */
+/** What determined a rule's effect: the ruleset's default, or an override of the whole ruleset, a tag or the rule. */
 export type DecidedBy = "default" | "ruleset" | `category ${string}` | "rule";
 
 export interface EffectiveRule {
@@ -59,7 +59,10 @@ export function effectiveRules(
   });
 }
 
-/** Whether an override can give the rule this action. If Cloudflare lists no actions, only scoring rules refuse it. */
+/**
+ * Whether an override can give the rule this action. If Cloudflare doesn't list a rule's allowed actions, only scoring
+ * rules don't accept it.
+ */
 export function acceptsAction({ action, allowedActions }: ManagedRule, override: string): boolean {
   return allowedActions === undefined ? action !== "score" : allowedActions.includes(override);
 }
@@ -72,7 +75,7 @@ export interface Conflict {
   readonly rules: number;
 }
 
-/** Conflicts between the categories, in their order. */
+/** Returns conflicts between the categories, in the categories' order. */
 export function conflictsOf({ rules }: Pick<ManagedRuleset, "rules">, overrides: Overrides): Conflict[] {
   const { categories } = overrides;
   return categories.flatMap((winner, index) =>
@@ -101,7 +104,7 @@ export function conflictsOf({ rules }: Pick<ManagedRuleset, "rules">, overrides:
 export interface RulesetExpansion {
   /** The name and ID of the managed ruleset. */
   readonly ruleset: string;
-  /** The deployed version; for `latest`, also the version that it currently stands for. */
+  /** The deployed version. For `latest`, also the version number that it currently means. */
   readonly version: string;
   /** The paranoia level and what it turns off: `2: paranoia-level-3 and paranoia-level-4 are off`. */
   readonly paranoiaLevel?: string;
@@ -111,14 +114,14 @@ export interface RulesetExpansion {
   readonly action?: string;
   /** The number of rules, and how many of them are on and off. */
   readonly rules: string;
-  /** How many rules the deployment turns on and off, compared with their defaults. */
+  /** How many rules the deployment turns on or off, compared with their defaults. */
   readonly switched: string;
   /** Rules that are on with an action other than their default: `12 rules block → log`. Absent if there are none. */
   readonly otherActions?: string;
   /** Rules that two categories override differently: how many, and which category wins. */
   readonly conflicts?: readonly string[];
   /**
-   * The rules that the declaration names in other words than their IDs, each with its ID, description and default:
+   * The rules that the declaration names without using their IDs, each with its ID, description and default:
    * `"920272" is rule 3f5a… ("920272: Invalid character in request"): score, on by default`. Absent if there are none.
    */
   readonly rulesByName?: readonly string[];
@@ -128,13 +131,16 @@ export interface RulesetExpansion {
   readonly compared?: ComparedRules;
 }
 
-/** What an update changes, in lines such as `12 rules block → log`. */
+/** What an update changes: lines such as `12 rules block → log`. */
 export interface ComparedRules {
   /** Changes that protect less, or may protect less. */
   readonly weaker: readonly string[];
   /** Changes that protect more. */
   readonly stronger: readonly string[];
-  /** If the rule moves: the skip rules that will apply to it, and the rules that its exceptions will apply to. Absent if unknown. */
+  /**
+   * If the rule moves, the skip rules that will apply to it, and the rules that its exceptions will apply to. Absent if
+   * unknown.
+   */
   readonly moved?: readonly string[];
 }
 

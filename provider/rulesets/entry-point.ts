@@ -15,7 +15,10 @@ export const zoneRulesetsPath = (zone: string): string => `/zones/${zone}/rulese
 export const entryPointPath = (zone: string): string =>
   `${zoneRulesetsPath(zone)}/phases/${PHASE}/entrypoint`;
 
-/** The error code for "exceeded maximum number of zone rulesets for phase": the entry point was just created. */
+/**
+ * The error code for "exceeded maximum number of zone rulesets for phase". It means that the entry point was just
+ * created.
+ */
 const ENTRY_POINT_EXISTS = 20217;
 
 /** Reads the zone's entry point. Undefined if nothing was ever deployed there. */
@@ -24,7 +27,7 @@ export function readEntryPoint(ctx: Pick<Context, "api">, zone: string): Promise
   return unlessAbsent(() => ctx.api.get(entryPointPath(zone), { what, schema: entryPoint }));
 }
 
-/** The entry points that this operation has read, by zone, until something is written there. */
+/** The entry points that this operation has read, by zone. A write to the zone removes its entry. */
 type EntryPointCache = Map<string, Promise<EntryPoint | undefined>>;
 
 const entryPointCache = (ctx: Context): EntryPointCache =>
@@ -39,7 +42,7 @@ export function cachedEntryPoint(ctx: Context, zone: string): Promise<EntryPoint
   return reading;
 }
 
-/** Returns the zone's entry point, and creates it if necessary. Someone else may create it at the same time. */
+/** Returns the zone's entry point, creating it if necessary. Works even if someone else creates it at the same time. */
 export async function ensureEntryPoint(ctx: Context, zone: string): Promise<EntryPoint> {
   const found = await readEntryPoint(ctx, zone);
   if (found !== undefined) return found;
@@ -90,7 +93,7 @@ export class RuleWriter {
     this.#now = found;
   }
 
-  /** Returns the entry point as of the last response. */
+  /** Returns the entry point from the last response. */
   get now(): EntryPoint {
     return this.#now;
   }

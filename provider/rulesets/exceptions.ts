@@ -5,9 +5,9 @@ import type { RuleWriter } from "./entry-point";
 import { isForward, type Placement } from "./position";
 import { definitionOf, toSkip, type EntryPoint, type Skip, type ZoneRule } from "./wire";
 
-/** Exceptions: skip rules immediately before a deployment, in order, each with its own ref. */
+/** A deployment's exceptions: skip rules immediately before it, in order, each with its own ref. */
 
-/** An exception with the IDs of what it skips. */
+/** An exception, with the IDs of the rulesets and rules that it skips. */
 export interface Exception {
   readonly expression: string;
   readonly description?: string | undefined;
@@ -20,7 +20,7 @@ export const exceptionRef = (ref: string, number: number): string => `${ref}/exc
 export interface ExceptionOwner {
   /** The deployment's ref. */
   readonly ref: string;
-  /** IDs of skip rules that were adopted as exceptions, in order. They keep their own refs until they are written. */
+  /** IDs of skip rules that were adopted as exceptions, in order. Each keeps its own ref until it's written. */
   readonly adopted?: readonly string[];
 }
 
@@ -29,7 +29,7 @@ export interface Deployment extends ExceptionOwner {
   readonly ruleId: string;
 }
 
-/** Returns the number of an exception of the deployment. Undefined for any other rule. */
+/** Returns the exception's number if the rule is one of the deployment's exceptions. Otherwise undefined. */
 function exceptionNumber(rule: ZoneRule, { ref, adopted = [] }: ExceptionOwner): number | undefined {
   const prefix = `${ref}/exception/`;
   const number = rule.ref.startsWith(prefix) ? rule.ref.slice(prefix.length) : "";
@@ -43,7 +43,7 @@ export function ownExceptions({ rules }: Pick<EntryPoint, "rules">, of: Exceptio
   return rules.filter((rule) => exceptionNumber(rule, of) !== undefined);
 }
 
-/** Whether a rule is this exception, apart from the description. */
+/** Whether a rule matches this exception, ignoring the description. */
 export function isSameException(
   rule: ZoneRule | undefined,
   { expression, skip }: Exception,
@@ -52,7 +52,10 @@ export function isSameException(
   return rule.enabled && isSameExpression(rule.expression, expression) && sameJson(rule.skips, skip);
 }
 
-/** Whether two lists, from a state or a program, are the same apart from the notation of their expressions. */
+/**
+ * Whether two lists of exceptions, from the state or the program, are the same except for the notation of their
+ * expressions.
+ */
 export function sameExceptions(before: unknown, after: unknown): boolean {
   const normalized = (list: unknown): unknown =>
     Array.isArray(list)
@@ -82,7 +85,10 @@ function toRequest(
   };
 }
 
-/** An exception as it exists. Anything that no argument can express is added, so that it shows as a difference. */
+/**
+ * An exception as it exists in the zone. Anything that no argument can express is added, so that it shows up as a
+ * difference.
+ */
 export interface LiveException {
   readonly expression: string;
   readonly description?: string;
@@ -115,9 +121,9 @@ export function readExceptions(
 
 /**
  * Writes the exceptions as declared, immediately before their rule. The writes are ordered so that requests that are
- * excepted both before and after the update stay excepted in between.
+ * exempt both before and after the update also stay exempt in between.
  *
- * @param formerRef the deployment's former ref, if it changed.
+ * @param formerRef the deployment's previous ref, if it changed.
  */
 export async function syncExceptions(
   rules: RuleWriter,
@@ -165,8 +171,8 @@ export async function closeGaps(rules: RuleWriter, deployment: Deployment): Prom
 }
 
 /**
- * Moves the exceptions first if their rule moves forward, so that it's never without them. If the rule moves back, the
- * rule is moved first and `closeGaps` follows. Returns the rule's own placement.
+ * Moves the exceptions first if their rule moves forward, so that the rule is never without them. If the rule moves
+ * back, it's moved first, and `closeGaps` moves the exceptions later. Returns the rule's own placement.
  */
 export async function moveExceptionsFirst(
   rules: RuleWriter,

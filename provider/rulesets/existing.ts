@@ -21,12 +21,12 @@ import { namesIn, skipArgument, type DeclaredSkip } from "./skip";
 import { validate } from "./validate";
 import type { EntryPoint, ManagedRuleset, ManagedRulesetInfo, Overrides, ZoneRule } from "./wire";
 
-/** Existing deployments of managed rulesets, as declarations. */
+/** Converts existing deployments of managed rulesets to declarations. */
 
 /** A zone's rule that executes a managed ruleset, and what's needed to describe it. */
 export interface DeploymentOnZone {
   readonly zone: string;
-  /** The account that has the rulesets. */
+  /** The ID of the account that has the rulesets. */
   readonly account: string;
   readonly found: EntryPoint;
   /** The account's managed rulesets. Two may have the same name. */
@@ -36,10 +36,10 @@ export interface DeploymentOnZone {
   readonly managed: ManagedRuleset;
 }
 
-/** Returns the outputs of a create that adopted the rule, so that a destroy would restore it. */
+/** Returns the outputs as if a create had adopted the rule. A destroy then restores it. */
 export function existingDeployment({ zone, account, found, rulesets, rule, managed }: DeploymentOnZone): {
   readonly outputs: JsonObject;
-  /** The preceding rules that are its exceptions. */
+  /** The rules before it that are its exceptions. */
   readonly inFront: readonly ZoneRule[];
   /** Whether this package created the rule, so that a destroy would remove it. */
   readonly isOwn: boolean;
@@ -77,7 +77,7 @@ export function existingDeployment({ zone, account, found, rulesets, rule, manag
 }
 
 /**
- * Reads one rule of a zone as outputs. Undefined if the zone has no such rule.
+ * Reads one of a zone's rules and returns it as outputs. Undefined if the zone has no such rule.
  *
  * @throws Error if it doesn't execute a managed ruleset, or the zone's account is unknown.
  */
@@ -133,7 +133,7 @@ function exceptionArgument(
   return [{ expression, ...(description === "" ? {} : { description }), skip }];
 }
 
-/** Declares the overrides with the `owasp` argument if that covers everything, otherwise by category and rule. */
+/** Converts overrides to arguments: to `owasp` if that covers everything, otherwise to categories and rules. */
 function overrideArguments(live: Overrides, managed: ManagedRuleset): DeclaredOverrides {
   const scoreRule = scoreRuleOf(managed);
   const tags = live.categories.map(({ tag }) => tag);
@@ -154,8 +154,8 @@ function overrideArguments(live: Overrides, managed: ManagedRuleset): DeclaredOv
 }
 
 /**
- * Returns the skip rules immediately before a rule that can be declared as its exceptions. If some have refs that this
- * package gives to exceptions, only those, because the others belong to someone else.
+ * Returns the skip rules immediately before a rule that can be declared as its exceptions. If some of them have refs
+ * that this package gives to exceptions, returns only those, because the others belong to someone else.
  */
 function exceptionsInFront(found: EntryPoint, rule: ZoneRule): readonly ZoneRule[] {
   const before = found.rules.slice(0, found.rules.indexOf(rule));

@@ -8,7 +8,7 @@ import { skippedRulesOf } from "./skip";
 import { deploymentIn } from "./version-changes";
 import { PHASE, type EntryPoint, type ManagedRuleset, type Skip, type ZoneRule } from "./wire";
 
-/** What the managed rulesets of a zone do, as data and as Markdown. */
+/** Explains what a zone's managed rulesets do, as data and as Markdown. */
 
 /** A skip rule that applies to a deployment. */
 export interface ExplainedException {
@@ -16,7 +16,7 @@ export interface ExplainedException {
   readonly ref: string;
   readonly description: string;
   readonly expression: string;
-  /** `all` for the whole deployment, or the number of its rules. */
+  /** `all` for the whole deployment, or the number of the deployment's rules that are skipped. */
   readonly skips: "all" | number;
 }
 
@@ -24,7 +24,7 @@ export interface ExplainedException {
 export interface ExplainedRule {
   readonly id: string;
   readonly description: string;
-  /** Which override decided: `ruleset`, `rule` or `category <tag>`. */
+  /** Which override changes the rule: `ruleset`, `rule` or `category <tag>`. */
   readonly by: Exclude<DecidedBy, "default">;
 }
 
@@ -38,7 +38,7 @@ export interface ExplainedDeployment {
   readonly expression: string;
   /** The name and version are absent if the account doesn't have the ruleset. */
   readonly ruleset: { readonly id: string; readonly name?: string; readonly version?: string };
-  /** The highest level with rules that are on. Present only for a ruleset with paranoia levels. */
+  /** The highest paranoia level with rules that are on. Present only for a ruleset with paranoia levels. */
   readonly paranoiaLevel?: number;
   /** The score at which the ruleset acts. Present only for a ruleset that scores. */
   readonly scoreThreshold?: number;
@@ -59,26 +59,29 @@ export interface ExplainedDeployment {
   readonly exceptions: readonly ExplainedException[];
   /**
    * What the latest version changed for this deployment, compared with the version before it. Present only if the
-   * deployment uses the latest version, and Cloudflare still serves the one before.
+   * deployment uses the latest version and Cloudflare still serves the previous one.
    */
   readonly latestChange?: VersionChange;
-  /** What a pinned version lacks, compared with the latest one. Absent if nothing is pinned, or the latest version is. */
+  /**
+   * What a pinned version lacks, compared with the latest one. Absent if no version is pinned, or the pinned one is the
+   * latest.
+   */
   readonly behind?: VersionChange;
 }
 
-/** What the managed rulesets of a zone do. */
+/** An explanation of what a zone's managed rulesets do. */
 export interface ZoneExplanation {
   readonly zoneId: string;
   /** The deployments, in the order in which they run. */
   readonly deployments: readonly ExplainedDeployment[];
-  /** The same content as Markdown: a table, and lists of what differs from the defaults. */
+  /** The same content as Markdown: a table, and lists of differences from the defaults. */
   readonly markdown: string;
 }
 
 /** The managed ruleset that a rule executes, and another version of it to compare with. */
 export interface ExecutedRuleset {
   readonly managed: ManagedRuleset;
-  /** The version before it, or the latest one if the rule pins its version. */
+  /** The previous version, or the latest one if the rule pins its version. */
   readonly other?: ManagedRuleset | undefined;
 }
 
@@ -215,7 +218,7 @@ function listsOf(deployment: ExplainedDeployment, number: number): string[] {
     : [`${number}. ${nameOf(deployment)}`, ...lines.map((line) => `   - ${line}`)];
 }
 
-/** Shortens a sentence about a ruleset for a list below its name. */
+/** Removes the ruleset's name from a sentence, for a list below that name. */
 function withoutName(summary: string, { ruleset: { name = "" } }: ExplainedDeployment): string {
   return summary.replace(`${name} is pinned`, "pinned").replace(`${name} `, "");
 }

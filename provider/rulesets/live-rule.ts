@@ -10,7 +10,7 @@ import { positionOnWrongSide } from "./position";
 import { incomparable } from "./version-changes";
 import type { EntryPoint, ManagedRuleset, ZoneRule } from "./wire";
 
-/** An existing rule as arguments, and the ruleset that it executes. */
+/** Converts an existing rule to arguments, and finds the ruleset that it executes. */
 
 /** What a comparison needs to know about the ruleset. */
 export interface RulesetFacts {
@@ -23,8 +23,8 @@ export function factsOf(managed: ManagedRuleset): RulesetFacts {
 }
 
 /**
- * Returns the facts for a refresh. They stay as recorded if the ruleset can't be read or compared. If the rule now
- * executes another ruleset, the recorded score rule stays.
+ * Returns what a refresh records about the ruleset. If the ruleset can't be read or compared, that's what was recorded
+ * before. If the rule now executes another ruleset, the recorded score rule is kept.
  */
 export function refreshedFacts(
   known: Computed["known"],
@@ -67,7 +67,7 @@ export interface LiveRule extends DeclaredOverrides {
   readonly enabled: boolean;
   readonly exceptions: readonly LiveException[] | undefined;
   readonly position: Position | undefined;
-  /** Describes what no argument can express. */
+  /** Describes changes that no argument can express. */
   readonly drift: string | undefined;
 }
 

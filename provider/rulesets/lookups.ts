@@ -9,16 +9,16 @@ import type { ManagedRule, ManagedRuleset, ManagedRulesetInfo, Overrides, Skip, 
 import { omit } from "../runtime/values";
 import { lookup, LookupError, type Inputs, type LookupOptions, type ZoneArgs } from "../runtime/lookup";
 
-/** Lookups of an account's managed rulesets and of a zone's managed rules. */
+/** Lookups for an account's managed rulesets and a zone's managed rules. */
 
-/** The rules of a managed ruleset with one tag. */
+/** The rules in a managed ruleset that have a given tag. */
 export interface TagSummary {
   readonly tag: string;
   /** How many rules have the tag. */
   readonly rules: number;
-  /** How many of them are on by default. */
+  /** How many of these rules are on by default. */
   readonly on: number;
-  /** How many of them have each default action. */
+  /** How many of these rules have each default action. */
   readonly actions: Readonly<Record<string, number>>;
 }
 
@@ -170,8 +170,8 @@ const zoneRules = lookup<ZoneArgs, ZoneEntryPoint | undefined>("getZoneManagedRu
 );
 
 /**
- * Returns the entry point ruleset for a zone's managed rules, with all rules in order, whoever created them. Undefined
- * if the zone has none yet.
+ * Returns the entry point ruleset for a zone's managed rules, with all its rules in order, no matter who created them.
+ * Undefined if the zone has none yet.
  *
  * @throws If the zone ID is malformed.
  * @throws If the token lacks Zone WAF Read.
@@ -226,10 +226,10 @@ const zoneExplanation = lookup<ExplainZoneArgs, ZoneExplanation>("explainZone", 
 );
 
 /**
- * Explains what the managed rulesets of a zone do, whoever deployed them. Returns the ruleset, paranoia level, score
- * threshold, action, rules that overrides turn on or off, and exceptions of each deployment: as data, and as Markdown for
- * people and pull requests. Also returns what the ruleset's latest version changed for the deployment, and what a pinned
- * version lacks.
+ * Explains what a zone's managed rulesets do, no matter who deployed them. For each deployment, returns the ruleset,
+ * paranoia level, score threshold, action, exceptions and the rules that overrides turn on or off. Also returns what
+ * the ruleset's latest version changed for the deployment, and what a pinned version lacks. The result is data, and
+ * Markdown for pull requests.
  *
  * @throws If an argument is invalid.
  * @throws If the token lacks Zone WAF Read or Account Rulesets Read.

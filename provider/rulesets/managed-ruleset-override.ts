@@ -106,12 +106,12 @@ type OverrideArgs = z.output<typeof args>;
 type OverrideState = OverrideArgs & Computed;
 
 /**
- * Returns the recorded arguments. Undefined for a new resource, or if a refresh recorded something that no program may
+ * Returns the recorded arguments. Undefined for a new resource, or if a refresh recorded values that a program can't
  * declare.
  */
 const recordedArgs = (olds: JsonObject): OverrideArgs | undefined => args.safeParse(olds).data;
 
-/** The arguments that make two resources identical. */
+/** Two resources are identical if these arguments are equal. */
 const COMPARED_ARGS = args.omit({ accountId: true, ref: true, position: true, adopt: true, onDestroy: true });
 
 export const managedRulesetOverride = defineLifecycle({
@@ -485,16 +485,16 @@ export interface ManagedRulesetOverrideArgs {
   >;
   /**
    * The version to deploy: `"latest"` or a version number as a string. It's sent only if you set it; otherwise
-   * Cloudflare deploys the latest version. A newer version shows in the output `rulesetVersion` and isn't a change; a
-   * refresh says what it means in the zone. If you pin a version, a refresh says what it lacks.
-   * Cloudflare's OpenAPI schema doesn't list this field. Updates in place.
+   * Cloudflare deploys the latest version. A newer version appears in the output `rulesetVersion` but doesn't count as
+   * a change; a refresh reports what it changes in the zone. If you pin a version, a refresh reports what that version
+   * lacks. Cloudflare's OpenAPI schema doesn't list this field. Updates in place.
    */
   readonly version?: pulumi.Input<string>;
   /**
    * The requests that the ruleset inspects, in Cloudflare's Rules language, such as `http.host eq "www.example.com"`.
    * At most 4,096 characters. An expression that Cloudflare can't parse fails the preview, and the message says where
-   * the mistake is. A field or function that Cloudflare doesn't document causes a warning. A difference only in
-   * notation (white space, `==` for `eq`) isn't a change. The default selects all requests. Updates in place.
+   * the mistake is. A field or function that Cloudflare doesn't document causes a warning. Differences in notation
+   * (whitespace, `==` for `eq`) don't count as changes. The default selects all requests. Updates in place.
    * @defaultValue `"true"`
    */
   readonly expression?: pulumi.Input<string>;
@@ -522,7 +522,7 @@ export interface ManagedRulesetOverrideArgs {
   readonly ref?: pulumi.Input<string>;
   /**
    * The rule's position among the zone's managed rules: `"first"`, `"last"`, `{ before: ref }` or `{ after: ref }`.
-   * Earlier rules run first. Use the other rule's ID if it has no ref. By default, a new rule is added last. The
+   * Earlier rules run first. If the other rule has no ref, use its ID. By default, a new rule is added last. The
    * position is applied when the rule is created and when this argument changes. After that, a rule on the wrong side
    * of the other rule counts as drift, but `"first"` and `"last"` aren't enforced again. Updates in place.
    */
@@ -537,27 +537,30 @@ export interface ManagedRulesetOverrideArgs {
    */
   readonly owasp?: pulumi.Input<declared.OwaspArgs>;
   /**
-   * Overrides of all rules with a tag. If several match a rule, the last one wins; the tags that `owasp` turns off come
-   * after all others. Each entry must set `enabled`, `action` or both. What it doesn't set keeps the ruleset's default.
-   * Reordering isn't a change if it makes no difference. Updates in place.
+   * Overrides of all rules with a tag. If several of them match a rule, the last one wins; the tags that `owasp` turns
+   * off come after all others. Each entry must set `enabled`, `action` or both. What it doesn't set keeps the ruleset's
+   * default. Reordering entries doesn't count as a change if it has no effect. Updates in place.
    */
   readonly categories?: pulumi.Input<readonly pulumi.Input<declared.CategoryOverrideArgs>[]>;
   /**
-   * Overrides of single rules. They win over `categories`, and their order doesn't matter. Each must set something. What
-   * it doesn't set keeps the ruleset's default. Updates in place.
+   * Overrides of single rules. They take precedence over `categories`, and their order doesn't matter. Each one must
+   * set at least one property. What it doesn't set keeps the ruleset's default. Updates in place.
    *
    * Each key names a rule of the ruleset in the deployed version: by its ID, its OWASP or CVE number (`"920272"`,
    * `"CVE-2021-44228"`), or words of its description. A rule matches if its description has every word of the name as a
    * whole word, in any order and case. A number is a word, and `CVE-2021-44228` also matches `CVE:CVE-2021-44228`. If a
    * description has no other words, only that rule matches. The preview fails if a name matches no rule or several, and
-   * lists candidates. A CVE often has several rules: name each. Two entries can't name the same rule.
+   * lists candidates. A CVE often has several rules: name each one. Two entries can't name the same rule.
    *
-   * The preview shows each named rule in `expansion`, and the update records its ID in `ruleIds`. The recorded rule stays
-   * if Cloudflare renames it or adds another match. The next refresh or change then warns. If the ruleset no longer has
-   * the rule, a refresh warns, and a change fails in the preview.
+   * The preview shows each named rule in `expansion`, and the update records its ID in `ruleIds`. If Cloudflare renames
+   * the recorded rule or adds another match, the override still applies to the recorded rule, and the next refresh or
+   * change warns you. If the ruleset no longer has the rule, a refresh warns you, and the preview of a change fails.
    */
   readonly rules?: pulumi.Input<Readonly<Record<string, pulumi.Input<declared.RuleOverrideArgs>>>>;
-  /** The action of all rules in the ruleset, instead of their own. `categories` and `rules` win over it. Updates in place. */
+  /**
+   * The action of all rules in the ruleset, instead of their own. `categories` and `rules` take precedence over it.
+   * Updates in place.
+   */
   readonly action?: pulumi.Input<LiteralUnion<declared.RuleAction>>;
   /**
    * Requests that skip managed rules. Each exception is a skip rule. The skip rules stay in this order, immediately
@@ -567,8 +570,8 @@ export interface ManagedRulesetOverrideArgs {
   /**
    * What to do if the zone already has a rule with the declared ref, or one that executes the same ruleset with the
    * same expression, because two of them would run it twice. `"ifEqual"` adopts the rule if it matches the program.
-   * `"takeOver"` adopts it and changes what differs. `"never"` refuses, even a rule that an earlier run of this
-   * resource left behind. It's an error if there are several such rules. Changing it writes nothing.
+   * `"takeOver"` adopts it and changes what differs. `"never"` always fails, even if an earlier run of this resource
+   * left the rule behind. It's an error if there are several such rules. Changing it writes nothing.
    * @defaultValue `"ifEqual"`
    */
   readonly adopt?: pulumi.Input<LiteralUnion<Adopt>>;
@@ -584,8 +587,8 @@ export interface ManagedRulesetOverrideArgs {
  * Deploys a managed ruleset to a zone, with overrides and exceptions.
  *
  * The resource owns one execute rule of the zone's entry point ruleset, and the skip rules of its exceptions. Each
- * request writes a single rule and the entry point is never replaced, so all other rules of the zone keep their IDs,
- * order and content, whoever created them.
+ * request writes a single rule and the entry point is never replaced, so all other rules in the zone keep their IDs,
+ * order and content, no matter who created them.
  *
  * Token permissions: Zone WAF Read and Account Rulesets Read to preview and refresh; Zone WAF Write and Account
  * Rulesets Read to update and destroy.
@@ -652,8 +655,8 @@ export interface ManagedRulesetOverrideArgs {
  * `edgeguard import --zone <zone ID> --only rulesets` writes a program and a file for `pulumi import` with every
  * deployment of the zone. The resource's ID is the ID of its execute rule.
  * @reading
- * The rule's exceptions are read with it. The account is the zone's, and reading it requires Zone Read. Without that
- * permission, it's the one in the setting `edgeguard:accountId`.
+ * The rule's exceptions are read with it. The account is the one that owns the zone, and finding it requires Zone Read.
+ * Without that permission, the setting `edgeguard:accountId` is used.
  * @throws If the account doesn't have the ruleset or the version, or the ruleset doesn't have a tag or a rule.
  * @throws If a rule's name matches no rule or several, or two overrides name the same rule.
  * @throws If an existing rule can't be adopted: it differs, `adopt` is `"never"`, or there are several.
@@ -671,7 +674,7 @@ export interface ManagedRulesetOverrideArgs {
 export class ManagedRulesetOverride extends edgeResource<ManagedRulesetOverrideArgs>()(
   managedRulesetOverride,
 ) {
-  /** The ref as declared, or the default one. The refs of the exceptions extend it: `<ref>/exception/1`. */
+  /** The ref as declared, or the default one. The exceptions' refs start with it: `<ref>/exception/1`. */
   declare readonly ref: pulumi.Output<string>;
   /** The settings of the OWASP Core Ruleset, with the score threshold as a number. */
   declare readonly owasp: pulumi.Output<declared.Owasp | undefined>;
@@ -687,13 +690,13 @@ export class ManagedRulesetOverride extends edgeResource<ManagedRulesetOverrideA
   declare readonly rulesetVersion: pulumi.Output<string>;
   /** The zone's other enabled rules that executed a managed ruleset at the last update or refresh. */
   declare readonly otherManagedRules: pulumi.Output<readonly OtherManagedRule[]>;
-  /** The existing rule that the resource adopted when it was created, and what that changed. */
+  /** The existing rule that the resource adopted when it was created, and what adopting it changed. */
   declare readonly adopted: pulumi.Output<Adopted | undefined>;
-  /** The adopted rule as it was found, which a destroy restores. Absent if the rule was this program's own. */
+  /** The adopted rule as it was found, which a destroy restores. Absent if this program created the rule. */
   declare readonly previous: pulumi.Output<PreviousRule | undefined>;
   /**
-   * The IDs of the rules that `rules` and `exceptions` name by words or numbers, by the ID of their ruleset and by name.
-   * Absent if there are none.
+   * The IDs of the rules that `rules` and `exceptions` name by words or numbers. Grouped by the ID of their ruleset,
+   * then by name. Absent if there are none.
    */
   declare readonly ruleIds: pulumi.Output<RuleIds | undefined>;
   /** The rules and actions that the declaration resolved to when it last changed. Absent if the preview couldn't read from Cloudflare. */
@@ -706,8 +709,8 @@ export class ManagedRulesetOverride extends edgeResource<ManagedRulesetOverrideA
 }
 
 /**
- * Refuses two identical resources that refer to their ruleset differently. The class refuses those that refer to it in
- * the same way.
+ * Returns a failure if two resources are identical but refer to their ruleset in different ways. The class finds
+ * identical resources that refer to it in the same way.
  */
 function identicalDuplicate(args: Declared, other: Declared | undefined): readonly CheckFailure[] {
   const whole = (each: Declared): string =>
@@ -723,7 +726,7 @@ function defaultRef({ project, stack, name }: ProgramName): string {
   return `${REF_PREFIX}${createHash("sha256").update(full).digest("hex").slice(0, 40)}`;
 }
 
-/** Says why a destroy keeps a rule that another resource has adopted in the meantime. Undefined if none has. */
+/** Returns why a destroy keeps the rule: another resource has adopted it in the meantime. Undefined if none has. */
 function otherOwner(ctx: Context, state: OverrideState, { id, ref }: ZoneRule): string | undefined {
   // A rule that was created again under another ID.
   if (ctx.holding(id) === "made") return "another resource has adopted it.";

@@ -15,7 +15,7 @@ import {
 
 const accountRulesetsPath = (account: string): string => `/accounts/${account}/rulesets`;
 
-/** A managed ruleset, by ID or by name. */
+/** A choice of managed ruleset, by ID or by name. */
 export interface RulesetChoice {
   readonly id?: string;
   readonly name?: string;
@@ -66,12 +66,12 @@ export async function readManagedRuleset(
 
 const incomplete = new WeakSet<ManagedRuleset>();
 
-/** Whether a response listed rules that couldn't be read. Then a rule that isn't found may still exist. */
+/** Whether a response listed rules that couldn't be read. If so, a rule that isn't found may still exist. */
 export function isIncomplete(ruleset: ManagedRuleset): boolean {
   return incomplete.has(ruleset);
 }
 
-/** Shares a response between all resources of the operation. A failed request is repeated the next time. */
+/** Shares a response among all resources in the operation. A failed request is repeated the next time. */
 async function readOnce<T>(ctx: Context, key: string, read: () => Promise<T>): Promise<T> {
   const answers = ctx.shared("managed rulesets", () => new Map<string, Promise<unknown>>());
   const known = answers.get(key) as Promise<T> | undefined; // A given key always has a value of the same type.
@@ -86,7 +86,7 @@ async function readOnce<T>(ctx: Context, key: string, read: () => Promise<T>): P
   }
 }
 
-/** Returns a version of a ruleset, by default the latest one, read once per operation unless that fails. */
+/** Returns a version of a ruleset, by default the latest one. Reads it once per operation, or again after a failure. */
 export function readVersion(
   ctx: Context,
   account: string,
@@ -98,7 +98,10 @@ export function readVersion(
   );
 }
 
-/** Returns a version of a ruleset, read once per operation, even if that fails: for what only informs. */
+/**
+ * Returns a version of a ruleset. Reads it only once per operation, even if that fails, because it's used only for
+ * information.
+ */
 export function readVersionOnce(
   ctx: Context,
   account: string,
@@ -116,7 +119,7 @@ export function managedRulesetsOf(ctx: Context, account: string): Promise<Manage
 }
 
 /**
- * Finds IDs by name in the list that's read once per operation. If there are no names, nothing is read.
+ * Finds the Ruleset IDs by name. The list of rulesets is read once per operation, or not at all if there are no names.
  *
  * @param names each name with the argument that contains it.
  * @throws UnknownRulesetError if the account has no ruleset with the name, or several.
@@ -134,7 +137,7 @@ export async function findRulesetIds(
 }
 
 /**
- * Checks that a ruleset exists: in the list that's read once per operation, or by its ID if the list leaves it out.
+ * Checks that a ruleset exists: in the list of rulesets, or by requesting its ID if the list doesn't have it.
  *
  * @throws UnknownRulesetError if the account has no such ruleset.
  */
@@ -164,7 +167,7 @@ function unknownId(account: string, id: string, all: readonly ManagedRulesetInfo
 }
 
 /**
- * Returns the chosen ruleset in the version that is deployed, read once per operation.
+ * Returns the chosen ruleset in the version that's deployed. Reads it once per operation.
  *
  * @throws UnknownRulesetError if the account has no such ruleset or version.
  */

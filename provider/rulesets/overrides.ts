@@ -4,7 +4,7 @@ import { canonicalJson, omit, pick, sameJson } from "../runtime/values";
 import type { DeclaredOverrides, Owasp, Rules } from "./arguments";
 import type { CategoryOverride, ManagedRuleset, Overrides, RuleOverride } from "./wire";
 
-/** Converts declarations to a rule's overrides and back, and compares overrides. */
+/** Converts between declarations and a rule's overrides, and compares overrides. */
 
 const { MAX_PARANOIA_LEVEL, SCORE_THRESHOLDS } = MANAGED_RULES;
 
@@ -17,7 +17,7 @@ export function levelOf(tag: string): number | undefined {
   return LEVELS.find((level) => paranoiaTag(level) === tag);
 }
 
-/** Returns the tags to turn off for level N: those of all levels above N. */
+/** Returns the tags to turn off for a paranoia level: those of all higher levels. */
 export function levelsOff({ paranoiaLevel }: Pick<Owasp, "paranoiaLevel">): CategoryOverride[] {
   return LEVELS.filter((level) => level > paranoiaLevel).map((level) => ({
     tag: paranoiaTag(level),
@@ -30,7 +30,7 @@ export function scoreRuleOf({ rules }: Pick<ManagedRuleset, "rules">): string | 
   return rules.at(-1)?.id;
 }
 
-/** Returns the name of a score threshold, such as `low`; undefined for a score without a name. */
+/** Returns the name of a score threshold, such as `low`. Undefined if the score has no name. */
 export function thresholdName(score: unknown): string | undefined {
   return Object.entries(SCORE_THRESHOLDS).find(([, value]) => value === score)?.[0];
 }
@@ -56,8 +56,8 @@ export function sharedTagsOf({ rules }: Pick<ManagedRuleset, "rules">, tags: rea
 }
 
 /**
- * Returns the overrides for a declaration. The levels that `owasp` turns off come after the declared categories; an
- * entry that turns off the same level is sent once. `validate` has refused contradictions.
+ * Converts a declaration to overrides. The levels that `owasp` turns off come after the declared categories; a category
+ * that turns off the same level isn't sent twice. `validate` has already rejected contradictions.
  */
 export function compileOverrides(
   { owasp, categories = [], rules = {}, action }: DeclaredOverrides,
@@ -75,8 +75,8 @@ export function compileOverrides(
 }
 
 /**
- * Whether both have the same effect. The order of rules doesn't matter; the order of categories matters only if they
- * share rules.
+ * Whether two sets of overrides have the same effect. The order of rules doesn't matter; the order of categories
+ * matters only if they share rules.
  */
 export function sameOverrides(a: Overrides, b: Overrides, shared: SharedTags): boolean {
   const rest = (overrides: Overrides): object => omit({ ...overrides }, ["categories"]);
@@ -101,7 +101,7 @@ export function sameCategories(
   );
 }
 
-/** Returns the paranoia level that the categories amount to, and the entries that don't belong to it. */
+/** Returns the paranoia level that the categories add up to, and the entries that aren't part of it. */
 export function readLevel(categories: readonly CategoryOverride[]): {
   readonly paranoiaLevel: Owasp["paranoiaLevel"];
   readonly left: readonly CategoryOverride[];
@@ -118,8 +118,8 @@ export function readLevel(categories: readonly CategoryOverride[]): {
 }
 
 /**
- * Converts overrides to a declaration, in the form of `declared` if that has the same meaning. Anything that no
- * argument can express is described in words.
+ * Converts overrides to a declaration, written like `declared` if that means the same. Describes in words anything that
+ * no argument can express.
  */
 export function decompileOverrides(
   live: Overrides,
@@ -160,7 +160,7 @@ export function decompileOverrides(
   return { declared: found as DeclaredOverrides, inexpressible }; // An unknown action shows as drift in the next preview.
 }
 
-/** Splits off the last rule's threshold and action: they belong to `owasp`, unless only `rules` declares them. */
+/** Separates the last rule's threshold and action, which belong to `owasp` unless only `rules` declares them. */
 function splitScore(
   score: RuleOverride,
   { owasp, rules }: DeclaredOverrides,
@@ -178,7 +178,7 @@ function splitScore(
   };
 }
 
-/** Describes in words what no argument can express in the overrides. */
+/** Describes in words the parts of the overrides that no argument can express. */
 function inexpressibleIn({ enabled, extra, categories, rules }: Overrides): string[] {
   const entries = [
     ...categories.map(({ tag, extra: more }) => [`category ${JSON.stringify(tag)}`, more] as const),

@@ -3,7 +3,7 @@ import type { Position } from "./arguments";
 import { findByRef } from "./entry-point";
 import type { EntryPoint, ZoneRule } from "./wire";
 
-/** Positions in a zone's entry point. A rule is identified by its ref, or by its ID if it has no ref. */
+/** Positions in a zone's entry point. Other rules are referred to by ref, or by ID if they have no ref. */
 
 /** The rule that a position refers to. */
 interface Anchor {
@@ -26,8 +26,8 @@ const indexOf = ({ rules }: EntryPoint, id: string): number => rules.findIndex((
 export type Placement = { readonly before: string } | { readonly after: string };
 
 /**
- * Returns the position in the API's form, in which an empty ID means the top or the bottom. Undefined if no position
- * has to be sent. See `POST /zones/{zone_id}/rulesets/{ruleset_id}/rules`.
+ * Returns the position in the API's format, where an empty ID means the top or the bottom. Undefined if no position has
+ * to be sent. See `POST /zones/{zone_id}/rulesets/{ruleset_id}/rules`.
  *
  * @throws Error if the named rule doesn't exist.
  */
@@ -46,7 +46,8 @@ export function placementOf(
 }
 
 /**
- * Returns the first exception before a rule, or the rule itself. Nothing is placed between a rule and its exceptions.
+ * Returns the first of a rule's exceptions, or the rule itself if it has none. Nothing is placed between a rule and its
+ * exceptions.
  */
 function firstInBlock(found: EntryPoint | undefined, rule: ZoneRule): ZoneRule {
   const rules = found?.rules ?? [];
@@ -57,8 +58,8 @@ function firstInBlock(found: EntryPoint | undefined, rule: ZoneRule): ZoneRule {
 }
 
 /**
- * Whether the rule is at its declared position. `front` has its own exceptions. A new position before or after another
- * rule means immediately next to it. Later, any place on that side is fine.
+ * Whether the rule is at its declared position. `front` contains the rule's own exceptions. A new position before or
+ * after another rule means directly next to it. After that, any place on that side is fine.
  */
 export function isInPlace(
   position: Position | undefined,
@@ -83,7 +84,7 @@ export function isForward(placement: Placement, found: EntryPoint, own: ZoneRule
   return id === "" ? "before" in placement : indexOf(found, id) < indexOf(found, own.id);
 }
 
-/** Returns the problem with a named rule that doesn't exist. Undefined if it does. */
+/** Returns the message that the rule named in the position doesn't exist. Undefined if it does. */
 export function missingAnchor(
   position: Position | undefined,
   found: EntryPoint | undefined,
@@ -98,8 +99,8 @@ export function missingAnchor(
 }
 
 /**
- * Returns the rule's actual position, if it's on the wrong side of the rule that it was declared before or after.
- * `"first"` and `"last"` aren't checked, nor is a position next to a rule that no longer exists.
+ * Returns the rule's actual position if that's on the wrong side of the rule it was declared before or after. `"first"`
+ * and `"last"` aren't checked, nor is a position next to a rule that no longer exists.
  */
 export function positionOnWrongSide(
   position: Position | undefined,

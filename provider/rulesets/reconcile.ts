@@ -15,7 +15,7 @@ import { closeGaps, moveExceptionsFirst, ownExceptions, syncExceptions, type Dep
 import { isInPlace, placementOf, type Placement } from "./position";
 import { definitionOf, type EntryPoint, type ZoneRule } from "./wire";
 
-/** The writes of a deployment. */
+/** Writes a deployment to its zone. */
 
 /** Options for reconciling an existing rule. */
 export interface Reconciliation {
@@ -23,13 +23,13 @@ export interface Reconciliation {
   readonly wanted: DesiredRule;
   /** IDs of the adopted exceptions. */
   readonly adopted?: readonly string[];
-  /** The ref of the exceptions, if it changed. */
+  /** The previous ref of the exceptions, if it changed. */
   readonly formerRef?: string;
   /** Why the declared position is applied, if it is. */
   readonly placing: "new position" | "wrong side" | "none";
 }
 
-/** Changes an existing rule and its exceptions to what's declared. Writes only what differs. */
+/** Changes an existing rule and its exceptions to match the declaration. Writes only what differs. */
 export async function reconcileRule(
   rules: RuleWriter,
   { ref, position }: Pick<Declared, "ref" | "position">,
@@ -89,8 +89,8 @@ export async function removeOrRestore(
 }
 
 /**
- * Returns the position before the rule that originally followed it. Undefined if it's already there, or if that rule no
- * longer exists.
+ * Returns the rule's original position: before the rule that followed it. Undefined if it's already there, or the
+ * following rule no longer exists.
  */
 function formerPlace(
   { rules }: EntryPoint,
@@ -117,7 +117,7 @@ async function changeAndMove(
   await closeGaps(rules, deployment);
 }
 
-/** Returns the rule in the last response. */
+/** Returns the rule as of the last response. */
 export function currentRule(now: EntryPoint, { id, ref }: ZoneRule): ZoneRule {
   const rule = findOwnRule(now, { ruleId: id, ruleRef: ref });
   if (rule !== undefined) return rule;

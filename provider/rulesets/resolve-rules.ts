@@ -17,7 +17,9 @@ import { skippedRuleNames, type RulesetIds } from "./skip";
 import { withoutSecrets, type Finding } from "./validate";
 import type { ManagedRule, ManagedRuleset } from "./wire";
 
-/** Resolves the rules that a declaration names in other words than their IDs, and notices when a name fits another rule. */
+/**
+ * Resolves rules that a declaration names without using their IDs, and detects when a name matches a different rule.
+ */
 
 /** The arguments that name rules. */
 interface Naming {
@@ -28,7 +30,7 @@ interface Naming {
 /** A rule that a declaration names by something other than its ID. */
 interface RuleName {
   readonly name: string;
-  /** The ID of its ruleset. */
+  /** The ID of the rule's ruleset. */
   readonly ruleset: string;
   readonly argument: "rules" | "exceptions";
   readonly property: string;
@@ -39,7 +41,7 @@ interface Where {
   readonly accountId: string;
   /** The ruleset that's deployed. */
   readonly managed: ManagedRuleset;
-  /** IDs of the rulesets that the exceptions name. */
+  /** The IDs of the rulesets that the exceptions name. */
   readonly rulesetIds: RulesetIds;
 }
 
@@ -56,14 +58,14 @@ function ruleNamesIn({ rules = {}, exceptions = [] }: Naming, where?: Where): Ru
   return [...overridden, ...skipped].filter(({ name }) => !isId(name));
 }
 
-/** Whether arguments name a rule by something other than its ID, or may turn out to. */
+/** Whether arguments name a rule by something other than its ID, or may do so once their values are known. */
 export function mayNameRules({ rules, exceptions }: JsonObject): boolean {
   if (rules === UNKNOWN || hasUnknown(exceptions)) return true;
   const { data } = declared.exceptions.safeParse(exceptions);
   return ruleNamesIn({ rules: isJsonObject(rules) ? rules : {}, exceptions: data }).length > 0;
 }
 
-/** Returns the IDs that inputs or outputs record. */
+/** Returns the rule IDs that inputs or outputs record. */
 export function recordedRuleIds({ ruleIds }: JsonObject): RuleIds {
   return ruleIdsSchema.safeParse(ruleIds).data ?? {};
 }
@@ -85,29 +87,32 @@ export function isWhollyRecorded(naming: Naming = {}, inputs: JsonObject): boole
   return ruleNamesIn(naming).every(({ name }) => recorded.some((ids) => Object.hasOwn(ids, name)));
 }
 
-/** Whether each name that both records have stands for the same rule. */
+/** Whether every name that's in both records refers to the same rule. */
 export function sameMeanings(one: RuleIds, other: RuleIds): boolean {
   return sameJson(mergeRuleIds(one, other), mergeRuleIds(other, one));
 }
 
 export const RUN_REFRESH = "run `pulumi refresh`, which records the rules that the last update resolved";
 
-/** Without a failure, the update would keep rules that the preview doesn't show. */
+/**
+ * Reported if the preview resolved names differently. Otherwise, the update would keep rules that the preview doesn't
+ * show.
+ */
 export const OTHER_RULES: Finding = {
   property: "ruleIds",
   reason: `the preview resolved names of rules to other rules than the last update, which couldn't check them live. To continue, ${RUN_REFRESH}`,
 };
 
-/** Combines records. Where both have a name, the first one counts. */
+/** Merges two records. If both contain a name, the first record's ID is used. */
 export function mergeRuleIds(first: RuleIds, second: RuleIds): RuleIds {
   const rulesets = new Set([...Object.keys(first), ...Object.keys(second)]);
   return Object.fromEntries([...rulesets].map((id) => [id, { ...second[id], ...first[id] }]));
 }
 
 /**
- * Finds the IDs of the rules that a declaration names. A recorded ID stays, whatever its rule is called now.
+ * Finds the IDs of the rules that a declaration names. A recorded ID is kept, even if the rule has been renamed.
  *
- * @returns the IDs, and what's wrong with names that match no rule or several.
+ * @returns the IDs, and problems with names that match no rule or several.
  */
 export async function resolveRuleNames(
   ctx: Context,
@@ -150,7 +155,7 @@ async function rulesetOf(ctx: Context, { accountId, managed }: Where, id: string
   return id === managed.id ? managed : await readVersion(ctx, accountId, id);
 }
 
-/** @param withNearest whether to list the nearest rules if none matches. */
+/** @param withNearest whether to list similar rules if none matches. */
 function whyUnresolved(
   name: string,
   matching: readonly ManagedRule[],
@@ -170,10 +175,12 @@ function whyUnresolved(
 
 const MOST_NEAREST = 5;
 
-/** The number of wrong names for which the nearest rules are listed. Comparing words takes time. */
+/**
+ * The number of unmatched names for which similar rules are listed. There's a limit because comparing words takes time.
+ */
 const MOST_WITH_NEAREST = 5;
 
-/** A named rule, and what its name matches now. */
+/** A named rule, and the rules that its name matches now. */
 export interface LookedUpRule extends RuleName {
   readonly id: string;
   readonly in: ManagedRuleset;
@@ -182,7 +189,10 @@ export interface LookedUpRule extends RuleName {
   readonly matches: readonly ManagedRule[];
 }
 
-/** Looks up all named rules that have an ID, except those of a ruleset that can't be read, or that may be among its unread rules. */
+/**
+ * Looks up all named rules that have an ID. Leaves out rules of rulesets that can't be read, and rules that may be
+ * among a ruleset's unreadable ones.
+ */
 export async function lookUpRules(
   ctx: Context,
   naming: Naming,
@@ -218,8 +228,8 @@ export function resolvedInWords(ctx: Context, rules: readonly LookedUpRule[], ow
 }
 
 /**
- * Warns about names that no longer match only the rule that they were resolved to. A rule that the deployed ruleset
- * no longer has is a finding of `validate`.
+ * Warns about names that no longer match exactly the rule that they were resolved to. `validate` reports rules that the
+ * deployed ruleset no longer has.
  */
 export function renamedRules(
   ctx: Context,
@@ -241,7 +251,7 @@ export function renamedRules(
   });
 }
 
-/** Warns about the names in a recorded declaration that no longer match only the rule that they were resolved to. */
+/** Warns about names in a recorded declaration that no longer match exactly the rule that they were resolved to. */
 export async function rulesRenamedSince(
   ctx: Context,
   { accountId, ref, rules, exceptions, ruleIds = {}, known }: RecordedNaming,
@@ -263,7 +273,10 @@ function goneRule(name: string, id: string, ruleset: ManagedRuleset): string {
   return `${JSON.stringify(name)} was resolved to rule ${id} of ${rulesetLabel(ruleset)}, which no longer exists, so the exception skips nothing: name another rule, or remove the entry`;
 }
 
-/** Returns the exceptions for a rule that another ruleset no longer has. `validate` finds those of the own ruleset. */
+/**
+ * Returns exceptions for rules that other rulesets no longer have. `validate` finds those for the deployed ruleset's
+ * rules.
+ */
 export function goneRules(ctx: Context, rules: readonly LookedUpRule[], own: string): Finding[] {
   const gone = rules.flatMap(({ name, property, id, in: ruleset, rule }): Finding[] =>
     rule === undefined && ruleset.id !== own ? [{ property, reason: goneRule(name, id, ruleset) }] : [],

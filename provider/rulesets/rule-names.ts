@@ -5,9 +5,9 @@ import { distance } from "../runtime/nearest";
 import { ownMember, pluralize } from "../runtime/values";
 import type { ManagedRule } from "./wire";
 
-/** Managed rules by name: the words of a rule's description, its OWASP number or its CVE number, instead of its ID. */
+/** Finds managed rules by name instead of ID: by words in the description, an OWASP number or a CVE number. */
 
-/** IDs of rules, by the ID of their ruleset and by the name that the program uses. */
+/** Rule IDs by the ID of their ruleset, then by the name that the program uses. */
 export type RuleIds = Readonly<Record<string, Readonly<Record<string, string>>>>;
 
 export const ruleIds: z.ZodType<RuleIds> = z.record(z.string(), z.record(z.string(), z.string()));
@@ -17,12 +17,12 @@ export function resolvedId(ids: RuleIds, ruleset: string, name: string): string 
   return ownMember(ownMember(ids, ruleset) ?? {}, name);
 }
 
-/** Returns the ID that a name stands for. An ID, or a name that isn't resolved, stands for itself. */
+/** Returns the ID that a name refers to. An ID, or a name that hasn't been resolved, is returned unchanged. */
 export function ruleIdOf(ids: RuleIds, ruleset: string, name: string): string {
   return resolvedId(ids, ruleset, name) ?? name;
 }
 
-/** Overrides of single rules by ID. @param ids of one ruleset. */
+/** Converts overrides by name to overrides by rule ID. @param ids the IDs recorded for the ruleset. */
 export function byRuleId<T>(
   rules: Readonly<Record<string, T>> | undefined,
   ids: Readonly<Record<string, string>> = {},
@@ -33,7 +33,10 @@ export function byRuleId<T>(
   );
 }
 
-/** Overrides of single rules by the names that the program uses. @param ids of one ruleset. */
+/**
+ * Converts overrides by rule ID to overrides by the names that the program uses. @param ids the IDs recorded for the
+ * ruleset.
+ */
 export function byRuleName<T>(
   rules: Readonly<Record<string, T>> | undefined,
   declared: Readonly<Record<string, T>> = {},
@@ -48,7 +51,9 @@ export function byRuleName<T>(
   return Object.fromEntries(entries.sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-/** Returns a rule's ID in lower case, or its name as given. A string that's almost an ID is refused as a malformed ID. */
+/**
+ * Returns a rule's ID in lower case, or its name as given. A string that's almost an ID is rejected as a malformed ID.
+ */
 export function parseRuleName(given: string, refuse: (reason: string) => void): string {
   if (isId(given)) return given.toLowerCase();
   if (/^[0-9a-f]{16,}$/i.test(given))
@@ -81,13 +86,13 @@ const CVE_OR_WORD =
 
 interface RuleWords {
   readonly described: readonly { readonly rule: ManagedRule; readonly words: ReadonlySet<string> }[];
-  /** The rules that have a word in their description. */
+  /** The rules by the words in their descriptions. */
   readonly rulesWith: ReadonlyMap<string, readonly ManagedRule[]>;
 }
 
 const knownWords = new WeakMap<readonly ManagedRule[], RuleWords>();
 
-/** Splits the descriptions of a ruleset, once for all names. */
+/** Splits the descriptions of a ruleset's rules into words, once for all names. */
 function wordsIn(rules: readonly ManagedRule[]): RuleWords {
   const known = knownWords.get(rules);
   if (known !== undefined) return known;
@@ -105,8 +110,8 @@ function wordsIn(rules: readonly ManagedRule[]): RuleWords {
 }
 
 /**
- * Returns the rules whose description contains all words of the name. If some descriptions have no other words, returns
- * only their rules.
+ * Returns the rules whose description contains all words of the name. If some of the descriptions contain no other
+ * words, returns only those rules.
  */
 export function rulesNamed(name: string, rules: readonly ManagedRule[]): readonly ManagedRule[] {
   const wanted = new Set(wordsOf(name));
@@ -129,10 +134,10 @@ export function nearestRules(name: string, rules: readonly ManagedRule[]): reado
   return [...scores].sort(([, a], [, b]) => b - a).map(([rule]) => rule);
 }
 
-/** The length from which a word counts. Shorter words, such as "in", say nothing about a rule. */
+/** The minimum length of a word that counts. Shorter words, such as "in", say nothing about a rule. */
 const LEAST_CHARACTERS = 3;
 
-/** Whether a word is a misspelled form of another. In a number, one digit may differ. */
+/** Whether one word is probably a misspelling of the other. In a number, one digit may differ. */
 function isNear(word: string, other: string): boolean {
   const most = /\d/.test(word) ? 1 : Math.floor(word.length / 3);
   return Math.abs(word.length - other.length) <= most && distance(word, other) <= most;
@@ -140,7 +145,7 @@ function isNear(word: string, other: string): boolean {
 
 const SHOWN_RULES = 5;
 
-/** Lists rules: `6f01… ("Java applications: SQL injection"), … and 3 more`. */
+/** Returns a list of rules as text: `6f01… ("Java applications: SQL injection"), … and 3 more`. */
 export function listRules(rules: readonly ManagedRule[]): string {
   const more = rules.length - SHOWN_RULES;
   return rules.slice(0, SHOWN_RULES).map(describeRule).join(", ") + (more > 0 ? `, and ${more} more` : "");

@@ -6,14 +6,14 @@ import { isJsonObject, ownMember, sameJson, type JsonObject } from "../runtime/v
 import { ruleIdOf, ruleName, type RuleIds } from "./rule-names";
 import type { Skip } from "./wire";
 
-/** What an exception skips, in the program's form and in Cloudflare's. */
+/** Converts what an exception skips between the program's form and Cloudflare's. */
 
 /**
  * What an exception skips. `"all"` skips every managed rule after the exception, including those of other deployments.
- * `"this"` skips the ruleset that the resource deploys. `{ rulesets: ["this", "Cloudflare Managed Ruleset"] }` skips whole
- * rulesets, by name or ID. `{ rules: { this: ["920272"] } }` skips single rules, under the name or ID of their ruleset. A rule
- * is named by its ID or in other words, as in `rules` of the resource. A rule of another ruleset is looked up in that
- * ruleset's latest version.
+ * `"this"` skips the ruleset that the resource deploys. `{ rulesets: ["this", "Cloudflare Managed Ruleset"] }` skips
+ * whole rulesets, by name or ID. `{ rules: { this: ["920272"] } }` skips single rules, listed under the name or ID of
+ * their ruleset. Name a rule as in the resource's `rules`: by ID, by number or by words in its description. A rule of
+ * another ruleset is looked up in that ruleset's latest version.
  */
 export type SkipArgs =
   | LiteralUnion<"all" | "this">
@@ -34,7 +34,7 @@ export const rulesetId = hexId("a ruleset ID", "Find it with `getManagedRulesets
 const text = z.string().min(1, "is empty. Give a ruleset's name or ID");
 
 /**
- * Parses a name, or an ID, which is returned in lower case. A string that's almost an ID is refused as a malformed ID.
+ * Parses a name or an ID. An ID is returned in lower case. A string that's almost an ID is rejected as a malformed ID.
  */
 export function parseNameOrId(given: string, ctx: z.RefinementCtx): string {
   if (!/^[0-9a-f]{16,}$/i.test(given)) return given;
@@ -86,7 +86,7 @@ export const skip = z.union(
 );
 export type DeclaredSkip = z.output<typeof skip>;
 
-/** IDs of rulesets by name. */
+/** Ruleset IDs by name. */
 export type RulesetIds = Readonly<Record<string, string>>;
 
 /** Returns the names that have to be looked up in the account's list of rulesets. */
@@ -96,7 +96,7 @@ export function namesIn(skipped: DeclaredSkip): string[] {
   return names.filter((name) => name !== THIS && !isId(name));
 }
 
-/** Returns the IDs of the rulesets that are skipped, wholly or in part. */
+/** Returns the IDs of the rulesets that are skipped, completely or in part. */
 export function idsIn(skip: Skip): readonly string[] {
   if (skip === "all" || "other" in skip) return [];
   return "rulesets" in skip ? skip.rulesets : Object.keys(skip.rules);
@@ -110,7 +110,7 @@ export function skippedRulesOf(skipped: Skip, ruleset: string): readonly unknown
   return Array.isArray(listed) ? listed : undefined;
 }
 
-/** The IDs that the names in an exception stand for. */
+/** The IDs for the names in an exception. */
 export interface SkipIds {
   /** The ID of the ruleset that the resource deploys. */
   readonly own: string;
@@ -122,10 +122,7 @@ function rulesetIdOf({ own, rulesets }: Pick<SkipIds, "own" | "rulesets">, name:
   return name === THIS ? own : (ownMember(rulesets, name) ?? name);
 }
 
-/**
- * Returns the single rules that are skipped, as declared, each with the ID of its ruleset and its place in the
- * argument.
- */
+/** Returns the single rules that are skipped, as declared, each with its ruleset's ID and its path in the argument. */
 export function skippedRuleNames(
   skipped: DeclaredSkip,
   ids: Pick<SkipIds, "own" | "rulesets">,
@@ -140,7 +137,7 @@ export function skippedRuleNames(
   );
 }
 
-/** Cloudflare's form. */
+/** Converts a skip to Cloudflare's form. */
 export function resolveSkip(skipped: DeclaredSkip, ids: SkipIds): Skip {
   if (skipped === "all") return "all";
   if (skipped === THIS) return { rulesets: [ids.own] };
@@ -152,7 +149,7 @@ export function resolveSkip(skipped: DeclaredSkip, ids: SkipIds): Skip {
   return { rules };
 }
 
-/** Returns the declared form, if it means the same as the existing one. Otherwise, Cloudflare's form. */
+/** Returns the declared form, if it means the same as the existing one. Otherwise, returns Cloudflare's form. */
 export function asDeclared(found: Skip | undefined, declared: readonly unknown[], ids: SkipIds): unknown {
   return (
     declared.find((each) => {

@@ -19,7 +19,7 @@ export interface Finding {
   readonly reason: string;
 }
 
-/** Replaces the problems with secret arguments, whose names and rules would be shown. */
+/** Replaces problems with secret arguments by ones that don't show names or rules. */
 export function withoutSecrets(ctx: Pick<Context, "isSecret">, findings: readonly Finding[]): Finding[] {
   const shown = findings.map((finding): Finding => {
     const argument = /^\w*/.exec(finding.property)?.[0] ?? "";
@@ -35,7 +35,7 @@ function findingIf(isWrong: boolean, property: string, reason: string): Finding[
   return isWrong ? [{ property, reason }] : [];
 }
 
-/** Returns the categories that contradict `owasp`, whatever the ruleset. */
+/** Returns the categories that contradict `owasp` in any ruleset. */
 export function contradictions({ owasp, categories = [] }: DeclaredOverrides): Finding[] {
   if (owasp === undefined) return [];
   const { paranoiaLevel } = owasp;
@@ -52,7 +52,7 @@ export function contradictions({ owasp, categories = [] }: DeclaredOverrides): F
   });
 }
 
-/** Returns what's wrong with a declaration for this ruleset. */
+/** Returns what's wrong with a declaration, given its ruleset. */
 export function validate(declared: Validated, managed: ManagedRuleset): Finding[] {
   return [
     ...contradictions(declared),
@@ -80,7 +80,7 @@ function validateExceptions({ exceptions = [], ruleIds }: Validated, managed: Ma
   });
 }
 
-/** Returns the problem with a rule that the ruleset doesn't have. Undefined if it has it. */
+/** Returns the message that the ruleset doesn't have the rule. Undefined if it does. */
 function unknownRule(name: string, ruleIds: RuleIds = {}, managed: ManagedRuleset): string | undefined {
   const ids = managed.rules.map((rule) => rule.id);
   const id = ruleIdOf(ruleIds, managed.id, name);
@@ -174,7 +174,7 @@ function validateRules({ rules = {}, ruleIds = {} }: Validated, managed: Managed
   });
 }
 
-/** Refuses an action that none of the rules accepts. If only some do, the others keep their own. */
+/** Reports an action that none of the rules accepts. If only some do, the others keep their own action. */
 function validateAction(
   action: string | undefined,
   property: string,

@@ -19,8 +19,8 @@ import { validate, withoutSecrets } from "./validate";
 import type { ManagedRuleset, Skip, ZoneRule } from "./wire";
 
 /**
- * Messages about a new version of a managed ruleset: what Cloudflare changed for a deployment, what a pinned version
- * lacks, and which settings no longer have an effect.
+ * Messages about new versions of a managed ruleset: what Cloudflare changed for a deployment, what a pinned version
+ * lacks, and which settings no longer have any effect.
  */
 
 interface Recorded extends Declared {
@@ -34,10 +34,10 @@ interface Recorded extends Declared {
   readonly ruleIds?: RuleIds | undefined;
 }
 
-/** A deployment in the zone, or as declared, with the ruleset that it executes. */
+/** A deployment, as it is in the zone or as declared, with the ruleset that it executes. */
 export interface DeployedVersion {
   readonly managed: ManagedRuleset;
-  /** The version that the deployment pins. `latest`, or undefined, pins none. */
+  /** The version that the deployment pins. If it's `latest` or undefined, no version is pinned. */
   readonly version: string | undefined;
   readonly deployment: Deployment;
 }
@@ -62,7 +62,7 @@ export function declaredVersion(
   return { managed, version, deployment: { enabled, overrides, skipped: skippedRules(skips, managed.id) } };
 }
 
-/** Lists the rules of a ruleset that are skipped one by one. */
+/** Lists a ruleset's rules that exceptions skip individually. */
 function skippedRules(skips: readonly (Skip | undefined)[], rulesetId: string): string[] {
   return skips
     .flatMap((skip) => (skip === undefined ? [] : (skippedRulesOf(skip, rulesetId) ?? [])))
@@ -72,13 +72,13 @@ function skippedRules(skips: readonly (Skip | undefined)[], rulesetId: string): 
 /** What a refresh or a preview found out about new versions. */
 export interface VersionNews {
   readonly lines: readonly string[];
-  /** The former version, if it couldn't be read this time. The next refresh compares with it. */
+  /** The previous version, if it couldn't be read this time. The next refresh compares with it. */
   readonly unread?: string;
 }
 
 /**
- * Says what the ruleset's new version means for a deployment that doesn't pin one. Reads the former version, but only if the
- * latest one differs from the recorded one.
+ * Returns what the ruleset's new version changes for a deployment that doesn't pin one. Reads the previous version only
+ * if the latest one differs from the recorded one.
  */
 export async function newsOfVersion(
   ctx: Context,
@@ -112,12 +112,12 @@ export async function newsOfVersion(
   }
 }
 
-/** Whether the next attempt may succeed. Any other status stays, so it's said only once. */
+/** Whether the next attempt may succeed. Other errors are permanent, so they're reported only once. */
 function mayPass(status: number | undefined): boolean {
   return status === undefined || status === 408 || status === 429 || status >= 500;
 }
 
-/** Single rules aren't shown if their effects would tell what a secret argument contains. */
+/** Leaves out single rules if their effects would reveal a secret argument. */
 function shownOf(ctx: Context, deployment: Deployment): Deployment {
   const isSecret = ["owasp", "categories", "rules", "action", "exceptions"].some((name) =>
     ctx.isSecret(name),
@@ -126,8 +126,8 @@ function shownOf(ctx: Context, deployment: Deployment): Deployment {
 }
 
 /**
- * Returns the former version if an update moves a deployment to another one, and this operation didn't report what
- * that means. The next refresh compares with it.
+ * Returns the previous version if an update moves a deployment to another one and this operation hasn't reported what
+ * that changes. The next refresh compares with it.
  */
 export function unreportedVersion(
   ctx: Context,
@@ -154,7 +154,7 @@ function reportedVersions(ctx: Context): Set<string> {
 
 const deploymentKey = ({ zoneId, ref }: Declared): string => `${zoneId} ${ref}`;
 
-/** Returns why a response says nothing about what changed, or which rules a version lacks. */
+/** Returns why a response can't be used to compare versions. Undefined if it can. */
 export function incomparable(managed: ManagedRuleset, asked = managed.version): string | undefined {
   const { version, rules } = managed;
   if (isIncomplete(managed)) return `Some rules of version ${version || asked} couldn't be read`;
@@ -164,7 +164,9 @@ export function incomparable(managed: ManagedRuleset, asked = managed.version): 
     : `Cloudflare returned version ${version} instead of ${asked}`;
 }
 
-/** Says what a pinned version lacks. Sends no request, because finding the pinned version has read the latest one. */
+/**
+ * Returns what a pinned version lacks. Sends no requests, because the latest version was read to find the pinned one.
+ */
 export async function newsOfPinned(
   ctx: Context,
   declared: Pick<Declared, "accountId" | "ref">,
@@ -179,8 +181,8 @@ export async function newsOfPinned(
 }
 
 /**
- * Returns the version to compare a deployment's with: the latest one if it pins another, else the one before the latest.
- * Undefined if there is none, or it can't be read.
+ * Returns the version to compare a deployment's version with: the latest one if it pins another, otherwise the one
+ * before the latest. Undefined if there is none or it can't be read.
  */
 export async function versionToCompare(
   ctx: Context,
@@ -226,7 +228,7 @@ export function missingInVersion(ctx: Context, managed: ManagedRuleset, recorded
   ];
 }
 
-/** Warns about a score threshold or action that's set on a rule that no longer compares the score. */
+/** Warns about a score threshold or action set on a rule that no longer compares the score. */
 export function movedScoreRule(managed: ManagedRuleset, recorded: Recorded): string[] {
   const { owasp, rulesetId, known } = recorded;
   const [before, now] = [known.scoreRule, scoreRuleOf(managed)];
@@ -248,7 +250,7 @@ function versionMessage(
   return lines.map(escapeInvisible).join("\n  ");
 }
 
-/** Matches these messages in a plan: the deployment's ref, as JSON, and the message about it. */
+/** Matches these messages in a plan. Captures the deployment's ref, as JSON, and the message about it. */
 export const VERSION_MESSAGE =
   /^managed ruleset ("(?:[^"\\]|\\.)*"): ([^\n]*?(?: \d\S* → \d\S*(?: \(renamed from "[^\n]*?"\))?: | is pinned to \d\S*, ).*)$/s;
 

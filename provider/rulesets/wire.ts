@@ -3,7 +3,7 @@ import { record } from "../runtime/json";
 import { unknownMembers, omitAbsent } from "../runtime/members";
 import { isJsonObject, omit, type JsonObject } from "../runtime/values";
 
-/** Rules and rulesets in Cloudflare's form and ours, with the mappers between the two. */
+/** Types for rules and rulesets, and converters to and from the API's format. */
 
 /** The phase that managed rulesets are deployed in. */
 export const PHASE = "http_request_firewall_managed";
@@ -42,8 +42,8 @@ export interface Overrides {
 }
 
 /**
- * What a skip rule skips: `"all"` managed rules after it, whole rulesets by ID, or single rules by the ID of their
- * ruleset. `other` is a skip that no argument can express, in the API's own form.
+ * What a skip rule skips: `"all"` managed rules after it, whole rulesets by ID, or single rules by their ruleset's ID.
+ * `other` is a skip that no argument can express, as the API returned it.
  */
 export type Skip =
   | "all"
@@ -59,11 +59,11 @@ export interface ZoneRule {
   readonly expression: string;
   readonly description: string;
   readonly enabled: boolean;
-  /** What the rule executes. Present only for an execute rule. */
+  /** The ruleset that the rule executes. Present only for an execute rule. */
   readonly deploys?: { readonly rulesetId: string; readonly version?: string; readonly overrides: Overrides };
   /** What the rule skips. Present only for a skip rule. */
   readonly skips?: Skip;
-  /** The rule in the API's own form. */
+  /** The rule as the API returned it. */
   readonly raw: JsonObject;
 }
 
@@ -103,12 +103,12 @@ export interface ManagedRuleset extends ManagedRulesetInfo {
   readonly rules: readonly ManagedRule[];
 }
 
-/** Our names and Cloudflare's, in the order in which they are sent. */
+/** Maps our property names to Cloudflare's, in the order in which they're sent. */
 const CATEGORY = { tag: "category", enabled: "enabled", action: "action" };
 const RULE = { id: "id", enabled: "enabled", action: "action", scoreThreshold: "score_threshold" };
 const OVERRIDES = { action: "action", categories: "categories", rules: "rules", enabled: "enabled" };
 
-/** Reads fields under our names. Fields without such a name are kept in `extra`. */
+/** Renames fields to our names. Fields for which we have no name are kept in `extra`. */
 function renamed<Shape extends z.ZodRawShape>(names: Readonly<Record<string, string>>, shape: Shape) {
   return z
     .looseObject({})
@@ -139,7 +139,7 @@ const overridesWire = renamed(OVERRIDES, {
 
 const NO_OVERRIDES: Overrides = { categories: [], rules: {} };
 
-/** Returns the field `overrides`. Undefined if nothing is overridden, because Cloudflare refuses an empty object. */
+/** Returns the field `overrides`. Undefined if nothing is overridden, because Cloudflare rejects an empty object. */
 export function toOverrides({ action, categories, rules }: Overrides): JsonObject | undefined {
   const toWire = (names: Readonly<Record<string, string>>, entry: JsonObject): JsonObject =>
     omitAbsent(Object.fromEntries(Object.entries(names).map(([ours, theirs]) => [theirs, entry[ours]])));
@@ -155,7 +155,7 @@ export function toOverrides({ action, categories, rules }: Overrides): JsonObjec
 }
 
 const ids = z.array(z.string()).transform((list): readonly string[] => list.sort());
-/** Lists of rules by ruleset. An unreadable one counts as empty. */
+/** Lists of rule IDs by ruleset. A list that can't be read counts as empty. */
 const idLists = record(ids.catch([]));
 
 function fromSkip(raw: JsonObject): Skip {
@@ -224,7 +224,7 @@ export const entryPoint = z
     rules: (raw.rules ?? []).map((rule) => zoneRule.safeParse(rule).data ?? unreadable(rule)),
   }));
 
-/** Represents a rule in an unknown form. It's kept because the order of the rules matters. */
+/** Returns a placeholder for a rule in an unknown form. It's kept because the order of the rules matters. */
 function unreadable(rule: unknown): ZoneRule {
   const raw = isJsonObject(rule) ? rule : {};
   const text = (member: string): string => (typeof raw[member] === "string" ? raw[member] : "");
@@ -292,7 +292,7 @@ export const managedRuleset = z
 /** Fields of a rule that Cloudflare sets, or that are sent separately. */
 const SERVER_MEMBERS = ["id", "version", "last_updated", "categories", "position"];
 
-/** Returns the rule in the form in which it can be sent back, without the fields that only Cloudflare sets. */
+/** Returns the rule as it can be sent back: without the fields that only Cloudflare sets. */
 export function definitionOf(raw: JsonObject): JsonObject {
   return omit(raw, SERVER_MEMBERS);
 }

@@ -14,14 +14,14 @@ import type { InventoryCheck } from "./model";
 
 /** Arguments of `checkScriptInventory`. */
 export interface CheckScriptInventoryArgs extends MaliciousOptions {
-  /** The inventory, or the name of its file, relative to the working directory. */
+  /** The inventory, or its file's path, relative to the working directory. */
   readonly inventory: ScriptInventory | string;
-  /** The zones to compare it with: one or several IDs of 32 hex digits. */
+  /** The zones to compare it with: one or more IDs of 32 hex digits. */
   readonly zoneIds: readonly string[];
-  /** Compares only scripts on pages of these hosts; `*` at the start or end matches anything. By default, all hosts. */
+  /** Compares only scripts on these hosts' pages; `*` at the start or end matches anything. By default, all hosts. */
   readonly hosts?: string | readonly string[];
   /**
-   * Reports an approval as a finding if it ends in fewer days than this. `0` turns that off.
+   * Reports an approval as a finding if it expires in fewer than this many days. `0` turns that off.
    *
    * @defaultValue `14`
    */
@@ -31,7 +31,7 @@ export interface CheckScriptInventoryArgs extends MaliciousOptions {
 /** Arguments of `assertScriptInventory`. */
 export interface AssertScriptInventoryArgs extends CheckScriptInventoryArgs {
   /**
-   * What findings do: `"fail"` fails the preview and the update, `"warn"` shows a warning.
+   * What happens if there are findings: `"fail"` fails the preview and the update, `"warn"` shows a warning.
    *
    * @defaultValue `"fail"`
    */
@@ -51,7 +51,7 @@ export class ScriptInventoryError extends LookupError {
   }
 }
 
-/** The default of `expiringDays`: an approval that ends in fewer days is a finding. */
+/** The default of `expiringDays`: an approval that expires in fewer days is a finding. */
 const EXPIRING_DAYS = 14;
 
 /**
@@ -74,7 +74,7 @@ const EXPIRING_DAYS = 14;
  * void everyScriptIsApproved();
  * ```
  *
- * @example Only the payment pages
+ * @example Check only the payment pages
  * ```ts
  * import { checkScriptInventory } from "pulumi-edgeguard";
  *
@@ -101,10 +101,10 @@ export function checkScriptInventory(
 /**
  * Fails the preview and the update, or warns, if a zone's scripts don't match a script inventory.
  *
- * Without credentials, an update fails and a preview warns. To stop a program before it declares anything, await the
- * assertion.
+ * Without credentials, an update fails and a preview warns. To stop a program before it declares any resources, await
+ * the assertion.
  *
- * @example Stop an update while a script isn't approved
+ * @example Stop an update as long as a script isn't approved
  * ```ts
  * import { assertScriptInventory } from "pulumi-edgeguard";
  *
@@ -170,7 +170,7 @@ const shape = {
     .optional(),
 };
 
-/** @param what the name of the caller in messages. */
+/** @param what what messages call the caller. */
 export async function runCheck(
   host: Host,
   what: string,
@@ -188,7 +188,7 @@ export async function runCheck(
   });
 }
 
-/** Reads each zone once. If a zone can't be read, the result says so, and the others are still read. */
+/** Reads each zone once. If one can't be read, the result says why, and the others are still read. */
 export function readZones(
   host: Host,
   zoneIds: readonly string[],

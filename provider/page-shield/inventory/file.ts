@@ -14,14 +14,14 @@ import { parsePattern, PatternError } from "./script-pattern";
 /** Version of the file format. */
 export const VERSION = 1;
 
-/** The word in place of a hash for a script whose content is expected to change. */
+/** Replaces the hash of a script whose content is expected to change. */
 export const CHANGES = "changes";
 
 const DATE_FORM = "must be a date, as YYYY-MM-DD";
 const date = z.string(DATE_FORM).refine(isDate, {
   error: ({ input }) => `${DATE_FORM}, not ${JSON.stringify(input)}`,
 });
-/** Whether a text is a day of the calendar, as YYYY-MM-DD. */
+/** Whether a text is a valid date, as YYYY-MM-DD. */
 export function isDate(text: string): boolean {
   return z.iso.date().safeParse(text).success;
 }
@@ -107,7 +107,7 @@ export interface ScriptInventory {
 
 /**
  * Reads a script inventory: a YAML or JSON file that lists the scripts that your pages may load, with their
- * justification, owner and approval. Sends no request.
+ * justification, owner and approval. Sends no requests.
  *
  * @param file - Relative to the working directory: in a program, the directory of Pulumi.yaml or of its `main`.
  *
@@ -120,7 +120,7 @@ export interface ScriptInventory {
  * export const toReview = entries.filter(({ approval }) => approval === undefined).map(({ script }) => script);
  * ```
  *
- * @throws `LookupError` if the file is missing or invalid. It names every mistake with its line.
+ * @throws `LookupError` if the file is missing or invalid. The error lists every mistake with its line.
  */
 export function readScriptInventory(file: string): ScriptInventory {
   return readInventory(resolve(file), file);
@@ -139,7 +139,7 @@ export function readInventory(path: string, file: string): ScriptInventory {
   return parseInventory(file, bytes);
 }
 
-/** @throws LookupError naming every mistake with its line. */
+/** @throws LookupError that lists every mistake with its line. */
 export function parseInventory(file: string, bytes: Buffer): ScriptInventory {
   const { value, lineOf, problem } = parsed(bytes.toString("utf8"));
   if (problem !== undefined) throw new LookupError(`${file}:${problem}`);
@@ -173,13 +173,13 @@ export function parseInventory(file: string, bytes: Buffer): ScriptInventory {
   return { file, sha256: createHash("sha256").update(bytes).digest("hex"), entries };
 }
 
-/** Returns a text without surrounding space; undefined if nothing is left. */
+/** Trims a text. Undefined if nothing is left. */
 function textIn(given: string | null | undefined): string | undefined {
   const text = given?.trim() ?? "";
   return text === "" ? undefined : text;
 }
 
-/** Finds problems that a schema can't express: scripts that cover too much, occur twice, or can't have a hash. */
+/** Finds problems that a schema can't express: entries that cover too much, occur twice, or can't have a hash. */
 function entryProblems(scripts: unknown, lineOf: Parsed["lineOf"]): CheckFailure[] {
   const lines = new Map<string, number>();
   return (Array.isArray(scripts) ? (scripts as readonly unknown[]) : []).flatMap(
@@ -207,13 +207,13 @@ function entryProblems(scripts: unknown, lineOf: Parsed["lineOf"]): CheckFailure
 
 interface Parsed {
   readonly value: unknown;
-  /** Returns the line of a property, or of its nearest parent that exists. */
+  /** Returns the line of a property or, if it's missing, of its nearest existing parent. */
   readonly lineOf: (path: readonly (string | number)[]) => number;
   /** Describes the first syntax error: `3: what's wrong`. */
   readonly problem: string | undefined;
 }
 
-/** Parses YAML, and JSON with it, because JSON is also YAML. */
+/** Parses YAML. That includes JSON, which is also valid YAML. */
 function parsed(text: string): Parsed {
   const { LineCounter, parseDocument, isNode } = yaml();
   const lineCounter = new LineCounter();

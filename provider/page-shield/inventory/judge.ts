@@ -18,19 +18,19 @@ import type {
 import { requirementStandings } from "./requirements";
 import { parsePattern, parseScriptUrl, PatternIndex, withoutUser } from "./script-pattern";
 
-/** What was read from a zone. */
+/** The data that was read from a zone. */
 export interface ZoneReading {
   readonly zoneId: string;
   readonly scripts: readonly Script[];
-  /** Why the check can't pass, whatever the scripts. */
+  /** Why the check can't pass, no matter which scripts were seen. */
   readonly problem?: { readonly kind: "off" | "not read" | "nothing seen"; readonly message: string };
 }
 
 export interface JudgeOptions {
   readonly now: Date;
-  /** Scores below this are malicious. */
+  /** Scripts with a score below this count as malicious. */
   readonly threshold: number;
-  /** An approval that ends in fewer days than this is a finding. */
+  /** An approval that expires in fewer days than this is a finding. */
   readonly expiringDays: number;
   readonly hosts: readonly string[] | undefined;
 }
@@ -47,7 +47,7 @@ const KINDS: readonly FindingKind[] = [
   "expiring",
 ];
 
-/** Compares an inventory with what was seen. */
+/** Compares an inventory with the scripts that were seen. */
 export function judgeInventory(
   inventory: ScriptInventory,
   zones: readonly ZoneReading[],
@@ -126,7 +126,7 @@ export function newScripts(
     }));
 }
 
-/** Finds hosts of which nothing was seen, such as misspelled ones. They may be in any of the zones. */
+/** Finds requested hosts, such as misspelled ones, on whose pages no zone has seen any scripts. */
 function unseenHosts(
   zones: readonly ZoneReading[],
   hosts: readonly string[] | undefined = [],
@@ -161,7 +161,7 @@ function indexOf({ entries }: ScriptInventory) {
   return new PatternIndex(entries.map((entry) => ({ entry, pattern: parsePattern(entry.script) })));
 }
 
-/** Returns a predicate for the URLs that an inventory approves on a given day. */
+/** Returns a predicate for URLs that an inventory approves on a given day. */
 export function approver(inventory: ScriptInventory, now: Date): (url: string) => boolean {
   const index = indexOf(inventory);
   return (given) => {
@@ -173,7 +173,7 @@ export function approver(inventory: ScriptInventory, now: Date): (url: string) =
 
 type Records = readonly [Script, ...Script[]];
 
-/** Joins the records of one script: Page Shield keeps one for each host whose pages load it. */
+/** Merges the records for the same script. Page Shield keeps a record for each host whose pages load it. */
 function groupByUrl(scripts: readonly Script[]): Records[] {
   const groups = new Map<string, [Script, ...Script[]]>();
   for (const script of scripts) {
@@ -252,8 +252,8 @@ function coveringEntry({
 const DAY_MS = 86_400_000;
 
 /**
- * Days are days in UTC. Only an approval's first day counts as soon as it has begun anywhere on Earth, so that an
- * approval dated today is valid at once for whoever writes it.
+ * Days are in UTC, with one exception: an approval's first day starts as soon as it starts anywhere on Earth, so that
+ * an approval dated today is valid at once in any time zone.
  */
 const EARLIEST_ZONE_MS = 14 * 3_600_000;
 
@@ -267,7 +267,7 @@ function approvalState(
   return days < 0 ? "expired" : days < expiringDays ? "expiring" : "approved";
 }
 
-/** Counts whole days from today to the last day, which is day 0. */
+/** Counts the days until the last day, which is day 0. */
 function daysLeft(until: string | undefined, now: Date): number {
   return until === undefined ? Infinity : Date.parse(until) / DAY_MS - Math.floor(now.getTime() / DAY_MS);
 }
@@ -277,7 +277,10 @@ export function isApproved(entry: InventoryEntry, now: Date): boolean {
   return approvalState(entry, { now, expiringDays: 0 }) === "approved";
 }
 
-/** A script is only unchanged if it has the expected content wherever it was seen. */
+/**
+ * Compares a script's content with the expected hash. It's unchanged only if the script has that content wherever it
+ * was seen.
+ */
 function contentState(records: Records, expected: string | undefined): ContentState {
   if (expected === CHANGES) return "expected to change";
   if (expected === undefined) return "not watched";
@@ -376,7 +379,7 @@ function approvalFinding(
   }
 }
 
-/** Says why no entry can cover a script. */
+/** Returns why no entry can cover a script. */
 function noEntryReason(url: string): string | undefined {
   const parsed = parseScriptUrl(url);
   if (parsed === undefined) return "it isn't a URL, so no entry can cover it. Find out which page loads it";

@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { LiteralUnion } from "../../runtime/fields";
 import { members, schemaUrl, type SchemaUrl } from "../../runtime/published";
 
-/** The result of a check: an interface for programs, and the model of its JSON. */
+/** The result of a check: interfaces for programs, and the model of its JSON. */
 
 const APPROVALS = ["approved", "expiring", "expired", "not yet approved", "unapproved", "new"] as const;
 const CONTENTS = ["unchanged", "changed", "expected to change", "not watched"] as const;
@@ -19,40 +19,43 @@ const FINDINGS = [
 ] as const;
 const NOTICES = ["not seen", "no justification", "no owner"] as const;
 
-/** Whether an entry approves a script on the day of the check. `new`: no entry covers it. */
+/** Whether an entry approves a script on the day of the check. `new` means that no entry covers the script. */
 export type ApprovalState = (typeof APPROVALS)[number];
-/** What's known about a script's content. `not watched`: its entry has no hash, or Page Shield lacks one. */
+/**
+ * Whether a script's content is the expected one. `not watched` means that the entry or Page Shield has no hash for the
+ * script.
+ */
 export type ContentState = (typeof CONTENTS)[number];
-/** Why a check doesn't pass. */
+/** The kind of problem that makes a check fail. */
 export type FindingKind = (typeof FINDINGS)[number];
-/** What a check mentions without failing. */
+/** The kind of note that doesn't make a check fail. */
 export type NoticeKind = (typeof NOTICES)[number];
 
-/** A reason why a check doesn't pass. */
+/** A problem that makes a check fail. */
 export interface InventoryFinding {
-  /** What was found. */
+  /** The kind of problem. */
   readonly kind: FindingKind;
   /** The zone. */
   readonly zoneId: string;
   /** The script. Absent if the finding is about the zone. */
   readonly url?: string;
-  /** One of the given hosts, if nothing was seen on its pages. */
+  /** The requested host, if the finding is that nothing was seen on its pages. */
   readonly host?: string;
   /** The line of the entry that covers the script. */
   readonly line?: number;
-  /** What was found, and what to do. */
+  /** The problem, and what to do about it. */
   readonly message: string;
 }
 
-/** Something about an entry that doesn't fail the check. */
+/** A note about an entry. It doesn't make the check fail. */
 export interface InventoryNotice {
-  /** What was noticed. */
+  /** The kind of note. */
   readonly kind: NoticeKind;
-  /** The script as the entry writes it. */
+  /** The entry's `script`, as it's written in the file. */
   readonly script: string;
   /** The line of the entry. */
   readonly line: number;
-  /** What was noticed. */
+  /** The kind of note. */
   readonly message: string;
 }
 
@@ -60,29 +63,35 @@ export interface InventoryNotice {
 export interface InventoriedScript {
   /** The zone. */
   readonly zoneId: string;
-  /** The URL. The script's URL, with any username and password hidden. */
+  /** The script's URL, with any username and password hidden. */
   readonly url: string;
   /** Where the script was first seen: pages if the plan shows them, otherwise hosts. */
   readonly pages: readonly string[];
-  /** How recently and how often it was seen. */
+  /** How recently and how often the script was seen. */
   readonly status?: LiteralUnion<"active" | "infrequent">;
-  /** When it was first seen, in ISO 8601. */
+  /** When the script was first seen, in ISO 8601. */
   readonly firstSeenAt?: string;
-  /** When it was last seen, in ISO 8601. */
+  /** When the script was last seen, in ISO 8601. */
   readonly lastSeenAt?: string;
-  /** When Cloudflare last fetched the content for its hash, in ISO 8601; the oldest if there are several. */
+  /**
+   * When Cloudflare last fetched the content to compute its hash, in ISO 8601. If there are several times, the oldest
+   * one.
+   */
   readonly fetchedAt?: string;
   /** The script's worst score, from 1 to 99; lower is worse. */
   readonly score?: number;
   /** Categories of the threat lists that contain the script's URL or domain. */
   readonly threats: readonly string[];
-  /** The SHA-256 of the script's content. Several if Page Shield fetched different versions. Empty if Page Shield has none. */
+  /**
+   * The SHA-256 of the script's content. There are several if Page Shield fetched different versions, and none if it
+   * has no hash.
+   */
   readonly hashes: readonly string[];
 }
 
 /** The entry that covers a script. */
 export interface CoveringEntry {
-  /** The script as the entry writes it. */
+  /** The entry's `script`, as it's written in the file. */
   readonly script: string;
   /** The entry's line. */
   readonly line: number;
@@ -100,13 +109,13 @@ export interface CoveringEntry {
   readonly expectedHash?: string;
 }
 
-/** A script, and how it compares with the inventory. */
+/** A script, compared with the inventory. */
 export interface CheckedScript {
   /** What Page Shield has seen of the script. */
   readonly seen: InventoriedScript;
   /** The entry that covers the script. Absent if none does. */
   readonly entry?: CoveringEntry;
-  /** Whether the entry approves it. */
+  /** Whether the entry approves the script. */
   readonly approval: ApprovalState;
   /** What's known about the script's content. */
   readonly content: ContentState;
@@ -122,21 +131,21 @@ export interface CheckedZone {
   readonly zoneId: string;
   /** The number of scripts that Page Shield has seen. */
   readonly scripts: number;
-  /** Why the zone couldn't be checked, or why the check says nothing about today. */
+  /** Why the zone couldn't be checked, or why its detections aren't current. */
   readonly problem?: string;
 }
 
-/** What a check shows about one element of a requirement. */
+/** What a check shows about one part of a PCI DSS requirement. */
 export interface RequirementStanding {
   /** The requirement of PCI DSS. */
   readonly requirement: "6.4.3" | "11.6.1";
-  /** What the requirement asks for, in short. */
+  /** A short summary of what this part of the requirement demands. */
   readonly element: string;
-  /** The part of the element that `standing` is about. */
+  /** What `standing` covers. */
   readonly scope: string;
-  /** Whether the check is evidence for that part. */
+  /** Whether the check is evidence for what `scope` describes. */
   readonly standing: "evidenced" | "partly" | "not";
-  /** The reason. */
+  /** The reason for `standing`. */
   readonly why: string;
 }
 
@@ -153,21 +162,24 @@ export interface InventoryCheck {
     readonly entries: number;
     readonly approved: number;
   };
-  /** What was seen: the SHA-256 of `scripts[].seen`, how many scripts, and on pages of which hosts (absent: all). */
+  /**
+   * What was seen: the SHA-256 of `scripts[].seen`, the number of scripts, and the hosts whose pages were checked. If
+   * `hosts` is absent, all pages were checked.
+   */
   readonly seen: { readonly sha256: string; readonly scripts: number; readonly hosts?: readonly string[] };
   /** The limits for findings: scores below `threshold`, and approvals that expire in fewer than `expiringDays` days. */
   readonly judgedBy: { readonly threshold: number; readonly expiringDays: number };
   /** The zones, in the order given. */
   readonly zones: readonly CheckedZone[];
-  /** Findings that fail the check, worst first. */
+  /** Findings that make the check fail, worst first. */
   readonly findings: readonly InventoryFinding[];
-  /** What else the check noticed. */
+  /** Notes that don't make the check fail. */
   readonly notices: readonly InventoryNotice[];
   /** Every script that was seen, by zone and URL. */
   readonly scripts: readonly CheckedScript[];
-  /** The standard that `requirements` is about. */
+  /** The standard that `requirements` refers to. */
   readonly standard: "PCI DSS 4.0.1";
-  /** What this check shows about each element, for an auditor to judge. */
+  /** What this check shows about each part of the requirements. An auditor decides what it's worth. */
   readonly requirements: readonly RequirementStanding[];
 }
 
@@ -189,7 +201,7 @@ export const inventoryCheckDocument: z.ZodType<
     approved: count.describe("How many entries were approved on the day of the check."),
   }),
   seen: members({
-    sha256: sha256.describe("The SHA-256 of what was seen. `jq -jcS '[.scripts[].seen]'` writes its text."),
+    sha256: sha256.describe("The SHA-256 of what was seen. `jq -jcS '[.scripts[].seen]'` prints the text that's hashed."),
     scripts: count,
     hosts: texts
       .exactOptional()
@@ -206,7 +218,7 @@ export const inventoryCheckDocument: z.ZodType<
         problem: z
           .string()
           .exactOptional()
-          .describe("Why the zone couldn't be checked, or why the check says nothing about today."),
+          .describe("Why the zone couldn't be checked, or why its detections aren't current."),
       }),
     )
     .readonly(),
@@ -222,11 +234,11 @@ export const inventoryCheckDocument: z.ZodType<
       }),
     )
     .readonly()
-    .describe("Findings that fail the check, worst first."),
+    .describe("Findings that make the check fail, worst first."),
   notices: z
     .array(members({ kind: z.enum(NOTICES), script: z.string(), line: z.int(), message: z.string() }))
     .readonly()
-    .describe("Notes that don't fail the check."),
+    .describe("Notes that don't make the check fail."),
   scripts: z
     .array(
       members({
@@ -243,7 +255,7 @@ export const inventoryCheckDocument: z.ZodType<
             .string()
             .exactOptional()
             .describe(
-              "When Cloudflare last fetched the content for its hash; the oldest if there are several.",
+              "When Cloudflare last fetched the content to compute its hash. If there are several times, the oldest one.",
             ),
           score: z
             .number()
@@ -251,7 +263,7 @@ export const inventoryCheckDocument: z.ZodType<
             .describe("The script's worst score, from 1 to 99; lower is worse."),
           threats: texts.describe("Categories of the threat lists that contain the script's URL or domain."),
           hashes: texts.describe(
-            "The SHA-256 of the script's content. Several if Page Shield fetched different versions.",
+            "The SHA-256 of the script's content. There are several if Page Shield fetched different versions.",
           ),
         }),
         entry: members({
@@ -268,11 +280,11 @@ export const inventoryCheckDocument: z.ZodType<
           .describe("The entry that covers the script. Absent if none does."),
         approval: z
           .enum(APPROVALS)
-          .describe("Whether the entry approves the script. `new`: no entry covers it."),
+          .describe("Whether the entry approves the script. `new` means that no entry covers it."),
         content: z
           .enum(CONTENTS)
           .describe(
-            "Whether the content is the expected one. `not watched`: the entry has no hash, or Page Shield has no hash for the script.",
+            "Whether the content is the expected one. `not watched` means that the entry or Page Shield has no hash for the script.",
           ),
         malicious: z.boolean(),
       }),
@@ -284,11 +296,11 @@ export const inventoryCheckDocument: z.ZodType<
       members({
         requirement: z.enum(["6.4.3", "11.6.1"]),
         element: z.string(),
-        scope: z.string().describe("The part of the element that `standing` is about."),
+        scope: z.string().describe("What `standing` covers."),
         standing: z.enum(["evidenced", "partly", "not"]),
         why: z.string(),
       }),
     )
     .readonly()
-    .describe("What this check shows about each element, for an auditor to judge."),
+    .describe("What this check shows about each part of the requirements. An auditor decides what it's worth."),
 });

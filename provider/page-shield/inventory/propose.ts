@@ -8,12 +8,15 @@ import { firstPages, newScripts, type ZoneReading } from "./judge";
 import type { InventoriedScript } from "./model";
 import { parseScriptUrl } from "./script-pattern";
 
-/** Adds what's new to an inventory, so that an approval is a reviewed diff. Everything else keeps its bytes. */
+/**
+ * Adds new scripts to an inventory file, so that you approve them by reviewing a diff. The rest of the file keeps its
+ * bytes.
+ */
 
 /** An entry to add. */
 export interface Proposal {
   readonly script: string;
-  /** The hash that was seen; undefined if there's none or more than one. */
+  /** The hash that was seen. Undefined if there are none or several. */
   readonly hash: string | undefined;
   /** The number of different hashes that were seen. */
   readonly hashes: number;
@@ -21,7 +24,7 @@ export interface Proposal {
   readonly seen: readonly InventoriedScript[];
 }
 
-/** The new scripts, and those that can't be proposed. */
+/** The new scripts, and those for which no entry is possible. */
 export interface Proposals {
   readonly entries: readonly Proposal[];
   readonly malicious: readonly string[];
@@ -29,7 +32,7 @@ export interface Proposals {
   readonly unusable: readonly string[];
 }
 
-/** Finds the scripts that no entry covers, once for all zones. */
+/** Finds the scripts that no entry covers, each only once even if several zones load it. */
 export function findProposals(
   inventory: ScriptInventory,
   zones: readonly ZoneReading[],
@@ -54,13 +57,13 @@ export function findProposals(
   return { entries, malicious: [...malicious], unusable: [...unusable] };
 }
 
-/** What the command's options say about every new entry. */
+/** The values that the command's options set in every new entry. */
 export interface Stated {
   readonly owner: string | undefined;
   readonly justification: string | undefined;
 }
 
-/** Returns an inventory without entries, in the format that the file's name asks for. */
+/** Returns an inventory without entries, in the format that the file name's extension implies. */
 export function emptyInventory(file: string): string {
   const url = schemaUrl("script-inventory.v1");
   return file.endsWith(".json")
@@ -72,7 +75,7 @@ export function emptyInventory(file: string): string {
  * Adds the entries at the end of the list.
  *
  * @param text the inventory's file.
- * @throws LookupError if that isn't possible without touching the other entries.
+ * @throws LookupError if that isn't possible without changing the other entries.
  */
 export function addEntries(
   { file, entries: before }: ScriptInventory,
@@ -92,7 +95,7 @@ export function addEntries(
   return added;
 }
 
-/** Inserts lines, because writing a parsed document again would change the style of all other lines. */
+/** Inserts lines of text. Serializing the parsed document would change the style of all other lines. */
 function insert(file: string, given: string, entries: readonly Proposal[], stated: Stated): string {
   const eol = given.includes("\r\n") ? "\r\n" : "\n";
   const text = given.endsWith("\n") ? given : `${given}${eol}`;

@@ -2,8 +2,8 @@ import { pluralize } from "../../runtime/values";
 import type { CheckedScript, FindingKind, InventoryCheck, RequirementStanding } from "./model";
 
 /**
- * Says what a check shows about PCI DSS 4.0.1, requirements 6.4.3 and 11.6.1, element by element. Whether a requirement
- * is met is for an assessor to judge: this only says what the check shows and what it can't show.
+ * Returns what a check shows, and what it can't show, about each part of requirements 6.4.3 and 11.6.1 of PCI DSS
+ * 4.0.1. Whether a requirement is met is for an assessor to decide.
  */
 export function requirementStandings(
   check: Pick<InventoryCheck, "checkedAt" | "findings" | "scripts" | "seen" | "zones">,
@@ -69,7 +69,7 @@ export function requirementStandings(
   ];
 }
 
-/** What's wrong with a zone, by the kind of its finding. */
+/** How each kind of finding about a zone is described. */
 const GAPS: Readonly<Partial<Record<FindingKind, string>>> = { off: "Page Shield is off" };
 
 type Judged = Pick<RequirementStanding, "standing" | "why">;
@@ -100,7 +100,10 @@ function authorization(scripts: readonly CheckedScript[]): Judged {
     : { ...judged, why: `${judged.why} Of these, ${malicious} look malicious nevertheless.` };
 }
 
-/** Judges integrity. A hash is never complete evidence, because Cloudflare fetches the content itself. */
+/**
+ * Assesses what a check shows about integrity. A hash is never complete evidence, because Cloudflare fetches the
+ * content itself.
+ */
 function integrity(scripts: readonly CheckedScript[]): Judged {
   const count = (content: CheckedScript["content"]): number =>
     scripts.filter((script) => script.content === content).length;
@@ -125,8 +128,8 @@ function justification(scripts: readonly CheckedScript[]): Judged {
 }
 
 /**
- * Judges alerts on changed content. A changed hash fails the check, but Cloudflare fetches the content itself, so it's
- * never complete evidence.
+ * Assesses what a check shows about alerts on changed content. A changed hash fails the check, but it's never complete
+ * evidence, because Cloudflare fetches the content itself.
  */
 function contentAlerts(scripts: readonly CheckedScript[]): Judged {
   const watched = scripts.filter(({ content }) => content === "unchanged" || content === "changed").length;
@@ -164,7 +167,7 @@ function share(
   return { standing, why: `${count} of ${pluralize(scripts.length, "script")} ${what}.` };
 }
 
-/** Lowers the standing if a zone couldn't be checked, because that leaves a gap in what the others show. */
+/** Lowers the standing if a zone couldn't be checked, because the evidence then has a gap. */
 function limited({ standing, why }: Judged, gaps: readonly string[]): Judged {
   if (gaps.length === 0) return { standing, why };
   return {

@@ -2,17 +2,17 @@ import { parseUrl } from "../../api/url";
 import type * as PublicSuffixes from "tldts";
 
 /**
- * Which scripts an entry of the inventory covers. Both sides are compared as parsed URLs, so that spelling doesn't matter
- * and a lookalike host doesn't match.
+ * Decides which scripts an inventory entry covers. Compares parsed URLs, so that spelling doesn't matter and lookalike
+ * hosts don't match.
  */
 
 /** A script's URL in canonical form. */
 export interface ScriptUrl {
   /** The URL without fragment and username. Equal URLs have equal texts. */
   readonly text: string;
-  /** The host. Undefined for a URL without one of its own, such as `blob:` or `data:`. */
+  /** The host. Undefined for a URL without a host of its own, such as `blob:` or `data:`. */
   readonly address: Address | undefined;
-  /** Whether the URL has a username. No entry covers such a URL, because it's made to look like another one. */
+  /** Whether the URL has a username. No entry covers such URLs, because they're made to look like other ones. */
   readonly hasUser: boolean;
 }
 
@@ -24,17 +24,20 @@ interface Address {
   readonly path: string;
 }
 
-/** The `script` of an entry. */
+/** An entry's `script`, parsed. */
 export interface ScriptPattern {
   readonly kind: "url" | "folder" | "host";
   /** The canonical form. Two patterns that cover the same scripts have the same text. */
   readonly text: string;
   readonly address: Address | undefined;
-  /** Whether the pattern covers the subdomains of its host instead of the host. */
+  /** Whether the pattern covers the host's subdomains instead of the host. */
   readonly isWildcard: boolean;
 }
 
-/** Thrown if an entry's `script` can't be used. The message continues a sentence that starts with the property. */
+/**
+ * Thrown if an entry's `script` can't be used. The message is the rest of a sentence that starts with the property's
+ * name.
+ */
 export class PatternError extends Error {
   override readonly name = "PatternError";
 }
@@ -76,7 +79,10 @@ function originOf(scheme: string, hostname: string, port: string): string {
   return `${scheme}://${hostname}${port === "" ? "" : `:${port}`}`;
 }
 
-/** Decodes characters that never need escaping (RFC 3986, 6.2.2), and escapes `*`, which has a meaning in an entry. */
+/**
+ * Decodes characters that never need escaping (RFC 3986, 6.2.2), and escapes `*`, which has a special meaning in an
+ * entry.
+ */
 function canonicalEscapes(text: string): string {
   return text
     .replace(/%[0-9a-f]{2}/gi, (escape) => {
@@ -89,7 +95,9 @@ function canonicalEscapes(text: string): string {
 const FORMS =
   "write an exact URL (https://cdn.example.com/app.js), a host (cdn.example.com or *.example.com), or every URL below a path (https://cdn.example.com/lib/*)";
 
-/** @throws PatternError if the text isn't a URL, a host or a folder, or would cover far more than one party's scripts. */
+/**
+ * @throws PatternError if the text isn't a URL, a host or a folder, or would cover the scripts of unrelated parties.
+ */
 export function parsePattern(given: string): ScriptPattern {
   const shown = JSON.stringify(withoutUser(given));
   const refuse = (reason: string): PatternError => new PatternError(`${shown} ${reason}`);
@@ -139,7 +147,7 @@ function opaquePattern(given: string, refuse: Refuse): ScriptPattern {
   return { kind: "url", text: url.href, address: undefined, isWildcard: false };
 }
 
-/** Parses a URL whose host may start with `*.`, which the returned URL doesn't have. */
+/** Parses a URL whose host may start with `*.`. The returned URL doesn't have that prefix. */
 function parseHost(given: string, refuse: Refuse): { readonly url: URL; readonly isWildcard: boolean } {
   const isWildcard = /^\w+:\/\/\*\./.test(given);
   const plain = isWildcard ? given.replace("*.", "") : given;
@@ -157,7 +165,7 @@ function parseHost(given: string, refuse: Refuse): { readonly url: URL; readonly
   return { url, isWildcard };
 }
 
-/** Says why a host covers more than one party's scripts, or isn't a full name. */
+/** Returns what's wrong with a host: it covers the scripts of unrelated parties, or isn't a full name. */
 function hostProblem(hostname: string, isWildcard: boolean): string | undefined {
   const { isIp, publicSuffix, isIcann, isPrivate } = publicSuffixes().parse(hostname, {
     allowPrivateDomains: true,
@@ -177,7 +185,7 @@ function hostProblem(hostname: string, isWildcard: boolean): string | undefined 
 // eslint-disable-next-line @typescript-eslint/no-require-imports -- loaded on use: programs without an inventory need none of it
 const publicSuffixes = (): typeof PublicSuffixes => require("tldts") as typeof PublicSuffixes;
 
-/** Finds the entry that covers a script, quickly even among thousands. */
+/** Finds the entry that covers a script. Fast even with thousands of entries. */
 export class PatternIndex<T extends { readonly pattern: ScriptPattern }> {
   readonly #exact = new Map<string, T>();
   /**
@@ -202,8 +210,8 @@ export class PatternIndex<T extends { readonly pattern: ScriptPattern }> {
   }
 
   /**
-   * Returns the most specific entry that covers the URL: an exact URL before a folder before a host, a longer folder
-   * before a shorter one, and a full host before a wildcard. That entry alone decides.
+   * Returns the most specific entry that covers the URL. An exact URL comes before a folder, and a folder before a
+   * host; a longer folder comes before a shorter one, and a full host before a wildcard. Only that entry counts.
    */
   find(url: ScriptUrl): T | undefined {
     if (url.hasUser) return undefined;
@@ -231,7 +239,10 @@ function pathAndQuery(text: string): string {
   return text.replace(/^\w+:\/\/[^/]*/, "");
 }
 
-/** Whether every server stays inside the folder: some decode `%2F`, or read `..;` as the parent folder. */
+/**
+ * Whether no server would resolve the path to one outside the folder. Some decode `%2F`, or interpret `..;` as the
+ * parent folder.
+ */
 function isPlainPath(path: string): boolean {
   return !/%(2F|5C|25|00)/.test(path) && !/(^|\/)\.{1,2}(;|\/|$)/.test(path);
 }

@@ -8,15 +8,15 @@ import { parsePattern, type ScriptPattern } from "./script-pattern";
 /** Options of `inventorySources`. */
 export interface InventorySourcesOptions {
   /**
-   * The day on which approvals must be valid: YYYY-MM-DD. Set it to keep a policy from changing on the day an approval
-   * ends.
+   * The day on which approvals must be valid: YYYY-MM-DD. Set it to keep a policy from changing when an approval
+   * expires.
    *
    * @defaultValue today
    */
   readonly on?: string;
 }
 
-/** Result of `inventorySources`. */
+/** The result of `inventorySources`. */
 export interface InventorySources {
   /** Sources for `script-src`, sorted and without duplicates. A policy treats an empty list as `'none'`. */
   readonly scriptSrc: string[];
@@ -28,12 +28,12 @@ export interface InventorySources {
 }
 
 /**
- * Turns the approved entries of a script inventory into sources for a policy's `script-src`. Sends no request.
+ * Turns the approved entries of a script inventory into sources for a policy's `script-src`. Sends no requests.
  *
  * The preview warns about entries that were left out. A policy ignores queries, so an entry with one allows the URL with
  * any query. An exact URL whose path ends in a slash is left out, because a policy would allow everything below it.
  *
- * @example A policy that allows what was approved
+ * @example Allow only approved scripts
  * ```ts
  * import { inventorySources, PageShieldPolicy, readScriptInventory } from "pulumi-edgeguard";
  *
@@ -108,10 +108,10 @@ interface ParsedEntry {
   readonly pattern: ScriptPattern;
 }
 
-/** The sources of a policy, found by host: there may be thousands. */
+/** A policy's sources, indexed by host because there may be thousands. */
 class Sources {
   readonly #all = new Set<string>();
-  /** The sources that allow more than one URL, by host. The host of a wildcard is `*.example.com`. */
+  /** The sources that allow more than one URL, by host. A wildcard's host is `*.example.com`. */
   readonly #wide = new Map<string, Set<string>>();
 
   add(source: string, { kind, address, isWildcard }: ScriptPattern): void {
@@ -125,7 +125,7 @@ class Sources {
     return [...this.#all].sort();
   }
 
-  /** Whether the policy allows what a pattern covers: its URL, or any script on its host or in its folder. */
+  /** Whether the policy allows all scripts that a pattern covers. */
   allow({ text, address, isWildcard }: ScriptPattern): boolean {
     if (address === undefined) return false;
     const plain = withoutQuery(text).replace("://*.", "://any-subdomain.").replace(/\/\*$/, "/any-script");
@@ -148,7 +148,10 @@ function firstOf(scripts: readonly string[]): string {
 
 const SHOWN_ENTRIES = 5;
 
-/** Converts a pattern to a source. Undefined if no source allows exactly that. A source that ends in a slash allows everything below. */
+/**
+ * Converts a pattern to a source. Undefined if no source allows exactly the same scripts. A source that ends in a slash
+ * allows everything below it.
+ */
 function sourceOf({ kind, text, address }: ScriptPattern): string | undefined {
   if (address === undefined) return undefined;
   const source = escapeForSource(withoutQuery(text));
