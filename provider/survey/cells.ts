@@ -2,18 +2,18 @@ import { isUnauthenticated } from "../api/credential";
 import { ApiError } from "../api/errors";
 import { permissionFor, permissionName, type RequiredPermission } from "../api/permissions";
 import type { Cell } from "./model";
-
-/** After this many zones of an account, a permission that none of them granted is no longer tried. */
-const ZONES_TRIED = 20;
+import type { RefusedRights } from "./trial";
 
 /** After this many requests in a row that Cloudflare fails to answer, the survey ends: it's an outage. */
 const FAILURES_IN_A_ROW = 20;
 
-/** Reads cells, and remembers which permissions the token lacks, so that it isn't refused thousands of times. */
+/** Reads cells. */
 export class Cells {
-  readonly #tried = new Map<string, { refused: number; granted: boolean }>();
+  /** The permissions that aren't tried anymore. */
+  refused: RefusedRights | undefined;
 
   #failed = 0;
+  #anyGranted = false;
 
   /** @param redact hides secrets in the text of a failure. */
   constructor(readonly redact: (text: string) => string) {}
@@ -27,16 +27,12 @@ export class Cells {
    * to go on later.
    */
   async read<T>(path: string, account: string | undefined, read: () => Promise<T>): Promise<Cell<T>> {
-    const permission = permissionFor("GET", path);
-    const right = permission === undefined ? path : rightName(permission);
-    const key = `${right} ${account ?? ""}`;
-    const tried = this.#tried.get(key) ?? { refused: 0, granted: false };
-    this.#tried.set(key, tried);
-    const most = path.startsWith("/accounts/") ? 1 : ZONES_TRIED;
-    if (!tried.granted && tried.refused >= most) return { notReadable: "right", what: right };
+    const right = rightFor(path);
+    if (path.startsWith("/zones/") && this.refused?.has(account, right) === true)
+      return { notReadable: "notTried", what: right };
     try {
       const value = await read();
-      tried.granted = true;
+      this.#anyGranted = true;
       this.#failed = 0;
       return value;
     } catch (error) {
@@ -44,11 +40,8 @@ export class Cells {
       if (!(error instanceof ApiError) || isOver) throw error;
       this.#failed = (error.status ?? 0) >= 500 ? this.#failed + 1 : 0;
       if (this.#failed >= FAILURES_IN_A_ROW) throw error;
-      if (error.status === 403 && isUnauthenticated(error)) {
-        tried.refused += 1;
-        return { notReadable: "right", what: right };
-      }
-      tried.granted = true; // Cloudflare refuses the object rather than the token.
+      if (error.status === 403 && isUnauthenticated(error)) return { notReadable: "right", what: right };
+      this.#anyGranted = true; // Cloudflare refuses the object rather than the token.
       if (error.status === 403) return { notReadable: "plan", what: planReason(error) };
       const { message } = new ApiError({ ...error.init, advice: undefined });
       return { notReadable: "failed", what: this.redact(message) };
@@ -57,7 +50,7 @@ export class Cells {
 
   /** Whether any request was granted. Otherwise the token is probably invalid. */
   get anyGranted(): boolean {
-    return [...this.#tried.values()].some(({ granted }) => granted);
+    return this.#anyGranted;
   }
 }
 
@@ -78,7 +71,13 @@ const PATHS = [
   "/accounts/a/storage/kv/namespaces",
 ];
 
-/** `Page Shield Read`. Zones and accounts each have a permission named Logs. */
+/** The permission that reading a path takes: `Page Shield Read`. */
+export function rightFor(path: string): string {
+  const permission = permissionFor("GET", path);
+  return permission === undefined ? path : rightName(permission);
+}
+
+/** Zones and accounts each have a permission named Logs. */
 function rightName({ scope, name, level }: RequiredPermission): string {
   return `${scope === "Account" && name === "Logs" ? "Account " : ""}${name} ${level}`;
 }

@@ -1,8 +1,18 @@
-import { open, type FileHandle } from "node:fs/promises";
+import { open, rm, type FileHandle } from "node:fs/promises";
 import { z } from "zod";
 import { codeOf } from "../runtime/machine-lock";
 import { CommandError } from "../terminal/errors";
-import { account, listedAccount, listedZone, zone, type Account, type Zone } from "./model";
+import {
+  accountFacts,
+  countedKeys,
+  listedAccount,
+  listedZone,
+  zone,
+  type AccountFacts,
+  type CountedKeys,
+  type NamespaceKeys,
+  type Zone,
+} from "./model";
 import type { Scope } from "./zones";
 
 /**
@@ -28,7 +38,12 @@ const scope = z.strictObject({
 });
 const zoneLine = z.strictObject({ zone });
 /** A line after the first. */
-const laterLine = z.union([zoneLine, z.strictObject({ account }), scope]);
+const laterLine = z.union([
+  zoneLine,
+  z.strictObject({ account: accountFacts }),
+  z.strictObject({ keys: countedKeys }),
+  scope,
+]);
 
 const LF = 0x0a;
 const OWNER_ONLY = 0o600;
@@ -41,7 +56,8 @@ interface Place {
 
 export class Journal {
   readonly #zones = new Map<string, Place>();
-  readonly accounts = new Map<string, Account>();
+  readonly accounts = new Map<string, AccountFacts>();
+  readonly #keys = new Map<string, NamespaceKeys>();
   scope: Scope | undefined;
   #end = 0;
   #writing: Promise<void> = Promise.resolve();
@@ -59,15 +75,23 @@ export class Journal {
     beginning: Beginning,
     redact: (text: string) => string,
   ): Promise<Journal> {
+    let file: FileHandle;
     try {
-      const journal = new Journal(await open(path, "wx+", OWNER_ONLY), beginning, redact);
-      await journal.#append({ survey: beginning });
-      return journal;
+      file = await open(path, "wx+", OWNER_ONLY);
     } catch (error) {
       if (codeOf(error) !== "EEXIST") throw error;
       throw new CommandError(
         `${path} holds an unfinished survey. Continue it with --resume, or delete the file to start again.`,
       );
+    }
+    const journal = new Journal(file, beginning, redact);
+    try {
+      await journal.#append({ survey: beginning });
+      return journal;
+    } catch (error) {
+      await file.close();
+      await rm(path);
+      throw error;
     }
   }
 
@@ -130,9 +154,23 @@ export class Journal {
     await this.#append({ scope: given });
   }
 
-  async addAccount(given: Account): Promise<void> {
+  async addAccount(given: AccountFacts): Promise<void> {
     await this.#append({ account: given });
     this.accounts.set(given.id, given);
+  }
+
+  async addKeys(given: CountedKeys): Promise<void> {
+    await this.#append({ keys: given });
+    this.#noteKeys(given);
+  }
+
+  /** The keys of a namespace; undefined if they haven't been counted. */
+  keysOf(accountId: string, namespaceId: string): NamespaceKeys | undefined {
+    return this.#keys.get(`${accountId} ${namespaceId}`);
+  }
+
+  #noteKeys({ accountId, namespaceId, keys }: CountedKeys): void {
+    this.#keys.set(`${accountId} ${namespaceId}`, keys);
   }
 
   async addZone(given: Zone): Promise<void> {
@@ -142,11 +180,17 @@ export class Journal {
   /** Reads the zones back, in the order of the list, one at a time. */
   async *zones(): AsyncGenerator<Zone, void, undefined> {
     for (const { id } of this.scope?.zones ?? []) {
-      const place = this.#zones.get(id);
-      if (place === undefined) continue;
-      const { buffer } = await this.file.read(Buffer.alloc(place.length), 0, place.length, place.offset);
-      yield zoneLine.parse(parsed(buffer)).zone;
+      const zone = await this.zone(id);
+      if (zone !== undefined) yield zone;
     }
+  }
+
+  /** Reads a zone back; undefined if it hasn't been read yet. */
+  async zone(id: string): Promise<Zone | undefined> {
+    const place = this.#zones.get(id);
+    if (place === undefined) return undefined;
+    const { buffer } = await this.file.read(Buffer.alloc(place.length), 0, place.length, place.offset);
+    return zoneLine.parse(parsed(buffer)).zone;
   }
 
   async close(): Promise<void> {
@@ -154,17 +198,26 @@ export class Journal {
     await this.file.close();
   }
 
-  /** Appends a line at once, so that a killed process loses at most the line that it was writing. */
+  /**
+   * Appends a line at once, so that a killed process loses at most the line that it was writing.
+   *
+   * @throws the system's error if the disk doesn't take it. What's before it stays readable, and no later line is written.
+   */
   async #append(line: object): Promise<Place> {
     const bytes = Buffer.from(`${this.redact(JSON.stringify(line))}\n`);
     const place = { offset: this.#end, length: bytes.length - 1 };
     this.#end += bytes.length;
-    const writing = this.#writing.then(async () => {
-      await this.file.write(bytes, 0, bytes.length, place.offset);
-    });
+    const writing = this.#writing.then(() => this.#write(bytes, place.offset));
     this.#writing = writing;
     await writing;
     return place;
+  }
+
+  async #write(bytes: Buffer, offset: number): Promise<void> {
+    for (let at = 0; at < bytes.length;) {
+      const { bytesWritten } = await this.file.write(bytes, at, bytes.length - at, offset + at);
+      at += bytesWritten; // A disk that's nearly full takes only a part.
+    }
   }
 
   /** Takes in a line that was read back. Returns whether it belongs in a journal. */
@@ -173,6 +226,7 @@ export class Journal {
     if (read === undefined) return false;
     if ("zone" in read) this.#zones.set(read.zone.id, place);
     else if ("account" in read) this.accounts.set(read.account.id, read.account);
+    else if ("keys" in read) this.#noteKeys(read.keys);
     else this.scope = read.scope;
     return true;
   }
@@ -197,7 +251,7 @@ function refuseOther(path: string, found: Beginning, wanted: Omit<Beginning, "at
     );
   if (found.options !== wanted.options)
     throw new CommandError(
-      `${path} belongs to a survey with other options. Resume it with the same --account, --zones, --stack, --payment-pages and --inventory, or pass another folder with --out.`,
+      `${path} belongs to a survey with other options. Resume it with the same --account, --zones, --payment-pages and --inventory, or pass another folder with --out.`,
     );
 }
 

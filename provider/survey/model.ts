@@ -12,10 +12,11 @@ export const SURVEY_VERSION = 1;
 /** What couldn't be read, and why. A part that couldn't be read is never shown as empty. */
 export const notReadable = members({
   /**
-   * `right`: the token lacks a permission. `plan`: Cloudflare refused it for another reason, usually the plan. `account`:
-   * the zone's account isn't known. `failed`: the request failed.
+   * `right`: the token lacks a permission. `notTried`: other zones of the account refused the permission, so it wasn't tried
+   * in this one. `plan`: Cloudflare refused it for another reason, usually the plan. `account`: the zone's account isn't
+   * known. `failed`: the request failed.
    */
-  notReadable: z.enum(["right", "plan", "account", "failed"]),
+  notReadable: z.enum(["right", "notTried", "plan", "account", "failed"]),
   /** The permission, such as `Page Shield Read`, or what happened. */
   what: z.string(),
 });
@@ -81,6 +82,8 @@ const scripts = members({
 
 const deployment = members({
   ruleId: z.string(),
+  /** The ruleset that holds the rule: the zone's entry point, or the account's. */
+  entryPointId: z.string(),
   ref: z.string(),
   description: z.string(),
   enabled: z.boolean(),
@@ -193,6 +196,11 @@ export const zone = members({
   scripts: cell(scripts),
   /** The rules that execute a managed ruleset, in the order in which they run. */
   deployments: cell(z.array(deployment)),
+  /**
+   * The account's deployments that may act on the zone. They run before the zone's. Only the expressions' conditions on the
+   * zone are decided, so other conditions may still exclude a request.
+   */
+  accountDeployments: cell(z.array(deployment)),
   /** The first enabled deployment with paranoia levels. */
   owasp: cell(
     members({
@@ -222,11 +230,13 @@ export const zone = members({
 });
 export type Zone = z.infer<typeof zone>;
 
+const namespaceShape = { id: z.string(), title: z.string() };
+const keys = cell(members({ count: z.int(), more: z.boolean() }));
+export type NamespaceKeys = z.infer<typeof keys>;
 const namespace = members({
-  id: z.string(),
-  title: z.string(),
+  ...namespaceShape,
   /** Counted up to a limit; `more` says that there are more. */
-  keys: cell(members({ count: z.int(), more: z.boolean() })),
+  keys,
   stack,
 });
 
@@ -235,7 +245,7 @@ const listedAccountShape = { id: z.string(), name: z.string().exactOptional(), z
 export const listedAccount = members(listedAccountShape);
 export type ListedAccount = z.infer<typeof listedAccount>;
 
-export const account = members({
+const accountShape = {
   ...listedAccountShape,
   /** The rulesets that its zones can deploy, and its own. */
   rulesets: cell(
@@ -249,11 +259,22 @@ export const account = members({
       }),
     ),
   ),
+  /** The rules of its entry point that execute a managed ruleset in its zones, in the order in which they run. */
+  deployments: cell(z.array(deployment)),
   jobs: cell(z.array(job)),
+};
+export const account = members({
+  ...accountShape,
   namespaces: cell(z.array(namespace)),
   unmanaged: unmanaged.exactOptional(),
 });
 export type Account = z.infer<typeof account>;
+
+/** An account whose keys haven't been counted yet, and how many keys a namespace has: as they're journaled. */
+export const accountFacts = members({ ...accountShape, namespaces: cell(z.array(members(namespaceShape))) });
+export type AccountFacts = z.infer<typeof accountFacts>;
+export const countedKeys = members({ accountId: z.string(), namespaceId: z.string(), keys });
+export type CountedKeys = z.infer<typeof countedKeys>;
 
 /** The bars of the charts: each chart's values add up to the zones, policies, scripts or jobs. */
 export const CHARTS = {
@@ -288,6 +309,8 @@ const headShape = {
       /** How many zones or accounts have a part that couldn't be read. */
       zones: z.int(),
       accounts: z.int(),
+      /** In how many of these zones it wasn't tried, because other zones of the account refused it. */
+      zonesNotTried: z.int(),
     }),
   ),
   /** Empty in a survey without stacks. */

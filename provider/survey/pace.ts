@@ -9,17 +9,28 @@ const REQUESTS_PER_ZONE = { least: 6, usual: 9 };
 
 const SPREAD_MS = 10_000;
 
+/** What a survey still has to read. Each namespace takes one request. */
+export interface Work {
+  readonly zones: number;
+  readonly namespaces: number;
+}
+
 /**
  * The rate limits of a survey. One that fits into its share of the limit runs at once; a longer one spreads its requests
  * evenly, so that whatever shares the token never waits for minutes.
  *
  * @param percent the share of the documented limit.
  */
-export function ratesFor(zones: number, percent: number): RateWindow[] {
+export function ratesFor(left: Work, percent: number): RateWindow[] {
   const share = { ...DOCUMENTED_RATE, requests: shareOf(percent) };
-  if (zones * REQUESTS_PER_ZONE.usual <= share.requests) return [share];
+  if (requestsFor(left).usual <= share.requests) return [share];
   const spread = Math.max(1, Math.floor((share.requests * SPREAD_MS) / share.ms));
   return [share, { requests: spread, ms: SPREAD_MS }];
+}
+
+function requestsFor({ zones, namespaces }: Work): typeof REQUESTS_PER_ZONE {
+  const { least, usual } = REQUESTS_PER_ZONE;
+  return { least: zones * least + namespaces, usual: zones * usual + namespaces };
 }
 
 function shareOf(percent: number): number {
@@ -27,17 +38,18 @@ function shareOf(percent: number): number {
 }
 
 /** What the survey will take, as its first line says it. */
-export function forecast(zones: number, done: number, percent: number): string {
-  const left = zones - done;
-  const { least, usual } = REQUESTS_PER_ZONE;
+export function forecast(all: Work, left: Work, percent: number): string {
+  const { least, usual } = requestsFor(left);
   const perMinute = shareOf(percent) / (DOCUMENTED_RATE.ms / 60_000);
-  const isQuick = left * usual <= shareOf(percent);
-  const minutes = [least, usual].map((each) => Math.ceil((left * each) / perMinute));
-  const time = isQuick
-    ? "about a minute"
-    : `${durationText((minutes[0] ?? 0) * 60_000)} to ${durationText((minutes[1] ?? 0) * 60_000)}`;
-  const resumed = done === 0 ? "" : `, ${formatNumber(done)} of them already read`;
-  return `surveying ${pluralize(zones, "zone")}${resumed}: about ${formatNumber(left * least)} to ${formatNumber(left * usual)} requests, at most ${formatNumber(Math.floor(perMinute))} a minute (--budget ${percent}): ${time}`;
+  const minutes = (requests: number): string => durationText(Math.ceil(requests / perMinute) * 60_000);
+  const time = usual <= shareOf(percent) ? "about a minute" : `${minutes(least)} to ${minutes(usual)}`;
+  const counted = (name: "zone" | "namespace", key: keyof Work): string[] => {
+    const done = all[key] - left[key];
+    const resumed = done === 0 ? "" : ` (${formatNumber(done)} already read)`;
+    return all[key] === 0 ? [] : [`${pluralize(all[key], name)}${resumed}`];
+  };
+  const what = [...counted("zone", "zones"), ...counted("namespace", "namespaces")].join(" and ");
+  return `surveying ${what}: about ${formatNumber(least)} to ${formatNumber(usual)} requests, at most ${formatNumber(Math.floor(perMinute))} a minute (--budget ${percent}): ${time}`;
 }
 
 /** "2 h 5 min", "40 s" */

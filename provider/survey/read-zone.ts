@@ -1,4 +1,5 @@
 import { z } from "zod";
+import type { EdgeApi } from "../api/client";
 import { unlessAbsent } from "../api/errors";
 import { hostsIn } from "../import/names";
 import { jobStateOf } from "../logpush/job-state";
@@ -13,26 +14,24 @@ import { listPageShieldPolicies, readPageShieldSettings } from "../page-shield/r
 import type { Script as DetectedScript } from "../page-shield/records";
 import { wouldBlockOf } from "../page-shield/would-block";
 import { entryPointPath } from "../rulesets/entry-point";
-import { explain, type ExecutedRuleset } from "../rulesets/explain";
-import { findManagedRuleset, UnknownRulesetError } from "../rulesets/managed";
-import { entryPoint, type EntryPoint, type ManagedRuleset, type ZoneRule } from "../rulesets/wire";
+import { entryPoint } from "../rulesets/wire";
 import type { Scope } from "../runtime/composite-id";
 import type { Host } from "../runtime/host";
 import { omitAbsent } from "../runtime/members";
 import { RIGHTS, type Cells } from "./cells";
-import type { Cell, Deployment, ListedZone, NotReadable, SurveyedJob, Zone } from "./model";
+import type { AccountFacts, Cell, ListedZone, NotReadable, SurveyedJob, Zone } from "./model";
 import type { PaymentPages } from "./payment-pages";
-import { isOn } from "./protection";
-import { isNotReadable, isReadable, valueOf } from "./readable";
-import { stackOf, unmanagedIn, type Stacks } from "./stacks";
+import { coveringDeployments, deploymentsOf, owaspOf } from "./read-deployments";
+import { isNotReadable, isReadable, mapCell, valueOf } from "./readable";
 import { tasksOf } from "./tasks";
+import { PARTS, type Part } from "./trial";
 
 /** What all zones of a survey share. */
 export interface Reading {
   readonly host: Host;
   readonly cells: Cells;
-  /** Undefined in a survey without stacks. */
-  readonly stacks: Stacks | undefined;
+  /** The accounts of the zones, which are read before them. */
+  readonly accounts: ReadonlyMap<string, AccountFacts>;
   readonly paymentPages: PaymentPages;
   /** Whether the inventory approves a script. Undefined without an inventory. */
   readonly isApproved: ((url: string) => boolean) | undefined;
@@ -40,16 +39,16 @@ export interface Reading {
 
 /** Reads a zone with the fewest requests that its parts take: docs/guides/survey.md lists them. */
 export async function readZone(reading: Reading, listed: ListedZone): Promise<Zone> {
-  const { host, cells } = reading;
+  const { host, cells, paymentPages } = reading;
   const { id } = listed;
   const { api } = host;
-  const root = `/zones/${id}`;
-  const account = valueOf(listed.accountId);
-  const cell = <T>(path: string, read: () => Promise<T>): Promise<Cell<T>> =>
-    cells.read(`${root}${path}`, account, read);
+  const accountId = valueOf(listed.accountId);
+  const account = reading.accounts.get(accountId ?? "");
+  const cell = <T>(part: Part, read: () => Promise<T>): Promise<Cell<T>> =>
+    cells.read(`/zones/${id}${PARTS[part]}`, accountId, read);
 
   // The migration judges the same entry point, so it's read once for both.
-  const managedRules = cell("/rulesets", () =>
+  const managedRules = cell("deployments", () =>
     unlessAbsent(() =>
       api.get(entryPointPath(id), {
         what: `Reading the managed rules of zone ${id}`,
@@ -58,57 +57,49 @@ export async function readZone(reading: Reading, listed: ListedZone): Promise<Zo
     ),
   );
   const [settings, policies, found, entry, migration, jobs] = await Promise.all([
-    cell("/page_shield", () => readPageShieldSettings(api, id)),
-    cell("/page_shield", () => listPageShieldPolicies(api, id)),
-    cell("/page_shield", async () => {
+    cell("pageShield", () => readPageShieldSettings(api, id)),
+    cell("policies", () => listPageShieldPolicies(api, id)),
+    cell("scripts", async () => {
       const filters = SCRIPTS.includeAll;
       return (await listDetected(host, SCRIPTS, { zoneId: id, status: "active,infrequent", filters })).items;
     }),
     managedRules,
-    cell("/waf_migration/status", () => readMigration(reading, id, managedRules)),
-    cell("/logpush/jobs", () => readJobs(reading, { kind: "zone", id })),
+    cell("migration", () => readMigration(host.api, id, managedRules)),
+    cell("jobs", () => readJobs(host, { kind: "zone", id })),
   ]);
-  const scripts = isReadable(found) ? found : [];
   const deployments = isReadable(entry) ? await deploymentsOf(reading, id, account, entry?.explained) : entry;
-  const { paymentPages, stacks } = reading;
+  const accountDeployments = coveringDeployments(account, listed);
+  const scripts = isReadable(found) ? found : [];
   const hosts = (valueOf(policies) ?? []).flatMap(({ expression }) => hostsIn(expression));
   const zone = {
     ...listed,
     hasPaymentPages:
       scripts.some((each) => paymentPages.hasScript(each)) ||
       [valueOf(listed.name) ?? "", ...hosts].some((host) => paymentPages.hasHost(host)),
-    pageShield: isReadable(settings)
-      ? {
-          enabled: settings.enabled,
-          ...omitAbsent({
-            updatedAt: settings.updatedAt,
-            useReportingEndpoint: settings.useReportingEndpoint,
-            useConnectionUrlPath: settings.useConnectionUrlPath,
-          }),
-          ...stackOf(stacks, ["PageShieldSettings", id]),
-        }
-      : settings,
-    policies: isReadable(policies)
-      ? policies.map(({ id: policyId, description = "", action, enabled, expression, value }) => ({
-          id: policyId,
-          description,
-          effect: enabled ? (EFFECTS.get(action) ?? action) : "off",
-          expression,
-          value,
-          ...(enabled && action === "allow" && isReadable(found)
-            ? { wouldBlock: blockedBy({ expression, value }, scripts) }
-            : {}),
-          ...stackOf(stacks, ["PageShieldPolicy", policyId]),
-        }))
-      : policies,
-    scripts: isReadable(found) ? summaryOf(found, reading) : found,
+    pageShield: mapCell(settings, ({ enabled, updatedAt, useReportingEndpoint, useConnectionUrlPath }) => ({
+      enabled,
+      ...omitAbsent({ updatedAt, useReportingEndpoint, useConnectionUrlPath }),
+    })),
+    policies: mapCell(policies, (all) =>
+      all.map(({ id: policyId, description = "", action, enabled, expression, value }) => ({
+        id: policyId,
+        description,
+        effect: enabled ? (EFFECTS.get(action) ?? action) : "off",
+        expression,
+        value,
+        ...(enabled && action === "allow" && isReadable(found)
+          ? { wouldBlock: blockedBy({ expression, value }, scripts) }
+          : {}),
+      })),
+    ),
+    scripts: mapCell(found, (all) => summaryOf(all, reading)),
     deployments,
-    owasp: isReadable(deployments) ? owaspOf(deployments) : deployments,
+    accountDeployments,
+    owasp: owaspOf([accountDeployments, deployments]),
     migration,
     jobs,
   };
-  const unmanaged = stacks === undefined ? {} : { unmanaged: unmanagedIn(zone) };
-  return { ...zone, tasks: tasksOf(zone), ...unmanaged };
+  return { ...zone, tasks: tasksOf(zone) };
 }
 
 /** An entry point, for the deployments and for the migration. */
@@ -183,88 +174,6 @@ function threatsOf(script: DetectedScript): string[] | undefined {
   return all.length === 0 ? undefined : [...new Set(all)].sort();
 }
 
-async function deploymentsOf(
-  reading: Reading,
-  zone: string,
-  account: string | undefined,
-  found: EntryPoint | undefined,
-): Promise<Deployment[]> {
-  const effects = new Map<string, Cell<Effect>>();
-  for (const rule of found?.rules ?? [])
-    if (rule.deploys !== undefined) effects.set(rule.id, await readEffect(reading, account, rule));
-  const rulesetOf = ({ id }: ZoneRule): ExecutedRuleset | undefined => {
-    const deployed = valueOf(effects.get(id) ?? NONE)?.deployed;
-    return deployed === undefined ? undefined : { managed: deployed };
-  };
-  return explain(zone, found, rulesetOf).deployments.map((each) => {
-    const effect = effects.get(each.ruleId) ?? NONE;
-    const { paranoiaLevel, scoreThreshold, action, rules } = each;
-    return {
-      ruleId: each.ruleId,
-      ref: each.ref,
-      description: each.description,
-      enabled: each.enabled,
-      expression: each.expression,
-      rulesetId: each.ruleset.id,
-      exceptions: each.exceptions.map(({ description, expression, skips }) => ({
-        description,
-        expression,
-        skips,
-      })),
-      effect: isReadable(effect)
-        ? {
-            name: effect.deployed.name,
-            version: effect.deployed.version,
-            versionsBehind: Math.max(0, Number(effect.latest) - Number(effect.deployed.version)) || 0,
-            ...omitAbsent({ paranoiaLevel, scoreThreshold, action }),
-            rulesOn: rules?.on ?? 0,
-            rulesOff: rules?.off ?? 0,
-          }
-        : effect,
-      ...stackOf(reading.stacks, ["ManagedRulesetOverride", each.ruleId], ["Ruleset", found?.id ?? ""]),
-    };
-  });
-}
-
-interface Effect {
-  readonly deployed: ManagedRuleset;
-  /** The latest version's number. */
-  readonly latest: string;
-}
-
-const NONE = { notReadable: "account", what: "the zone's account isn't known: pass --account" } as const;
-
-/** Reads a deployed ruleset. Each version is read once for all zones of an account. */
-async function readEffect(
-  { host, cells }: Reading,
-  account: string | undefined,
-  { deploys }: ZoneRule,
-): Promise<Cell<Effect>> {
-  if (account === undefined || deploys === undefined) return NONE;
-  const ctx = host.context("survey");
-  const choice = { id: deploys.rulesetId };
-  return await cells.read(`/accounts/${account}/rulesets`, account, async (): Promise<Cell<Effect>> => {
-    try {
-      const latest = await findManagedRuleset(ctx, account, choice);
-      const deployed = await findManagedRuleset(ctx, account, choice, deploys.version);
-      return { deployed, latest: latest.version };
-    } catch (error) {
-      if (!(error instanceof UnknownRulesetError)) throw error;
-      return { notReadable: "failed", what: error.reason };
-    }
-  });
-}
-
-function owaspOf(deployments: readonly Deployment[]): Zone["owasp"] {
-  for (const { effect } of deployments.filter(isOn)) {
-    if (!isReadable(effect)) return effect;
-    if (effect.paranoiaLevel === undefined) continue;
-    const { paranoiaLevel, scoreThreshold, action } = effect;
-    return { state: "on", paranoiaLevel, ...omitAbsent({ scoreThreshold, action }) };
-  }
-  return { state: "off" };
-}
-
 type Migration = Exclude<Zone["migration"], { notReadable: unknown }>;
 
 /** Ends the judgement of a migration that needs a part which couldn't be read. */
@@ -278,53 +187,48 @@ class UnreadPart extends Error {
 
 /** @throws ApiError if the migration can't be read. */
 async function readMigration(
-  reading: Reading,
+  api: EdgeApi,
   zone: string,
   managedRules: Promise<Cell<BothEntryPoints | undefined>>,
 ): Promise<Cell<Migration>> {
+  const entryPoint = async (): Promise<BothEntryPoints["migrated"] | undefined> => {
+    const found = await managedRules;
+    // Without this, an entry point that couldn't be read would look like none at all.
+    if (isNotReadable(found)) throw new UnreadPart(found);
+    return found?.migrated;
+  };
   try {
-    return await judgeMigration(reading, zone, managedRules);
+    const observation = await observe(api, zone, { onlyBlockers: true, entryPoint });
+    const { readiness, migrationState = "", because } = judged(observation);
+    const right = [...RIGHTS].find(([, place]) => because.some((text) => text.includes(place)))?.[0];
+    return {
+      readiness,
+      state: migrationState,
+      because: [...because],
+      ...omitAbsent({ missingRight: right }),
+    };
   } catch (error) {
     if (error instanceof UnreadPart) return error.why;
     throw error;
   }
 }
 
-async function judgeMigration(
-  { host }: Reading,
-  zone: string,
-  managedRules: Promise<Cell<BothEntryPoints | undefined>>,
-): Promise<Migration> {
-  const observation = await observe(host.api, zone, {
-    onlyBlockers: true,
-    entryPoint: async () => {
-      const found = await managedRules;
-      // Without this, an entry point that couldn't be read would look like none at all.
-      if (isNotReadable(found)) throw new UnreadPart(found);
-      return found?.migrated;
-    },
-  });
-  const { readiness, migrationState = "", because } = judged(observation);
-  const right = [...RIGHTS].find(([, place]) => because.some((text) => text.includes(place)))?.[0];
-  return { readiness, state: migrationState, because: [...because], ...omitAbsent({ missingRight: right }) };
-}
-
 /** Reads the Logpush jobs of a zone or account. */
-export async function readJobs({ host, stacks }: Reading, scope: Scope): Promise<SurveyedJob[]> {
-  const jobs = (await listJobs(host.api, scope)).map(jobStateOf);
-  return jobs.map(({ id, name, dataset, enabled, destination, lastComplete, lastError, errorMessage }) => ({
-    id,
-    name,
-    dataset,
-    state: !enabled
-      ? "off"
-      : lastError !== undefined
-        ? "failing"
-        : lastComplete === undefined
-          ? "new"
-          : "working",
-    destination,
-    ...omitAbsent({ lastComplete, lastError, errorMessage }),
-    ...stackOf(stacks, ["LogpushJob", id]),
-  }));
+export async function readJobs({ api }: Host, scope: Scope): Promise<SurveyedJob[]> {
+  return (await listJobs(api, scope))
+    .map(jobStateOf)
+    .map(({ id, name, dataset, enabled, destination, lastComplete, lastError, errorMessage }) => ({
+      id,
+      name,
+      dataset,
+      state: !enabled
+        ? "off"
+        : lastError !== undefined
+          ? "failing"
+          : lastComplete === undefined
+            ? "new"
+            : "working",
+      destination,
+      ...omitAbsent({ lastComplete, lastError, errorMessage }),
+    }));
 }

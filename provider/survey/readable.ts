@@ -15,6 +15,11 @@ export function valueOf<T>(given: Cell<T>): Exclude<T, NotReadable> | undefined 
   return isReadable(given) ? given : undefined;
 }
 
+/** Replaces the cell's value, unless it couldn't be read. */
+export function mapCell<T, R>(given: Cell<T>, map: (value: Exclude<T, NotReadable>) => R): Cell<R> {
+  return isReadable(given) ? map(given) : (given as NotReadable);
+}
+
 /** What a cell says: its value in the caller's words, or why it couldn't be read. */
 export function textOf<T, R = string>(
   given: Cell<T>,
@@ -25,6 +30,7 @@ export function textOf<T, R = string>(
 
 const REASONS: Readonly<Record<NotReadable["notReadable"], (what: string) => string>> = {
   right: (what) => `right ${what}`,
+  notTried: (what) => `right ${what}, which other zones of the account refused (not tried in this one)`,
   plan: (what) => `plan (${what})`,
   account: (what) => what,
   failed: (what) => what,

@@ -1,11 +1,12 @@
 import { join, resolve } from "node:path";
 import { mkdir, rm } from "node:fs/promises";
+import type { EdgeApi } from "../api/client";
 import { ApiError, CancelledError } from "../api/errors";
 import { Staging } from "../import/staging";
 import { formatNumber } from "../limits/workers";
 import { digestOf } from "../runtime/digest";
 import type { Host } from "../runtime/host";
-import { withMachineLock } from "../runtime/machine-lock";
+import { codeOf, withMachineLock } from "../runtime/machine-lock";
 import { pluralize } from "../runtime/values";
 import { CommandError, InterruptedError, UnfinishedError, UsageError } from "../terminal/errors";
 import { requireCredential } from "../terminal/failure";
@@ -18,14 +19,16 @@ import { StatusLine } from "../terminal/status-line";
 import { VERSION } from "../version";
 import { Cells } from "./cells";
 import { Journal } from "./journal";
-import type { Head } from "./model";
+import type { Account, AccountFacts, Head, ListedZone, Zone } from "./model";
 import type { SurveyOptions } from "./options";
 import { durationText, forecast, ratesFor } from "./pace";
 import { PaymentPages } from "./payment-pages";
-import { readAccount } from "./read-account";
+import { countKeys, readAccount } from "./read-account";
 import { readZone, type Reading } from "./read-zone";
+import { mapCell, valueOf } from "./readable";
 import { readStacks, type Stacks } from "./stacks";
 import { headOf } from "./totals";
+import { RefusedRights, trialZones } from "./trial";
 import { FILE_NAMES, writeFiles } from "./write";
 import { listZones } from "./zones";
 
@@ -34,8 +37,8 @@ const LOCK_MS = 1_000;
 
 const JOURNAL = ".edgeguard-survey.jsonl";
 
-/** How many zones are read at the same time. Each takes several requests, so more wouldn't be faster. */
-const ZONES_AT_ONCE = 4;
+/** How many zones or namespaces are read at the same time. A zone takes several requests, so more wouldn't be faster. */
+const AT_ONCE = 4;
 
 /**
  * Reads zones and their accounts, and writes what it finds. Changes nothing through the API. If it ends early, its
@@ -58,7 +61,6 @@ export async function survey(io: Io, options: SurveyOptions): Promise<void> {
         host.settings.baseUrl,
         options.account ?? null,
         wanted ?? null,
-        stacks?.digest ?? null,
         options.paymentPages,
         inventory?.sha256 ?? null,
       ]),
@@ -76,7 +78,7 @@ export async function survey(io: Io, options: SurveyOptions): Promise<void> {
       try {
         const head = await collect(io, { host, journal, stacks, inventory, options, wanted, status });
         status.show("writing the files");
-        await writeFiles(staging, head, () => journal.zones());
+        await writeFiles(staging, head, () => zonesIn(journal, stacks));
         const files = await staging.finish(io.cwd, []);
         await rm(path);
         status.clear();
@@ -112,51 +114,125 @@ async function collect(
   { host, journal, stacks, inventory, options, wanted, status }: Collecting,
 ): Promise<Head> {
   const { api } = host;
-  api.limitRate(...ratesFor(0, options.budget));
+  const { budget } = options;
+  api.limitRate(...ratesFor({ zones: 0, namespaces: 0 }, budget));
   if (journal.scope === undefined) {
     status.show("listing the zones");
     const account = options.account ?? host.settings.accountId;
     await journal.begin(await listZones(api, { account, wanted }));
   }
   const { zones, accounts } = journal.scope ?? { zones: [], accounts: [] };
-  const left = zones.filter(({ id }) => !journal.has(id));
-  status.clear();
-  printToStderr(io, `edgeguard: ${forecast(zones.length, journal.zoneCount, options.budget)}.`);
-  api.limitRate(...ratesFor(left.length, options.budget));
-
   const cells = new Cells(host.redact);
-  const paymentPages = new PaymentPages(options.paymentPages);
-  const reading: Reading = { host, cells, stacks, paymentPages, isApproved: inventory?.isApproved };
-  for (const account of accounts) {
-    if (journal.accounts.has(account.id)) continue;
+  for (const account of accounts.filter(({ id }) => !journal.accounts.has(id))) {
     status.show(`reading account ${account.id}`);
-    await journal.addAccount(await readAccount(reading, account));
+    await journal.addAccount(await readAccount({ host, cells }, account));
   }
-  const [began, sent] = [performance.now(), api.sent];
-  let read = 0;
-  await inParallel(left, ZONES_AT_ONCE, async (zone) => {
-    await journal.addZone(await readZone(reading, zone));
-    read += 1;
-    const ms = performance.now() - began;
-    const rate = ((api.sent - sent) / (ms / 1000)).toFixed(1);
-    const remaining = durationText((ms / read) * (left.length - read));
-    status.show(
-      `${formatNumber(journal.zoneCount)} of ${formatNumber(zones.length)} zones, ${rate} requests/s, ${remaining} left`,
-    );
+  const namespaces = [...journal.accounts.values()].flatMap(({ id, namespaces }) =>
+    (valueOf(namespaces) ?? []).map((each) => ({ accountId: id, namespaceId: each.id })),
+  );
+  const uncounted = namespaces.filter(
+    ({ accountId, namespaceId }) => journal.keysOf(accountId, namespaceId) === undefined,
+  );
+  const unread = zones.filter(({ id }) => !journal.has(id));
+  const left = { zones: unread.length, namespaces: uncounted.length };
+  status.clear();
+  const all = { zones: zones.length, namespaces: namespaces.length };
+  printToStderr(io, `edgeguard: ${forecast(all, left, budget)}.`);
+  api.limitRate(...ratesFor(left, budget));
+
+  const counting = new Progress(api, status, "namespaces", all.namespaces, uncounted.length);
+  await inParallel(uncounted, AT_ONCE, async ({ accountId, namespaceId }) => {
+    const keys = await countKeys({ host, cells }, accountId, namespaceId);
+    await journal.addKeys({ accountId, namespaceId, keys });
+    counting.step();
   });
-  if (left.length > 0 && !cells.anyGranted)
+  const reading: Reading = {
+    host,
+    cells,
+    accounts: journal.accounts,
+    paymentPages: new PaymentPages(options.paymentPages),
+    isApproved: inventory?.isApproved,
+  };
+  const progress = new Progress(api, status, "zones", all.zones, unread.length);
+  const read = async (zone: ListedZone): Promise<void> => {
+    await journal.addZone(await readZone(reading, zone));
+    progress.step();
+  };
+  const trial = trialZones(zones);
+  const isTrial = ({ id }: ListedZone): boolean => trial.has(id);
+  await inParallel(unread.filter(isTrial), AT_ONCE, read);
+  cells.refused = await refusedIn(journal, trial);
+  await inParallel(
+    unread.filter((zone) => !isTrial(zone)),
+    AT_ONCE,
+    read,
+  );
+  if (unread.length > 0 && !cells.anyGranted)
     throw new CommandError(
       "the token could read nothing in these zones. Check that it's valid, and grant it one of the permissions that `edgeguard survey --help` lists.",
     );
   return await headOf(
     {
       at: journal.beginning.at,
-      accounts: accounts.flatMap(({ id }) => journal.accounts.get(id) ?? []),
+      accounts: accounts
+        .flatMap(({ id }) => journal.accounts.get(id) ?? [])
+        .map((each) => accountOf(each, journal, stacks)),
       stacks: stacks?.names ?? [],
       paymentPages: [...options.paymentPages],
     },
-    journal.zones(),
+    zonesIn(journal, stacks),
   );
+}
+
+/** What every zone that was tried refused. */
+async function refusedIn(journal: Journal, trial: ReadonlySet<string>): Promise<RefusedRights> {
+  const refused = new RefusedRights();
+  for (const id of trial) {
+    const zone = await journal.zone(id);
+    if (zone !== undefined) refused.note(zone);
+  }
+  return refused;
+}
+
+/** The account with its keys. Stacks are asked only now, so that they may change between a survey and its resumption. */
+function accountOf(facts: AccountFacts, journal: Journal, stacks: Stacks | undefined): Account {
+  const namespaces = mapCell(facts.namespaces, (all) =>
+    all.map((each) => ({ ...each, keys: journal.keysOf(facts.id, each.id) ?? { count: 0, more: true } })),
+  );
+  return stacks?.markAccount({ ...facts, namespaces }) ?? { ...facts, namespaces };
+}
+
+/** The zones that were read, in the order of the list. */
+async function* zonesIn(journal: Journal, stacks: Stacks | undefined): AsyncGenerator<Zone, void, undefined> {
+  for await (const zone of journal.zones()) yield stacks?.markZone(zone) ?? zone;
+}
+
+/** Says how far a survey is, how fast it reads, and how long that will take. */
+class Progress {
+  readonly #began = performance.now();
+  readonly #sent: number;
+  #read = 0;
+
+  constructor(
+    readonly api: EdgeApi,
+    readonly status: StatusLine,
+    readonly what: string,
+    readonly all: number,
+    readonly left: number,
+  ) {
+    this.#sent = api.sent;
+  }
+
+  step(): void {
+    this.#read += 1;
+    const ms = performance.now() - this.#began;
+    const rate = ((this.api.sent - this.#sent) / (ms / 1000)).toFixed(1);
+    const still = this.left - this.#read;
+    const time = durationText((ms / this.#read) * still);
+    this.status.show(
+      `${formatNumber(this.all - still)} of ${formatNumber(this.all)} ${this.what}, ${rate} requests/s, ${time} left`,
+    );
+  }
 }
 
 /** Works through the items in order, some at a time. The first failure ends it, once those in progress have ended. */
@@ -216,7 +292,11 @@ function ended(error: unknown, journal: Journal, isInterrupted: boolean): unknow
       ? "No zones have been read yet. To continue, pass --resume."
       : `Kept the results for ${formatNumber(journal.zoneCount)} of ${pluralize(total, "zone")}. To continue, pass --resume.`;
   if (isInterrupted && error instanceof CancelledError) return new InterruptedError(`interrupted. ${how}`);
-  return error instanceof ApiError ? new UnfinishedError(error, how) : error;
+  const failed =
+    codeOf(error) === undefined
+      ? error
+      : new CommandError(`a file can't be written: ${String(error)}. Check the disk.`);
+  return error instanceof ApiError || failed !== error ? new UnfinishedError(failed, how) : error;
 }
 
 function summary(head: Head, files: readonly string[], stacks: Stacks | undefined): string[] {
@@ -227,7 +307,7 @@ function summary(head: Head, files: readonly string[], stacks: Stacks | undefine
       ? []
       : [
           "Not readable with this token:",
-          ...missingRights.map(({ where, zones, accounts }) => `  - ${where}: ${scopeText(zones, accounts)}`),
+          ...missingRights.map((each) => `  - ${each.where}: ${scopeText(each)}`),
         ]),
     ...(first.length === 0
       ? []
@@ -242,10 +322,10 @@ function summary(head: Head, files: readonly string[], stacks: Stacks | undefine
 
 const SHOWN = 5;
 
-function scopeText(zones: number, accounts: number): string {
-  const parts = [
-    ...(zones === 0 ? [] : [pluralize(zones, "zone")]),
+function scopeText({ zones, accounts, zonesNotTried }: Head["missingRights"][number]): string {
+  const notTried = zonesNotTried === 0 ? "" : `, not tried in ${formatNumber(zonesNotTried)} of them`;
+  return [
+    ...(zones === 0 ? [] : [`${pluralize(zones, "zone")}${notTried}`]),
     ...(accounts === 0 ? [] : [pluralize(accounts, "account")]),
-  ];
-  return parts.join(", ");
+  ].join(", ");
 }

@@ -3,14 +3,13 @@ import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import { promisify } from "node:util";
 import { z } from "zod";
-import { digestOf } from "../runtime/digest";
 import { kindOf } from "../runtime/type-tokens";
 import { slug } from "../import/names";
 import { CommandError } from "../terminal/errors";
 import { readText } from "../terminal/files";
 import type { Io } from "../terminal/io";
-import type { Account, Head, Unmanaged, Zone } from "./model";
-import { valueOf } from "./readable";
+import type { Account, Deployment, Head, Unmanaged, Zone } from "./model";
+import { mapCell, valueOf } from "./readable";
 
 /** What Pulumi's state manages: resources of this package, and those of Cloudflare's own provider. */
 export class Stacks {
@@ -23,33 +22,54 @@ export class Stacks {
       if (id !== undefined) this.#managers.set(`${managedKind(type)} ${id}`, name);
   }
 
-  /** A digest of what the stacks manage. */
-  get digest(): string {
-    return digestOf([...this.#managers]);
+  /** Marks the objects of a zone with the stacks that manage them, and lists the others. */
+  markZone(zone: Zone): Zone {
+    const marked = {
+      ...zone,
+      pageShield: mapCell(zone.pageShield, (settings) =>
+        this.#mark(settings, ["PageShieldSettings", zone.id]),
+      ),
+      policies: mapCell(zone.policies, (all) =>
+        all.map((each) => this.#mark(each, ["PageShieldPolicy", each.id])),
+      ),
+      deployments: mapCell(zone.deployments, (all) => all.map((each) => this.#markDeployment(each))),
+      accountDeployments: mapCell(zone.accountDeployments, (all) =>
+        all.map((each) => this.#markDeployment(each)),
+      ),
+      jobs: this.#markJobs(zone.jobs),
+    };
+    return { ...marked, unmanaged: unmanagedIn(marked) };
   }
 
-  /**
-   * The stack that manages an object; null if none does.
-   *
-   * @param kind the resource's class: `LogpushJob`.
-   */
-  of(kind: string, id: string): string | null {
-    return this.#managers.get(`${kind} ${id}`) ?? null;
+  /** Marks the objects of an account with the stacks that manage them, and lists the others. */
+  markAccount(account: Account): Account {
+    const marked = {
+      ...account,
+      deployments: mapCell(account.deployments, (all) => all.map((each) => this.#markDeployment(each))),
+      jobs: this.#markJobs(account.jobs),
+      namespaces: mapCell(account.namespaces, (all) =>
+        all.map((each) => this.#mark(each, ["KvNamespace", each.id], ["WorkersKvNamespace", each.id])),
+      ),
+    };
+    return { ...marked, unmanaged: unmanagedInAccount(marked) };
   }
-}
 
-/**
- * The `stack` of an object. Absent in a survey without stacks.
- *
- * @param resources the classes and IDs of the resources that may manage the object.
- */
-export function stackOf(
-  stacks: Stacks | undefined,
-  ...resources: readonly (readonly [kind: string, id: string])[]
-): { readonly stack?: string | null } {
-  if (stacks === undefined) return {};
-  const names = resources.map(([kind, id]) => stacks.of(kind, id));
-  return { stack: names.find((name) => name !== null) ?? null };
+  #markJobs(jobs: Zone["jobs"]): Zone["jobs"] {
+    return mapCell(jobs, (all) => all.map((each) => this.#mark(each, ["LogpushJob", each.id])));
+  }
+
+  #markDeployment(given: Deployment): Deployment {
+    return this.#mark(given, ["ManagedRulesetOverride", given.ruleId], ["Ruleset", given.entryPointId]);
+  }
+
+  /** @param resources the classes and IDs of the resources that may manage the object. */
+  #mark<T>(
+    object: T,
+    ...resources: readonly (readonly [kind: string, id: string])[]
+  ): T & { readonly stack: string | null } {
+    const names = resources.map(([kind, id]) => this.#managers.get(`${kind} ${id}`));
+    return { ...object, stack: names.find((name) => name !== undefined) ?? null };
+  }
 }
 
 /** The class of a resource of this package, or of one of Cloudflare's own provider, by the end of its type. */
@@ -128,10 +148,8 @@ async function exportStack(io: Io, folder: string): Promise<string> {
   }
 }
 
-type ZoneFacts = Omit<Zone, "tasks" | "unmanaged">;
-
 /** Lists the objects of a zone that no stack manages. Page Shield settings exist in every zone, and count if it's on. */
-export function unmanagedIn(zone: ZoneFacts): Unmanaged {
+function unmanagedIn(zone: Zone): Unmanaged {
   const settings = valueOf(zone.pageShield);
   const name = valueOf(zone.name) ?? zone.id;
   return unmanagedOf(`--zone ${zone.id}`, name, [
@@ -147,7 +165,7 @@ export function unmanagedIn(zone: ZoneFacts): Unmanaged {
 }
 
 /** Lists the objects of an account that no stack manages. */
-export function unmanagedInAccount({ id, jobs, namespaces }: Omit<Account, "unmanaged">): Unmanaged {
+function unmanagedInAccount({ id, jobs, namespaces }: Account): Unmanaged {
   return unmanagedOf(`--account ${id}`, `account-${id.slice(0, 8)}`, [
     ...jobRows(valueOf(jobs)),
     ...(valueOf(namespaces) ?? []).map((each) => row("KvNamespace", each.id, each.title, each.stack)),

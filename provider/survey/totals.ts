@@ -2,7 +2,6 @@ import { RIGHTS } from "./cells";
 import {
   CHARTS,
   SURVEY_VERSION,
-  notReadable,
   type Cell,
   type Chart,
   type Head,
@@ -10,7 +9,7 @@ import {
   type Zone,
 } from "./model";
 import { isOn } from "./protection";
-import { valueOf } from "./readable";
+import { isNotReadable, valueOf } from "./readable";
 import { byUrgency } from "./tasks";
 import { VERSION } from "../version";
 
@@ -34,7 +33,10 @@ export async function headOf(facts: HeadFacts, zones: AsyncIterable<Zone>): Prom
   };
   const missing = new MissingRights();
   for (const account of facts.accounts) {
-    missing.note("accounts", rightsIn([account.rulesets, account.jobs, account.namespaces]));
+    missing.note(
+      "accounts",
+      refused([account.rulesets, account.deployments, account.jobs, account.namespaces]),
+    );
     for (const { stack } of [...(valueOf(account.jobs) ?? []), ...(valueOf(account.namespaces) ?? [])])
       if (stack !== undefined) add("managed", stack === null ? "unmanaged" : "managed");
   }
@@ -44,7 +46,7 @@ export async function headOf(facts: HeadFacts, zones: AsyncIterable<Zone>): Prom
   for await (const zone of zones) {
     zoneCount += 1;
     count(zone, add);
-    missing.note("zones", rightsOf(zone));
+    missing.note("zones", refusedParts(zone));
     for (const kind of new Set(zone.tasks.map((each) => each.kind)))
       taskCounts[kind] = (taskCounts[kind] ?? 0) + 1;
     const name = valueOf(zone.name) ?? zone.id;
@@ -92,39 +94,34 @@ function count(zone: Zone, add: (chart: Chart, bar: string, count?: number) => v
   for (const stack of stacksIn(zone)) add("managed", stack === null ? "unmanaged" : "managed");
 }
 
-/** The permissions without which a part of the zone couldn't be read. */
-function rightsOf(zone: Zone): Set<string> {
-  const { name, plan, pageShield, policies, scripts, deployments, migration, jobs } = zone;
+/** The parts of a zone that a missing permission leaves out. */
+function refusedParts(zone: Zone): NotReadable[] {
+  const { name, plan, pageShield, policies, scripts, deployments, accountDeployments, migration, jobs } =
+    zone;
   const effects = (valueOf(deployments) ?? []).map(({ effect }) => effect);
-  const rights = rightsIn([
-    name,
-    plan,
-    pageShield,
-    policies,
-    scripts,
-    deployments,
-    migration,
-    jobs,
-    ...effects,
-  ]);
+  const parts = [name, plan, pageShield, policies, scripts, deployments, accountDeployments, migration, jobs];
   const more = valueOf(migration)?.missingRight;
-  return more === undefined ? rights : rights.add(more);
+  return [
+    ...refused([...parts, ...effects]),
+    ...(more === undefined ? [] : [{ notReadable: "right", what: more } as const]),
+  ];
 }
 
-function rightsIn(cells: readonly unknown[]): Set<string> {
-  const refused = cells
-    .map((each) => notReadable.safeParse(each).data)
-    .filter((each) => each?.notReadable === "right");
-  return new Set(refused.map((each) => each?.what ?? ""));
+function refused(cells: readonly unknown[]): NotReadable[] {
+  return cells
+    .filter(isNotReadable)
+    .filter((each) => each.notReadable === "right" || each.notReadable === "notTried");
 }
 
 class MissingRights {
-  readonly #found = new Map<string, { zones: number; accounts: number }>();
+  readonly #found = new Map<string, { zones: number; accounts: number; zonesNotTried: number }>();
 
-  note(scope: "zones" | "accounts", rights: ReadonlySet<string>): void {
-    for (const right of rights) {
-      const counts = this.#found.get(right) ?? { zones: 0, accounts: 0 };
+  note(scope: "zones" | "accounts", cells: readonly NotReadable[]): void {
+    for (const right of new Set(cells.map(({ what }) => what))) {
+      const counts = this.#found.get(right) ?? { zones: 0, accounts: 0, zonesNotTried: 0 };
       counts[scope] += 1;
+      if (cells.every((each) => each.what !== right || each.notReadable === "notTried"))
+        counts.zonesNotTried += 1;
       this.#found.set(right, counts);
     }
   }

@@ -6,6 +6,7 @@ import { ZONES } from "../limits";
 import { isId } from "../runtime/fields";
 import { CommandError } from "../terminal/errors";
 import type { ListedAccount, ListedZone } from "./model";
+import { textOf } from "./readable";
 
 /** The zones and accounts of a survey, in a fixed order. */
 export interface Scope {
@@ -92,8 +93,12 @@ async function listWanted(
 ): Promise<FoundZone[]> {
   const found = new Map<string, FoundZone>();
   const note = (zone: FoundZone): void => {
-    for (const key of [zone.id, zone.name])
-      if (typeof key === "string" && wanted.has(key)) found.set(key, zone);
+    for (const key of [zone.id, zone.name]) {
+      if (typeof key !== "string" || !wanted.has(key)) continue;
+      const other = found.get(key);
+      if (other !== undefined && other.id !== zone.id) throw ambiguous(key, [other, zone]);
+      found.set(key, zone);
+    }
   };
   let isRefused = false;
   if (wanted.size > 1) {
@@ -102,10 +107,13 @@ async function listWanted(
       for (let read = 1; ; read += 1) {
         const { value, done } = await all.next();
         if (done === true) break;
-        note(toZone(value));
+        const zone = toZone(value);
+        note(zone);
+        // The list is sorted by name, so the next zone may have the same one.
+        if (typeof zone.name === "string" && wanted.has(zone.name)) continue;
         const missing = wanted.size - found.size;
         // After the first page: each further page may have only one zone of the file.
-        if (missing === 0 || (read === ZONES.MAX_PER_PAGE && missing <= FEW)) break;
+        if (missing === 0 || (read >= ZONES.MAX_PER_PAGE && missing <= FEW)) break;
       }
     } catch (error) {
       if (!(error instanceof ApiError) || error.status !== 403) throw error;
@@ -134,11 +142,11 @@ async function readOne(
     if (isRefused)
       throw new CommandError(`zone ${JSON.stringify(key)} can't be looked up by its name. ${NEEDS}`);
     const query = { name: key, "account.id": account };
-    const { records } = await api.list("/zones", { what, record, query });
-    const [first] = records;
+    const [first, ...more] = (await api.list("/zones", { what, record, query })).records.map(toZone);
     if (first === undefined)
       throw new CommandError(`the token can see no zone named ${JSON.stringify(key)}.`);
-    return toZone(first);
+    if (more.length > 0) throw ambiguous(key, [first, ...more]);
+    return first;
   }
   const unknown = {
     id: key,
@@ -154,6 +162,13 @@ async function readOne(
     if (error instanceof ApiError && error.status === 403) return unknown;
     throw error;
   }
+}
+
+function ambiguous(name: string, zones: readonly FoundZone[]): CommandError {
+  const ids = zones.map(({ id, accountId }) => `${id} (account ${textOf(accountId, String)})`).join(", ");
+  return new CommandError(
+    `--zones: ${zones.length} zones are named ${JSON.stringify(name)}: ${ids}. Write the ID instead of the name, or pass --account.`,
+  );
 }
 
 function toZone({ id, name, status, paused, plan, account }: ZoneRecord): FoundZone {

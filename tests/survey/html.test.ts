@@ -178,7 +178,9 @@ it("names the account where there are several, and has no column for stacks wher
   const head = await sampleHead(1);
   const [account] = head.accounts;
   const accounts = [account, { ...account, id: "2", name: "Second" }].flatMap((each) =>
-    each?.id === undefined ? [] : [{ ...each, zones: 1, rulesets: [], jobs: [], namespaces: [] }],
+    each?.id === undefined
+      ? []
+      : [{ ...each, zones: 1, rulesets: [], deployments: [], jobs: [], namespaces: [] }],
   );
   const columns = columnsOf({ ...head, accounts, stacks: [] });
   expect(columns.map(({ title }) => title).slice(0, 2)).toEqual(["Zone", "Account"]);

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { Account, Head, Zone } from "../../provider/survey/model";
+import type { Account, Deployment, Head, Zone } from "../../provider/survey/model";
 import { tasksOf } from "../../provider/survey/tasks";
 import { headOf } from "../../provider/survey/totals";
 
@@ -32,7 +32,8 @@ export async function sampleHead(count: number): Promise<Head> {
           version: "24",
         },
       ],
-      jobs: { notReadable: "right", what: "Logs Write" },
+      deployments: [accountDeployment()],
+      jobs: { notReadable: "right", what: "Account Logs Write" },
       namespaces: [
         { id: idOf("kv", 1), title: "redirects", keys: { count: 1_000, more: true }, stack: "edge/prod" },
         { id: idOf("kv", 2), title: "flags", keys: { count: 12, more: false }, stack: null },
@@ -109,6 +110,7 @@ function readable(number: number): Omit<Zone, "tasks"> {
       ? [
           {
             ruleId: idOf("rule", number, 1),
+            entryPointId: idOf("entry point", number),
             ref: "security-team/managed",
             description: "Baseline of the security team",
             enabled: true,
@@ -130,6 +132,7 @@ function readable(number: number): Omit<Zone, "tasks"> {
             ? [
                 {
                   ruleId: idOf("rule", number, 2),
+                  entryPointId: idOf("entry point", number),
                   ref: "owasp",
                   description: "",
                   enabled: true,
@@ -150,6 +153,7 @@ function readable(number: number): Omit<Zone, "tasks"> {
             : []),
         ]
       : [],
+    accountDeployments: number % 8 === 0 ? [accountDeployment()] : [],
     owasp: hasOwasp ? { state: "on", ...owasp } : { state: "off" },
     migration: {
       readiness,
@@ -191,6 +195,28 @@ function unreadable(number: number): Omit<Zone, "tasks"> {
     migration: { notReadable: "failed", what: "GET /waf_migration/status returned 500" },
     jobs: right("Logs Write"),
     unmanaged: { objects: [], command: "" },
+  };
+}
+
+/** What the account deploys in some of its Enterprise zones. */
+function accountDeployment(): Deployment {
+  return {
+    ruleId: idOf("account rule"),
+    entryPointId: idOf("account entry point"),
+    ref: "everywhere",
+    description: "Baseline of the account",
+    enabled: true,
+    expression: '(cf.zone.plan eq "ENT")',
+    rulesetId: idOf("managed"),
+    exceptions: [],
+    effect: {
+      name: "Cloudflare Managed Ruleset",
+      version: "87",
+      versionsBehind: 0,
+      rulesOn: 290,
+      rulesOff: 14,
+    },
+    stack: null,
   };
 }
 

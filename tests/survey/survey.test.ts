@@ -37,6 +37,7 @@ describe("edgeguard survey", () => {
       "GET /accounts/A/rulesets": 1,
       "GET /accounts/A/rulesets/X": 3,
       "GET /accounts/A/rulesets/X/versions/87": 1,
+      "GET /accounts/A/rulesets/phases/http_request_firewall_managed/entrypoint": 1,
       "GET /accounts/A/logpush/jobs": 1,
       "GET /accounts/A/storage/kv/namespaces": 1,
       "GET /accounts/A/storage/kv/namespaces/X/keys": 1,
@@ -56,7 +57,9 @@ describe("edgeguard survey", () => {
   it("writes files that only their owner can read, follow their schema, and agree on every zone", async () => {
     const ground = await Ground.with();
     const { stderr } = await ground.survey("--budget", "100", "--payment-pages", "checkout.*");
-    expect(stderr).toMatch(/^edgeguard: surveying 18 zones: about 108 to 162 requests, at most 240 a minute/);
+    expect(stderr).toMatch(
+      /^edgeguard: surveying 18 zones and 1 namespace: about 109 to 163 requests, at most 240 a minute/,
+    );
     expect(stderr).toContain(
       "shop.example: Remove or block 3 malicious scripts: https://stats-collect.example.com/c.js",
     );
