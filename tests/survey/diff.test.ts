@@ -394,6 +394,7 @@ describe("edgeguard survey diff", () => {
           name: "main",
           zones: 1,
           rulesets: [],
+          deployments: [],
           jobs,
           namespaces: titles.map((title) => ({ id: title, title, keys: { count: 1, more: false } })),
         },
