@@ -2,7 +2,7 @@ import { ownMember } from "../runtime/values";
 import { parseAddress, type Address, type Directives } from "./csp";
 
 /**
- * Something that a changed policy allows and the earlier one didn't. Found by directive, with the fallbacks that
+ * Finds what a changed policy allows and the earlier one didn't. Compares by directive, with the fallbacks that
  * browsers use (CSP Level 3).
  */
 

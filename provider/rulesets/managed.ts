@@ -119,7 +119,8 @@ export function managedRulesetsOf(ctx: Context, account: string): Promise<Manage
 }
 
 /**
- * Finds the Ruleset IDs by name. The list of rulesets is read once per operation, or not at all if there are no names.
+ * Finds the IDs of rulesets by name. The list of rulesets is read once per operation, or not at all if there are no
+ * names.
  *
  * @param names each name with the argument that contains it.
  * @throws UnknownRulesetError if the account has no ruleset with the name, or several.

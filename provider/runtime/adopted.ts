@@ -1,38 +1,38 @@
 import { changesInWords, type Changes } from "./changes";
 import { omit, pick, type JsonObject } from "./values";
 
-/** What the preview says and the state records about an adopted object. */
+/** What the preview shows and the state records about an adopted object. */
 
 /** An existing object that a create adopts. */
 export interface Adoption {
-  /** The resource, at the start of a sentence: `PageShieldPolicy "checkout"`. */
+  /** The resource, as text that starts a sentence: `PageShieldPolicy "checkout"`. */
   readonly what: string;
-  /** The object and where it is: `policy 0f3a… in zone …`. */
+  /** The object and its location, as text: `policy 0f3a… in zone …`. */
   readonly object: string;
   /** The object's arguments in canonical form. Unset ones are undefined; those that match the program are left out. */
   readonly found: JsonObject;
-  /** What destroying the resource does: `deletes it`. */
+  /** What destroying the resource does to the object, as text: `deletes it`. */
   readonly onDestroy: string;
-  /** Further sentences for the preview. */
+  /** More sentences for the preview. */
   readonly more?: string;
-  /** Further sentences for the update. */
+  /** More sentences for the update. */
   readonly afterwards?: string;
 }
 
 /** The output `adopted`: an existing object that the resource adopted instead of creating one. */
 export interface Adopted {
-  /** The object and where it is: `policy 0f3a… in zone …`. */
+  /** The object and its location, as text: `policy 0f3a… in zone …`. */
   readonly object: string;
-  /** What destroying the resource does, as declared when it was adopted: `deletes it`. */
+  /** What destroying the resource would do when the object was adopted: `deletes it`. */
   readonly onDestroy: string;
-  /** What adopting it changed, by argument; absent if it matched the program. */
+  /** What adopting the object changed, by argument. Absent if the object matched the program. */
   readonly changes?: Changes;
 }
 
-/** The name of the output, and of the input that shows it in the preview. */
+/** The name of the output, and of the input that shows the adoption in the preview. */
 export const ADOPTED = "adopted";
 
-/** Returns the pending input of a create that may adopt but can't look up the object yet. */
+/** Returns the input to show as pending if a create may adopt an object but can't look it up yet. */
 export function pendingAdoption({
   inputs,
   isNew,
@@ -47,7 +47,7 @@ export function adoptedOf({ object, onDestroy }: Adoption, changes: Changes): Ad
   return { object, onDestroy, ...(Object.keys(changes).length === 0 ? {} : { changes }) };
 }
 
-/** Returns what the preview says about the adoption. */
+/** Returns the preview's message about the adoption. */
 export function adoptionLine({ what, more }: Adoption, { object, onDestroy, changes }: Adopted): string {
   const does =
     changes === undefined
@@ -56,7 +56,7 @@ export function adoptionLine({ what, more }: Adoption, { object, onDestroy, chan
   return [`${what} ${does}.`, `Destroying the resource ${onDestroy}.`, more].filter(Boolean).join(" ");
 }
 
-/** Adds to the object's description when it was created or last changed. */
+/** Appends to the object's description when the object was created or last changed. */
 export function withTimestamp(object: string, raw: JsonObject): string {
   const timeOf = (names: readonly string[]): string | undefined =>
     names.flatMap((name) => (typeof raw[name] === "string" ? [raw[name]] : []))[0];

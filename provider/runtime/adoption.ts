@@ -6,7 +6,7 @@ export class AdoptionError extends Error {
   override readonly name = "AdoptionError";
 }
 
-/** What each `adopt` mode does with an existing object that matches the program, and with one that differs. */
+/** What each `adopt` mode does with an existing object that matches the program, and with an object that differs. */
 const DECISIONS = {
   ifEqual: { equal: "adopt", different: "refuse: different" },
   never: { equal: "refuse: never", different: "refuse: never" },
@@ -15,7 +15,7 @@ const DECISIONS = {
 
 const DEFAULT_MODE = "ifEqual";
 
-/** Whether a mode adopts an object that matches, or differs. */
+/** Whether an `adopt` mode adopts a matching or a differing object. */
 export function mayAdopt(mode: Adopt = DEFAULT_MODE, found: "equal" | "different"): boolean {
   return DECISIONS[mode][found] === "adopt";
 }
@@ -24,19 +24,25 @@ interface AdoptionQuestion<T> {
   readonly adopt: Adopt | undefined;
   /** Existing objects with the declared name. */
   readonly alike: readonly T[];
-  /** Existing objects that match completely, such as those left behind by an interrupted run. Called only if needed. */
+  /**
+   * Returns existing objects that match completely, such as those left behind by an interrupted run. Called only if
+   * needed.
+   */
   readonly equal: () => readonly T[] | Promise<readonly T[]>;
-  /** Error messages for refusals. */
+  /** Error messages for objects that can't be adopted. */
   readonly refusals: {
     never(found: readonly T[]): string;
     several(found: readonly T[], are: "equal" | "alike"): string;
-    /** The message if names are unique, because a new object then can't be created alongside one that differs. */
+    /**
+     * The message if the existing object differs. Set only if names are unique, because a second object can't be
+     * created then.
+     */
     different?(found: T): string;
   };
 }
 
 /**
- * Chooses the existing object that a create adopts; undefined to create a new one.
+ * Chooses the existing object for a create to adopt. Undefined if the create should make a new one.
  *
  * @throws AdoptionError if the object may not be adopted, or several could be.
  */
@@ -67,14 +73,14 @@ export async function adopt<T>({
 }
 
 /**
- * Whether a create may adopt an object, which requires that no other resource in this program holds it. An object held
- * unchanged is the one being replaced, since no two resources may be declared alike.
+ * Whether a create may adopt an object. It may if no other resource in this program manages the object. If an unchanged
+ * resource manages it, that's the resource being replaced, because two resources can't have the same declaration.
  */
 export function isUnclaimed(ctx: Pick<Context, "holding">, id: string): boolean {
   return [undefined, "unchanged"].includes(ctx.holding(id));
 }
 
-/** Ends every refusal, because the object in the way may be a renamed resource's own. */
+/** Ends every error about adoption, because the existing object may belong to a resource that was renamed. */
 export const RENAME_HINT =
   'If you renamed or moved this resource, add its old name to its options: aliases: [{ name: "old-name" }].';
 

@@ -6,7 +6,7 @@ import type { Host } from "./host";
 import { PartialFailure, type State } from "./lifecycle";
 import { omit, pick, type JsonObject } from "./values";
 
-/** The verbs that read and change real objects. */
+/** The operations that read and change real objects. */
 
 export async function create<Shape extends z.ZodRawShape, Computed extends object>(
   resource: ResourceType<Shape, Computed>,
@@ -78,7 +78,8 @@ export interface Existing {
 }
 
 /**
- * Finds an object for `get`. The engine accepts an empty response as an existing resource, so a missing object is an error.
+ * Finds an object for `get`. A missing object is an error, because the engine would treat an empty response as an
+ * existing resource.
  *
  * @param given the composite ID.
  */
@@ -97,7 +98,7 @@ export async function findExisting<Shape extends z.ZodRawShape, Computed extends
   return { id: found.id, props: { ...found.outputs, ...pick(props, KEPT), [READ]: true } };
 }
 
-/** Reads an object that was found, and protects it from being deleted by a resource that used to declare it. */
+/** Reads an object that was found, and keeps a resource that used to declare it from deleting it. */
 export async function readExisting<Shape extends z.ZodRawShape, Computed extends object>(
   resource: ResourceType<Shape, Computed>,
   host: Host,
@@ -172,7 +173,7 @@ async function remove<Shape extends z.ZodRawShape, Computed extends object>(
 }
 export { remove as delete };
 
-/** Passes a partially completed change to the engine, which records it. */
+/** Reports a partially completed change to the engine, which records it. */
 async function handingOverHalf<T, Shape extends z.ZodRawShape, Computed extends object>(
   resource: ResourceType<Shape, Computed>,
   host: Host,

@@ -1,38 +1,43 @@
 import { ApiError } from "../api/errors";
 import type { Context } from "./lifecycle";
 
-/** How a request writes a boolean: `"true"` or `true`. For some fields, Cloudflare's docs and OpenAPI schema disagree.
+/**
+ * How a boolean is written in a request: as `"true"` or `true`. For some fields, Cloudflare's docs and OpenAPI schema
+ * disagree.
  */
 export type BooleanForm = "string" | "boolean";
 
 export interface BooleanMember {
-  /** Identifies the field, such as `enabled of zone 0d…`, because the same field of another object may have the other
-   * form.
+  /**
+   * Identifies the field and its object, such as `enabled of zone 0d…`. The same field of another object may need the
+   * other form.
    */
   readonly key: string;
-  /** JSON pointer into the request body, or just its prefix if the field has several spellings. */
+  /** The field's JSON pointer in the request body, or only the pointer's prefix if the field has several spellings. */
   readonly pointer: string;
-  /** Whether a 400 may also be about this field if it has no pointer or points at the field's parent. */
+  /** Whether an error 400 without a pointer, or with a pointer to the field's parent, may also be about this field. */
   readonly doubtful: boolean;
 }
 
-/** What this operation knows about a field. An accepted form outweighs one that a response showed. */
+/**
+ * What this operation knows about a field. A form that was accepted takes precedence over one that a response showed.
+ */
 interface Known {
   form: BooleanForm;
   accepted: boolean;
 }
 
-/** Remembers the form that a response shows. */
+/** Records which form a response uses. */
 export function noteShownForm(ctx: Context, key: string, form: BooleanForm): void {
   const known = knownOf(ctx, key);
   if (!known.accepted) known.form = form;
 }
 
 /**
- * Sends a field in the form that was accepted or shown before, by default as a string. Tries the other form once after
- * a 400 that points at the field or may be about it.
+ * Sends a field in the form that was accepted or returned before; by default, as a string. Tries the other form once
+ * after an error 400 that is or may be about the field.
  *
- * @throws the error that says more about the content, if both forms are refused.
+ * @throws the more informative error if both forms are rejected.
  */
 export async function inEitherForm<T>(
   ctx: Context,
@@ -74,7 +79,7 @@ function mayMean({ errors }: ApiError, member: BooleanMember): boolean {
   return member.doubtful && (pointers.length === 0 || pointers.some(holds));
 }
 
-/** Merges what both errors say about the content. A complaint about the form alone doesn't help the user. */
+/** Merges what both errors say about the content. An error about the form alone doesn't help the user. */
 function moreTelling(first: ApiError, second: ApiError, member: BooleanMember): ApiError {
   const ofContent = ({ errors }: ApiError): ApiError["errors"] =>
     errors.filter(({ pointer }) => pointer?.startsWith(member.pointer) !== true);

@@ -1,6 +1,6 @@
 import { omitUndefined, isJsonObject, sameJson, type JsonObject } from "./values";
 
-/** Differences as text, and values as a program writes them. */
+/** Formats differences as text, and values as program code. */
 
 /** An argument's values before and after. Absent if the argument wasn't set. */
 export interface Change {
@@ -21,7 +21,7 @@ interface Comparison {
   readonly isSame?: (name: string, before: unknown, after: unknown) => boolean;
 }
 
-/** Compares the members of `found` with what is declared. */
+/** Compares the properties in `found` with the declared ones. */
 export function changesOf(
   found: JsonObject,
   declared: JsonObject,
@@ -38,8 +38,9 @@ export function changesOf(
   return changes;
 }
 
-/** Describes changes as text: `enabled: true → false; owasp.scoreThreshold: 25 → 40`. Members of objects are listed one
- * by one.
+/**
+ * Describes changes as text: `enabled: true → false; owasp.scoreThreshold: 25 → 40`. Properties of objects are listed
+ * one by one.
  */
 export function changesInWords(changes: Changes): string {
   return Object.entries(changes)
@@ -61,7 +62,8 @@ function changedMembers(name: string, before: unknown, after: unknown): string[]
 }
 
 /**
- * Returns the members of an object, and of a list of overrides by tag; undefined for values that are shown as a whole.
+ * Returns the properties of an object, or the entries of a list of overrides by tag. Undefined for values that are
+ * shown as a whole.
  */
 function membersOf(value: unknown): JsonObject | undefined {
   if (value === undefined) return {};
@@ -77,7 +79,7 @@ const access = (member: string): string =>
 const MOST_CHARACTERS = 120;
 const CONTEXT_CHARACTERS = 20;
 
-/** Shortens two different texts so that the difference shows. */
+/** Shortens two different texts to the part around the difference. */
 function excerpts(one: string, other: string): [string, string] {
   let same = 0;
   while (same < one.length && one[same] === other[same]) same += 1;
@@ -90,7 +92,9 @@ function excerpts(one: string, other: string): [string, string] {
   return [cut(one), cut(other)];
 }
 
-/** Returns what the changes remove, as arguments to paste into the program; undefined if they remove nothing. */
+/**
+ * Returns arguments to paste into the program to keep what the changes would remove. Undefined if they remove nothing.
+ */
 export function asArguments(changes: Changes): string | undefined {
   const before = Object.entries(changes).flatMap(([name, { before }]) =>
     before === undefined || before === HIDDEN ? [] : [`${name}: ${asCode(before)}`],
@@ -110,7 +114,7 @@ export function asCode(value: unknown): string {
 
 export const JS_NAME = /^[A-Za-z_$][\w$]*$/;
 
-/** Formats a member's key as TypeScript code. */
+/** Formats a property's name as TypeScript code. */
 export function keyText(key: string): string {
   // A plain `__proto__:` would set the object's prototype.
   if (key === "__proto__") return '["__proto__"]';

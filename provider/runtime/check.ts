@@ -13,7 +13,7 @@ export interface CheckResult {
   readonly failures: CheckFailure[];
 }
 
-/** Makes the inputs canonical, checks them, and adds what can be determined before the update. */
+/** Converts the inputs to canonical form, checks them, and adds what can be determined before the update. */
 export async function check<Shape extends z.ZodRawShape, Computed extends object>(
   resource: ResourceType<Shape, Computed>,
   host: Host,
@@ -120,7 +120,7 @@ function byRules<Shape extends z.ZodRawShape>(
   };
 }
 
-/** Reports the failures under the argument names that the program used. */
+/** Renames the failures' arguments to the names that the program used. */
 function asWritten(
   failures: readonly CheckFailure[],
   names: Readonly<Record<string, string>>,
@@ -135,8 +135,9 @@ function asWritten(
 const SEPARATOR = "\u0000\n";
 
 /**
- * Converts check failures to the engine's format. They name no property, because the engine would print its value,
- * secret or not. All are redacted in one pass, because there may be thousands and their arguments may be long.
+ * Converts check failures to the engine's format. They don't name a property, because the engine would print its value,
+ * even a secret one. All failures are redacted in one pass, because there may be thousands of them, with long
+ * arguments.
  */
 function refusals(host: Host, failures: readonly CheckFailure[]): CheckFailure[] {
   if (failures.length === 0) return [];

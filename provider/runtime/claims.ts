@@ -2,39 +2,42 @@ import { Redactor } from "../api/redact";
 import { stringsIn } from "./secrets";
 import { pick, type JsonObject } from "./values";
 
-/** Something that only one resource in a program may have, and the message if two have it. */
+/** Something that only one resource in a program may manage, and the message if two resources do. */
 export interface Claim {
   readonly key: string;
-  /** The rest of the message after `"a" and "b" …`. */
+  /** The text that follows `"a" and "b" …` in the message. */
   readonly clash: string;
   /** Whether a clash is a warning instead of an error. */
   readonly warnOnly?: boolean;
 }
 
-/** What a resource claims by some of its arguments, once all of them are known. */
+/** Determines what a resource claims from some of its arguments, once all of them are known. */
 export interface ClaimRule {
-  /** Arguments that may decide, set or not. */
+  /** Arguments that the claims depend on, whether or not they're set. */
   readonly by: readonly string[];
-  /** Returns none for invalid arguments, which the check reports. */
+  /** Returns the claims. There are none if arguments are invalid, which the check reports. */
   of(known: JsonObject): readonly Claim[];
 }
 
-/** Who claims. */
+/** The resource that makes a claim. */
 interface Claimant {
   readonly type: string;
   readonly name: string;
-  /** Identifies the resource, which may claim again. */
+  /** Identifies the resource, so that it can repeat its own claims. */
   readonly holder: unknown;
 }
 
-/** What the resources of one program claim: two of them must not manage the same real object, because each would undo the other. */
+/**
+ * The claims of one program's resources. No two of them may manage the same real object, because each would undo the
+ * other's changes.
+ */
 export class Claims {
   readonly #holders = new Map<string, Claimant>();
 
   /**
-   * Enters what a resource claims, and returns a sentence for each claim that another resource holds.
+   * Records a resource's claims. Returns a sentence for each claim that another resource has already made.
    *
-   * @param secrets arguments whose values no sentence shows.
+   * @param secrets arguments whose values don't appear in the sentences.
    */
   enter(
     claimant: Claimant,

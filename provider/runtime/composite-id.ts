@@ -6,7 +6,7 @@ export interface Scope {
   readonly id: string;
 }
 
-/** Where an existing object is. Its own ID doesn't say which zone or account it belongs to. */
+/** The address of an existing object. The object's own ID doesn't say which zone or account it belongs to. */
 export interface ObjectAddress {
   readonly scope: Scope;
   /** The resource's ID. */
@@ -18,16 +18,18 @@ export interface ObjectAddress {
  * the ID of an existing object accepts this format.
  */
 export class CompositeId {
-  /** @param forms such as `<zone ID>/<policy ID>`. If a form has no object ID, the resource's ID is that of its zone.
+  /**
+   * @param forms the accepted formats, such as `<zone ID>/<policy ID>`. If a format has no object ID, the resource's ID
+   * is its zone's ID.
    */
   constructor(readonly forms: readonly [string, ...string[]]) {}
 
-  /** Whether the resource's ID is that of its zone. */
+  /** Whether the resource's ID is its zone's ID. */
   get isZoneId(): boolean {
     return this.forms[0] === ZONE;
   }
 
-  /** @throws Error that shows the correct format. */
+  /** @throws Error, with the correct format, if the ID is malformed. */
   parse(text: string): ObjectAddress {
     for (const form of this.forms) {
       const address = matched(form.split("/"), text.split("/"));

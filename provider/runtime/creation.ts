@@ -4,10 +4,10 @@ import type { Context } from "./lifecycle";
 
 /** Creates an object exactly once, even if responses get lost and lists lag behind. */
 
-/** Pauses, in milliseconds, before each read of a list that may lag behind a write: nine seconds in all. */
+/** Pauses, in milliseconds, before each read of a list that may lag behind a write. They add up to nine seconds. */
 const POLL_PAUSES_MS = [0, 500, 1_000, 1_500, 2_500, 3_500];
 
-/** Reads on the schedule above until the result is sufficient; returns the last result either way. */
+/** Reads repeatedly, with these pauses, until the result is sufficient. Returns the last result either way. */
 export async function pollUntil<T>(
   ctx: Pick<Context, "pause">,
   read: () => Promise<T>,
@@ -24,18 +24,19 @@ export async function pollUntil<T>(
 /** The maximum number of attempts when responses to a create get lost. */
 const MAX_ATTEMPTS = 4;
 
-/** A wait longer than this is announced. */
+/** A message announces waits longer than this. */
 const ANNOUNCE_WAIT_MS = 5_000;
 
 interface Creation<T> {
-  /** The object, as in `policy "checkout"`. */
+  /** What messages call the object, such as `policy "checkout"`. */
   readonly what: string;
   /** The path of the collection that contains the object. */
   readonly path: string;
   /** Sends the create. Returns undefined if the response doesn't contain the object. */
   readonly send: () => Promise<T | undefined>;
-  /** Existing objects that these requests may have created: they match the program, appeared after the first request,
-   * and aren't another resource's.
+  /**
+   * Lists existing objects that these requests may have created. They match the program, appeared after the first
+   * request, and don't belong to another resource.
    */
   readonly list: () => Promise<readonly T[]>;
   readonly id: (object: T) => string;
@@ -43,18 +44,18 @@ interface Creation<T> {
 
 export interface Created<T> {
   readonly object: T;
-  /** The message if more than one object may be the one created. It names them and says what to do. */
+  /** The error message if several objects match the one created. It names them and says what to do. */
   readonly doubled: string | undefined;
 }
 
 /**
- * Creates an object exactly once, even if a response gets lost. After a POST with an unknown outcome, it looks for the
+ * Creates an object exactly once, even if a response gets lost. After a POST with an unknown outcome, looks for the
  * object and repeats the POST only if the object doesn't exist. If the list lagged so long that two objects now exist,
- * it names both and deletes neither: the ID in the lost response is unknown, so one of them may be someone else's.
+ * reports both and deletes neither: the ID in the lost response is unknown, so one of them may be someone else's.
  */
 export async function createOnce<T>(ctx: Context, creation: Creation<T>): Promise<Created<T>> {
   const attempts = Math.min(MAX_ATTEMPTS, ctx.settings.maxRetries + 1);
-  /** Requests that may have been applied. */
+  /** The number of requests that may have been applied. */
   let possible = 0;
   for (let attempt = 1; ; attempt += 1) {
     let answer: { readonly made: T | undefined } | { readonly lost: ApiError };
@@ -87,7 +88,10 @@ export async function createOnce<T>(ctx: Context, creation: Creation<T>): Promis
   }
 }
 
-/** Looks for duplicates: a list that shows the later object also shows the earlier one, if it exists. */
+/**
+ * Looks for duplicates after a successful response. A list that shows the later object also shows the earlier one, if
+ * it exists.
+ */
 async function verifyAfterResponse<T>(
   ctx: Context,
   creation: Creation<T>,

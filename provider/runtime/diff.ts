@@ -7,13 +7,13 @@ import { hasUnknown, pick, sameJson, type JsonObject } from "./values";
 
 export interface DiffResult {
   readonly changes: boolean;
-  /** What differs: arguments, and computed inputs that count as changes. */
+  /** The arguments, and those computed inputs that count as changes, that differ. */
   readonly changed: readonly string[];
   readonly replaces: string[];
   readonly deleteBeforeReplace?: true;
 }
 
-/** Compares the recorded state with the program, and shows a reviewer what the engine's comparison doesn't. */
+/** Compares the recorded state with the program, and shows the reviewer what the engine's own diff doesn't. */
 export async function diff<Shape extends z.ZodRawShape, Computed extends object>(
   resource: ResourceType<Shape, Computed>,
   host: Host,

@@ -2,7 +2,7 @@ import type * as pulumi from "@pulumi/pulumi";
 import type { CompositeId, ObjectAddress, Scope } from "./composite-id";
 import { refusal } from "./program";
 
-/** The program's side of existing objects: the ID of a `get`, and the option `import`. */
+/** Checks how a program refers to existing objects: the ID that it passes to `get`, and the option `import`. */
 
 /** How to address existing objects of a type. */
 export interface ExistingObjects {
@@ -11,7 +11,7 @@ export interface ExistingObjects {
   readonly importedWith?: string;
 }
 
-/** Refuses an ID that isn't the type's composite ID. An ID that isn't known yet is checked later, by the provider. */
+/** Throws if an ID isn't a composite ID of the type. If the ID isn't known yet, the provider checks it later. */
 export function checkCompositeId(
   { type, compositeId }: ExistingObjects,
   name: string,
@@ -35,8 +35,8 @@ export function ownId(
 }
 
 /**
- * Refuses the resource option `import`. The engine doesn't pass a dynamic resource's provider to an import, and fails
- * without giving a reason.
+ * Throws if the resource option `import` is set. For a dynamic resource, the engine doesn't pass the provider to an
+ * import, which would fail without giving a reason.
  */
 export function refuseImport(
   { type, compositeId, importedWith }: ExistingObjects,

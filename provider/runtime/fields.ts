@@ -11,8 +11,8 @@ export const isId = (text: string): boolean =>
 /**
  * Returns the schema of a Cloudflare ID, whose canonical form is lower case.
  *
- * @param kind as in `a zone ID`.
- * @param advice where to find it, as a sentence.
+ * @param kind what the ID is, such as `a zone ID`.
+ * @param advice a sentence that says where to find the ID.
  */
 export const hexId = (kind: string, advice: string): z.ZodType<string, string> =>
   z
@@ -36,13 +36,13 @@ export const accountId = hexId(
 );
 
 /**
- * One of these words, though any other string also compiles. In arguments, this spares objects from variables,
- * functions or JSON an `as const`; the preview refuses other words and lists the allowed ones. In responses, it allows
- * for words that Cloudflare may add at any time.
+ * One of these values, but any other string also compiles. An argument that comes from a variable, a function or JSON
+ * then doesn't need `as const`; the preview rejects other values and lists the allowed ones. In responses, Cloudflare
+ * may add values at any time.
  */
 export type LiteralUnion<T extends string> = T | (string & {});
 
-/** When a create adopts an existing object: only if it matches, never, or even if it differs. */
+/** When a create adopts an existing object: only if the object matches, never, or even if it differs. */
 export type Adopt = "ifEqual" | "never" | "takeOver";
 /** Whether to adopt an object that already exists. */
 export const adopt: z.ZodType<Adopt> = z.enum(["ifEqual", "never", "takeOver"]);

@@ -10,7 +10,7 @@ export class NotRegularError extends Error {
 
 const NOT_REGULAR = "it is a pipe, socket or device, not a regular file";
 
-/** Explains why a file can't be read. */
+/** Returns why a file can't be read. */
 export function readErrorReason(error: unknown): string {
   if (error instanceof NotRegularError) return error.message;
   const code = isJsonObject(error) && typeof error["code"] === "string" ? error["code"] : "";

@@ -1,13 +1,14 @@
 /**
  * The only code from this package in a state file: a constant string that loads the package by name and forwards the
- * verb. A closure serialized by the SDK would vary with the versions of the SDK and TypeScript. `refresh` and `destroy`
- * run the string recorded in the state, so the names in it (`pulumi-edgeguard/runtime`, the seven verbs) never change.
- * Each resource's state contains it twice, so it's short.
+ * call. A closure serialized by the SDK would vary with the versions of the SDK and TypeScript. `refresh` and `destroy`
+ * run the string recorded in the state, so the names in it (`pulumi-edgeguard/runtime` and the seven provider methods)
+ * never change. Each resource's state contains it twice, so it's short.
  *
- * It runs in the program's folder. If the program depends on this package only through another one, such as a company's
- * component library, pnpm doesn't let it load this package from there. In that case, it walks the dependencies by their
- * real folders, nearest first, until it finds the package that depends on this one. A broken package.json has no
- * dependencies, and one that isn't installed is skipped: if nothing is found, the error says what to do. No path is recorded.
+ * It runs in the program's directory. If the program depends on this package only through another one, such as a
+ * company's component library, pnpm doesn't let it load this package from there. In that case, it searches the
+ * dependencies by their real directories, nearest first, until it finds the package that depends on this one. It treats
+ * a broken package.json as one without dependencies, and skips dependencies that aren't installed. If nothing is found,
+ * the error says what to do. No path is recorded.
  */
 export function forwarder(type: string): string {
   return `// Forwards to pulumi-edgeguard, found from the program's folder or its dependencies.

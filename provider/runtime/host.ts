@@ -17,35 +17,38 @@ import type { Credential } from "../api/credential";
 export interface HostOptions {
   readonly config: ConfigGetter;
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** Where messages go. Each already has its prefix and contains no secrets. */
+  /** Where messages are written. They already have their prefix and contain no secrets. */
   readonly out?: { info(line: string): void; warn(line: string): void };
   readonly signal?: AbortSignal;
   readonly closing?: AbortSignal;
-  /** What the engine's other provider processes hold. */
+  /** The objects that the engine's other provider processes manage. */
   readonly journal?: LedgerJournal | undefined;
-  /** Why this host must refuse all work. */
+  /** Why this host can't do any work. Undefined if it can. */
   readonly problem?: string | undefined;
-  /** How to wait, in milliseconds. Default: in real time. */
+  /** Waits for a number of milliseconds. By default, in real time. */
   readonly sleep?: (ms: number, signal: AbortSignal) => Promise<void>;
 }
 
-/** One verb in progress: its secrets, and what it is for. */
+/** A provider call in progress: its secrets, and what it's for. */
 interface Call {
   readonly secrets: Redactor;
   readonly purpose: Purpose;
 }
 
-/** The current call. One storage for all hosts, because Node keeps every storage and passes it to every promise. */
+/**
+ * The current call. All hosts share one storage, because Node never releases a storage and passes it to every promise.
+ */
 const CALL = new AsyncLocalStorage<Call>();
 
 /**
- * What all resources of one operation share: settings, connections, rate budget, locks, the ledger, and cached reads.
+ * What all resources in one operation share: settings, connections, rate budget, locks, the ledger, and cached reads.
  */
 export class Host {
   readonly ledger: Ledger;
   readonly #locks = new Locks();
-  /** Inputs that `check` returned in this operation, which means the program still declares them, and whether work is
-   * pending.
+  /**
+   * Inputs that `check` returned in this operation, and whether work is pending. The program still declares these
+   * resources.
    */
   readonly declared = new Map<string, { readonly hasPendingWork: boolean }>();
   readonly #options: HostOptions;
@@ -64,12 +67,12 @@ export class Host {
     this.#redactor.add(...secretsIn(options.config, options.env ?? process.env));
   }
 
-  /** @throws SettingsError if config or environment is invalid, or nothing may be done at all. */
+  /** @throws SettingsError if the configuration or environment is invalid, or if the host can't do any work. */
   get settings(): Settings {
     return this.#readSettings();
   }
 
-  /** Returns what's wrong with config or environment, if anything. */
+  /** Returns what's wrong with the configuration or environment. Undefined if nothing is. */
   settingsProblem(): string | undefined {
     try {
       this.#readSettings();
@@ -91,7 +94,7 @@ export class Host {
     return this.#api;
   }
 
-  /** Returns the API client for live checks, which a preview skips rather than waiting for. */
+  /** Returns the API client for live checks. It gives up early, so that a preview skips a check instead of waiting. */
   get probe(): EdgeApi {
     this.#probe ??= this.#connect({ maxRetries: 0, patient: false, attemptMs: PROBE_MS });
     return this.#probe;
@@ -106,7 +109,7 @@ export class Host {
     return this.#contextOf(this.probe, type, about);
   }
 
-  /** Runs work while no other resource in the program, whatever its provider, is running work with this key. */
+  /** Runs work while no other resource in the program, with any provider, is running work with this key. */
   async exclusively<T>(key: string, work: () => Promise<T>): Promise<T> {
     const { journal } = this.#options;
     const options = { pause: this.#pause, say: this.say };
@@ -158,10 +161,10 @@ export class Host {
     warn: (line: string): void => this.#say("warn", line),
   };
 
-  /** Warns once per operation, however many resources give the same warning. */
+  /** Warns once per operation, even if several resources give the same warning. */
   readonly warnOnce = (line: string, key = line): void => this.#once("warn", line, key);
 
-  /** Like `warnOnce`, but as an info message. */
+  /** The same as `warnOnce`, but as an info message. */
   readonly infoOnce = (line: string): void => this.#once("info", line, line);
 
   /** Reads once per operation. A failed read is also remembered, so that other resources don't repeat it. */
@@ -173,18 +176,18 @@ export class Host {
     return reading;
   };
 
-  /** Removes the secrets of config, environment and the current call from a text. */
+  /** Removes secrets of the configuration, the environment and the current call from a text. */
   readonly redact = (text: string): string => {
     const known = this.#redactor.redact(text);
     return CALL.getStore()?.secrets.redact(known) ?? known;
   };
 
-  /** Removes secrets from a message, along with anything that a terminal or CI would execute. */
+  /** Removes secrets from a message, and anything that a terminal or CI system would execute. */
   presentable(message: string): string {
     return printable(this.redact(message));
   }
 
-  /** Runs one call. Nothing it prints or throws shows its secrets. */
+  /** Runs one provider call. Nothing that it prints or throws contains its secrets. */
   async during<T>(call: Call, work: () => Promise<T>): Promise<T> {
     return await CALL.run(call, async () => {
       try {
@@ -237,14 +240,14 @@ export class Host {
   }
 }
 
-/** How long a preview waits for a response. */
+/** How long a preview waits for a response, in milliseconds. */
 const PROBE_MS = 10_000;
 
 function realTime(ms: number, signal: AbortSignal): Promise<void> {
   return sleep(ms, undefined, { signal });
 }
 
-/** The engine shows lines on stdout and stderr as messages of the stack. */
+/** Writes to stdout and stderr, whose lines the engine shows as messages of the stack. */
 const PROCESS = {
   info: (line: string): void => void process.stdout.write(`${line}\n`),
   warn: (line: string): void => void process.stderr.write(`${line}\n`),
@@ -253,8 +256,8 @@ const PROCESS = {
 const budgets = new Map<string, RateBudget>();
 
 /**
- * Returns a credential's rate budget. Everything in this process that uses the credential shares that budget, and all
- * configured rates apply.
+ * Returns a credential's rate budget. Everything in this process that uses the credential shares it, and all configured
+ * rates apply.
  */
 function budgetOf(credential: Credential | undefined, baseUrl: string, rates: Settings["rates"]): RateBudget {
   const secret = credential?.kind === "key" ? [credential.email, credential.key] : [credential?.token];

@@ -2,25 +2,25 @@ import { z } from "zod";
 import { nearest } from "./nearest";
 import { hasUnknown, isJsonObject, ownMember, unknownAt, type JsonObject } from "./values";
 
-/** A mistake in the arguments, as the engine shows it: on the resource, at a property. */
+/** A mistake in the arguments, in the form in which the engine reports it: a property and a reason. */
 export interface CheckFailure {
   readonly property: string;
   readonly reason: string;
 }
 
 export interface CheckedInputs {
-  /** Canonical where the value is known; otherwise unchanged. */
+  /** The inputs. Known values are in canonical form, unknown ones are unchanged. */
   readonly inputs: Record<string, unknown>;
   readonly failures: readonly CheckFailure[];
   /** Arguments that are fully known and valid. */
   readonly known: ReadonlySet<string>;
-  /** The given inputs, with misspelled arguments renamed to the intended ones. */
+  /** The given inputs, with misspelled arguments renamed to those that were probably meant. */
   readonly corrected: JsonObject;
 }
 
 /**
  * Checks each argument against its schema and reports every mistake at once. Unknown values pass until they're known. A
- * misspelled argument is checked as the intended one, so that the intended one isn't also reported as missing.
+ * misspelled argument is checked as the one that was meant, so that the latter isn't also reported as missing.
  */
 export function checkInputs(
   shape: z.ZodRawShape,
@@ -118,7 +118,7 @@ export function propertyPath(path: readonly PropertyKey[]): string {
     .join("");
 }
 
-/** Says what is allowed and what was given. A value that may be secret is not shown. */
+/** Returns what's allowed and what was given. Values that may be secret aren't shown. */
 function reasonOf(issue: z.core.$ZodIssue, root: unknown, isSecret: boolean): string {
   const value = valueAt(root, issue.path);
   const instead = insteadOf(value, isSecret);
@@ -149,15 +149,15 @@ function reasonOf(issue: z.core.$ZodIssue, root: unknown, isSecret: boolean): st
 
 const REQUIRED = "is required";
 
-/** Returns the part of a message that says what was given, after what is allowed. */
+/** Returns the part of a message that says what was given instead of an allowed value. */
 function insteadOf(value: unknown, isSecret: boolean): string {
   return isSecret ? " (secret value not shown)" : `, not ${describe(value)}`;
 }
 
 /**
- * Picks the issues that best explain a failed union: those of a branch that knows all the names, else of one that knows
- * a similar name. Among several, the branch that got furthest wins. If none got past the start, it returns the union's
- * own issue.
+ * Picks the issues that best explain why a union failed: those of a branch that has all the given property names, or
+ * otherwise a similar one. Among several such branches, picks the one that matched the most. If no branch matched
+ * anything, returns the union's own issue.
  */
 function mostSpecific(issue: z.core.$ZodIssue): readonly z.core.$ZodIssue[] {
   if (issue.code !== "invalid_union") return [issue];
@@ -180,8 +180,9 @@ function mostSpecific(issue: z.core.$ZodIssue): readonly z.core.$ZodIssue[] {
   return best.issues.map((inner) => ({ ...inner, path: [...issue.path, ...inner.path] }));
 }
 
-/** Puts misspelled options first and drops the errors that they cause: that the right one is missing, or that none is
- * set.
+/**
+ * Puts errors about misspelled options first, and drops the errors that they cause: that the correct option is missing,
+ * or that none is set.
  */
 function withoutConsequences(
   issues: readonly z.core.$ZodIssue[],
@@ -207,7 +208,7 @@ function valueAt(root: unknown, path: readonly PropertyKey[]): unknown {
   );
 }
 
-/** Names a type in everyday words, with its article. */
+/** Returns a type's name in plain English, with its article. */
 function typeName(type: string): string {
   const name = ownMember(TYPE_NAMES, type) ?? type;
   return /^[aeiou]/.test(name) ? `an ${name}` : `a ${name}`;
@@ -215,7 +216,7 @@ function typeName(type: string): string {
 
 const TYPE_NAMES: Readonly<Record<string, string>> = { array: "list", record: "object", int: "whole number" };
 
-/** Joins words as in `a, b or c`. */
+/** Joins words to a list such as `a, b or c`. */
 function alternatives(words: readonly string[]): string {
   const last = words.at(-1) ?? "";
   return words.length < 2 ? last : `${words.slice(0, -1).join(", ")} or ${last}`;
@@ -223,7 +224,7 @@ function alternatives(words: readonly string[]): string {
 
 const SHOWN_CHARACTERS = 60;
 
-/** Formats a value, shortened to fit in a sentence. */
+/** Formats a value for a sentence, shortened if necessary. */
 export function describe(value: unknown): string {
   if (value === undefined) return "missing";
   if (Array.isArray(value)) return `a list of ${value.length}`;

@@ -4,7 +4,7 @@ import { isJsonObject, type Json } from "./values";
 
 /**
  * Returns a schema for an object with arbitrary keys. Zod's own record silently drops a key named `__proto__`; this one
- * treats it like any other.
+ * keeps it.
  */
 export function record<Out, In>(
   member: z.ZodType<Out, In>,
@@ -34,7 +34,7 @@ export function record<Out, In>(
 /** Any JSON value. */
 export const json = z.custom<Json>(isJson, "contains a value that JSON can't represent");
 
-/** Avoids recursion, because values may be deeply nested. */
+/** Checks whether a value is JSON. Isn't recursive, because values may be deeply nested. */
 function isJson(value: unknown): boolean {
   const open = [value];
   while (open.length > 0) {

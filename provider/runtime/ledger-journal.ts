@@ -6,20 +6,20 @@ import { z } from "zod";
 import { PROVIDER_NAME, type ConfigGetter } from "./settings";
 import { codeOf, isAlive, withMachineLock, type LockOptions } from "./machine-lock";
 
-/** What a resource in this operation does with a real object, from the strongest claim to the weakest. */
+/** What a resource in this operation does with a real object. The strongest claim comes first. */
 const HOLDINGS = [
   /** Created or adopted. */
   "made",
   /** Updated. */
   "changed",
-  /** Declared as it is recorded. */
+  /** Declared without changes. */
   "unchanged",
-  /** Declared with changes: the update, or a replacement if the engine chooses one, hasn't happened yet. */
+  /** Declared with changes, before the update or, if the engine chooses one, the replacement. */
   "changing",
 ] as const;
 export type Holding = (typeof HOLDINGS)[number];
 
-/** Returns the strongest claim on one object. */
+/** Returns the strongest of the claims on an object. */
 export function strongest(holdings: readonly (Holding | undefined)[]): Holding | undefined {
   return HOLDINGS.find((each) => holdings.includes(each));
 }
@@ -27,10 +27,9 @@ export function strongest(holdings: readonly (Holding | undefined)[]): Holding |
 const entry = z.tuple([z.string(), z.enum(HOLDINGS)]);
 
 /**
- * Shares the ledgers of an engine's provider processes with each other. Every explicit provider runs in its own
- * process, so a resource's successor may be created in one process while its predecessor is deleted in another. Each
- * process appends to its own file, in a directory named after the engine's address, and reads the other processes'
- * files.
+ * Shares the ledgers of all the provider processes of an engine. Every explicit provider runs in its own process, so a
+ * resource's successor may be created in one process while its predecessor is deleted in another. Each process appends
+ * to its own file, in a directory named after the engine's address, and reads the other processes' files.
  */
 export class LedgerJournal {
   readonly #folder: string;
@@ -38,7 +37,7 @@ export class LedgerJournal {
   readonly #read = new Map<string, { readonly text: string; readonly holdings: Map<string, Holding> }>();
 
   /**
-   * @param engine the address that the engine gave the process.
+   * @param engine the engine's address, as passed to the process.
    * @throws if the directory can't be written to or belongs to another user.
    */
   constructor(engine: string, root = tmpdir()) {
@@ -63,19 +62,22 @@ export class LedgerJournal {
     appendFileSync(join(this.#folder, this.#own), `${JSON.stringify([object, holding])}\n`);
   }
 
-  /** Returns the strongest claims of other processes on the object. */
+  /** Returns the other processes' strongest claims on the object. */
   ofOthers(object: string): Holding | undefined {
     return strongest(this.#others().map((name) => this.#holdingsIn(name).get(object)));
   }
 
-  /** Whether another process holds an object whose name begins with this prefix. */
+  /** Whether another process manages an object whose name begins with this prefix. */
   othersHold(prefix: string): boolean {
     return this.#others().some((name) =>
       [...this.#holdingsIn(name).keys()].some((object) => object.startsWith(prefix)),
     );
   }
 
-  /** Runs work while no other process is running work with this key. Locks even alone: another process may start meanwhile. */
+  /**
+   * Runs work while no other process is running work with this key. Locks even if there's no other process yet, because
+   * one may start in the meantime.
+   */
   async exclusively<T>(
     key: string,
     options: Pick<LockOptions, "pause" | "say">,
@@ -85,7 +87,9 @@ export class LedgerJournal {
     return await withMachineLock(key, { ...options, patienceMs: Infinity, folder: this.#folder }, work);
   }
 
-  /** Returns the files of the other processes. Dead ones belong to an earlier engine that had the same address. */
+  /**
+   * Returns the other processes' files. Files of dead processes belong to an earlier engine that had the same address.
+   */
   #others(): string[] {
     const files = readdirSync(this.#folder).filter((name) => /^\d+$/.test(name));
     return files.filter((name) => name !== this.#own && isAlive(Number(name)));
@@ -121,8 +125,8 @@ export class LedgerJournal {
 }
 
 /**
- * Opens the journal of an engine's providers. Without it, a delete could remove an object that another provider's
- * resource has just adopted.
+ * Opens the journal that an engine's providers share. Without it, a delete could remove an object that another
+ * provider's resource has just adopted.
  */
 export function sharedLedger(
   engine: string | undefined,

@@ -2,20 +2,21 @@ import { strongest, type Holding, type LedgerJournal } from "./ledger-journal";
 
 export type { Holding };
 
-/** Prefix of the journal entry for an object that the program reads with `get`. */
+/** The prefix of the journal entry for an object that the program reads with `get`. */
 const READ = "read ";
 
 /**
- * Tracks which real objects the resources in this operation hold. To the engine, a rename without an alias, or a move
+ * Tracks which real objects the resources in this operation manage. To the engine, a rename without an alias, or a move
  * between components, looks like a new resource and a later delete of the same object. That delete must not remove the
- * object that the new resource just adopted. Nor may a create adopt what another resource in the program holds.
+ * object that the new resource just adopted. A create must not adopt an object that another resource in the program
+ * manages.
  */
 export class Ledger {
   readonly #holdings = new Map<string, Holding>();
   readonly #read = new Set<string>();
   readonly #journal: LedgerJournal | undefined;
 
-  /** @param journal shared with the operation's other provider processes, if there are several. */
+  /** @param journal shared with the operation's other provider processes. Undefined if there are none. */
   constructor(journal?: LedgerJournal) {
     this.#journal = journal;
   }
@@ -27,15 +28,15 @@ export class Ledger {
   }
 
   /**
-   * Records an object that the program reads with `get`. If the program used to declare the object, the engine deletes
-   * the former resource.
+   * Records that the program reads an object with `get`. If the program used to declare the object, the engine deletes
+   * that resource.
    */
   enterRead(type: string, id: string): void {
     this.#read.add(`${type} ${id}`);
     this.#journal?.write(`${READ}${type} ${id}`, "unchanged");
   }
 
-  /** Says why deleting a former resource must not delete the object; undefined if it may. */
+  /** Returns why deleting a former resource must not delete the object. Undefined if it may. */
   whyKept(type: string, id: string): "adopted" | "read" | undefined {
     const holding = this.holding(type, id);
     if (holding !== undefined && holding !== "changing") return "adopted";
@@ -45,7 +46,7 @@ export class Ledger {
       : undefined;
   }
 
-  /** Whether another provider's resource holds or reads an object whose ID begins with this prefix. */
+  /** Whether another provider's resource manages or reads an object whose ID begins with this prefix. */
   othersHold(type: string, idPrefix: string): boolean {
     const objects = `${type} ${idPrefix}`;
     return [objects, READ + objects].some((prefix) => this.#journal?.othersHold(prefix) === true);

@@ -17,37 +17,45 @@ export interface AboutResource {
   readonly secrets?: readonly string[];
 }
 
-/** A resource's name in its program, and whose program it is. */
+/** A resource's name, with the project and stack of its program. */
 export interface ProgramName {
   readonly project: string;
   readonly stack: string;
   readonly name: string;
 }
 
-/** What every hook gets besides its own request. */
+/** What every hook receives in addition to its own request. */
 export interface Context {
   /** The resource's name in the program, for messages. */
   readonly name: string | undefined;
   readonly api: EdgeApi;
   readonly settings: Settings;
-  /** Prints lines under the stack. Use it sparingly: the lines appear on every run. */
+  /** Prints messages of the stack. Use it sparingly: they appear on every run. */
   readonly say: { info(line: string): void; warn(line: string): void };
-  /** Warns once per operation, however many resources give the same warning. */
+  /** Warns once per operation, even if several resources give the same warning. */
   warnOnce(line: string): void;
-  /** Removes this call's secrets from text that will be recorded. Printed and thrown text is always redacted. */
+  /**
+   * Removes this call's secrets from a text that will be recorded. Text that's printed or thrown is always redacted.
+   */
   redact(text: string): string;
-  /** Whether the program or the type makes an argument secret. None of its values may be shown, not even the API's. */
+  /**
+   * Whether the program or the type makes an argument secret. If so, no value of it may be shown, including the one
+   * from the API.
+   */
   isSecret(argument: string): boolean;
-  /** A value shared by all resources of the operation. */
+  /** Returns a value that all resources in the operation share. */
   shared<T>(key: string, make: () => T): T;
-  /** Reads once per operation, however many resources ask. */
+  /** Reads once per operation, even if several resources ask. */
   once<T>(key: string, read: () => Promise<T>): Promise<T>;
-  /** How a resource in this operation holds this type's object with the given ID, if one does. */
+  /**
+   * Returns what a resource in this operation does with the object of this type and ID. Undefined if none manages it.
+   */
   holding(id: string): Holding | undefined;
-  /** Whether a resource of this type with another provider holds or reads an object whose ID begins with this prefix.
+  /**
+   * Whether a resource of this type with another provider manages or reads an object whose ID begins with this prefix.
    */
   othersHold(idPrefix: string): boolean;
-  /** Waits; aborts with the operation. */
+  /** Waits. Ends early if the operation is aborted. */
   pause(ms: number): Promise<void>;
 }
 
@@ -55,36 +63,38 @@ export interface Context {
 export interface Findings {
   readonly computed?: JsonObject;
   readonly failures?: readonly CheckFailure[];
-  /** Work that the update has to do even though no argument changed. The preview shows it. */
+  /** Work that the update has to do even if no argument changed. The preview shows it. */
   readonly pendingWork?: string;
-  /** The existing object that the create adopts; shown to the reviewer and recorded as the input `adopted`. */
+  /**
+   * The existing object that the create will adopt. The preview shows it as the input `adopted`, which is also
+   * recorded.
+   */
   readonly adopts?: Adoption;
 }
 
 /** The result of reviewing an existing resource. */
 export interface Review extends Pick<Findings, "failures" | "pendingWork"> {
-  /** Why the object must be deleted before its replacement is created; shown to the reviewer. */
+  /** Why the object must be deleted before its replacement is created. The preview shows it. */
   readonly deleteFirst?: string;
 }
 
-/** A rule that involves several arguments. It's skipped while an argument that it `needs` is unknown. */
+/** A check that involves several arguments. It's skipped as long as an argument that it `needs` is unknown. */
 export interface Rule<Args> {
   readonly needs: readonly (keyof Args & string)[];
-  /** Arguments that the finding quotes. The rule is skipped if one of them is secret. */
+  /** Arguments that the message quotes. The rule is skipped if one of them is secret. */
   readonly quotes?: readonly (keyof Args & string)[];
-  /** Returns a failure or a warning. `given` is what the user wrote, before it was made canonical. */
+  /** Returns a failure or a warning. `given` contains what the user wrote, before conversion to canonical form. */
   check(args: Args, given: JsonObject): CheckFailure | { readonly warning: string } | undefined;
 }
 
 export type Args<Shape extends z.ZodRawShape> = z.output<z.ZodObject<Shape>>;
 
-/** Recorded outputs: every declared argument and the computed outputs. */
+/** The recorded outputs: every declared argument, and the computed outputs. */
 export type State<Shape extends z.ZodRawShape, Computed extends object> = Args<Shape> & Computed;
 
 /**
- * Everything the runtime knows about a resource type: its data, then its hooks in the order in which they're called.
- * `args` are the declared arguments in canonical form, `state` the recorded outputs, `olds` the recorded inputs (empty
- * for a new resource).
+ * Defines a resource type: its data, then its hooks in the order in which they're called. `args` are the declared
+ * arguments in canonical form, `state` the recorded outputs, `olds` the recorded inputs (empty for a new resource).
  */
 export interface Lifecycle<Shape extends z.ZodRawShape, Computed extends object>
   extends Data<Shape, Computed>, Hooks<Shape, Computed> {}
@@ -93,36 +103,40 @@ export interface Lifecycle<Shape extends z.ZodRawShape, Computed extends object>
 interface Declared {
   readonly inputs: JsonObject;
   readonly olds: JsonObject;
-  /** Whether the update creates the object, or may. */
+  /** Whether the update will or may create the object. */
   readonly isNew: boolean;
 }
 
 interface Data<Shape extends z.ZodRawShape, Computed extends object> {
   readonly type: string;
-  /** How `get` names an existing object. */
+  /** The format of the ID that `get` accepts. */
   readonly compositeId: CompositeId;
-  /** The options, besides the zone or account, that make `edgeguard import` include this type. Unset if it can't import
-   * it.
+  /**
+   * The options, in addition to the zone or account, with which `edgeguard import` includes this type. Unset if it
+   * can't import the type.
    */
   readonly importedWith?: string;
-  /** Incremented when the format of the recorded outputs changes. */
+  /** The version of the recorded outputs' format. Incremented when the format changes. */
   readonly schemaVersion: number;
   /** `upgrades[n]` converts outputs of version n to version n + 1. */
   readonly upgrades: Readonly<Record<number, (outputs: JsonObject) => JsonObject>>;
-  /** One schema per argument: checks it and returns its canonical form, which it accepts unchanged. */
+  /**
+   * A schema for each argument. It checks the argument and returns its canonical form. It must accept canonical forms
+   * unchanged.
+   */
   readonly args: z.ZodObject<Shape>;
   /** Outputs that are not arguments. */
   readonly computed: z.ZodType<Computed> & { readonly shape: Readonly<Record<string, unknown>> };
-  /** Inputs that `derive` and `live` add. A reviewer sees them, but they don't count as changes by themselves. */
+  /** Inputs that `derive` and `live` add. A preview shows them, but they don't count as changes by themselves. */
   readonly computedInputs?: readonly string[];
   /**
-   * The computed inputs that `derive` or `live` may add once every argument is known. Until then a preview shows them as
-   * unknown: a saved plan allows any value for an unknown input, but no input that it lacks.
+   * The computed inputs that `derive` or `live` may add once every argument is known. Until then, a preview shows them
+   * as unknown. A saved plan allows any value for an unknown input, but doesn't allow an input that it doesn't contain.
    */
   readonly pending?: (declared: Declared) => readonly string[];
   /**
-   * Computed inputs that only inform the reviewer and may differ at the update, such as what visitors load. A saved plan
-   * doesn't pin them.
+   * Computed inputs that only inform the reviewer and may have changed by the time of the update, such as what visitors
+   * load. A saved plan doesn't fix their values.
    */
   readonly informs?: readonly string[];
   /** Exceptions to what counts as a change. By default, every argument counts, and computed inputs don't. */
@@ -131,57 +145,62 @@ interface Data<Shape extends z.ZodRawShape, Computed extends object> {
     readonly also: readonly string[];
   };
   /**
-   * Whether two different values are equivalent, given what is recorded. Must not send requests.
+   * Functions that decide whether two different values are equivalent, given what's recorded. They must not send
+   * requests.
    */
   readonly equal?: Readonly<
     Partial<Record<string, (before: unknown, after: unknown, recorded: JsonObject) => boolean>>
   >;
-  /** Inputs besides the arguments that the class passes to the check. Their names begin with underscores, and they
-   * aren't recorded.
+  /**
+   * Inputs other than arguments that the class passes to the check. Their names begin with underscores, and they aren't
+   * recorded.
    */
   readonly hints?: readonly string[];
-  /** Arguments that default to a setting. */
+  /** Arguments whose default is a setting. */
   readonly fromSettings?: Readonly<Record<string, (settings: Settings) => unknown>>;
-  /** The names that the program wrote for arguments that the class passes under another name. */
+  /** The names that programs use for arguments that the class passes under another name. */
   readonly writtenAs?: (given: JsonObject) => Readonly<Record<string, string>>;
-  /** Arguments whose change replaces the object. */
+  /** Arguments that replace the object if they change. */
   readonly replaceOn: readonly (keyof Shape & string)[];
-  /** Arguments that may contain credentials: always secret and never printed. Each value says what to redact. */
+  /**
+   * Arguments that may contain credentials: always secret and never printed. Each function redacts the argument's
+   * secret parts.
+   */
   readonly secret?: Readonly<Partial<Record<keyof Shape & string, (hide: Redactor, value: unknown) => void>>>;
   /** Outputs and computed inputs that are always secret. */
   readonly secretOutputs?: readonly string[];
-  /** Computed inputs that reveal arguments: secret if one of these is. */
+  /** Computed inputs that reveal arguments. They're secret if one of these arguments is. */
   readonly derivedFrom?: Readonly<Record<string, readonly (keyof Shape & string)[]>>;
-  /** Arguments that may be unknown when `derive` is called. It gets them as the engine sends them. */
+  /** Arguments that may be unknown when `derive` is called. It receives them as the engine sends them. */
   readonly deriveWithout?: readonly (keyof Shape & string)[];
-  /** Arguments that are set unless the program sets them: names that differ between programs and stacks. */
+  /** Arguments with a default that depends on the program and stack, such as names. */
   readonly named?: (about: ProgramName) => JsonObject;
-  /** What only one resource of a program may have. */
+  /** What only one resource in a program may manage. */
   readonly claims?: readonly ClaimRule[];
-  /** A sentence that says what is lost if another resource adopts the object without an alias. */
+  /** A sentence that says what's lost if another resource adopts the object without an alias. */
   readonly lostOnHandOver?: string;
-  /** The key for work that two verbs of this process must not do at the same time. */
+  /** Returns the lock key for work that this process must not do twice at the same time. */
   lock(args: Args<Shape>): string;
 }
 
 interface Hooks<Shape extends z.ZodRawShape, Computed extends object> {
-  /** 1. check, in a preview and an `up`: rules that involve several arguments. */
+  /** 1. Called by check, in previews and updates: rules that involve several arguments. */
   readonly rules?: readonly Rule<Args<Shape>>[];
   /**
-   * 2. check: what this machine can compute, such as a file's digest. Called if all arguments are known, other than
-   * those in `deriveWithout`. Must not send requests. Inputs listed in `compared` must be the same for the same
-   * content.
+   * 2. Called by check: computes inputs without the API, such as a file's digest. Called if all arguments are known,
+   * other than those in `deriveWithout`. Must not send requests. Inputs listed in `compared` must be the same for the
+   * same content.
    */
   derive?(request: {
     readonly ctx: Context;
     readonly args: Args<Shape>;
     readonly olds: JsonObject;
-    /** Inputs from the class besides the arguments; not recorded. */
+    /** Inputs from the class other than arguments. They aren't recorded. */
     readonly hints: JsonObject;
   }): Promise<Findings>;
   /**
-   * Compares a valid declaration with the program's others of this type, where no class does. Throws if they contradict
-   * each other.
+   * Compares a valid declaration with the program's others of this type, if no class does that. Throws if they
+   * contradict each other.
    */
   compare?(request: {
     readonly ctx: Context;
@@ -189,11 +208,11 @@ interface Hooks<Shape extends z.ZodRawShape, Computed extends object> {
     /** Identifies the resource in its program. */
     readonly holder: string;
   }): Promise<void>;
-  /** 3. check: whether `live` is called in every preview, not only for a new or changed resource. */
+  /** 3. Called by check: whether `live` is called in every preview, not only for a new or changed resource. */
   liveAlways?(args: Args<Shape>): boolean;
   /**
-   * 4. check: live checks, read-only. All arguments are known. An AdoptionError fails the preview. If there's no
-   * response, the preview warns "live checks skipped".
+   * 4. Called by check: live checks, which only read. All arguments are known. An AdoptionError fails the preview. If
+   * there's no response, the preview warns "live checks skipped".
    */
   live?(request: {
     readonly ctx: Context;
@@ -201,8 +220,8 @@ interface Hooks<Shape extends z.ZodRawShape, Computed extends object> {
     readonly olds: JsonObject;
   }): Promise<Findings>;
   /**
-   * 5. diff, for an existing resource that is still declared. Throwing fails the preview. Returns live checks. `args` is
-   * undefined while an argument is unknown.
+   * 5. Called by diff, for an existing resource that's still declared. Returns the results of live checks. If it
+   * throws, the preview fails. `args` is undefined as long as an argument is unknown.
    */
   review?(request: {
     readonly ctx: Context;
@@ -213,27 +232,30 @@ interface Hooks<Shape extends z.ZodRawShape, Computed extends object> {
     readonly inputs: JsonObject;
     readonly change: "none" | "update" | "replacement";
   }): Promise<readonly (() => Promise<Review>)[]>;
-  /** 6. create; `inputs` are the computed inputs of the check. `adopts` becomes the output `adopted`. */
+  /** 6. Called by create. `inputs` are the computed inputs of the check. `adopts` becomes the output `adopted`. */
   create(request: {
     readonly ctx: Context;
     readonly args: Args<Shape>;
     readonly inputs: JsonObject;
   }): Promise<{ readonly id: string; readonly computed: Computed; readonly adopts?: Adoption }>;
-  /** 7. read, in a refresh and an import: the current object, in canonical form; undefined if it no longer exists. */
+  /**
+   * 7. Called by read, in a refresh and an import: returns the current object, in canonical form. Undefined if it no
+   * longer exists.
+   */
   read(request: {
     readonly ctx: Context;
     readonly id: string;
     readonly state: State<Shape, Computed>;
   }): Promise<(State<Shape, Computed> & { readonly drift?: string }) | undefined>;
   /**
-   * 8. `get`, before its read: the resource's ID and, as outputs, what the read needs to know about an object that no
-   * state records. Undefined if there is no such object.
+   * 8. Called by `get` before its read: returns the resource's ID and, as outputs, what the read needs to know about an
+   * object that isn't in the state. Undefined if there is no such object.
    */
   existing(request: {
     readonly ctx: Context;
     readonly address: ObjectAddress;
   }): Promise<{ readonly id: string; readonly outputs: JsonObject } | undefined>;
-  /** 9. update. */
+  /** 9. Called by update. */
   update(request: {
     readonly ctx: Context;
     readonly id: string;
@@ -241,7 +263,7 @@ interface Hooks<Shape extends z.ZodRawShape, Computed extends object> {
     readonly args: Args<Shape>;
     readonly inputs: JsonObject;
   }): Promise<Computed>;
-  /** 10. delete. */
+  /** 10. Called by delete. */
   delete(request: {
     readonly ctx: Context;
     readonly id: string;
@@ -250,7 +272,7 @@ interface Hooks<Shape extends z.ZodRawShape, Computed extends object> {
 }
 
 /**
- * Thrown after an object was created or changed, but not finished. The engine records how far it got, and the next `up`
+ * Thrown if an object was only partly created or changed. The engine records how far the change got, and the next `up`
  * continues from there.
  */
 export class PartialFailure<Computed extends object> extends Error {
@@ -260,14 +282,14 @@ export class PartialFailure<Computed extends object> extends Error {
     /** The current outputs. */
     readonly computed: Computed,
     reason: string,
-    /** Arguments as they are now, if they differ from the declared ones. */
+    /** The arguments' current values, if they differ from the declared ones. */
     readonly reached?: JsonObject,
   ) {
     super(reason);
   }
 }
 
-/** Infers the types of a lifecycle. */
+/** Returns the lifecycle unchanged, with its types inferred. */
 export function defineLifecycle<Shape extends z.ZodRawShape, Computed extends object>(
   lifecycle: Lifecycle<Shape, Computed>,
 ): Lifecycle<Shape, Computed> {

@@ -3,11 +3,11 @@ import { fstatSync } from "node:fs";
 /** How often a process that is shutting down checks whether its work is done. */
 const CHECK_EVERY_MS = 20;
 
-/** When a process that is shutting down gives up: shortly before the engine kills it after five seconds. */
+/** When a process that's shutting down gives up waiting: shortly before the engine kills it, after five seconds. */
 const GIVE_UP_MS = 4_500;
 
 /**
- * Ends the provider's process with its engine. The engine holds the other end of stdin, which closes when the engine
+ * Ends the provider's process when the engine ends. The engine has the other end of stdin, which closes when the engine
  * exits, even after a kill -9. At the end of every operation, the engine sends SIGINT and allows five seconds.
  */
 export class Lifeline {
@@ -15,25 +15,25 @@ export class Lifeline {
   readonly #closing = new AbortController();
   #watching = false;
 
-  /** Fires when nothing may be sent anymore. */
+  /** Aborts when nothing may be sent anymore. */
   get signal(): AbortSignal {
     return this.#controller.signal;
   }
 
-  /** Fires when no new request may begin; requests in flight finish. */
+  /** Aborts when no new request may start. Requests in flight still finish. */
   get closing(): AbortSignal {
     return this.#closing.signal;
   }
 
-  /** Lets no new request begin, as the engine asks when the operation is cancelled. */
+  /** Prevents new requests. The engine asks for that when the operation is cancelled. */
   cancel(): void {
     this.#closing.abort();
   }
 
   /**
-   * Starts watching. Only for the provider's process, never a user's program. The process ends once it isn't `busy`:
-   * all requests have received their responses, and all verbs have replied to the engine. Otherwise the engine would
-   * lose track of what was done.
+   * Starts watching. Call it only in the provider's process, never in a user's program. The process ends once it isn't
+   * `busy`: all requests have received their responses, and all calls have replied to the engine. Otherwise, the engine
+   * would lose track of what was done.
    */
   watch(busy: () => boolean): void {
     if (this.#watching) return;

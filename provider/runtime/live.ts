@@ -4,7 +4,8 @@ import { AdoptionError } from "./adoption";
 import type { Host } from "./host";
 import type { Context, Findings } from "./lifecycle";
 
-/** Live checks: reads from the API in a preview. If a read fails, either that proves that the update would fail too, or
+/**
+ * Live checks read from the API in a preview. If a read fails, either that proves that the update would also fail, or
  * the check is skipped.
  */
 
@@ -26,7 +27,10 @@ export async function liveCheck<T extends object>(
   }
 }
 
-/** Reads what is only for the reviewer's information. A missing permission or plan is a warning, not a failure. */
+/**
+ * Reads data that's only for the reviewer's information. If a permission or plan is missing, that's a warning, not a
+ * failure.
+ */
 export async function unlessForbidden<T>(ctx: Context, read: () => Promise<T>): Promise<T | undefined> {
   try {
     return await read();
@@ -37,15 +41,15 @@ export async function unlessForbidden<T>(ctx: Context, read: () => Promise<T>): 
   }
 }
 
-/** Names the permission that the read needs, if Cloudflare says nothing more; otherwise returns Cloudflare's message.
- */
+/** Returns why a read was skipped: Cloudflare's message or, if it says nothing, the permission that the read needs. */
 function skippedRead(error: ApiError): string {
   const permission = missingPermission(error);
   return permission === undefined ? error.message : `${error.init.what} needs ${permission}`;
 }
 
-/** Statuses that the update would also get, because they're about the token, a permission or the object. A proxy's
- * error page proves nothing.
+/**
+ * Statuses that prove that the update would fail as well, because they're about the token, a permission or the object.
+ * A proxy's error page proves nothing.
  */
 const PROVING_STATUSES: readonly (number | undefined)[] = [401, 403, 404];
 
@@ -56,7 +60,7 @@ function provesFailure(error: unknown): error is ApiError {
   return isNamed || PROVING_STATUSES.includes(error.status);
 }
 
-/** Says why a live check couldn't be made; undefined for other errors, such as a defect or a cancellation. */
+/** Returns why a live check couldn't be made. Undefined for other errors, such as a bug or a cancellation. */
 function skipReason(error: unknown): string | undefined {
   if (error instanceof CancelledError) return undefined;
   if (error instanceof MissingCredentialsError)

@@ -1,16 +1,16 @@
-/** Lock keys for what two verbs of a process must not change at the same time. */
+/** Lock keys for objects that two calls in a process must not change at the same time. */
 export const LOCK = {
-  /** A zone's settings and policies. */
+  /** The lock for a zone's Page Shield settings and policies. */
   pageShield: (zoneId: string) => `zone ${zoneId}`,
   /** The lock for a zone's managed rules and its migration, whose steps replace the whole entry point ruleset. */
   managedRules: (zoneId: string) => `managed rules of zone ${zoneId}`,
-  /** The jobs of a zone or account, because each job's name is checked against the others. */
+  /** The lock for the Logpush jobs of a zone or account. Each job's name is checked against the others. */
   logpush: (scope: string) => `logpush ${scope}`,
   namespace: (accountId: string, title: string) => `namespace ${accountId} ${title}`,
   entries: (accountId: string, namespaceId: string) => `entries ${accountId} ${namespaceId}`,
 } as const;
 
-/** One holder per key at a time, in order of arrival, within this process. */
+/** Locks within this process. Each key has one holder at a time, in order of arrival. */
 export class Locks {
   readonly #tails = new Map<string, Promise<void>>();
 

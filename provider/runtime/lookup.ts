@@ -11,7 +11,7 @@ import { SettingsError, type CONFIG_KEYS, type ConfigGetter } from "./settings";
 import { isJsonObject } from "./values";
 import { MissingCredentialsError } from "../api/credential";
 
-/** Settings for individual calls: keys of the `edgeguard:` namespace, with string values. */
+/** Settings for a single call: keys from the `edgeguard:` namespace, with string values. */
 export type LookupConfig = Readonly<
   Partial<Record<Exclude<(typeof CONFIG_KEYS)[number], "liveChecks" | "logpushJobsPerZone">, string>>
 >;
@@ -27,8 +27,8 @@ export interface LookupOptions {
   readonly config?: LookupConfig;
   /**
    * A provider whose settings and credential this call uses, instead of the stack's configuration and the environment.
-   * Set either `config` or `provider`. If one of the provider's arguments is unknown in a preview, so is the result of
-   * a lookup in its `Output` form.
+   * Set either `config` or `provider`. If one of the provider's arguments is unknown in a preview, the result of a
+   * lookup in its `Output` form is unknown as well.
    *
    * @defaultValue none
    */
@@ -58,7 +58,7 @@ export class LookupError extends pulumi.RunError {
   }
 }
 
-/** A lookup in its two forms. Each is exported under its own name, so that an editor shows its docs. */
+/** A lookup in its two forms. Each form is exported under its own name, so that an editor shows its docs. */
 export interface Lookup<Args, Result> {
   readonly plain: (args: Args, opts?: LookupOptions) => Promise<Result>;
   readonly output: (args: Inputs<Args>, opts?: LookupOptions) => pulumi.Output<Result>;
@@ -71,13 +71,13 @@ export interface ServedLookup {
   answer(host: Host, args: unknown): Promise<unknown>;
 }
 
-/** Every lookup by name, for the provider plugin. The modules that define them enter them. */
+/** All lookups by name, for the provider plugin. The modules that define lookups add them. */
 export const LOOKUPS = new Map<string, ServedLookup>();
 
 interface LookupTraits {
-  /** `accountId` defaults to the setting. */
+  /** Whether `accountId` defaults to the setting. */
   readonly ofAccount?: boolean;
-  /** The output form's result is secret. */
+  /** Whether the output form's result is secret. */
   readonly secret?: boolean;
 }
 
@@ -141,7 +141,7 @@ function askOrUnknown<T>(what: string, opts: LookupOptions, work: (host: Host) =
   return ask(opts, (host) => unlessSkipped(host, what, () => work(host), pulumi.unknown as T));
 }
 
-/** Does work that needs credentials. A preview without them warns and returns `skipped`. In an update, they are an error. */
+/** Does work that needs credentials. Without them, a preview warns and returns `skipped`, and an update fails. */
 export async function unlessSkipped<T, S>(
   host: Host,
   what: string,
@@ -158,9 +158,9 @@ export async function unlessSkipped<T, S>(
 }
 
 /**
- * Checks the arguments of a lookup and makes them canonical.
+ * Checks the arguments of a lookup and converts them to canonical form.
  *
- * @throws LookupError naming every wrong argument, what was given and what is allowed.
+ * @throws LookupError that lists every wrong argument, what was given and what's allowed.
  */
 export function readArgs<S extends z.ZodRawShape>(
   what: string,
@@ -190,7 +190,7 @@ function isExpected(error: unknown): error is Error {
   return [SettingsError, MissingCredentialsError, ApiError].some((kind) => error instanceof kind);
 }
 
-/** Hosts by owner: outside mocked runs, and of each mocked run, whose API another run may not have. */
+/** Hosts by owner. Each mocked run has its own, because other runs must not use its API. */
 const HOSTS = new WeakMap<object, Host>();
 const MOCKED_HOSTS = new WeakMap<MockedRun, WeakMap<object, Host>>();
 const PLAIN_SCRIPT = {};
@@ -220,8 +220,8 @@ async function hostOfProvider(provider: Provider, { config }: LookupOptions): Pr
 }
 
 /**
- * Returns the host for a lookup. In a mocked run, the address and credential are the test's, whatever the program and
- * the environment say.
+ * Returns the host for a lookup. In a mocked run, the address and credential are the test's, even if the program or the
+ * environment sets others.
  */
 function cachedHost(
   owner: object,
@@ -247,7 +247,10 @@ function cachedHost(
   return made;
 }
 
-/** Reads an output's `isKnown`, which the SDK's types omit. Without it, an unknown setting would never resolve. */
+/**
+ * Reads an output's `isKnown`, which the SDK's types omit. Without this check, the code would wait forever for an
+ * unknown setting.
+ */
 async function isKnown(output: pulumi.Output<unknown>): Promise<boolean> {
   return (await Reflect.get(output, "isKnown")) !== false;
 }
@@ -257,7 +260,7 @@ const ENGINE = {
   warn: (line: string): void => void pulumi.log.warn(line),
 };
 
-/** Keeps a script's stdout free for its own output. */
+/** Writes messages to stderr, because a script's stdout is for its own output. */
 const STDERR = {
   info: (line: string): void => void process.stderr.write(`${line}\n`),
   warn: (line: string): void => void process.stderr.write(`${line}\n`),

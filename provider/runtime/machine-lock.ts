@@ -8,8 +8,8 @@ import { z } from "zod";
  * An advisory lock between processes on one machine that share a temporary directory, such as `pulumi up` of two stacks.
  *
  * A lock is a directory. A claim is a file in it, created exclusively and named with an ever-increasing number. The
- * highest number holds the lock until the file says "released" or its process is dead. A claim is never revoked, only
- * followed by the next number, so two processes that find the same dead holder can't both succeed it.
+ * claim with the highest number holds the lock until its file says "released" or its process is dead. Claims are never
+ * revoked, only followed by the next number, so two processes that find the same dead holder can't both take over.
  */
 
 export interface LockOptions {
@@ -17,14 +17,15 @@ export interface LockOptions {
   readonly say: { warn(line: string): void };
   /** How long to wait for another process. */
   readonly patienceMs?: number;
-  /** The parent directory of locks. Default: the system's temporary directory. */
+  /** The parent directory of locks. By default, the system's temporary directory. */
   readonly folder?: string;
 }
 
-/** How often a holder touches its claim. */
+/** How often a holder updates its claim, in milliseconds. */
 const HEARTBEAT_MS = 5_000;
-/** A holder that's silent for this long is considered dead, even if another process now has its PID (or it ran in
- * another container).
+/**
+ * A holder that hasn't updated its claim for this long is considered dead, even if another process now has its PID (or
+ * it ran in another container).
  */
 const SILENT_MS = 60_000;
 const PATIENCE_MS = 120_000;
@@ -85,7 +86,7 @@ async function release(claim: FileHandle): Promise<void> {
   }
 }
 
-/** Claims the lock; undefined if another process holds it. */
+/** Tries to claim the lock. Undefined if another process holds it. */
 async function tryClaim(folder: string): Promise<FileHandle | undefined> {
   const before = await newest(folder);
   if (before > 0 && (await isHeld(join(folder, String(before))))) return undefined;

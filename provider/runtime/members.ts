@@ -14,14 +14,14 @@ function orAbsent<T>(value: T): NonNullable<T> | undefined {
   return value ?? undefined;
 }
 
-/** An object's members without null and undefined. A member whose value may be missing is optional. */
+/** An object type without null and undefined. Properties whose value may be missing are optional. */
 export type Present<T, Missing = null | undefined> = {
   readonly [K in keyof T as [Extract<T[K], Missing>] extends [never] ? K : never]: T[K];
 } & {
   readonly [K in keyof T as [Extract<T[K], Missing>] extends [never] ? never : K]?: Exclude<T[K], Missing>;
 };
 
-/** Leaves out members that are null or missing. */
+/** Leaves out properties that are null or undefined. */
 export function omitAbsent<T extends object>(members: T): Present<T> {
   const given = Object.entries(members).filter(([, value]) => value !== undefined && value !== null);
   return Object.fromEntries(given) as Present<T>; // The filter above ensures this, but the compiler can't tell.
@@ -51,7 +51,7 @@ function camel(name: string): string {
   return name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
 }
 
-/** Returns a response's unknown fields, unchanged, as `extra`; an empty object if there are none. */
+/** Returns a response's unknown fields, unchanged, as `extra`. Returns an empty object if there are none. */
 export function unknownMembers(raw: JsonObject, known: readonly string[]): { readonly extra?: JsonObject } {
   const extra = omit(raw, known);
   return Object.keys(extra).length === 0 ? {} : { extra };
@@ -72,7 +72,7 @@ export const extra = (
     }
   });
 
-/** Returns a declared `extra` with the API's values, or the declared value where the API returns none. */
+/** Returns a declared `extra` with the API's values. If the API doesn't return a value, keeps the declared one. */
 export function extraFound(
   declared: JsonObject | undefined,
   raw: JsonObject,
@@ -80,8 +80,9 @@ export function extraFound(
   return declared === undefined ? {} : { extra: { ...declared, ...pick(raw, Object.keys(declared)) } };
 }
 
-/** Returns the names that were in the earlier `extra` but aren't in this one. Left out of a PUT, they revert to their
- * defaults.
+/**
+ * Returns the names that were in the earlier `extra` but aren't in this one. Because a PUT doesn't contain them,
+ * Cloudflare resets them to their defaults.
  */
 export function removedExtra(before: unknown, now: JsonObject | undefined): string[] {
   return isJsonObject(before) ? Object.keys(omit(before, Object.keys(now ?? {}))) : [];

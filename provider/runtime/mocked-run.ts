@@ -1,15 +1,21 @@
 import * as pulumi from "@pulumi/pulumi";
 import { isJsonObject } from "./values";
 
-/** What a unit test's mocks set for the lookups of its runs. */
+/** What a unit test's mocks set for lookups in its runs. */
 export interface MockedRun {
-  /** The address and credential of the test's API, and no other credential. They override all settings. */
+  /**
+   * Settings with the address and credential of the test's API, and no other credential. They override all other
+   * settings.
+   */
   readonly fixed: ReadonlyMap<string, string | undefined>;
   /** Why lookups can't send requests. Undefined if they can. */
   readonly problem: string | undefined;
 }
 
-/** Shared by all copies of this module: a test runner may load the program's own copy, and would then use the environment. */
+/**
+ * The key under which all copies of this module share the mocked run. A test runner may load the program's own copy,
+ * which would otherwise use the environment.
+ */
 const MOCKED_RUN = Symbol.for("pulumi-edgeguard/mocked-run");
 
 /**
@@ -20,7 +26,7 @@ export function markMocks<T extends pulumi.runtime.Mocks>(mocks: T, run: MockedR
   return Object.defineProperty(mocks, MOCKED_RUN, { value: run, enumerable: true });
 }
 
-/** Returns what the current run's mocks set. Undefined outside a test, and with mocks that aren't this package's. */
+/** Returns what the current run's mocks set. Undefined outside a test, or if the mocks aren't this package's. */
 export function mockedRun(): MockedRun | undefined {
   const monitor: unknown = pulumi.runtime.getMonitor();
   const mocks: unknown = isJsonObject(monitor) ? monitor["mocks"] : undefined;

@@ -1,4 +1,4 @@
-/** Finds the candidate that was most likely intended; undefined if none is close. */
+/** Finds the candidate that was most likely meant. Undefined if none is similar. */
 export function nearest(word: string, candidates: readonly string[]): string | undefined {
   const given = word.toLowerCase();
   const ranked = candidates
@@ -12,7 +12,7 @@ export function nearest(word: string, candidates: readonly string[]): string | u
 
 const LEAST_PART = 5;
 
-/** Whether one word begins or ends with the other, as with "scoreThreshold" and "threshold". */
+/** Whether one word begins or ends with the other, like "scoreThreshold" and "threshold". */
 function isPartOf(a: string, b: string): boolean {
   const [short, long] = a.length < b.length ? [a, b] : [b, a];
   return short.length >= LEAST_PART && (long.startsWith(short) || long.endsWith(short));

@@ -1,4 +1,6 @@
-/** Loads a package that the user may have installed, resolved from these folders; undefined if it isn't installed. */
+/**
+ * Loads a package that the user may have installed, resolved from these directories. Undefined if it isn't installed.
+ */
 export function loadOptional(name: string, from: string[]): unknown {
   const found = resolveFrom(name, from);
   // eslint-disable-next-line @typescript-eslint/no-require-imports -- an optional peer, resolved where the user installed it

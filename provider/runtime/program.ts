@@ -1,11 +1,11 @@
 import * as pulumi from "@pulumi/pulumi";
 import { doubtfulConfig, unknownConfigKeys } from "./settings";
 
-/** One run of a program: checks its stack's configuration. */
+/** Checks a program's stack configuration, and keeps values per run of the program. */
 
 /**
- * Creates an error that tells the program's author, in one sentence, what's wrong. It has no stack trace: the sentence
- * says where, and Node 20 takes half a minute to render a trace through the SDK's source maps.
+ * Creates an error for the program's author whose message says what's wrong and where. It has no stack trace, because
+ * Node 20 takes half a minute to render one through the SDK's source maps.
  */
 export function refusal(message: string): pulumi.RunError {
   const error = new pulumi.RunError(message);
@@ -13,7 +13,10 @@ export function refusal(message: string): pulumi.RunError {
   return error;
 }
 
-/** Refuses unknown configuration keys, and warns about credentials that are misplaced or not secret. Once per run. */
+/**
+ * Throws for unknown configuration keys, and warns about credentials that are misplaced or not secret. Does so once per
+ * run.
+ */
 export function checkStackConfig(): void {
   perRun(CONFIG_SEEN, () => {
     const config = pulumi.runtime.allConfig();
@@ -30,8 +33,8 @@ export function checkStackConfig(): void {
 }
 
 /**
- * Whether `EDGEGUARD_SAVED_PLAN` says that previews make a plan for `pulumi up --plan`. It isn't a stack setting,
- * because it would then hide findings from a reviewer's preview.
+ * Whether `EDGEGUARD_SAVED_PLAN` is set because previews make a plan for `pulumi up --plan`. It isn't a stack setting,
+ * because then it would also hide findings from a reviewer's preview.
  */
 export function makesSavedPlan(env: Readonly<Record<string, string | undefined>>): boolean {
   const text = env["EDGEGUARD_SAVED_PLAN"]?.trim() ?? "";
@@ -40,7 +43,10 @@ export function makesSavedPlan(env: Readonly<Record<string, string | undefined>>
   return text === "true";
 }
 
-/** Calls an SDK function that isn't in the SDK's types. If it's missing, these warnings are left out. */
+/**
+ * Whether a configuration key is secret. Calls a function that isn't in the SDK's types; without it, there are no
+ * warnings.
+ */
 function isConfigSecret(key: string): boolean {
   const known: unknown = Reflect.get(pulumi.runtime, "isConfigSecret");
   return typeof known !== "function" || Reflect.apply(known, pulumi.runtime, [key]) === true;
@@ -57,7 +63,10 @@ export function currentRun(): object | undefined {
   return pulumi.runtime.getStackResource() ?? pulumi.runtime.getMonitor();
 }
 
-/** Returns one value per run of a program. Call it before awaiting anything, because the wait may outlast the run. */
+/**
+ * Returns a value that's kept per run of a program. Call it before awaiting anything, because the run may end during
+ * the wait.
+ */
 export function perRun<T>(values: WeakMap<object, T>, make: () => T): T {
   const run = currentRun() ?? NO_PROGRAM;
   const found = values.get(run);

@@ -17,7 +17,7 @@ import {
 import { TYPE_PREFIXES } from "./type-tokens";
 import { pick, type JsonObject } from "./values";
 
-/** Arguments of a {@link Provider}. It reads neither the stack's configuration nor the environment. */
+/** Arguments of a {@link Provider}, which reads neither the stack's configuration nor the environment. */
 export interface ProviderArgs {
   /**
    * The API token. It's a secret in state, even if given as plain text. With an empty token, a preview skips live
@@ -30,8 +30,8 @@ export interface ProviderArgs {
   /** The Global API Key of that email. It's a secret in state. Updates in place. */
   readonly apiKey?: pulumi.Input<string>;
   /**
-   * The ID of the account for resources and lookups that don't name one, 32 hex digits. `LogpushJob` always names its
-   * own. Changing it replaces the resources that don't name one.
+   * The ID of the account for resources and lookups that don't set one, 32 hex digits. A `LogpushJob` always sets its
+   * own. Changing it replaces the resources that don't set one.
    */
   readonly accountId?: pulumi.Input<string>;
   /**
@@ -55,7 +55,7 @@ export interface ProviderArgs {
    */
   readonly requestsPerSecond?: pulumi.Input<number>;
   /**
-   * Requests in flight at the same time, 1 to 64. Updates in place.
+   * The maximum number of requests in flight at the same time, 1 to 64. Updates in place.
    *
    * @defaultValue 8
    */
@@ -75,9 +75,9 @@ export interface ProviderArgs {
 }
 
 /**
- * Separate settings for one account or token, for resources and lookups that receive it as `provider`. They use its
- * credential and no other: nothing comes from the stack's configuration or the environment, and no request is retried
- * with `CLOUDFLARE_API_TOKEN`. An argument that isn't set has its documented default.
+ * Separate settings for one account or token, for resources and lookups that receive it as `provider`. They use only
+ * this credential: nothing comes from the stack's configuration or the environment, and no request is retried with
+ * `CLOUDFLARE_API_TOKEN`. An argument that isn't set has its documented default.
  *
  * State contains the credential only in encrypted form, in the provider's own entry, so `refresh` and `destroy` don't
  * need the program. Changing the token updates the provider but none of its resources. Moving a resource to another
@@ -119,12 +119,12 @@ export interface ProviderArgs {
  * );
  * ```
  *
- * @destroy Removes the provider from the state once no resource needs it. No request is sent.
+ * @destroy Removes the provider from the state once no resource needs it. Sends no requests.
  * @throws if an argument is unknown or invalid, or there is no credential.
  * @see https://developers.cloudflare.com/fundamentals/api/get-started/create-token/
  */
 export class Provider extends pulumi.ProviderResource {
-  /** The account of resources that don't name one. */
+  /** The account for resources that don't set one. */
   readonly accountId: pulumi.Input<string> | undefined;
 
   /** @param name identifies the provider in the program and in messages. */
@@ -144,8 +144,9 @@ type Config = ReadonlyMap<string, string | undefined>;
 
 const CONFIGS = new WeakMap<Provider, pulumi.Output<Config>>();
 
-/** Returns a provider's settings for calls that the program itself makes. They're unknown if one of them is, and are
- * never secret otherwise.
+/**
+ * Returns a provider's settings for calls that the program itself makes. They're all unknown if one of them is unknown.
+ * They aren't marked as secret.
  */
 export function settingsOf(provider: Provider): pulumi.Output<Config> {
   const found = CONFIGS.get(provider);
@@ -155,7 +156,7 @@ export function settingsOf(provider: Provider): pulumi.Output<Config> {
   );
 }
 
-/** Returns the account for a resource that doesn't name one, if it has an explicit provider. */
+/** Returns the account for a resource that doesn't set one, if it has an explicit provider. */
 export function accountOf(opts: pulumi.CustomResourceOptions = {}): pulumi.Input<string> | undefined {
   const provider = opts.provider ?? opts.parent?.getProvider(TYPE_PREFIXES.dynamic);
   return provider instanceof Provider ? provider.accountId : undefined;
@@ -189,7 +190,7 @@ function configOf(name: string, args: ProviderArgs): Record<string, pulumi.Input
   );
 }
 
-/** Fails the program for invalid values: now, or once they're known. */
+/** Fails the program if values are invalid, as soon as they're known. */
 function whenValid(name: string, args: JsonObject): pulumi.Output<void> {
   if (!isAsync(args)) {
     refuseInvalid(name, args, []);
@@ -208,8 +209,9 @@ function refuseInvalid(name: string, args: JsonObject, secrets: readonly string[
   if (problem !== undefined) throw refusal(`edgeguard: ${redactor.redact(problem)}`);
 }
 
-/** Allows missing credentials in a preview, as for a pull request from a fork. An update would record that there are
- * none.
+/**
+ * Returns what's wrong with the arguments. Missing credentials are allowed in a preview, such as for a pull request
+ * from a fork, but not in an update, which would record that there are none.
  */
 function problemIn(get: ConfigGetter): string | undefined {
   try {

@@ -1,15 +1,18 @@
 import { z } from "zod";
 
 /**
- * Documents for other tools: files that a company writes for this package, and JSON that this package writes. A zod
- * model is the source of each; `npm run api` writes its JSON schema to `provider/schemas`.
+ * Files that users write for this package, and JSON that this package writes for other tools. Each has a zod model,
+ * from which `npm run api` writes a JSON schema to `provider/schemas`.
  */
 
-/** Returns the schema of an object in a published document. An unknown member is an error. */
+/** Returns the schema of an object in a published document. Unknown properties are errors. */
 export const members = <S extends z.ZodRawShape>(shape: S): z.ZodReadonly<z.ZodObject<S, z.core.$strict>> =>
   z.strictObject(shape).readonly();
 
-/** Returns the address of a schema of the published package: its `$id`, and the `$schema` of documents that follow it. */
+/**
+ * Returns the URL of one of the package's published schemas. It's the schema's `$id`, and the `$schema` of documents
+ * that use it.
+ */
 export const schemaUrl = <Name extends string>(name: Name): SchemaUrl<Name> =>
   `https://unpkg.com/pulumi-edgeguard/schemas/${name}.json`;
 export type SchemaUrl<Name extends string> = `https://unpkg.com/pulumi-edgeguard/schemas/${Name}.json`;

@@ -16,20 +16,22 @@ export const PROVIDER = "__provider";
  */
 export const NAME = "__resourceName";
 /**
- * The output by which a refresh recognizes an object that the program reads with `get`: the engine passes it the outputs
- * only.
+ * The output by which a refresh recognizes an object that the program reads with `get`. The engine passes only the
+ * outputs to a refresh.
  */
 export const READ = "__read";
-/** What's recorded besides the arguments. The engine doesn't display names that begin with underscores. */
+/**
+ * Inputs that are recorded in addition to the arguments. The engine doesn't display names that begin with underscores.
+ */
 export const KEPT = [SECRETS, NAME, READ] as const;
 /**
- * The input by which the class says that this preview makes a saved plan. Never recorded: at an update, nothing may be
- * unknown.
+ * The input with which the class signals that this preview makes a saved plan. It's never recorded, because in an
+ * update nothing may be unknown.
  */
 export const SAVED_PLAN = "__savedPlan";
 const SCHEMA_VERSION = "schemaVersion";
 
-/** One resource type: its lifecycle, and conversions between inputs, arguments, recorded state and outputs. */
+/** A resource type: its lifecycle, and conversions between inputs, arguments, recorded state and outputs. */
 export class ResourceType<Shape extends z.ZodRawShape, Computed extends object> {
   readonly argKeys: readonly string[];
   readonly computedInputs: readonly string[];
@@ -47,12 +49,12 @@ export class ResourceType<Shape extends z.ZodRawShape, Computed extends object> 
     return omit(inputs, [PROVIDER, SAVED_PLAN, ...KEPT, ...hints, ...this.computedInputs]);
   }
 
-  /** Whether a read is for `get`: the engine then passes only the inputs that the class adds itself. */
+  /** Whether a read is for `get`. If so, the engine passes only the inputs that the class itself adds. */
   isGet(props: JsonObject): boolean {
     return Object.keys(props).every((name) => name.startsWith("__"));
   }
 
-  /** Returns the inputs besides the arguments that the class passes to the check. */
+  /** Returns the inputs other than arguments that the class passes to the check. */
   hints(inputs: JsonObject): JsonObject {
     return pick(inputs, this.lifecycle.hints ?? []);
   }
@@ -62,8 +64,9 @@ export class ResourceType<Shape extends z.ZodRawShape, Computed extends object> 
     return { name: typeof bag[NAME] === "string" ? bag[NAME] : undefined, secrets: this.secrets(bag) };
   }
 
-  /** Reads the arguments from checked inputs. Refuses invalid ones, which may come from an edited state or an engine
-   * that skipped the check.
+  /**
+   * Reads the arguments from checked inputs. Throws if they're invalid, because the state was edited or the engine
+   * skipped the check.
    */
   args(inputs: JsonObject): Args<Shape> {
     const given = pick(inputs, this.argKeys);
@@ -97,7 +100,9 @@ export class ResourceType<Shape extends z.ZodRawShape, Computed extends object> 
     };
   }
 
-  /** Returns the outputs of a partially completed change. The engine records them with the provider as given here. */
+  /**
+   * Returns the outputs of a partially completed change. The engine records them, including the provider given here.
+   */
   partialOutputs(inputs: JsonObject, computed: object, reached: JsonObject = {}): Record<string, unknown> {
     const outputs = this.outputs({ ...pick(inputs, this.argKeys), ...reached }, inputs, computed);
     return { ...outputs, [PROVIDER]: inputs[PROVIDER] };
@@ -129,12 +134,12 @@ export class ResourceType<Shape extends z.ZodRawShape, Computed extends object> 
     return current;
   }
 
-  /** Lists the secret arguments: those secret by type, and those that the program made secret. */
+  /** Lists the secret arguments: those that are always secret, and those that the program made secret. */
   secrets(...bags: readonly JsonObject[]): string[] {
     return [...Object.keys(this.lifecycle.secret ?? {}), ...bags.flatMap(namesOfSecrets)];
   }
 
-  /** Redacts the secrets of these inputs and outputs. */
+  /** Returns a redactor for the secrets in these inputs and outputs. */
   redactor(bags: readonly JsonObject[]): Redactor {
     return new Redactor((redactor) => {
       for (const bag of bags) {
@@ -146,7 +151,10 @@ export class ResourceType<Shape extends z.ZodRawShape, Computed extends object> 
     });
   }
 
-  /** Describes how an adopted object differs from the program. @param redact for text that the state will keep. */
+  /**
+   * Describes how an adopted object differs from the program. @param redact removes secrets from text that the state
+   * will keep.
+   */
   adopted(adoption: Adoption, inputs: JsonObject, redact: (text: string) => string): Adopted {
     const { equal } = this.lifecycle;
     const changes = changesOf(adoption.found, inputs, {
@@ -156,7 +164,7 @@ export class ResourceType<Shape extends z.ZodRawShape, Computed extends object> 
     return adoptedOf({ ...adoption, object: redact(adoption.object) }, changes);
   }
 
-  /** Identifies a declaration within the operation. */
+  /** Returns a key that identifies a declaration within the operation. */
   fingerprint(inputs: JsonObject): string {
     return `${this.lifecycle.type} ${canonicalJson(omit(inputs, [PROVIDER]))}`;
   }
@@ -179,9 +187,9 @@ export function failureText({ property, reason }: CheckFailure): string {
 }
 
 /**
- * Schemas of recorded arguments. A refresh records whatever it finds, which may be something that no program can
- * declare: a new action, or text typed in the dashboard. So only the arguments that identify the object have to be
- * valid; otherwise nothing could fix it.
+ * Returns the schemas for recorded arguments. A refresh records whatever it finds, even values that a program can't
+ * declare, such as a new action or text typed in the dashboard. So only the arguments that identify the object have to
+ * be valid; otherwise, nothing could repair the object.
  */
 function asRecorded<Shape extends z.ZodRawShape>({
   args,

@@ -11,8 +11,8 @@ import type { z } from "zod";
 import type { Args as Canonical, Lifecycle, ProgramName } from "./lifecycle";
 
 /**
- * The base of every resource class: a dynamic resource. As its provider, it sends a constant string that never changes,
- * instead of a serialized closure as `pulumi.dynamic.Resource` does.
+ * The base of every resource class: a dynamic resource. The provider code that it sends is a string that never changes,
+ * instead of a serialized closure as in `pulumi.dynamic.Resource`.
  */
 abstract class EdgeResource extends pulumi.CustomResource {
   protected constructor(
@@ -60,7 +60,7 @@ abstract class EdgeResource extends pulumi.CustomResource {
   }
 }
 
-/** Tells the check that this preview makes a saved plan. In an update, nothing is left open. */
+/** Returns the input that signals to the check that this preview makes a saved plan. Empty in an update. */
 function savedPlanMarker(): Record<string, true> {
   return makesSavedPlan(process.env) && pulumi.runtime.isDryRun() ? { [SAVED_PLAN]: true } : {};
 }
@@ -73,7 +73,7 @@ interface ResourceData extends SecretRules, ExistingObjects {
   readonly computed: { readonly shape: object };
 }
 
-/** Every argument as an output, with its docs and the type of its canonical form. */
+/** Every argument as an output, with the argument's docs and the type of its canonical form. */
 export type OutputsOf<Args extends object, Canonical extends object> = {
   readonly [Name in keyof Args]-?: pulumi.Output<Canonical[Name & keyof Canonical]>;
 };
@@ -91,7 +91,7 @@ export type ResourceBase<Args extends object, Canonical extends object> = TypedC
 export interface TypedClass {
   /** The type of the class's resources in plans and state. */
   readonly __pulumiType: string;
-  /** Whether the value is a resource of this class, whichever copy of the package created it. */
+  /** Whether the value is a resource of this class, even if another copy of the package created it. */
   isInstance<T>(this: abstract new (...args: never[]) => T, value: unknown): value is T;
 }
 
@@ -101,8 +101,8 @@ export interface ReadableClass {
    * Reads an existing object without managing it, and returns its arguments as outputs, along with its ID. It reads on
    * every preview and update, so it needs credentials. An update never changes or deletes the object.
    *
-   * @param id including the zone or account, such as `<zone ID>/<policy ID>`. The reference documents each resource's
-   * format.
+   * @param id the object's ID, including the zone or account, such as `<zone ID>/<policy ID>`. The reference documents
+   * each resource's format.
    */
   get<T>(
     this: new (name: string, args: never, opts?: pulumi.CustomResourceOptions) => T,
@@ -148,7 +148,7 @@ export function edgeResource<Args extends object>() {
   };
 }
 
-/** Returns the arguments, with the type's own names where the program gives none. */
+/** Returns the arguments, with default names for those that the program doesn't set. */
 function namedArgs({ named }: ResourceData, name: string, given: object): JsonObject {
   const args: JsonObject = { ...given };
   const names = named?.({ project: pulumi.getProject(), stack: pulumi.getStack(), name }) ?? {};
@@ -178,8 +178,8 @@ function claimOnce(type: string, name: string, rule: ClaimRule, args: JsonObject
 
 /**
  * Marks secrets for the provider and the engine. The provider receives plain values, so it needs the names of the
- * secret arguments. The engine keeps a checked input secret if the program passed a secret with that name, so a
- * computed input must be passed as an empty secret.
+ * secret arguments. The engine keeps a checked input secret only if the program passed a secret under the same name, so
+ * computed inputs are passed as empty secrets.
  */
 function secretMarkers(
   args: object,
@@ -209,7 +209,7 @@ export async function secretNames(values: object): Promise<string[]> {
   return judged.flat().sort();
 }
 
-/** Refuses a member named `__proto__`, which Pulumi's SDK silently drops on the way to the engine. */
+/** Throws if a property is named `__proto__`, because Pulumi's SDK would silently drop it on the way to the engine. */
 export function refuseProto(resource: string, value: unknown): void {
   if (typeof value !== "object" || value === null) return;
   if (pulumi.Output.isInstance(value)) {
@@ -231,7 +231,7 @@ export function isAsync(value: unknown): boolean {
 
 /**
  * Turns each argument that contains outputs into a single output. The check may convert an argument (directives become
- * text), and a secret inside it would no longer be where the engine marked it.
+ * text), and a secret in it would no longer be where the engine marked it.
  */
 function asOutputs(args: object): Record<string, unknown> {
   return Object.fromEntries(

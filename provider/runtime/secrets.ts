@@ -7,7 +7,7 @@ import { isJsonObject, type JsonObject } from "./values";
  */
 export const SECRETS = "__secrets";
 
-/** What a lifecycle declares about secrets. */
+/** Which of a resource type's arguments and outputs are secret. */
 export interface SecretRules {
   readonly secret?: Readonly<Record<string, unknown>>;
   readonly secretOutputs?: readonly string[];
@@ -33,7 +33,7 @@ export function* stringsIn(value: unknown): Generator<string> {
   }
 }
 
-/** Yields the keys of objects, at any depth, except those that may be members' names, such as `enabled`. */
+/** Yields the keys of objects, at any depth, except those that may be property names, such as `enabled`. */
 export function* keysIn(value: unknown): Generator<string> {
   if (!Array.isArray(value) && !isJsonObject(value)) return;
   for (const [key, member] of Object.entries(value)) {
@@ -45,16 +45,17 @@ export function* keysIn(value: unknown): Generator<string> {
 const MEMBER_NAME = /^[a-z_]+$/i;
 
 /**
- * The length up to which parts of a string are also hidden. Longer strings are documents, whose parts may occur in any
- * sentence. Key files are shorter.
+ * The maximum length of a string whose parts are hidden as well. Longer strings are documents, whose parts may occur in
+ * any sentence. Key files are shorter.
  */
 const MOST_TOKEN_CHARACTERS = 4096;
 
-/** Hiding "true" or "keys" would garble every sentence. */
+/** Words such as "true" or "keys" aren't hidden, because that would garble every sentence. */
 const EVERYDAY_WORD = /^[a-z]{1,7}$/i;
 
-/** Redacts arguments that may contain arbitrary strings. A string with white space is hidden only as a whole. For any
- * other string, parts of it are hidden as well.
+/**
+ * Redacts arguments that may contain arbitrary strings. A string with whitespace is hidden only as a whole. Otherwise,
+ * its parts are hidden as well.
  */
 export function redactStrings(redactor: Redactor, value: unknown): void {
   for (const text of stringsIn(value)) {

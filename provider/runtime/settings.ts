@@ -14,25 +14,28 @@ export interface Settings {
   readonly baseUrl: string;
   /** `edgeguard:accountId`, else EDGEGUARD_ACCOUNT_ID, else CLOUDFLARE_ACCOUNT_ID: the default of every `accountId`. */
   readonly accountId: string | undefined;
-  /** `edgeguard:maxRetries`, else EDGEGUARD_MAX_RETRIES. Retries after the first attempt, 0 to 20. */
+  /** `edgeguard:maxRetries`, else EDGEGUARD_MAX_RETRIES. The number of retries after the first attempt, 0 to 20. */
   readonly maxRetries: number;
   /** Cloudflare's documented limit, plus `edgeguard:requestsPerSecond`, else EDGEGUARD_REQUESTS_PER_SECOND, if set. */
   readonly rates: readonly RateWindow[];
-  /** `edgeguard:concurrency`, else EDGEGUARD_CONCURRENCY. Requests in flight, 1 to 64. */
+  /** `edgeguard:concurrency`, else EDGEGUARD_CONCURRENCY. The maximum number of requests in flight, 1 to 64. */
   readonly concurrency: number;
   /** `edgeguard:liveChecks`, else EDGEGUARD_LIVE_CHECKS. Whether previews read from the API. */
   readonly liveChecks: boolean;
-  /** `edgeguard:logpushJobsPerZone`, else EDGEGUARD_LOGPUSH_JOBS_PER_ZONE. The limit, if Cloudflare raised it. */
+  /**
+   * `edgeguard:logpushJobsPerZone`, else EDGEGUARD_LOGPUSH_JOBS_PER_ZONE. The zone's limit for Logpush jobs, if
+   * Cloudflare raised it.
+   */
   readonly logpushJobsPerZone: number | undefined;
   /** The credential, if one was found. */
   readonly credential: Credential | undefined;
   /** If there's no credential, the names of those that are set but empty. */
   readonly emptyCredentials: readonly string[];
-  /** The environment's token, if it differs from the one in stack config. */
+  /** The environment's token, if it differs from the one in the stack's configuration. */
   readonly fallback: Credential | undefined;
 }
 
-/** Thrown for an invalid configuration. The message names every problem; no request is sent. */
+/** Thrown for an invalid configuration, before any request is sent. The message lists every problem. */
 export class SettingsError extends Error {
   override readonly name = "SettingsError";
 }
@@ -61,10 +64,13 @@ export const CONFIG_KEYS = [
  */
 export const PROVIDER_NAME = "edgeguard:provider";
 
-/** Reads one key of stack config, `edgeguard:apiToken` for example. */
+/** Reads one key of the stack's configuration, such as `edgeguard:apiToken`. */
 export type ConfigGetter = (key: string) => string | undefined;
 
-/** Returns a setting as text, as programs pass it to a provider: anything but text as JSON. Undefined if it isn't set. */
+/**
+ * Converts a setting to text, the form in which programs pass settings to a provider. Anything but text becomes JSON.
+ * Undefined if the setting isn't set.
+ */
 export function settingText(value: unknown): string | undefined {
   if (value === undefined || value === null) return undefined;
   return typeof value === "string" ? value : JSON.stringify(value);
@@ -79,7 +85,7 @@ const integer = (minimum: number, maximum: number): z.ZodType<number, string> =>
     .transform(Number)
     .refine((n) => n >= minimum && n <= maximum, `must be a whole number from ${minimum} to ${maximum}`);
 
-/** How each non-secret setting is read; `env` lists the fallback variables in order. */
+/** How each non-secret setting is read. `env` lists the fallback variables in order. */
 export const PLAIN = {
   baseUrl: {
     env: ["EDGEGUARD_BASE_URL", "CLOUDFLARE_BASE_URL"],
@@ -112,12 +118,12 @@ export const PLAIN = {
 } as const;
 
 /**
- * Returns the settings from stack config and environment. Credentials: `edgeguard:apiToken`, else `edgeguard:apiEmail`
- * with `edgeguard:apiKey`, else `cloudflare:apiToken`, else CLOUDFLARE_API_TOKEN, else CLOUDFLARE_EMAIL with
- * CLOUDFLARE_API_KEY. Having none at all isn't an error here, because previews work without one. An explicit provider
- * uses only its own: a fallback might use another account's credential.
+ * Returns the settings from the stack's configuration and the environment. Credentials: `edgeguard:apiToken`, else
+ * `edgeguard:apiEmail` with `edgeguard:apiKey`, else `cloudflare:apiToken`, else CLOUDFLARE_API_TOKEN, else
+ * CLOUDFLARE_EMAIL with CLOUDFLARE_API_KEY. Having no credential isn't an error here, because previews work without
+ * one. An explicit provider uses only its own, because a fallback might belong to another account.
  *
- * @throws SettingsError naming every problem at once.
+ * @throws SettingsError that lists every problem.
  */
 export function readSettings(config: ConfigGetter, processEnv: Environment): Settings {
   const problems: string[] = [];
@@ -176,7 +182,7 @@ export function readSettings(config: ConfigGetter, processEnv: Environment): Set
   };
 }
 
-/** Names an explicit provider's setting in messages: `apiToken of Provider "eu"`. */
+/** Returns what messages call an explicit provider's setting: `apiToken of Provider "eu"`. */
 function inProvider(name: string, provider: string): string {
   return `${name.replaceAll("edgeguard:", "")} of Provider ${JSON.stringify(provider)}`;
 }
@@ -191,7 +197,10 @@ const SECRETS = [
   "CLOUDFLARE_API_KEY",
 ];
 
-/** Lists every secret in the config or environment, whether or not it's used or valid, because none may be printed. */
+/**
+ * Lists every secret in the configuration and the environment. None of them may be printed, even if it's unused or
+ * invalid.
+ */
 export function secretsIn(config: ConfigGetter, env: Environment): string[] {
   return SECRETS.flatMap((name) => {
     const text = name.includes(":") ? config(name) : env[name];
@@ -199,13 +208,12 @@ export function secretsIn(config: ConfigGetter, env: Environment): string[] {
   });
 }
 
-/** Names the secrets that are set but blank, which is how CI systems pass missing ones. */
+/** Returns the names of secrets that are set but blank, because CI systems pass missing secrets that way. */
 function emptyCredentials(config: ConfigGetter, env: Environment): string[] {
   return SECRETS.filter((name) => (name.includes(":") ? config(name) : env[name])?.trim() === "");
 }
 
-/** Returns a message for each key in the `edgeguard:` namespace that nothing reads, because typos would go unnoticed.
- */
+/** Returns a message for each unknown key in the `edgeguard:` namespace, because typos would otherwise go unnoticed. */
 export function unknownConfigKeys(keys: readonly string[]): string[] {
   const NAMESPACE = "edgeguard:";
   const known = CONFIG_KEYS.map((key) => NAMESPACE + key);
@@ -221,10 +229,10 @@ export function unknownConfigKeys(keys: readonly string[]): string[] {
     });
 }
 
-/** Secrets that must be encrypted in stack config. */
+/** Secrets that must be encrypted in the stack's configuration. */
 const ENCRYPTED = ["edgeguard:apiToken", "edgeguard:apiKey", "cloudflare:apiToken"];
 
-/** Returns a warning for each credential in stack config that is misplaced or stored as plain text. */
+/** Returns a warning for each credential in the stack's configuration that's misplaced or stored as plain text. */
 export function doubtfulConfig(
   config: Readonly<Record<string, string>>,
   run: { readonly project: string; readonly isSecret: (key: string) => boolean; readonly env: Environment },
@@ -314,12 +322,12 @@ function checkBaseUrl(text: string, ctx: z.RefinementCtx): void {
   if (problem !== undefined) ctx.addIssue({ code: "custom", message: problem });
 }
 
-/** Whether an HTTP header can contain the text. If not, the HTTP library would fail later. */
+/** Whether an HTTP header can contain the text. If it can't, the HTTP library would fail later. */
 function headerSafe(text: string): boolean {
   return /^[\x21-\x7e]+$/.test(text);
 }
 
-/** Returns the value; undefined if it's not set or blank. CI systems pass missing secrets as empty strings. */
+/** Returns the value. Undefined if it's blank or not set, because CI systems pass missing secrets as empty strings. */
 function present(text: string | undefined): string | undefined {
   const trimmed = text?.trim();
   return trimmed === "" ? undefined : trimmed;

@@ -1,21 +1,27 @@
-/** The type tokens of this package's resources in plans and states, up to the class name, by how a program declares them. */
+/**
+ * The prefixes of this package's resource types in plans and states, up to the class name. Which prefix applies depends
+ * on how a program declares its resources.
+ */
 export const TYPE_PREFIXES = {
-  /** To the engine, the classes are dynamic resources. */
+  /** The prefix of this package's classes, which are dynamic resources to the engine. */
   dynamic: "pulumi-nodejs:dynamic/edgeguard:",
-  /** Resources of the provider plugin. */
+  /** The prefix of the provider plugin's resources. */
   plugin: "edgeguard:index:",
 } as const;
 
 /** How a program declares resources: with this package's classes, or with the SDK of the provider plugin. */
 export type Surface = keyof typeof TYPE_PREFIXES;
 
-/** The provider types of both surfaces: the entries of a state that hold settings and credentials. */
+/** The types of both kinds of providers. Their entries in a state contain settings and credentials. */
 export const PROVIDER_TYPES: readonly string[] = [
   "pulumi:providers:pulumi-nodejs",
   "pulumi:providers:edgeguard",
 ];
 
-/** Returns the class that a type token stands for, on either surface. Undefined for another package's type. */
+/**
+ * Returns the class for a resource's type, whether it's from a class or the plugin. Undefined for another package's
+ * type.
+ */
 export function kindOf(token: string): string | undefined {
   const prefix = Object.values(TYPE_PREFIXES).find((each) => token.startsWith(each));
   return prefix === undefined ? undefined : token.slice(prefix.length);

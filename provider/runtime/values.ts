@@ -1,8 +1,8 @@
-/** Plain JSON from the engine, before any schema has checked it. */
+/** JSON from the engine that no schema has checked yet. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 export type JsonObject = Readonly<Record<string, unknown>>;
 
-/** Stands for an unknown value in previews, at any depth (@pulumi/pulumi, runtime/rpc). */
+/** Represents an unknown value in previews, at any depth (@pulumi/pulumi, runtime/rpc). */
 export const UNKNOWN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9";
 
 /** Whether the value, or anything inside it, is unknown. */
@@ -26,12 +26,14 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Compares two values as JSON: the order of members doesn't matter, and a missing member equals an undefined one. */
+/**
+ * Compares two values as JSON: the order of properties doesn't matter, and a missing property equals an undefined one.
+ */
 export function sameJson(a: unknown, b: unknown): boolean {
   return canonicalJson(a) === canonicalJson(b);
 }
 
-/** Formats a value as JSON with members in a fixed order. */
+/** Formats a value as JSON with its properties in a fixed order. */
 export function canonicalJson(value: unknown): string {
   return JSON.stringify(value, (_key, member: unknown) =>
     isJsonObject(member)
@@ -40,26 +42,26 @@ export function canonicalJson(value: unknown): string {
   );
 }
 
-/** Looks up a member by an untrusted name. Inherited members, such as `constructor`, don't count. */
+/** Looks up a property by an untrusted name. Ignores inherited properties, such as `constructor`. */
 export function ownMember<T>(members: Readonly<Record<string, T>>, name: string): T | undefined {
   return Object.hasOwn(members, name) ? members[name] : undefined;
 }
 
-/** Returns the named members that are present. */
+/** Returns an object with only the named properties that are present. */
 export function pick(object: JsonObject, keys: Iterable<string>): Record<string, unknown> {
   const out: Record<string, unknown> = {};
   for (const key of keys) if (object[key] !== undefined) out[key] = object[key];
   return out;
 }
 
-/** Returns everything but the named members. */
+/** Returns an object without the named properties. */
 export function omit(object: JsonObject, keys: readonly string[]): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(object).filter(([key, value]) => value !== undefined && !keys.includes(key)),
   );
 }
 
-/** Returns the members that have a value. */
+/** Returns an object without undefined properties. */
 export const omitUndefined = (object: JsonObject): Record<string, unknown> => omit(object, []);
 
 /** Formats a count with its noun: "1 rule", "3 rules". */

@@ -11,7 +11,7 @@ import type { Lifecycle, ProgramName } from "./lifecycle";
 import type { SecretRules } from "./secrets";
 import type { JsonObject } from "./values";
 
-/** What the classes, and the provider plugin in their place, know about a resource type. */
+/** What the classes and the provider plugin need to know about a resource type. */
 export interface Facts extends SecretRules {
   readonly type: string;
   readonly compositeId: CompositeId;
@@ -25,7 +25,7 @@ export interface Facts extends SecretRules {
   readonly compare: ((host: Host, inputs: JsonObject, holder: string) => Promise<void>) | undefined;
 }
 
-/** The verbs of one resource type, as the engine calls them: plain values in, plain values out. */
+/** A resource type's provider methods, as the engine calls them. Arguments and results are plain values. */
 export interface Verbs {
   readonly facts: Facts;
   check(host: Host, olds: JsonObject, news: JsonObject): Promise<CheckResult>;
@@ -41,7 +41,7 @@ export interface Verbs {
   delete(host: Host, id: string, props: JsonObject): Promise<void>;
 }
 
-/** Builds a resource's verbs from its lifecycle. They never reveal secrets from their inputs. */
+/** Builds a resource type's provider methods from its lifecycle. They never reveal secrets from their inputs. */
 export function verbsOf<Shape extends z.ZodRawShape, Computed extends object>(
   lifecycle: Lifecycle<Shape, Computed>,
 ): Verbs {
@@ -106,7 +106,7 @@ function comparing<Shape extends z.ZodRawShape, Computed extends object>(
   };
 }
 
-/** Whether there's a recorded state: there's none for a new resource and for an import. */
+/** Whether there's a recorded state. There's none for a new resource or an import. */
 function isRecorded(olds: JsonObject): boolean {
   return Object.keys(olds).length > 0;
 }

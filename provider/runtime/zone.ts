@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { EdgeApi } from "../api/client";
 import { ApiError } from "../api/errors";
 
-/** A zone's own details. Both are undefined if the token lacks Zone Read. */
+/** A zone's name and account. Both are undefined if the token lacks Zone Read. */
 export interface ZoneDetails {
   readonly name: string | undefined;
   readonly accountId: string | undefined;

@@ -57,8 +57,8 @@ const EXPIRING_DAYS = 14;
 /**
  * Compares a script inventory with the active and infrequent scripts that Page Shield has seen.
  *
- * Findings don't make it fail: see `passed`. A zone is also a finding if it can't be read, if Page Shield is turned
- * off, or if nothing was seen on its pages. The command `edgeguard inventory check` does the same.
+ * Findings don't make it fail: see `passed`. It's also a finding if a zone can't be read, if Page Shield is turned off,
+ * or if nothing was seen on the zone's pages. The command `edgeguard inventory check` does the same.
  *
  * @example A test that fails when a page loads an unapproved script
  * ```ts
