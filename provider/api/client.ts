@@ -24,24 +24,27 @@ import { Redactor } from "./redact";
 import { hasTimedOut, outcomeOf, RETRY, retryAfterMs, retryDelayMs } from "./retry";
 import { adviceFor, cancelledError, excerpt, lostReason } from "./wording";
 
-/** Where the client logs. Lines are already redacted. */
+/** Where the client writes log lines. They're already redacted. */
 export interface ApiLog {
   info(line: string): void;
   warn(line: string): void;
   debug(line: string): void;
 }
 
-/** A wait longer than this is announced, so that a waiting pipeline doesn't look stuck. */
+/** A message announces waits longer than this, so that a waiting pipeline doesn't look stuck. */
 const ANNOUNCE_WAIT_MS = 5_000;
 
 /** The longest time that a client with `patient: false` waits for the rate budget. */
 const IMPATIENT_WAIT_MS = 2_000;
 
 export interface ApiOptions extends ConnectionOptions {
-  /** Base URL that ends in a version segment; a path prefix is kept. */
+  /** The base URL, which ends in a version segment. A path prefix is kept. */
   readonly baseUrl: string;
   readonly credential: Credential | undefined;
-  /** Tried once if `credential` is refused: a token saved by an earlier operation may have been rotated since. */
+  /**
+   * Another credential, tried once if `credential` is rejected. A token saved by an earlier operation may have been
+   * rotated since.
+   */
   readonly fallback?: Credential | undefined;
   /** Names of credentials that are set but empty. */
   readonly emptyCredentials?: readonly string[];
@@ -50,15 +53,15 @@ export interface ApiOptions extends ConnectionOptions {
   /** What the current call is for. */
   readonly purpose?: () => Purpose | undefined;
   readonly budget: RateBudget;
-  /** The budget of `fallback`. Default: `budget`. */
+  /** The rate budget for `fallback`. Defaults to `budget`. */
   readonly fallbackBudget?: RateBudget;
   readonly maxRetries?: number;
   /**
-   * If false, a request that would have to wait for the rate budget fails as not sent, and so does every request after
-   * a timeout. Default: true.
+   * Whether requests may wait. If false, a request isn't sent if it would have to wait for the rate budget, or if an
+   * earlier one timed out. Defaults to true.
    */
   readonly patient?: boolean;
-  /** Time limit for one attempt, from its connection to the last byte of the response. */
+  /** The time limit for one attempt, from connecting to the last byte of the response. */
   readonly attemptMs?: number;
   /** Connections to share with other clients. They replace `concurrency` and `timeouts`. */
   readonly connections?: Connections;
@@ -67,30 +70,33 @@ export interface ApiOptions extends ConnectionOptions {
   /** Fires when no new request may begin; requests in flight finish. */
   readonly closing?: AbortSignal;
   readonly log: ApiLog;
-  /** Hides secrets; shared by everything that prints. */
+  /** Hides secrets. Shared by all code that prints. */
   readonly redactor?: Redactor;
 }
 
 export type Query = Readonly<Record<string, string | number | boolean | undefined>>;
 
 export interface RequestOptions<T> {
-  /** What the request attempts, as the start of an error message: `Reading policy 5f… in zone 0d…`. */
+  /** What the request does, as the start of an error message: `Reading policy 5f… in zone 0d…`. */
   readonly what: string;
   /** The schema of `result`. */
   readonly schema: z.ZodType<T>;
   readonly query?: Query;
   /** The body, sent as JSON. A Buffer already contains JSON. */
   readonly body?: unknown;
-  /** Whether sending it twice is safe. Default by method: GET, PUT and DELETE are, POST and PATCH are not. */
+  /**
+   * Whether sending the request twice is safe. By default, that's true for GET, PUT and DELETE, and false for POST and
+   * PATCH.
+   */
   readonly repeatable?: boolean;
   /**
-   * Whether to send it now or not at all, without retries and without waiting for the rate budget. Used for a write
-   * that depends on what was just read.
+   * Whether to send the request now or not at all, without retries and without waiting for the rate budget. Used for a
+   * write that depends on data that was just read.
    */
   readonly immediate?: boolean;
   /**
-   * The next step after a failure, if the caller knows more than the status says. Replaces the general advice, which
-   * names the missing permission for a 403.
+   * Returns what to do after a failure, if the caller knows more than the status shows. Replaces the general advice,
+   * which for a 403 names the missing permission.
    */
   readonly advice?: (failure: {
     readonly status: number;
@@ -109,8 +115,8 @@ export interface ListOptions<T> extends Omit<RequestOptions<T>, "schema" | "body
   /** The schema of one record. */
   readonly record: z.ZodType<T>;
   /**
-   * Whether a record that can't be read fails the list. Set it if missing a record could do harm, as before a create or
-   * a delete, or in evidence. Default: the record is left out, with a warning.
+   * Whether the list fails if a record can't be read. Set it if missing a record could do harm, such as before a create
+   * or a delete, or in evidence. By default, the record is left out with a warning.
    */
   readonly complete?: boolean;
 }
@@ -128,13 +134,13 @@ export type BytesOptions = Pick<RequestOptions<unknown>, "what" | "query" | "adv
 interface ApiRequest extends Omit<RequestOptions<unknown>, "schema"> {
   readonly method: Dispatcher.HttpMethod;
   readonly path: string;
-  /** Whether to read a success as bytes. An error still has the envelope. */
+  /** Whether to read a successful response as bytes. An error still has the envelope. */
   readonly raw?: boolean;
 }
 
-/** What is known about a request across its attempts and credentials. */
+/** What's known about a request from all its attempts, with either credential. */
 interface AttemptHistory {
-  /** Whether an attempt may have been applied. A later refusal doesn't change that. */
+  /** Whether an attempt may have been applied. A later rejection doesn't change that. */
   uncertain: boolean;
 }
 
@@ -145,7 +151,7 @@ export class EdgeApi {
   readonly #connections: Connections;
   #credential: Credential | undefined;
   #fallbackRefused = false;
-  /** Fires when either of the options' signals does. */
+  /** Aborts when either of the signals in the options does. */
   readonly #stop: AbortSignal;
   readonly #logged = new Set<string>();
   #inFlight = 0;
@@ -200,7 +206,9 @@ export class EdgeApi {
     return { ...this.readRecords(path, result ?? [], options), resultInfo };
   }
 
-  /** Reads the records of a response. One that can't be read is left out with a warning, unless `complete` is set. */
+  /**
+   * Reads the records in a response. A record that can't be read is left out with a warning, unless `complete` is set.
+   */
   readRecords<T>(
     path: string,
     given: readonly unknown[],
@@ -239,7 +247,7 @@ export class EdgeApi {
   /**
    * Sends a GET for stored bytes, which Cloudflare returns without its envelope.
    *
-   * @throws as `send` does.
+   * @throws the same errors as `send`.
    */
   async getBytes(path: string, options: BytesOptions): Promise<Bytes> {
     const { bytes, headers } = await this.#request({ ...options, method: "GET", path, raw: true });
@@ -249,8 +257,8 @@ export class EdgeApi {
   /**
    * Sends one request, retries it if that's safe and may help, and decodes the response.
    *
-   * @throws ApiError when Cloudflare refuses, can't be reached, or returns something other than the envelope. Its
-   * outcome covers all attempts: it's "notDone" only if no attempt can have been applied.
+   * @throws ApiError if Cloudflare rejects the request, can't be reached, or returns something other than the envelope.
+   * The error's outcome covers all attempts: it's "notDone" only if none of them can have been applied.
    * @throws CancelledError when the engine has exited.
    */
   async send<T>(
@@ -321,7 +329,7 @@ export class EdgeApi {
     if (this.#isNew(line)) this.#options.log.warn(line);
   }
 
-  /** Warns about something in a response. */
+  /** Logs a warning about a response. */
   warn(line: string): void {
     this.#options.log.warn(this.redactor.redact(line));
   }
@@ -560,7 +568,7 @@ interface Success extends Reply {
   readonly envelope: Envelope | undefined;
 }
 
-/** Names an unreadable record by whichever identifying fields it has. */
+/** Returns what messages call an unreadable record: its ID or name, if it has one. */
 function recordName(record: unknown, index: number): string {
   const members = NAMING.flatMap((member) => {
     const value: unknown =

@@ -4,14 +4,14 @@ import { proxies } from "./proxy";
 /** Timeouts for one attempt, in milliseconds. */
 export const TIMEOUTS = { connectMs: 10_000, headersMs: 60_000, bodyMs: 60_000 } as const;
 
-/** Time limit for a whole attempt, however steadily data arrives. 25 MB over a slow connection may take minutes. */
+/** The time limit for a whole attempt, even if data keeps arriving. 25 MB over a slow connection may take minutes. */
 export const ATTEMPT_MS = 300_000;
 
 /** The default of `edgeguard:concurrency`, the number of requests in flight at the same time. */
 export const DEFAULT_CONCURRENCY = 8;
 
 export interface ConnectionOptions {
-  /** Requests in flight at the same time. */
+  /** The maximum number of requests in flight at the same time. */
   readonly concurrency?: number;
   readonly timeouts?: { readonly connectMs: number; readonly headersMs: number; readonly bodyMs: number };
 }
@@ -36,7 +36,9 @@ export class Connections {
     return (this.#dispatcher ??= this.#open());
   }
 
-  /** Acquires a connection, in order of arrival; rejects when `signal` fires. The caller must release it. */
+  /**
+   * Acquires a connection, in order of arrival. Rejects when `signal` aborts. The caller must release the connection.
+   */
   acquire(signal: AbortSignal): Promise<void> {
     if (this.#free > 0) {
       this.#free -= 1;

@@ -6,7 +6,7 @@ export type Credential = (
   | { readonly kind: "token"; readonly token: string }
   | { readonly kind: "key"; readonly email: string; readonly key: string }
 ) & {
-  /** Where it was found, such as `edgeguard:apiToken` or `CLOUDFLARE_API_TOKEN`. */
+  /** Where the credential was found, such as `edgeguard:apiToken` or `CLOUDFLARE_API_TOKEN`. */
   readonly origin: string;
 };
 
@@ -36,21 +36,21 @@ export function isCredentialRefused(error: unknown): error is ApiError {
   return error instanceof ApiError && (error.status === 403 || isUnauthenticated(error));
 }
 
-/** Returns the name of the missing permission; undefined if Cloudflare gives another reason. */
+/** Returns the name of the missing permission. Undefined if Cloudflare gives another reason. */
 export function missingPermission(error: unknown): string | undefined {
   if (!isUnauthenticated(error) || error.status !== 403) return undefined;
   const permission = permissionFor(error.init.method, error.init.path);
   return permission === undefined ? undefined : permissionName(permission);
 }
 
-/** Credentials that have worked in this process. If one of them is refused, it lacks a permission. */
+/** Credentials that have worked in this process. If Cloudflare rejects one of them, it lacks a permission. */
 const WORKING = new WeakSet<Credential>();
 
 export function noteWorking(credential: Credential): void {
   WORKING.add(credential);
 }
 
-/** Whether the credential itself is rejected, not just one use of it. */
+/** Whether Cloudflare rejects the credential itself, not just this request. */
 export function isCredentialInvalid(error: unknown, credential: Credential | undefined): boolean {
   const permissionAdvice = error instanceof ApiError && error.status === 403;
   const works = credential !== undefined && WORKING.has(credential);
@@ -60,7 +60,7 @@ export function isCredentialInvalid(error: unknown, credential: Credential | und
 /** Thrown before anything is sent if no credential was found. */
 export class MissingCredentialsError extends Error {
   override readonly name = "MissingCredentialsError";
-  /** Why there's no credential (a clause). */
+  /** Why there's no credential, as a clause. */
   readonly reason: string;
 
   /** @param provider the explicit provider, which has only its own credentials. */
@@ -86,21 +86,21 @@ const SET_CREDENTIALS =
 const PASS_CREDENTIALS =
   "Pass a token to the Provider: credentials in the stack's configuration or the environment may belong to another account.";
 
-/** Says why there is no credential (a clause). CI systems pass a missing secret as an empty string. */
+/** Returns why there's no credential, as a clause. CI systems pass a missing secret as an empty string. */
 export function missingReason(empty: readonly string[]): string {
   if (empty.length === 0) return "none are set";
   const names = empty.join(", ").replace(/, ([^,]*)$/, " and $1");
   return `${names} ${empty.length === 1 ? "is" : "are"} empty`;
 }
 
-/** Returns a hint for when the configuration in use may not be the stack's current one. */
+/** Returns a hint if the configuration in use may not be the stack's current one. */
 export function savedConfigHint(purpose: Purpose | undefined): string {
   return purpose?.savedConfig === true
     ? " A refresh or destroy uses the token saved by the last `pulumi up`: run `pulumi up` first, or add --run-program."
     : "";
 }
 
-/** Adds advice to a refusal: which credential to check, and which permission it lacks. */
+/** Adds advice to an error: which credential to check, and which permission it lacks. */
 export function withCredentialAdvice(
   error: unknown,
   credential: Credential | undefined,

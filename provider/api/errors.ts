@@ -4,7 +4,7 @@ import { trimEnd, escapeInvisible } from "./printable";
 
 /** Whether a failed request changed anything. */
 export type Outcome =
-  /** Cloudflare did not apply the request. */
+  /** Cloudflare didn't apply the request. */
   | "notDone"
   /** Cloudflare may have applied the request: check before sending it again. */
   | "unknown";
@@ -23,14 +23,14 @@ export interface ApiErrorInit {
   readonly method: string;
   readonly path: string;
   readonly outcome: Outcome;
-  /** HTTP status; undefined when no response arrived. */
+  /** The HTTP status. Undefined if no response arrived. */
   readonly status?: number;
   readonly errors?: readonly ApiNote[];
-  /** Whether the response isn't the API's envelope: it may come from a proxy, a captive portal or a wrong address. */
+  /** Whether the response isn't the API's envelope. It may come from a proxy, a captive portal or a wrong address. */
   readonly foreign?: boolean;
   /** Cloudflare's request ID, the Ray ID (`cf-ray`). */
   readonly requestId?: string | undefined;
-  /** What arrived or happened, if Cloudflare gave no message. */
+  /** What happened, if Cloudflare gave no message. */
   readonly detail?: string;
   /** What to do next, as a sentence. */
   readonly advice?: string | undefined;
@@ -78,7 +78,7 @@ export class CancelledError extends Error {
 
   constructor(
     message: string,
-    /** "unknown" when a request was interrupted, or an earlier attempt may have been applied. */
+    /** "unknown" if a request was interrupted or an earlier attempt may have been applied. */
     readonly outcome: Outcome = "notDone",
   ) {
     super(message);
@@ -98,18 +98,20 @@ export function isNotFound(error: unknown): error is ApiError {
   return error instanceof ApiError && error.status === 404 && error.init.foreign !== true;
 }
 
-/** Whether Cloudflare can't route the path. The zone may be gone or the URL wrong, so it says nothing about an object.
+/**
+ * Whether the error means that Cloudflare can't route the path. The zone may not exist or the URL may be wrong, so it
+ * proves nothing about an object.
  */
 export function isUnroutable(error: unknown): boolean {
   return error instanceof ApiError && error.hasCode(7000, 7003);
 }
 
-/** Whether the object certainly doesn't exist. */
+/** Whether the error proves that the object doesn't exist. */
 export function isAbsent(error: unknown): error is ApiError {
   return isNotFound(error) && !isUnroutable(error);
 }
 
-/** Returns the result of a request; undefined if the object doesn't exist. */
+/** Returns the result of a request. Undefined if the object doesn't exist. */
 export async function unlessAbsent<T>(request: () => Promise<T>): Promise<T | undefined> {
   try {
     return await request();
@@ -119,7 +121,7 @@ export async function unlessAbsent<T>(request: () => Promise<T>): Promise<T | un
   }
 }
 
-/** The longest message from a server that's shown in full. Longer ones are truncated. */
+/** The maximum length of a server's message. Longer ones are truncated. */
 const LONGEST_CLAUSE = 2_000;
 
 function cleanMessage(given: string): string {

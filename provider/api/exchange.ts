@@ -5,13 +5,13 @@ import { ATTEMPT_MS, undici } from "./connections";
 import { authorization, type Credential } from "./credential";
 import { explainProxy } from "./proxy";
 
-/** One request on the wire, and its outcome. */
+/** Sends one HTTP request and reads its response. */
 
 interface Sending {
   readonly method: Dispatcher.HttpMethod;
   /** The body, sent as JSON. A Buffer already contains JSON. */
   readonly body?: unknown;
-  /** Whether to read a success as bytes. An error is still read as text. */
+  /** Whether to read a successful response as bytes. An error is still read as text. */
   readonly raw?: boolean;
   readonly credential: Credential;
   readonly dispatcher: () => Dispatcher;
@@ -32,7 +32,7 @@ export interface Reply extends Bytes {
   readonly status: number;
   /** The body as text; empty if the response was read as bytes. */
   readonly text: string;
-  /** Whether the status arrived but the text didn't. */
+  /** Whether the status arrived but the body didn't. */
   readonly cutOff: boolean;
   readonly requestId: string | undefined;
   readonly retryAfter: string | undefined;
@@ -43,7 +43,7 @@ export interface LostResponse {
   readonly errorCode: string | undefined;
   readonly syscall: string | undefined;
   readonly cause: unknown;
-  /** Whether the response had begun. The request was either applied or refused, and there's no way to tell which. */
+  /** Whether the response had begun. The request was either applied or rejected, and there's no way to tell which. */
   readonly cutOff: boolean;
 }
 
@@ -116,7 +116,7 @@ function bytesOf(body: unknown): Buffer | undefined {
 }
 
 /**
- * Splits a large body into chunks, so that an early refusal is read between them. It would be lost if the connection
+ * Splits a large body into chunks, so that an early rejection is read between them. It would be lost if the connection
  * closed during one long write.
  */
 function inChunks(body: Buffer): Buffer | Readable {

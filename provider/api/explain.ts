@@ -6,7 +6,7 @@ export interface ErrorToExplain {
   readonly status?: number;
   /** A code from the API's `errors`, or the number of an error page, such as 1027. */
   readonly code?: number;
-  /** The zone's plan, if known: the explanation then names only that plan's limit. */
+  /** The zone's plan, if known. The explanation then includes only that plan's limit. */
   readonly plan?: ZonePlan;
 }
 

@@ -4,7 +4,7 @@ import { ApiError } from "./errors";
 export interface PagesOptions<T> extends Pick<ListOptions<T>, "what" | "record" | "query" | "complete"> {
   /** Items per request: the maximum that Cloudflare allows for this list. */
   readonly perPage: number;
-  /** Identifies an item, so that one that moves to the next page during the read isn't returned twice. */
+  /** Returns an item's key, so that an item that moves to the next page during the read isn't returned twice. */
   readonly key: (item: T) => string;
 }
 
@@ -14,7 +14,8 @@ const MAX_PASSES = 3;
 /**
  * Yields all items of a list with `page` and `per_page`, keeping one page in memory at a time. If an item is deleted
  * from a page that was already read, another item moves to that page and is missed. If the API's count reveals that,
- * the list is read again for the missing items. If it never stops changing, that's a warning, or with `complete` an error.
+ * the list is read again for the missing items. If it never stops changing, that's a warning or, with `complete`, an
+ * error.
  */
 export async function* byPage<T>(
   api: EdgeApi,
@@ -79,7 +80,7 @@ async function* onePass<T>(
   }
 }
 
-/** Yields all items of a list with cursors. A page may be empty even though a cursor follows. */
+/** Yields all items of a list with cursors. A page may be empty even if there's another cursor. */
 export async function* byCursor<T>(
   api: EdgeApi,
   path: string,
@@ -116,7 +117,7 @@ function unreadable(what: string, path: string, detail: string, advice: string):
   return new ApiError({ what, method: "GET", path, status: 200, outcome: "notDone", detail, advice });
 }
 
-/** Returns a predicate that is true once per key. */
+/** Returns a predicate that's true only the first time it sees a key. */
 function unseen<T>(key: (item: T) => string): (item: T) => boolean {
   const seen = new Set<string>();
   return (item) => {

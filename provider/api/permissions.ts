@@ -7,7 +7,7 @@
 interface Permission {
   readonly scope: "Zone" | "Account";
   readonly name: string;
-  /** The level that reading needs: Read, unless Cloudflare requires more. */
+  /** The level needed to read: Read, unless Cloudflare requires more. */
   readonly toRead: "Read" | "Write";
 }
 
@@ -54,12 +54,12 @@ export function permissionFor(method: string, path: string): RequiredPermission 
   return reads ? toRead(permission) : toWrite(permission);
 }
 
-/** Names a permission so that people can find it: by its name in the API and its place in the dashboard. */
+/** Returns a permission's name in the API and its place in the dashboard, so that people can find it. */
 export function permissionName(permission: RequiredPermission): string {
   return `${permission.name} ${permission.level} (${placeInDashboard(permission)})`;
 }
 
-/** Says where to find a permission in the dashboard, which calls Write Edit. */
+/** Returns where to find a permission in the dashboard, which says Edit instead of Write. */
 export function placeInDashboard({ scope, name, level }: RequiredPermission): string {
   return `in the dashboard: ${scope} > ${name} > ${level === "Write" ? "Edit" : "Read"}`;
 }
@@ -69,11 +69,11 @@ interface ResourcePermissions {
   readonly toRead: readonly RequiredPermission[];
   /** The permissions for an update or a destroy. */
   readonly toWrite: readonly RequiredPermission[];
-  /** Further advice, as a sentence. */
+  /** More advice, as a sentence. */
   readonly note?: string;
 }
 
-/** What each resource needs. */
+/** The permissions that each resource needs. */
 export const RESOURCE_PERMISSIONS = {
   PageShieldSettings: of([PAGE_SHIELD]),
   PageShieldPolicy: of([PAGE_SHIELD]),

@@ -1,7 +1,7 @@
 /** Makes untrusted text (responses, names, files) safe to print: no cursor movements, no hidden text, no CI commands.
  */
 
-/** Characters that hide text or turn its direction around. The page of a survey shows them by their number, too. */
+/** Characters that hide text or change its direction. A survey's page also shows them by their number. */
 export const INVISIBLE = /[\p{Cc}\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/gu;
 const ESCAPES: Readonly<Record<string, string>> = { "\n": "\\n", "\r": "\\r", "\t": "\\t" };
 

@@ -30,7 +30,7 @@ export class ProxyError extends Error {
 }
 
 /**
- * Returns the proxies that the environment names, the one for http first.
+ * Returns the proxies that the environment sets, the one for http first.
  *
  * @throws ProxyError for a value that the HTTP library can't use.
  */
@@ -52,7 +52,9 @@ export function proxies(env: Readonly<Record<string, string | undefined>>): read
   });
 }
 
-/** Rewrites the HTTP library's error about a proxy that refused, so that it names the variable. */
+/**
+ * Rewrites the HTTP library's error about a proxy that rejected the request, so that the message names the variable.
+ */
 export function explainProxy(error: unknown, url: URL): unknown {
   const text = error instanceof Error ? error.message : "";
   const status = /^Proxy response \((\d+)\) !== 200/.exec(text)?.[1];

@@ -9,7 +9,7 @@ export interface RateWindow {
 /** Cloudflare's limit per user: https://developers.cloudflare.com/fundamentals/api/reference/limits/. */
 export const DOCUMENTED_RATE: RateWindow = { requests: 1_200, ms: 5 * 60_000 };
 
-/** How long to wait before the next request, and why (a clause). */
+/** How long to wait before the next request, and the reason, as a clause. */
 export interface Wait {
   readonly ms: number;
   readonly reason: string;
@@ -17,13 +17,13 @@ export interface Wait {
 
 export interface TakeOptions {
   readonly signal?: AbortSignal;
-  /** The longest acceptable wait; checked at the start and whenever the wait grows. */
+  /** The longest acceptable wait. Checked at the start and whenever the wait gets longer. */
   readonly maxWaitMs?: number;
   /** Called for every wait that begins. */
   readonly onWait?: (wait: Wait) => void;
 }
 
-/** Thrown when the next request would have to wait longer than its caller accepts. */
+/** Thrown if the next request would have to wait longer than its caller accepts. */
 export class WaitTooLongError extends Error {
   override readonly name = "WaitTooLongError";
   constructor(readonly wait: Wait) {

@@ -12,19 +12,19 @@ import { bodyOf, isDeployed, observe, type Observation } from "./observation";
 import { isFurther, isReached, isSameState, stateText, type MigrationState, type Target } from "./state";
 import { pollUntil } from "../runtime/creation";
 
-/** Moves a zone to its target, forward only. */
+/** Moves a zone forward to its target. */
 
 export interface MigrationRun {
   readonly ctx: Context;
   readonly zoneId: string;
   readonly request: MigrationRequest;
-  /** The target that was reached before. It stays recorded while it's unclear whether the step was accepted. */
+  /** The previous target. It stays recorded as long as it's unclear whether Cloudflare accepted the step. */
   readonly from: Target;
-  /** How long to wait for Cloudflare's switch. */
+  /** How many seconds to wait for Cloudflare to complete the switch. */
   readonly waitSeconds: number;
-  /** What is recorded; undefined for a new resource. */
+  /** The recorded outputs. Undefined for a new resource. */
   readonly before: Computed | undefined;
-  /** The zone as just read. This is recent enough if nothing is sent. */
+  /** The zone as last read. It's recent enough if nothing is sent. */
   readonly seen?: Observation | undefined;
 }
 
@@ -37,10 +37,10 @@ interface RunState extends MigrationRun {
 }
 
 /**
- * Reads the zone, decides what to do, and sends at most one configuration, which has to match the confirmation. What
- * was sent, or may have been sent, is always recorded. The next `up` reads the zone and continues from there.
+ * Reads the zone, decides what to do, and sends at most one configuration, which has to match the confirmation. If it
+ * was sent or may have been sent, that's always recorded. The next `up` reads the zone and continues from there.
  *
- * @throws if nothing may be sent, before anything is sent; PartialFailure if the target isn't reached.
+ * @throws before anything is sent, if nothing may be sent. Throws PartialFailure if the target isn't reached.
  */
 export async function advance(start: MigrationRun): Promise<Computed> {
   const { ctx, zoneId, request, before } = start;
@@ -82,17 +82,16 @@ export async function advance(start: MigrationRun): Promise<Computed> {
   }
 }
 
-/** Describes the changes since this update began, for the message of a refusal. */
+/** Describes the changes since this update began, for the error message. */
 function changesSince(first: Observation, now: Observation): string {
   const changes = differencesOf(first.open?.entryPoint?.rules ?? [], now.open?.entryPoint?.rules ?? []);
   return changes.length === 0 ? "" : ["", "since this update began:", ...changes].join("\n  ");
 }
 
 /**
- * Sends the step, which is the only write. Right before it, the entry point is read and compared, so that only one
- * round trip separates the confirmed state from the PUT; `checkAfterPut` restores what others write during it. Other
- * processes on this machine are locked out in the meantime. If nothing was sent, returns how many milliseconds to wait
- * before the next attempt.
+ * Sends the step, which is the only write. Reads and compares the entry point right before the PUT, so that only one
+ * round trip remains in which others could write; `checkAfterPut` restores what they wrote. Locks out other processes
+ * on this machine in the meantime. If nothing was sent, returns how many milliseconds to wait before the next attempt.
  */
 async function send(
   run: RunState,
@@ -128,10 +127,12 @@ async function send(
   return { ...run, history, concurrent };
 }
 
-/** How many times to read a zone that keeps changing before giving up. */
+/** How many times to read a zone that keeps changing. */
 const MAX_ATTEMPTS = 5;
 
-/** Records the zone without sending anything, because it has reached its target, is past it, or is only assessed. */
+/**
+ * Records the zone without sending anything, because the zone has reached its target, is past it, or is only assessed.
+ */
 function recordOnly(run: RunState, assessment: Pick<Assessment, "findings" | "digest">): Computed {
   const { request, observation, before } = run;
   const { state } = observation;
@@ -144,17 +145,14 @@ function recordOnly(run: RunState, assessment: Pick<Assessment, "findings" | "di
   return recordOf(observation, assessment, history, before);
 }
 
-/** Says how the zone reached its state, based on the latest entry of its history. */
+/** Returns how the zone reached its state, according to the latest entry in its history. */
 export function arrivalText(history: History, state: MigrationState): string {
   return history.at(-1)?.event === "reached"
     ? `reached ${stateLabel(state)}.`
     : `someone moved the zone to ${stateLabel(state)} outside this program; nothing was sent.`;
 }
 
-/**
- * Returns how long to wait after an error that is temporary and certainly changed nothing. Undefined after any other
- * error.
- */
+/** Returns how long to wait after a temporary error that certainly changed nothing. Undefined after any other error. */
 function waitAfter({ settings }: Context, error: unknown, attempt: number): number | undefined {
   if (!(error instanceof ApiError) || error.outcome !== "notDone") return undefined;
   const busy = error.status === 429 || error.status === undefined;
@@ -165,8 +163,8 @@ function waitAfter({ settings }: Context, error: unknown, attempt: number): numb
 }
 
 /**
- * Reads the zone, because an error doesn't prove that nothing happened. If the zone has moved on, returns the history
- * including the step.
+ * Reads the zone after an error, which doesn't prove that nothing happened. If the zone has moved on, returns the
+ * history including the step.
  *
  * @throws if the zone hasn't moved on, or if that's unclear.
  */
@@ -196,7 +194,7 @@ async function afterFailure(run: RunState, error: unknown): Promise<History> {
 const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 15_000;
 
-/** Waits until the zone reaches its target, or until the time is up. */
+/** Waits until the zone reaches its target or the time is up. */
 async function waitForTarget(run: RunState, why: string): Promise<Computed> {
   const { ctx, zoneId, request, waitSeconds, observation } = run;
   const end = performance.now() + waitSeconds * 1000;

@@ -20,13 +20,13 @@ export interface Configuration {
 /** A version of the entry point. */
 export interface EntryPoint extends Configuration {
   readonly id?: string;
-  /** Increases by one with every write, whoever makes it. Absent if it isn't a number. */
+  /** The version. Every write increases it by one, no matter who writes. Absent if it isn't a number. */
   readonly version?: number;
 }
 
 const PHASE_TWO = { phase_two: 1 };
 
-/** Thrown once Cloudflare has removed the migration's paths, as it announced. */
+/** Thrown once Cloudflare has removed the migration's API endpoints, as it has announced. */
 export class RetiredError extends Error {
   override readonly name = "RetiredError";
 }
@@ -37,7 +37,7 @@ const check = z.looseObject({
 });
 
 export interface Verdict {
-  /** Whether Cloudflare calls the zone compatible. Undefined if Cloudflare doesn't say. */
+  /** Whether Cloudflare reports the zone as compatible. Undefined if it doesn't report either. */
   readonly compatible: boolean | undefined;
   readonly state: string | undefined;
 }
@@ -59,7 +59,7 @@ const configurationOf = ({ name, rules }: z.infer<z.ZodObject<typeof members>>):
 
 const configuration = z.looseObject(members).transform(configurationOf);
 
-/** An entry point as the migration sees it. */
+/** The schema of an entry point, as far as the migration uses it. */
 export const entryPoint = z
   .looseObject({
     ...members,
@@ -72,7 +72,7 @@ export const entryPoint = z
     ...(Number.isInteger(Number(version ?? NaN)) ? { version: Number(version) } : {}),
   }));
 
-/** Reads the new configuration that Cloudflare derives from the zone's previous settings. */
+/** Reads the new configuration that Cloudflare proposes, based on the zone's previous settings. */
 export async function readProposed(api: EdgeApi, zone: string): Promise<Configuration> {
   const what = `Reading the configuration proposed for zone ${zone}`;
   return await unlessRetired(api, zone, () =>
@@ -121,7 +121,7 @@ export async function readVersion(
   return rules;
 }
 
-/** Sends the configuration once. Whether it's sent again depends on the zone's state, never on a timer. */
+/** Sends the configuration once, without retries. The caller decides from the zone's state whether to send it again. */
 export async function putConfiguration(
   api: EdgeApi,
   zone: string,
@@ -145,10 +145,7 @@ export async function putConfiguration(
 const REFUSED =
   'Validation requires an Enterprise zone. If the zone is on that plan, compare the rules that were sent with the findings of target: "assessed".';
 
-/**
- * Treats a 404 or 410 on one of the migration's paths as a sign that the migration is retired, provided that the zone
- * exists.
- */
+/** Throws RetiredError if one of the migration's endpoints returns 404 or 410 although the zone exists. */
 async function unlessRetired<T>(api: EdgeApi, zone: string, ask: () => Promise<T>): Promise<T> {
   try {
     return await ask();

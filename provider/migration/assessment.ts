@@ -17,9 +17,9 @@ export interface MigrationRequest {
   readonly configured?: readonly WireRule[] | undefined;
 }
 
-/** What an update does next. */
+/** What the next update does. */
 export type NextStep =
-  /** Sends nothing and only records the zone. */
+  /** Records the zone without sending anything. */
   | { readonly kind: "record" }
   /** Sends nothing: a switch is in progress, or the state is unknown. */
   | { readonly kind: "wait"; readonly why: string }
@@ -28,12 +28,15 @@ export type NextStep =
 
 export interface Assessment {
   readonly findings: readonly Finding[];
-  /** Confirms the next step toward the target; with the target `assessed`, the step to `finished`. */
+  /**
+   * The digest that confirms the next step toward the target. With the target `assessed`, that's the step to
+   * `finished`.
+   */
   readonly digest?: string;
   readonly next: NextStep;
-  /** The text of the preview: at most 15 lines, plus one for each rule to send. */
+  /** The preview's text: at most 15 lines, plus one for each rule to send. */
   readonly lines: readonly string[];
-  /** A digest that changes whenever something changes that a reviewer needs to know. */
+  /** A digest that changes whenever the information for the reviewer changes. */
   readonly assessmentDigest: string;
 }
 
@@ -41,7 +44,7 @@ export interface Assessment {
 const MAX_LINES = 15;
 const SENT = "the next step would send these rules, in this order:";
 
-/** Derives everything from what was read and what is requested. Sends no request. */
+/** Assesses a migration from what was read and what's requested. Sends no requests. */
 export function assess(observation: Observation, request: MigrationRequest): Assessment {
   const findings = findingsOf(observation, request.configured);
   const sending = rulesToSendNext(observation, request.configured);
@@ -87,7 +90,7 @@ function stepsOf(
   return [...(mayValidate ? [step("validation")] : []), step("finished")];
 }
 
-/** Decides whether a step is sent. This is the only place that does. */
+/** Decides whether a step is sent. No other code decides that. */
 function decide(
   observation: Observation,
   { target, plan, confirm }: MigrationRequest,
@@ -166,7 +169,9 @@ const ORIGINS: Readonly<Record<Origin, string>> = {
   changed: " [exists with other settings]",
 };
 
-/** Gives every rule a line, so that nobody confirms what the preview doesn't show. */
+/**
+ * Numbers the rules to send. Every rule has its own line, so that nobody confirms a rule that the preview doesn't show.
+ */
 function numbered(rules: readonly SentRule[]): string[] {
   return rules.map(({ rule, origin }, index) => `${index + 1}. ${ruleText(rule)}${ORIGINS[origin]}`);
 }
@@ -202,7 +207,7 @@ function sections(
   ];
 }
 
-/** Says where to find the lines that were cut. */
+/** Returns a hint that says where to find the lines that were cut. */
 function fullListsHint(
   { zoneId }: Observation,
   findings: readonly Finding[],
@@ -211,7 +216,7 @@ function fullListsHint(
   return { isCut: findings.some(isCut), line };
 }
 
-/** Joins findings into one line that states their common beginning only once. */
+/** Joins findings into one line. Their common beginning appears only once. */
 function inOneLine(texts: readonly string[]): string[] {
   return texts.length === 0 ? [] : [texts.join("; ").replaceAll(`; ${LOST}`, "; ")];
 }

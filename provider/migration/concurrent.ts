@@ -20,19 +20,19 @@ import { pollUntil } from "../runtime/creation";
 /**
  * Finds what someone else wrote to the entry point while a migration's PUT was in transit. The PUT replaces the whole
  * list, and Cloudflare offers no conditional write, so a rule added after the last read is overwritten. Every write
- * adds a version of the entry point that can be read later, so what was overwritten is found there and restored.
+ * adds a version of the entry point that can be read later, so the overwritten rule is found there and restored.
  */
 
 /** A rule that someone changed while a step of the migration was being sent. */
 export interface ConcurrentChange {
   /**
    * `restored`: overwritten by the PUT and put back. `lost`: missing or changed, and not put back. `unknown`: someone
-   * wrote something that can't be read.
+   * wrote a version that can't be read.
    */
   readonly outcome: "restored" | "lost" | "unknown";
   /** The affected rule, as it was before. Absent if it can't be read. */
   readonly rule?: MigrationRule;
-  /** What happened, in one line. */
+  /** A one-line description of what happened. */
   readonly text: string;
 }
 
@@ -47,7 +47,7 @@ export interface SentStep {
   /** The entry point as last read before the PUT. */
   readonly before: EntryPoint | undefined;
   readonly sending: Sending;
-  /** The entry point in the response to the PUT, if it had one. */
+  /** The entry point in the response to the PUT, if there was one. */
   readonly answered: EntryPoint | undefined;
 }
 
@@ -86,7 +86,7 @@ function unknownChange(why: string): ConcurrentChange {
   };
 }
 
-/** Returns the newest version; undefined if no version shows the PUT. */
+/** Returns the newest version. Undefined if no version contains the result of the PUT. */
 async function readAfter(
   ctx: Context,
   { zoneId, before, answered }: SentStep,
@@ -147,7 +147,7 @@ function effectsOf(rules: readonly WireRule[]): string {
   return rules.map(effectOf).join("\n");
 }
 
-/** Restores what others added or changed. If the confirmed step also changes a rule, that rule is only reported. */
+/** Restores rules that others added or changed. A rule that the confirmed step also changes is only reported. */
 async function restore(
   ctx: Context,
   { zoneId: zone, before, sending }: SentStep,
@@ -201,7 +201,7 @@ async function restore(
   return changes;
 }
 
-/** Lists the differences between two versions of the entry point, one line for each rule. */
+/** Lists the differences between two versions of the entry point, one line per rule. */
 export function differencesOf(before: readonly WireRule[], after: readonly WireRule[]): string[] {
   const known = new Map(before.map((rule) => [rule["id"], rule]));
   const left = new Set(after.map((rule) => rule["id"]));

@@ -21,18 +21,18 @@ import {
   thresholdText,
 } from "./rule-text";
 
-/** Something that an assessment found in a zone and that you should know before it migrates. */
+/** Something that an assessment found in a zone and that you should know before the zone migrates. */
 export interface Finding {
   /**
    * `blocks`: prevents the migration. `notCounted`: couldn't be read, so check it manually. `lost`: isn't carried over.
    * `changes`: changes with the migration. `note`: everything else.
    */
   readonly weight: "blocks" | "notCounted" | "lost" | "changes" | "note";
-  /** The topic, in one word. */
+  /** The topic: one word. */
   readonly about: string;
   /** The finding in one line. A long list is cut. */
   readonly text: string;
-  /** Everything that the text counts. Absent if it counts nothing. */
+  /** The items that the text counts. Absent if it doesn't count any. */
   readonly items?: readonly string[];
 }
 
@@ -45,7 +45,7 @@ export const finding: z.ZodType<Finding> = z.object({
 
 const DASHBOARD = "Security > WAF > Managed rules";
 
-/** Returns everything to know about a zone, the most serious findings first. */
+/** Returns all findings about a zone, the most serious ones first. */
 export function findingsOf(observation: Observation, configured?: readonly WireRule[]): Finding[] {
   const { state, open, zoneId } = observation;
   if (state.phase === "retired") {
@@ -115,7 +115,7 @@ function uriOverrides(zone: string, { overrides }: PreviousRules): Finding[] {
   });
 }
 
-/** Finds what exceeds the documented limits. Beyond them, Cloudflare's support has to migrate the zone. */
+/** Finds what exceeds the documented limits. If something does, Cloudflare's support has to migrate the zone. */
 function supportNeeded({ firewallRules }: PreviousRules): Finding[] {
   const all = itemsOf(firewallRules);
   const migrated = all.filter(isMigrated);
@@ -134,8 +134,8 @@ function supportNeeded({ firewallRules }: PreviousRules): Finding[] {
 }
 
 /**
- * Blocks a zone with a contradictory state. From validation, the step sends the entry point unchanged. If the zone were
- * actually at start, that would drop the proposal.
+ * Returns a blocking finding if the zone's state is contradictory. From validation, a step sends the entry point
+ * unchanged. If the zone were actually at start, the proposed rules would be missing.
  */
 function contradiction({ state }: Observation): Finding[] {
   if (state.phase !== "validation" || state.raw?.trim().toLowerCase() !== "start") return [];
@@ -160,7 +160,7 @@ function notCounted(previous: PreviousRules): Finding[] {
   });
 }
 
-/** Applies the documented mapping to the previous setting, and compares the proposal with it. */
+/** Applies the documented mapping to the previous settings, and compares the result with the proposal. */
 function owaspMapping({ packages }: PreviousRules, proposed: readonly WireRule[]): Finding[] {
   const owasp = itemsOf(packages).find(isOwasp);
   if (owasp === undefined) return [];
@@ -196,7 +196,7 @@ function lostOverrides({ owaspGroups, owaspRules }: PreviousRules): Finding[] {
   ];
 }
 
-/** The beginning of each finding about something that isn't carried over. */
+/** The start of every finding about something that isn't carried over. */
 export const LOST = "not carried over: ";
 
 function lostFindings(about: string, noun: string, items: readonly string[]): Finding[] {
@@ -212,14 +212,14 @@ function shortList(all: readonly string[], between = ", "): string {
   return [...all.slice(0, SHOWN_NAMES), ...(all.length > SHOWN_NAMES ? [CUT] : [])].join(between);
 }
 
-/** Whether the text leaves out some of what it counts. */
+/** Whether the text leaves out some of the items that it counts. */
 export function isCut({ text, items }: Finding): boolean {
   return items !== undefined && text.includes(CUT);
 }
 
 /**
- * Compares firewall rules that bypass the previous rules, and page rules that turn them off, with the exceptions to
- * send. Cloudflare converts such rules to exceptions. The originals have no effect on the new rules.
+ * Compares the exceptions to send with the firewall rules that bypass the previous rules and the page rules that turn
+ * them off. Cloudflare converts such rules to exceptions. The originals have no effect on the new rules.
  */
 function exceptions(observation: Observation, configured: readonly WireRule[] | undefined): Finding[] {
   const { open } = observation;
@@ -235,7 +235,7 @@ function exceptions(observation: Observation, configured: readonly WireRule[] | 
     return [newFinding("changes", "pageRules", text, [...bypasses.map(expressionOf), ...urls])];
   }
   const left = rules.filter(({ action }) => action === "skip");
-  /** Matches each exception with at most one rule. */
+  /** Whether an exception matches the rule. Each exception is matched with at most one rule. */
   const isConverted = (fits: (skip: WireRule) => boolean): boolean => {
     const at = left.findIndex(fits);
     if (at >= 0) left.splice(at, 1);
@@ -259,7 +259,7 @@ function exceptions(observation: Observation, configured: readonly WireRule[] | 
   ];
 }
 
-/** Whether an expression contains the host and path of a page rule's pattern, whatever its operators. */
+/** Whether an expression contains the host and path of a page rule's pattern, with any operators. */
 function isFor(expression: string, url: string): boolean {
   const [, host = "", path = ""] = /^(?:https?:\/\/)?([^/]*)(\/.*)?$/.exec(url) ?? [];
   return [...host.split("*"), ...path.split("*")]
@@ -267,7 +267,7 @@ function isFor(expression: string, url: string): boolean {
     .every((part) => expression.includes(JSON.stringify(part).slice(1, -1)));
 }
 
-/** Finds what the next step does to the entry point. */
+/** Returns findings about what the next step changes in the entry point. */
 function sendingFindings(observation: Observation, configured: readonly WireRule[] | undefined): Finding[] {
   const sending = rulesToSendNext(observation, configured);
   if (sending === undefined) return [];
@@ -298,7 +298,7 @@ function sendingFindings(observation: Observation, configured: readonly WireRule
 const NOTHING_SENT =
   "none of the execute rules to be sent is enabled, so no managed rules would act on the zone";
 
-/** Formats a rule in the form of `configuration`. */
+/** Formats a rule as JSON, in the format of `configuration`. */
 function ruleJson(rule: WireRule): string {
   return canonicalJson(fromWire(rule));
 }

@@ -5,16 +5,16 @@ import type { Observation } from "./observation";
 import { stateText } from "./state";
 
 /**
- * How far along a zone is. `ready`: everything was read, and nothing blocks. `blocked`: something has to be resolved
- * first. `notCounted`: firewall rules, page rules or previous settings couldn't be read, so check them manually.
- * `underWay`: in an undocumented state, such as while a switch is in progress. `done`: finished. `retired`: Cloudflare
- * has retired the migration. `notRead`: the zone couldn't be read.
+ * How far a zone's migration has progressed. `ready`: everything was read, and nothing blocks. `blocked`: something has
+ * to be resolved first. `notCounted`: firewall rules, page rules or previous settings couldn't be read, so check them
+ * manually. `underWay`: in an undocumented state, such as while a switch is in progress. `done`: finished. `retired`:
+ * Cloudflare has retired the migration. `notRead`: the zone couldn't be read.
  */
 export type Readiness = LiteralUnion<
   "ready" | "blocked" | "notCounted" | "underWay" | "done" | "retired" | "notRead"
 >;
 
-/** One zone of the report. */
+/** One zone in the report. */
 export interface ZoneReadiness {
   readonly zoneId: string;
   readonly readiness: Readiness;
@@ -25,11 +25,11 @@ export interface ZoneReadiness {
   readonly migrationState?: string;
   /** What blocks the zone, what wasn't counted, or why the zone couldn't be read. */
   readonly because: readonly string[];
-  /** Everything to know before the zone migrates, the most serious findings first. */
+  /** What you should know before the zone migrates, the most serious findings first. */
   readonly findings: readonly Finding[];
 }
 
-/** Judges a zone by what was read. */
+/** Determines a zone's readiness from what was read. */
 export function judged(observation: Observation): ZoneReadiness {
   const { zoneId, state } = observation;
   const { findings } = assess(observation, { target: "assessed" });

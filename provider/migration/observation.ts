@@ -17,15 +17,15 @@ import {
 } from "./api";
 import { decideState, isSameState, RETIRED, type MigrationState, type Target } from "./state";
 
-/** What reading a zone once shows about its migration. */
+/** What a single read of a zone shows about its migration. */
 export interface Observation {
   readonly zoneId: string;
   readonly state: MigrationState;
   /** Whether an enabled rule of the entry point executes a ruleset. Absent if the entry point wasn't read. */
   readonly deploys?: boolean;
-  /** What's still to migrate. Absent once nothing is left. */
+  /** What still has to be migrated. Absent once nothing is left. */
   readonly open?: {
-    /** Whether the check calls the zone compatible. Undefined if it gives no verdict. */
+    /** Whether Cloudflare's check reports the zone as compatible. Undefined if it doesn't report either. */
     readonly compatible: boolean | undefined;
     /** Cloudflare's proposal. Absent if the zone can't migrate, or if Cloudflare no longer proposes anything. */
     readonly proposed?: Configuration;
@@ -37,20 +37,20 @@ export interface Observation {
 
 export interface ObserveOptions {
   /**
-   * Whether to read only what can block the migration, for a report on many zones. There's then no proposal, and no
+   * Whether to read only what can block the migration, for a report on many zones. If so, there's no proposal, and no
    * step can be confirmed.
    */
   readonly onlyBlockers?: boolean;
-  /** Returns the entry point if it was already read for another purpose. Default: reads it. */
+  /** Returns the zone's entry point. By default, reads it. Set this if it was already read for another purpose. */
   readonly entryPoint?: typeof readEntryPoint;
-  /** Whether to start over if the zone moves on during the read. Default true. */
+  /** Whether to start over if the zone's state changes during the read. Defaults to true. */
   readonly again?: boolean;
 }
 
 /**
- * Reads a zone without changing it. Reads it again if it moved on between two requests, for example because another
- * process finishes the migration. The check, the configuration and the entry point come last, so that a step is judged
- * by the latest data.
+ * Reads a zone without changing it. Reads it again if its state changed between two requests, for example because
+ * another process finishes the migration. The check, the configuration and the entry point come last, so that a step is
+ * judged by the latest data.
  */
 export async function observe(
   api: EdgeApi,
@@ -91,14 +91,14 @@ function isClientError(error: unknown): boolean {
 }
 
 /**
- * Whether an enabled rule executes a ruleset. Without one, no managed rules act on the zone, whatever the migration's
- * status says.
+ * Whether an enabled rule executes a ruleset. Without one, no managed rules act on the zone, even if the migration's
+ * status says otherwise.
  */
 export function isDeployed(entryPoint: EntryPoint | undefined): boolean {
   return entryPoint?.rules.some(deploys) === true;
 }
 
-/** Reads Cloudflare's proposal. It's required at start, where a step sends it. Later, it's only shown. */
+/** Reads Cloudflare's proposal. At start, it's required, because the step sends it. Later, it's only shown. */
 async function proposal(
   api: EdgeApi,
   zoneId: string,
@@ -132,7 +132,7 @@ export function bodyOf({ open }: Observation, { rules }: Sending): Configuration
 /**
  * Returns the digest that confirms a step. It covers the zone, the target, Cloudflare's proposal, the previous settings
  * and overrides, the rules to send, and the zone's rules that are removed or overwritten, but not the IDs, versions and
- * times that Cloudflare assigns. If anything that it covers changes, it no longer matches.
+ * times that Cloudflare assigns. If anything that the digest covers changes, it no longer matches.
  */
 export function confirmationDigest(
   observation: Observation,

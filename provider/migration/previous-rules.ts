@@ -7,7 +7,7 @@ import { MIGRATION } from "../limits";
 
 /**
  * The parts of a zone's previous rules that matter for its migration. Cloudflare is removing these API paths, and the
- * migration guide doesn't cover firewall rules and page rules. What can't be read is reported, never guessed.
+ * migration guide doesn't cover firewall rules and page rules. Data that can't be read is reported, never guessed.
  */
 
 /** A list, or the reason why it couldn't be read. */
@@ -68,7 +68,7 @@ const pageRule = z.looseObject({
 export type PageRule = z.infer<typeof pageRule>;
 
 /**
- * Reads all lists. A list that Cloudflare refuses is reported as unread.
+ * Reads all lists. If Cloudflare rejects a request, the list is reported as unread.
  *
  * @param onlyBlockers whether to read only the lists that can block the migration. The others are then empty.
  */
@@ -126,8 +126,8 @@ export async function readPreviousRules(
 const NONE = { items: [] };
 
 /**
- * Reads a list. A refusal is a valid result. Other failures throw, because a list that's missing now would look like a
- * change later.
+ * Reads a list. If Cloudflare rejects the request, that's a valid result. Other failures throw, because a list that's
+ * missing now would look like a change later.
  */
 async function listing<T>(read: () => Promise<T[]>): Promise<Listing<T>> {
   try {

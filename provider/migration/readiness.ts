@@ -13,7 +13,7 @@ export interface MigrationReadinessArgs {
   readonly zones: readonly string[];
 }
 
-/** A report on zones, as data and in three forms of text. */
+/** A report on zones, as data and in three text formats. */
 export interface MigrationReadiness {
   readonly zones: readonly ZoneReadiness[];
   /** One line per zone, for a terminal. */
@@ -38,8 +38,8 @@ const report = lookup<MigrationReadinessArgs, MigrationReadiness>("migrationRead
 );
 
 /**
- * Reports how far along zones are with their WAF migration: ready, blocked (and by what), done or retired. It only
- * reads, with about ten requests per zone.
+ * Reports how far the WAF migration of each zone has progressed: whether it's ready, blocked (and by what), done or
+ * retired. Only reads, with about ten requests per zone.
  *
  * Zones are judged by phase 2 of Cloudflare's migration: every zone can migrate unless it has URI-based overrides.
  * Phase 1 also required that the previous rules were off or only Cloudflare's own, and that no firewall rule or page

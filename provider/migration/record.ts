@@ -46,7 +46,7 @@ export const computed = z.object({
 });
 export type Computed = z.infer<typeof computed>;
 
-/** Keeps the proposal and its digest recorded after Cloudflare stops returning them. */
+/** Returns what to record. Keeps the recorded proposal and its digest after Cloudflare stops returning them. */
 export function recordOf(
   { open, state, deploys }: Observation,
   { findings, digest }: Pick<Assessment, "findings" | "digest">,
@@ -94,7 +94,10 @@ export function withEvent(
   return [...history, { step, event, at: now.toISOString() }];
 }
 
-/** Adds the state's step if it isn't recorded yet: `reached` if this resource sent it, otherwise `found`. */
+/**
+ * Adds an event for the zone's state if it isn't recorded yet: `reached` if this resource sent the step, otherwise
+ * `found`.
+ */
 export function withArrival(history: History, { phase }: MigrationState): History {
   if (phase !== "validation" && phase !== "finished") return history;
   const own = history.filter(({ step }) => step === phase).map(({ event }) => event);

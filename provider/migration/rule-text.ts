@@ -4,7 +4,7 @@ import { omitAbsent } from "../runtime/members";
 import { pluralize, isJsonObject, ownMember, type JsonObject } from "../runtime/values";
 import type { WireRule } from "./rules";
 
-/** Rules and previous settings as text. */
+/** Formats rules and previous settings as text. */
 
 /** The ID of the Cloudflare Managed Ruleset. Managed rulesets have the same ID in every zone. */
 const CLOUDFLARE_RULESET = "efb7b8c949ac4650a09736fc376e9aee";
@@ -21,7 +21,7 @@ export interface OwaspSettings {
 }
 
 /**
- * What each previous sensitivity becomes
+ * What each sensitivity of the previous OWASP package becomes
  * (https://developers.cloudflare.com/waf/reference/migration-guides/waf-managed-rules-migration/).
  */
 const MAPPING: Readonly<Record<string, OwaspSettings>> = {
@@ -32,14 +32,15 @@ const MAPPING: Readonly<Record<string, OwaspSettings>> = {
 };
 
 /**
- * Maps a previous sensitivity. Undefined if the previous package was off, because the new ruleset then isn't deployed.
+ * Maps the previous package's sensitivity to the new settings. Undefined if the package was off, because then the new
+ * ruleset isn't deployed.
  */
 export function mappedSensitivity(sensitivity: string | undefined): OwaspSettings | undefined {
   const word = sensitivity?.toLowerCase() ?? "default";
   return word === "off" ? undefined : (ownMember(MAPPING, word) ?? MAPPING["default"]);
 }
 
-/** Maps a previous action: it stays the same, except that Simulate becomes `log`. */
+/** Maps a previous action to the new one. Simulate becomes `log`; the others stay the same. */
 export function mappedAction(action: string): string {
   return action.toLowerCase() === "simulate" ? "log" : action.toLowerCase();
 }
@@ -83,7 +84,7 @@ function executed({ action, action_parameters }: WireRule): {
   return { id: typeof id === "string" ? id : undefined, changes: parsed.data };
 }
 
-/** Returns N if exactly the tags above N are off. Undefined for any other selection. */
+/** Returns paranoia level N if exactly the tags of the levels above N are off. Otherwise undefined. */
 function paranoiaLevelOf({ categories }: Changes): number | undefined {
   const switchedOff = (categories ?? []).filter(({ enabled }) => enabled === false);
   const off = new Set(switchedOff.flatMap(({ category }) => levelOf(category) ?? []));
@@ -91,7 +92,7 @@ function paranoiaLevelOf({ categories }: Changes): number | undefined {
   return [...off].every((each) => each > level) && level > 0 ? level : undefined;
 }
 
-/** Describes in one line what the rule does, for which requests, and with which overrides. */
+/** Describes in one line what the rule does, to which requests, and with which overrides. */
 export function ruleText(rule: WireRule): string {
   const off = rule["enabled"] === false ? " (disabled)" : "";
   const where = expressionText(rule.expression);

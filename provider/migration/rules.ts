@@ -5,13 +5,16 @@ import { unknownMembers } from "../runtime/members";
 import { canonicalJson, isJsonObject, omit, ownMember, pick, type JsonObject } from "../runtime/values";
 import type { MigrationState } from "./state";
 
-/** Rules of an entry point, in the API's form and in that of `configuration`, and which of them a migration sends. */
+/**
+ * Converts an entry point's rules between the API's format and that of `configuration`, and decides which rules a
+ * migration sends.
+ */
 
-/** A rule in the form of the API. */
+/** The schema of a rule in the API's format. */
 export const wireRule = z.looseObject({ action: z.string(), expression: z.string() });
 export type WireRule = z.infer<typeof wireRule>;
 
-/** The override of a category (tag) in an execute rule. */
+/** An execute rule's override of a category (tag). */
 export interface CategoryChange {
   /** The tag, such as `paranoia-level-3`. Updates in place. */
   readonly category: string;
@@ -23,7 +26,7 @@ export interface CategoryChange {
   readonly sensitivityLevel?: string;
 }
 
-/** The override of one rule of a managed ruleset in an execute rule. */
+/** An execute rule's override of one rule in the managed ruleset. */
 export interface RuleChange {
   /** The ID of a rule of the managed ruleset. Updates in place. */
   readonly id: string;
@@ -93,7 +96,7 @@ export interface MigrationRule {
   readonly extra?: JsonObject;
 }
 
-/** Names that differ between the two forms, at any depth. */
+/** Property names that differ between the two formats, at any depth. */
 const NAMES: Readonly<Record<string, string>> = {
   actionParameters: "action_parameters",
   scoreThreshold: "score_threshold",
@@ -113,7 +116,7 @@ const MEMBERS = [
   "logging",
 ] as const;
 
-/** Fields that Cloudflare adds; the `categories` of a rule are its tags. */
+/** Fields that Cloudflare adds. A rule's `categories` are its tags. */
 const STAMPS = ["id", "version", "last_updated", "categories"];
 
 export function toWire({ extra, ...rule }: MigrationRule): WireRule {
@@ -121,7 +124,7 @@ export function toWire({ extra, ...rule }: MigrationRule): WireRule {
   return { ...extra, ...known, action: rule.action, expression: rule.expression };
 }
 
-/** Returns a rule in the form of `configuration`. */
+/** Converts a rule to the format of `configuration`. */
 export function fromWire(raw: WireRule): MigrationRule {
   const members = withoutBlank(omit(raw, STAMPS));
   const own = renamed(members, SURFACE) as JsonObject;
@@ -144,23 +147,20 @@ function renamed(value: unknown, names: Readonly<Record<string, string>>): unkno
   );
 }
 
-/** Removes empty strings, which a proposal has where Cloudflare fills in a value later. */
+/** Removes empty strings. A proposal contains them for values that Cloudflare fills in later. */
 function withoutBlank(rule: JsonObject): Record<string, unknown> {
   const blank = Object.keys(rule).filter((key) => rule[key] === "" || rule[key] === null);
   return omit(rule, blank);
 }
 
-/**
- * Returns a rule in the form in which it can be sent: with its ID, but without empty fields and those that Cloudflare
- * adds.
- */
+/** Returns a rule as it can be sent: with its ID, but without empty fields and fields that Cloudflare adds. */
 export function stripped(rule: WireRule): WireRule {
   const sent = withoutBlank(omit(rule, ["version", "last_updated", "categories"]));
   return { ...sent, action: rule.action, expression: rule.expression };
 }
 
 /**
- * Returns the rule's content, in a form that's the same before and after Cloudflare stores it. Cloudflare fills in
+ * Returns the rule's content in a form that's the same before and after Cloudflare stores the rule. Cloudflare fills in
  * `ref`, `enabled`, `description`, the version `latest` and the logging of a skip rule.
  */
 export function contentOf(rule: WireRule): JsonObject {
@@ -177,12 +177,15 @@ export function contentOf(rule: WireRule): JsonObject {
   };
 }
 
-/** Whether the rule makes a managed ruleset act on the zone. */
+/** Whether the rule is enabled and executes a managed ruleset. */
 export function deploys(rule: WireRule): boolean {
   return rule.action === "execute" && rule["enabled"] !== false;
 }
 
-/** Identifies a rule without its ID: by action, expression, and the ruleset that it executes or what it skips. */
+/**
+ * Returns a key that identifies a rule without its ID: its action, its expression, and the ruleset that it executes or
+ * what it skips.
+ */
 export function identityOf(rule: WireRule): string {
   const { action_parameters } = contentOf(rule);
   const parameters = isJsonObject(action_parameters) ? action_parameters : {};
@@ -190,7 +193,7 @@ export function identityOf(rule: WireRule): string {
   return canonicalJson([rule.action, rule.expression.trim(), what ?? null]);
 }
 
-/** Returns the rule's effect, whatever its ref and description. */
+/** Returns the rule's effect, ignoring its ref and description. */
 export function effectOf(rule: WireRule): string {
   return canonicalJson(omit(contentOf(rule), ["ref", "description"]));
 }
@@ -215,11 +218,11 @@ class RulePool {
   }
 }
 
-/** Where a rule to send comes from. */
+/** The origin of a rule to send. */
 export type Origin =
   /** Exists in the entry point and is sent back unchanged. */
   | "kept"
-  /** Exists in the entry point with other content. */
+  /** Exists in the entry point with different content. */
   | "changed"
   | "new";
 
@@ -230,18 +233,18 @@ export interface SentRule {
 
 export interface Sending {
   readonly rules: readonly SentRule[];
-  /** Rules of the entry point that are removed because they aren't sent. */
+  /** Rules in the entry point that are removed because they aren't sent. */
   readonly dropped: readonly WireRule[];
-  /** Rules of the entry point that are sent with other content. */
+  /** Rules in the entry point that are sent with different content. */
   readonly overwritten: readonly WireRule[];
   /** Proposed rules that aren't sent as proposed. */
   readonly passedOver: readonly WireRule[];
 }
 
 /**
- * Returns what the next step sends. From start: the entry point's own rules, then the proposed or the configured ones.
- * From validation: the configured rules, or else the entry point unchanged, because that's what was validated and
- * adjusted.
+ * Returns the rules that the next step sends. From start, these are the entry point's own rules, then the proposed or
+ * configured ones. From validation, they're the configured rules or, without any, the unchanged entry point, because
+ * that's what was validated and adjusted.
  */
 export function rulesToSend(request: {
   readonly state: MigrationState;
@@ -270,8 +273,8 @@ export function rulesToSend(request: {
 }
 
 /**
- * Merges the entry point's own rules, which keep their places but get the wanted content if they match a wanted rule,
- * with the new rules, which come last.
+ * Merges the wanted rules into the entry point's own rules. Existing rules keep their places, but get the content of
+ * the wanted rule that they match, if any. New rules come last.
  */
 function merged(own: readonly WireRule[], wanted: readonly WireRule[]): SentRule[] {
   const stock = new RulePool(wanted);
@@ -359,7 +362,7 @@ const rule = z
       refuse('is missing. Set what to skip, such as { ruleset: "current" } for all remaining rules');
   });
 
-/** The argument `configuration`: a complete list of rules. */
+/** The schema of the argument `configuration`: a complete list of rules. */
 export const configuration: z.ZodType<readonly MigrationRule[], readonly MigrationRule[]> = z
   .array(rule)
   .min(1, "is empty, which would leave the zone without managed rules. List at least one rule")

@@ -5,18 +5,18 @@ import { isJsonObject } from "../runtime/values";
 export type Phase =
   /** The previous rules are active. */
   | "start"
-  /** Both versions are enabled; the new one runs first. Enterprise only. */
+  /** Both versions are on; the new one runs first. Enterprise only. */
   | "validation"
   /** The new rules are on, the previous ones off. This can't be undone. */
   | "finished"
-  /** Cloudflare has removed the migration's paths. */
+  /** Cloudflare has removed the migration's API endpoints. */
   | "retired"
   /** Anything undocumented: a switch in progress, or a state added later. In such a state, nothing is ever sent. */
   | "other";
 
 export interface MigrationState {
   readonly phase: Phase;
-  /** The state in Cloudflare's own words. */
+  /** The state as Cloudflare reports it. */
   readonly raw?: string;
   readonly previousRulesEnabled?: boolean;
   readonly newRulesEnabled?: boolean;
@@ -29,9 +29,9 @@ export type Target = (typeof TARGETS)[number];
 export const RETIRED: MigrationState = { phase: "retired" };
 
 /**
- * Decides the zone's state, in this place only. Cloudflare documents what the status means but not its fields, so
- * they're interpreted by their names. Of the words for the state, only `start` is documented. If the status has no such
- * word, the one from the check is used.
+ * Determines the zone's state. No other code does that. Cloudflare documents what the status means but not its fields,
+ * so they're interpreted by name. Of the possible states, only `start` is documented. If the status doesn't contain a
+ * state, the one from Cloudflare's check is used.
  */
 export function decideState(status: unknown, checkState?: string): MigrationState {
   const leaves = leavesOf(status);
@@ -48,7 +48,7 @@ function phaseOf(previous: boolean | undefined, next: boolean | undefined, raw: 
   return raw?.trim().toLowerCase() === "start" ? "start" : "other";
 }
 
-/** Whether two readings agree. A field that only one of them has doesn't count as a difference. */
+/** Whether two reads found the same state. A field that only one of them contains doesn't count as a difference. */
 export function isSameState(a: MigrationState, b: MigrationState): boolean {
   const same = (x: unknown, y: unknown): boolean => x === undefined || y === undefined || x === y;
   return (
@@ -59,7 +59,7 @@ export function isSameState(a: MigrationState, b: MigrationState): boolean {
   );
 }
 
-/** Whether nothing is left to do for the target. */
+/** Whether the zone has reached the target. */
 export function isReached(target: Target, { phase }: MigrationState): boolean {
   if (target === "assessed" || phase === "finished") return true;
   return target === "validation" && phase === "validation";
@@ -89,7 +89,10 @@ interface Leaf {
   readonly value: unknown;
 }
 
-/** Lists every plain value of the response with the words of its path: `rules.oldWaf` gives rules, old, waf. */
+/**
+ * Lists every plain value in the response, with the words in its path: for `rules.oldWaf`, these are rules, old and
+ * waf.
+ */
 function leavesOf(value: unknown, words: readonly string[] = [], name = ""): Leaf[] {
   if (!isJsonObject(value)) return [{ words, name, value }];
   return Object.entries(value).flatMap(([key, member]) => leavesOf(member, [...words, ...wordsOf(key)], key));
@@ -104,8 +107,8 @@ function wordsOf(key: string): string[] {
 }
 
 /**
- * Whether something is on, according to the fields with these names. Undefined if no field says so, or if two
- * contradict each other.
+ * Whether something is on, according to the fields with these names. Undefined if there's no such field, or if two
+ * fields contradict each other.
  */
 function switchNamed(
   leaves: readonly Leaf[],
@@ -126,7 +129,7 @@ function switchOf(value: unknown): boolean | undefined {
   return word === "off" || word === "disabled" ? false : undefined;
 }
 
-/** Returns `migration_state`, or else the only field whose name ends in `state`. */
+/** Returns `migration_state` or, if it's missing, the only field whose name ends in `state`. */
 function stateWord(leaves: readonly Leaf[]): string | undefined {
   const states = leaves.filter(
     ({ name, value }) =>

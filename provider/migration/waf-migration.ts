@@ -17,7 +17,7 @@ import { CompositeId } from "../runtime/composite-id";
 import { zoneId, type LiteralUnion } from "../runtime/fields";
 import { LOCK } from "../runtime/locks";
 
-/** Seconds, or text with hours, minutes and seconds; normalized to seconds. */
+/** A timeout: seconds, or text with hours, minutes and seconds. Its canonical form is seconds. */
 const timeout = z
   .union([z.number(), z.string()], 'must be seconds, or text such as "30m" or "1h"')
   .transform((given, ctx) => {
@@ -57,7 +57,7 @@ const args = z.object({
 });
 type MigrationArgs = z.output<typeof args>;
 
-/** If one of these changes, the confirmation is checked again. */
+/** Arguments that the confirmation covers. If one of them changes, the confirmation is checked again. */
 const CONFIRMED_ARGS = ["zoneId", "target", "confirm"] as const;
 
 export const wafMigration = defineLifecycle({
@@ -210,22 +210,22 @@ export const wafMigration = defineLifecycle({
 /** The arguments of a {@link WafMigration}. */
 export interface WafMigrationArgs {
   /**
-   * The ID of the zone, 32 hex digits. Changing it replaces the migration. The migration of the new zone starts, and
-   * the old zone stays as it is.
+   * The ID of the zone, 32 hex digits. Changing it replaces the migration. The new zone's migration starts, and the old
+   * zone stays as it is.
    */
   readonly zoneId: pulumi.Input<string>;
   /**
-   * The plan of the zone. With `"pro"` and `"business"`, the preview refuses the target `"validation"`, which requires
+   * The zone's plan. With `"pro"` and `"business"`, the preview rejects the target `"validation"`, which requires
    * Enterprise. If you leave out the plan, Cloudflare decides whether to accept the target. Updates in place. A change
    * writes nothing to the zone.
    */
   readonly plan?: pulumi.Input<LiteralUnion<"pro" | "business" | "enterprise">>;
   /**
-   * The state that the zone must have reached or passed after the update. A lower target for the same zone is refused,
-   * because a migration can't be undone.
+   * The state that the zone must have reached or passed after the update. Setting a lower target for the same zone is
+   * an error, because a migration can't be undone.
    *
-   * - `"assessed"` only reads. Every preview shows what would happen: in full if it's new or has changed since the last
-   *   update, otherwise in one line (see `quiet`).
+   * - `"assessed"` only reads. Every preview shows what would happen: in full if that's new or has changed since the
+   *   last update, otherwise in one line (see `quiet`).
    * - `"validation"` (Enterprise) turns on both versions; the new rules run first.
    * - `"finished"` turns on the new rules and turns off the previous ones.
    *
@@ -249,8 +249,8 @@ export interface WafMigrationArgs {
    */
   readonly confirm?: pulumi.Input<string>;
   /**
-   * How long an update waits for Cloudflare's switch. When the time is up, the update fails and says what's known; the
-   * next update continues to wait. Updates in place. A change writes nothing to the zone.
+   * How long an update waits for Cloudflare to complete the switch. When the time is up, the update fails and reports
+   * what's known; the next update continues to wait. Updates in place. A change writes nothing to the zone.
    * @defaultValue `{ timeout: "1h" }`
    */
   readonly waitFor?: pulumi.Input<{
@@ -281,15 +281,15 @@ export interface WafMigrationArgs {
  * required that the previous rules were off or only Cloudflare's own, and that no firewall rule or page rule bypassed,
  * enabled or disabled them. That no longer applies.
  *
- * A step replaces all rules of the zone's entry point, and Cloudflare offers no conditional write. So right before the
- * write, the entry point is read again and has to equal what was confirmed, and updates on one machine take turns. If
- * someone adds or changes a rule during the remaining round trip, the step overwrites it. The rule is then found in the
- * entry point's earlier versions and put back, with a warning and an entry in `concurrentChanges`. Two machines that
- * update at the same moment may send the step twice, with the same rules.
+ * A step replaces all rules of the zone's entry point, and Cloudflare offers no conditional write. So the entry point
+ * is read again right before the write and must match what was confirmed, and updates on the same machine take turns.
+ * If someone adds or changes a rule during the remaining round trip, the step overwrites it. The rule is then found in
+ * the entry point's earlier versions and put back, with a warning and an entry in `concurrentChanges`. Two machines
+ * that update at the same moment may send the step twice, with the same rules.
  *
  * Token permissions: Zone WAF Read, Firewall Services Read and Page Rules Read to preview and refresh; Zone WAF Write,
- * Firewall Services Read and Page Rules Read to update and destroy.
- * Without Firewall Services Read and Page Rules Read, the assessment says what it couldn't count.
+ * Firewall Services Read and Page Rules Read to update and destroy. Without Firewall Services Read and Page Rules Read,
+ * the assessment lists what it couldn't count.
  *
  * @example Assess a zone
  * ```ts
@@ -339,24 +339,21 @@ export interface WafMigrationArgs {
 export class WafMigration extends edgeResource<WafMigrationArgs>()(wafMigration) {
   /** Whether Cloudflare says that the zone can migrate. Absent if the zone was already finished when first read. */
   declare readonly compatible: pulumi.Output<boolean | undefined>;
-  /**
-   * The state of the zone: `start`, `validation`, `finished` or `retired`, otherwise Cloudflare's own word or
-   * `unknown`.
-   */
+  /** The zone's state: `start`, `validation`, `finished` or `retired`, otherwise Cloudflare's own word or `unknown`. */
   declare readonly migrationState: pulumi.Output<string>;
-  /** The rules that Cloudflare last proposed, in the form of `configuration`. */
+  /** The rules that Cloudflare last proposed, in the format of `configuration`. */
   declare readonly proposedConfiguration: pulumi.Output<readonly MigrationRule[] | undefined>;
-  /** The digest that confirms the next step; with `target: "assessed"`, the step to `"finished"`. */
+  /** The digest that confirms the next step. With `target: "assessed"`, that's the step to `"finished"`. */
   declare readonly configurationDigest: pulumi.Output<string | undefined>;
-  /** Whether the previous managed rules act on the zone. Absent if Cloudflare doesn't say. */
+  /** Whether the previous managed rules act on the zone. Absent if Cloudflare doesn't report it. */
   declare readonly previousRulesEnabled: pulumi.Output<boolean | undefined>;
   /**
-   * Whether the new rules act on the zone: Cloudflare says that they're on, and an enabled rule of the entry point executes
-   * a managed ruleset. Absent if Cloudflare doesn't say.
+   * Whether the new rules act on the zone: Cloudflare says that they're on, and an enabled rule in the entry point
+   * executes a managed ruleset. Absent if Cloudflare doesn't report it.
    */
   declare readonly newRulesEnabled: pulumi.Output<boolean | undefined>;
   /**
-   * Everything to know about the migration, the most serious findings first. `items` lists everything that a finding
+   * What you should know about the migration, the most serious findings first. `items` lists everything that a finding
    * counts.
    */
   declare readonly findings: pulumi.Output<readonly Finding[]>;
@@ -365,11 +362,11 @@ export class WafMigration extends edgeResource<WafMigrationArgs>()(wafMigration)
   /** The steps with their times, oldest first. */
   declare readonly history: pulumi.Output<readonly HistoryEntry[]>;
   /**
-   * What others wrote to the entry point while a step was being sent, with each rule as it was and whether it was put
-   * back or lost. Absent if nobody wrote anything.
+   * What others wrote to the entry point while a step was being sent: each rule as it was, and whether it was restored
+   * or lost. Absent if nobody wrote anything.
    */
   declare readonly concurrentChanges: pulumi.Output<readonly ConcurrentChange[] | undefined>;
-  /** What the preview printed when it last read the zone. */
+  /** The assessment that the preview printed when it last read the zone. */
   declare readonly assessment: pulumi.Output<readonly string[] | undefined>;
   /** A digest that changes when the assessment does. */
   declare readonly assessmentDigest: pulumi.Output<string | undefined>;
@@ -437,10 +434,13 @@ function assessmentOutputs(
   return { assessment: withoutIndent(lines), assessmentDigest };
 }
 
-/** Properties with fixed values, which can't quote a secret. */
+/** Properties with a fixed set of values, which can't quote a secret. */
 const FIXED_WORDS = ["weight", "about", "outcome"];
 
-/** Findings and concurrent changes quote rules of `configuration`, which may be secret; these outputs aren't. */
+/**
+ * Removes secrets from findings and concurrent changes. They may quote rules from a secret `configuration`, but these
+ * outputs aren't secret.
+ */
 function withoutSecrets(ctx: Context, reached: z.infer<typeof computed>): z.infer<typeof computed> {
   const { findings, assessedBefore, concurrentChanges } = reached;
   const quoting = pick({ findings, assessedBefore, concurrentChanges }, [
@@ -454,7 +454,7 @@ function withoutSecrets(ctx: Context, reached: z.infer<typeof computed>): z.infe
   return computed.parse({ ...reached, ...(redacted as object) });
 }
 
-/** Refuses a lower target: a target is a minimum, and a migration only moves forward. */
+/** Returns a failure if the target was lowered, because a migration only moves forward. */
 function loweredTarget(
   { target, zoneId }: MigrationArgs,
   before: unknown,

@@ -1,19 +1,20 @@
 import { digestOf } from "../runtime/digest";
 import type { Danger, DangerKind, JudgedDanger, Verdict } from "./model";
 
-/** The dangers of a plan, and which of them were accepted. */
+/** A plan's dangers, and which of them were accepted. */
 export interface Acceptance {
-  /** Represents all of the plan's dangers. Undefined when there are none. */
+  /** The digest of all dangers in the plan. Undefined if there are none. */
   readonly digest: string | undefined;
   readonly dangers: readonly JudgedDanger[];
 }
 
 /**
- * Gives each danger its digest and verdict. A digest covers the stack and what the report says about the danger: kind, resource,
- * sentence, and the compared values if the sentence may shorten them. The same plan gives the same digest on every run and machine.
+ * Computes each danger's digest, and whether it was accepted. A digest covers the stack and what the report says about
+ * the danger: kind, resource, sentence, and the compared values if the sentence may shorten them. The same plan has the
+ * same digests on every run and machine.
  *
  * @param title `project/stack`: accepting a danger in staging doesn't accept it in production.
- * @param accepted digests of all dangers together, or of single ones.
+ * @param accepted digests of all dangers together, or of individual ones.
  */
 export function applyAcceptances(
   title: string,

@@ -38,9 +38,9 @@ const REPLACEMENT_PARTS: ReadonlySet<Operation> = new Set([
 ]);
 
 /**
- * Builds the report on a plan for the person who approves it.
+ * Builds the report on a plan, for the person who approves the plan.
  *
- * @param unnamed title for a plan that doesn't name its stack, such as one that failed immediately.
+ * @param unnamed the title for a plan that doesn't name its stack, for example because the preview failed immediately.
  */
 export function buildReport(plan: Plan, gate: Gate = GATE, unnamed = "plan"): Report {
   const steps = resourceSteps(plan);
@@ -90,7 +90,7 @@ export function isChange({ op, old, new: next }: Step): boolean {
     : !UNCHANGING.has(op);
 }
 
-/** Sorts steps independently of when the engine got to each resource. */
+/** Sorts steps by name, because the engine's order varies. */
 export function byName(a: Step, b: Step): number {
   return (
     compare(a.kind ?? a.type, b.kind ?? b.type) ||
@@ -156,7 +156,7 @@ export function notesOf({ steps, diagnostics, complete, maybeCorrupt }: Plan): P
   ];
 }
 
-/** The engine's last message of every failed preview. It's left out if there's another error. */
+/** The engine's last message in every failed preview. It's left out if there's another error. */
 const ENGINE_FAILED = /^(preview|update|refresh) failed$/;
 
 export function errorsOf(diagnostics: readonly Diagnostic[]): Message[] {
@@ -177,7 +177,9 @@ export function warningsOf(plan: Plan, own: readonly Step[]): Message[] {
   return uniqueSorted([...engine, ...said]);
 }
 
-/** Returns what a refresh or preview said about new versions of managed rulesets, by the resource that deploys them. */
+/**
+ * Returns what a refresh or preview reported about new versions of managed rulesets, by the resource that deploys them.
+ */
 export function newVersionsOf({ steps, diagnostics }: Plan): Message[] {
   const found = ownMessages(diagnostics, "info").flatMap((message): Message[] => {
     const [, quoted, text] = VERSION_MESSAGE.exec(message) ?? [];

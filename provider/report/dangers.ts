@@ -34,7 +34,8 @@ export function dangersOf(plan: Plan, steps: readonly Step[], gate: RemovalGate)
     .map(({ danger }) => danger);
 }
 
-/** Collects everything that an `unprotect` danger depends on: arguments, adopted and restored values, and the preview's
+/**
+ * Collects the values that an `unprotect` danger depends on: arguments, adopted and restored values, and the preview's
  * comparison.
  */
 function comparedBy({ step, old, new: next }: StepView): unknown {

@@ -51,8 +51,8 @@ function joinLines(lines: readonly string[]): string {
 const STACK_FRAME = /^\s+at (async )?\S.*(:\d+:\d+\)?|\(index \d+\)|<anonymous>\)?)$/;
 
 /**
- * Removes a refused value, which the engine repeats in plain text even if it's secret. The reason that follows names
- * the value if that's safe.
+ * Removes the rejected value from a message. The engine repeats it in plain text, even if it's secret. The reason that
+ * follows contains the value if that's safe.
  */
 function withoutValue(text: string): string {
   return text.replace(

@@ -5,7 +5,7 @@ import { counted } from "./values";
 
 /** A report's content in reading order, before it's formatted as Markdown or text. */
 export interface Document {
-  /** The first word of the marker by which a pipeline finds its comment. */
+  /** The first word of the marker that lets a pipeline find its comment. */
   readonly kind: "report" | "drift";
   /** `project/stack` */
   readonly title: string;
@@ -14,17 +14,17 @@ export interface Document {
   readonly errors: readonly Message[];
   /** What to read first. */
   readonly first: readonly (readonly [kind: string, line: Phrase])[];
-  /** The resources that `first` is about, as `KvEntries products`. Their sections get space before the others. */
+  /** The resources that `first` is about, such as `KvEntries products`. Their sections get space before the others. */
   readonly urgent: ReadonlySet<string>;
   readonly digest: string | undefined;
   readonly warnings: readonly Message[];
   readonly newVersions: readonly Message[];
   readonly inventory: InventorySummary | undefined;
-  /** What else a refresh says. */
+  /** Other messages from the refresh. */
   readonly infos: readonly Message[];
   readonly sections: readonly Section[];
   readonly lists: readonly DocumentList[];
-  /** The command that shows what a comment leaves out. */
+  /** The command that shows what the comment leaves out. */
   readonly command: string;
 }
 
@@ -40,7 +40,7 @@ export interface ListItem {
   readonly words: string;
   readonly type: string;
   readonly name: string;
-  /** More about the resource, if any item in the list has more. */
+  /** More about the resource. Set if any item in the list has more. */
   readonly more?: Phrase;
 }
 

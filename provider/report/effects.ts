@@ -8,10 +8,11 @@ import * as pageShield from "./judges/page-shield";
 import type { Judge } from "./judges/sides";
 
 /**
- * What changing an argument can do to protection. The table covers every argument of every resource; a test that walks
- * the schemas fails if one is missing. `raises` and `lowers` say what setting or increasing it does; `depends` means
- * that the values decide. Everything but `neutral` names its judges. An argument is neutral if it only forbids
- * something (`adopt`, `maxDeletes`) or decides what a later destroy does: the effect is judged when it happens.
+ * How changing an argument can affect protection. The table covers every argument of every resource; a test fails if
+ * one is missing. `raises` and `lowers` are the effect of setting or increasing the argument; `depends` means that it
+ * depends on the values. Every effect other than `neutral` lists the functions that find the dangers. An argument is
+ * neutral if it only prevents something (`adopt`, `maxDeletes`) or determines what a later destroy does, because that
+ * effect is reported when it happens.
  */
 export interface Effect {
   readonly is: "raises" | "lowers" | "depends" | "neutral";
@@ -23,7 +24,7 @@ const raises = (...judges: readonly Judge[]): Effect => ({ is: "raises", judges 
 const lowers = (...judges: readonly Judge[]): Effect => ({ is: "lowers", judges });
 const depends = (...judges: readonly Judge[]): Effect => ({ is: "depends", judges });
 
-/** The effects by class and path: `[]` is a list element, `{}` a record member. */
+/** The effects by class and path. In a path, `[]` is a list element and `{}` a record's value. */
 export const EFFECTS: Readonly<Record<string, Readonly<Record<string, Effect>>>> = {
   PageShieldSettings: {
     zoneId: depends(pageShield.monitor),
@@ -132,7 +133,7 @@ export const EFFECTS: Readonly<Record<string, Readonly<Record<string, Effect>>>>
   },
 };
 
-/** Returns the judges for this class. Other providers' resources get the general one. */
+/** Returns the functions that find dangers for this class. Other providers' resources have only the general one. */
 export function judgesOf(kind: string | undefined): readonly Judge[] {
   const rows = Object.values(ownMember(EFFECTS, kind ?? "") ?? {});
   return [...new Set([...rows.flatMap(({ judges }) => judges), general])];

@@ -33,7 +33,7 @@ export function markdown({ parts }: Phrase): string {
   return parts.map((part) => (typeof part === "string" ? prose(part) : span(part.value))).join("");
 }
 
-/** Works like `markdown`, but truncates to `room` characters with an ellipsis. */
+/** The same as `markdown`, but truncates to `room` characters with an ellipsis. */
 export function markdownWithin({ parts }: Phrase, room: number): string {
   let text = "";
   for (const part of parts) {

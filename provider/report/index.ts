@@ -26,16 +26,16 @@ export interface NamedPlan {
 export interface WrittenReport {
   readonly text: string;
   readonly dangers: readonly JudgedDanger[];
-  /** Represents all dangers. Undefined when there are none, or when the preview failed. */
+  /** The digest of all dangers. Undefined if there are none, or if the preview failed. */
   readonly digest: string | undefined;
-  /** All digests that `--accept` takes: of the whole report, of each stack, of single dangers. */
+  /** All digests that `--accept` takes: those of the whole report, of each stack and of single dangers. */
   readonly digests: ReadonlySet<string>;
   /** Whether the preview failed, which leaves the plan incomplete. */
   readonly failed: boolean;
 }
 
 export interface ReportOptions extends Partial<RemovalGate & Omit<Gate, "removal">> {
-  /** The result of a check of a script inventory, as JSON. */
+  /** The result of checking a script inventory, as JSON. */
   readonly inventory?: string | undefined;
 }
 
@@ -71,10 +71,10 @@ export interface WrittenDrift {
 }
 
 /**
- * Writes the report on what was changed manually.
+ * Writes the report on manual changes.
  *
  * @param plans outputs of `pulumi preview --refresh --json --show-sames`, one per stack.
- * @throws PlanError if one is anything else.
+ * @throws PlanError if one of them is anything else.
  */
 export function reportDrift(plans: readonly NamedPlan[], format: Format): WrittenDrift {
   const isOne = plans.length === 1;
@@ -89,7 +89,7 @@ export function reportDrift(plans: readonly NamedPlan[], format: Format): Writte
   return { text, drifted: built.drifted, failed: built.errors.length > 0 };
 }
 
-/** Names the plan that an error is about. */
+/** Runs the work, and adds the plan's name to an error that it throws. */
 function inPlan<T>({ name }: NamedPlan, build: () => T): T {
   try {
     return build();

@@ -6,7 +6,7 @@ import type { InventorySummary } from "./model";
 import { say, unlinked, value, words } from "./phrase";
 
 /**
- * Reads the result of a check of a script inventory.
+ * Reads the result of checking a script inventory.
  *
  * @param text the output of `edgeguard inventory check --format json`.
  * @throws LookupError if it's anything else.

@@ -5,7 +5,7 @@ import { counted, truncate } from "./values";
 
 /** Lines that the Markdown and text formats share. */
 
-/** Summarizes the plan in one line, or says how far a failed preview got. */
+/** Summarizes the plan in one line. For a failed preview, says how far it got. */
 export function countsLine({ counts, errors }: Pick<Report, "counts" | "errors">): string {
   const listed = Object.entries(counts)
     .map(([what, count]) => counted(count, what, what))
@@ -17,10 +17,10 @@ export function countsLine({ counts, errors }: Pick<Report, "counts" | "errors">
   return listed;
 }
 
-/** The heading above what new versions of managed rulesets mean. */
+/** The heading above the effects of new versions of managed rulesets. */
 export const NEW_VERSIONS = "New versions of managed rulesets";
 
-/** The title of a script inventory's check. */
+/** The title of the section on a script inventory's check. */
 export const INVENTORY = "Script inventory";
 
 const MOST_NAMED = 20;

@@ -8,8 +8,8 @@ import { joined, name as nameOf, say, value, words, type Phrase } from "./phrase
 import { counted, truncate } from "./values";
 
 /**
- * GitHub refuses longer comments. It counts code points. `length` counts each of those once or twice, so it never
- * underestimates.
+ * The maximum length of a GitHub comment. GitHub counts code points. `length` counts each of them once or twice, so it
+ * never underestimates.
  */
 export const COMMENT_CHARACTERS = 65_536;
 

@@ -32,10 +32,10 @@ export const OPERATION: Readonly<Record<Operation, OperationWords>> = {
 export const COUNTED: readonly string[] = [...new Set(Object.values(OPERATION).map(({ words }) => words))];
 
 export const phrase = z.custom<Phrase>((given) => given instanceof Phrase).meta({ type: "string" });
-const operation = z.enum(OPERATIONS).describe("What the plan does, in the engine's words.");
+const operation = z.enum(OPERATIONS).describe("The operation, as the engine calls it.");
 
 export const message = members({
-  about: z.string().optional().describe("`KvEntries products`. Missing if it isn't about one resource."),
+  about: z.string().optional().describe("The resource, such as `KvEntries products`. Missing if the message isn't about one resource."),
   text: z.string().describe("One or more lines."),
 }).describe("A message from the engine or a provider.");
 export type Message = z.output<typeof message>;
@@ -79,13 +79,13 @@ export const block = z.discriminatedUnion("is", [
     is: z.literal("code"),
     language: z.enum(["diff", "text", "ts"]),
     lines: z.array(z.string()).readonly(),
-  }).describe("Verbatim lines."),
+  }).describe("Lines to show verbatim."),
   members({
     is: z.literal("states"),
     edges: z
       .array(z.tuple([z.string(), z.string()]).readonly())
       .readonly()
-      .describe("From one state to another."),
+      .describe("A transition from one state to another."),
     now: z.string().optional(),
     next: z.string().optional(),
   }),
@@ -96,7 +96,7 @@ const section = members({
   op: operation,
   kind: z.string().describe("The class, such as `KvEntries`."),
   name: z.string(),
-  summary: phrase.describe("One line after the name."),
+  summary: phrase.describe("One line of text to follow the name."),
   blocks: z.array(block).readonly(),
 });
 export type Section = z.output<typeof section>;
@@ -105,7 +105,7 @@ const scriptInventory = members({
   passed: z.boolean().describe("Whether there are no findings."),
   summary: phrase,
   findings: z.array(phrase).readonly(),
-}).describe("The check of a script inventory. Missing without `--inventory`.");
+}).describe("The result of a script inventory's check. Missing without `--inventory`.");
 export type InventorySummary = z.output<typeof scriptInventory>;
 
 /** The name of the document's schema. */
@@ -128,7 +128,7 @@ export const reportDocument = members({
     .string()
     .optional()
     .describe(
-      "The digest that accepts all dangers. Missing when there are none, or when the preview failed.",
+      "The digest that accepts all dangers. Missing if there are none, or if the preview failed.",
     ),
   warnings: z.array(message).readonly(),
   newVersions: z

@@ -3,7 +3,7 @@
  */
 interface Value {
   readonly value: string;
-  /** Whether plain text shows the value without quotes. */
+  /** Whether the value is shown without quotes in plain text. */
   readonly bare?: true;
 }
 
@@ -44,7 +44,7 @@ export function say(
 export const words = (text: string): Phrase => new Phrase(text === "" ? [] : [text]);
 export const value = (text: string): Phrase => new Phrase([{ value: text }]);
 
-/** Splits a sentence so that hosts and URLs are values. As words, viewers of Markdown would make links of them. */
+/** Splits a sentence so that hosts and URLs become values. Otherwise, Markdown viewers would turn them into links. */
 export function unlinked(text: string): Phrase {
   const parts = text.split(/((?:[a-z]+:\/\/|www\.)[^\s,()]+|[^\s,()]+\.[a-z][^\s,()]*[^\s,().:])/i);
   return new Phrase(parts.map((part, index) => (index % 2 === 0 ? part : { value: part })));

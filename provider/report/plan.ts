@@ -74,9 +74,9 @@ type DigestStep = NonNullable<Digest["steps"]>[number];
 export interface Step {
   readonly op: Operation;
   readonly urn: string;
-  /** This package's class, such as `KvEntries`; undefined for other providers. */
+  /** The class from this package, such as `KvEntries`. Undefined for other providers' resources. */
   readonly kind: string | undefined;
-  /** The engine's full type token. */
+  /** The resource's full type in the engine. */
   readonly type: string;
   readonly name: string;
   /** Whether this is a custom resource. A component isn't: it only groups other resources. */
@@ -84,7 +84,10 @@ export interface Step {
   readonly old: Sides | undefined;
   readonly new: Sides | undefined;
   readonly replaceReasons: readonly string[];
-  /** What `--refresh` found: the object no longer exists, or these arguments were changed outside the program. */
+  /**
+   * What `--refresh` found: `gone` if the object no longer exists, otherwise the arguments that were changed outside
+   * the program.
+   */
   readonly found?: "gone" | readonly string[];
 }
 
@@ -100,13 +103,16 @@ export interface Sides {
 
 /** What `--refresh` found about one resource, whether it had changed or not. */
 export interface Refreshed {
-  /** The resource, with the step that the program takes next. Undefined if the program doesn't declare it and it's gone. */
+  /**
+   * The resource's next step in the program. Undefined if the object no longer exists and the program doesn't declare
+   * it.
+   */
   readonly next: Step | undefined;
-  /** The refresh itself, which names the resource. */
+  /** The refresh step, which contains the resource's name. */
   readonly step: Step;
-  /** As the state has it. */
+  /** The resource as recorded in the state. */
   readonly recorded: Sides;
-  /** As Cloudflare has it now. Undefined if it no longer exists. */
+  /** The resource as it is on Cloudflare now. Undefined if it no longer exists. */
   readonly now: Sides | undefined;
 }
 
@@ -114,7 +120,7 @@ export interface Plan {
   readonly stack: string | undefined;
   readonly project: string | undefined;
   readonly steps: readonly Step[];
-  /** Undefined if the plan was made without `--refresh`. */
+  /** What a refresh found. Undefined if the plan was made without `--refresh`. */
   readonly refreshed: readonly Refreshed[] | undefined;
   readonly diagnostics: readonly Diagnostic[];
   /** Whether the plan includes unchanged resources. It doesn't without `--show-sames`. */
@@ -189,8 +195,8 @@ function unknownFormat(error: z.ZodError): string {
 }
 
 /**
- * Whether the step is about an object that a failed replacement left behind. Such an object shares its URN with the one
- * that replaced it. A replacement in this plan may mark its old side, too.
+ * Whether the step is about an object that a failed replacement left behind. Such an object has the same URN as the one
+ * that replaced it. A replacement in this plan may also mark its old side that way.
  */
 function isPendingDelete({ op, oldState }: DigestStep): boolean {
   return oldState?.delete === true && (op === "delete" || op === "refresh");
@@ -262,7 +268,7 @@ function withoutSecretsOf({ steps, config }: Digest, messages: readonly Diagnost
 
 const SECRET_SETTING = /(token|key|secret|password|email)$/i;
 
-/** Returns the texts in a secret, and the values of a URL's parameters. */
+/** Returns the texts in a secret, including the values of a URL's parameters. */
 function secretsIn(value: unknown): string[] {
   if (typeof value === "string") {
     if (value === SECRET) return [];
@@ -301,7 +307,7 @@ function quoted(text: string): string {
   return JSON.stringify(text.length > 80 ? `${text.slice(0, 80)}…` : text);
 }
 
-/** The operations of a refresh step. Instead of `refresh`, older engines write what the refresh found. */
+/** The operations that a refresh step may have. Instead of `refresh`, older engines write what the refresh found. */
 const REFRESH_OPERATIONS: readonly Operation[] = ["refresh", "update", "delete"];
 
 /**
@@ -332,7 +338,7 @@ function foundByRefresh({ old: before }: Step, { op, old: now, new: next }: Step
   return changed.length === 0 || next === undefined ? {} : { found: changed.sort() };
 }
 
-/** Pairs each refresh with the program's own step, whose old side is what the refresh found. */
+/** Pairs each refresh step with the program's own step, whose old side is what the refresh found. */
 function refreshedOf(steps: readonly Step[], failed: boolean): readonly Refreshed[] | undefined {
   if (!isRefreshed(steps)) return undefined;
   const first = new Map<string, Step>();

@@ -55,7 +55,7 @@ function itemText({ sign, type, name, more }: ListItem): string {
   return escapeInvisible(`${sign} ${type} ${name}${behind}`);
 }
 
-/** @param bullet what comes before each item. Items that begin with a sign need none. */
+/** @param bullet the text before each item. Items that start with a sign don't need one. */
 function listed(title: string, items: readonly string[], bullet = "- "): string[] {
   if (items.length === 0) return [];
   return [`${title}:\n${items.map((item) => `  ${bullet}${item.replaceAll("\n", "\n    ")}`).join("\n")}`];

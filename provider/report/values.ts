@@ -3,7 +3,7 @@ import { formatNumber } from "../limits/workers";
 import { isJsonObject, sameJson, UNKNOWN, type JsonObject } from "../runtime/values";
 import { value, words, type Phrase } from "./phrase";
 
-/** What the engine writes instead of a secret. */
+/** The text that the engine writes instead of a secret. */
 export const SECRET = "[secret]";
 
 /** Whether the value, or anything inside it, is secret. */
@@ -50,7 +50,7 @@ export function truncate(text: string, limit: number): string {
 
 export type Difference = readonly [name: string, before: Phrase, after: Phrase];
 
-/** Finds the arguments that differ, by name, before and after. Objects are compared member by member. */
+/** Finds the arguments that differ, by name, before and after. Objects are compared property by property. */
 export function differences(
   before: JsonObject,
   after: JsonObject,
@@ -75,7 +75,7 @@ export function differences(
 
 const CONTEXT_CHARACTERS = 20;
 
-/** Formats two values that differ, each shortened so that the difference shows. */
+/** Formats two values that differ, each shortened to the part that differs. */
 function showDifference(one: unknown, other: unknown): readonly [Phrase, Phrase] {
   if (formatValue(one) !== formatValue(other) || one === SECRET) return [cell(one), cell(other)];
   const [a, b] = [withoutInvisible(one), withoutInvisible(other)];

@@ -25,10 +25,10 @@ import { changesOf, concernsOf, furtherLosses, keepOf, updateOf } from "./explai
 import type { DriftedResource, DriftReport, OtherDrift } from "./model";
 
 /**
- * Builds the report on what was changed manually, for the person who decides what to do about it.
+ * Builds the report on manual changes, for the person who decides what to do about them.
  *
- * @param unnamed title for a plan that doesn't name its stack, such as one that failed immediately.
- * @throws PlanError for a plan that doesn't show drift.
+ * @param unnamed the title for a plan that doesn't name its stack, for example because the preview failed immediately.
+ * @throws PlanError if the plan was made without `--refresh`.
  */
 export function buildDrift(plan: Plan, unnamed = "plan"): DriftReport {
   const errors = errorsOf(plan.diagnostics);
@@ -78,7 +78,7 @@ export function buildDrift(plan: Plan, unnamed = "plan"): DriftReport {
 /** Whether the program only reads the resource, which then belongs to someone else. */
 const isRead = (next: Refreshed["next"]): boolean => next?.op === "read" || next?.op === "read-replacement";
 
-/** Compares inputs only: outputs of another provider change on their own. */
+/** Finds drift in another provider's resource. Compares only inputs, because outputs change on their own. */
 function otherDrift({ step, recorded, now }: Refreshed): OtherDrift | undefined {
   const { type, name } = step;
   if (now === undefined) return { found: "gone", type, name, properties: [] };
@@ -116,7 +116,7 @@ function asPresent(view: StepView): StepView {
   return viewOf({ ...view.step, op: "create", old: undefined, new: existing }, view.plan);
 }
 
-/** Shows the change in the resource's own terms, such as the directives of a policy. `changes` has the arguments. */
+/** Shows the change in the resource's own terms, such as a policy's directives. `changes` contains the arguments. */
 function detailsOf({ kind, next }: Drifted, view: StepView): readonly Block[] {
   const blocks = sectionWriterOf(kind).blocks(asPresent(view));
   if (isDeleted(view.step)) return blocks;
@@ -130,7 +130,7 @@ function detailsOf({ kind, next }: Drifted, view: StepView): readonly Block[] {
   ];
 }
 
-/** Matches messages about the program's own plan, which say nothing about the refresh. */
+/** Matches messages about the program's own plan, which aren't about the refresh. */
 const PLAN_INFO =
   /^KvEntries .*?: (\+\d|[\d,]+ declared |prune |comparing )|\(unchanged since the last update/s;
 

@@ -7,18 +7,18 @@ import { viewOf, type StepView } from "../sections/section";
 import { asObject, containsSecret } from "../values";
 import type { DriftedResource } from "./model";
 
-/** What someone did manually, seen as a plan: its old side is the state, and its new side is what exists now. */
+/** Represents a manual change as a plan: its old side is the state, and its new side is what exists now. */
 
 /** A resource of this package that was changed manually. */
 export interface Drifted extends Refreshed {
   readonly kind: string;
   /** The arguments that differ. Empty if the object was deleted. */
   readonly names: readonly string[];
-  /** Whether the difference is in a secret, which the plan doesn't show. */
+  /** Whether the difference is in a secret. The plan doesn't show those. */
   readonly isHidden: boolean;
 }
 
-/** Returns what was changed manually; undefined if nothing was. */
+/** Returns what was changed manually. Undefined if nothing was. */
 export function driftedOf(refreshed: Refreshed): Drifted | undefined {
   const { step, recorded, now } = refreshed;
   const { kind } = step;
@@ -52,14 +52,14 @@ export function valueOf({ inputs, outputs }: Sides, name: string): unknown {
   return inputs[name];
 }
 
-/** Whether a migration has merely reached the target that the program declares. */
+/** Whether the only difference is that a migration has reached the target that the program declares. */
 const isArrived = ({ inputs, outputs }: Sides): boolean =>
   outputs[MIGRATION_STATE] !== undefined && inputs["target"] === outputs[MIGRATION_STATE];
 
 /**
- * Finds secrets that changed, which the plan hides. A LogpushJob says itself whether they did. Of other classes, a secret
- * may have changed if the update writes the resource, and no visible argument says why. A KvEntries says itself which
- * keys differ.
+ * Finds changed secrets, which the plan hides. A LogpushJob reports whether its secrets changed, and a KvEntries
+ * reports which keys differ. For other classes, a secret may have changed if the update writes the resource and no
+ * visible argument explains why.
  */
 function hiddenChanges({ now, next }: Refreshed, kind: string): readonly string[] {
   if (kind === "LogpushJob") return now?.outputs[DRIFT] === undefined ? [] : [DESTINATION];
@@ -70,7 +70,7 @@ function hiddenChanges({ now, next }: Refreshed, kind: string): readonly string[
   return names.filter((name) => containsSecret(now.inputs[name]));
 }
 
-/** The manual changes as a plan, for the judges and the sections. */
+/** The manual changes as a plan, so that the code that finds dangers and writes sections can be reused. */
 export class ByHand {
   readonly #plan: Plan;
   readonly #reversed: Plan;
@@ -91,7 +91,7 @@ export class ByHand {
     return done && viewOf(done, this.#plan);
   }
 
-  /** Returns what protects or records less because of the change, and what does once the change is undone. */
+  /** Returns what protects or records less because of the change, and what will once the change is undone. */
   effectsOf({ step: { urn } }: Refreshed): Pick<DriftedResource, "lost" | "gained"> {
     const [done, undone] = this.#steps.get(urn) ?? [];
     const lost = lossesIn(done, this.#plan);
@@ -122,7 +122,7 @@ function withoutOldComparisons(side: Sides, recorded: Sides): Sides {
   return { ...side, inputs: { ...inputs, expansion: omit(asObject(expansion), ["compared"]) } };
 }
 
-/** A destroy may restore what was there before. A manual deletion doesn't. */
+/** Removes what a destroy would restore, because a manual deletion doesn't restore anything. */
 function withoutRestore(side: Sides): Sides {
   const rest = (of: JsonObject, name: string): JsonObject => omit(of, [name]);
   return {

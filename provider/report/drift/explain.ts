@@ -7,14 +7,14 @@ import { asNumber, asText, cell, containsSecret, counted, differences } from "..
 import { argumentsOf, DRIFT, MIGRATION_STATE, valueOf, type Drifted } from "./by-hand";
 import type { DriftChange, DriftedResource } from "./model";
 
-/** Explains a manual change: what was changed, who should know, what `pulumi up` does about it, and how to keep it. */
+/**
+ * Explains a manual change: what was changed, who should know, what `pulumi up` does about it, and how to keep the
+ * change.
+ */
 
 const UP = nameOf("pulumi up");
 
-/**
- * Lists the differences, members of an object one by one. Values that the program has changed since are shown next to
- * them.
- */
+/** Lists the differences, property by property. Shows values that the program has changed since then next to them. */
 export function changesOf(drifted: Drifted): readonly DriftChange[] {
   const { recorded, now, next, names, isHidden } = drifted;
   if (now === undefined) return [];
@@ -41,7 +41,7 @@ export function changesOf(drifted: Drifted): readonly DriftChange[] {
   });
 }
 
-/** Turns a list of objects into an object by index, so that its elements are compared member by member. */
+/** Converts a list of objects to an object by index, so that the elements are compared property by property. */
 function byIndex(given: unknown): unknown {
   return Array.isArray(given) && given.length > 0 && given.every(isJsonObject)
     ? Object.fromEntries(given.entries())
@@ -51,7 +51,7 @@ function byIndex(given: unknown): unknown {
 const hasChanged = ({ now }: Drifted): string =>
   now?.outputs[DRIFT] === undefined ? "may have changed" : "has changed";
 
-/** Describes drift that no argument shows: the keys of a KvEntries, or how a rule deploys its ruleset. */
+/** Describes drift that no argument can show: a KvEntries' keys, or how a rule deploys its ruleset. */
 function outsideArguments({ kind, recorded }: Drifted, drift: string): readonly DriftChange[] {
   if (kind !== "KvEntries")
     return [{ property: "no argument", before: words("as declared"), now: words(drift) }];
@@ -68,7 +68,8 @@ const sourceOf = (inputs: Readonly<Record<string, unknown>>): string =>
   ["file", "directory"].find((name) => inputs[name] !== undefined) ?? "entries";
 
 /**
- * Finds losses that no argument's effect covers: data, a migration that can't be undone, and what the plan can't judge.
+ * Finds losses that the table of argument effects doesn't cover: data, a migration that can't be undone, and what the
+ * plan doesn't show.
  */
 export function furtherLosses(drifted: Drifted): readonly Phrase[] {
   const { kind, recorded, now, isHidden, names } = drifted;
@@ -105,7 +106,7 @@ export function concernsOf({ kind, now }: Drifted, changes: readonly DriftChange
   return isNeutral ? say`${who}; the change has no effect on protection, logs or data` : who;
 }
 
-/** Whether changing the argument, or anything in it, has no further effect. */
+/** Whether changing the argument, or any part of it, has no effect on protection. */
 function isNeutralIn(kind: string, property: string): boolean {
   const rows = Object.entries(ownMember(EFFECTS, kind) ?? {});
   const isWithin = (path: string): boolean => path === property || path.startsWith(`${property}.`);
@@ -229,7 +230,7 @@ function migrationKeep({ now, recorded }: Drifted): DriftedResource["keep"] {
   return { how: words("To keep it, write this in the program"), code: [argument("target", target, state)] };
 }
 
-/** Formats an argument as TypeScript. For an object, formats only the members that differ. */
+/** Formats an argument as TypeScript. For an object, formats only the properties that differ. */
 function argument(name: string, before: unknown, now: unknown): string {
   if (!isJsonObject(before) || !isJsonObject(now)) return `${key(name)}: ${literal(now)},`;
   const members = Object.keys({ ...before, ...now }).filter(

@@ -7,7 +7,7 @@ export const DRIFT_SCHEMA = "drift.v1";
 
 const found = z
   .enum(["changed", "gone"])
-  .describe("`changed` manually, or `gone`: it no longer exists on Cloudflare.");
+  .describe("`changed`: changed manually. `gone`: no longer exists on Cloudflare.");
 
 const change = members({
   property: z.string().describe("The argument's path, such as `outputOptions.sampleRate`."),
@@ -23,14 +23,14 @@ const resource = members({
   found,
   kind: z.string().describe("The class, such as `KvEntries`."),
   name: z.string(),
-  summary: phrase.describe("One line after the name."),
+  summary: phrase.describe("One line of text to follow the name."),
   changes: z.array(change).readonly().describe("What was changed manually. Empty if it's gone."),
   lost: z
     .array(phrase)
     .readonly()
-    .describe("What protects, records or holds less because of the manual change."),
-  gained: z.array(phrase).readonly().describe("What protects or records less once the change is undone."),
-  concerns: phrase.describe("Who should care."),
+    .describe("What protects, records or stores less because of the manual change."),
+  gained: z.array(phrase).readonly().describe("What will protect or record less once the change is undone."),
+  concerns: phrase.describe("Who should know about the change."),
   update: phrase.describe("What `pulumi up` does about it."),
   keep: members({
     how: phrase,
@@ -39,7 +39,7 @@ const resource = members({
       .readonly()
       .describe("Lines for the program. Empty if there's nothing to write."),
   }).describe("How to keep the manual change."),
-  details: z.array(block).readonly().describe("The change in the resource's own terms."),
+  details: z.array(block).readonly().describe("The change in the resource's own terms, such as a policy's directives."),
 });
 export type DriftedResource = z.output<typeof resource>;
 
@@ -55,7 +55,7 @@ export type OtherDrift = z.output<typeof other>;
 export const driftDocument = members({
   $schema: z.literal(schemaUrl(DRIFT_SCHEMA)),
   title: z.string().describe("`project/stack`"),
-  drifted: z.boolean().describe("Whether anything was changed manually. The command exits with 3 then."),
+  drifted: z.boolean().describe("Whether anything was changed manually. If so, the command's exit code is 3."),
   counts: members({
     changed: z.int().min(0),
     gone: z.int().min(0),
@@ -68,7 +68,7 @@ export const driftDocument = members({
     .array(message)
     .readonly()
     .describe("What new versions of managed rulesets mean for the stack's deployments. Not drift."),
-  infos: z.array(message).readonly().describe("What the refresh says besides."),
+  infos: z.array(message).readonly().describe("Other messages from the refresh."),
   resources: z.array(resource).readonly(),
   others: z.array(other).readonly().describe("Other providers' resources that were changed manually."),
   pending: z

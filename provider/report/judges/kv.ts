@@ -19,7 +19,7 @@ export const namespaceData: Judge = (all) => {
     : []; // Another resource adopts it, or the update fails before it deletes anything.
 };
 
-/** Finds what the preview says about keys that others wrote, because they can't be recovered. */
+/** Finds deleted or overwritten keys that others wrote, because these can't be recovered. */
 const irreversible =
   (keys: typeof pruned): Judge =>
   (all) => {
@@ -31,8 +31,8 @@ export const prunedKeys = irreversible(pruned);
 export const overwrittenKeys = irreversible(overwritten);
 
 /**
- * Finds a KvEntries that deletes many of its own keys: a source that lost entries by accident looks like any other
- * update.
+ * Finds a KvEntries that deletes many of its own keys, because a source that lost entries by accident looks like any
+ * other update.
  */
 export const ownKeysRemoved: Judge = (all, { keys, share }) => {
   const { count, before } = removed(all);

@@ -13,7 +13,7 @@ import {
   type Side,
 } from "./sides";
 
-/** What a Logpush job records before and after. Missing log lines hide attacks. */
+/** Compares what a Logpush job records before and after the update, because missing log lines can hide attacks. */
 
 const traits: ObjectTraits = {
   scope: ["zoneId", "accountId", "dataset", "kind"],
@@ -77,7 +77,7 @@ const fewerFields: Comparison = (change) => {
 
 const MOST_FIELDS = 12;
 
-/** Returns the fields of a line, or `all`. Undefined if the plan doesn't show them. */
+/** Returns the fields that a job logs, or `all`. Undefined if the plan doesn't show them. */
 function fieldsOf(side: Side): readonly string[] | "all" | undefined {
   const names = option(side, "fieldNames");
   const template = option(side, "recordTemplate");
@@ -105,7 +105,7 @@ const mergedSubrequests: Comparison = (change) => {
   return [say`subrequests no longer get their own lines: mergeSubrequests ${cell(was)} → ${cell(is)}`];
 };
 
-/** Finds lines that may carry a Log4Shell attack on the software that reads them. */
+/** Finds a job that no longer defuses Log4Shell attacks on the software that reads its lines. */
 const log4shellOff: Comparison = (change) => {
   const both = bothPushing(change);
   if (both === undefined) return [];
@@ -129,7 +129,7 @@ const otherDestination: Comparison = (change) => {
   ];
 };
 
-/** Finds changes to API fields that this version doesn't know, which may have any effect. */
+/** Finds changes to API fields that this version doesn't know. They may have any effect. */
 const changedExtra: Comparison = (change) => {
   const both = bothPushing(change);
   if (both === undefined) return [];
@@ -168,7 +168,7 @@ function bothPushing({ before, after }: Change): { readonly before: Side; readon
   return { before, after };
 }
 
-/** Returns one of the output options. If they're hidden as a whole, so is each of them. */
+/** Returns one of the output options. If they're hidden as a whole, each of them is hidden. */
 function option({ inputs }: Side, name: string): unknown {
   const options = inputs["outputOptions"];
   return isHidden(options) && typeof options === "string" ? options : asObject(options)[name];

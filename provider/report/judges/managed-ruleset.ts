@@ -26,7 +26,7 @@ import {
   type Side,
 } from "./sides";
 
-/** What a deployment of a managed ruleset protects before and after. */
+/** Compares what a managed ruleset's deployment protects before and after the update. */
 
 const traits: ObjectTraits = {
   scope: ["zoneId"],
@@ -37,7 +37,7 @@ const traits: ObjectTraits = {
     step.op === "create" && sameJson(gone.inputs["position"], next.inputs["position"]),
 };
 
-/** Finds a deployment that stops acting. Another ruleset doesn't replace it. */
+/** Finds a deployment that stops acting. A deployment of another ruleset doesn't make up for it. */
 const stopped: Comparison = ({ before, after }) => {
   if (before === undefined || !mayAct(before) || (after !== undefined && alwaysActs(after))) return [];
   const how = after === undefined ? "is removed" : mayAct(after) ? "may be disabled" : "is disabled";
@@ -106,7 +106,7 @@ const weakerRules: Comparison = (change) => {
 
 const MOST_LINES = 12;
 
-/** Whether no name stands for another rule than before. */
+/** Whether every name still refers to the same rule. */
 const sameNames = (before: Side, after: Side): boolean =>
   sameMeanings(recordedRuleIds(before.inputs), recordedRuleIds(after.inputs));
 
@@ -114,8 +114,8 @@ const sameNames = (before: Side, after: Side): boolean =>
 const RULES = ["ruleset", "version", "accountId", "owasp", "categories", "rules", "action"];
 
 /**
- * Finds a changed position: skip rules before it take requests from it, and its own exceptions take requests from the
- * rules after it.
+ * Finds a deployment whose position changes. Skip rules before it may exempt requests from it, and its own exceptions
+ * may exempt requests from the rules after it.
  */
 const movedPosition: Comparison = (change) => {
   const { before, after } = change;
@@ -135,7 +135,7 @@ const movedPosition: Comparison = (change) => {
   return lines.map((line) => say`${nameOf(after)} moves: ${words(line)}`);
 };
 
-/** Finds exceptions that skip more, in their own ruleset or in later rules. */
+/** Finds exceptions that skip more rules, in their own ruleset or in later ones. */
 const moreExceptions: Comparison = (change) => exceptionsIn(change, () => false);
 
 /** @param isShared whether another rule runs the same ruleset, so that the exception also applies to that rule. */
@@ -167,7 +167,10 @@ function exceptionsIn({ before, after }: Change, isShared: (after: Side) => bool
     );
 }
 
-/** Returns what names stand for on each side. A name that only one side has recorded is resolved there. */
+/**
+ * Returns the rule IDs that names refer to, before and after. A name that's recorded on only one side is resolved with
+ * that record.
+ */
 function idsOfBoth(before: Side | undefined, after: Side): readonly RuleIds[] {
   const [old, next] = [before?.inputs ?? {}, after.inputs].map(recordedRuleIds);
   return old === undefined || next === undefined ? [] : [mergeRuleIds(old, next), mergeRuleIds(next, old)];
@@ -192,7 +195,7 @@ const isSharedIn =
     return running.some(({ ruleId, rulesetId }) => rulesetId === id && !ownIds.includes(ruleId));
   };
 
-/** All the ways in which one deployment can be weaker than another. */
+/** Comparisons for all the ways in which one deployment can be weaker than another. */
 const COMPARISONS: readonly Comparison[] = [
   stopped,
   fewerRequests,
@@ -202,7 +205,7 @@ const COMPARISONS: readonly Comparison[] = [
 ];
 
 const judge = judgesFor(traits, COMPARISONS);
-/** Finds a deployment that stops acting, and says what still runs in the zone. */
+/** Finds a deployment that stops acting, and reports what still runs in the zone. */
 export const stopsActing = judge((change, { old, plan }) =>
   stopped(change).map((sentence) => withRemaining(sentence, change.before ?? old, plan)),
 );
@@ -211,7 +214,7 @@ export const rules = judge(weakerRules);
 export const position = judge(movedPosition);
 export const exceptions = judge((change, { plan }) => exceptionsIn(change, isSharedIn(plan)));
 
-/** Returns an adopted rule as a destroy restores it, in the form of arguments. */
+/** Returns the arguments of an adopted rule as a destroy restores it. */
 function asFound(old: Side): Side {
   const { rule, exceptions } = asObject(old.outputs["previous"]);
   // The state contains the rule as it was sent, without its ID.
@@ -260,7 +263,7 @@ type Exception = Readonly<Record<string, unknown>>;
 /** What an exception skips: everything, or all or some rules of certain rulesets. */
 type Reach = "all" | ReadonlyMap<string, "all" | readonly unknown[]>;
 
-/** Returns what an exception skips; undefined if the plan doesn't say. */
+/** Returns what an exception skips. Undefined if the plan doesn't show it. */
 function reachOf(given: unknown, side: Side): Reach | undefined {
   const declared = skip.safeParse(given);
   if (!declared.success) return undefined;
@@ -301,7 +304,7 @@ function ownId({ inputs }: Side): string | undefined {
 const mayAct = ({ inputs }: Side): boolean => inputs["enabled"] !== false;
 const alwaysActs = (side: Side): boolean => mayAct(side) && !isHidden(side.inputs["enabled"]);
 
-/** Returns both sides if the rule may act on both; otherwise there's nothing to compare. */
+/** Returns the rule before and after if it may act in both cases. Otherwise there's nothing to compare. */
 const bothActing = ({ before, after }: Change): readonly (Side | undefined)[] =>
   before !== undefined && after !== undefined && mayAct(before) && mayAct(after) ? [before, after] : [];
 
@@ -329,7 +332,7 @@ const overridesShape = z.object({
   action: declared.action.optional(),
 });
 
-/** Compares only the declarations. Whatever isn't provably as strong counts as weaker. */
+/** Compares only the declarations. Anything that isn't provably as strong as before counts as weaker. */
 function weakerAsDeclared(before: Side, after: Side): readonly string[] {
   const lines: string[] = [];
   for (const name of ["ruleset", "version"]) {

@@ -17,7 +17,7 @@ import {
   type Side,
 } from "./sides";
 
-/** What a zone's pages may load, and what Page Shield monitors, before and after. */
+/** Compares what a zone's pages may load, and what Page Shield monitors, before and after the update. */
 
 const policyTraits: ObjectTraits = {
   scope: ["zoneId"],
@@ -53,7 +53,7 @@ function stateOf(side: Side | undefined): Phrase {
   return isHidden(enabled) ? words("known after apply") : cell(action, 40);
 }
 
-/** Returns both sides of a policy that still does at least what it did. */
+/** Returns the policy before and after if it still blocks or reports at least as before. */
 function bothActing(change: Change): { readonly before: Side; readonly after: Side } | undefined {
   const { before, after } = change;
   if (before === undefined || after === undefined || stopped(change).length > 0) return undefined;
@@ -112,7 +112,7 @@ function directivesOf(given: unknown): Directives | undefined {
   }
 }
 
-/** Finds changes to API fields that this version doesn't know, which may have any effect. */
+/** Finds changes to API fields that this version doesn't know. They may have any effect. */
 const changedExtra: Comparison = (change) => {
   const both = bothActing(change);
   if (both === undefined || isUnchanged(both.before.inputs["extra"], both.after.inputs["extra"])) return [];

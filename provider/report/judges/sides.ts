@@ -24,17 +24,19 @@ export interface Change {
   readonly before: Side | undefined;
   /** The object after the update. Undefined after a delete. */
   readonly after: Side | undefined;
-  /** Whether the preview's own comparison, which is among the inputs of `after`, was made with `before`. */
+  /** Whether the preview's own comparison (an input of `after`) was made with `before`. */
   readonly wasCompared: boolean;
 }
 
-/** Finds what protects or records less after the change: one sentence per loss, with before → after. */
+/**
+ * Finds what protects or records less after the change. Returns one sentence per loss, with the values before → after.
+ */
 export type Comparison = (change: Change) => readonly Phrase[];
 
 /** Finds the dangers in one step of a plan. */
 export type Judge = (all: StepView, gate: RemovalGate) => readonly (readonly [DangerKind, Phrase])[];
 
-/** What the judges need to know about objects of one kind. */
+/** What the search for dangers needs to know about objects of one kind. */
 export interface ObjectTraits {
   /** Arguments that identify the owner. If one differs, the old object is removed and another one is created. */
   readonly scope: readonly string[];
@@ -46,10 +48,13 @@ export interface ObjectTraits {
   mayReplace(gone: Side, other: StepView): boolean;
 }
 
-/** A comparison that also sees the rest of the plan. */
+/** A comparison that also receives the rest of the plan. */
 export type PlanComparison = (change: Change, all: StepView) => readonly Phrase[];
 
-/** Turns comparisons into judges that report losses as `unprotect`. `comparisons` is every comparison defined for this kind of resource. */
+/**
+ * Converts comparisons to functions that report losses as `unprotect` dangers. `comparisons` is every comparison
+ * defined for this kind of resource.
+ */
 export function judgesFor(
   traits: ObjectTraits,
   comparisons: readonly Comparison[],

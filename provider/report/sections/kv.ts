@@ -57,18 +57,21 @@ export const kvEntries: SectionWriter = {
   },
 };
 
-/** Resources in different components may share a name, and the lines don't distinguish them. */
+/**
+ * A note for resources in different components that have the same name, because the preview's lines don't distinguish
+ * them.
+ */
 const SHARED_NAME = "One of these changes (several resources share this name):";
 
-/** Secrets, and inputs that show only that something differs. */
+/** Inputs to leave out: secrets, and inputs that show only that something differs. */
 const NOISE = ["entries", "manifest", "digest", "fileHash", "drift"];
 
 const keysOf = (inputs: Readonly<Record<string, unknown>>): number | undefined => asNumber(inputs["keys"]);
 
 interface ChangeLine {
-  /** The counts, as in `+12 ~3 -1`. */
+  /** The counts, such as `+12 ~3 -1`. */
   readonly counts: string;
-  /** The names, as in `a, b, c …`. */
+  /** The names, such as `a, b, c …`. */
   readonly names: string;
   readonly removed: number;
 }
@@ -87,7 +90,9 @@ function changeLines(all: StepView): readonly ChangeLine[] {
   return [...new Map(found).values()];
 }
 
-/** Counts how many of its own keys an update deletes. If several lines could apply, the largest number counts. */
+/**
+ * Counts how many of the resource's own keys an update deletes. If several lines may apply, uses the largest number.
+ */
 export function removed(all: StepView): { readonly count: number; readonly before: number } {
   const { step, old, new: next } = all;
   const before = keysOf(old.inputs) ?? 0;
@@ -96,7 +101,7 @@ export function removed(all: StepView): { readonly count: number; readonly befor
   return { count: Math.max(0, fewer, ...changeLines(all).map(({ removed }) => removed)), before };
 }
 
-/** What the preview says about keys that others wrote. */
+/** What the preview reports about keys that others wrote. */
 export interface OthersKeys {
   readonly message: string;
   readonly sentence: Phrase;
@@ -150,7 +155,7 @@ function othersKeys(
   return undefined;
 }
 
-/** Finds what the preview says about this resource. */
+/** Finds the preview's messages about this resource. */
 function linesOf({ step, plan }: StepView): readonly string[] {
   return linesByPrefix(plan).get(linePrefix(step)) ?? [];
 }

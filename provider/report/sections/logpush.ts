@@ -23,7 +23,7 @@ export const logpushJob: SectionWriter = {
     isDeleted(all.step) ? [] : [...argumentTable(withoutLists(all), NOISE), ...fields(all), ...filter(all)],
 };
 
-/** Inputs shown in their own block or not at all. */
+/** Inputs to leave out of the table, because they have their own block or aren't shown at all. */
 const NOISE = ["filter", "filterDigest", "allFields", "destinationMoved"];
 
 /** Removes the fields, which have their own block. */
@@ -38,7 +38,7 @@ function withoutLists(all: StepView): StepView {
   return { ...all, before: without(all.before), new: without(all.new) };
 }
 
-/** Shows the fields of a line: the whole list if it's new, else what's removed and added. */
+/** Shows the fields that a job logs: the whole list if it's new, otherwise what's removed and added. */
 function fields({ old, before: was, new: next }: StepView): readonly Block[] {
   if ([old, next].some(({ inputs }) => isHidden(inputs["outputOptions"]))) return []; // The argument table says that they're hidden.
   const [before, after] = [fieldsOf(was.inputs), fieldsOf(next.inputs)];
@@ -56,7 +56,7 @@ function fields({ old, before: was, new: next }: StepView): readonly Block[] {
     : [textBlock(words("Fields:")), ...changes];
 }
 
-/** Whether the options are unknown or secret, as a whole or in their list of fields. */
+/** Whether the options, or their list of fields, are unknown or secret. */
 function isHidden(outputOptions: unknown): boolean {
   if (!isJsonObject(outputOptions)) return outputOptions !== undefined;
   const { fieldNames } = outputOptions;
@@ -69,7 +69,7 @@ function fieldsOf({ outputOptions, allFields }: Readonly<Record<string, unknown>
   return asList(fieldNames === "all" ? allFields : fieldNames).map((name) => formatValue(name));
 }
 
-/** Shows the filter as an indented tree, with what's removed and added if it isn't new. */
+/** Shows the filter as an indented tree. If it isn't new, shows what's removed and added. */
 function filter({ before: was, new: next }: StepView): readonly Block[] {
   const [before, after] = [tree(was.inputs["filter"]), tree(next.inputs["filter"])];
   if (before.join("\n") === after.join("\n")) return [];

@@ -40,7 +40,7 @@ function nameOf(ruleset: unknown): unknown {
   return name ?? (asText(id) === undefined ? id : rulesetName(asText(id)));
 }
 
-/** Says what a destroy does, which depends on where the rule came from. */
+/** Returns what a destroy does. That depends on where the rule came from. */
 function afterDestroy({ old }: StepView): readonly Block[] {
   const mode = modeOf(old);
   if (mode === "keep") return [textBlock(words("The rule stays as it is, unmanaged (onDestroy: keep)."))];
@@ -106,7 +106,7 @@ function expansionTable(all: StepView): readonly Block[] {
   ];
 }
 
-/** Returns which rules the names in the declaration stand for. */
+/** Returns which rules the names in the declaration refer to. */
 const linesOf = ({ rulesByName }: Readonly<Record<string, unknown>>): readonly string[] =>
   asList(rulesByName).map((line) => formatValue(line, 300));
 
@@ -170,7 +170,7 @@ function settings(override: Readonly<Record<string, unknown>>): string {
     .join(", ");
 }
 
-/** Shows the exceptions: the whole list if it's new, else what's removed and added. */
+/** Shows the exceptions: the whole list if it's new, otherwise what's removed and added. */
 function exceptionChanges(all: StepView): readonly Block[] {
   const { before: was, new: next } = all;
   const after = asList(next.inputs["exceptions"]).map(exceptionWords);
@@ -204,7 +204,7 @@ export function skipWords(skip: unknown): string {
     .join(", ");
 }
 
-/** The rules that the program names in other words than their IDs. */
+/** Returns the rules that the program names without using their IDs. */
 function namesAmong(rules: readonly unknown[]): string {
   const names = rules.filter((rule) => !isId(asText(rule) ?? ""));
   const more = names.length > SHOWN_NAMES ? ", …" : "";
@@ -216,7 +216,7 @@ const SHOWN_NAMES = 5;
 
 const THIS_RULESET = "this ruleset";
 
-/** Names a ruleset as the program does, or by the known name for its ID. */
+/** Returns a ruleset's name: the one in the program, or the known name for its ID. */
 function skippedRuleset(name: string | undefined): string {
   if (name === "this") return THIS_RULESET;
   return name === undefined || /^[0-9a-f]{32}$/.test(name) ? rulesetName(name) : formatValue(name);

@@ -114,7 +114,7 @@ export function wouldBlock({ step, new: next }: StepView): {
   };
 }
 
-/** Lists each directive and source on its own line, so that an added source shows as one line. */
+/** Lists each directive and source on its own line, so that an added source shows up as one line. */
 function directiveChanges(all: StepView): readonly Block[] {
   const { step, before, new: next } = all;
   if (isDeleted(step)) return [];

@@ -13,7 +13,7 @@ export interface SectionWriter {
   blocks(step: StepView): readonly Block[];
 }
 
-/** A step with both sides. A missing side is empty. */
+/** A step with the resource before and after. A missing side is empty. */
 export interface StepView {
   readonly step: Step;
   readonly old: Sides;
@@ -102,10 +102,10 @@ export function oncePerPlan<T extends object>(make: (plan: Plan) => T): (plan: P
   };
 }
 
-/** Returns the side after the update or, for a delete, the side before it. */
+/** Returns the resource after the update or, for a delete, before it. */
 export const currentSides = ({ step, old, new: next }: StepView): Sides => (isDeleted(step) ? old : next);
 
-/** Shows the arguments that differ: all of them for a new resource, none for a deleted one. */
+/** Shows the arguments that differ. For a new resource, these are all arguments; for a deleted one, none. */
 export function argumentTable(all: StepView, leaveOut: readonly string[] = []): readonly Block[] {
   const { step, before, new: next } = all;
   if (isDeleted(step)) return [];
@@ -205,7 +205,7 @@ function adoption(all: StepView): readonly Block[] {
   return [textBlock(does), textBlock(words(`Destroying the resource ${formatValue(onDestroy)}.`)), ...table];
 }
 
-/** Inputs that the program doesn't set. They're computed from others or have their own block. */
+/** Inputs to leave out of the table, because they're computed or have their own block. */
 const DERIVED = [
   "drift",
   "digest",

@@ -45,11 +45,13 @@ export const wafMigration: SectionWriter = {
 };
 
 interface Situation {
-  /** A known state, or Cloudflare's own word for an unknown one. Undefined without an assessment or a recorded state.
+  /**
+   * The zone's state: a known one, or Cloudflare's own word for it. Undefined without an assessment or a recorded
+   * state.
    */
   readonly now: string | undefined;
   readonly target: string | undefined;
-  /** The verdict of this preview's assessment. */
+  /** The first line of this preview's assessment. */
   readonly verdict: string | undefined;
 }
 
@@ -90,7 +92,7 @@ export function isAhead(all: StepView): boolean {
   return at >= 0 && at < STATES.indexOf(target);
 }
 
-/** Shows what changed in the assessment since the last one, then the assessment itself. */
+/** Shows what changed since the last assessment, then the assessment itself. */
 function assessment({ step, old, new: next }: StepView): readonly Block[] {
   const before = isNew(step) || isReplaced(step) ? [] : linesOf(old.inputs);
   const after = linesOf(next.inputs);
@@ -113,5 +115,5 @@ const linesOf = ({ assessment }: Readonly<Record<string, unknown>>): readonly st
     truncate((asText(line) ?? formatValue(line)).replace(HEAD, "").trim(), 400),
   );
 
-/** The beginning of an assessment. */
+/** Matches the start of an assessment. */
 const HEAD = /^WafMigration of zone \S+: /;

@@ -7,7 +7,7 @@ import { pageShieldPolicy, pageShieldSettings } from "./page-shield";
 import type { SectionWriter } from "./section";
 import { wafMigration } from "./waf-migration";
 
-/** The section writer for each kind of resource. A kind that's missing here fails the report. */
+/** The section writer for each kind of resource. The report fails if a kind is missing here. */
 const SECTION_WRITERS: Readonly<Record<string, SectionWriter>> = {
   PageShieldSettings: pageShieldSettings,
   PageShieldPolicy: pageShieldPolicy,
