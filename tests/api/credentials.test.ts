@@ -78,17 +78,17 @@ describe("a refused credential", () => {
   });
 
   test.each([
-    ["401", 401, 1],
-    ["a malformed one's code", 400, 6003],
-    ["a bad key pair's code", 400, 9106],
-  ])("recognizes a refused token by %s", async (_name, status, code) => {
+    ["a 401", 401, 1],
+    ["the error code for a malformed token", 400, 6003],
+    ["the error code for a wrong email and key", 400, 9106],
+  ])("tries the fallback token after %s", async (_name, status, code) => {
     api.fault({ match: {}, kind: "status", status, code });
     const { client } = clientOf(api.url, { credential: saved, fallback: fresh });
     await client.get(settings, { what: WHAT, schema });
     expect(api.requests.map((r) => r.status)).toEqual([status, 200]);
   });
 
-  test("still reports a different failure of the request sent with the fallback", async () => {
+  test("if the request with the fallback token fails for another reason, reports that failure", async () => {
     api.fault({ match: {}, kind: "status", status: 403 });
     api.fault({ match: {}, kind: "status", status: 409, message: "in conflict" });
     const { client } = clientOf(api.url, { credential: saved, fallback: fresh });
@@ -199,7 +199,7 @@ describe("secrets in Cloudflare's responses aren't shown", () => {
       { success: true, result: {}, messages: secrets.map((s) => `hello ${s}`) },
     ],
     [
-      "a result that is not understood",
+      "a result of an unexpected shape",
       200,
       { success: true, result: Object.fromEntries(secrets.map((s) => [s, s])) },
     ],

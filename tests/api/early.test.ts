@@ -48,7 +48,7 @@ test("reports a request as refused even if only the start of the refusal arrives
 });
 
 test.each(["read", "close"] as const)(
-  "the local API refuses an oversized body the way a server behind a proxy does (%s)",
+  "the local API refuses an oversized body as a server behind a proxy would (largeBodies: %s)",
   async (largeBodies) => {
     const api = await startLocalApi({ largeBodies, limits: { maxBodyBytes: 1_000_000 } });
     const failure = await write(api.url);
@@ -65,11 +65,11 @@ test.each(["read", "close"] as const)(
 
 describe("a garbled response", () => {
   test.each([
-    ["HTML", "<html>Sign in</html>"],
-    ["cut off", '{"success":true,"res'],
-    ["not the envelope", '{"ok":true}'],
-    ["empty", ""],
-  ])("sends a GET again after a garbled response (%s)", async (_name, garbled) => {
+    ["an HTML page", "<html>Sign in</html>"],
+    ["truncated JSON", '{"success":true,"res'],
+    ["JSON without Cloudflare's envelope", '{"ok":true}'],
+    ["an empty body", ""],
+  ])("retries a GET after a garbled response (%s)", async (_name, garbled) => {
     const server = await serve((_request, response) => {
       response.end(server.seen.length === 1 ? garbled : envelope("right"));
     });
@@ -84,7 +84,7 @@ describe("a garbled response", () => {
     );
   });
 
-  test("doesn't send a PUT again after a garbled response, because it was applied", async () => {
+  test("doesn't retry a PUT after a garbled response, because Cloudflare applied it", async () => {
     const server = await serve((_request, response) => void response.end("<html>"));
     await failureOf(clientOf(server.url).client.put("/x", { what: "Writing", schema, body: {} }));
     expect(server.seen).toHaveLength(1);

@@ -28,7 +28,7 @@ async function answering(answers: Readonly<Record<string, readonly [number, obje
 describe("responses without a result", () => {
   const gone = { success: false, errors: [{ code: 10013, message: "namespace not found" }] };
 
-  test("treats a deleted object as gone: a refresh forgets it, and a destroy is done", async () => {
+  test("treats a deleted object as gone: a refresh removes it from state, and a destroy succeeds", async () => {
     const path = `/accounts/${ACCOUNT_ID}/storage/kv/namespaces/${NAMESPACE_ID}`;
     const server = await answering({
       [`GET ${path}`]: [404, gone],
@@ -40,7 +40,7 @@ describe("responses without a result", () => {
     expect(server.seen.some((request) => request.startsWith(`GET ${path}/keys`))).toBe(true);
   });
 
-  test("keeps the error code, so a create whose title is taken finds the namespace with that title", async () => {
+  test("keeps the error code, so a create whose title is taken can find the namespace that has it", async () => {
     const path = `/accounts/${ACCOUNT_ID}/storage/kv/namespaces`;
     const server = await answering({
       [`POST ${path}`]: [400, { success: false, errors: [{ code: 10014, message: "already exists" }] }],
@@ -70,12 +70,12 @@ describe("responses without a result", () => {
   });
 
   test.each([
-    ["errors", { errors: "no" }],
-    ["errors, in one item", { errors: [7, { code: 10013, message: "namespace not found" }] }],
-    ["messages", { ...gone, messages: [7, { text: "x" }, "said"] }],
-    ["result_info", { ...gone, result_info: { page: "one", cursors: 3 } }],
-    ["result_info, as a list", { ...gone, result_info: [] }],
-  ])("understands a response despite %s", async (_name, odd) => {
+    ["errors that aren't a list", { errors: "no" }],
+    ["an error that isn't an object", { errors: [7, { code: 10013, message: "namespace not found" }] }],
+    ["messages that aren't text", { ...gone, messages: [7, { text: "x" }, "said"] }],
+    ["invalid paging information", { ...gone, result_info: { page: "one", cursors: 3 } }],
+    ["a list as paging information", { ...gone, result_info: [] }],
+  ])("a refresh understands a 404 with %s", async (_name, odd) => {
     const server = await answering({
       [`GET /accounts/${ACCOUNT_ID}/storage/kv/namespaces/${NAMESPACE_ID}`]: [
         404,
@@ -117,7 +117,7 @@ describe("lists with a record that can't be read", () => {
     expect(failure.message).toContain('id "odd", url "https://a.example/x.js": size: ');
   });
 
-  test("refuses to create a policy beside an unreadable one, which could be the one to adopt", async () => {
+  test("refuses to create a policy if an existing one is unreadable, because it might be the one to adopt", async () => {
     const policies = `/zones/${ZONE_ID}/page_shield/policies`;
     const server = await answering({
       [`GET ${policies}`]: [
@@ -149,7 +149,7 @@ describe("lists with a record that can't be read", () => {
     expect(server.seen.filter((request) => !request.startsWith("GET"))).toEqual([]);
   });
 
-  test("leaves a rule that it doesn't understand in its place", () => {
+  test("keeps the position of a rule that it can't read", () => {
     const rules = [
       { id: "1", action: "execute", expression: "true", action_parameters: { id: "x" } },
       {

@@ -58,7 +58,7 @@ describe("reads up to the last page that Cloudflare counts", () => {
     expect(server.seen).toHaveLength(3);
   });
 
-  test("reads null as an empty list, including in the paging information", async () => {
+  test("reads null as an empty list, even if the paging information is null", async () => {
     await answering(envelope(null, { result_info: { page: null, total_pages: null } }));
     expect(await ids(pages(2))).toBe("");
     expect(server.seen).toHaveLength(1);
@@ -70,7 +70,7 @@ describe("reads up to the last page that Cloudflare counts", () => {
     expect(server.seen).toHaveLength(2);
   });
 
-  test.each([2, 3])("refuses a list that counts %i pages but returns the first one every time", async (n) => {
+  test.each([2, 3])("refuses a list of %i pages that returns the first page every time", async (n) => {
     await answering(envelope(items("a", "b"), { result_info: { page: 1, per_page: 2, total_pages: n } }));
     expect((await failureOf(ids(pages(2)))).message).toContain("the list returned the same page twice");
     expect(server.seen).toHaveLength(2);
@@ -81,7 +81,7 @@ describe("reads up to the last page that Cloudflare counts", () => {
     expect(await ids(pages(2))).toBe("ab");
   });
 
-  test("reads no more than requested", async () => {
+  test("reads no more pages than the caller needs", async () => {
     await answering(envelope(items("a", "b")), envelope(items("c", "d")));
     for await (const { id } of pages(2)) if (id === "b") break;
     expect(server.seen).toHaveLength(1);
@@ -102,13 +102,13 @@ describe("reads up to the last page that Cloudflare counts", () => {
       expect(server.seen).toHaveLength(4);
     });
 
-    test("reads the list only once if it just grew", async () => {
+    test("reads the list only once if items were only added", async () => {
       await answering(page(3, 2, "a", "b"), page(4, 2, "c", "d"));
       expect(await read()).toEqual({ ids: "abcd", warnings: [] });
       expect(server.seen).toHaveLength(2);
     });
 
-    test("uses what two reads returned if the count is wrong both times", async () => {
+    test("combines two reads if the count is wrong both times", async () => {
       await answering(...[1, 2].flatMap(() => [page(9, 2, "a", "b"), page(9, 2, "c")]));
       expect(await read()).toEqual({ ids: "abc", warnings: [] });
       expect(server.seen).toHaveLength(4);
@@ -164,7 +164,7 @@ describe("paging by cursor", () => {
   const page = (cursor: string | null | undefined, ...found: string[]) =>
     envelope(items(...found), { result_info: { cursors: { after: cursor } } });
 
-  test("follows the cursor to the end, whatever the response calls it", async () => {
+  test("follows the cursor to the last page, whichever member of the response contains it", async () => {
     await answering(
       page("one", "a", "b"),
       envelope(items("c"), { result_info: { cursor: "two" } }),

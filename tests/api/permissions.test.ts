@@ -183,7 +183,7 @@ describe("the advice after a refusal matches the operation", () => {
   });
 
   test.each(["PageShieldPolicy", "LogpushJob", "ManagedRulesetOverride"] as const)(
-    "a refresh of a %s in a deleted zone says how to remove it from state, or to check the token",
+    "refreshing a %s in a deleted zone says to remove the resource from state, or to check the token",
     async (type) => {
       const [declared] = LIVES[type]();
       const made = await new Operation(api).up(type, { ...declared });
@@ -209,7 +209,7 @@ describe("the advice after a refusal matches the operation", () => {
     expect(message).toContain("A refresh or destroy uses the token saved by the last `pulumi up`");
   });
 
-  test("a refresh in a deleted zone says how to remove it from state, and doesn't suggest a refresh", async () => {
+  test("refreshing a resource in a deleted zone says to remove the resource from state, not to refresh", async () => {
     const [first] = LIVES.PageShieldPolicy();
     const made = await new Operation(api).up("PageShieldPolicy", { ...first });
     api.fault({ ...gone, times: 9 });

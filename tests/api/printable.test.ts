@@ -39,7 +39,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-test("makes an API error in a resource safe to print, with its messages", async () => {
+test("makes a resource's API error and its messages safe to print", async () => {
   const operation = new Operation({ url });
   const { message } = await operation.failedUp("KvNamespace", { accountId: ACCOUNT, title: HOSTILE });
   const said = [...operation.said, ...operation.warned];

@@ -28,7 +28,7 @@ const newPolicy = {
 test.each([
   ["token", { kind: "token", token: "local-token", origin: "edgeguard:apiToken" }],
   ["key", { kind: "key", email: "local@example.com", key: "local-key", origin: "edgeguard:apiEmail" }],
-] as const)("sends a %s in its own headers only, with every method", async (kind, credential) => {
+] as const)("sends a %s only in the headers for it, with every method", async (kind, credential) => {
   const { client } = clientOf(api.url, { credential });
   await client.get(settings, { what: WHAT, schema: any });
   await client.put(settings, { what: WHAT, schema: any, body: { enabled: true } });
@@ -144,10 +144,10 @@ describe("responses that aren't a plain success", () => {
   });
 
   test.each([
-    ["a page of a proxy", 200, "<html><h1>Sign in</h1></html>"],
+    ["a proxy's sign-in page", 200, "<html><h1>Sign in</h1></html>"],
     ["an error page", 502, "<html>\n<h1>Bad gateway</h1></html>"],
-    ["JSON that is not the envelope", 200, '{"ok":true}'],
-    ["nothing", 200, ""],
+    ["JSON without Cloudflare's envelope", 200, '{"ok":true}'],
+    ["an empty body", 200, ""],
   ])("describes %s and says that the outcome is unknown", async (_name, status, body) => {
     reply = { status, body };
     const failure = await failureOf(get());
@@ -157,12 +157,12 @@ describe("responses that aren't a plain success", () => {
     );
   });
 
-  test("cuts a long page in the error", async () => {
+  test("truncates a long page in the error", async () => {
     reply = { status: 500, body: "x".repeat(100_000) };
     expect((await failureOf(get())).message.length).toBeLessThan(500);
   });
 
-  test("names the member of a result that has the wrong type", async () => {
+  test("says which member of a result has the wrong type", async () => {
     reply = { status: 200, body: envelope({ list: [1] }) };
     const { client } = clientOf(server.url);
     const failure = await failureOf(
@@ -177,7 +177,7 @@ describe("responses that aren't a plain success", () => {
     expect(await clientOf(server.url).client.delete("/x", { what: WHAT, schema: z.null() })).toBeNull();
   });
 
-  test("reports the messages in a response once, as text or records, even if the request failed", async () => {
+  test("reports each message in a response once, even if the request failed", async () => {
     reply = {
       status: 200,
       body: envelope("r", { messages: ["Heed this", { code: 1, message: "and this" }, ""] }),
@@ -197,7 +197,7 @@ describe("responses that aren't a plain success", () => {
     ]);
   });
 
-  test("still shows the rest of an error if one of its members is unexpected", async () => {
+  test("still shows the rest of an error if one of its members is malformed", async () => {
     const odd = [{ code: "E1", message: "first", source: null }, { code: null, message: null }, { code: 7 }];
     reply = {
       status: 400,

@@ -214,7 +214,7 @@ describe("an unreachable host", () => {
   );
 });
 
-test.each([0, 2])("with maxRetries: %i, makes one attempt more than that", async (maxRetries) => {
+test.each([0, 2])("with maxRetries: %i, makes one more attempt than that", async (maxRetries) => {
   api.fault({ match: {}, kind: "status", status: 503, times: 50 });
   const failure = await failureOf(send("GET", maxRetries));
   expect(api.requests).toHaveLength(maxRetries + 1);
@@ -228,7 +228,7 @@ test("doubles the backoff up to its limit, with full jitter", () => {
 });
 
 describe("Retry-After", () => {
-  test("waits the full two seconds of a Retry-After of 2", async () => {
+  test("waits two full seconds if Retry-After is 2", async () => {
     virtualTime();
     api.fault({ match: {}, kind: "status", status: 429, retryAfter: 2 });
     await send("GET");
@@ -386,7 +386,7 @@ describe("the rate budget", () => {
     await patient;
   });
 
-  test("keeps to every rate it was given", async () => {
+  test("stays within every configured rate", async () => {
     const { waits } = virtualTime();
     const budget = new RateBudget([{ requests: 9, ms: 150 }]);
     budget.limit([
@@ -409,7 +409,7 @@ describe("the rate budget", () => {
   });
 });
 
-test("keeps requests in flight within the concurrency, even across several clients", async () => {
+test("keeps requests in flight within the concurrency limit, even across several clients", async () => {
   let open = 0;
   let most = 0;
   const server = await serve(async (_request, response) => {
@@ -487,7 +487,7 @@ describe("a cancelled operation", () => {
     expect(api.requests).toHaveLength(2);
   });
 
-  test("doesn't send requests that are waiting for a free connection once no new ones may start", async () => {
+  test("doesn't send requests that are still waiting for a free connection once the client is closing", async () => {
     api.fault({ match: {}, kind: "slow", delayMs: 200, times: 20 });
     const controller = new AbortController();
     const { client } = clientOf(api.url, { closing: controller.signal, concurrency: 2 });

@@ -20,7 +20,7 @@ describe("the time limit for one attempt", () => {
     expect(debug[0]).toContain("-> ETIMEDOUT in ");
   });
 
-  test("reports a cut-off response if the last attempt runs into the time limit", async () => {
+  test("reports a cut-off response if the last attempt reaches the time limit", async () => {
     const server = await serve((_request, response) => void response.write("{"));
     const { client } = clientOf(server.url, { attemptMs: 2_000, maxRetries: 0 });
     const failure = await failureOf(client.put("/x", { what: "Writing", schema, body: {} }));
@@ -106,7 +106,7 @@ describe("a proxy", () => {
     ["https_proxy", "https"],
     ["http_proxy", "https"], // Which stands for both where there is no other.
   ])(
-    "names a proxy that refuses to connect, and its variable (%s for %s), and sends nothing",
+    "if a proxy refuses to connect, names it and its variable (%s for %s), and sends nothing",
     async (name, scheme) => {
       process.env[name] = `http://user:pa%40ss@word@${at}`;
       const failure = await create(`${scheme}://api.example/v4`);

@@ -9,14 +9,17 @@ const RUN = 60_000;
 const pause = () => new Promise((resolve) => setTimeout(resolve, 1));
 
 test.each([
-  ["an error", (text: string) => JSON.stringify({ success: false, errors: [{ code: 1, message: text }] })],
+  [
+    "an error response",
+    (text: string) => JSON.stringify({ success: false, errors: [{ code: 1, message: text }] }),
+  ],
   [
     "a message",
     (text: string) =>
       JSON.stringify({ success: false, errors: [{ code: 1, message: "no" }], messages: [text] }),
   ],
-  ["a page", (text: string) => `<html>${text}`],
-])("shortens long runs of any character in %s without delay", async (_name, answerOf) => {
+  ["an HTML page", (text: string) => `<html>${text}`],
+])("quickly shortens long runs of one character in %s", async (_name, answerOf) => {
   let sign = "";
   const server = await serve((_request, response) => {
     response.writeHead(400);
@@ -37,7 +40,7 @@ test.each([
   await pause();
 });
 
-test("parses a destination with a long run of slashes without delay", async () => {
+test("quickly parses a destination with a long run of slashes", async () => {
   const destination_conf = `https://logs.example/${"/".repeat(4 * RUN)}x?header_Authorization=secret`;
   const job = { id: 1, name: "j", dataset: "http_requests", destination_conf };
   const server = await serve(

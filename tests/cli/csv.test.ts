@@ -1,6 +1,6 @@
 import { toCsv } from "../../provider/terminal/csv";
 
-test("quotes cells with commas, quotes and line breaks, and leaves the others as they are", () => {
+test("quotes only cells with commas, quotes or line breaks", () => {
   expect(
     toCsv(
       ["url", "count", "watched", "owner"],
@@ -30,7 +30,7 @@ test.each([
   expect(unquoted.trimEnd()).toBe(`'${formula}`);
 });
 
-test("leaves text unchanged that has such a character in another place", () => {
+test("doesn't change text that has such a character after its start", () => {
   expect(toCsv(["a=b"], [["https://x.test/?a=1&b=-1"], ["a@b.example"]])).toBe(
     "a=b\nhttps://x.test/?a=1&b=-1\na@b.example\n",
   );

@@ -32,7 +32,7 @@ test("writes a zone's active scripts, and the next run says that nothing has cha
   );
 });
 
-test("saves the kinds, statuses and hosts that the options select to the given file", async () => {
+test("saves only the kinds, statuses and hosts that the options select", async () => {
   const { shop } = desk.api.zones;
   const options = ["--include", "scripts,cookies", "--status", "active, infrequent", "--hosts", "checkout.*"];
   const { code, stderr } = await save("--zone", shop, "--out", "checkout.json", ...options);
@@ -44,7 +44,7 @@ test("saves the kinds, statuses and hosts that the options select to the given f
   expect(scripts.map(({ url }) => url)).toContain("https://cdn.extension-helper.example/inject.js");
 });
 
-test("keeps the old file and leaves no temporary file when Cloudflare refuses", async () => {
+test("keeps the old file and leaves no temporary file if Cloudflare refuses a request", async () => {
   await save("--zone", desk.api.zones.small, "--out", "kept.json");
   const before = readFileSync(path("kept.json"), "utf8");
   const { code, stderr } = await save(

@@ -56,7 +56,7 @@ For example, these don't pass:
 `;
 
 describe("edgeguard filter, as built", () => {
-  test("counts the lines of a file that pass, and shows the first of each kind", async () => {
+  test("counts the lines in a file that pass the filter, and shows the first that passes and the first that doesn't", async () => {
     expect(await bin([FILTER, "lines.ndjson"])).toMatchObject({ code: 0, stdout: OUTPUT, stderr: "" });
   });
 
@@ -75,15 +75,15 @@ describe("edgeguard filter, as built", () => {
 });
 
 test.each([
-  ["that are compressed", [FILTER, "lines.ndjson.gz"], ""],
-  ["from standard input as -", [FILTER, "-"], NDJSON],
-  ["with Windows line breaks", [FILTER], NDJSON.replaceAll("\n", "\r\n")],
+  ["reads compressed lines", [FILTER, "lines.ndjson.gz"], ""],
+  ["reads lines from standard input if the file is -", [FILTER, "-"], NDJSON],
+  ["reads lines with Windows line breaks", [FILTER], NDJSON.replaceAll("\n", "\r\n")],
   [
-    "for a filter copied from an API request, JSON in a JSON string",
+    "accepts a filter copied from an API request, as JSON in a JSON string",
     [JSON.stringify(FILTER), "lines.ndjson"],
     "",
   ],
-])("reads lines %s", async (_, args, input) => {
+])("%s", async (_, args, input) => {
   expect(await here(args, { input })).toEqual({ code: 0, stdout: OUTPUT, stderr: "" });
 });
 
@@ -116,7 +116,7 @@ test("prints the complete result as JSON", async () => {
   });
 });
 
-test("warns about lines that make the counts less reliable", async () => {
+test("warns about lines that make the counts unreliable", async () => {
   const ran = await here([FILTER, "broken.ndjson"]);
   expect(ran.code).toBe(0);
   expect(ran.stdout).toContain("1 of 4 lines passes, 1 doesn't, 2 can't be read.");
@@ -248,7 +248,7 @@ describe("rejects whatever a LogpushJob's preview would reject:", () => {
     });
   });
 
-  test("only warns about a dataset whose fields only the API knows", async () => {
+  test("warns about a dataset whose fields only the API lists, but doesn't reject it", async () => {
     const ran = await here([on("QueryName"), "--dataset", "gateway_dns"], { input: '{"QueryName":"50"}' });
     expect(ran).toMatchObject({
       code: 0,

@@ -120,7 +120,7 @@ describe("edgeguard inventory check", () => {
     expect(lenient.stdout.match(/- malicious: /g)).toHaveLength(1);
   });
 
-  test("reports an approval that has ended, and one that ends soon", async () => {
+  test("reports an approval that has expired, and one that expires soon", async () => {
     await approved(...HOSTS);
     const text = read();
     const until = (date: string): void =>
@@ -293,7 +293,7 @@ describe("evidence", () => {
       ]),
     );
 
-  test("every format says whether each element of both requirements is evidenced, and claims nothing more", async () => {
+  test("every format says which elements of both requirements have evidence, and claims nothing more", async () => {
     const text = await approved(...HOSTS);
     const { stderr } = await check(...HOSTS, "--evidence", "evidence");
     expect(stderr).toMatch(
@@ -352,7 +352,7 @@ describe("evidence", () => {
       expect(written).not.toMatch(/compliant|compliance/i);
   });
 
-  test("a script without a hash, justification or approval lowers the standing of that element", async () => {
+  test("if a script lacks a hash, justification or approval, that element isn't fully evidenced", async () => {
     desk.write(FILE, approve(await approved(...HOSTS)));
     const standings = async (text: string): Promise<string[]> => {
       desk.write(FILE, text);
@@ -389,7 +389,7 @@ describe("evidence", () => {
     expect(await standings("version: 1\nscripts: []\n")).toEqual(["not", "not", "not", "not"]);
   });
 
-  test("without scores and hashes in the plan, nothing is called harmless or unchanged", async () => {
+  test("if the Cloudflare plan has no scores and hashes, no script is called harmless or unchanged", async () => {
     const { blog } = desk.api.zones;
     await raw(desk.api, "PUT", `/zones/${blog}/page_shield`, { enabled: true });
     desk.write(FILE, "version: 1\nscripts: []\n");
@@ -410,7 +410,7 @@ describe("evidence", () => {
     ]);
   });
 
-  test("every format says which hosts were checked, and a host of which nothing was seen is a finding", async () => {
+  test("every format lists the hosts that were checked, and a host without any detections is a finding", async () => {
     await approved(...HOSTS);
     const hosts = ["--hosts", "www.shop.example,acount.shop.example,*.shop.example,nothing*"];
     for (const format of ["text", "markdown", "csv", "json"]) {
@@ -436,7 +436,7 @@ describe("evidence", () => {
     );
   });
 
-  test("a zone that couldn't be read is a gap in every standing", async () => {
+  test("a zone that can't be read is listed as a gap for every element", async () => {
     await approved(...HOSTS);
     const { blog, shop } = desk.api.zones;
     const { stdout } = await inventory("check", "--zone", `${shop},${blog}`, ...HOSTS, "--format", "json");
@@ -519,7 +519,7 @@ describe("edgeguard report --inventory", () => {
     expect((await report()).stdout).toContain("<details><summary>Script inventory</summary>");
   });
 
-  test("refuses a file that isn't the result of a check", async () => {
+  test("refuses a file that isn't the output of a check", async () => {
     for (const wrong of ["{}", "not JSON", JSON.stringify({ passed: true })]) {
       desk.write("check.json", wrong);
       const { code, stdout, stderr } = await report();
@@ -610,7 +610,7 @@ describe("edgeguard inventory propose", () => {
     expect(schemaProblems("script-inventory.v1", JSON.parse(read("new.json")))).toEqual([]);
   });
 
-  test("proposes a script of several zones once, and without a hash if its content differs between them", async () => {
+  test("proposes one entry for a script on several zones, without a hash if the content differs between zones", async () => {
     const { shop, empty } = desk.api.zones;
     const script = (hash: string) => ({ scripts: [{ url: NEW, js_integrity_score: 90, hash }] });
     desk.api.detect(shop, script("a".repeat(64)), "replace");
@@ -623,7 +623,7 @@ describe("edgeguard inventory propose", () => {
     expect(read()).not.toContain("hash: ");
   });
 
-  test("a URL that looks like YAML, a comment or a wildcard is one entry for exactly that URL", async () => {
+  test("a URL that looks like YAML, a comment or a wildcard becomes one entry for exactly that URL", async () => {
     const urls = [
       "https://cdn.example.com/a: b #c.js",
       "https://cdn.example.com/*",
@@ -687,7 +687,7 @@ describe("edgeguard inventory propose", () => {
     expect(read()).toBe(text);
   });
 
-  test("refuses a list in brackets that already has entries, and says why", async () => {
+  test("refuses to add to a list in brackets that already has entries, and says why", async () => {
     desk.write(FILE, "version: 1\nscripts: [{ script: cdn.libraries.example }]\n");
     expect((await propose()).stderr).toContain("Write it with a dash before each entry.");
   });

@@ -169,7 +169,7 @@ test("key delete says that there's nothing to delete, but still sends the delete
   expect(deleted.stderr).toContain('deleted key "something" from namespace');
 });
 
-test("key get says that a key or its namespace doesn't exist", async () => {
+test("key get says whether the key or the namespace is missing", async () => {
   const ran = await desk.here("kv", "key", "get", "nothing", "--binding", "EXISTING");
   expect(ran).toMatchObject({
     code: 1,
@@ -248,7 +248,7 @@ describe("bulk", () => {
     expect(desk.api.requests).toHaveLength(0);
   });
 
-  test("bulk get prints the keys that exist and fails for the others", async () => {
+  test("bulk get prints the keys that exist, and fails if any are missing", async () => {
     desk.write("keys.json", '["greeting", "nothing", {"name":"nobody"}]');
     const ran = await desk.here("kv", "bulk", "get", "keys.json", "--binding", "EXISTING");
     expect(ran.code).toBe(1);

@@ -49,7 +49,7 @@ test("puts the data next to the configuration file, and the first write says tha
   expect(existsSync(join(folder, "kv"))).toBe(true);
 });
 
-test("every data command works on the local folder, even while the local API is serving it", async () => {
+test("every data command works on the local data directory, even while the local API is serving it", async () => {
   const folder = newFolder();
   const at = ["--namespace-id", NEW, "--local", "--persist-to", folder];
   const here = (...args: string[]): Promise<Ran> => desk.here("kv", ...args, ...at);
@@ -131,7 +131,7 @@ test("ignores the lock file of a killed process", async () => {
   expect(await desk.here("kv", "key", "put", "a", "1", ...at)).toMatchObject({ code: 0 });
 });
 
-test("refuses a folder with other content, and leaves it alone", async () => {
+test("refuses a directory with other content, and doesn't change it", async () => {
   const folder = newFolder();
   mkdirSync(join(desk.cwd, folder));
   const file = desk.write(join(folder, "local-api.json"), "{}");

@@ -97,7 +97,7 @@ const SKIPPED = IS_DEVICE ? "" : " (skipped: on this machine, /dev/null is not a
   expect(await desk.value("blank")).toEqual(Buffer.alloc(0));
 });
 
-test("refuses metadata that would lose digits, and accepts names of inherited members", async () => {
+test("refuses metadata whose numbers would lose digits, and accepts __proto__ as a key", async () => {
   const metadata = '{"a":[{"id":9007199254740993}]}';
   const args = ["kv", "key", "put", "__proto__", "v", "--metadata", metadata, "--binding", "EXISTING"];
   expect(await desk.here(...args)).toMatchObject({

@@ -53,7 +53,7 @@ describe("exits with 2 and one sentence, without a request, if the command line 
       /no namespace\. Pass --binding <name> or --namespace-id <id>/,
     ],
     ["two namespaces", put("--namespace-id", "a".repeat(32)), /cannot be used with option '--namespace-id/],
-    ["a short id", ["kv", "key", "get", "a", "--namespace-id", "abc"], /An ID has 32 hex digits/],
+    ["an ID that's too short", ["kv", "key", "get", "a", "--namespace-id", "abc"], /An ID has 32 hex digits/],
     ["a TTL below 60 seconds", put("--ttl", "59"), /TTL must be at least 60 seconds/],
     ["a TTL that isn't a number", put("--ttl", "soon"), /Pass a whole number of seconds/],
     [
@@ -257,11 +257,14 @@ preview_id = "${id("d")}"
   });
 
   test.each([
-    ["nothing", ""],
-    ["a last line without a line break", 'name = "shop"'],
-    ["another table", '[vars]\nSHOP = "kettles"\n[env.staging]\n[env.staging.vars]\nSHOP = "test"'],
-    ["a namespace", `[[kv_namespaces]]\nbinding = "A"\nid = "${id("a")}"`],
-  ])("%s stays valid when you append namespace create's output", async (_, before) => {
+    ["an empty file", ""],
+    ["a file without a final line break", 'name = "shop"'],
+    [
+      "a file that ends with another table",
+      '[vars]\nSHOP = "kettles"\n[env.staging]\n[env.staging.vars]\nSHOP = "test"',
+    ],
+    ["a file that already has a namespace", `[[kv_namespaces]]\nbinding = "A"\nid = "${id("a")}"`],
+  ])("appending the output of namespace create to %s keeps the file valid", async (_, before) => {
     desk.api.reset();
     const path = desk.write("own.toml", before);
     const create = ["kv", "namespace", "create", "DRAFTS", "--config", "own.toml"];
@@ -275,7 +278,7 @@ preview_id = "${id("d")}"
     });
   });
 
-  test("namespace create prints no second table for a binding, and none if the file has an array of namespaces", async () => {
+  test("namespace create prints a comment instead of a table if the file has the binding or an array of namespaces", async () => {
     desk.api.reset();
     const account = `account_id = "${desk.api.accounts.main}"\n`;
     desk.write("own.toml", `${account}[[kv_namespaces]]\nbinding = "CATALOG"\nid = "${id("a")}"`);
@@ -298,7 +301,7 @@ preview_id = "${id("d")}"
     );
   });
 
-  test("uses the nearest configuration file in this folder or its parents", async () => {
+  test("uses the nearest configuration file in this directory or its parents", async () => {
     const below = join(desk.cwd, "src", "deep");
     mkdirSync(below, { recursive: true });
     const ran = await desk.at({ cwd: below }, "kv", "key", "get", "greeting", "--binding", "EXISTING");
@@ -434,7 +437,7 @@ describe("reports where a file is invalid, and sends nothing:", () => {
       /data\.json, line 1, column 9: item 2 key contains U\+0020/,
     ],
     ["get", "an empty file", "", /data\.json is empty/],
-  ])("%s of %s", async (verb, _, text, words) => {
+  ])("bulk %s: %s", async (verb, _, text, words) => {
     desk.write("data.json", text);
     const ran = await desk.here(
       "kv",
@@ -451,7 +454,7 @@ describe("reports where a file is invalid, and sends nothing:", () => {
     expect(desk.api.requests).toHaveLength(0);
   });
 
-  test.each(["put", "get", "delete"])("%s fails for a missing file", async (verb) => {
+  test.each(["put", "get", "delete"])("bulk %s fails for a missing file", async (verb) => {
     const ran = await desk.here("kv", "bulk", verb, "nowhere.json", "--binding", "EXISTING");
     expect(ran).toMatchObject({
       code: 1,
@@ -503,7 +506,7 @@ describe("a delete", () => {
     },
   );
 
-  test.each(DELETES)("without a terminal, deletes a %s only with --yes", async (_, args) => {
+  test.each(DELETES)("without a terminal, a %s delete requires --yes", async (_, args) => {
     const refused = await desk.here(...args, "--binding", "EXISTING");
     expect(refused).toMatchObject({ code: 2, stdout: "" });
     expect(refused.stderr).toMatch(/nothing was deleted: no terminal to ask ".*"\. Pass --yes to confirm\./);

@@ -50,7 +50,7 @@ describe("edgeguard report --drift", () => {
     });
   });
 
-  test("exits with 1 if the preview failed or doesn't show drift, and with 2 beside options of the gate", async () => {
+  test("exits with 1 if the preview failed or doesn't show drift, and with 2 if combined with a gate option", async () => {
     expect(await here(["--drift", pathOf("failed.json")])).toMatchObject({
       code: 1,
       stdout: expect.stringContaining("### The preview failed") as string,
@@ -92,7 +92,7 @@ describe("exit code", () => {
     [1, "failed", undefined],
     [1, "refused", undefined],
     [1, "secret", ALL],
-  ])("exits with %i for the plan %s and --fail-on %s", async (code, name, failOn) => {
+  ])("exits with %i for the plan %j and --fail-on %j", async (code, name, failOn) => {
     const ran = await here([pathOf(`${name}.json`), ...(failOn === undefined ? [] : ["--fail-on", failOn])]);
     expect({ code: ran.code, stdout: ran.stdout }).toEqual({ code, stdout: read(`${name}.md`) });
     expect(ran.stderr).toMatch(

@@ -38,7 +38,7 @@ const POLICY = {
   value: "script-src 'self'",
 };
 
-test("the local engine refuses a get by name", async () => {
+test("the local engine refuses `get`, and says so", async () => {
   await projectOn(LOCAL_ENGINE);
   program(`edgeguard.PageShieldSettings.get("one", "${api.zones.shop}");`);
   const { code, text } = await project.run("preview");
@@ -110,7 +110,7 @@ onCli(
 );
 
 onCli(
-  `a declared policy that the program then reads with get stays, although the engine deletes the resource, on ${WHERE}`,
+  `a policy isn't deleted if the program stops declaring it and reads it with get, on ${WHERE}`,
   async () => {
     if (cli === undefined) return;
     await projectOn(cli);
@@ -131,7 +131,7 @@ onCli(
   },
 );
 
-onCli(`a get of what doesn't exist, or in the wrong form, fails the preview, on ${WHERE}`, async () => {
+onCli(`a get whose ID doesn't exist or has the wrong form fails the preview, on ${WHERE}`, async () => {
   if (cli === undefined) return;
   await projectOn(cli);
   const missing = `${api.zones.empty}/${"0".repeat(32)}`;

@@ -7,7 +7,7 @@ import { publishVersion } from "../support/operation";
 import { TOKEN } from "../support/scenario";
 
 /** The nightly run after Cloudflare published a version of a managed ruleset, on every engine of the machine. */
-describeLong("the night after Cloudflare published a version of a managed ruleset", () => {
+describeLong("after Cloudflare published a new version of a managed ruleset", () => {
   describe.each(engines().map((engine) => [engine.name, engine] as const))("on %s", (_name, engine) => {
     let api: LocalApi;
     let project: Project;

@@ -117,7 +117,7 @@ const cli = engines().find((engine) => engine !== LOCAL_ENGINE) ?? LOCAL_ENGINE;
       for (const canary of [TOKEN, SECRET]) expect(text).not.toContain(canary);
   });
 
-  it("a saved plan pins what its preview found, unless EDGEGUARD_SAVED_PLAN leaves that open", async () => {
+  it("a saved plan fixes what its preview found, unless EDGEGUARD_SAVED_PLAN leaves that open", async () => {
     project.write(POLICY);
     expect(await save()).toContain("would block 3 of the 4 active scripts");
     api.detect(api.zones.blog, { scripts: [{ url: "https://new.example/x.js" }] });

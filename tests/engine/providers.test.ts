@@ -212,7 +212,7 @@ describe.each(engines().map((engine) => [engine.name, engine] as const))("on %s"
       expect(text.match(/^ +error: .*/gm)).toHaveLength(1);
     }, 120_000);
 
-    it("deletes no key that another provider's KvEntries may have, and says so", async () => {
+    it("doesn't delete a key that another provider's KvEntries may manage, and says so", async () => {
       const namespace = `${PROGRAM}
         const { id: namespaceId } = new KvNamespace("flags", { title: "flags" }, { provider: eu });`;
       project.write(`${namespace}

@@ -141,7 +141,7 @@ describeLong("rules by name, on each engine", () => {
     }, 300_000);
 
     (engine === LOCAL_ENGINE ? it.skip : it)(
-      "are in a saved plan, or open in one without credentials",
+      "a saved plan contains the rules' IDs, or leaves them open if it was made without credentials",
       async () => {
         await savePlan();
         await project.ok("up", "--yes", "--plan", "plan.json");

@@ -54,14 +54,14 @@ describe("accepting dangers in a pull request", () => {
       [{ login: "wendy", body: `/edgeguard accept ${HEAD} ${DIGEST} \r\nAgreed with the shop team.` }],
       `success: Accepted by wendy: ${DIGEST}`,
     ],
-    ["is needed", [], `failure: Dangers not accepted: ${DIGEST}`],
+    ["is required", [], `failure: Dangers not accepted: ${DIGEST}`],
     [
-      "needs the command, not prose",
+      "must be the command, not prose",
       [{ login: "wendy", body: "LGTM" }],
       `failure: Dangers not accepted: ${DIGEST}`,
     ],
     [
-      "isn't a quoted command",
+      "doesn't count if the command is quoted",
       [accept("wendy", { body: `> /edgeguard accept ${HEAD} ${DIGEST}` })],
       `failure: Dangers not accepted: ${DIGEST}`,
     ],
@@ -86,17 +86,17 @@ describe("accepting dangers in a pull request", () => {
       `failure: Dangers not accepted (a bot): ${DIGEST}`,
     ],
     [
-      "in an edited comment doesn't count, as someone else could have edited it",
+      "in an edited comment doesn't count, because someone else could have edited it",
       [accept("wendy", { edited: true })],
       `failure: Dangers not accepted (edited): ${DIGEST}`,
     ],
     [
-      "of an older commit doesn't count after a push",
+      "for an older commit doesn't count after a push",
       [accept("wendy", { sha: OLDER })],
       `failure: Dangers not accepted (another commit): ${DIGEST}`,
     ],
     [
-      "of other dangers doesn't count",
+      "for other dangers doesn't count",
       [accept("wendy", { digest: OTHER })],
       `failure: Dangers not accepted (another digest): ${DIGEST}`,
     ],
@@ -110,7 +110,7 @@ describe("accepting dangers in a pull request", () => {
       [...Array.from({ length: 230 }, () => ({ login: "rita", body: "+1" })), accept("wendy")],
       `success: Accepted by wendy: ${DIGEST}`,
     ],
-  ])("%s", async (_, comments, expected) => {
+  ])("an acceptance %s", async (_, comments, expected) => {
     github.comments = comments;
     expect(await afterPreview()).toEqual([expected]);
   });

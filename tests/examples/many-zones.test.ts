@@ -143,15 +143,19 @@ describe("the zones file", () => {
   };
 
   it.each<[string, string | undefined, string]>([
-    ["is valid", JSON.stringify([SHOP]), "none"],
-    ["names the organization", JSON.stringify([{ ...SHOP, stack: "acme/edge/shop" }]), "none"],
+    ["accepts a valid file", JSON.stringify([SHOP]), "none"],
     [
-      "is missing",
+      "accepts a stack name with its organization",
+      JSON.stringify([{ ...SHOP, stack: "acme/edge/shop" }]),
+      "none",
+    ],
+    [
+      "refuses a missing file",
       undefined,
       `zones.json can't be read (ENOENT). List the zones there: [{ "stack": "shop", "zoneId": "…" }]`,
     ],
-    ["is broken", '[{ "stack": ', "zones.json is not valid JSON: Unexpected end of JSON input"],
-    ["is empty", "[]", "zones.json:\n  the list: is empty"],
+    ["refuses invalid JSON", '[{ "stack": ', "zones.json is not valid JSON: Unexpected end of JSON input"],
+    ["refuses an empty list", "[]", "zones.json:\n  the list: is empty"],
     [
       "lists every mistake",
       JSON.stringify([SHOP, { stack: "blog", zoneId: "shop.example" }, { stack: "my blog", zoneID: "1" }]),
@@ -164,7 +168,7 @@ describe("the zones file", () => {
       ].join("\n  "),
     ],
     [
-      "repeats a zone and a stack",
+      "refuses a zone or stack that's listed twice",
       JSON.stringify([SHOP, SHOP]),
       [
         "zones.json:",

@@ -44,7 +44,7 @@ describe.each(files)("the workflow %s", (file) => {
     ).not.toEqual([]);
   });
 
-  it("puts no GitHub expression into a shell command", () => {
+  it("doesn't put GitHub expressions into shell commands", () => {
     for (const { run = "" } of steps) expect(run).not.toContain("${{");
   });
 
@@ -138,14 +138,14 @@ describe("the drift workflow's issue", () => {
     expect(callsOf(0, other)).toBe("");
   });
 
-  it("gets a comment when the drift has changed, because GitHub notifies nobody of an edit", () => {
+  it("gets a comment when the drift has changed, because GitHub doesn't notify anyone of edits", () => {
     expect(callsOf(3, other, { ...own, body: "# Drift\n\n2 changed manually" })).toBe(
       "issue comment 7 --body The drift has changed. The description above shows it.\nissue edit 7 --body-file out/drift.md\n",
     );
   });
 });
 
-it("applies a saved plan only from its own run, which no pull request starts", () => {
+it("applies a saved plan only in the run that made it, which a pull request can't start", () => {
   const withPlan = z.object({
     on: z.strictObject({
       push: z.strictObject({ branches: z.tuple([z.literal("main")]) }),

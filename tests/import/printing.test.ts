@@ -20,7 +20,7 @@ describe("names in the generated program", () => {
     expect(slug(text)).toBe(name),
   );
 
-  it("tells objects with the same label apart by further labels, then by ID, in any order", () => {
+  it("distinguishes objects with the same label by other labels, then by ID, whatever their order", () => {
     const objects = [
       { id: "0f2a11112222", labels: ["checkout"] },
       { id: "1111", labels: ["CSP", "www.shop.example"] },
@@ -143,7 +143,7 @@ describe("destinations", () => {
     // What no builder covers stays text, secret as a whole.
     ["s3://logs?region=us-east-1&new-member=1", "config:destination"],
     ["kinesis://stream?region=us-east-1&sts-assume-role-arn=arn", "config:destination"],
-  ])("%s", (text, expected) => {
+  ])("prints code for %s", (text, expected) => {
     const written = destinationCode(text, writing);
     const code = "destination" in written ? written.destination : written.destinationConf;
     expect(

@@ -101,7 +101,7 @@ describe("an existing exception in front of a deployment", () => {
     expect((await rulesOf(desk)).map(content)).toEqual(before.map(content));
   });
 
-  it("names the exception's own ruleset as `this`, and others by name", async () => {
+  it("refers to the exception's own ruleset as `this`, and to others by name", async () => {
     const desk = await ImportDesk.from();
     const path = "/zones/{zone}/rulesets/phases/http_request_firewall_managed/entrypoint";
     const { rules } = (await desk.send("GET", path)) as { rules: Record<string, unknown>[] };
@@ -222,7 +222,7 @@ describe("objects that can't be declared", () => {
     expect(desk.read("index.ts")).toContain('region: "us-west-2/"');
   });
 
-  it("says which parts of a job Cloudflare doesn't show, and where to set them", async () => {
+  it("says which parts of a job Cloudflare doesn't return, and where to set them", async () => {
     const desk = await ImportDesk.from({ logpush: { destination: "redacted", filter: "hidden" } });
     const where = `r2://logs/http?account-id=${desk.account}&access-key-id=AKID&secret-access-key=hush-2`;
     await desk.job("audit", {
@@ -279,7 +279,7 @@ describe("objects that can't be read", () => {
       { kind: "dropBefore", match: { path: "page_shield/policies" }, times: 9 },
       /got no response.*Nothing was written/,
     ],
-  ] as const)("ends without writing anything: %s", async (_, fault, words) => {
+  ] as const)("fails without writing anything after %s", async (_, fault, words) => {
     const desk = await ImportDesk.from();
     desk.api.fault(fault);
     const { code, stderr } = await desk.run(["--zone", desk.zone, "--only", "page-shield"]);
@@ -299,7 +299,7 @@ describe("objects that can't be read", () => {
     expect({ asked: desk.api.requests, written: desk.has("") }).toEqual({ asked: [], written: false });
   });
 
-  it("says to check the zone ID if Cloudflare doesn't know the zone", async () => {
+  it("says to check the zone ID if Cloudflare has no such zone", async () => {
     const desk = await ImportDesk.from();
     const { code, stderr } = await desk.run(["--zone", "0".repeat(32)]);
     expect({ code, stderr }).toEqual({
@@ -357,7 +357,7 @@ describe("the account of managed rulesets", () => {
 describe("the Pulumi project", () => {
   const POLICIES = ["--only", "page-shield"];
 
-  it("creates a Pulumi project with the folder's name if there's none, and otherwise leaves it alone", async () => {
+  it("creates a Pulumi project named after the directory, and never changes an existing project", async () => {
     const desk = await ImportDesk.from();
     const args = ["--zone", desk.zone, ...POLICIES];
     const { stderr } = await desk.run(args);
@@ -370,13 +370,13 @@ describe("the Pulumi project", () => {
 
   it.each([
     [
-      "of a parent folder",
+      "a project in a parent directory",
       "../Pulumi.yaml",
       "",
       /^edgeguard: \S+out has no Pulumi\.yaml, so Pulumi would import into the stack of \S+\/Pulumi\.yaml\. Pass --project out to create a project there, or --out \.\. to import into that one\.\n$/,
     ],
     [
-      "whose program is in another folder",
+      "a project whose program is in another directory",
       "Pulumi.yaml",
       "main: src/",
       /the program of \S+out\/Pulumi\.yaml is in \S+out\/src\. Pass --out src\.\n$/,
@@ -392,7 +392,7 @@ describe("the Pulumi project", () => {
     });
   });
 
-  it("uses a parent folder's project if its program is in the output folder; --project creates another", async () => {
+  it("uses a parent directory's project if its program is in the output directory; --project creates another", async () => {
     const desk = await ImportDesk.from();
     desk.write("../Pulumi.yaml", "name: infra\nruntime: nodejs\nmain: ./out # of the shop\n");
     const args = ["--zone", desk.zone, ...POLICIES];

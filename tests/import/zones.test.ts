@@ -45,7 +45,7 @@ describe("readZone", () => {
       },
     ],
     [200, envelope({})],
-  ])("names the zone by its ID if the token can't read it: %i", async (status, body) => {
+  ])("falls back to the zone's ID if the token can't read the zone (status %i)", async (status, body) => {
     expect(await read(status, body)).toMatchObject({
       what: `zone ${ID}`,
       name: undefined,

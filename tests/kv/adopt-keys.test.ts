@@ -123,7 +123,7 @@ test("refuses a create in the preview if the key exists in an existing namespace
   expect(requests()).toEqual(["POST /bulk/get"]);
 });
 
-test("reads nothing without new keys, and reads a few new keys with one request", async () => {
+test("sends no read if there are no new keys, and one request for a few new keys", async () => {
   const recorded = await up(declare({ a: "1", b: "2" }));
   api.clearRequests();
   const changed = await up(declare({ a: "one" }), recorded);
@@ -200,7 +200,7 @@ test("refuses a key that another resource wrote in the same update, before writi
   expect(await stored("a", "b", "c")).toEqual({ a: "1", b: "1", c: null });
 });
 
-test("fails the preview and the update if they'd delete more of its own keys than maxOwnDeletes, but not a destroy", async () => {
+test("maxOwnDeletes limits how many of its own keys a resource deletes in an update, but not in a destroy", async () => {
   const recorded = await up(declare(numbered("own/", 12, "1"), { maxOwnDeletes: 10 }));
   const none = declare({}, { maxOwnDeletes: 10 });
   const refused =

@@ -147,7 +147,7 @@ describe("the body of a bulk write", () => {
       {},
     ],
     [
-      "null for unset members",
+      "null for members that aren't set",
       '{"key":"a","value":"v","metadata":null,"base64":null,"expiration":null}',
       { value: "v" },
       {},
@@ -159,13 +159,13 @@ describe("the body of a bulk write", () => {
       {},
     ],
     [
-      "no metadata but a default for it",
+      "no metadata, but the resource has a default",
       '{"key":"a","value":"v"}',
       { value: "v", metadata: { d: 1 } },
       { metadata: { d: 1 } },
     ],
     [
-      "neither metadata nor a TTL but defaults for both",
+      "neither metadata nor a TTL, but the resource has defaults for both",
       '{"key":"a","value":"v"}',
       { value: "v", metadata: { d: 1 }, expiration_ttl: 90 },
       { metadata: { d: 1 }, expirationTtl: 90 },

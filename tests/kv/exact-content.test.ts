@@ -42,7 +42,7 @@ describe("a special file", () => {
     ["a pipe", pipe],
     ["a socket", socket],
     ["a device", "/dev/zero"],
-  ])("refuses a special file as the file of entries: %s", async (_, given) => {
+  ])("refuses %s as the file of entries", async (_, given) => {
     expect(await refusals({ file: given })).toEqual([
       `file: ${given} cannot be read: it is a pipe, socket or device, not a regular file (looked for ${given})`,
     ]);
@@ -67,7 +67,7 @@ describe("a key with an invisible character", () => {
     ["right to left", "\u202egnp.exe", "\\u202egnp.exe", "U+202E (invisible) at position 1"],
     ["a byte order mark", "\ufeffa", "\\ufeffa", "U+FEFF (invisible) at position 1"],
     ["a Hangul filler", "a\u3164", "a\\u3164", "U+3164 (invisible) at position 2"],
-    ["a tag", "a\u{e0061}", "a\\u{e0061}", "U+E0061 (invisible) at position 2"],
+    ["a tag character", "a\u{e0061}", "a\\u{e0061}", "U+E0061 (invisible) at position 2"],
     ["an unassigned code point", "a\u0378", "a\\u0378", "U+0378 (unassigned in Unicode) at position 2"],
   ])("writes a key with an invisible character, and warns about it: %s", async (_, key, shown, what) => {
     const op = new Operation(setup.api);
@@ -123,7 +123,7 @@ describe("a number in metadata", () => {
     expect(await listed()).toEqual([{ name: "a", metadata }]);
   });
 
-  test("also refuses a number in a program if JavaScript may have lost its digits", async () => {
+  test("also refuses a number in a program if JavaScript may already have rounded it", async () => {
     const metadata = { n: [1, 2 ** 53] };
     expect(await refusals({ entries: { a: { value: "v", metadata } } })).toEqual([
       `entries: key "a": metadata.n[1] ${LOST}`,
@@ -208,7 +208,7 @@ describe("keys named like inherited members", () => {
   });
 });
 
-test("sends control characters as base64, so that no body grows too large", async () => {
+test("sends control characters as base64 to keep bodies under the size limit", async () => {
   const value = "\0\u0001\u001f".repeat(500_000);
   const directory = join(setup.folder, "control");
   mkdirSync(directory);
@@ -229,7 +229,7 @@ test("sends control characters as base64, so that no body grows too large", asyn
   ).toBe("same");
 });
 
-test("reports no drift of TTLs if Cloudflare's clock is minutes off from this machine's", async () => {
+test("reports no TTL drift if Cloudflare's clock and this machine's are minutes apart", async () => {
   const ahead = await startLocalApi({ clock: () => new Date(Date.now() + 600_000) });
   const behind = await startLocalApi({ clock: () => new Date(Date.now() - 600_000) });
   try {

@@ -100,7 +100,7 @@ describe.each([
     expect(api.requests).toEqual([]);
   });
 
-  test("a refresh remembers the failed batch", async () => {
+  test("the failed batch is still pending after a refresh", async () => {
     onTheThird(kind);
     const refreshed = await new Operation(api).refresh(TYPE, await failed());
     await up(refreshed);
@@ -108,7 +108,7 @@ describe.each([
     expect(sum(bulkWrites(api).slice(4))).toBe(BATCH);
   });
 
-  test("doesn't remember a failed change once it's reverted", async () => {
+  test("a failed change is no longer pending once it's reverted", async () => {
     const before = await up();
     inputs = { ...inputs, file: CHANGED_FILE };
     onTheThird(kind);
@@ -118,7 +118,7 @@ describe.each([
     expect(difference(storedValues(api), declared)).toEqual([]);
   });
 
-  test("writes all keys that are declared again after their deletion failed", async () => {
+  test("rewrites keys that are declared again after their deletion failed", async () => {
     const before = await up();
     const fewer = join(FOLDER, "fewer.json");
     writeBulkFile(fewer, new Map([...declared].slice(0, 10)));

@@ -34,20 +34,25 @@ async function refusals(program: Record<string, Args>, later: Record<string, Arg
 const owner = (prefix: string, more: DeclaredKeys = {}): Args => ({ keys: [], prefix, ...more });
 
 test.each<[string, string, Args, string | undefined]>([
-  ["a key of the program", "p/", { keys: ["q/a", "p/b"] }, "p/b"],
+  ["a key in the program", "p/", { keys: ["q/a", "p/b"] }, "p/b"],
   ["a key in a file", "g/", { file: FILE }, "g/b"],
   [
-    "a file of a directory",
+    "a file in a directory",
     "pages/sub/",
     { directory: { path: DIRECTORY, prefix: "pages/" } },
     "pages/sub/page",
   ],
-  ["any key under the empty prefix", "", { directory: DIRECTORY }, "sub/page"],
-  ["no key of the program", "p/", { keys: ["p", "q/p/"] }, undefined],
-  ["no key in a file", "g/c", { file: FILE }, undefined],
-  ["no file of a directory", "pages/other/", { directory: { path: DIRECTORY, prefix: "pages/" } }, undefined],
+  ["any key, if the prefix is empty", "", { directory: DIRECTORY }, "sub/page"],
+  ["other keys in the program", "p/", { keys: ["p", "q/p/"] }, undefined],
+  ["other keys in a file", "g/c", { file: FILE }, undefined],
+  [
+    "other files in a directory",
+    "pages/other/",
+    { directory: { path: DIRECTORY, prefix: "pages/" } },
+    undefined,
+  ],
   ["a missing file, which the check reports", "p/", { file: join(FOLDER, "none.json") }, undefined],
-])("compares a pruned prefix with %s", async (_, prefix, other, key) => {
+])("checks whether a pruned prefix covers %s", async (_, prefix, other, key) => {
   const refused =
     key === undefined
       ? []
@@ -77,7 +82,7 @@ test.each<[string, Args, Args, string]>([
   ["inline", { keys: ["a", "b"] }, { keys: ["b", "c"] }, "b"],
   ["inline and in a file", { keys: ["g/b"] }, { file: FILE }, "g/b"],
   [
-    "in a file and as a file of a directory",
+    "in a file and as a file in a directory",
     { file: FILE },
     { directory: { path: DIRECTORY, prefix: "g/" } },
     "g/b",

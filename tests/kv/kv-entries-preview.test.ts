@@ -31,8 +31,8 @@ describe("KvEntries in a namespace that doesn't exist yet", () => {
 
   test.each([
     ["a file", () => ({ file: FILE })],
-    ["entries", () => ({ entries: Object.fromEntries(entries.map(({ key, value }) => [key, value])) })],
-  ])("previews how many entries from %s the new namespace gets", async (_, declared) => {
+    ["the program", () => ({ entries: Object.fromEntries(entries.map(({ key, value }) => [key, value])) })],
+  ])("shows how many entries from %s the update will write", async (_, declared) => {
     const op = new Operation(setup.api);
     const { inputs } = await op.preview(TYPE, { ...unknown, ...declared() });
     expect(op.said).toEqual([
@@ -45,7 +45,7 @@ describe("KvEntries in a namespace that doesn't exist yet", () => {
     expect(setup.api.requests).toEqual([]);
   });
 
-  test("refuses invalid entries, as far as they're known", async () => {
+  test("refuses invalid entries if they're already known", async () => {
     writeFileSync(FILE, '[{"key":"a b","value":"v"}]');
     mkdirSync(join(setup.folder, "d/ "), { recursive: true });
     writeFileSync(join(setup.folder, "d/ /x"), "v");

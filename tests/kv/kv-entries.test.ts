@@ -335,9 +335,9 @@ test("prune doesn't count keys that the resource itself wrote, even right after 
 });
 
 test.each([
-  ["much longer than its declared TTL", 30 * 86_400, 60],
-  ["much shorter", 3_600, 30 * 86_400],
-])("doesn't adopt an entry that lives %s", async (_, there, declared) => {
+  ["later than its declared TTL says", 30 * 86_400, 60],
+  ["sooner than its declared TTL says", 3_600, 30 * 86_400],
+])("doesn't adopt an entry that expires much %s", async (_, there, declared) => {
   await raw("PUT", `/${namespaceId}/bulk`, [{ key: "a", value: "1", expiration_ttl: there }]);
   const { message } = await new Operation(api).failedUp(
     TYPE,

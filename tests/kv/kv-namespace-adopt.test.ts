@@ -47,7 +47,7 @@ async function preview(args: Inputs, previous?: Recorded): Promise<string> {
 
 const writes = (): string[] => sent(api, "POST", "PUT", "DELETE").map((line) => line.replace(path, ""));
 
-test("refuses in the preview to adopt a namespace with foreign keys, and says what to do", async () => {
+test("the preview refuses to adopt a namespace with keys that the program doesn't declare, and says what to do", async () => {
   const { args, namespace } = await deployed();
   expect(await preview(args)).toMatch(
     new RegExp(

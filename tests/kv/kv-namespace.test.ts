@@ -34,15 +34,15 @@ const NEVER = /adopt: "never" prevents adopting it/;
 
 test.each([
   [undefined, "empty", "adopted", undefined],
-  [undefined, "full", "refused", STRANGE],
+  [undefined, "non-empty", "refused", STRANGE],
   ["ifEqual", "empty", "adopted", undefined],
-  ["ifEqual", "full", "refused", STRANGE],
+  ["ifEqual", "non-empty", "refused", STRANGE],
   ["never", "empty", "refused", NEVER],
-  ["never", "full", "refused", NEVER],
+  ["never", "non-empty", "refused", NEVER],
   ["takeOver", "empty", "adopted", undefined],
-  ["takeOver", "full", "adopted", undefined],
+  ["takeOver", "non-empty", "adopted", undefined],
 ] as const)("with adopt: %j, an existing %s namespace is %s", async (adopt, state, _, refusal) => {
-  const id = await existing("shop", ...(state === "full" ? ["a"] : []));
+  const id = await existing("shop", ...(state === "non-empty" ? ["a"] : []));
   const inputs = { accountId, title: "shop", ...(adopt && { adopt }) };
   if (refusal === undefined) {
     expect((await up(inputs)).id).toBe(id);
@@ -60,18 +60,18 @@ test("adds _preview to a preview namespace's title, in the account and in the st
 });
 
 test("a destroy fails if the namespace still has keys, and names them", async () => {
-  const namespace = await up({ title: "full" });
+  const namespace = await up({ title: "non-empty" });
   await rawSend(api, "PUT", `${path}/${namespace.id}/bulk`, [{ key: "b", value: "v" }]);
   api.clearRequests();
   const { message } = await failureOf(new Operation(api, { inNoTime: api }).destroy(TYPE, namespace));
   expect(message).toMatch(
-    /^Namespace "full" \([0-9a-f]{32}\) still has 1 key: "b"\. Deleting the namespace would delete them\. .*set forceDestroy: true/,
+    /^Namespace "non-empty" \([0-9a-f]{32}\) still has 1 key: "b"\. Deleting the namespace would delete them\. .*set forceDestroy: true/,
   );
   expect(sent(api, "DELETE")).toEqual([]);
 });
 
 test("forceDestroy deletes a namespace with its keys", async () => {
-  const namespace = await up({ title: "full", forceDestroy: true });
+  const namespace = await up({ title: "non-empty", forceDestroy: true });
   await rawSend(api, "PUT", `${path}/${namespace.id}/bulk`, [{ key: "b", value: "v" }]);
   await new Operation(api, { inNoTime: api }).destroy(TYPE, namespace);
   expect(await titles()).not.toContainEqual(expect.objectContaining({ id: namespace.id }));
@@ -90,7 +90,7 @@ test.each([
   expect(snippet).toBe(`[[kv_namespaces]]\nbinding = "CATALOG"\n${member} = "${"5".repeat(32)}"\n`);
 });
 
-test("a preview knows the snippet of an unchanged namespace", async () => {
+test("in a preview, the binding snippet of an unchanged namespace is known", async () => {
   await pulumi.runtime.setMocks(
     {
       newResource: ({ inputs }) => ({ id: "5".repeat(32), state: inputs as object }),
@@ -104,7 +104,7 @@ test("a preview knows the snippet of an unchanged namespace", async () => {
   expect(await (snippet as unknown as { isKnown: Promise<boolean> }).isKnown).toBe(true);
 });
 
-test("warns in the preview if the account has reached its limit of namespaces", async () => {
+test("warns in the preview if the account has reached its namespace limit", async () => {
   const full = Array.from({ length: 1_000 }, (_, n) => ({
     id: n.toString(16).padStart(32, "0"),
     title: `n${n}`,

@@ -87,7 +87,7 @@ describe("values", () => {
     ]);
   });
 
-  test("doesn't read values in bulk that are known to be binary", async () => {
+  test("reads values that are known to be binary one by one, not in bulk", async () => {
     await store([textEntry("t", "text"), binary("b1"), binary("b2")]);
     const found = await values({
       keys: ["b1", "t", "missing", "b2"],

@@ -41,7 +41,7 @@ describe("a manifest", () => {
     expect([back.size, [...back]]).toEqual([0, []]);
   });
 
-  test("behaves like a map, even after encoding and decoding", async () => {
+  test("behaves like a map of its entries, even after encoding and decoding", async () => {
     for (let seed = 1; seed <= 40; seed += 1) {
       const below = random(seed);
       const expected = new Map<string, RecordedEntry>();
@@ -103,7 +103,7 @@ describe("a manifest", () => {
     }
   });
 
-  test("refuses a manifest of a later version, with both format numbers", async () => {
+  test("refuses a manifest in a newer format, and names both formats", async () => {
     const bytes = Buffer.from(await encodeManifest(new Map()), "base64").subarray(0, -8);
     bytes.writeUInt8(2, 0);
     const sum = createHash("sha256").update(bytes).digest().subarray(0, 8);
@@ -112,7 +112,7 @@ describe("a manifest", () => {
     );
   });
 
-  test("refuses a manifest with unexpected content, without a parser's error", async () => {
+  test("refuses a manifest with unexpected content in its own words, without a parser's error", async () => {
     const body = Buffer.concat([Buffer.from([1, 0, 0, 0, 4]), Buffer.from("none")]);
     const sum = createHash("sha256").update(body).digest().subarray(0, 8);
     const text = Buffer.concat([body, sum]).toString("base64");
@@ -248,15 +248,15 @@ describe("the preview's summary line", () => {
 
   test.each<[string, string[], string[], string[], string]>([
     ["a few keys", ["a", "b"], [], ["c"], "KvEntries ns: +2 ~0 -1 (+a, +b, -c)"],
-    ["nothing", [], [], [], "KvEntries ns: +0 ~0 -0"],
+    ["no keys if nothing changes", [], [], [], "KvEntries ns: +0 ~0 -0"],
     [
-      "ten of many keys, with some of each kind",
+      "ten of many keys, some of each kind",
       many(12_000, "a"),
       many(3, "c"),
       many(1, "r"),
       "KvEntries ns: +12000 ~3 -1 (+a0, +a1, +a2, +a3, +a4, +a5, ~c0, ~c1, ~c2, -r0 …)",
     ],
-    ["a long key, shortened", ["k".repeat(100)], [], [], `KvEntries ns: +1 ~0 -0 (+${"k".repeat(60)}…)`],
+    ["the start of a long key", ["k".repeat(100)], [], [], `KvEntries ns: +1 ~0 -0 (+${"k".repeat(60)}…)`],
   ])("shows %s", (_title, added, changed, removed, expected) => {
     expect(summaryLine("KvEntries ns", { added, changed, removed })).toBe(expected);
   });

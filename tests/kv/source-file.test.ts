@@ -95,12 +95,12 @@ describe("the source file of KvEntries", () => {
       ]),
       "f.json, line 2: the text is not UTF-8",
     ],
-  ])("gives the line of a file that %s", async (_title, content, sentence) => {
+  ])("names the line of the problem in a file that %s", async (_title, content, sentence) => {
     project.put("f.json", content);
     expect(await project.problemsOf({ file: "f.json" })).toEqual([sentence]);
   });
 
-  test("gives the line of a mistake far down in the file", async () => {
+  test("names the line of a mistake far down in the file", async () => {
     const lines = Array.from(
       { length: 9_000 },
       (_, i) => `${JSON.stringify({ key: `k${i}`, value: "v".repeat(100) })},`,

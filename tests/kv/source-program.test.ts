@@ -118,7 +118,7 @@ describe("inline entries", () => {
       CANARY,
       `key "${"é".repeat(80)}"… (257 characters): key is 514 bytes; the limit is 512`,
     ),
-  ])("%s", async (_title, declaration, sentence) => {
+  ])("refuses an inline entry: %s", async (_title, declaration, sentence) => {
     expect(await project.problemsOf(declaration)).toEqual([sentence]);
   });
 

@@ -73,7 +73,7 @@ describe("a directory of entries", () => {
 describe("the summary of a source", () => {
   const bulkJson = (entries: readonly object[]): string => JSON.stringify(entries);
 
-  test("gives the same entries the same digest, in any order, form or place", async () => {
+  test("gives the same entries the same digest, whatever their order, format or source", async () => {
     project.put(
       "a.json",
       bulkJson([

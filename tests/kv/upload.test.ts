@@ -189,7 +189,7 @@ describe("an upload that keeps failing", () => {
     expect(storedKeys(api).sort()).toEqual(outcome.confirmed.sort());
   });
 
-  test("is completed by the next upload", async () => {
+  test("the next upload writes the rest", async () => {
     api.fault({ match: {}, kind: "slow", delayMs: 100, times: 3 });
     failOn({ status: 503, times: 2 });
     const { ctx } = contextFor(api, { config: { maxRetries: "0" } });

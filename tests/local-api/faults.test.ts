@@ -57,7 +57,7 @@ test("truncated: applies the request, sends the headers and half of the body, th
   expect(api.requests[0]).toMatchObject({ status: 200, fault: "truncated" });
 });
 
-test("raw: returns exactly this text and doesn't apply the request", async () => {
+test("raw: returns exactly the given text and doesn't apply the request", async () => {
   api.fault({ ...posts, kind: "raw", status: 502, body: "<html>Bad gateway</html>" });
   const response = await create();
   expect(response).toMatchObject({ status: 502, body: "<html>Bad gateway</html>" });
@@ -95,7 +95,7 @@ test.each([
   },
 );
 
-test("slow: returns the usual response in the end", async () => {
+test("slow: eventually returns the usual response", async () => {
   const { waits } = virtualTime();
   api.fault({ ...posts, kind: "slow", delayMs: 60 });
   expect(await create()).toMatchObject({ status: 200 });

@@ -201,7 +201,7 @@ describe('the fault "unsuccessful"', () => {
     expect((await kv.list()).names).toEqual(["b", "c", "d"]);
   });
 
-  test("hits the next bulk request, and accepts one of keys, count and fraction", async () => {
+  test("hits the next bulk request, and accepts exactly one of keys, count and fraction", async () => {
     expect(() => api.fault({ kind: "unsuccessful", match: {} })).toThrow("one of keys, count and fraction");
     expect(() => api.fault({ kind: "unsuccessful", match: {}, count: 1, fraction: 1 })).toThrow("one of");
     api.fault({ kind: "unsuccessful", match: {}, count: 1 });

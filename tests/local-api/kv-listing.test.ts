@@ -38,7 +38,7 @@ describe("listing keys", () => {
     expect((await kv.list()).cursor).toBeUndefined();
   });
 
-  test("lists only keys with the prefix, and forgets it if the next page's request omits it", async () => {
+  test("lists only keys with the prefix, which the request for each page has to repeat", async () => {
     const { kv } = await namespaceIn();
     await kv.put(pairs(["a", "ü/1", "ü/2", "ü", "v", ...numbered(0, 30)]));
     expect((await kv.list(`prefix=${encodeURIComponent("ü")}`)).names).toEqual(["ü", "ü/1", "ü/2"]);
@@ -99,7 +99,7 @@ describe("listing and read lags", () => {
     expect((await kv.list()).names).toEqual(["b"]);
   });
 
-  test("hides writes from reads, metadata and bulk reads for a lag of their own", async () => {
+  test("hides writes from reads, metadata and bulk reads during a separate lag", async () => {
     const { api, kv } = await namespaceIn({ kvLagMs: { reads: 1000, listing: 200 } });
     const read = () => kv.call("POST", `${kv.path}/bulk/get`, { keys: ["a"] });
     await kv.put([{ key: "a", value: "1", metadata: 1 }]);

@@ -125,7 +125,7 @@ describe("state", () => {
   });
 });
 
-describe("KV in a folder", () => {
+describe("KV in a data directory", () => {
   let folder: string;
   beforeEach(() => {
     folder = mkdtempSync(join(tmpdir(), "local-api-kv-"));
@@ -177,7 +177,7 @@ describe("KV in a folder", () => {
     expect(readFileSync(join(folder, "local-api.json"), "utf8")).not.toContain("greeting");
   });
 
-  test("drops outdated lines and an incomplete last line when it opens the folder", async () => {
+  test("drops outdated lines and an incomplete last line when it opens the directory", async () => {
     const first = await start({ persistTo: folder });
     const kv = await newNamespace(first);
     for (let round = 0; round < 20; round++) await kv.put([{ key: "a", value: `round ${round}` }]);

@@ -29,19 +29,22 @@ describe("Logpush filters", () => {
     ["the documented example", where({ and: [leaf("ClientRequestPath", "contains", "/static"), host] })],
     ["a bare comparison", where(host)],
     ["nested groups", where({ or: [{ and: [host, { or: [host, host] }] }, host] })],
-    ["spaces and another order", '{ "where" : { "or" : [ {"value":"x","operator":"eq","key":"RayID"} ] } }'],
+    [
+      "whitespace and members in another order",
+      '{ "where" : { "or" : [ {"value":"x","operator":"eq","key":"RayID"} ] } }',
+    ],
     ["a number as text", where(leaf("EdgeResponseStatus", "geq", "500"))],
     ["a negative number", where(leaf("ClientASN", "gt", "-1"))],
     ["a fraction, for a field that has them", where(leaf("EdgeResponseCompressionRatio", "lt", "1.5"))],
-    ["numbers in a set", where(leaf("EdgeResponseStatus", "in", [200, 201]))],
-    ["texts in a set", where(leaf("ClientCountry", "!in", ["de", "fr"]))],
+    ["a set of numbers", where(leaf("EdgeResponseStatus", "in", [200, 201]))],
+    ["a set of strings", where(leaf("ClientCountry", "!in", ["de", "fr"]))],
     ["a boolean as text", where(leaf("CacheTieredFill", "!eq", "true"))],
     ["an element of a list", where(leaf("BotTags", "contains", "x"))],
     ["a number in a list", where(leaf("BotDetectionIDs", "!contains", "7"))],
-    ["a moment as a date", where(leaf("EdgeStartTimestamp", "gt", "2026-10-01T00:00:00Z"))],
-    ["a moment as nanoseconds", where(leaf("EdgeStartTimestamp", "leq", "1790812800000000000"))],
-    ["nothing", ""],
-  ])("accepts a filter with %s, and returns it as it was sent", async (_, filter) => {
+    ["a time as an ISO 8601 date", where(leaf("EdgeStartTimestamp", "gt", "2026-10-01T00:00:00Z"))],
+    ["a time in nanoseconds", where(leaf("EdgeStartTimestamp", "leq", "1790812800000000000"))],
+    ["an empty string", ""],
+  ])("accepts %s as a filter, and returns it unchanged", async (_, filter) => {
     const response = await call("POST", jobs, { ...newJob, filter });
     expect(response).toMatchObject({ status: 200, body: { result: { filter } } });
   });
@@ -52,31 +55,43 @@ describe("Logpush filters", () => {
   test.each<[string, string, string]>([
     ["text that is not JSON", "{where", "not a JSON object"],
     ["a list", "[]", "not a JSON object"],
-    ["no where", JSON.stringify({ and: [host] }), "missing key where"],
-    ["more than a where", JSON.stringify({ where: host, limit: 1 }), "unknown key limit beside where"],
-    ["where as text", where("x"), "a node must be an object"],
+    ["an object without where", JSON.stringify({ and: [host] }), "missing key where"],
+    ["a member beside where", JSON.stringify({ where: host, limit: 1 }), "unknown key limit beside where"],
+    ["a string as where", where("x"), "a node must be an object"],
     ["a list of nodes", where([host]), "a node must be an object"],
     ["an empty group", where({ and: [] }), "and needs at least one node"],
-    ["a group that is no list", where({ or: host }), "or needs at least one node"],
+    ["a group that isn't a list", where({ or: host }), "or needs at least one node"],
     ["two logical keys", where({ and: [host], or: [host] }), "and must be the only key"],
     ["a comparison with a group", where({ ...host, and: [host] }), "and must be the only key"],
     ["a number for a node", where({ and: [1] }), "a node must be an object"],
-    ["a further key", where({ ...host, not: true }), "unknown key not in a comparison"],
-    ["no key", where({ operator: "eq", value: "x" }), "a comparison needs a key"],
-    ["no operator", where({ key: "RayID", value: "x" }), "unknown operator undefined"],
-    ["the operator of an old example", where(leaf("RayID", "neq", "x")), 'unknown operator "neq"'],
-    ["an operator of any object", where(leaf("RayID", "constructor", "x")), 'unknown operator "constructor"'],
-    ["no value", where({ key: "RayID", operator: "eq" }), undecoded('"null"', "string")],
+    ["an extra member in a comparison", where({ ...host, not: true }), "unknown key not in a comparison"],
+    ["a comparison without a key", where({ operator: "eq", value: "x" }), "a comparison needs a key"],
+    ["a comparison without an operator", where({ key: "RayID", value: "x" }), "unknown operator undefined"],
+    ["an operator from an outdated example", where(leaf("RayID", "neq", "x")), 'unknown operator "neq"'],
+    [
+      "an inherited member's name as operator",
+      where(leaf("RayID", "constructor", "x")),
+      'unknown operator "constructor"',
+    ],
+    ["a comparison without a value", where({ key: "RayID", operator: "eq" }), undecoded('"null"', "string")],
     ["an unknown field", where(leaf("RayId", "eq", "x")), 'unknown field "RayId"'],
-    ["an object", where(leaf("Cookies", "eq", "x")), "field Cookies cannot be filtered by"],
-    ["an order of texts", where(leaf("RayID", "lt", "x")), "operator lt is not supported for field RayID"],
+    ["a field that is an object", where(leaf("Cookies", "eq", "x")), "field Cookies cannot be filtered by"],
+    [
+      "less-than on a string",
+      where(leaf("RayID", "lt", "x")),
+      "operator lt is not supported for field RayID",
+    ],
     [
       "startsWith on a number",
       where(leaf("ClientASN", "startsWith", "6")),
       "operator startsWith is not supported",
     ],
-    ["an order of booleans", where(leaf("CacheTieredFill", "gt", "true")), "operator gt is not supported"],
-    ["a set of booleans", where(leaf("CacheTieredFill", "in", ["true"])), "operator in is not supported"],
+    [
+      "greater-than on a boolean",
+      where(leaf("CacheTieredFill", "gt", "true")),
+      "operator gt is not supported",
+    ],
+    ["in on a boolean", where(leaf("CacheTieredFill", "in", ["true"])), "operator in is not supported"],
     ["eq on a list", where(leaf("BotTags", "eq", "x")), "operator eq is not supported for field BotTags"],
     [
       "a string instead of a list",
@@ -99,20 +114,32 @@ describe("Logpush filters", () => {
       undecoded('"[\\"de\\",1]"', "[]string"),
     ],
     ["an empty set", where(leaf("ClientCountry", "in", [])), undecoded('"[]"', "[]string")],
-    ["a number that is no text", where(leaf("EdgeResponseStatus", "eq", 500)), undecoded('"500"', "uint64")],
+    [
+      "a number that isn't written as text",
+      where(leaf("EdgeResponseStatus", "eq", 500)),
+      undecoded('"500"', "uint64"),
+    ],
     [
       "a string that isn't a number",
       where(leaf("EdgeResponseStatus", "eq", "5xx")),
       undecoded('"\\"5xx\\""', "uint64"),
     ],
-    ["a boolean that is no text", where(leaf("CacheTieredFill", "eq", true)), undecoded('"true"', "bool")],
+    [
+      "a boolean that isn't written as text",
+      where(leaf("CacheTieredFill", "eq", true)),
+      undecoded('"true"', "bool"),
+    ],
     [
       "a string that isn't a boolean",
       where(leaf("CacheTieredFill", "eq", "yes")),
       undecoded('"\\"yes\\""', "bool"),
     ],
-    ["a set outside of in", where(leaf("ClientCountry", "eq", ["de"])), undecoded('"[\\"de\\"]"', "string")],
-  ])("rejects a filter with %s", async (_, filter, why) => {
+    [
+      "a list of values for eq",
+      where(leaf("ClientCountry", "eq", ["de"])),
+      undecoded('"[\\"de\\"]"', "string"),
+    ],
+  ])("rejects %s as a filter", async (_, filter, why) => {
     const message = `creating a new job is not allowed: bad predicate: ${why}`;
     expect(await call("POST", jobs, { ...newJob, filter })).toMatchObject(
       refusal(400, 1004, message, "/filter"),
@@ -240,7 +267,7 @@ describe("testing a line", () => {
     ["ClientCity", "contains", "x", false],
     ["BotScore", "lt", "30", false],
     ["BotScore", "!in", [1], true],
-  ])("%s %s %j: %s", async (key, operator, value, passes) => {
+  ])("passes or drops a line by %s %s %j: %s", async (key, operator, value, passes) => {
     const id = await create(call, jobs, { filter: where(leaf(key, operator, value)) });
     expect(api.logpush.push(id, [line])).toMatchObject({ lines: 1, passed: passes ? 1 : 0 });
   });

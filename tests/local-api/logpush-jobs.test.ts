@@ -152,10 +152,10 @@ describe("Logpush jobs", () => {
     ["a long name", { name: tooLong(513) }, 400, 1002, "512", "/name"],
     ["an unknown dataset", { dataset: "nonsense" }, 400, 1002, "dataset", "/dataset"],
     ["an account's dataset", { dataset: "audit_logs" }, 400, 1002, "not available for a zone", "/dataset"],
-    ["enabled as text", { enabled: "true" }, 400, 1002, "enabled", "/enabled"],
+    ["enabled as a string", { enabled: "true" }, 400, 1002, "enabled", "/enabled"],
     ["an unknown kind", { kind: "instant" }, 400, 1002, "kind", "/kind"],
     [
-      "edge delivery of events",
+      "kind edge for a dataset that isn't http_requests",
       { kind: "edge", dataset: "dns_logs", output_options: null },
       400,
       1002,
@@ -225,7 +225,7 @@ describe("Logpush jobs", () => {
       "/output_options/CVE-2021-44228",
     ],
     [
-      "merged subrequests of another dataset",
+      "merge_subrequests for another dataset",
       { dataset: "dns_logs", ...options({ merge_subrequests: true }) },
       400,
       1002,
@@ -258,7 +258,10 @@ describe("Logpush jobs", () => {
       "the largest upload limits",
       { max_upload_bytes: 1_000_000_000, max_upload_interval_seconds: 300, max_upload_records: 1_000_000 },
     ],
-    ["no measure", { max_upload_bytes: null, max_upload_interval_seconds: null, max_upload_records: null }],
+    [
+      "null as upload limits",
+      { max_upload_bytes: null, max_upload_interval_seconds: null, max_upload_records: null },
+    ],
     ["a sample rate of 0", options({ sample_rate: 0 })],
     ["a sample rate of 1", options({ sample_rate: 1 })],
   ])("accepts a job with %s", async (_, members) => {
@@ -332,7 +335,7 @@ describe("Logpush responses", () => {
     expect(each(list, "destination_conf")).toEqual([shown]);
   });
 
-  test("can leave out the filter, the defaults and the created job", async () => {
+  test("can be set to return neither filters, defaults nor the job that was created", async () => {
     const api = await start({ logpush: { filter: "hidden", defaults: "hidden", created: "none" } });
     const call = callerOf(api);
     const path = zonePath(api);
@@ -426,7 +429,7 @@ describe("Logpush jobs in a state file", () => {
     expect(each(await call("GET", zonePath(api)), "id")).toEqual([id]);
   });
 
-  test("there are no Logpush jobs if an older version without Logpush wrote the file", async () => {
+  test("a state file from an older version without Logpush restores no jobs", async () => {
     const api = await start();
     const older = Object.fromEntries(Object.entries(api.snapshot()).filter(([name]) => name !== "logpush"));
     expect(await controlOf(api)("PUT", "/state", older)).toMatchObject({ status: 204 });

@@ -49,7 +49,7 @@ describe("the records of a push", () => {
         '{"ClientIP":"192.0.2.2","EdgeStartTimestamp":1790856001000000000,"RayID":"bb"}\n',
     ],
     [
-      "seconds",
+      "timestamps in seconds",
       {
         timestamp_format: "unix",
         field_names: ["EdgeStartTimestamp"],
@@ -59,7 +59,7 @@ describe("the records of a push", () => {
       '{"EdgeStartTimestamp":1790856000}{"EdgeStartTimestamp":1790856001}',
     ],
     [
-      "dates",
+      "timestamps as dates",
       { timestamp_format: "rfc3339", field_names: ["EdgeStartTimestamp"], output_type: "csv" },
       '"2026-10-01T12:00:00Z"\n"2026-10-01T12:00:01Z"\n',
     ],
@@ -74,7 +74,7 @@ describe("the records of a push", () => {
       '"2026-10-01T12:00:00.250000000Z"\n"2026-10-01T12:00:01.000000000Z"\n',
     ],
     [
-      "CSV with a header, texts in quotes",
+      "CSV with a header and quoted strings",
       {
         output_type: "csv",
         batch_prefix: "agent,status,tags\n",
@@ -83,7 +83,7 @@ describe("the records of a push", () => {
       'agent,status,tags\n"curl ""8"", ${jndi:x}",200,\n,503,"[""a""]"\n',
     ],
     [
-      "tabs",
+      "columns separated by tabs",
       { output_type: "csv", field_delimiter: "\t", field_names: ["RayID", "EdgeResponseStatus"] },
       '"aa"\t200\n"bb"\t503\n',
     ],
@@ -102,7 +102,7 @@ describe("the records of a push", () => {
       '{"events":[{"info":{"RayID":"aa"}},{"info":{"RayID":"bb"}}]}\n',
     ],
     [
-      "a template, with null for a field that isn't listed",
+      "a template says, with null for a field that isn't listed",
       {
         field_names: ["RayID", "ClientIP"],
         record_template:
@@ -111,12 +111,12 @@ describe("the records of a push", () => {
       '{"ray":"aa","at":null,"{{x}}":1}\n{"ray":"bb","at":null,"{{x}}":1}\n',
     ],
     [
-      "null for a field that the line lacks",
+      "JSON with null for a field that the line lacks",
       { field_names: ["RayID", "BotTags"] },
       '{"RayID":"aa","BotTags":null}\n{"RayID":"bb","BotTags":["a"]}\n',
     ],
     [
-      "${ written as x{",
+      "text in which ${ is replaced with x{",
       { "CVE-2021-44228": "true", field_names: ["ClientRequestUserAgent"], output_type: "csv" },
       '"curl ""8"", x{jndi:x}"\n\n',
     ],
@@ -151,7 +151,7 @@ describe("the records of a push", () => {
 describe("Logpush pushes", () => {
   const errors = '{"where":{"and":[{"key":"EdgeResponseStatus","operator":"geq","value":"500"}]}}';
 
-  test("writes the lines that pass the filter to the destination's folder", async () => {
+  test("writes the lines that pass the filter to the destination's directory", async () => {
     const destination_conf = `r2://logs/{DATE}?account-id=${api.accounts.main}&access-key-id=a&secret-access-key=b`;
     const id = await create(call, jobs, { filter: errors, destination_conf });
     const report = api.logpush.push(id, lines);
@@ -170,7 +170,7 @@ describe("Logpush pushes", () => {
     );
   });
 
-  test("samples the lines that pass the filter, the same ones every time", async () => {
+  test("pushes the same sample of the lines that pass the filter every time", async () => {
     const id = await create(call, jobs, { output_options: { field_names: ["RayID"], sample_rate: 0.1 } });
     const first = api.logpush.push(id, { count: 400 });
     expect(first).toMatchObject({ lines: 400, passed: 400 });
@@ -289,7 +289,7 @@ describe("generated log lines", () => {
   });
 });
 
-test("deletes the sink when the API is closed", async () => {
+test("deletes its temporary directory when the API is closed", async () => {
   const own = await startLocalApi();
   await callerOf(own)("POST", `/zones/${own.zones.empty}/logpush/ownership`, {
     destination_conf: newJob.destination_conf,

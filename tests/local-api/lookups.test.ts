@@ -112,7 +112,7 @@ describe("Page Shield lists", () => {
     expect(await call("GET", `${shop}/cookies?name=${"x".repeat(1025)}`)).toMatchObject({ status: 400 });
   });
 
-  test("exports lists as CSV, but not page by page", async () => {
+  test("exports a whole list as CSV, not page by page", async () => {
     const { body, headers } = await call("GET", `${shop}/cookies?export=csv`);
     expect(headers.get("content-type")).toBe("text/csv");
     expect(String(body).split("\r\n")).toHaveLength(1 + 5 + 1);

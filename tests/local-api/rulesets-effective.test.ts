@@ -70,7 +70,7 @@ describe("the effective rules of a zone", () => {
     }
   });
 
-  test("the last rule's override decides the threshold and the action", async () => {
+  test("an override of the ruleset's last rule sets the threshold and the action", async () => {
     const rules = await deploy(owasp, {
       rules: [{ id: OWASP_SCORE_RULE, score_threshold: 25, action: "managed_challenge" }],
     });
@@ -78,7 +78,7 @@ describe("the effective rules of a zone", () => {
     expect(counts(rules)).toEqual([168, 0]);
   });
 
-  test("the order of categories matters for rules that have several of the tags", async () => {
+  test("the order of categories matters for rules with several of their tags", async () => {
     const wordpress = { category: "wordpress", enabled: false };
     const sqli = { category: "sqli", enabled: true, action: "log" };
     const first = await deploy(managed, { categories: [wordpress, sqli] });
@@ -150,7 +150,7 @@ describe("the effective rules of a zone", () => {
     expect((await zone.effective()).deployments).toMatchObject([{ enabled: false, on: 0, off: 168 }]);
   });
 
-  test("lists the exceptions, and for each rule those in front of it", async () => {
+  test("lists all exceptions, and for each rule the exceptions before it", async () => {
     const skip = (ref: string, action_parameters: object, enabled = true) => {
       return { action: "skip", ref, expression: "ip.src eq 10.0.0.1", action_parameters, enabled };
     };

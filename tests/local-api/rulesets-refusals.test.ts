@@ -53,7 +53,7 @@ test("refuses an invalid expression with line and column", async () => {
   );
 });
 
-describe("refuses a rule, with code and pointer,", () => {
+describe("refuses a rule, with error code and pointer:", () => {
   test.each<[string, object, number, string]>([
     ["without an expression", { ...execute({}), expression: undefined }, 20125, "/expression"],
     ["with a blank expression", expressed(" "), 20125, "/expression"],
@@ -74,7 +74,7 @@ describe("refuses a rule, with code and pointer,", () => {
     ["with an operator in capitals", expressed("ssl AND ssl"), 20127, "/expression"],
     ["with endless nesting", expressed("(".repeat(4096)), 20127, "/expression"],
     ["without an action", { ...execute({}), action: undefined }, 20119, "/action"],
-    ["with an action of other phases", { ...execute({}), action: "block" }, 20120, "/action"],
+    ["with an action from another phase", { ...execute({}), action: "block" }, 20120, "/action"],
     ["without parameters", { ...execute({}), action_parameters: undefined }, 20118, "/action_parameters"],
     ["with a member that does not exist", { ...execute({}), note: "x" }, 10001, "/note"],
     [
@@ -98,9 +98,9 @@ describe("refuses a rule, with code and pointer,", () => {
 
   const at = "/action_parameters/overrides";
   test.each<[string, object, number, string]>([
-    ["empty overrides", overrides({}), 20123, at],
+    ["no members", overrides({}), 20123, at],
     ["an unknown member", overrides({ tags: [] }), 10001, `${at}/tags`],
-    ["no category", overrides({ categories: [] }), 20123, `${at}/categories`],
+    ["an empty list of categories", overrides({ categories: [] }), 20123, `${at}/categories`],
     [
       "a category without a change",
       overrides({ categories: [{ category: "xss" }] }),
@@ -108,7 +108,7 @@ describe("refuses a rule, with code and pointer,", () => {
       `${at}/categories/0`,
     ],
     [
-      "a category of another ruleset",
+      "a category from another ruleset",
       overrides({ categories: [{ category: "wordpress", enabled: false }] }),
       20128,
       `${at}/categories/0/category`,
@@ -132,12 +132,12 @@ describe("refuses a rule, with code and pointer,", () => {
       20130,
       `${at}/categories/0/action`,
     ],
-    ["a sensitivity", overrides({ sensitivity_level: "low" }), 20132, `${at}/sensitivity_level`],
-    ["no rule", overrides({ rules: [] }), 20123, `${at}/rules`],
+    ["a sensitivity level", overrides({ sensitivity_level: "low" }), 20132, `${at}/sensitivity_level`],
+    ["an empty list of rules", overrides({ rules: [] }), 20123, `${at}/rules`],
     ["a rule without a change", overrides({ rules: [{ id: OWASP_SCORE_RULE }] }), 20123, `${at}/rules/0`],
     ["an unknown rule", overrides({ rules: [{ id: NONE, enabled: false }] }), 20129, `${at}/rules/0/id`],
     [
-      "a rule twice",
+      "the same rule twice",
       overrides({ rules: [true, false].map((enabled) => ({ id: OWASP_SCORE_RULE, enabled })) }),
       20133,
       `${at}/rules/1`,
@@ -162,33 +162,43 @@ describe("refuses a rule, with code and pointer,", () => {
   const skipped = "/action_parameters";
   test.each<[string, object, number, string]>([
     ["nothing", skip({}), 20141, skipped],
-    ["another ruleset by a word", skip({ ruleset: "all" }), 20142, `${skipped}/ruleset`],
-    ["all and some", skip({ ruleset: "current", rulesets: [owasp] }), 20140, `${skipped}/rulesets`],
-    ["an unknown ruleset", skip({ rulesets: [owasp, NONE] }), 20121, `${skipped}/rulesets/1`],
-    ["no ruleset", skip({ rulesets: [] }), 20141, `${skipped}/rulesets`],
-    ["a ruleset twice", skip({ rulesets: [owasp, owasp] }), 20133, `${skipped}/rulesets/1`],
+    ["a ruleset other than current", skip({ ruleset: "all" }), 20142, `${skipped}/ruleset`],
     [
-      "a rule of another ruleset",
+      "both all rulesets and one of them",
+      skip({ ruleset: "current", rulesets: [owasp] }),
+      20140,
+      `${skipped}/rulesets`,
+    ],
+    ["an unknown ruleset", skip({ rulesets: [owasp, NONE] }), 20121, `${skipped}/rulesets/1`],
+    ["an empty list of rulesets", skip({ rulesets: [] }), 20141, `${skipped}/rulesets`],
+    ["the same ruleset twice", skip({ rulesets: [owasp, owasp] }), 20133, `${skipped}/rulesets/1`],
+    [
+      "a rule from another ruleset",
       skip({ rules: { [free]: [OWASP_SCORE_RULE] } }),
       20129,
       `${skipped}/rules/${free}/0`,
     ],
-    ["no rule of a ruleset", skip({ rules: { [owasp]: [] } }), 20141, `${skipped}/rules/${owasp}`],
-    ["rules of no ruleset", skip({ rules: {} }), 20141, `${skipped}/rules`],
+    [
+      "an empty list of a ruleset's rules",
+      skip({ rules: { [owasp]: [] } }),
+      20141,
+      `${skipped}/rules/${owasp}`,
+    ],
+    ["rules without a ruleset", skip({ rules: {} }), 20141, `${skipped}/rules`],
     ["a phase", skip({ phases: ["http_ratelimit"] }), 20142, `${skipped}/phases/0`],
   ])("an exception that skips %s", async (_, rule, code, pointer) => {
     await expectRefused(rule, code, pointer);
   });
 
   test.each<[string, object, number, string]>([
-    ["two positions", { before: "", index: 1 }, 20160, ""],
-    ["no position", {}, 20160, ""],
+    ["before a rule and at an index", { before: "", index: 1 }, 20160, ""],
+    ["without before, after or index", {}, 20160, ""],
     ["before an unknown rule", { before: NONE }, 20161, "/before"],
     ["after an unknown rule", { after: NONE }, 20161, "/after"],
-    ["index 0", { index: 0 }, 20162, "/index"],
-    ["an index beyond the end", { index: 5 }, 20162, "/index"],
-    ["an unknown member", { first: true }, 10001, "/first"],
-  ])("the position %s", async (_, position, code, pointer) => {
+    ["at index 0", { index: 0 }, 20162, "/index"],
+    ["at an index beyond the end", { index: 5 }, 20162, "/index"],
+    ["with an unknown member", { first: true }, 10001, "/first"],
+  ])("a position %s", async (_, position, code, pointer) => {
     await expectRefused({ ...execute({}), position }, code, `/position${pointer}`);
   });
 
@@ -275,7 +285,7 @@ test.each([
   expect((await zone.read()).status).toBe(404);
 });
 
-test("refuses to change the kind or phase of a ruleset, or anything of a managed ruleset", async () => {
+test("refuses to change the kind or phase of a ruleset, or any part of a managed ruleset", async () => {
   const path = `${shop.root}/${seededEntryPoints.shop}`;
   const refused = (code: number) => ({ status: 400, body: { errors: [{ code }] } });
   expect(await shop.call("PUT", path, { kind: "root" })).toMatchObject(refused(20181));

@@ -51,7 +51,7 @@ describe.each<[Dialect, string, string]>([
     });
   });
 
-  test("requires a paid plan for settings, and Enterprise for own report endpoints and connection paths", async () => {
+  test("requires a paid plan for settings, and an Enterprise plan for custom report endpoints and connection paths", async () => {
     const notEntitled = { status: 403, body: { success: false, errors: [{ code: 10010 }] } };
     expect(await call("PUT", pathOf("small"), { [reporting]: false })).toMatchObject(notEntitled);
     expect(await call("PUT", pathOf("blog"), { use_connection_url_path: true })).toMatchObject(notEntitled);

@@ -13,7 +13,7 @@ afterEach(() => api.close());
 
 const body = async (method: string, path: string, sent?: unknown) => (await call(method, path, sent)).body;
 
-test("responses contain what the OpenAPI document requires and what someone set, and nothing else", async () => {
+test("responses contain only what the OpenAPI document requires and what a client set", async () => {
   const zone = `/zones/${api.zones.shop}`;
   const account = `/accounts/${api.accounts.main}`;
   const namespaces = `${account}/storage/kv/namespaces`;
@@ -52,7 +52,7 @@ test("responses contain what the OpenAPI document requires and what someone set,
   ).toEqual(success);
 });
 
-test("error responses contain what the OpenAPI document requires", async () => {
+test("error responses contain only what the OpenAPI document requires", async () => {
   const unknown = "0".repeat(32);
   const code = expect.any(Number) as unknown;
   const message = expect.any(String) as unknown;
@@ -75,7 +75,7 @@ test("error responses contain what the OpenAPI document requires", async () => {
   });
 });
 
-test("a listing keeps its cursor, and a bulk write the keys that failed", async () => {
+test("a listing still returns its cursor, and a bulk write the keys that failed", async () => {
   const path = `/accounts/${api.accounts.main}/storage/kv/namespaces/${api.namespaces.existing}`;
   const pairs = Array.from({ length: 12 }, (_, index) => ({ key: `k${index}`, value: "1" }));
   api.fault({ kind: "unsuccessful", match: {}, count: 1 });

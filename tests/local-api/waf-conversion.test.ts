@@ -20,7 +20,7 @@ async function proposedAfter(...actions: WafAction[]) {
 const blank = { id: "", version: "", ref: "" };
 const level = (number: number) => ({ category: `paranoia-level-${number}`, enabled: false });
 
-test("the configuration of an untouched zone has both rulesets, with empty id, version and ref", async () => {
+test("the configuration of a zone with default settings has both rulesets, with empty id, version and ref", async () => {
   const zone = new Migrating(api, "migrateRetired");
   api.inDashboard(api.zones.migrateRetired, { do: "retire", status: null });
   expect(result(await zone.config())).toEqual({
@@ -58,7 +58,7 @@ test.each<["high" | "medium" | "low" | "default", number[], number]>([
   ["low", [2, 3, 4], 40],
   ["default", [3, 4], 40],
 ])(
-  "turns the sensitivity %s into the disabled levels %j and a threshold of %i",
+  "converts sensitivity %s to the disabled paranoia levels %j and a threshold of %i",
   async (sensitivity, off, score) => {
     const [, rule] = await proposedAfter({ do: "package", sensitivity });
     expect(rule).toMatchObject({
@@ -79,7 +79,7 @@ test.each<["block" | "challenge" | "simulate", string]>([
   ["block", "block"],
   ["challenge", "challenge"],
   ["simulate", "log"],
-])("turns the action %s into %s", async (action_mode, action) => {
+])("converts the action %s to %s", async (action_mode, action) => {
   const [, rule] = await proposedAfter({ do: "package", action_mode });
   expect(rule).toMatchObject({ action_parameters: { overrides: { rules: [{ id: SCORE_RULE, action }] } } });
 });
@@ -96,7 +96,7 @@ test("changed OWASP groups and rules don't change the configuration", async () =
   expect(changed).toEqual(untouched);
 });
 
-test("turns changed groups and rules of Cloudflare's package into overrides of tags and rules", async () => {
+test("converts changed groups and rules in Cloudflare's package to overrides of tags and rules", async () => {
   const zone = new Migrating(api, "migrateRetired");
   api.inDashboard(api.zones.migrateRetired, { do: "retire", status: null });
   const named = async (name: string) => {
@@ -127,7 +127,7 @@ test.each<["disable" | "simulate" | "block" | "challenge", object]>([
   ["simulate", { action: "log", enabled: true }],
   ["block", { action: "block", enabled: true }],
   ["challenge", { action: "challenge", enabled: true }],
-])("turns a rule of Cloudflare's package set to %s into the override %j", async (mode, override) => {
+])("converts a rule with mode %s in Cloudflare's package to the override %j", async (mode, override) => {
   const [rule] = await proposedAfter({ do: "rule", id: "100000", mode });
   const id = "23ee7cebe6e8443e99ecf932ab579455";
   expect(rule?.["action_parameters"]).toEqual({
@@ -136,7 +136,7 @@ test.each<["disable" | "simulate" | "block" | "challenge", object]>([
   });
 });
 
-test("turns firewall rules that bypass the managed rules into the first exceptions, and leaves others alone", async () => {
+test("converts firewall rules that bypass the managed rules to the first exceptions, and ignores other rules", async () => {
   const rules = await proposedAfter({
     do: "firewallRules",
     rules: [
@@ -172,12 +172,12 @@ test.each([
     'http.host eq "shop.example" and http.request.uri.path wildcard "/*/img/*.png"',
   ],
   ["*", "true"],
-])("turns a page rule that disables the WAF on %s into an exception for %s", async (url, expression) => {
+])("converts a page rule that disables the WAF on %s to an exception for %s", async (url, expression) => {
   const [rule] = await proposedAfter({ do: "pageRules", rules: [{ url, actions: off }] });
   expect(rule).toMatchObject({ action: "skip", expression, action_parameters: { ruleset: "current" } });
 });
 
-test("also turns a page rule that disables security into an exception, but not disabled or other page rules", async () => {
+test("also converts a page rule that disables security to an exception, but not disabled or other page rules", async () => {
   const rules = await proposedAfter({
     do: "pageRules",
     rules: [
@@ -207,7 +207,7 @@ test("applies the page rule with the higher priority if two match", async () => 
   );
 });
 
-test("keeps the new rules off in a zone whose old rules are off, unless a page rule turns them on", async () => {
+test("keeps the new rules off if the zone's old rules are off, unless a page rule turns them on", async () => {
   const all = await proposedAfter({ do: "setting", value: "off" });
   expect(all.map(({ enabled }) => enabled)).toEqual([false, false]);
   const some = await proposedAfter({

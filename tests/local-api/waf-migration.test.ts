@@ -84,7 +84,7 @@ describe("a whole migration", () => {
     ["migrateBusiness", "1"],
     ["migrateEnterprise", "pending"],
   ])(
-    "migrates %s with one PUT of %s, after which the APIs of the previous rules are gone",
+    "migrates zone %s with one PUT (mode %s), which turns off the APIs of the previous rules",
     async (name, mode) => {
       const zone = new Migrating(api, name);
       expect(await zone.put(mode, await zone.proposed())).toMatchObject({ status: 200 });
@@ -142,7 +142,7 @@ describe("the states of a migration", () => {
     ["finished", "migratePro", "1", 200, "finished", false],
     ["finished", "migratePro", undefined, 200, "finished", undefined],
   ])(
-    "in state %s of %s, a PUT with %s returns %i and leads to %s",
+    "in state %s of zone %s, a PUT with mode %s returns %i and leads to %s",
     async (from, name, mode, status, to, effective) => {
       const zone = new Migrating(api, name);
       reach[from]?.(name);
@@ -162,7 +162,7 @@ describe("the states of a migration", () => {
     },
   );
 
-  test("a zone doesn't move without phase_two=1, with an unknown mode, with a refused body or in a dry run", async () => {
+  test("a zone's state doesn't change without phase_two=1, or for an unknown mode, a refused body or a dry run", async () => {
     const zone = new Migrating(api, "migrateEnterprise");
     expect(await zone.put("pending", [execute], "")).toMatchObject(refused(400, 12020));
     expect(await zone.put("pending", [execute], "&phase_two=2")).toMatchObject(refused(400, 12020));
@@ -176,7 +176,7 @@ describe("the states of a migration", () => {
     expect(await zone.saved()).toEqual([]);
   });
 
-  test("a zone moves once even if many requests arrive at the same time", async () => {
+  test("a zone's state changes only once if many requests arrive at the same time", async () => {
     const zone = new Migrating(api, "migratePro");
     const responses = await Promise.all(Array.from({ length: 6 }, () => zone.put("pending", [execute])));
     expect(responses.map(({ status }) => status)).toEqual(Array(6).fill(200));
@@ -245,7 +245,7 @@ describe("what blocks a migration", () => {
   test.each<[ZoneName, number]>([
     ["migrateManyRules", 12031],
     ["migrateLongRule", 12032],
-  ])("%s needs Cloudflare's support, whether the check knows it or not", async (name, code) => {
+  ])("zone %s needs Cloudflare's support team, whether or not the check says so", async (name, code) => {
     const zone = new Migrating(api, name);
     expect(result(await zone.check())).toEqual({ compatible: true, migration_state: "start" });
     for (const mode of ["validation", "pending"]) {
@@ -256,7 +256,7 @@ describe("what blocks a migration", () => {
     expect(result(await zone.check())).toEqual({ compatible: false });
   });
 
-  test("some seeded zones are exactly at the limits, and some just beyond them", () => {
+  test("some seeded zones are exactly at the limits, and some just above them", () => {
     const measures = (name: ZoneName) => {
       const rules = api.waf(api.zones[name]).firewallRules;
       const bypassing = rules.filter(({ products }) => products?.includes("waf"));
@@ -392,7 +392,7 @@ describe("a colleague in the dashboard", () => {
     expect(await zone.status()).toMatchObject(state("finished", "disabled", "enabled"));
   });
 
-  test("a test can make a PUT return an error although it's applied", async () => {
+  test("a test can make a PUT return an error even though the PUT is applied", async () => {
     const zone = new Migrating(api, "migrateEnterprise");
     act("migrateEnterprise", { do: "failAfterPut", status: 502 });
     expect(await zone.put("validation", [execute])).toMatchObject(refused(502, 12040));

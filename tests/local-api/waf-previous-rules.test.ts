@@ -33,7 +33,7 @@ describe("packages of the previous rules", () => {
   });
 
   test.each(["high", "medium", "low", "off", "default"])(
-    "the OWASP package takes the sensitivity %s",
+    "the OWASP package accepts the sensitivity %s",
     async (sensitivity) => {
       const changed = await zone.legacy("PATCH", `/packages/${OWASP}`, { sensitivity });
       expect(result(changed)).toMatchObject({ sensitivity, action_mode: "block" });
@@ -52,7 +52,7 @@ describe("packages of the previous rules", () => {
     });
   });
 
-  test("doesn't find a package with an unknown ID, nor its content", async () => {
+  test("returns 404 for an unknown package and for its groups and rules", async () => {
     const unknown = "0".repeat(32);
     for (const path of [`/packages/${unknown}`, `/packages/${unknown}/groups`, `/packages/${unknown}/rules`])
       expect(await zone.legacy("GET", path)).toMatchObject(notFound);
@@ -107,14 +107,14 @@ describe("groups and rules of the previous packages", () => {
     [`/packages/${VENDOR}/rules/100300`, "on"],
     [`/packages/${OWASP}/rules/960001`, "block"],
     [`/packages/${OWASP}/rules/960001`, "sometimes"],
-  ])("refuses rules of %s with the mode %s", async (path, mode) => {
+  ])("refuses to set %s to the mode %s", async (path, mode) => {
     expect(await zone.legacy("PATCH", path, { mode })).toMatchObject({
       status: 400,
       body: { errors: [{ code: 10001, source: { pointer: "/mode" } }] },
     });
   });
 
-  test("finds groups and rules in their own package only", async () => {
+  test("finds groups and rules only in their own package", async () => {
     expect(await zone.legacy("GET", `/packages/${VENDOR}/rules/960001`)).toMatchObject(notFound);
     expect(await zone.legacy("GET", `/packages/${OWASP}/groups/${"0".repeat(32)}`)).toMatchObject(notFound);
     expect(await zone.legacy("GET", `/packages/${OWASP}/rules/nonsense`)).toMatchObject({ status: 400 });
@@ -130,7 +130,7 @@ describe("groups and rules of the previous packages", () => {
   });
 
   test.each(["per_page=4", "per_page=101", "page=0", "order=mode", "direction=up", "match=some"])(
-    "doesn't list rules by %s",
+    "refuses to list rules by %s",
     async (query) => {
       expect(await zone.legacy("GET", `/packages/${VENDOR}/rules?${query}`)).toMatchObject({
         status: 400,
@@ -176,7 +176,7 @@ describe("URI-based overrides", () => {
     });
   });
 
-  test("replaces a URI-based override only as a whole, and with its own ID", async () => {
+  test("replaces a URI-based override only as a whole, and only if the body has the same ID", async () => {
     const id = idOf(await zone.legacy("POST", "/overrides", sent));
     expect(await zone.legacy("PUT", `/overrides/${id}`, { ...sent, id })).toMatchObject({
       status: 400,

@@ -25,14 +25,14 @@ describe("the list of zones", () => {
     expect(each(await call("GET", `/zones?account.id=${"0".repeat(32)}`), "id")).toEqual([]);
   });
 
-  it("has simulated zones that differ by number, and are the same at every start", async () => {
+  it("has simulated zones that differ by number and are the same at every start", async () => {
     const [one, other] = [await started({ zones: 60 }), await started({ zones: 60 })];
     expect(one.snapshot()).toEqual(other.snapshot());
     const plans = new Set(one.snapshot().zones.map(({ plan }) => plan));
     expect([...plans].sort()).toEqual(["business", "enterprise", "free", "pro"]);
   });
 
-  it("is refused to a token that may only use other paths", async () => {
+  it("is refused if the token may only use other paths", async () => {
     const api = await started({ credentials: [{ token: "jobs-only", paths: /\/logpush\// }] });
     const call = callerOf(api, { authorization: "Bearer jobs-only" });
     expect((await call("GET", "/zones")).status).toBe(403);

@@ -141,7 +141,7 @@ describe("registrations", () => {
 it.each([
   ["`plugins` in Pulumi.yaml", "runtime: nodejs\nplugins: { providers: [{ name: edgeguard, path: . }] }"],
   ["the runtime yaml", "runtime: yaml"],
-])("refuses a project of the provider plugin: %s", async (feature, project) => {
+])("refuses a project that uses the provider plugin: %s", async (feature, project) => {
   const folder = mkdtempSync(join(tmpdir(), "edgeguard-project-"));
   try {
     writeFileSync(join(folder, "Pulumi.yaml"), `name: shop\n${project}\n`);

@@ -19,7 +19,7 @@ describe("values", () => {
     closed: { "4dabf18193072939515e22adb298388d": "1b47061264138c4ac30d75fd1eb44270", value: { a: 1 } },
   };
 
-  it("keeps secrets and unknowns on the wire", () => {
+  it("keeps secret and unknown values in what it sends and receives", () => {
     const value = fromWire({ ...wire, later: "04da6b54-80e4-46f7-96ec-b56ff0331ba9" });
     expect(value).toEqual({ plain: [1, "two", null], closed: new Secret({ a: 1 }), later: Unknown.value });
     expect(toWire(fromWire(wire))).toEqual(wire);

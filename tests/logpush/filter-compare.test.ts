@@ -51,7 +51,7 @@ describe("some lines may no longer pass", () => {
   });
 });
 
-test("what the comparison proves holds for every line", () => {
+test("the comparison's result is true for every line", () => {
   const leaf = fc.oneof(
     fc.tuple(fc.constantFrom("A", "B"), fc.integer({ min: 0, max: 3 })).map(([key, n]) => eq(key, String(n))),
     fc

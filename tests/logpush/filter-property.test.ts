@@ -106,7 +106,7 @@ const { node } = fc.letrec<{ node: FilterNode; group: FilterNode }>((tie) => ({
 /** A line that has most fields. */
 const line = fc.record(VALUES, { requiredKeys: [] });
 
-/** The same filter with conditions, list elements and members in reverse, and with white space. */
+/** The same filter with conditions, list elements and members in reverse, and with whitespace. */
 function rewritten(given: CheckedFilter): string {
   const turned = (value: unknown): unknown =>
     Array.isArray(value)
@@ -121,7 +121,7 @@ function rewritten(given: CheckedFilter): string {
   return JSON.stringify(turned(JSON.parse(compileFilter(given))), null, 3);
 }
 
-test(`${RUNS} random filters (10,000 with EDGEGUARD_TEST_LONG=1) mean the same in every notation, to both evaluators`, () => {
+test(`${RUNS} random filters (10,000 with EDGEGUARD_TEST_LONG=1) pass the same lines in every notation, in both evaluators`, () => {
   let passed = 0;
   let lines = 0;
   fc.assert(

@@ -190,7 +190,7 @@ describe("the size of a filter", () => {
     [`${"é".repeat((1_000 - around) / 2)}a`, 1_001, true],
     ['"'.repeat((1_000 - around) / 2), 1_000, false],
     [`${'"'.repeat((1_000 - around) / 2)}a`, 1_001, true],
-  ])("counts the bytes of the JSON without white space (%#)", (value, bytes, tooLarge) => {
+  ])("counts the bytes of the JSON without whitespace (%#)", (value, bytes, tooLarge) => {
     const spaced = JSON.stringify(where(eq("A", value)), null, 8);
     const checked = parseFilter(spaced);
     expect(sizeOf(checked).bytes).toBe(bytes);
@@ -245,7 +245,7 @@ describe("a comparison", () => {
       [1_738_281_599_999, 1_738_281_600_000, 1_738_281_599_000_000_000],
       [true, false, true],
     ],
-  ])("%s %j", (operator, value, values, verdicts) => {
+  ])("evaluates %s %j", (operator, value, values, verdicts) => {
     const checked = parseFilter(leaf("Field", operator, value));
     expect(values.map((Field) => passes(checked, { Field }))).toEqual(verdicts);
   });

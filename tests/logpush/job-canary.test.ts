@@ -74,7 +74,7 @@ async function failing(inputs: Members, previous?: Recorded): Promise<void> {
   states.push(recorded);
 }
 
-test.each(Object.keys(DESTINATIONS))("%s", async (scheme) => {
+test.each(Object.keys(DESTINATIONS))("never shows a credential in a destination of %s", async (scheme) => {
   const first = DESTINATIONS[scheme]?.("first");
   const second = DESTINATIONS[scheme]?.("second");
   const text = typedDestination.parse(first);

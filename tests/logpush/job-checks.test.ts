@@ -300,12 +300,12 @@ describe("a preview warns about", () => {
       /unknown dataset "http_request"; sending it unchecked\. Did you mean "http_requests"\?$/,
     ],
     [
-      "a dataset of accounts for a zone",
+      "an account's dataset for a zone",
       { dataset: "audit_logs", filter: undefined },
       /Cloudflare may reject dataset audit_logs here: it was last seen on accounts\. If it does, set accountId instead\.$/,
     ],
     [
-      "a name with other characters",
+      "a name with unsupported characters",
       { name: "shop requests" },
       /older versions of the API reject this name\. They accept only letters, digits, "\." and "-"\.$/,
     ],
@@ -315,7 +315,7 @@ describe("a preview warns about", () => {
       /the job will push no lines, since outputOptions\.sampleRate is 0\.$/,
     ],
     [
-      "a doubtful destination, under the name it was given",
+      "a questionable destination, naming the argument that was used",
       { destinationConf: "gs://logs//http", ownershipChallenge: "token" },
       /Cloudflare may reject destinationConf, which is sent as written: its path has an empty folder name \(\/\/\)\.$/,
     ],
@@ -378,7 +378,7 @@ describe("live checks of a Logpush job", () => {
       'dataset: "http_request" is not a dataset of this zone. Did you mean "http_requests"?',
     ],
     [
-      "a dataset of accounts for a zone",
+      "an account's dataset for a zone",
       { dataset: "audit_logs", outputOptions: { fieldNames: ["When"] } },
       'dataset: "audit_logs" is not a dataset of this zone. Set accountId instead of zoneId',
     ],

@@ -87,7 +87,7 @@ describe("without an ownership token", () => {
     expect(op.warned).toEqual([]);
   });
 
-  test("a create requests a token if Cloudflare's answer says that it needs one", async () => {
+  test("a create requests a token if Cloudflare's response says that one is needed", async () => {
     // Only Cloudflare knows which account owns the bucket.
     const foreign =
       "r2://logs?account-id=00000000000000000000000000000001&access-key-id=KEYKEY&secret-access-key=SECRET";

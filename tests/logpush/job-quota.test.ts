@@ -80,7 +80,7 @@ describe("replacing a job in a zone at its job limit", () => {
     expect(b.sent("POST", "DELETE")).toEqual([]);
   });
 
-  test("doesn't count as another job if it adopts an existing one", async () => {
+  test("a replacement that adopts an existing job doesn't count as another job", async () => {
     const [another] = (await b.stored()).filter(({ id }) => String(id) !== recorded.id);
     await new Operation(b.api).destroy(TYPE, { ...recorded, id: String(another?.["id"]) });
     await b.made({ dataset: "firewall_events", output_options: null, filter: "" });

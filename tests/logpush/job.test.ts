@@ -94,7 +94,7 @@ describe("a Logpush job", () => {
     expect((await b.stored()).map(({ id }) => String(id))).toEqual(key === "zoneId" ? [] : [there.id]);
   });
 
-  test('sends no kind if it is ""', async () => {
+  test("omits an empty kind", async () => {
     const recorded = await up({ ...b.job, kind: "" });
     expect(b.bodies("POST")[0]).not.toHaveProperty("kind");
     expect(await step(b.job, recorded)).toBe("same");
@@ -330,7 +330,7 @@ describe("updating a job", () => {
     expect(await step(without, await refreshed(after))).toBe("same");
   });
 
-  test("keeps members that this version doesn't know", async () => {
+  test("keeps members of a job that this version doesn't support", async () => {
     const recorded = await up(b.job);
     await b.changed(recorded.id, {
       label: { a: [1] },
@@ -446,22 +446,22 @@ describe("the health of a job", () => {
 
   test.each<[string, Members, RegExp | undefined]>([
     [
-      "never",
+      "warns about a job that failed and has never pushed",
       ERROR,
       /^edgeguard: LogpushJob "shop-requests" \(job \d+\) is failing: no permission to write \(last error 2026-02-03T10:00:00Z\)\. Nothing has been pushed yet\.$/,
     ],
     [
-      "before the error",
+      "warns about a job that hasn't pushed since it failed",
       { ...ERROR, last_complete: "2026-02-03T09:59:59Z" },
       /\. Nothing has been pushed since 2026-02-03T09:59:59Z\.$/,
     ],
     [
-      "after the error, so there is no warning",
+      "doesn't warn about a job that has pushed since it failed",
       { ...ERROR, last_complete: "2026-02-03T12:00:00+01:00" },
       undefined,
     ],
-    ["without an error, so there is no warning", { last_complete: "2026-02-03T09:59:59Z" }, undefined],
-  ])("a refresh warns about a job that failed and last pushed %s", async (_when, health, sentence) => {
+    ["doesn't warn about a job without an error", { last_complete: "2026-02-03T09:59:59Z" }, undefined],
+  ])("a refresh %s", async (_when, health, sentence) => {
     const recorded = await up(b.job);
     b.api.logpush.setHealth(Number(recorded.id), health);
     const op = new Operation(b.api);
@@ -479,7 +479,7 @@ describe("drift of a job", () => {
     ["maxUploadBytes", { max_upload_bytes: 6_000_000 }, 6_000_000],
     ["maxUploadIntervalSeconds", { max_upload_interval_seconds: null }, undefined],
     ["maxUploadRecords", { max_upload_records: 2_000 }, 2_000],
-  ])("detects and reverts drift of %s", async (key, members, shown) => {
+  ])("detects and reverts drift in %s", async (key, members, shown) => {
     const inputs = {
       ...b.job,
       frequency: "high",
@@ -498,7 +498,7 @@ describe("drift of a job", () => {
     expect((await refreshed(mended)).inputs).toEqual({ ...recorded.inputs, ...moved });
   });
 
-  test("a credential changed manually is drift, and one that the program changes isn't", async () => {
+  test("a credential that was changed manually is drift, but one that the program changes isn't", async () => {
     const recorded = await up({ ...b.job, destinationConf: HTTPS });
     expect(driftOf(TYPE, recorded, await refreshed(recorded))).toBeUndefined();
     await b.changed(recorded.id, { destination_conf: HTTPS.replace("first", "canary") });
@@ -511,10 +511,10 @@ describe("drift of a job", () => {
   });
 
   test.each([
-    ["its host in another case", "https://Logs.Example.com/in", "https://logs.example.com/in"],
+    ["its host in upper case", "https://Logs.Example.com/in", "https://logs.example.com/in"],
     ["its host without the default port", "https://logs.example.com:443/in", "https://logs.example.com/in"],
     [
-      "the endpoint of S3-compatible storage in another case",
+      "the endpoint of S3-compatible storage in upper case",
       "s3://logs/in?region=auto&endpoint=S3.Example.com:443&access-key-id=a&secret-access-key=b",
       "s3://logs/in?region=auto&endpoint=s3.example.com&access-key-id=a&secret-access-key=b",
     ],
@@ -537,7 +537,7 @@ describe("drift of a job", () => {
     },
   );
 
-  test("reports drift if a bucket's upper or lower case, or the port, differs", async () => {
+  test("reports drift if the port or the case of the bucket's name differs", async () => {
     for (const [declared, shown] of [
       [
         "s3://logs/in?region=auto&access-key-id=a&secret-access-key=b",
@@ -551,7 +551,7 @@ describe("drift of a job", () => {
     }
   });
 
-  test("reports drift of a destination with hidden credentials, but not of the hidden part", async () => {
+  test("reports drift in a destination with hidden credentials, but not in the hidden part", async () => {
     await restart({ logpush: { destination: "redacted" } });
     const recorded = await up(b.job);
     await b.changed(recorded.id, { destination_conf: HTTPS.replace("first", "other") });

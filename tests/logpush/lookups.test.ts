@@ -47,7 +47,7 @@ test("lists the fields of a zone's or account's dataset with their types", async
   ]);
 });
 
-test("returns no type if Cloudflare's description starts with none", async () => {
+test("omits a field's type if Cloudflare's description doesn't start with one", async () => {
   const service = await serve((_request, response) => {
     response.end(envelope({ ClientIP: "the client's address", RayID: null }));
   });
@@ -142,7 +142,7 @@ test.each([
     () => getLogpushFields({ zoneId, dataset: "../jobs" }, opts),
     /^getLogpushFields: dataset: "\.\.\/jobs" is not the name of a dataset/,
   ],
-])("rejects %s before any request", async (_what, lookup, sentence) => {
+])("rejects a lookup with %s before any request", async (_what, lookup, sentence) => {
   await expect(lookup()).rejects.toThrow(sentence);
   expect(api.requests).toEqual([]);
 });

@@ -101,7 +101,7 @@ test.each([
     /^Can't read log lines from ".*none": .*ENOENT/,
   ],
   [
-    "a folder",
+    "a directory",
     () => testFilter(errors, FOLDER),
     /^Can't read log lines from ".*": it is not a file\. Name an NDJSON file\.$/,
   ],

@@ -18,7 +18,7 @@ function readinessOf(...zones: string[]): Promise<MigrationReadiness> {
   return migrationReadiness({ zones }, { config });
 }
 
-test("reports one line per zone: ready, blocked and by what, done or retired", async () => {
+test("reports one line per zone: ready, blocked (with the reason), done or retired", async () => {
   const names = [
     "migrateEnterprise",
     "migrateLimits",
@@ -80,7 +80,7 @@ test.each([
   ]);
 });
 
-test("treats a server error for the firewall rules as unread rules", async () => {
+test("treats firewall rules as unread if the API returns a server error", async () => {
   api.fault({ kind: "status", status: 500, match: { path: "/firewall/rules" } });
   expect((await readinessOf(api.zones.migratePro)).zones).toMatchObject([{ readiness: "notCounted" }]);
 });

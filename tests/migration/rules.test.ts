@@ -49,7 +49,7 @@ const proposedRule = (rule: WireRule): WireRule => ({
 const idsAndOrigins = (rules: readonly { rule: WireRule; origin: Origin }[]): unknown[] =>
   rules.map(({ rule, origin }) => [rule["id"] ?? null, origin]);
 
-describe("a step sends", () => {
+describe("what a step sends", () => {
   const start = { phase: "start" } as const;
   const validation = { phase: "validation" } as const;
 
@@ -174,7 +174,7 @@ describe("a step sends", () => {
   });
 });
 
-test("converts a rule to the form of configuration and back, with unknown members", () => {
+test("converts a rule to the format of configuration and back, keeping unknown members", () => {
   const wire = execute(OWASP, {
     description: "own",
     enabled: false,
@@ -379,7 +379,7 @@ describe("the assessment of a migration", () => {
     expect(next).toMatchObject({ kind: "refuse", property: "target" });
   });
 
-  test("sends nothing if the check gives no verdict, or says no without a reason", () => {
+  test("sends nothing if the check doesn't say whether the zone is eligible, or why it isn't", () => {
     for (const [compatible, words] of [
       [undefined, "check gave no verdict"],
       [false, "check says that the zone isn't compatible"],

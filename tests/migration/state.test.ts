@@ -46,7 +46,7 @@ describe("the state of a migration", () => {
     ["other", [], undefined],
     ["other", null, "startled"],
     ["other", { from_state: "start", to_state: "finished" }, undefined],
-  ] as const)("decides on %s from %j, with the state %j from the check", (phase, status, check) => {
+  ] as const)("decides on %s if the status is %j and the check's state is %j", (phase, status, check) => {
     expect(decideState(status, check).phase).toBe(phase);
   });
 
@@ -65,7 +65,7 @@ describe("the state of a migration", () => {
   });
 });
 
-test("treats a target as a minimum: a later state reaches it, an unknown one never does", () => {
+test("treats a target as a minimum: a later state satisfies it, an unknown one never does", () => {
   const phases = ["start", "validation", "finished", "other", "retired"] as const;
   const rows = phases.map((phase) => [
     phase,

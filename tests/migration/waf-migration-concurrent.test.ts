@@ -168,7 +168,7 @@ describe("rules that a colleague adds during a step", () => {
   });
 });
 
-test("makes a colleague's change to a rule again if the PUT overwrote it", async () => {
+test("reapplies a colleague's change to a rule if the PUT overwrote it", async () => {
   const zoneId = api.zones.migrateDeployed;
   const inputs = await withConfirmation(api, { zoneId, target: "finished" });
   const [skip] = await rulesOf(api, zoneId);
@@ -200,7 +200,7 @@ test("reports a rule that was sent and that someone removed right after the PUT"
   expect(op.warned.join("\n")).toMatch(/the entry point \(2 rules\) lacks a rule that was sent: skip/);
 });
 
-describe("two updates of one zone at the same moment", () => {
+describe("two updates of one zone at the same time", () => {
   test.each([
     ["validation", "migrateEnterprise", "previous"],
     ["finished", "migrateDeployed", "previous"],
@@ -208,7 +208,7 @@ describe("two updates of one zone at the same moment", () => {
     ["finished", "migrateValidating", "previous"],
     ["finished", "migrateValidating", "both"],
   ] as const)(
-    "two simultaneous updates to %s send one PUT (%s, a switch shows %s)",
+    "two simultaneous updates to %s send one PUT (zone %s, versions reported as on during the switch: %s)",
     async (target, name, pendingShows) => {
       const zoneId = api.zones[name];
       api.changeWaf({ pendingShows, pendingMs: 300 });

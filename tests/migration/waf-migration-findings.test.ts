@@ -34,7 +34,7 @@ describe("a migration that loses seven OWASP rules", () => {
     for (const id of OVERRIDDEN) api.inDashboard(zoneId, { do: "rule", id, mode: "off" });
   });
 
-  test("lists all lost rules in the outputs and readiness JSON; the preview names five and says where the rest is", async () => {
+  test("lists all lost rules in the outputs and readiness JSON; the preview names five and says where to find the rest", async () => {
     const { findings, text } = await assessed();
     expect(about(findings, "owaspRules")?.items).toEqual(OVERRIDDEN);
     expect(text).toMatch(/7 OWASP rule overrides: 960001, 960002, 981001, 981002, 981003, …/);

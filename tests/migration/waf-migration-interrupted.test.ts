@@ -80,10 +80,10 @@ describe("confirmations", () => {
 
 describe("a finished migration that Cloudflare has retired", () => {
   test.each<[string, (inputs: JsonObject) => JsonObject]>([
-    ["loses its confirmation", (inputs) => omit(inputs, ["confirm"])],
-    ["gets a time limit", (inputs) => ({ ...inputs, waitFor: { timeout: 60 } })],
-    ["gets a plan", (inputs) => ({ ...inputs, plan: "pro" })],
-  ])("the resource can still be edited: it %s", async (_, edited) => {
+    ["confirm removed", (inputs) => omit(inputs, ["confirm"])],
+    ["waitFor added", (inputs) => ({ ...inputs, waitFor: { timeout: 60 } })],
+    ["plan added", (inputs) => ({ ...inputs, plan: "pro" })],
+  ])("the resource's arguments can still be edited: %s", async (_, edited) => {
     const zoneId = zone("migratePro");
     const done = await migrated(api, { zoneId, target: "finished" });
     api.inDashboard(zoneId, { do: "retire", status: 410 });
@@ -191,17 +191,17 @@ describe("a switch that takes time", () => {
 
   const names = { start: "start", validation: "stage-7", pending: "stage-8", finished: "stage-9" };
   test.each<[string, WafSettingsChange]>([
-    ["words", { stateNames: names, statusValues: "words" }],
-    ["on and off", { stateNames: names, statusValues: "onOff" }],
-    ["booleans", { stateNames: names, statusValues: "boolean" }],
+    ["statuses in words", { stateNames: names, statusValues: "words" }],
+    ["statuses on and off", { stateNames: names, statusValues: "onOff" }],
+    ["boolean statuses", { stateNames: names, statusValues: "boolean" }],
     [
-      "members of other names",
+      "renamed members",
       {
         stateNames: names,
         statusMembers: { state: "state", previous: "previousRules", next: "new_rules_enabled" },
       },
     ],
-  ])("recognizes a switch under unknown names, with values in %s", async (_how, change) => {
+  ])("recognizes a switch between states with unknown names and %s", async (_how, change) => {
     api.changeWaf({ ...change, pendingMs: 100 });
     const zoneId = zone("migrateEnterprise");
     const validating = await migrated(api, { zoneId, target: "validation" });
@@ -252,10 +252,10 @@ describe("the response to the PUT", () => {
     ["is lost after the PUT was carried out", { kind: "dropAfter" }, true],
     ["is cut off", { kind: "truncated" }, true],
     ["never comes because the PUT was not carried out", { kind: "dropBefore" }, false],
-    ["is a 503 without the PUT", { kind: "status", status: 503 }, false],
-    ["is a proxy's page", { kind: "raw", status: 502, body: "<html>" }, false],
+    ["is a 503 because the PUT was not carried out", { kind: "status", status: 503 }, false],
+    ["is a proxy's error page", { kind: "raw", status: 502, body: "<html>" }, false],
   ] as const)(
-    "after a response that %s, the zone's state decides",
+    "if the response %s, the zone's state decides",
     async (_what, fault, carriedOut) => {
       const zoneId = zone("migratePro");
       const inputs = await withConfirmation(api, { zoneId, target: "finished" });
@@ -376,7 +376,7 @@ describe("the response to the PUT", () => {
   });
 });
 
-describe("a zone that someone else moves on", () => {
+describe("a zone whose migration someone else continues", () => {
   test.each([
     ["assessed", "finish"],
     ["assessed", "validate"],

@@ -128,7 +128,7 @@ describe("assessing a zone", () => {
       [/expression of firewall rule [0-9a-f]{32} has 4097 bytes; .*at most 4096: contact/],
       true,
     ],
-  ] as const)("%s is blocked, and the messages say by what", async (name, sentences, compatible) => {
+  ] as const)("zone %s is blocked, and the messages say why", async (name, sentences, compatible) => {
     const op = new Operation(api);
     const recorded = await op.up(TYPE, { zoneId: zone(name), target: "assessed" });
     expect(recorded.outputs).toMatchObject({ compatible });
@@ -171,7 +171,7 @@ describe("assessing a zone", () => {
     expect((await said({ ...inputs, quiet: true }, recorded))[0]).toContain("OWASP sensitivity medium");
   });
 
-  test("shows an update if the assessment changes, which only records it", async () => {
+  test("if the assessment changes, shows an update that only records the change", async () => {
     const inputs = { zoneId: zone("migratePro"), target: "assessed" };
     const recorded = await new Operation(api).up(TYPE, inputs);
     api.inDashboard(inputs.zoneId, { do: "package", sensitivity: "medium" });
@@ -313,7 +313,7 @@ describe("the confirmation of a step", () => {
   const actions: readonly (readonly [string, (id: string) => WafAction])[] = [
     ["the previous sensitivity", () => ({ do: "package", sensitivity: "low" })],
     ["the previous action", () => ({ do: "package", action_mode: "block" })],
-    ["an OWASP rule, which is not carried over", () => ({ do: "rule", id: "960001", mode: "off" })],
+    ["an OWASP rule that isn't carried over", () => ({ do: "rule", id: "960001", mode: "off" })],
     ["a rule of Cloudflare's package", () => ({ do: "rule", id: "100000", mode: "simulate" })],
     [
       "a firewall rule",
@@ -586,7 +586,7 @@ describe("migrating a zone", () => {
     expect(content(own)).toEqual(content(await rulesOf(api, zoneId)));
   });
 
-  test("accepts a confirmation once nothing blocks the zone any more", async () => {
+  test("accepts a confirmation once nothing blocks the zone anymore", async () => {
     const inputs = { zoneId: zone("migrateOverrides"), target: "finished" };
     expect(await new Operation(api).refusals(TYPE, inputs)).toHaveLength(1);
     for (const { id } of api.waf(inputs.zoneId).overrides)

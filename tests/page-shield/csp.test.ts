@@ -79,7 +79,7 @@ describe("rejects a CSP with", () => {
     ["a misspelled directive", "script_src 'self'", 'Did you mean "script-src"?'],
     ["an unknown directive", "everything 'self'", "Use one of: default-src, script-src, connect-src"],
     ["an empty policy", " ; ", "the policy has no directives"],
-    ["a policy whose only directive is false", { scriptSrc: false }, "the policy has no directives"],
+    ["only a directive that's set to false", { scriptSrc: false }, "the policy has no directives"],
   ])("%s", (_what, value, sentence) => {
     expect(() => parseCsp(value)).toThrow(sentence);
   });

@@ -95,7 +95,7 @@ describe.each(["documented", "openapi"] as const)("lookups (%s dialect)", (diale
     ]);
   });
 
-  test("passes any other filter on by the API's own name", async () => {
+  test("passes other filters on under the API's own names", async () => {
     const filters = { exclude_cdn_cgi: false, urls: ["cdn-cgi", "nothing"], tomorrow: 7 };
     const { items } = await getScripts({ zoneId: shop, filters }, opts);
     expect(items.map(({ urlContainsCdnCgiPath }) => urlContainsCdnCgiPath)).toEqual([true]);

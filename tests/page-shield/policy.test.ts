@@ -113,7 +113,7 @@ describe("value and expression", () => {
     });
   });
 
-  test("sees no drift in a value stored in another order", async () => {
+  test("reports no drift if the API stores the value in another order", async () => {
     const recorded = await new Operation(api).up(TYPE, policy);
     await rawSend(api, "PUT", `${path}/${recorded.id}`, {
       value: "Script-Src  CDN.example.com 'self';",
@@ -134,7 +134,7 @@ describe("value and expression", () => {
     ]);
   });
 
-  test("sees no change if the program or Cloudflare writes the same expression differently", async () => {
+  test("finds no change if the program or Cloudflare writes the same expression differently", async () => {
     const recorded = await new Operation(api).up(TYPE, policy);
     const other = { ...policy, expression: 'http.host=="www.empty.example"' };
     expect(await new Operation(api).preview(TYPE, other, recorded)).toMatchObject({ step: "same" });
@@ -591,7 +591,7 @@ describe("creates a policy exactly once", () => {
     });
   });
 
-  test("creates one policy if the operation before was killed between the POST and its record", async () => {
+  test("creates one policy if the previous operation was killed between the POST and recording it", async () => {
     await new Operation(api).up(TYPE, policy);
     const next = await new Operation(api).up(TYPE, policy);
     expect((await stored()).map(({ id }) => id)).toEqual([next.id]);
@@ -629,7 +629,7 @@ describe("the output logged", () => {
     expect(await logged(enforced, disabled)).toBe(true);
   });
 
-  test("logged is false for a policy that blocks from the start or was disabled while it logged", async () => {
+  test("logged is false for a policy that blocked from the start, or was disabled while it only logged", async () => {
     const blocking = await up(enforced);
     expect(blocking.outputs["logged"]).toBe(false);
     expect(await logged({ ...enforced, description: "Till" }, blocking)).toBe(false);
@@ -703,7 +703,7 @@ describe("wouldBlock", () => {
     });
   });
 
-  test("is 0 if everything is allowed, and the preview says how many scripts were seen", async () => {
+  test("wouldBlock is 0 if everything is allowed, and the preview says how many scripts were seen", async () => {
     const op = new Operation(api);
     const expression = 'http.host in {"account.shop.example" "checkout.shop.example"}';
     const { inputs } = await op.preview(TYPE, {
@@ -803,7 +803,7 @@ describe("wouldBlock", () => {
     });
   });
 
-  test("a changed wouldBlock alone is no change", async () => {
+  test("a different wouldBlock alone isn't a change", async () => {
     const inputs = { ...shop(), expression: "true", value: "script-src 'self'" };
     const recorded = await new Operation(api).up(TYPE, inputs);
     const other = { ...recorded, outputs: { ...recorded.outputs, wouldBlock: { count: 99, scripts: [] } } };
@@ -835,7 +835,7 @@ describe("a second enforced allow policy in a zone", () => {
     ]);
   });
 
-  test("puts the policy with the same description first in the warning, with how to change it instead", async () => {
+  test("puts the policy with the same description first in the warning, and says how to change that policy instead", async () => {
     const other = await createElsewhere({ action: "allow", description: "First" });
     const alike = await createElsewhere({ action: "allow", value: "script-src 'none'" });
     for (const liveChecks of ["true", "false"]) {
@@ -891,7 +891,7 @@ describe("policy drift", () => {
     ["expression", "true", "true"],
     ["enabled", false, false],
     ["value", "script-src 'none'", "script-src 'none'"],
-  ])("shows and corrects drift of %s", async (key, value, shown) => {
+  ])("shows and corrects drift in %s", async (key, value, shown) => {
     const recorded = await new Operation(api).up(TYPE, policy);
     await rawSend(api, "PUT", `${path}/${recorded.id}`, { [key]: value });
     const refreshed = await new Operation(api).refresh(TYPE, recorded);

@@ -88,7 +88,7 @@ test("leaves out a script if it differs from a left-out one only in its query", 
   });
 });
 
-test("leaves out a folder if a script in it is left out", () => {
+test("leaves out a directory if a script in it is left out", () => {
   const found = snapshot(
     { url: "https://a.example/" },
     { url: "https://a.example/deep/bad.js", jsIntegrityScore: 3 },

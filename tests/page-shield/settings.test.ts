@@ -284,7 +284,7 @@ describe("changes that Cloudflare rejects", () => {
 });
 
 describe("lost responses", () => {
-  test("tries again after a lost response, and succeeds", async () => {
+  test("retries after a lost response, and succeeds", async () => {
     api.fault({ match: { method: "PUT" }, kind: "dropAfter" });
     const recorded = await new Operation(api).up(TYPE, { ...zone, enabled: true });
     expect(recorded.outputs).toMatchObject({ previous: { enabled: false } });
@@ -302,12 +302,12 @@ describe("lost responses", () => {
   });
 
   test.each([
-    ["is lost", { kind: "dropAfter" } as const],
-    ["is a 500", { kind: "status", status: 500 } as const],
-    ["is a 403", { kind: "status", status: 403 } as const],
-    ["is a 429", { kind: "status", status: 429 } as const],
-    ["isn't the API's", { kind: "raw", status: 200, body: "<html>" } as const],
-  ])("records the original settings even if the read after the write fails (it %s)", async (_how, fault) => {
+    ["its response is lost", { kind: "dropAfter" } as const],
+    ["a 500", { kind: "status", status: 500 } as const],
+    ["a 403", { kind: "status", status: 403 } as const],
+    ["a 429", { kind: "status", status: 429 } as const],
+    ["a proxy's page", { kind: "raw", status: 200, body: "<html>" } as const],
+  ])("records the original settings even if the read after the write fails (%s)", async (_how, fault) => {
     const op = new Operation(api, { config: { "edgeguard:maxRetries": "0" } });
     api.fault({ match: { method: "PUT" }, kind: "slow", delayMs: 100, when: "after" });
     const failing = op.failedUp(TYPE, { ...zone, enabled: true });

@@ -342,7 +342,7 @@ describe("Workers of @pulumi/cloudflare", () => {
     ]);
   });
 
-  test("warns near a limit, in a policy of its own", async () => {
+  test("warns near a limit in a separate policy", async () => {
     const near = many(81).map((i) => cloudflare("WorkersScript", { scriptName: `f${String(i)}` }));
     expect(await errors(...near)).toEqual([]);
     expect(await analyze([workersNearLimits({ plan: "free" })], near)).toEqual([

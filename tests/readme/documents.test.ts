@@ -221,7 +221,7 @@ describe("the README and the guides", () => {
     }
   });
 
-  it("tells drift with the commands that the guide shows", async () => {
+  it("detects drift with the commands that the guide shows", async () => {
     const plan = join(REPOSITORY, "tests/report/fixtures/drift/page-shield.json");
     writeFileSync(join(home, "pulumi"), `#!/bin/sh\ncat "${plan}"\n`, { mode: 0o755 });
     const env = { PATH: `${home}:${process.env["PATH"] ?? ""}` };
@@ -254,7 +254,7 @@ describe("the README and the guides", () => {
     }
   });
 
-  it("runs npm cit with .ci/run, word for word", () => {
+  it("runs exactly `npm cit` in .ci/run", () => {
     expect(readFileSync(join(REPOSITORY, ".ci/run"), "utf8")).toMatch(/^stage "install and test" npm cit$/m);
   });
 });

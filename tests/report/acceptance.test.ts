@@ -33,16 +33,19 @@ describe("the digest of a plan's dangers", () => {
   const GONE = policy("a");
   test.each<[string, MadeStep[]]>([
     ["another resource", [policy("b", "a")]],
-    ["another sentence", [policy("a", "b")]],
+    ["a different effect", [policy("a", "b")]],
     ["one more danger", [policy("a"), policy("b")]],
-    ["another kind", [stepOf("delete", "PageShieldPolicy", "a", { old: { zoneId: "z", action: "log" } })]],
+    [
+      "another kind of danger",
+      [stepOf("delete", "PageShieldPolicy", "a", { old: { zoneId: "z", action: "log" } })],
+    ],
     ["another stack", [{ ...GONE, urn: GONE.urn.replace(":dev:", ":production:") }]],
   ])("the digest changes with %s", (_, steps) => {
     expect(digestOf(...steps)).toMatch(/^[0-9a-f]{64}$/);
     expect(digestOf(...steps)).not.toBe(digestOf(policy("a")));
   });
 
-  test("the digest changes if the end of an expression changes, even if it's too long to show", () => {
+  test("the digest changes if the end of an expression changes, even if the expression is too long to show", () => {
     const rule = { zoneId: "z", ruleset: { name: "OWASP" }, expression: "true" };
     const narrowed = (path: string): MadeStep => {
       const expression = `http.request.uri.path in {"${"/long".repeat(80)}" "${path}"}`;
@@ -113,7 +116,7 @@ describe("accepting digests", () => {
     );
   });
 
-  test("doesn't let a second danger through that reads the same", () => {
+  test("doesn't let through a second danger with the same text", () => {
     const one = stepOf("delete", "PageShieldSettings", "twin", { old: { zoneId: "z", enabled: false } });
     const twin = under(one.urn.replace("::pulumi", "::team:Site$pulumi"), one);
     const accepted = report(planJson(one), "json").dangers[0]?.digest ?? "";

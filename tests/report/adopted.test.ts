@@ -48,7 +48,7 @@ test("names an object that it adopts unchanged, and what a destroy does to it", 
   expect(dangers).toEqual([]);
 });
 
-test("compares an adopted policy as in an update, and judges the difference", async () => {
+test("compares an adopted policy as in an update, and reports the dangers", async () => {
   const { zoneId, id } = await policyOf({ action: "allow", value: "script-src 'self' cdn.example.com" });
   const { markdown, dangers } = await reported("PageShieldPolicy", { zoneId, ...POLICY, adopt: "takeOver" });
   expect(markdown).toContain(`Takes over the existing \`policy ${id} in zone ${zoneId}\` and changes it.`);
@@ -57,7 +57,7 @@ test("compares an adopted policy as in an update, and judges the difference", as
   expect(dangers).toEqual([expect.stringMatching(/^unprotect: .*no longer/)]);
 });
 
-test("lists and judges a colleague's overrides that are dropped by adopting the rule", async () => {
+test("lists a colleague's overrides that adopting the rule drops, and reports the danger", async () => {
   const { markdown, dangers } = await reported("ManagedRulesetOverride", {
     zoneId: api.zones.shop,
     accountId: api.accounts.main,
@@ -73,7 +73,7 @@ test("lists and judges a colleague's overrides that are dropped by adopting the 
   expect(dangers).toEqual([expect.stringMatching(/^unprotect: .*→ log/)]);
 });
 
-test("judges the new filter of an adopted job", async () => {
+test("reports the danger of an adopted job's new filter", async () => {
   const zoneId = api.zones.empty;
   const job = {
     name: "requests",
@@ -147,7 +147,7 @@ describe("destroying an adopted deployment", () => {
   });
 });
 
-test("judges a new exception for a ruleset that another rule already runs", async () => {
+test("reports the danger of a new exception for a ruleset that another rule already runs", async () => {
   const zoneId = api.zones.empty;
   const base = { zoneId, accountId: api.accounts.main, ruleset: { id: managedRulesets.owasp } };
   const one = await new Operation(api).up("ManagedRulesetOverride", { ...base, ref: "one" });

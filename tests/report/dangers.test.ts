@@ -50,16 +50,16 @@ describe("dangers of a namespace", () => {
       [stepOf("replace", "KvNamespace", "n", { old: data, new: { ...data, accountId: "b" } })],
     ],
     [
-      "is left from an interrupted replacement",
+      "an interrupted replacement left behind",
       ["irreversible n", "delete n"],
       [stepOf("delete-replaced", "KvNamespace", "n", { old: { ...data, forceDestroy: true } })],
     ],
-  ])("judges a namespace that %s", (_, dangers, steps) => {
+  ])("reports the dangers, if any, of a namespace that %s", (_, dangers, steps) => {
     expect(dangersOf(...steps)).toEqual(dangers);
   });
 });
 
-describe("dangers of renaming a Page Shield resource", () => {
+describe("dangers of renaming a Page Shield resource:", () => {
   const policy = {
     zoneId: ZONE,
     description: "p",
@@ -71,7 +71,7 @@ describe("dangers of renaming a Page Shield resource", () => {
   const before = { outputs: { previous: { enabled: false } } };
   test.each<[string, string[], MadeStep[]]>([
     [
-      "keeps blocking",
+      "the new policy keeps blocking",
       ["delete old"],
       [
         stepOf("delete", "PageShieldPolicy", "old", { old: policy }),
@@ -79,7 +79,7 @@ describe("dangers of renaming a Page Shield resource", () => {
       ],
     ],
     [
-      "stops blocking with the new policy",
+      "the new policy doesn't block",
       ["unprotect old", "delete old"],
       [
         stepOf("delete", "PageShieldPolicy", "old", { old: policy }),
@@ -87,7 +87,7 @@ describe("dangers of renaming a Page Shield resource", () => {
       ],
     ],
     [
-      "stays on",
+      "Page Shield stays on",
       ["delete old"],
       [
         stepOf("delete", "PageShieldSettings", "old", { old: settings, ...before }),
@@ -95,7 +95,7 @@ describe("dangers of renaming a Page Shield resource", () => {
       ],
     ],
     [
-      "is disabled by the new resource",
+      "the new resource disables Page Shield",
       ["unprotect old", "delete old"],
       [
         stepOf("delete", "PageShieldSettings", "old", { old: settings }),
@@ -103,7 +103,7 @@ describe("dangers of renaming a Page Shield resource", () => {
       ],
     ],
     [
-      "is disabled without a new resource",
+      "Page Shield is disabled, and there's no new resource",
       ["unprotect old", "delete old"],
       [stepOf("delete", "PageShieldSettings", "old", { old: settings, ...before })],
     ],
@@ -111,7 +111,7 @@ describe("dangers of renaming a Page Shield resource", () => {
     expect(dangersOf(...steps)).toEqual(dangers);
   });
 
-  test("restores nothing, and doesn't claim to", () => {
+  test("a rename restores no settings, and doesn't claim to", () => {
     const renamed = stepOf("create", "PageShieldSettings", "new", { new: settings });
     const deleted = stepOf("delete", "PageShieldSettings", "old", { old: settings, ...before });
     expect(report(planJson(deleted), "markdown").text).toContain("| setting | before | after |");
@@ -149,7 +149,7 @@ describe("the section on a Logpush job", () => {
   });
 });
 
-describe("dangers of a managed ruleset that stops acting", () => {
+describe("reports that a managed ruleset stops acting:", () => {
   const rule = { zoneId: ZONE, ruleset: { name: "OWASP" }, enabled: true };
   const outputs = { ruleId: "r1", otherManagedRules: [] };
   const gone = stepOf("delete", "ManagedRulesetOverride", "one", { old: rule, outputs });
@@ -300,24 +300,24 @@ describe("dangers of Page Shield", () => {
   const previous = { previous: { enabled: false } };
   test.each<[string, string[], MadeStep]>([
     [
-      "blocks scripts that the zone loads",
+      "a policy blocks scripts that the zone loads",
       ["blocks p"],
       stepOf("create", "PageShieldPolicy", "p", { new: { ...policy, wouldBlock } }),
     ],
     [
-      "blocks nothing",
+      "a policy blocks nothing",
       [],
       stepOf("create", "PageShieldPolicy", "p", {
         new: { ...policy, wouldBlock: { count: 0, scripts: [] } },
       }),
     ],
     [
-      "would block, but is disabled",
+      "a policy would block, but is disabled",
       [],
       stepOf("create", "PageShieldPolicy", "p", { new: { ...policy, enabled: false, wouldBlock } }),
     ],
     [
-      "only reports",
+      "a policy now only reports",
       ["unprotect p"],
       stepOf("update", "PageShieldPolicy", "p", {
         old: policy,
@@ -325,45 +325,49 @@ describe("dangers of Page Shield", () => {
       }),
     ],
     [
-      "is disabled by a change of the policy",
+      "a policy is disabled",
       ["unprotect p"],
       stepOf("update", "PageShieldPolicy", "p", { old: policy, new: { ...policy, enabled: false } }),
     ],
-    ["is deleted", ["unprotect p", "delete p"], stepOf("delete", "PageShieldPolicy", "p", { old: policy })],
+    [
+      "a policy is deleted",
+      ["unprotect p", "delete p"],
+      stepOf("delete", "PageShieldPolicy", "p", { old: policy }),
+    ],
     [
       "moves to another zone",
       ["unprotect p", "replace p"],
       stepOf("replace", "PageShieldPolicy", "p", { old: policy, new: { ...policy, zoneId: OTHER } }),
     ],
     [
-      "keeps blocking",
+      "a policy keeps blocking",
       [],
       stepOf("update", "PageShieldPolicy", "p", { old: policy, new: { ...policy, description: "web" } }),
     ],
     [
-      "that only reported is deleted",
+      "a policy that only reported is deleted",
       ["unprotect p", "delete p"],
       stepOf("delete", "PageShieldPolicy", "p", { old: { ...policy, action: "log" } }),
     ],
     [
-      "is disabled for the zone",
+      "Page Shield is disabled for the zone",
       ["unprotect s"],
       stepOf("update", "PageShieldSettings", "s", { old: settings, new: { ...settings, enabled: false } }),
     ],
     [
-      "is disabled by a new resource without live checks",
+      "a new resource disables Page Shield without live checks",
       ["unprotect s"],
       stepOf("create", "PageShieldSettings", "s", { new: { ...settings, enabled: false } }),
     ],
     [
-      "was disabled before a new resource disables it",
+      "a new resource disables Page Shield, which was already off",
       [],
       stepOf("create", "PageShieldSettings", "s", {
         new: { ...settings, enabled: false, found: { enabled: false } },
       }),
     ],
     [
-      "records less with a new resource",
+      "Page Shield records less with a new resource",
       ["unprotect s"],
       stepOf("create", "PageShieldSettings", "s", {
         new: {
@@ -374,19 +378,19 @@ describe("dangers of Page Shield", () => {
       }),
     ],
     [
-      "was disabled before, and is again after a destroy",
+      "a destroy disables Page Shield, as it was before",
       ["unprotect s", "delete s"],
       stepOf("delete", "PageShieldSettings", "s", { old: settings, outputs: previous }),
     ],
     [
-      "stays enabled after a destroy",
+      "Page Shield stays enabled after a destroy",
       ["delete s"],
       stepOf("delete", "PageShieldSettings", "s", {
         old: { ...settings, onDestroy: "keep" },
         outputs: previous,
       }),
     ],
-  ])("judges Page Shield that %s", (_, dangers, step) => {
+  ])("reports the dangers, if any, if %s", (_, dangers, step) => {
     expect(dangersOf(step)).toEqual(dangers);
   });
 
@@ -440,13 +444,13 @@ describe("dangers of KV entries", () => {
   });
 
   test.each<[string, string[], number, number, string[]]>([
-    ["all of its keys", ["all 900 keys that it wrote are deleted"], 900, 0, ["+0 ~0 -900 (a …)"]],
-    ["half of its keys, and ten", ["10 of 20 keys that it wrote are deleted"], 20, 10, ["+0 ~0 -10 (a …)"]],
+    ["all of their keys", ["all 900 keys that it wrote are deleted"], 900, 0, ["+0 ~0 -900 (a …)"]],
+    ["ten keys, half of theirs", ["10 of 20 keys that it wrote are deleted"], 20, 10, ["+0 ~0 -10 (a …)"]],
     ["as many keys as they add", ["10 of 20 keys that it wrote are deleted"], 20, 20, ["+10 ~0 -10 (a …)"]],
-    ["keys, as their number alone shows", ["12 of 20 keys that it wrote are deleted"], 20, 8, []],
+    ["keys, if only the number of keys shows it", ["12 of 20 keys that it wrote are deleted"], 20, 8, []],
     ["nine keys", [], 9, 0, ["+0 ~0 -9 (a …)"]],
-    ["less than half of its keys", [], 21, 11, ["+0 ~0 -10 (a …)"]],
-  ])("judges entries that delete %s", (_, dangers, before, after, lines) => {
+    ["less than half of their keys", [], 21, 11, ["+0 ~0 -10 (a …)"]],
+  ])("reports the dangers, if any, of entries that delete %s", (_, dangers, before, after, lines) => {
     const step = stepOf("update", "KvEntries", "one", {
       old: { namespaceId: NAMESPACE, keys: before },
       new: { namespaceId: NAMESPACE, keys: after },
@@ -581,7 +585,7 @@ describe("resources of other providers", () => {
     ["delete", ["delete logs"]],
     ["replace", ["replace logs"]],
     ["update", []],
-  ])("finds the dangers of a %s", (op, dangers) => {
+  ])("finds the dangers of the operation %s", (op, dangers) => {
     expect(dangersOf(bucket(op))).toEqual(dangers);
   });
   test("finds no danger if a component is deleted", () => {
@@ -605,19 +609,19 @@ describe("dangers of a migration", () => {
     });
   test.each<[string, string[], MadeStep]>([
     ["is only assessed", [], step("assessed", "start", assessed("blocked; the previous rules are active"))],
-    ["is finished", ["irreversible m"], step("finished", "start", assessed("eligible; in validation"))],
     [
-      "is finished already",
+      "the update finishes",
+      ["irreversible m"],
+      step("finished", "start", assessed("eligible; in validation")),
+    ],
+    [
+      "is already finished",
       [],
       step("finished", "start", assessed("finished: the previous rules are off and the new ones on")),
     ],
     ["is in an unknown state", [], step("finished", "start", assessed('state "switching"'))],
-    [
-      "isn't finished according to state, without an assessment",
-      ["irreversible m"],
-      step("finished", "validation"),
-    ],
-    ["is finished according to state, without an assessment", [], step("validation", "finished")],
+    ["isn't finished in state and has no assessment", ["irreversible m"], step("finished", "validation")],
+    ["is finished in state and has no assessment", [], step("validation", "finished")],
     [
       "is new and was never assessed",
       ["irreversible m"],
@@ -640,7 +644,7 @@ describe("dangers of a migration", () => {
         outputs: { migrationState: "finished" },
       }),
     ],
-  ])("judges a migration that %s", (_, dangers, given) => {
+  ])("reports the dangers, if any, of a migration that %s", (_, dangers, given) => {
     expect(dangersOf(given)).toEqual(dangers);
   });
 

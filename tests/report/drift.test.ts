@@ -62,7 +62,7 @@ describe("the drift of recorded plans", () => {
           ),
     );
 
-  test("gives property, before and after for every manual change", () => {
+  test("lists the property and its values before and after each manual change", () => {
     expect(changes("none")).toEqual([]);
     expect(changes("page-shield")).toEqual([
       "PageShieldPolicy action: action: allow -> log",
@@ -168,14 +168,14 @@ describe("a manual change", () => {
     return found;
   };
 
-  test("reports a change that protects less in the words of a preview", () => {
+  test("reports a change that protects less in the same words as a preview", () => {
     expect(resource("page-shield", "more-sources").lost).toEqual([
       "policy more-sources newly allows https://evil.example in script-src: \"'self' https://*.cdn.example\" → \"'self' https://*.cdn.example https://evil.example\"",
     ]);
     expect(resource("page-shield", "gone").lost).toEqual(["policy gone no longer reports: log → deleted"]);
   });
 
-  test("reports what undoing a change that protects more would give up", () => {
+  test("if a change protects more, reports what undoing it would give up", () => {
     const { lost, gained } = resource("page-shield", "stronger");
     expect(lost).toEqual([]);
     expect(gained).toEqual(["Page Shield of zone 5a0c1e7f3b2d4968a7e1c0f2d3b4a505 is disabled"]);
@@ -305,7 +305,7 @@ describe("plans of other engines and other runs", () => {
     expect(() => driftIn(planOf("none"), "{}")).toThrow(/^plan 2: .*empty object/);
   });
 
-  test("a resource that a failed preview didn't reach isn't gone", () => {
+  test("a resource that a failed preview didn't reach isn't reported as gone", () => {
     const { steps } = JSON.parse(planOf("page-shield")) as MadePlan;
     const failed = JSON.stringify({
       steps: steps.filter(({ op }) => op === "refresh"),
@@ -360,7 +360,7 @@ describe("plans of other engines and other runs", () => {
     },
   );
 
-  test("an object left behind by a replacement that created nothing yet isn't gone", () => {
+  test("an object left behind by a replacement that created nothing yet isn't reported as gone", () => {
     const create = stepOf("create", "PageShieldPolicy", "a", { new: policy(true) });
     const other = (op: string) =>
       stepOf(op, "KvNamespace", "b", { old: { title: "b" }, new: { title: "b" } });

@@ -57,7 +57,7 @@ test("notices a new argument without a row, at any depth", () => {
   expect(pathsOf(nested, "", rows)).toEqual(["owasp.paranoiaLevel", "owasp.later"]);
 });
 
-test("names judges for exactly the arguments that aren't neutral", () => {
+test("has a comparison for exactly those arguments that aren't neutral", () => {
   for (const rows of Object.values(EFFECTS))
     for (const [path, { is, judges }] of Object.entries(rows))
       expect({ path, isJudged: judges.length > 0 }).toEqual({ path, isJudged: is !== "neutral" });

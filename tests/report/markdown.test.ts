@@ -30,23 +30,26 @@ function visibleText(html: string): string {
 }
 
 describe("the rendered comment", () => {
-  test.each(RECORDED)("%s has tables, lists and folded details, and no stray markup", (name) => {
-    const markdown = read(`${name}.md`);
-    const html = marked.parse(markdown, { async: false, gfm: true });
-    const count = (pattern: RegExp, text = html): number => text.match(pattern)?.length ?? 0;
+  test.each(RECORDED)(
+    "the report on %s has tables, lists and folded details, and no stray markup",
+    (name) => {
+      const markdown = read(`${name}.md`);
+      const html = marked.parse(markdown, { async: false, gfm: true });
+      const count = (pattern: RegExp, text = html): number => text.match(pattern)?.length ?? 0;
 
-    expect(count(/<table>/g)).toBe(count(/^\| --- /gm, markdown));
-    expect(count(/<details>/g)).toBe(count(/<\/details>/g));
-    expect(count(/<summary>/g)).toBe(count(/<\/summary>/g));
-    expect(count(/<pre>/g)).toBe(count(/^ *```+[a-z]+$/gm, markdown));
-    // Nothing outside of code looks like Markdown.
-    const prose = visibleText(html.replace(/<(pre|code)\b.*?<\/\1>/gs, "").replace(/<b>.*?<\/b>/g, ""));
-    if (name !== "hostile") expect(prose).not.toMatch(/\*\*|```|\| ---|^#+ |\\[|*_`[<]/m);
-    for (const table of tablesIn(markdown)) {
-      for (const row of table.rows) expect(row).toHaveLength(table.header.length);
-    }
-    expect(html).not.toMatch(/<(script|img|a|iframe)\b/);
-  });
+      expect(count(/<table>/g)).toBe(count(/^\| --- /gm, markdown));
+      expect(count(/<details>/g)).toBe(count(/<\/details>/g));
+      expect(count(/<summary>/g)).toBe(count(/<\/summary>/g));
+      expect(count(/<pre>/g)).toBe(count(/^ *```+[a-z]+$/gm, markdown));
+      // Nothing outside of code looks like Markdown.
+      const prose = visibleText(html.replace(/<(pre|code)\b.*?<\/\1>/gs, "").replace(/<b>.*?<\/b>/g, ""));
+      if (name !== "hostile") expect(prose).not.toMatch(/\*\*|```|\| ---|^#+ |\\[|*_`[<]/m);
+      for (const table of tablesIn(markdown)) {
+        for (const row of table.rows) expect(row).toHaveLength(table.header.length);
+      }
+      expect(html).not.toMatch(/<(script|img|a|iframe)\b/);
+    },
+  );
 
   test("has a row for each argument in the folded part of its resource", () => {
     const html = marked.parse(read("drifted.md"), { async: false });
@@ -166,7 +169,7 @@ describe("text from a plan stays text,", () => {
     },
   );
 
-  test("cuts two long values around their difference", () => {
+  test("shortens two long values around their difference", () => {
     const long = "x".repeat(300);
     const step = stepOf("update", "KvNamespace", "n", {
       old: { title: `${long}a` },

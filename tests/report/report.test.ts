@@ -122,7 +122,7 @@ describe("secrets in a plan", () => {
     ["splunk", "splunk://splunk.example.com:8088/raw?channel=CANARY&header_Authorization=Splunk%20CANARY"],
     ["datadog", "datadog://http-intake.logs.datadoghq.com/api/v2/logs?header_DD-API-KEY=CANARY"],
     ["sumo", "sumo://collectors.sumologic.com/receiver/v1/http/CANARY"],
-  ])("hides the secrets in a %s destination, even if the plan shows them", (_, destinationConf) => {
+  ])("hides the secrets in a destination (%s), even if the plan shows them", (_, destinationConf) => {
     const job = {
       dataset: "http_requests",
       zoneId: "a",
@@ -182,7 +182,7 @@ describe("refuses input that isn't a plan, with a sentence:", () => {
   const step = stepOf("create", "KvNamespace", "a", { new: { title: "a" } });
   test.each<[string, string, RegExp]>([
     ["nothing", "", /no plan: the input is empty. Pipe in `pulumi preview --json --show-sames`/],
-    ["white space", " \n", /the input is empty/],
+    ["whitespace", " \n", /the input is empty/],
     ["text", "Previewing update (dev)", /isn't a plan from `pulumi preview --json`: Unexpected token/],
     ["half a plan", planJson(step).slice(0, -3), /isn't a plan from `pulumi preview --json`/],
     ["two documents", `${planJson(step)}\n${planJson(step)}`, /isn't a plan from `pulumi preview --json`/],

@@ -71,7 +71,7 @@ test("fails and has no digest if one stack failed", () => {
   expect(text).toContain("### The preview failed\n\n- `gone`: no such zone");
 });
 
-test("names the plans of failures that don't name their stack", () => {
+test("names the plan files of failures that don't name their stack", () => {
   const text = JSON.stringify({ diagnostics: [diagnostic("no such plugin", "error")] });
   const { text: written } = reportAll(
     ["a.json", "b.json"].map((name) => ({ name, text })),
@@ -80,7 +80,7 @@ test("names the plans of failures that don't name their stack", () => {
   expect(written).toContain("a.json, b.json: no such plugin");
 });
 
-test("knows the digest of each of its stacks", () => {
+test("includes the digest of each stack", () => {
   const { digest = "" } = report(shop.text, "json");
   expect(reportAll([shop, blog], "json").digests).toContain(digest);
   expect(reportAll([blog, planOfStack("wiki", idle)], "json").digests).not.toContain(digest);

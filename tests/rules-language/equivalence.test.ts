@@ -67,7 +67,7 @@ test.each([
   ['http.host eq "a  b"', 'http.host eq "a  b"'],
   ["(ssl)", "( ssl )"],
   ["  no 'expression'  ", "no 'expression'"],
-])("ignores white space and operator notation: %j", (expression, normalized) => {
+])("ignores whitespace and operator notation: %j", (expression, normalized) => {
   expect(normalizeNotation(expression)).toBe(normalized);
 });
 

@@ -51,7 +51,7 @@ describe("without knowing the rules, reports that a change may protect less", ()
       "rule x score threshold 25 (high) → the ruleset's default",
     ],
     [
-      "when another tag decides",
+      "when a different tag's override applies",
       { ...none, categories: [a, b] },
       { ...none, categories: [b, a] },
       "order of tags a, b → b, a",

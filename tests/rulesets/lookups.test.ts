@@ -124,7 +124,7 @@ describe.each(["documented", "openapi"] as const)("managed ruleset lookups (%s d
   describe("explainZone", () => {
     const explained = () => explainZone({ zoneId: bench.zone }, opts);
 
-    test("explains a zone with the same numbers as the local API computes", async () => {
+    test("explains a zone with the same numbers that the local API computes", async () => {
       const third = (await bench.managedRules(managedRulesets.owasp)).find(({ categories }) =>
         categories.includes("paranoia-level-3"),
       );

@@ -360,7 +360,7 @@ describe("takeOver", () => {
     expect(op.warned).toEqual([]);
   });
 
-  test("still knows the original rule after changes and refreshes", async () => {
+  test("keeps the original rule recorded after changes and refreshes", async () => {
     const declared = changed(await shop());
     const before = await content();
     let recorded = await bench.up(declared);
@@ -441,18 +441,19 @@ describe("destroying a managed ruleset override", () => {
   });
 
   test.each([
-    ["remove", []],
-    ["keep", [expect.objectContaining({ id: seededRules.blog.owasp, enabled: false })]],
-    [undefined, [expect.objectContaining({ id: seededRules.blog.owasp, enabled: true })]],
-  ] as const)(
-    "with onDestroy %p, destroying an adopted rule leaves what it should",
-    async (onDestroy, left) => {
-      const declared = { ...(await blog()), adopt: "takeOver", enabled: false, onDestroy };
-      const recorded = await bench.up(declared);
-      await bench.operation().destroy(TYPE, recorded);
-      expect(await bench.rules()).toEqual(left);
-    },
-  );
+    ["remove", "deletes it", []],
+    [
+      "keep",
+      "leaves it as the program changed it",
+      [expect.objectContaining({ id: seededRules.blog.owasp, enabled: false })],
+    ],
+    [undefined, "restores it", [expect.objectContaining({ id: seededRules.blog.owasp, enabled: true })]],
+  ] as const)("with onDestroy %p, destroying an adopted rule %s", async (onDestroy, _what, left) => {
+    const declared = { ...(await blog()), adopt: "takeOver", enabled: false, onDestroy };
+    const recorded = await bench.up(declared);
+    await bench.operation().destroy(TYPE, recorded);
+    expect(await bench.rules()).toEqual(left);
+  });
 
   test("warns if the zone no longer runs a managed ruleset", async () => {
     bench = await RulesetsBench.start("empty");
@@ -563,7 +564,7 @@ describe("a rename without an alias", () => {
     expect((await bench.rules()).map(({ id }) => id)).not.toContain(recorded.id);
   });
 
-  test("never takes a rule that the program still declares", async () => {
+  test("never takes over a rule that the program still declares", async () => {
     const recorded = await made();
     const op = bench.operation();
     expect((await op.preview(TYPE, before(), recorded)).step).toBe("same");

@@ -239,7 +239,7 @@ describe("changing arguments", () => {
     await bench.expectNoChanges(bench.declareManaged({ version: "latest" }), changed);
   });
 
-  test("sees no change if a threshold's name is replaced by its number", async () => {
+  test("finds no change if a threshold's name is replaced with its number", async () => {
     const recorded = await bench.up(bench.declare({ owasp: { paranoiaLevel: 1, scoreThreshold: "low" } }));
     const same = bench.declare({ owasp: { paranoiaLevel: 1, scoreThreshold: 60 } });
     expect(await bench.operation().preview(TYPE, same, recorded)).toMatchObject({ step: "same" });
@@ -369,7 +369,7 @@ describe("the order of overrides", () => {
 });
 
 describe("unset isn't false", () => {
-  test("doesn't send what isn't declared, so it stays as the ruleset has it", async () => {
+  test("doesn't send arguments that aren't declared, so the ruleset's own settings apply", async () => {
     const [rule = "", ...others] = await ruleIds(managedRulesets.managed);
     await bench.up(
       bench.declareManaged({
@@ -454,7 +454,7 @@ describe("the position of a rule", () => {
     }
   });
 
-  test("places a rule before another rule's exceptions if it's to be before that rule", async () => {
+  test("if a rule has to run before another rule, places it before that rule's exceptions", async () => {
     await bench.up(bench.declareManaged({ ref: `${REF}-2`, exceptions: [HOOK, FEED] }));
     const declared = bench.declare({ position: { before: `${REF}-2` }, exceptions: [HOOK] });
     const recorded = await bench.up(declared);
@@ -570,15 +570,15 @@ describe("exceptions", () => {
   const B = { expression: 'http.request.uri.path eq "/b"', skip: "all" };
   const C = { expression: 'http.request.uri.path eq "/c"', skip: "all" };
   test.each([
-    ["adds one in front", [A, B], [C, A, B], 3],
-    ["adds one at the end", [A, B], [A, B, C], 1],
-    ["removes one", [A, B, C], [B, C], 3],
-    ["reorders them", [A, B, C], [C, A, B], 3],
-    ["removes all", [A, B], undefined, 2],
+    ["adds an exception in front", [A, B], [C, A, B], 3],
+    ["adds an exception at the end", [A, B], [A, B, C], 1],
+    ["removes an exception", [A, B, C], [B, C], 3],
+    ["reorders the exceptions", [A, B, C], [C, A, B], 3],
+    ["removes all exceptions", [A, B], undefined, 2],
     ["changes a skip", [A], [{ ...A, skip: { rulesets: [managedRulesets.owasp] } }], 1],
     ["adds a description", [A], [{ ...A, description: "x" }], 1],
   ])(
-    "a change that %s writes one rule at a time, and no request loses its exception in between",
+    "a change that %s writes one rule at a time, and excepted requests stay excepted in between",
     async (_name, before, after, writes) => {
       const recorded = await bench.up(bench.declare({ exceptions: before }));
       const declared = bench.declare(after === undefined ? {} : { exceptions: after });

@@ -223,7 +223,7 @@ describe("a refresh after Cloudflare published a version", () => {
     expect(lines.at(-1)).toBe("and 2 more rules");
   });
 
-  test("the preview of a changed declaration also says it, with the overrides as declared", async () => {
+  test("a preview that changes overrides also reports the new version, for the overrides as declared", async () => {
     const recorded = await bench.up(bench.declareManaged());
     await bench.publishVersion(managedRulesets.managed, {
       add: [{ description: "New", action: "block", categories: ["php"] }],
@@ -492,7 +492,7 @@ describe("a version that can't be compared", () => {
     },
   );
 
-  test("the messages about a version that still can't be read are equal, and say nothing of the request", async () => {
+  test("the message about an unreadable version is the same each time, and doesn't mention the request", async () => {
     bench.api.fault({ match: former, times: 9, kind: "status", status: 503 });
     const config = { "edgeguard:maxRetries": "0" };
     const first = await refresh(recorded, config);
@@ -506,7 +506,7 @@ describe("a version that can't be compared", () => {
     const newRule = ["Cloudflare Managed Ruleset 88 → 89: 1 new rule, 1 on in this zone (1 block)."];
     const described = () => bench.declareManaged({ description: "changed" });
 
-    test("after an update that couldn't read the former version, either", async () => {
+    test("after an update that also couldn't read the former version", async () => {
       bench.api.fault({ match: former, times: 9, kind: "status", status: 503 });
       const config = { "edgeguard:maxRetries": "0" };
       const refreshed = await refresh(recorded, config);
@@ -613,7 +613,7 @@ describe("a version that can't be compared", () => {
       expect(warned).toEqual([expect.stringContaining("skipped a record")]);
     });
 
-    test("a named rule of another ruleset isn't called gone", async () => {
+    test("a rule of another ruleset isn't called missing", async () => {
       const { owasp } = managedRulesets;
       const named = (await rulesOf(owasp)).findIndex((each) =>
         String(each["description"]).includes("920272"),
@@ -628,10 +628,10 @@ describe("a version that can't be compared", () => {
     });
 
     test.each([
-      ["rules that can't be read", withoutIdOf(0)],
-      ["no rules", (result: object) => ({ ...result, rules: [] })],
-      ["null for rules", (result: object) => ({ ...result, rules: [null] })],
-    ])("nothing is said about settings, given %s", async (_what, change) => {
+      ["unreadable rules", withoutIdOf(0)],
+      ["an empty list of rules", (result: object) => ({ ...result, rules: [] })],
+      ["null as a rule", (result: object) => ({ ...result, rules: [null] })],
+    ])("a version with %s gives no message about changed settings", async (_what, change) => {
       const declaration = bench.declare({
         owasp: { paranoiaLevel: 2, scoreThreshold: "high" },
         rules: { "920270": { enabled: false } },

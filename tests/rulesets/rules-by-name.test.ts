@@ -38,7 +38,7 @@ const refusals = (declaration: Record<string, unknown>, recorded?: Recorded) =>
   bench.operation().refusals(TYPE, declaration, recorded);
 
 describe("a rule can be named", () => {
-  it("by its OWASP number, which is written as the rule's ID", async () => {
+  it("by its OWASP number, and the request contains the rule's ID", async () => {
     const { id } = await ruleWith(owasp, "920272:");
     const declaration = bench.declare(off("920272"));
     const recorded = await bench.up(declaration);
@@ -53,10 +53,10 @@ describe("a rule can be named", () => {
   it.each([
     ["its CVE number", "CVE-2021-44228"],
     ["its CVE number as Cloudflare writes it", "CVE:CVE-2021-44228"],
-    ["its CVE number in another way", "cve:2021-44228"],
+    ["its CVE number in another notation", "cve:2021-44228"],
     ["its CVE number without CVE", "2021-44228"],
     ["its CVE number with underscores", "CVE_2021_44228"],
-    ["its CVE number with hyphens that don't break", "CVE\u20112021\u201144228"],
+    ["its CVE number with non-breaking hyphens", "CVE\u20112021\u201144228"],
     ["words of its description, in any order and case", "Execution JAVA remote"],
     ["its whole description", JAVA],
   ])("by %s", async (_how, name) => {
@@ -97,7 +97,7 @@ describe("a rule can be named", () => {
     });
   });
 
-  it("next to rules named by ID, and as the number of the rule that compares the score", async () => {
+  it("beside rules named by ID, even if it's the rule that compares the score", async () => {
     const { id } = await ruleWith(owasp, "920100:");
     const declaration = bench.declare({
       owasp: { paranoiaLevel: 4, scoreThreshold: "high" },
@@ -139,7 +139,7 @@ describe("a rule can be named", () => {
   });
 });
 
-it("every name in the example of the documentation is a single rule", async () => {
+it("every name in the documented example matches exactly one rule", async () => {
   expect(await refusals(bench.declare({ ...off("920272"), ...skipping({ this: ["942100"] }) }))).toEqual([]);
 });
 
@@ -167,7 +167,7 @@ describe("a name is refused in the preview", () => {
     );
   });
 
-  it.each(["92027", "9202720", "20272"])("if it's only a part of a number, or more: %s", async (name) => {
+  it.each(["92027", "9202720", "20272"])("if it isn't a complete rule number: %s", async (name) => {
     const [refusal] = await refusals(bench.declare(off(name)));
     expect(refusal).toContain(`"${name}" matches no rule`);
   });
@@ -178,7 +178,7 @@ describe("a name is refused in the preview", () => {
     ]);
   });
 
-  it("with the nearest rules of the first five names, even if hundreds are wrong", async () => {
+  it("with the nearest rules for only five names, even if hundreds are wrong", async () => {
     await bench.publishVersion(managed, {
       add: Array.from({ length: 400 }, (_, index) => ({
         description: `Vendor product ${index}: remote code execution in component alpha - CVE:CVE-2024-${10000 + index}`,
@@ -191,7 +191,7 @@ describe("a name is refused in the preview", () => {
     expect(found[99]).toContain("List its rules with `getManagedRuleset`");
   });
 
-  it("in exceptions as well, all of them at once", async () => {
+  it("in exceptions as well, reporting all of them at once", async () => {
     const found = await refusals(bench.declare(skipping({ this: ["1"], [free]: ["Widespread"] })));
     expect(found).toEqual([
       expect.stringContaining('exceptions[0].skip.rules["this"][0]: "1" matches no rule of'),
@@ -255,30 +255,33 @@ describe("when Cloudflare renames rules,", () => {
     ],
   ];
 
-  it.each(cases)("%s: the rule stays, and a refresh or a change warns", async (_case, next, warning) => {
-    await bench.publishVersion(managed, await next());
-    bench.api.clearRequests();
-    const unchanged = bench.operation();
-    expect(await unchanged.preview(TYPE, declaration(), recorded)).toMatchObject({ step: "same" });
-    expect([bench.api.requests, unchanged.warned]).toEqual([[], []]);
+  it.each(cases)(
+    "%s: the override stays on its rule, and a refresh or a change warns",
+    async (_case, next, warning) => {
+      await bench.publishVersion(managed, await next());
+      bench.api.clearRequests();
+      const unchanged = bench.operation();
+      expect(await unchanged.preview(TYPE, declaration(), recorded)).toMatchObject({ step: "same" });
+      expect([bench.api.requests, unchanged.warned]).toEqual([[], []]);
 
-    const refresh = bench.operation();
-    const refreshed = await refresh.refresh(TYPE, recorded);
-    expect(refreshed?.inputs).toEqual(recorded.inputs);
-    expect(refresh.warned).toEqual([expect.stringMatching(warning)]);
-    expect(refresh.warned[0]).toContain(
-      `declare this ID to keep it without this warning, or declare the ID of the rule that you mean.`,
-    );
-    expect(await bench.operation().preview(TYPE, declaration(), refreshed)).toMatchObject({ step: "same" });
+      const refresh = bench.operation();
+      const refreshed = await refresh.refresh(TYPE, recorded);
+      expect(refreshed?.inputs).toEqual(recorded.inputs);
+      expect(refresh.warned).toEqual([expect.stringMatching(warning)]);
+      expect(refresh.warned[0]).toContain(
+        `declare this ID to keep it without this warning, or declare the ID of the rule that you mean.`,
+      );
+      expect(await bench.operation().preview(TYPE, declaration(), refreshed)).toMatchObject({ step: "same" });
 
-    const update = bench.operation();
-    const updated = await update.up(TYPE, changed(), refreshed);
-    expect(update.warned).toContainEqual(expect.stringMatching(warning));
-    expect(await overridesSent()).toEqual([{ id, enabled: false }]);
-    expect(updated.inputs["ruleIds"]).toEqual(recorded.inputs["ruleIds"]);
-  });
+      const update = bench.operation();
+      const updated = await update.up(TYPE, changed(), refreshed);
+      expect(update.warned).toContainEqual(expect.stringMatching(warning));
+      expect(await overridesSent()).toEqual([{ id, enabled: false }]);
+      expect(updated.inputs["ruleIds"]).toEqual(recorded.inputs["ruleIds"]);
+    },
+  );
 
-  it("the ID in place of the name ends the warning, without a write", async () => {
+  it("replacing the name with the ID ends the warning without a write", async () => {
     await bench.publishVersion(managed, { change: [{ id, description: "Log4j headers" }] });
     bench.api.clearRequests();
     const update = bench.operation();
@@ -288,7 +291,7 @@ describe("when Cloudflare renames rules,", () => {
     await bench.expectNoChanges(bench.declareManaged(off(id)), updated);
   });
 
-  it("and removes the rule, a refresh warns, and the refusal of a change names the rule that the name matches now", async () => {
+  it("and removes the rule, a refresh warns, and a refused change says which rule the name matches now", async () => {
     await bench.publishVersion(managed, {
       remove: [id],
       add: [{ description: "Log4j body - CVE:CVE-2021-44228" }],
@@ -302,7 +305,7 @@ describe("when Cloudflare renames rules,", () => {
     expect(refusal).toContain('("Log4j body - CVE:CVE-2021-44228"). Declare the ID of another rule');
   });
 
-  it("a rule of another ruleset in an exception stays as well", async () => {
+  it("an exception also keeps its rule of another ruleset", async () => {
     const rule = await ruleWith(free, "CVE-2021-44228");
     const names = skipping({ "Cloudflare Managed Free Ruleset": ["CVE-2021-44228"] });
     const excepted = await bench.up({ ...declaration(), ...names }, recorded);
@@ -351,7 +354,7 @@ describe("without live checks", () => {
     expect(created.outputs["ruleIds"]).toEqual({ [owasp]: { "920272": id } });
   });
 
-  it("a preview for a saved plan leaves open what the update resolves, but nothing that it resolved already", async () => {
+  it("a preview for a saved plan leaves open only the names that the update still has to resolve", async () => {
     const anonymous = bench.operation({ "edgeguard:apiToken": "" });
     const declaration = { ...bench.declare(off("920272")), __savedPlan: true };
     const plan = await anonymous.preview(TYPE, declaration);
@@ -394,7 +397,7 @@ describe("without live checks", () => {
   });
 });
 
-it("shows no names or rules of secret arguments", async () => {
+it("doesn't show the names or rules in secret arguments", async () => {
   const secret = { __secrets: ["exceptions", "rules"] };
   const named = {
     ...bench.declareManaged({ ...off("CVE-2021-44228"), ...skipping({ this: ["Spring forgery"] }) }),
@@ -420,7 +423,7 @@ it("shows no names or rules of secret arguments", async () => {
   );
 });
 
-it("a name that the last update resolved without live checks and that's ambiguous now is refused with the way out", async () => {
+it("refuses a name that has become ambiguous since the last update resolved it, and says what to do", async () => {
   const declaration = bench.declare(off("920272"));
   const created = await bench.operation({ "edgeguard:liveChecks": "false" }).up(TYPE, declaration);
   await bench.publishVersion(owasp, { add: [{ description: "920272: another" }] });
@@ -447,7 +450,7 @@ it("the recorded IDs stay if another name is added without live checks", async (
   expect(plan.inputs["ruleIds"]).toBe(UNKNOWN);
 });
 
-it("exceptions that mean the same rule in two forms both stay as declared", async () => {
+it("two exceptions that refer to one rule in different ways both stay as declared", async () => {
   const { id } = await ruleWith(owasp, "920272:");
   const exceptions = ["920272", id].map((rule, index) => ({
     expression: `http.request.uri.path eq "/${index}"`,

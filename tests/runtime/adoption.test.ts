@@ -62,7 +62,7 @@ async function creation({ posts, retryAfter, looks = 200, maxRetries = 3, closin
   return { made, postedAt, seen: server.seen };
 }
 
-test("sends a create again after a 503 if the object isn't found, and obeys Retry-After", async () => {
+test("retries a create after a 503 if the object isn't found, and obeys Retry-After", async () => {
   const { made, postedAt } = await creation({ posts: [503, 200], retryAfter: 30 });
   expect(await made).toMatchObject({ object: { id: "made" } });
   expect(postedAt).toEqual([0, 30_000]);
@@ -135,7 +135,7 @@ describe("an existing object", () => {
     ${["a", "b"]} | ${[]}         | ${false} | ${undefined}             | ${undefined}             | ${"several alike: a, b"}
     ${["a", "b"]} | ${["a", "b"]} | ${false} | ${"several equal: a, b"} | ${"never: a, b"}         | ${"several equal: a, b"}
   `(
-    "with $alike objects of that name, $equal of which match (name unique: $isUnique), decides as the table says",
+    "if $alike have the name and $equal match (names are unique: $isUnique), decides as the table says",
     async ({ alike, equal, isUnique, ...expected }: Row) => {
       const found = { alike, equal, isUnique };
       expect(await decide(undefined, found)).toBe(expected.ifEqual);
@@ -160,7 +160,7 @@ interface Row {
   readonly takeOver: string | undefined;
 }
 
-test("reads again with growing pauses until it sees enough, and returns the last reading if it never does", async () => {
+test("reads again with growing pauses until the result is good enough, and otherwise returns the last one", async () => {
   const pauses: number[] = [];
   const ctx = { pause: (ms: number) => Promise.resolve(void pauses.push(ms)) };
   let reading = 0;

@@ -79,7 +79,7 @@ describe("values that aren't known yet", () => {
     ["a directive beside an empty one", "value", { scriptSrc: [], styleSrc: UNKNOWN }],
     ["a member of extra", "extra", { tags: UNKNOWN }],
     ["a value deep in extra", "extra", { tags: { owner: ["web", { id: UNKNOWN }] } }],
-  ])("accepts an unknown %s", async (_where, key, value) => {
+  ])("accepts %s that isn't known yet", async (_where, key, value) => {
     const checked = await new Operation(api).check("PageShieldPolicy", { ...policy, [key]: value });
     expect(checked.failures).toEqual([]);
     expect(checked.inputs[key]).toEqual(value);
@@ -139,24 +139,27 @@ describe("computed inputs", () => {
     ["KvNamespace", { title: UNKNOWN }, ["adopted", "fullTitle"]],
     ["KvEntries", { file: UNKNOWN }, ["bytes", "digest", "fileHash", "keys"]],
     ["KvEntries", { entries: { a: UNKNOWN } }, ["bytes", "digest", "keys"]],
-  ])("a computed input of %s %j is unknown while the update may add it", async (type, args, expected) => {
-    const rest: Readonly<Record<string, object>> = {
-      PageShieldPolicy: omit(policy, ["adopt"]),
-      ManagedRulesetOverride: {
-        accountId: api.accounts.main,
-        ruleset: { name: "Cloudflare OWASP Core Ruleset" },
-        ref: "owasp",
-      },
-      LogpushJob: { dataset: "http_requests", name: "errors", destinationConf: "https://logs.example/" },
-      KvNamespace: { accountId: api.accounts.main },
-      KvEntries: { accountId: api.accounts.main, namespaceId: UNKNOWN },
-    };
-    const given = { ...rest[type], ...args };
-    const { inputs, failures } = await new Operation(api).check(type, given);
-    expect(failures).toEqual([]);
-    expect(open(inputs, given)).toEqual(expected);
-    expect(api.requests).toEqual([]);
-  });
+  ])(
+    "a computed input of %s %j is unknown in the preview if the update may add it",
+    async (type, args, expected) => {
+      const rest: Readonly<Record<string, object>> = {
+        PageShieldPolicy: omit(policy, ["adopt"]),
+        ManagedRulesetOverride: {
+          accountId: api.accounts.main,
+          ruleset: { name: "Cloudflare OWASP Core Ruleset" },
+          ref: "owasp",
+        },
+        LogpushJob: { dataset: "http_requests", name: "errors", destinationConf: "https://logs.example/" },
+        KvNamespace: { accountId: api.accounts.main },
+        KvEntries: { accountId: api.accounts.main, namespaceId: UNKNOWN },
+      };
+      const given = { ...rest[type], ...args };
+      const { inputs, failures } = await new Operation(api).check(type, given);
+      expect(failures).toEqual([]);
+      expect(open(inputs, given)).toEqual(expected);
+      expect(api.requests).toEqual([]);
+    },
+  );
 
   const plan = { __savedPlan: true };
 
@@ -188,7 +191,7 @@ describe("computed inputs", () => {
     expect(open(saved.inputs, declared)).toEqual(["assessment", "assessmentDigest"]);
   });
 
-  test("a computed input is unknown while the resource may turn out to be unchanged", async () => {
+  test("a computed input is unknown in the preview if the resource may turn out to be unchanged", async () => {
     const recorded = await new Operation(api).up("PageShieldSettings", settings);
     expect(recorded.inputs).toHaveProperty("found");
     const check = (args: object): Promise<{ inputs: Record<string, unknown> }> =>
@@ -293,7 +296,7 @@ describe("arguments that the check refuses", () => {
     expect(found.map((text) => text.split(":")[0])).toEqual(["name", "destinationConf", "zoneId"]);
   });
 
-  test("reports a misspelled argument or option alone, not its consequences", async () => {
+  test("reports only a misspelled argument or option, not the errors that follow from it", async () => {
     const { enabled, ...rest } = settings;
     expect(await refusals("PageShieldSettings", { ...rest, enabeld: enabled })).toEqual([
       'enabeld: unknown argument "enabeld". Did you mean "enabled"?',
@@ -426,7 +429,7 @@ describe("the checked inputs are canonical", () => {
 });
 
 describe("live checks", () => {
-  test("makes no live checks for an unchanged stack, whatever the order of its text", async () => {
+  test("makes no live checks for an unchanged stack, even if its text is in another order", async () => {
     const up = new Operation(api);
     const before = await up.up("PageShieldPolicy", policy);
     const set = await up.up("PageShieldSettings", settings);
@@ -547,7 +550,7 @@ describe("live checks", () => {
     expect(sent(api)).toEqual(["GET /policies"]);
   });
 
-  test("refuses what a response proves wrong", async () => {
+  test("refuses an argument that a response proves wrong", async () => {
     const path = `/zones/${api.zones.empty}/page_shield/policies`;
     const { description, action, expression, value } = policy;
     const made = await rawSend(api, "POST", path, {

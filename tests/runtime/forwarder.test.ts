@@ -136,7 +136,7 @@ describe("a program that has the package only through its dependencies", () => {
     expect(found()).toBe("of the company");
   });
 
-  test("finds the package through several packages, from a folder inside the program's package", () => {
+  test("finds the package through several packages, from a directory inside the program's package", () => {
     pack("node_modules/platform", { dependencies: { company: "^1" } });
     pack("node_modules/platform/node_modules/company", { dependencies: { "pulumi-edgeguard": "^1" } });
     install("exports.read = () => 'far down'", "node_modules/platform/node_modules/company");
@@ -145,7 +145,7 @@ describe("a program that has the package only through its dependencies", () => {
     expect(found("src/infra")).toBe("far down");
   });
 
-  test("finds the package from the real folder of a linked devDependency (workspaces)", () => {
+  test("finds the package from the real directory of a linked devDependency (workspaces)", () => {
     pack("packages/company", { peerDependencies: { "pulumi-edgeguard": "^1" } });
     install("exports.read = () => 'of the workspace'", "packages/company");
     pack("packages/infra", { devDependencies: { company: "workspace:*" } });

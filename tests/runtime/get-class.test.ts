@@ -75,7 +75,7 @@ test("a program can read an object that it also declares", async () => {
   expect(await Promise.all(found.map(({ id }) => valueOf(id)))).toEqual([ZONE, ZONE]);
 });
 
-test.each(TYPES)("%s.get refuses another form where the program calls it", (type) => {
+test.each(TYPES)("%s.get throws at the call if the ID has another form", (type) => {
   expect(() => CLASSES[type].get("existing", "shop.example")).toThrow(
     new RegExp(
       `^edgeguard: ${type}\\.get\\("existing"\\): "shop\\.example" is not "[^"]*<(zone|account) ID>`,

@@ -158,7 +158,7 @@ describe("get says what it can't know", () => {
     ["migrateValidating", "validation", "validation"],
     ["migrateFinished", "finished", "finished"],
     ["migrateRetired", "retired", "assessed"],
-  ] as const)("reads only the migration state of zone %s, %s", async (zone, state, target) => {
+  ] as const)("reads only the migration state of zone %s (%s)", async (zone, state, target) => {
     const op = new Operation(api);
     const { id, outputs } = await op.get("WafMigration", api.zones[zone]);
     expect(id).toBe(api.zones[zone]);

@@ -55,7 +55,7 @@ test("a delete leaves an object alone that another process reads, though reading
   expect(ledger.othersHold("KvEntries", "a/")).toBe(true);
 });
 
-test("entries of dead processes and of other engines don't count", () => {
+test("entries from dead processes and other engines don't count", () => {
   const ledger = open();
   const { pid } = spawnSync(process.execPath, ["-e", ""]);
   writtenBy(pid, ["KvNamespace a", "made"]);

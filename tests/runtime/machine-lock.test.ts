@@ -82,9 +82,9 @@ test("eight processes that find a dead holder together still take over one after
 });
 
 test.each([
-  ["whose process is alive", () => process.pid, hostname()],
-  ["in another container, whose processes are invisible", () => 2 ** 22 - 1, "another-container"],
-])("waits for a holder %s until it has been silent for a minute", async (_, pid, host) => {
+  ["a live process", () => process.pid, hostname()],
+  ["a process in another container, which this one can't see", () => 2 ** 22 - 1, "another-container"],
+])("waits for a lock held by %s until the holder has been silent for a minute", async (_, pid, host) => {
   const claim = await claimBy(pid(), host);
   await expect(
     withMachineLock("zone", { ...options(), patienceMs: 60 }, () => Promise.resolve("held twice")),

@@ -117,7 +117,7 @@ test.each<[string, object, RegExp]>([
   expect(refusal).not.toContain(TOKEN);
 });
 
-test("namespaces of one title belong to different accounts if their providers do", async () => {
+test("namespaces with the same title are different objects if their providers use different accounts", async () => {
   const token = { apiToken: TOKEN };
   const eu = new Provider("eu", { ...token, accountId: ACCOUNT });
   const us = new Provider("us", { ...token, accountId: "7d3b4a5f15a0c1e7f3b2d4968a7e1c0f" });

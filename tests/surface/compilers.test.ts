@@ -36,7 +36,7 @@ describeLong("other versions of TypeScript, and the package as it is published",
       ),
     ),
   )(
-    "TypeScript %s with %s reports no error, and reads few more files than for the SDK alone",
+    "TypeScript %s with %s reports no error, and reads only a few more files than for the SDK alone",
     async (version, options) => {
       const tsc = join(home, `compilers/node_modules/typescript-${version}/bin/tsc`);
       const compile = (...modules: string[]) => compileImports(tsc, home, modules, options.split(" "));

@@ -7,7 +7,7 @@ import { schemaFiles } from "./schemas";
 
 describe("the published JSON schemas", () => {
   it.each(SCHEMAS.map(({ name }) => name))(
-    "%s is a valid schema of draft 7, whose address names its file",
+    "%s is a valid JSON Schema (draft 7) whose $id ends in the file's name",
     (name) => {
       expect(schemaProblems(name, undefined)).toHaveLength(1);
       const schema: unknown = JSON.parse(

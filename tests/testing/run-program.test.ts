@@ -277,7 +277,7 @@ describe("with a local API", () => {
     }
   });
 
-  test("a config that a lookup used in one run reads the API of the next run", async () => {
+  test("a config object that a lookup used in one run reads the API of the next run", async () => {
     const config = { accountId: api.accounts.main };
     const program = (): Promise<unknown> => getKvNamespaces({}, { config });
     await runProgram(program, { api });
@@ -290,7 +290,7 @@ describe("with a local API", () => {
     }
   });
 
-  test("reset forgets what a test created", async () => {
+  test("reset removes what a test created", async () => {
     const declare = (): KvNamespace =>
       new KvNamespace("flags", { accountId: api.accounts.main, title: "existing", adopt: "never" });
     expect((await failureOf(runProgram(declare, { api, preview: true }))).message).toMatch(/already exists/);

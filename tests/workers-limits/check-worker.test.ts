@@ -38,7 +38,7 @@ describe("checkWorker", () => {
     expect(checkWorker({ plan: "paid", bundle: random }).filter(({ level }) => level !== "info")).toEqual([]);
   });
 
-  test("measures a file, or a folder without its source maps", () => {
+  test("measures a file, or a directory without its source maps", () => {
     const random = randomBytes(900_000);
     writeFileSync(join(folder, "index.js"), random);
     expect(size(join(folder, "index.js"))).toEqual([gzipSync(random).length]);

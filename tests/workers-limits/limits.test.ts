@@ -220,7 +220,7 @@ test("a Logpush filter has at most 30 operators and 1,000 bytes", () => {
   expect(limits.LOGPUSH).toMatchObject({ MAX_FILTER_OPERATORS: 30, MAX_FILTER_BYTES: 1000 });
 });
 
-describe("compares a size with both readings of its unit", () => {
+describe("compares a size with both meanings of its unit", () => {
   const body = (bodyBytes: number): readonly LimitFinding[] => checkRequest({ plan: "free", bodyBytes });
   test.each<[number, string[], RegExp]>([
     [79_999_999, [], /^$/],
@@ -247,7 +247,7 @@ describe("compares a size with both readings of its unit", () => {
     expect(findings.map(({ message }) => message).join("")).toMatch(words);
   });
 
-  test("reads a count or a time in only one way, and warns at 80% and above", () => {
+  test("compares a count or a time with one limit, and warns at 80% and above", () => {
     const startup = observed("free", "startup");
     expect(startup(319)).toEqual([]);
     expect(startup(320)).toEqual([

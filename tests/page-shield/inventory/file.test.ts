@@ -155,7 +155,7 @@ test("a missing file says how to create one", () => {
   );
 });
 
-test("the published schema refuses the same values of single members as the command", () => {
+test("the published schema refuses the same values for each member as the command does", () => {
   const entry = { script: "cdn.example.com" };
   for (const wrong of [
     { ...entry, approvel: null },

@@ -265,7 +265,7 @@ describe("inventorySources", () => {
       );
   });
 
-  test("warns about an unapproved script that a policy allows nevertheless", () => {
+  test("warns about an unapproved script that a policy still allows", () => {
     const { scriptSrc } = inventorySources(
       inventory("cdn.example.com", { script: "https://cdn.example.com/bad.js", unapproved: true }),
     );
@@ -276,7 +276,7 @@ describe("inventorySources", () => {
   });
 });
 
-describe("inventorySources compares what it left out with the policy", () => {
+describe("inventorySources compares the scripts that it left out with the policy", () => {
   const unapproved = (script: string) => ({ script, unapproved: true }) as const;
 
   test("an unapproved host or folder that an approved wildcard covers is allowed, not blocked", () => {
@@ -318,7 +318,7 @@ describe("inventorySources compares what it left out with the policy", () => {
   });
 });
 
-test("scriptSources with an inventory leaves out what was seen without an approval", () => {
+test("scriptSources with an inventory leaves out scripts that were seen but aren't approved", () => {
   const seen = ["https://cdn.example.com/a.js", "https://cdn.example.com/b.js", "https://other.example/c.js"];
   const scripts = seen.map((url) => ({ url, host: "www.shop.example", jsIntegrityScore: 90 }));
   const detections = { version: 1, zoneId: api.zones.shop, scripts };

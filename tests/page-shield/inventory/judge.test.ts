@@ -73,7 +73,7 @@ test.each(["not read", "off"] as const)("a run whose only zone is %s is no evide
   });
 });
 
-test("a script that a threat list names without a category is reported", () => {
+test("reports a script that's on a threat list without a category", () => {
   const { findings } = judge([script({ urlReportedMalicious: true, maliciousUrlCategories: [] })]);
   expect(findings[0]?.message).toContain("threat lists name it (reported). Remove it");
 });

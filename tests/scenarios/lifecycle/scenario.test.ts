@@ -70,7 +70,7 @@ const steps = (reporting: string, enabled: (on: boolean) => string | boolean): r
 ];
 
 playScenario({
-  title: "Page Shield of a zone is declared, drifts, is repaired and restored (openapi dialect)",
+  title: "a zone's Page Shield settings are declared, drift, are repaired and are restored (openapi dialect)",
   folder: __dirname,
   dialects: ["openapi"],
   zone: "empty",
@@ -80,7 +80,8 @@ playScenario({
 // Each product's own tests cover this dialect's requests and state without an engine.
 describeLong("in the documented dialect", () => {
   playScenario({
-    title: "Page Shield of a zone is declared, drifts, is repaired and restored (documented dialect)",
+    title:
+      "a zone's Page Shield settings are declared, drift, are repaired and are restored (documented dialect)",
     folder: __dirname,
     zone: "empty",
     dialect: "documented",

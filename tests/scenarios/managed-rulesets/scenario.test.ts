@@ -21,7 +21,7 @@ const off = (level: number) => ({ category: `paranoia-level-${level}`, enabled: 
 
 playScenario({
   title:
-    "a managed ruleset is deployed beside other rules, changed, repaired and destroyed, and the others stay as they are",
+    "a managed ruleset is deployed beside other rules, changed, repaired and destroyed, and the others don't change",
   folder: __dirname,
   steps: [
     {

@@ -4,7 +4,8 @@ const NAMESPACE = "/accounts/{account}/storage/kv/namespaces/5a0c1e7f3b2d4968a7e
 const BULK = "/accounts/{account}/storage/kv/namespaces/{id}/bulk";
 
 playScenario({
-  title: "prune deletes keys of others under a prefix, drift is repaired, and expired entries stay expired",
+  title:
+    "prune deletes keys that others wrote under a prefix, drift is repaired, and expired entries stay expired",
   folder: __dirname,
   config: { namespaceId: "5a0c1e7f3b2d4968a7e1c0f2d3b4b601" },
   steps: [
