@@ -39,5 +39,5 @@ export {
 } from "./runtime/values";
 export type { Facts, Verbs } from "./runtime/verbs";
 
-/** The verbs of each resource type. */
+/** The provider methods of each resource type. */
 export const RESOURCES: Readonly<Record<string, Verbs>> = REGISTER;

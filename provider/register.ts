@@ -15,12 +15,12 @@ import { ownMember, type JsonObject } from "./runtime/values";
 import { verbsOf, type Verbs } from "./runtime/verbs";
 
 /**
- * The entry point `pulumi-edgeguard/runtime` for the forwarders in state files. Forwarders of any age call these
- * exports, so changing a name or parameter would break refresh and destroy for every stack.
+ * The entry point `pulumi-edgeguard/runtime` for the forwarders in state files. Forwarders from all earlier versions
+ * call these exports, so changing a name or parameter would break refresh and destroy for existing stacks.
  */
 
 /**
- * The verbs of each type, by its name in state files.
+ * The provider methods of each type, by its name in state files.
  *
  * @internal
  */
@@ -39,7 +39,7 @@ let host = new Host({ config: () => undefined, signal: lifeline.signal, closing:
 let configured = false;
 let verbsInProgress = 0;
 
-/** Receives the stack's configuration. It's synchronous, because the engine doesn't wait for it. */
+/** Receives the stack's configuration. This is synchronous because the engine doesn't wait for it. */
 export function configure(
   _type: string,
   request: { readonly config: { get(key: string): string | undefined } },
@@ -88,7 +88,7 @@ async function remove(type: string, id: string, props: JsonObject): Promise<void
 }
 export { remove as delete };
 
-/** Runs a verb. Makes every error safe to show. */
+/** Runs a provider method. Makes every error that it throws safe to show. */
 async function guarded<T>(type: string, done: string, work: (verbs: Verbs) => T | Promise<T>): Promise<T> {
   verbsInProgress += 1;
   try {
@@ -112,9 +112,9 @@ async function guarded<T>(type: string, done: string, work: (verbs: Verbs) => T 
 }
 
 /**
- * Removes duplicate output. Pulumi prints an error's text and stack trace in the stack's messages, and also fails the
- * resource with the message. This way the message appears once, on the resource; the stack trace helps only developers
- * of this package.
+ * Returns an error that's printed only once. Pulumi would print an error's text and stack trace in the stack's
+ * messages, and also fail the resource with the message. The message now appears only on the resource, without the
+ * stack trace, which helps only developers of this package.
  */
 function presentable(error: unknown, headline: string): Error {
   const original = error instanceof Error ? error : new Error(String(error));

@@ -87,7 +87,7 @@ function pathOf(c: ApiContext): string {
   return c.req.path.slice(BASE_PATH.length);
 }
 
-/** Refuses the request unless its headers contain an accepted credential with the necessary permission. */
+/** Rejects the request unless its headers contain an accepted credential with the necessary permission. */
 function authorize(c: ApiContext, accepted: readonly Credential[]): void {
   const credential = identify(c, accepted);
   const writes = c.req.method !== "GET" && c.req.method !== "HEAD";

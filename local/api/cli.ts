@@ -4,7 +4,7 @@ import { type Credential, defaultCredentials, type Dialect, type LocalApiOptions
 import { type LocalApi, startLocalApi } from "./server";
 import { LocalApiStartError } from "./lease";
 
-/** `edgeguard-local api`: serves until Ctrl-C. */
+/** The command `edgeguard-local api`, which serves the API until Ctrl-C. */
 
 interface Arguments {
   readonly port: number;

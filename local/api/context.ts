@@ -3,15 +3,15 @@ import type { Context, Hono } from "hono";
 import type { Fault } from "./faults";
 import type { Zone } from "./state";
 
-/** What Hono attaches to a request. */
+/** The variables that Hono attaches to a request. */
 export interface ApiEnv {
   Bindings: HttpBindings;
   Variables: {
-    /** The zone in the path; set for routes below `/zones/:zoneId`. */
+    /** The zone in the path. Set for routes below `/zones/:zoneId`. */
     zone: Zone;
-    /** The fault that hit the request. */
+    /** The fault that affects the request. */
     fault: Fault | undefined;
-    /** Set by a fault that responds without Hono: the status that was sent, or null if none was. */
+    /** The status that a fault sent without Hono, or null if it sent none. Undefined for other requests. */
     sentStatus: number | null | undefined;
   };
 }

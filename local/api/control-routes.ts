@@ -3,12 +3,12 @@ import { CONTROL_PATH } from "./route";
 
 type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
-/** One of the controls, as `GET /__local` lists it. */
+/** One of the control routes, as listed by `GET /__local`. */
 interface Control {
-  /** `POST /__local/faults` */
+  /** The request, such as `POST /__local/faults`. */
   readonly request: string;
   readonly does: string;
-  /** Bodies that it accepts. */
+  /** Examples of bodies that the route accepts. */
   readonly examples?: readonly object[];
 }
 
@@ -21,7 +21,9 @@ export class ControlRoutes {
     this.#app = app;
   }
 
-  /** @param does completes a sentence that begins with the request: `lists the faults that wait for their request`. */
+  /**
+   * @param does the rest of a sentence that starts with the request: `lists the faults that wait for their request`.
+   */
   add(
     method: Method,
     path: string,

@@ -15,8 +15,8 @@ import { wafControlRoutes } from "./waf/dashboard";
 import type { Services } from "./services";
 
 /**
- * Routes that Cloudflare doesn't have, for programs that know only this API's address. They're outside the API's own
- * path, so that no client can hit them by accident. They need no credential, because the server listens only on the
+ * Routes that Cloudflare doesn't have, for clients that know only this API's address. They're outside the API's own
+ * path, so that no client calls them by accident. They need no credential, because the server listens only on the
  * loopback interface.
  */
 export function controlRoutes(app: ApiRouter, services: Services): void {
@@ -109,7 +109,7 @@ export function controlRoutes(app: ApiRouter, services: Services): void {
   });
 }
 
-/** An example of each kind. */
+/** An example of each kind of fault. */
 const FAULTS: readonly z.input<typeof faultSchema>[] = [
   { kind: "status", status: 503, times: 2, match: { path: "/page_shield/policies" } },
   { kind: "status", status: 429, retryAfter: 1, match: { method: "GET" } },

@@ -18,13 +18,13 @@ export interface ResultInfo {
   readonly total_pages: number;
 }
 
-/** Paging information for any list. KV leaves some fields out and lists keys by cursor; rulesets have only cursors. */
+/** Paging information for any list. KV omits some fields and lists keys by cursor; rulesets have only cursors. */
 type AnyResultInfo = Partial<ResultInfo> & {
   readonly cursor?: string;
   readonly cursors?: { readonly after: string };
 };
 
-/** Thrown to refuse a request; `server.ts` turns it into the envelope. */
+/** Thrown to reject a request. `server.ts` converts it to the error envelope. */
 export class ApiFailure extends Error {
   override readonly name = "ApiFailure";
   readonly errors: readonly ApiMessage[];
@@ -40,7 +40,7 @@ export class ApiFailure extends Error {
   }
 }
 
-/** Creates a refusal with one error, which may point at the invalid field in the body. */
+/** Creates an ApiFailure with one error, which may point at the invalid field in the body. */
 export function refusal(
   status: ContentfulStatusCode,
   code: number,
@@ -61,8 +61,8 @@ export function fail(c: Context, failure: ApiFailure): Response {
 }
 
 /**
- * Cloudflare's error messages. Those marked INV are invented: Cloudflare is known to refuse, but the error code is
- * ours.
+ * Cloudflare's error messages. For those marked INV, Cloudflare is known to reject the request, but the error code is
+ * made up.
  */
 export const failures = {
   credentialsMissing: () => new ApiFailure(400, { code: 9106, message: "Authentication failed" }),
@@ -87,7 +87,7 @@ export const failures = {
 
   notFound: (what: string) => new ApiFailure(404, { code: 10004, message: `${what} not found` }),
 
-  /** A malformed identifier is a routing error, and so is a zone that no account here owns. */
+  /** The error for a malformed identifier, or for a zone that no account here owns: both are routing errors. */
   notRouted: (status: 400 | 404, path: string) =>
     new ApiFailure(status, [
       { code: 7003, message: `Could not route to ${path}, perhaps your object identifier is invalid?` },

@@ -1,6 +1,6 @@
 /**
- * Finds what's wrong with a filter expression, in the format of Cloudflare's parser; undefined if it could be valid. It
- * checks the grammar, not the types: every name in one of Cloudflare's namespaces counts as a field, and every function
+ * Returns what's wrong with a filter expression, in the format of Cloudflare's parser. Undefined if it could be valid.
+ * Checks the grammar, not the types: every name in one of Cloudflare's namespaces counts as a field, and every function
  * is accepted.
  */
 export function complaint(expression: string): string | undefined {
@@ -20,7 +20,7 @@ class ParseError extends Error {
   }
 }
 
-/** Patterns for what may come next, each matched at the reader's position. */
+/** Patterns for tokens, each matched at the reader's position. */
 const SPACE = /[ \t\r\n]*/y;
 const WORD = /[A-Za-z_]\w*(?:\.\w+)*/y;
 const STRING = /"(?:\\[^]|[^"\\])*"/y;
@@ -51,7 +51,7 @@ class Reader {
     if (this.#at < this.expression.length) this.#fail("unrecognized input");
   }
 
-  /** Consumes a match at this position and the space after it; undefined if there's no match. */
+  /** Consumes a match at the current position, with the space after it. Undefined if there's no match. */
   #take(pattern: RegExp): string | undefined {
     pattern.lastIndex = this.#at;
     const found = pattern.exec(this.expression)?.[0];

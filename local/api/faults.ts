@@ -4,14 +4,15 @@ const rawStatus = z.int().min(200).max(599);
 const failedStatus = z.int().min(400).max(599);
 
 const scope = {
-  /** Which requests to match. The path is a substring or a regular expression, relative to the base URL and without the
-   * query.
+  /**
+   * Which requests to match. The path is a substring or a regular expression. It's relative to the base URL, without
+   * the query.
    */
   match: z.strictObject({
     method: z.string().optional(),
     path: z.string().refine(isPattern, "not a regular expression").optional(),
   }),
-  /** How many matching requests the fault hits. @default 1 */
+  /** How many matching requests the fault affects. @default 1 */
   times: z.int().min(1).optional(),
 };
 
@@ -24,9 +25,9 @@ export const faultSchema = z.discriminatedUnion("kind", [
     message: z.string().optional(),
     retryAfter: z.union([z.number(), z.string()]).optional(),
   }),
-  /** The connection breaks before the request is carried out. */
+  /** Breaks the connection before the request is carried out. */
   z.strictObject({ ...scope, kind: z.literal("dropBefore") }),
-  /** The request is carried out, then the connection breaks without a response. */
+  /** Carries out the request, then breaks the connection without a response. */
   z.strictObject({ ...scope, kind: z.literal("dropAfter") }),
   /** Waits before or after the request is carried out. */
   z.strictObject({
@@ -36,9 +37,9 @@ export const faultSchema = z.discriminatedUnion("kind", [
     /** @default before */
     when: z.enum(["before", "after"]).optional(),
   }),
-  /** Sends the headers and half of the body, then the connection breaks. */
+  /** Sends the headers and half of the body, then breaks the connection. */
   z.strictObject({ ...scope, kind: z.literal("truncated") }),
-  /** The request isn't carried out; the response is this text instead of the envelope. */
+  /** Doesn't carry out the request, and responds with this text instead of the envelope. */
   z.strictObject({
     ...scope,
     kind: z.literal("raw"),
@@ -47,8 +48,8 @@ export const faultSchema = z.discriminatedUnion("kind", [
     contentType: z.string().optional(),
   }),
   /**
-   * Hits only bulk writes and deletes of keys. The request is carried out except for the named keys, the first few, or
-   * the first fraction of them; the response lists those. Set one of the three.
+   * Affects only bulk writes and deletes of keys. Carries out the request except for the named keys, the first few
+   * keys, or the first fraction of them, which the response lists. Set one of the three.
    */
   z
     .strictObject({
@@ -63,20 +64,20 @@ export const faultSchema = z.discriminatedUnion("kind", [
         [keys, count, fraction].filter((each) => each !== undefined).length === 1,
       "one of keys, count and fraction is needed",
     ),
-  /** Hits only listings of keys. Returns a page without keys, and a cursor to continue with. */
+  /** Affects only listings of keys. Returns an empty page and a cursor to continue with. */
   z.strictObject({ ...scope, kind: z.literal("emptyPage") }),
 ]);
 
-/** What goes wrong with the next matching request. */
+/** A failure to simulate on the next matching request. */
 export type Fault = z.infer<typeof faultSchema>;
 
-/** The requests that a kind of fault applies to. It leaves others alone, whatever its match says. */
+/** The requests that a kind of fault applies to. It never affects others, even if `match` includes them. */
 const onlyOn: Partial<Record<Fault["kind"], RegExp>> = {
   unsuccessful: /^(PUT|DELETE) .*\/bulk$|^POST .*\/bulk\/delete$/,
   emptyPage: /^GET .*\/keys$/,
 };
 
-/** Faults waiting for their request, in the order they were added. */
+/** Faults that wait for their request, in the order in which they were added. */
 export class Faults {
   #waiting: { readonly fault: Fault; left: number }[] = [];
 
@@ -92,7 +93,7 @@ export class Faults {
     return this.#waiting.map(({ fault, left }) => ({ ...fault, times: left }));
   }
 
-  /** Returns the first fault that matches, and counts it down. */
+  /** Returns the first fault that matches, and decrements its count. */
   take(method: string, path: string): Fault | undefined {
     const found = this.#waiting.find(({ fault }) => matches(fault, method, path));
     if (found === undefined) return undefined;

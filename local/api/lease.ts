@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node
 import { join } from "node:path";
 import { z } from "zod";
 
-/** Thrown when the local API can't start for a reason that the user can fix. The message is complete. */
+/** Thrown if the local API can't start for a reason that the user can fix. The message says how. */
 export class LocalApiStartError extends Error {
   override readonly name = "LocalApiStartError";
 }
@@ -11,15 +11,15 @@ const FILE_NAME = "in-use.json";
 
 const holder = z.object({
   pid: z.number(),
-  /** Absent during startup, and for a process that doesn't serve others. */
+  /** The process's URL. Absent during startup, and for a process that doesn't serve others. */
   url: z.string().optional(),
   token: z.string().optional(),
 });
 
-/** The process that serves a folder. Two processes wouldn't see each other's writes. */
+/** The process that serves a directory. Two processes wouldn't see each other's writes. */
 type Holder = z.infer<typeof holder>;
 
-/** Ensures that one process at a time serves a state folder. A file in the folder says which one. */
+/** Ensures that only one process at a time serves a state directory. A file in the directory says which one. */
 export class Lease {
   readonly #file: string;
 
@@ -28,8 +28,9 @@ export class Lease {
   }
 
   /**
-   * @param again whether this process may open a folder that it already has open, as a test does to simulate a restart.
-   * @throws FolderInUseError if a live process holds the folder.
+   * @param again whether this process may open a directory that it already has open. Tests do that to simulate a
+   * restart.
+   * @throws FolderInUseError if another running process serves the directory.
    */
   static take(folder: string, { again }: { readonly again: boolean }): Lease {
     mkdirSync(folder, { recursive: true });
@@ -47,7 +48,7 @@ export class Lease {
     return new Lease(file);
   }
 
-  /** Tells other processes where to access the folder's state. */
+  /** Publishes the URL at which other processes can access the directory's state. */
   announce(url: string, token: string | undefined): void {
     const note: Holder = { pid: process.pid, url, ...(token === undefined ? {} : { token }) };
     writeFileSync(`${this.#file}.new`, JSON.stringify(note), { mode: 0o600 });
@@ -59,7 +60,7 @@ export class Lease {
   }
 }
 
-/** Thrown when another process serves the folder. */
+/** Thrown if another process serves the directory. */
 export class FolderInUseError extends LocalApiStartError {
   constructor(
     readonly folder: string,

@@ -12,42 +12,42 @@ export const defaultLimits = {
   maxZonesPerPage: 50,
   maxCookieFilterCharacters: 1024,
   maxExportRows: 50_000,
-  /** Page Shield policies per zone. Without the entitlement, the quota is 0, which the error quotes. */
+  /** The number of Page Shield policies per zone. Without the entitlement, the quota is 0, which the error shows. */
   maxPolicies: { free: 0, pro: 5, business: 10, enterprise: 100 },
-  /** A script with a lower score than this is malicious. */
+  /** A script with a lower score than this counts as malicious. */
   maliciousBelow: 50,
-  /** The request log drops older entries. */
+  /** The size of the request log. Older entries are dropped. */
   maxLoggedRequests: 50_000,
   maxNamespaces: 1000,
   maxNamespacesPerPage: 1000,
   maxNamespaceTitleCharacters: 512,
   maxKvKeyBytes: 512,
-  /** After base64 is decoded. */
+  /** The size of a value after base64 decoding. */
   maxKvValueBytes: 26_214_400,
-  /** As JSON. */
+  /** The size of metadata as JSON. */
   maxKvMetadataBytes: 1024,
-  /** The minimum TTL, and how far ahead an expiration must be. */
+  /** The minimum TTL. An expiration must be at least this far in the future. */
   minKvTtlSeconds: 60,
-  /** In one bulk write or delete. */
+  /** The number of pairs or keys in one bulk write or delete. */
   maxKvPairs: 10_000,
   maxKvBulkReadKeys: 100,
   minKvListLimit: 10,
   maxKvListLimit: 1000,
-  /** Logpush jobs per zone. Without the entitlement, the quota is 0, and the error is the same. */
+  /** The number of Logpush jobs per zone. Without the entitlement, the quota is 0, and the error is the same. */
   maxLogpushJobs: { free: 0, pro: 0, business: 0, enterprise: 4 },
   maxAccountLogpushJobs: 100,
-  /** Comparisons and logical nodes of one filter. */
+  /** The number of comparisons and logical nodes in one filter. */
   maxLogpushFilterOperators: 30,
   maxLogpushFilterBytes: 1000,
-  /** For lists of the previous WAF rules and of firewall rules. */
+  /** The page size limits for lists of the previous WAF rules and of firewall rules. */
   minWafPerPage: 5,
   defaultWafPerPage: 50,
-  /** Firewall rules that a migration converts without Cloudflare's support. */
+  /** The number of firewall rules that a migration converts without Cloudflare's support. */
   maxMigratableRules: 200,
-  /** The length of one such rule's expression in UTF-8. */
+  /** The size of such a rule's expression in UTF-8. */
   maxMigratableExpressionBytes: 4096,
   maxRulesetsPerPage: 50,
-  /** A zone's rules in one phase. */
+  /** The number of a zone's rules in one phase. */
   maxZoneRules: 1000,
   /** The length of a rule's expression. */
   maxExpressionCharacters: 4096,
@@ -55,7 +55,7 @@ export const defaultLimits = {
 
 export type Limits = Readonly<typeof defaultLimits>;
 
-/** The order of the plans: a higher plan includes what a lower one has. */
+/** Returns a plan's rank. A higher plan includes everything in the lower ones. */
 export function rank(plan: Plan): number {
   return plans.indexOf(plan);
 }

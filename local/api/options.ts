@@ -7,47 +7,63 @@ import { type LogpushBehavior, usualBehavior } from "./logpush/behavior";
 /** Whether to follow Cloudflare's guides or its OpenAPI schema where the two differ. */
 export type Dialect = "documented" | "openapi";
 
-/** One accepted credential: a token, or an email with its key. */
+/** A credential that the API accepts: a token, or an email with its key. */
 export interface Credential {
   readonly token?: string;
   readonly email?: string;
   readonly key?: string;
-  /** May only read. */
+  /** Whether the credential may only read. */
   readonly readOnly?: boolean;
-  /** May only use paths that match, such as `/page_shield/`: a token with the permissions of one product. @default all */
+  /**
+   * The paths that the credential may use, such as `/page_shield/` for a token with the permissions for one product.
+   * @default all
+   */
   readonly paths?: RegExp;
 }
 
 export interface LocalApiOptions {
   /** @default "openapi" */
   readonly dialect?: Dialect;
-  /** 0 picks a free port. @default 0 */
+  /** The port. 0 picks a free one. @default 0 */
   readonly port?: number;
   /** @default the token "local-token", and the pair "local@example.com" with "local-key" */
   readonly credentials?: readonly Credential[];
-  /** How many simulated zones to add to the seeded ones, each different by its number. @default 0 */
+  /**
+   * How many simulated zones to add to the seeded ones. Each zone's number determines how it's configured. @default 0
+   */
   readonly zones?: number;
-  /** Refuses input that only the other dialect knows, instead of accepting or ignoring it. @default false */
+  /** Whether to reject input that only the other dialect has, instead of accepting or ignoring it. @default false */
   readonly strict?: boolean;
-  /** Responses contain only what the OpenAPI schema requires, what was set, and cursors. @default false */
+  /** Whether responses contain only what the OpenAPI schema requires, what was set, and cursors. @default false */
   readonly sparse?: boolean;
-  /** Delay of every response. @default 0 */
+  /** The delay of every response, in milliseconds. @default 0 */
   readonly latencyMs?: number;
-  /** Eventual consistency: a read sees a write only after this long. Writes always see each other. @default 0 */
+  /**
+   * Simulates eventual consistency: how many milliseconds pass until reads see a write. Writes always see each other.
+   * @default 0
+   */
   readonly readLagMs?: number;
-  /** The same, but only for listings, including those of KV. An object requested by its ID is up to date. @default 0 */
+  /**
+   * The same as `readLagMs`, but only for lists, including those of KV. An object requested by its ID is up to date.
+   * @default 0
+   */
   readonly listLagMs?: number;
-  /** Eventual consistency of KV, which `readLagMs` doesn't affect: how much later listings and reads see a write.
+  /**
+   * Simulates KV's eventual consistency, which `readLagMs` doesn't affect: how much later lists and reads see a write.
    * @default 0
    */
   readonly kvLagMs?: Partial<KvLag>;
-  /** How many empty pages, each with a cursor, precede every page in a listing of keys. @default 0 */
+  /** How many empty pages, each with a cursor, come before every page in a list of keys. @default 0 */
   readonly kvEmptyPages?: number;
-  /** "digests" keeps only a KV value's SHA-256 and length, and refuses to read the value. @default "memory" */
+  /**
+   * How KV values are stored. "digests" stores only a value's SHA-256 and length, and rejects reads of the value.
+   * @default "memory"
+   */
   readonly kvStore?: ValueStore;
   /** Details of Logpush responses that Cloudflare doesn't document. @default depends on dialect and strictness */
   readonly logpush?: Partial<LogpushBehavior>;
-  /** After a credential sends more than `requests` in the window, all of its requests are refused for
+  /**
+   * The rate limit. If a credential sends more than `requests` in the window, all of its requests are rejected for
    * `retryAfterSeconds`. @default none
    */
   readonly rateLimit?: {
@@ -55,15 +71,16 @@ export interface LocalApiOptions {
     readonly windowMs: number;
     readonly retryAfterSeconds: number;
   };
-  /** The folder that keeps the state between runs. @default none: every start uses the seeded state */
+  /** The directory that keeps the state between runs. @default none: every start uses the seeded state */
   readonly persistTo?: string;
   /** Undocumented aspects of a migration: names and delays. @default the documented names, without delay */
   readonly waf?: WafSettingsChange;
   /** @default the real time */
   readonly clock?: () => Date;
   readonly limits?: Partial<Limits>;
-  /** Whether a body over `limits.maxBodyBytes` is read to its end and then refused, or refused immediately with the
-   * connection closed. @default "read"
+  /**
+   * Whether a body over `limits.maxBodyBytes` is read to its end and then rejected, or rejected immediately by closing
+   * the connection. @default "read"
    */
   readonly largeBodies?: "read" | "close";
 }
@@ -75,7 +92,7 @@ export interface Settings
     Pick<LocalApiOptions, "rateLimit" | "persistTo"> {
   readonly kvLagMs: KvLag;
   readonly logpush: LogpushBehavior;
-  /** Changes while the API runs. */
+  /** The migration's settings, which may change while the API runs. */
   waf: WafSettings;
   readonly limits: Limits;
 }

@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { ResultInfo } from "./envelope";
 import type { Limits } from "./limits";
 
-/** Query parameters of a list that is read by page. */
+/** Returns the schema of the query parameters for a list that's read by page. */
 export function pagingParameters(limits: Limits) {
   return {
     page: z.union([z.literal("all"), z.coerce.number().pipe(z.int().min(1))]).optional(),
@@ -15,7 +15,7 @@ export interface Paging {
   readonly per_page?: number | undefined;
 }
 
-/** One page of `items`. A page beyond the last is empty, not an error. */
+/** Returns one page of `items`. A page beyond the last one is empty, not an error. */
 export function paginate<T>(
   items: readonly T[],
   { page = 1, per_page }: Paging,

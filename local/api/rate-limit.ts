@@ -3,8 +3,8 @@ import { failures } from "./envelope";
 import type { Settings } from "./options";
 
 /**
- * Counts each credential's requests in fixed windows. Over the limit, everything is refused until the block ends: as
- * Cloudflare does, and unlike a bucket that refills.
+ * Counts each credential's requests in fixed windows. Above the limit, rejects everything until the block ends, like
+ * Cloudflare and unlike a token bucket.
  */
 export class RateLimiter {
   readonly #windows = new Map<string, { startedAt: number; used: number; blockedUntil: number }>();

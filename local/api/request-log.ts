@@ -2,28 +2,30 @@ import type { ApiContext } from "./context";
 import { type Batch, batchOf } from "./kv/requests";
 import { bodyBytes, bodyJson } from "./request";
 
-/** Headers whose value is a credential: the log says which kind was used, never the value. */
+/** Headers whose value is a credential. The log contains the kind of credential, never its value. */
 const credentialHeaders = new Set(["authorization", "x-auth-email", "x-auth-key", "cookie"]);
 
 export interface LoggedRequest {
-  /** ISO 8601, when the request arrived. */
+  /** When the request arrived, in ISO 8601. */
   readonly at: string;
-  /** Milliseconds on the real clock, however the API's own clock was set or moved, so that concurrent requests overlap.
+  /**
+   * When the request arrived, in milliseconds. Uses the real clock instead of the API's own, so that concurrent
+   * requests overlap.
    */
   readonly startedAt: number;
-  /** Just before the response is sent; null until then. */
+  /** The time just before the response is sent. Null until then. */
   endedAt: number | null;
   readonly method: string;
   /** The path relative to the base URL, without the query: `/zones/…/page_shield`. */
   readonly path: string;
   readonly query: Readonly<Record<string, string>>;
-  /** The response's status; null until it's sent, and for good if the connection was dropped. */
+  /** The response's status. Null until it's sent, and permanently if the connection was dropped. */
   status: number | null;
-  /** The kind of fault that hit the request. */
+  /** The kind of fault that affected the request. */
   fault?: string;
-  /** Parsed if it's JSON, otherwise text; absent if no body was sent. */
+  /** The body, parsed if it's JSON, otherwise as text. Absent if none was sent. */
   readonly body?: unknown;
-  /** Replaces `body` in requests with keys or values, which would fill up memory. */
+  /** Replaces `body` in requests with KV keys or values, because those would fill up memory. */
   readonly batch?: Batch;
   readonly headers: Readonly<Record<string, string>>;
   readonly credential: "token" | "key" | "both" | "none";
@@ -31,7 +33,7 @@ export interface LoggedRequest {
   readonly contentType: string | undefined;
 }
 
-/** The requests received, oldest first. The array stays the same object, so a reference to it stays up to date. */
+/** The requests received, oldest first. The array is always the same object, so a reference to it stays up to date. */
 export class RequestLog {
   readonly entries: LoggedRequest[] = [];
 

@@ -2,7 +2,7 @@ import type { Context } from "hono";
 import { z } from "zod";
 import { failures } from "./envelope";
 
-/** Identifiers are 32 lowercase hexadecimal characters; anything else isn't routed. */
+/** An identifier: 32 lowercase hexadecimal characters. Anything else isn't routed. */
 export const identifier = z.string().regex(/^[0-9a-f]{32}$/);
 
 /** Reads the path parameter `name` as an identifier. */
@@ -18,7 +18,7 @@ export async function bodyBytes(c: Context): Promise<Buffer> {
   return Buffer.from(await c.req.arrayBuffer());
 }
 
-/** Returns the body, parsed once for all callers; undefined if it isn't valid JSON. */
+/** Returns the body, parsed once for all callers. Undefined if it isn't valid JSON. */
 export function bodyJson(c: Context): Promise<{ readonly value: unknown } | undefined> {
   const known = parsedBodies.get(c.req);
   if (known !== undefined) return known;
@@ -27,7 +27,7 @@ export function bodyJson(c: Context): Promise<{ readonly value: unknown } | unde
   return parsed;
 }
 
-/** Reads the body as JSON and checks it against `schema`; each error points at the invalid field. */
+/** Reads the body as JSON and checks it against `schema`. Each error points at the invalid field. */
 export async function readBody<T>(c: Context, schema: z.ZodType<T>): Promise<T> {
   requireJsonType(c);
   const json = await bodyJson(c);

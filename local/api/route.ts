@@ -9,7 +9,7 @@ export const CONTROL_PATH = "/__local";
 
 type Handler = (c: ApiContext) => Response | Promise<Response>;
 
-/** Registers one path with its methods; any other method on it is refused. */
+/** Registers a path with its methods. Requests with any other method are rejected. */
 export function route(
   app: ApiRouter,
   path: string,

@@ -25,7 +25,7 @@ import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "
 
 const FILE_NAME = "local-api.json";
 
-/** Reachable only from this machine, because the API accepts commands from anyone. */
+/** The host to listen on. It's reachable only from this machine, because the API accepts commands from anyone. */
 const HOSTNAME = "127.0.0.1";
 
 export interface LocalApi {
@@ -44,17 +44,19 @@ export interface LocalApi {
   clearFaults(): void;
   /** Sets what Page Shield has detected in a zone. @default "merge" */
   detect(zoneId: string, detection: Detection, mode?: DetectMode): void;
-  /** Moves the API's clock ahead. Whatever expires by then disappears, and writes with a shorter lag become visible. */
+  /**
+   * Moves the API's clock ahead. Entries that expire by then disappear, and writes whose lag has passed become visible.
+   */
   advance(ms: number): void;
-  /** Sets how long listings and reads of a namespace lag behind its writes from now on. Omitted settings stay as they
-   * are.
+  /**
+   * Sets how long lists and reads of a namespace lag behind its writes from now on. Omitted settings stay as they are.
    */
   lagKv(namespaceId: string, lag: Partial<KvLag>): void;
-  /** Logpush's pushes, and the folder that represents their destinations. */
+  /** Controls Logpush's pushes, and gives access to the directory that represents their destinations. */
   readonly logpush: LogpushControls;
   /** Returns a zone's previous WAF rules and the state of its migration. */
   waf(zoneId: string): WafView;
-  /** Does to a zone what a colleague in the dashboard, or Cloudflare itself, might do. */
+  /** Makes a change to a zone that a colleague in the dashboard, or Cloudflare itself, might make. */
   inDashboard(zoneId: string, action: WafAction): WafView;
   /** Sets undocumented aspects of a migration from now on. Omitted settings stay as they are. */
   changeWaf(change: WafSettingsChange): void;
@@ -66,8 +68,9 @@ export interface LocalApi {
   close(): Promise<void>;
 }
 
-/** @param announce whether other processes may use this one for the folder that it serves. A short-lived process
- * doesn't allow it.
+/**
+ * @param announce whether other processes may access this one's directory through it. A short-lived process doesn't
+ * allow that.
  */
 export async function startLocalApi(
   options: LocalApiOptions = {},
@@ -188,7 +191,7 @@ function close(server: Server): Promise<void> {
   });
 }
 
-/** Loads the state that an earlier run left in `folder`; undefined if there's none. */
+/** Loads the state that an earlier run left in `folder`. Undefined if there's none. */
 function load(folder: string): Snapshot | undefined {
   const file = join(folder, FILE_NAME);
   if (!existsSync(file)) return undefined;
@@ -202,8 +205,9 @@ function load(folder: string): Snapshot | undefined {
   }
 }
 
-/** Writes a temporary file and moves it into place, so that a killed process leaves either the old state or the new
- * one.
+/**
+ * Saves the state. Writes a temporary file and renames it, so that a killed process leaves either the old state or the
+ * new one.
  */
 function save(folder: string, snapshot: Snapshot): void {
   mkdirSync(folder, { recursive: true });

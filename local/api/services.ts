@@ -3,7 +3,7 @@ import type { Settings } from "./options";
 import type { RequestLog } from "./request-log";
 import type { State } from "./state";
 
-/** The local API's time: its clock, plus the time it was moved ahead. */
+/** The local API's clock, plus the time by which it was moved ahead. */
 export class MovableClock {
   #aheadMs = 0;
 
@@ -15,21 +15,21 @@ export class MovableClock {
 
   readonly now = (): Date => new Date(this.#base().getTime() + this.#aheadMs);
 
-  /** The clock never goes back, so whatever has expired stays expired. */
+  /** Moves the clock ahead. It never goes back, so anything that has expired stays expired. */
   advance(ms: number): void {
     if (!(ms >= 0)) throw new RangeError(`the clock only moves ahead, not by ${ms} ms`);
     this.#aheadMs += ms;
   }
 }
 
-/** What the routes use. */
+/** The services that the routes use. */
 export interface Services {
   readonly settings: Settings;
-  /** Also available as `settings.clock`, which can only be read. */
+  /** The clock. `settings.clock` is the same clock, but can only be read. */
   readonly clock: MovableClock;
   readonly state: State;
   readonly faults: Faults;
   readonly log: RequestLog;
-  /** Rejects when the server closes. */
+  /** Waits. Rejects when the server closes. */
   readonly wait: (ms: number) => Promise<void>;
 }

@@ -1,14 +1,14 @@
 export interface ShelfOptions {
   readonly clock: () => Date;
-  /** A read sees a value only once it is this old. */
+  /** How old a value must be before reads see it, in milliseconds. */
   readonly lagMs: number;
-  /** A listing sees a value only once it's this old and reads can see it. @default 0 */
+  /** How old a value must be before lists show it, in milliseconds. Reads must see it as well. @default 0 */
   readonly listLagMs?: number;
   /** Called after every write. */
   readonly onWrite: () => void;
 }
 
-/** One immutable value per key. Writes see each other immediately; reads can be configured to lag behind. */
+/** Stores one immutable value per key. Writes see each other immediately; reads can be configured to lag behind. */
 export class Shelf<T> {
   readonly #values = new Map<string, { readonly value: T; readonly since: number }[]>();
   readonly #options: ShelfOptions;
@@ -27,7 +27,7 @@ export class Shelf<T> {
     return this.#shownAfter(this.#options.lagMs, key);
   }
 
-  /** Returns the value that listings see. */
+  /** Returns the value that lists show. */
   listed(key: string): T {
     return this.#shownAfter(this.#longestLagMs, key);
   }
@@ -50,7 +50,7 @@ export class Shelf<T> {
     this.#options.onWrite();
   }
 
-  /** Replaces all values with these, visible immediately. */
+  /** Replaces all values. The new ones are visible immediately. */
   reset(values: Iterable<readonly [string, T]>): void {
     this.#values.clear();
     for (const [key, value] of values) this.#values.set(key, [{ value, since: -Infinity }]);

@@ -10,8 +10,8 @@ import { SET_UP_AT, untouched, type WafZone } from "./waf/entities";
 import { firewallRule } from "./waf/short";
 
 /**
- * Zones for trying what a large account needs. A zone's number decides everything about it, so every start has the same
- * zones, and neighbors differ in plan, Page Shield, scripts, managed rulesets, migration and Logpush jobs.
+ * Zones to try features for large accounts. A zone's number determines everything about it, so every start has the same
+ * zones. Neighbors differ in plan, Page Shield, scripts, managed rulesets, migration and Logpush jobs.
  */
 
 type Seed = Snapshot & { readonly kv: KvSnapshot };
@@ -160,7 +160,7 @@ function ruleOf(number: number, order: number) {
   return { id, version: 1, last_updated: SET_UP_AT, ref: id };
 }
 
-/** Most zones finished long ago. */
+/** Returns a zone's migration. Most zones finished long ago. */
 function wafOf({ number, zone }: Simulated): WafZone {
   const at = new Date(SET_UP_AT);
   switch (number % 12) {

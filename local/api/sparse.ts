@@ -4,17 +4,17 @@ import type { ApiContext } from "./context";
 import { BASE_PATH } from "./route";
 
 /**
- * Makes responses as sparse as Cloudflare's OpenAPI schema allows. They omit every field that it doesn't require,
- * unless someone set the field or a client couldn't continue without it.
+ * Makes responses as sparse as Cloudflare's OpenAPI schema allows. They omit every field that the schema doesn't
+ * require, unless someone set the field or clients couldn't continue without it.
  */
 
 type Member = "errors" | "messages" | "result" | "result_info";
 type Fields = Readonly<Record<string, unknown>>;
 
 interface Requirement {
-  /** Method and path, relative to the base URL. */
+  /** Matches the method and the path, relative to the base URL. */
   readonly on: RegExp;
-  /** Required fields of the envelope, besides `success`. */
+  /** Required fields of the envelope, in addition to `success`. */
   readonly success: readonly Member[];
   readonly failure: readonly Member[];
 }
@@ -22,7 +22,7 @@ interface Requirement {
 const common = ["errors", "messages"] as const;
 const all = [...common, "result"] as const;
 
-/** The first match applies. */
+/** The requirements by request. The first match applies. */
 const requirements: readonly Requirement[] = [
   { on: /\/page_shield$/, success: [], failure: ["errors"] },
   { on: /^GET .*\/page_shield\/connections$/, success: ["result_info"], failure: ["errors"] },
@@ -35,7 +35,7 @@ const requirements: readonly Requirement[] = [
   { on: /^/, success: [], failure: ["errors"] },
 ];
 
-/** Requests that only query something even though their method isn't GET. Their whole point is the result. */
+/** Requests that only query something, although their method isn't GET. Their result is always needed. */
 const questions = /\/(ownership|ownership\/validate|validate\/[\w/]+|bulk\/get)$/;
 
 const message = z.looseObject({ code: z.number(), message: z.string() });
@@ -49,7 +49,7 @@ const envelope = z.looseObject({
   result_info: fields.optional(),
 });
 
-/** Makes each response sparse on its way out. */
+/** Makes each response sparse before it's sent. */
 export async function answerSparsely(c: ApiContext, next: Next): Promise<void> {
   await next();
   const full = envelope.safeParse(c.get("sentStatus") === undefined ? await json(c.res) : undefined);
@@ -83,7 +83,9 @@ function sparse(request: string, full: z.infer<typeof envelope>): Fields {
   };
 }
 
-/** Error codes returned before a request reaches a product. The products' own codes aren't in the schema. */
+/**
+ * Codes of errors that are returned before a request reaches a product. The products' own codes aren't in the schema.
+ */
 const fromTheGate = [6003, 7000, 7003, 9106, 10_000];
 
 function note(request: string, { code, message: words }: z.infer<typeof message>): Fields {
@@ -91,7 +93,7 @@ function note(request: string, { code, message: words }: z.infer<typeof message>
   return coded ? { code, message: words } : { message: words };
 }
 
-/** Keeps the cursor, because clients couldn't continue a list without it. */
+/** Returns a list's cursor, because clients couldn't continue the list without it. */
 function cursorOf(info: Fields | undefined): Fields | undefined {
   const cursor = info?.["cursor"];
   if (typeof cursor === "string" && cursor !== "") return { cursor };

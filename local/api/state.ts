@@ -21,13 +21,15 @@ export const snapshotSchema = z.strictObject({
   zones: z.array(zone),
   pageShield: z.record(identifier, configured),
   pageShieldDetected: z.record(identifier, detected),
-  /** Absent in states of an earlier version, which knew of none. */
+  /** The rulesets. Absent in states from earlier versions, which had none. */
   rulesets: rulesetsSnapshot.default(() => ({ published: [], zones: {} })),
-  /** Absent in states of an earlier version, which knew of none. */
+  /** The rulesets. Absent in states from earlier versions, which had none. */
   logpush: logpushSnapshot.default(() => ({ nextId: 1, jobs: [] })),
-  /** A zone that isn't listed migrated long ago. */
+  /** The zones' migrations. A zone that isn't listed migrated long ago. */
   waf: z.record(identifier, wafZone).default(() => ({})),
-  /** Stored in separate files, so it's absent from the main one. Restoring a snapshot without it leaves KV unchanged.
+  /**
+   * The KV data. It's stored in separate files, so it's absent from the main one. Restoring a snapshot without it
+   * leaves KV unchanged.
    */
   kv: kvSnapshot.optional(),
 });
@@ -84,7 +86,7 @@ export class State {
     };
   }
 
-  /** Replaces the state with another one; reads see it immediately. */
+  /** Replaces the state with another one. Reads see it immediately. */
   restore(snapshot: Snapshot): void {
     this.#fill(snapshot);
     this.#shelf.onWrite();

@@ -5,7 +5,7 @@ import type { ApiContext } from "./context";
 import { ApiFailure } from "./envelope";
 import type { Fault } from "./faults";
 
-/** Applies `fault` to the request that it hit. */
+/** Applies `fault` to the request that it affects. */
 export async function strike(
   fault: Fault,
   c: ApiContext,
@@ -68,7 +68,7 @@ async function sendHalf(c: ApiContext): Promise<Response> {
   return RESPONSE_ALREADY_SENT;
 }
 
-/** Hono merges headers from the response being replaced. Clearing it first keeps the marker clean. */
+/** Replaces the response. Clears the old one first, because Hono would otherwise merge its headers into the new one. */
 function replaceResponse(c: ApiContext, response: Response): void {
   c.res = undefined;
   c.res = response;

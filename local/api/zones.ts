@@ -8,7 +8,7 @@ import { accounts } from "./seed";
 import type { Services } from "./services";
 import type { Zone } from "./state";
 
-/** Zones: https://developers.cloudflare.com/api/resources/zones/methods/list */
+/** Registers the routes for zones: https://developers.cloudflare.com/api/resources/zones/methods/list */
 export function zoneRoutes(app: ApiRouter, { state, settings: { limits } }: Services): void {
   const query = z.object({
     page: z.coerce.number().pipe(z.int().min(1)).optional(),

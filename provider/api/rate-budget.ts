@@ -19,7 +19,7 @@ export interface TakeOptions {
   readonly signal?: AbortSignal;
   /** The longest acceptable wait. Checked at the start and whenever the wait gets longer. */
   readonly maxWaitMs?: number;
-  /** Called for every wait that begins. */
+  /** Called when a wait begins. */
   readonly onWait?: (wait: Wait) => void;
 }
 
@@ -85,7 +85,7 @@ export class RateBudget {
     }
   }
 
-  /** Pauses all callers for `ms` milliseconds, as a 429 with Retry-After asks. */
+  /** Pauses all callers for `ms` milliseconds, as requested by a 429 with Retry-After. */
   pause(ms: number): void {
     this.#pausedUntil = Math.max(this.#pausedUntil, performance.now() + ms);
     for (const giveUpIfTooLong of [...this.#waiters]) giveUpIfTooLong();

@@ -1,20 +1,25 @@
 const SHORTEST_SECRET = 4; // Shorter strings are so common that hiding them would garble the text.
 
-/** Parts of a secret that are at least this long are also hidden, because a text may be truncated or quote a part. */
+/**
+ * Parts of a secret that are at least this long are hidden as well, because a text may be truncated or quote only a
+ * part.
+ */
 const PIECE_CHARACTERS = 8;
 
-/** Replaces secrets in text that people read: errors, messages, debug lines. */
+/** Replaces secrets in any text that people read: errors, messages and debug lines. */
 export class Redactor {
   readonly #wholes = new Set<string>();
   readonly #pieces = new Set<string>();
   #later: ((redactor: Redactor) => void) | undefined;
 
-  /** @param later adds secrets only when the first text is redacted, because most calls print nothing. */
+  /**
+   * @param later adds secrets when the first text is redacted. Most calls never need them, because they print nothing.
+   */
   constructor(later?: (redactor: Redactor) => void) {
     this.#later = later;
   }
 
-  /** Hides `secret` and every part of it from now on, including in URL-encoded or JSON-escaped form. */
+  /** Hides `secret` and its parts from now on, including in URL-encoded or JSON-escaped form. */
   add(...secrets: readonly (string | undefined)[]): void {
     this.addWhole(...secrets);
     for (const secret of secrets) {
@@ -23,7 +28,7 @@ export class Redactor {
     }
   }
 
-  /** Hides a text only as a whole, because its parts aren't secret, such as everyday words. */
+  /** Hides a text only as a whole, because its parts, such as everyday words, aren't secret. */
   addWhole(...secrets: readonly (string | undefined)[]): void {
     for (const secret of secrets) {
       if (secret !== undefined && secret.length >= SHORTEST_SECRET) this.#wholes.add(secret);
@@ -72,14 +77,15 @@ function formsOf(secret: string): ReadonlySet<string> {
   return new Set(forms.map(asciiLowerCase));
 }
 
-/** Lowercases text, because an ID, a name or `%2F` may come back in another case. ASCII only, because other letters may
- * change in length.
+/**
+ * Lowercases text, because an ID, a name or `%2F` may come back in a different case. Converts only ASCII, because the
+ * length of other letters may change.
  */
 function asciiLowerCase(text: string): string {
   return text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
 }
 
-/** Replaces the hidden parts. White space around a secret stays, because it belongs to the sentence. */
+/** Replaces the hidden parts. Keeps whitespace around a secret, because it belongs to the sentence. */
 function withoutHidden(text: string, hidden: Uint8Array): string {
   const parts: string[] = [];
   for (let start = 0; start < text.length;) {

@@ -2,27 +2,36 @@ import type { Outcome } from "./errors";
 
 /** Settings for retries. */
 export const RETRY = {
-  /** Statuses that a retry may cure. Those from 520 up come from Cloudflare's edge. */
+  /** Statuses for which a retry may help. Those from 520 up come from Cloudflare's edge. */
   statuses: [408, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524, 525, 526, 527, 530],
   /** Methods that are safe to repeat. */
   repeatable: ["GET", "PUT", "DELETE"],
   /** The default of `edgeguard:maxRetries`, the number of retries after the first attempt. */
   maxRetries: 5,
-  /** The first backoff; it doubles with each attempt. */
+  /** The first backoff, in milliseconds. It doubles with each attempt. */
   baseDelayMs: 400,
-  /** Longest backoff. `Retry-After` may ask for more. */
+  /** The longest backoff, in milliseconds. `Retry-After` may ask for more. */
   maxDelayMs: 30_000,
-  /** A longer `Retry-After` fails the request instead, because a pipeline shouldn't hang for an hour. */
+  /**
+   * The longest `Retry-After` to wait for, in milliseconds. If it's longer, the request fails, because a pipeline
+   * shouldn't hang for an hour.
+   */
   maxRetryAfterMs: 15 * 60_000,
 } as const;
 
-/** Errors that occur before a byte of the request leaves this machine, so it's safe to repeat, whatever the method. */
+/**
+ * Errors that occur before any byte of the request leaves this machine. The request can safely be repeated, whatever
+ * its method.
+ */
 const NEVER_SENT = ["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "UND_ERR_CONNECT_TIMEOUT"];
 
-/** A proxy that is misconfigured or refused. Nothing was sent, and a retry would fail the same way. */
+/**
+ * Errors from a proxy that's misconfigured or rejected the request. Nothing was sent, and a retry would fail the same
+ * way.
+ */
 export const PROXY_REFUSED = "EDGEGUARD_PROXY";
 
-/** Timeouts. The next request to the same address would wait just as long. */
+/** Timeout errors. The next request to the same address would wait just as long. */
 const TIMED_OUT = ["ETIMEDOUT", "UND_ERR_CONNECT_TIMEOUT", "UND_ERR_HEADERS_TIMEOUT", "UND_ERR_BODY_TIMEOUT"];
 
 /** TLS errors. Nothing was sent, and a retry would get the same certificate. */
@@ -54,9 +63,9 @@ export interface Attempt {
   readonly status?: number;
   /** Whether the response isn't the API's envelope. */
   readonly foreign?: boolean | undefined;
-  /** `code` of the error if no complete response arrived. */
+  /** The error's `code`, if no complete response arrived. */
   readonly errorCode?: string | undefined;
-  /** `syscall` of that error, such as "connect". */
+  /** The error's `syscall`, such as "connect". */
   readonly syscall?: string | undefined;
 }
 
@@ -75,16 +84,16 @@ export function hasTimedOut({ errorCode }: Pick<Attempt, "errorCode">): boolean 
 }
 
 interface Circumstances {
-  /** The number of the attempt, from 1. */
+  /** The number of the attempt, counted from 1. */
   readonly attempt: number;
   readonly maxRetries: number | undefined;
-  /** Whether repeating the request is safe. Default: by method. */
+  /** Whether repeating the request is safe. If undefined, the method decides. */
   readonly repeatable: boolean | undefined;
-  /** What `Retry-After` asked for, in milliseconds. */
+  /** The wait that `Retry-After` asked for, in milliseconds. */
   readonly asked: number | undefined;
 }
 
-/** Returns how long to wait before the retry; undefined for no retry. */
+/** Returns how long to wait before the next attempt. Undefined if there should be none. */
 export function retryDelayMs(
   ended: Attempt,
   { attempt, maxRetries = RETRY.maxRetries, repeatable = isRepeatable(ended.method), asked }: Circumstances,
@@ -110,7 +119,7 @@ export function shouldRetry(attempt: Attempt, repeatable: boolean): boolean {
   return mayHelp && (repeatable || outcomeOf(attempt) === "notDone");
 }
 
-/** Parses `Retry-After` (seconds or an HTTP date) into milliseconds; undefined if missing or unreadable. */
+/** Converts `Retry-After` (seconds or an HTTP date) to milliseconds. Undefined if it's missing or malformed. */
 export function retryAfterMs(header: string | undefined, nowMs: number): number | undefined {
   if (header === undefined) return undefined;
   if (/^\s*\d+(\.\d+)?\s*$/.test(header)) return Math.ceil(Number(header) * 1000);

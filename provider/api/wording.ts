@@ -4,7 +4,7 @@ import { CancelledError, type Outcome, type Purpose } from "./errors";
 import type { LostResponse } from "./exchange";
 import { explainCode, tooLarge } from "./explain";
 
-/** Suggests the next step after a failed request, based on its status or code. */
+/** Returns what to do after a failed request, based on its status or code. */
 export function adviceFor(
   status: number,
   errors: readonly ApiNote[],
@@ -31,7 +31,7 @@ export function adviceFor(
   return explainCode(known?.code, status);
 }
 
-/** Explains why no complete response arrived. */
+/** Returns why no complete response arrived. */
 export function lostReason(lost: LostResponse, baseUrl: string): string {
   const reason = lost.cause instanceof Error ? lost.cause.message : String(lost.cause);
   const code = lost.errorCode === undefined ? "" : ` (${lost.errorCode})`;
@@ -40,7 +40,7 @@ export function lostReason(lost: LostResponse, baseUrl: string): string {
     : `${reason === "" ? "no connection" : reason}${code} at ${new URL(baseUrl).origin}`;
 }
 
-/** Returns the beginning of a body that didn't come from the API. */
+/** Returns the start of a response body that didn't come from the API. */
 export function excerpt(text: string): string {
   const short = text.slice(0, 10_000).replace(/\s+/g, " ").trim().slice(0, 120);
   return short === "" ? "empty" : JSON.stringify(short);

@@ -6,7 +6,7 @@ import { hexId, wordsAmong } from "./option-values";
 const STATES = ["active", "infrequent", "inactive"] as const;
 const KINDS = ["scripts", "connections", "cookies"] as const;
 
-/** `edgeguard detections`: the scripts, connections and cookies that Page Shield has seen. */
+/** Registers `edgeguard detections`, for the scripts, connections and cookies that Page Shield has seen. */
 export function register(program: Command, io: Io): void {
   program
     .command("detections")

@@ -5,7 +5,7 @@ import { hexId } from "./option-values";
 
 const FORMATS = ["text", "json"] as const;
 
-/** `edgeguard filter`: which log lines a Logpush filter lets through, before it is deployed. */
+/** Registers `edgeguard filter`, which tests a Logpush filter on log lines before you deploy it. */
 export function register(program: Command, io: Io): void {
   program
     .command("filter")

@@ -5,7 +5,7 @@ import { UsageError } from "../terminal/errors";
 import type { Io } from "../terminal/io";
 import { hexId, wordsAmong } from "./option-values";
 
-/** `edgeguard import`: turns existing objects into a program and a state. */
+/** Registers `edgeguard import`, which writes a program and an import file for existing objects. */
 export function register(program: Command, io: Io): void {
   program
     .command("import")

@@ -7,7 +7,7 @@ import { hexId } from "./option-values";
 const FORMATS = ["text", "markdown", "json", "csv"] as const;
 const FILE = "script-inventory.yaml";
 
-/** `edgeguard inventory`: compares the scripts that pages load with a reviewed list. */
+/** Registers `edgeguard inventory`, which compares the scripts that pages load with a reviewed list. */
 export function register(program: Command, io: Io): void {
   const inventory = program
     .command("inventory")

@@ -7,7 +7,7 @@ import type * as Key from "./kv/key";
 import type * as Namespace from "./kv/namespace";
 import type * as Options from "./kv/session";
 
-/** `edgeguard kv …`: the commands of `wrangler kv`, with the same arguments and options. */
+/** Registers `edgeguard kv`: the commands of `wrangler kv`, with the same arguments and options. */
 export function register(program: Command, io: Io): void {
   const kv = program.command("kv").description("inspect and edit Workers KV data");
   registerNamespace(kv, io);
@@ -143,7 +143,7 @@ function registerBulk(kv: Command, io: Io): void {
 
 const KEYS_FILE = "JSON: an array of keys, the output of key list, or a file for bulk put; - for stdin";
 
-/** Adds the options of commands on one namespace. */
+/** Adds the options for commands on one namespace. */
 function selected(command: Command): Command {
   return command
     .addOption(
@@ -158,7 +158,7 @@ function selected(command: Command): Command {
     .addOption(config());
 }
 
-/** Adds the options of commands on a namespace's entries. */
+/** Adds the options for commands on a namespace's entries. */
 function onData(command: Command): Command {
   return selected(command)
     .addOption(new Option("--remote", "use the account's data (default)").conflicts("local"))

@@ -11,8 +11,8 @@ import * as survey from "./survey";
 import type * as Failures from "../terminal/failure";
 
 /**
- * Registers the names, options and help for a group of commands. The code is loaded only when one of them runs, so that
- * one group doesn't slow down another.
+ * Registers the names, options and help of a group of commands. The code is loaded only when one of them runs, so that
+ * a group doesn't slow down the others.
  */
 type Register = (program: Command, io: Io) => void;
 

@@ -19,7 +19,7 @@ const DANGERS: Readonly<Record<Reports.DangerKind, string>> = {
 };
 const KINDS = Object.keys(DANGERS) as Reports.DangerKind[]; // Object.keys returns the type string[].
 
-/** `edgeguard report`: explains a plan to the person who approves it. */
+/** Registers `edgeguard report`, which explains a plan to the person who approves it. */
 export function register(program: Command, io: Io): void {
   program
     .command("report")
@@ -101,12 +101,12 @@ interface ReportOptions {
   readonly format: Reports.Format;
   readonly failOn: readonly Reports.DangerKind[];
   readonly removedKeys: number;
-  /** The percentage of its own keys that a KvEntries must delete for the danger "removes". */
+  /** The percentage of its own keys that a KvEntries must delete to count as the danger "removes". */
   readonly removedShare: number;
   readonly accept: readonly string[];
-  /** The file with the check of a script inventory. */
+  /** The file with the result of checking a script inventory. */
   readonly inventory?: string;
-  /** Whether to report what was changed manually. */
+  /** Whether to report manual changes instead of a plan. */
   readonly drift?: boolean;
 }
 

@@ -5,7 +5,7 @@ import type { SurveyOptions } from "../survey/options";
 import type * as Run from "../survey/run";
 import { hexId } from "./option-values";
 
-/** `edgeguard survey`: how every zone is configured, on one page. */
+/** Registers `edgeguard survey`, which shows on one page how every zone is configured. */
 export function register(program: Command, io: Io): void {
   const survey = program
     .command("survey")

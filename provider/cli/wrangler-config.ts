@@ -11,7 +11,7 @@ import { foldersFrom, placeIn, unreadable } from "../terminal/files";
 import { printToStderr, type Io } from "../terminal/io";
 
 /**
- * The parts of a Worker's configuration file that are about Workers KV.
+ * The parts of a Worker's configuration file that relate to Workers KV.
  * https://developers.cloudflare.com/workers/wrangler/configuration/
  */
 export interface ProjectConfig {
@@ -43,9 +43,10 @@ const file = section.extend({ env: z.record(z.string(), section).optional() });
 const NAMES = ["wrangler.json", "wrangler.jsonc", "wrangler.toml"];
 
 /**
- * Reads the file from `--config`, or else the nearest one in this folder or its parents; undefined if there's none.
+ * Reads the file from `--config` or, without it, the nearest one in this directory or its parents. Undefined if there's
+ * none.
  *
- * @throws CommandError with line and column if it can't be parsed, or with the invalid member.
+ * @throws CommandError with the line and column if the file can't be parsed, or with the name of the invalid property.
  */
 export function readProjectConfig(io: Io, given: string | undefined): ProjectConfig | undefined {
   const path = given === undefined ? find(io) : resolve(io.cwd, given);
@@ -104,7 +105,10 @@ export function namespaceOf(config: ProjectConfig, { binding, preview, env }: Bi
   return id.toLowerCase();
 }
 
-/** Finds the binding with this name, if the file has it. @throws CommandError if it has no such environment. */
+/**
+ * Finds the binding with this name. Undefined if the file doesn't have it. @throws CommandError if the file has no such
+ * environment.
+ */
 export function bindingOf(
   config: ProjectConfig,
   { binding, env }: Pick<BindingRequest, "binding" | "env">,

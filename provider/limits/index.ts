@@ -1,33 +1,33 @@
-/** Every documented limit that the provider acts on, with its unit in its name and its source beside it. */
+/** The documented limits that the provider enforces. Each has its unit in its name and its source in a comment. */
 
 /** Zones (https://developers.cloudflare.com/api/resources/zones/methods/list/). */
 export const ZONES = { MAX_PER_PAGE: 50 } as const;
 
 /** Page Shield (https://developers.cloudflare.com/page-shield/). */
 export const PAGE_SHIELD = {
-  /** A script is malicious if its `js_integrity_score` is below this. */
+  /** A script counts as malicious if its `js_integrity_score` is below this. */
   MALICIOUS_BELOW_SCORE: 50,
-  /** Scripts, connections or cookies per page (`GET /zones/{zone_id}/page_shield/scripts`). */
+  /** The maximum number of scripts, connections or cookies per page (`GET /zones/{zone_id}/page_shield/scripts`). */
   MAX_PER_PAGE: 100,
   /**
-   * The only order that stays stable between pages: if sorted by last seen, a script that's seen again would jump to
+   * The only order that's stable between pages. If a list is sorted by last seen, a script that's seen again jumps to
    * page 1.
    */
   STEADY_ORDER: { order_by: "first_seen_at", direction: "asc" },
 } as const;
 
-/** IDs of zones, accounts and most other objects: hex digits. */
+/** The form of the IDs of zones, accounts and most other objects: hex digits. */
 export const IDENTIFIER = { LENGTH_CHARACTERS: 32 } as const;
 
 /** Workers KV namespaces and entries (https://developers.cloudflare.com/kv/platform/limits/). */
 export const KV = {
-  /** The maximum size of a key in UTF-8. In addition, its characters must be printable and not white space. */
+  /** The maximum size of a key in UTF-8. In addition, its characters must be printable and not whitespace. */
   MAX_KEY_BYTES: 512,
-  /** 25 MiB after base64 decoding: larger values are refused. */
+  /** 25 MiB after base64 decoding. Larger values are rejected. */
   MAX_VALUE_BYTES: 26_214_400,
-  /** 25 MB, as other Cloudflare pages say: larger values cause a warning. */
+  /** 25 MB, the limit according to other Cloudflare pages. Larger values cause a warning. */
   DOCUMENTED_VALUE_BYTES: 25_000_000,
-  /** The size of the metadata's JSON. */
+  /** The maximum size of the metadata's JSON. */
   MAX_METADATA_BYTES: 1_024,
   MIN_TTL_SECONDS: 60,
   /** `POST /accounts/{account_id}/storage/kv/namespaces`. */
@@ -38,7 +38,9 @@ export const KV = {
   MAX_BULK_ENTRIES: 10_000,
   /** Our own limit for the body of one bulk write, unless a single entry is larger. Cloudflare accepts 100 MB. */
   BATCH_BYTES: 8 * 1024 * 1024,
-  /** Our own limit for bodies sent at the same time, so that a small machine can upload a gigabyte. */
+  /**
+   * Our own limit for the total size of bodies sent at the same time, so that a small machine can upload a gigabyte.
+   */
   IN_FLIGHT_BYTES: 32 * 1024 * 1024,
   /** The maximum number of keys in one bulk get. */
   MAX_BULK_GET_KEYS: 100,
@@ -56,49 +58,55 @@ export const MANAGED_RULES = {
   SCORE_THRESHOLDS: { low: 60, medium: 40, high: 25 },
   /** `GET /zones/{zone_id}/rulesets`. */
   MAX_RULESETS_PER_PAGE: 50,
-  /** Our own limit: a longer default `ref` is shortened to a digest. */
+  /** Our own limit. A longer default `ref` is replaced by a digest. */
   MAX_DEFAULT_REF_CHARACTERS: 120,
 } as const;
 
-/** Expressions of the Rules language. */
+/** Expressions in the Rules language. */
 export const RULES_LANGUAGE = {
   /** https://developers.cloudflare.com/ruleset-engine/rules-language/expressions/#maximum-rule-expression-length */
   MAX_CHARACTERS: 4_096,
-  /** Nested parentheses, `not` and function calls: the default of Cloudflare's own parser, wirefilter. */
+  /**
+   * The maximum nesting of parentheses, `not` and function calls. It's the default in Cloudflare's own parser,
+   * wirefilter.
+   */
   MAX_NESTING: 128,
 } as const;
 
 /** Logpush jobs (https://developers.cloudflare.com/logs/, `POST /zones/{zone_id}/logpush/jobs`). */
 export const LOGPUSH = {
-  /** Every comparison and every `and` or `or` counts. Cloudflare documents "about 30". */
+  /** Every comparison and every `and` or `or` counts. Cloudflare's docs say "about 30". */
   MAX_FILTER_OPERATORS: 30,
-  /** The size of the filter's JSON, without white space and before escaping. */
+  /** The maximum size of the filter's JSON, without whitespace and before escaping. */
   MAX_FILTER_BYTES: 1_000,
   /** Cloudflare raises this limit for some accounts. */
   MAX_JOBS_PER_ZONE: 4,
   MAX_NAME_CHARACTERS: 512,
   MAX_DESTINATION_CHARACTERS: 4_096,
   MAX_CHALLENGE_CHARACTERS: 4_096,
-  /** `max_upload_bytes`; 0 turns the limit off. */
+  /** The range of `max_upload_bytes`. 0 turns the limit off. */
   UPLOAD_BYTES: { MIN: 5_000_000, MAX: 1_000_000_000 },
-  /** `max_upload_interval_seconds`; 0 turns the limit off. */
+  /** The range of `max_upload_interval_seconds`. 0 turns the limit off. */
   UPLOAD_INTERVAL_SECONDS: { MIN: 30, MAX: 300 },
-  /** `max_upload_records`; 0 turns the limit off. */
+  /** The range of `max_upload_records`. 0 turns the limit off. */
   UPLOAD_RECORDS: { MIN: 1_000, MAX: 1_000_000 },
 } as const;
 
 /**
  * The WAF migration (https://developers.cloudflare.com/waf/reference/migration-guides/waf-managed-rules-migration/).
- * Zones beyond the first two limits need Cloudflare's support.
+ * Zones that exceed the first two limits need Cloudflare's support.
  */
 export const MIGRATION = {
-  /** Firewall rules that bypass WAF managed rules. */
+  /** The maximum number of firewall rules that bypass WAF managed rules. */
   MAX_FIREWALL_RULES: 200,
-  /** The size in UTF-8 of the expression of one such rule. */
+  /** The maximum size of such a rule's expression, in UTF-8. */
   MAX_EXPRESSION_BYTES: 4_096,
-  /** Lists of the previous WAF managed rules, such as `GET /zones/{zone_id}/firewall/waf/packages`. */
+  /**
+   * The maximum number of items per page in lists of the previous WAF managed rules, such as
+   * `GET /zones/{zone_id}/firewall/waf/packages`.
+   */
   MAX_PER_PAGE: 100,
-  /** Turning the previous rules off can take minutes, and up to an hour. */
+  /** Turning off the previous rules can take minutes, or up to an hour. */
   MAX_SWITCH_SECONDS: 3_600,
 } as const;
 

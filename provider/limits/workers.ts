@@ -1,18 +1,18 @@
 /**
- * The limits of Workers and of requests to a zone, with Cloudflare's usage models Bundled, Unbound and Standard.
- * Cloudflare revises its figures; each entry links to the page with the current ones.
+ * The limits of Workers and of requests to a zone, for Cloudflare's usage models Bundled, Unbound and Standard.
+ * Cloudflare changes its limits from time to time; each entry links to the page with the current values.
  */
 
 /** The units of Cloudflare's limits. Cloudflare doesn't say whether 1 KB is 1,000 or 1,024 bytes: see `boundsOf`. */
 export type Unit = "" | "B" | "KB" | "MB" | "GB" | "ms" | "s" | "min";
 
-/** A figure as Cloudflare documents it. */
+/** A limit's value as Cloudflare documents it. */
 export interface Amount {
   readonly amount: number;
   readonly unit: Unit;
 }
 
-/** One row of a table of limits, with a figure for each column, or `null` for no limit. */
+/** One row in a table of limits. It has a value for each column, or `null` if there's no limit. */
 export interface Limit<Column extends string> {
   /** What's limited. */
   readonly feature: string;
@@ -25,16 +25,16 @@ export interface Limit<Column extends string> {
 
 /** The two possible values of a limit: in bytes, in milliseconds or as a count. */
 export interface Bounds {
-  /** The smaller value, where 1 MB is 1,000,000 bytes. Checks warn above 80% of it. */
+  /** The smaller value, with 1 MB as 1,000,000 bytes. Checks warn from 80% of it. */
   readonly documented: number;
-  /** The larger value, where 1 MB is 1,048,576 bytes. Checks report an error above it. */
+  /** The larger value, with 1 MB as 1,048,576 bytes. Checks report an error above it. */
   readonly most: number;
 }
 
 /** The Workers plan of an account: free, or the usage model of a paid plan. */
 export type Tier = "free" | "bundled" | "unbound" | "standard";
 
-/** The plan of a zone. */
+/** A zone's plan. */
 export type ZonePlan = "free" | "pro" | "business" | "enterprise";
 
 const PAGE = "https://developers.cloudflare.com/workers/platform/limits/";
@@ -77,7 +77,7 @@ function row<Figures>(
 
 const ALL_TIERS: readonly Tier[] = ["free", "bundled", "unbound", "standard"];
 
-/** The limits of a Worker, and of all Workers of an account together. */
+/** The limits of a single Worker, and of all Workers in an account together. */
 export const WORKERS = {
   subrequests: row("Subrequests per request", SUBREQUESTS, byModel(of(50), of(50), of(1000))),
   connections: row("Simultaneous outgoing connections per request", CONNECTIONS, every(of(6))),
@@ -155,7 +155,7 @@ export const REQUESTS = {
 
 export type RequestLimit = keyof typeof REQUESTS;
 
-/** The calls that count as one of a Worker's simultaneous connections, by API. */
+/** The calls that count toward a Worker's limit of simultaneous connections, by API. */
 export const COUNTED_AS_CONNECTION = {
   fetch: ["fetch"],
   kv: ["get", "put", "list", "delete"],
@@ -165,7 +165,7 @@ export const COUNTED_AS_CONNECTION = {
   socket: ["connect"],
 } as const;
 
-/** What Cloudflare says about limits in addition to their figures. */
+/** What Cloudflare's docs say about limits in addition to their values. */
 export interface WorkersNote {
   readonly about: string;
   readonly text: string;
@@ -175,7 +175,7 @@ export interface WorkersNote {
   readonly source: string;
 }
 
-/** Notes on what a number alone doesn't say about a limit. */
+/** Notes about limits that their numbers alone don't explain. */
 export const WORKERS_NOTES: readonly WorkersNote[] = [
   {
     about: "Duration",
@@ -254,7 +254,10 @@ export const LIMIT_ERRORS = {
   dailyLimitFailClosed: { page: 1027 },
 } as const;
 
-/** Returns both possible values of a size, so that a check reports no error for what Cloudflare may accept. */
+/**
+ * Returns both possible values of a size, so that a check doesn't report an error for something that Cloudflare may
+ * accept.
+ */
 export function boundsOf({ amount, unit }: Amount): Bounds {
   const bytes = ["B", "KB", "MB", "GB"].indexOf(unit);
   if (bytes >= 0) return { documented: amount * 1000 ** bytes, most: amount * 1024 ** bytes };

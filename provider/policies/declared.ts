@@ -1,6 +1,6 @@
 import { kindOf } from "../runtime/type-tokens";
 
-/** A resource of the stack, in the form that a policy gets. */
+/** A resource in the stack, in the form that a policy receives. */
 export interface Declared {
   readonly type: string;
   readonly name: string;
@@ -8,18 +8,18 @@ export interface Declared {
   readonly props: Readonly<Record<string, unknown>>;
 }
 
-/** Whether the resource is one of these types of this package. */
+/** Whether the resource has one of these types from this package. */
 export function isEdgeguard({ type }: Declared, ...names: string[]): boolean {
   return names.some((name) => name === kindOf(type));
 }
 
-/** Whether the resource is one of these types of @pulumi/cloudflare, which renamed `Worker…` to `Workers…`. */
+/** Whether the resource has one of these types from @pulumi/cloudflare, which renamed `Worker…` to `Workers…`. */
 export function isCloudflare({ type }: Declared, ...names: string[]): boolean {
   const [, name = ""] = /^cloudflare:index\/\w+:(\w+)$/.exec(type) ?? [];
   return names.includes(name.replace(/^Workers(?=[A-Z])/, "Worker"));
 }
 
-/** Returns a property. Undefined if it's absent or not known yet, because reading an unknown one throws. */
+/** Returns a property. Undefined if it's absent or not known yet. Reading an unknown property directly would throw. */
 export function member(value: unknown, name: string): unknown {
   if (typeof value !== "object" || value === null) return undefined;
   try {
@@ -39,7 +39,7 @@ export function list(value: unknown, name: string): readonly unknown[] {
   return Array.isArray(found) ? found : [];
 }
 
-/** Returns the stack in a URN, `urn:pulumi:<stack>::<project>::<type>::<name>`. */
+/** Returns the stack's name from a URN, `urn:pulumi:<stack>::<project>::<type>::<name>`. */
 export function stackOf({ urn }: Declared): string {
   return /^urn:pulumi:([^:]*)::/.exec(urn)?.[1] ?? "";
 }

@@ -27,24 +27,24 @@ interface About {
   readonly enforcementLevel: EnforcementLevel | undefined;
 }
 
-/** What a pack's configuration may set. */
+/** The options that a policy pack's configuration may set. */
 export interface Configurable<T extends object> {
   readonly schema: PolicyConfigSchema["properties"];
-  /** The values to use if the configuration sets none. */
+  /** The values to use if the configuration doesn't set any. */
   readonly values: T;
 }
 
 export const NOTHING: Configurable<object> = { schema: {}, values: {} };
 
-/** What is wrong with a resource. */
+/** A violation: what's wrong with a resource. */
 export interface Violation {
   readonly urn: string;
   readonly message: string;
 }
 
 /**
- * Creates a policy on the resources of one class. Reading an unknown argument ends the check, and the CLI says what's
- * unknown.
+ * Creates a policy for the resources of one class. If it reads an unknown argument, the check ends and the CLI says
+ * what's unknown.
  */
 export function onResource<Args, T extends object>(
   about: About,
@@ -62,7 +62,7 @@ export function onResource<Args, T extends object>(
   };
 }
 
-/** Creates a policy on individual resources of several types. */
+/** Creates a policy that checks individual resources of several types. */
 export function onEachResource<T extends object>(
   about: About,
   { schema, values }: Configurable<T>,
@@ -77,7 +77,7 @@ export function onEachResource<T extends object>(
   };
 }
 
-/** Creates a policy on all resources of the stack together. */
+/** Creates a policy that checks all resources in the stack together. */
 export function onStack<T extends object>(
   about: About,
   { schema, values }: Configurable<T>,

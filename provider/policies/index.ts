@@ -29,15 +29,15 @@ export { allowNeedsLog } from "./page-shield";
 export { workersNearLimits, workersWithinLimits, type WorkersPolicyOptions } from "./workers";
 export type { PolicyOptions } from "./define";
 
-/** Options of {@link edgePolicies}: the options of all its policies. */
+/** Options of {@link edgePolicies}: those of all its policies. */
 export interface EdgePoliciesOptions
   extends ForceDestroyPolicyOptions, ManagedRulesetPolicyOptions, PrunePolicyOptions, WorkersPolicyOptions {}
 
 /**
- * Returns all policies of this package, for the policy list of a pack. `enforcementLevel` applies to all of them except
+ * Returns all policies in this package, for a pack's list of policies. `enforcementLevel` applies to all of them except
  * `workers-near-limits`, which is always advisory.
  *
- * @example Every policy, with options
+ * @example All policies, with options
  * ```ts
  * import { PolicyPack } from "@pulumi/policy";
  * import { edgePolicies } from "pulumi-edgeguard/policies";

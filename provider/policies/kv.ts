@@ -10,14 +10,14 @@ export interface PrunePolicyOptions extends PolicyOptions {
   /**
    * The maximum number of keys written by others that one update may delete. The pack's configuration overrides it.
    *
-   * @defaultValue `100`, which is also what `prune` allows without `maxDeletes`
+   * @defaultValue `100`, the same as the default of `maxDeletes`
    */
   readonly maxPruned?: number;
 }
 
 /**
- * Refuses a `KvEntries` whose `prune` may delete more keys written by others than the limit: its `maxDeletes` is
- * higher, or is left out while the limit is below 100. The policy applies before anything is listed, whatever the
+ * Rejects a `KvEntries` whose `prune` may delete more keys written by others than the limit allows: its `maxDeletes` is
+ * higher, or is left out while the limit is below 100. The policy checks only the arguments, not which keys the
  * namespace currently contains.
  *
  * @example Lower the limit to 20 keys
@@ -61,8 +61,8 @@ export interface ForceDestroyPolicyOptions extends PolicyOptions {
 }
 
 /**
- * Refuses `forceDestroy` of a `KvNamespace` in production stacks: it deletes keys that others wrote, so someone should
- * have to turn it on deliberately first.
+ * Rejects a `KvNamespace` with `forceDestroy` in production stacks. That option deletes keys that others wrote, so it
+ * should be turned on only deliberately, right before a destroy.
  *
  * @example Production stacks that end in -live
  * ```ts

@@ -3,12 +3,12 @@ import { isCloudflare, isEdgeguard, member, type Declared } from "./declared";
 import { NOTHING, onEachResource, type PolicyOptions } from "./define";
 
 /**
- * Refuses a Logpush credential in plain text.
+ * Rejects Logpush credentials in plain text.
  *
- * A `LogpushJob` of this package always keeps its destination and ownership token secret, so the policy looks for
+ * This package's `LogpushJob` always keeps its destination and ownership token secret, so the policy looks for
  * credentials in its other arguments, except for `name` and `filter`. Pulumi shows a policy every value in plain text,
- * secret or not. So the policy refuses each `LogpushJob` of `@pulumi/cloudflare` that has a credential in its destination,
- * even one in `pulumi.secret()`.
+ * secret or not. So the policy rejects every `LogpushJob` from `@pulumi/cloudflare` that has a credential in its
+ * destination, even if it's wrapped in `pulumi.secret()`.
  *
  * @example A pack with this policy alone
  * ```ts

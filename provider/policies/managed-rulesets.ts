@@ -14,14 +14,14 @@ export interface ManagedRulesetPolicyOptions extends PolicyOptions {
 }
 
 /**
- * Refuses a stack with a zone that has resources but no managed ruleset: no enabled `ManagedRulesetOverride`, no
- * `WafMigration` that goes beyond assessing, and no ruleset of `@pulumi/cloudflare` that executes one. A deployment for
- * the whole account counts for every zone.
+ * Rejects a stack with a zone that has resources but no managed ruleset: no enabled `ManagedRulesetOverride`, no
+ * `WafMigration` that goes beyond assessing, and no ruleset from `@pulumi/cloudflare` that executes one. A deployment
+ * for the whole account counts for every zone.
  *
  * The policy knows only this stack's zones. Rulesets that were deployed in the dashboard or by another stack don't
  * count: list their zones in `exceptZones`.
  *
- * @example Except a zone that another stack protects
+ * @example Exempt a zone that another stack protects
  * ```ts
  * import { PolicyPack } from "@pulumi/policy";
  * import { zonesNeedManagedRuleset } from "pulumi-edgeguard/policies";
@@ -68,12 +68,18 @@ function unprotectedZones(resources: readonly Declared[], except: readonly strin
   }));
 }
 
-/** Returns the zone in lower case. Undefined if it isn't known yet: such a deployment covers no other zone. */
+/**
+ * Returns the zone's ID in lower case. Undefined if it isn't known yet. Such a deployment doesn't count for any other
+ * zone.
+ */
 function zoneOf({ props }: Declared): string | undefined {
   return text(props, "zoneId")?.toLowerCase();
 }
 
-/** Resources of this package always have a zone, even if a preview doesn't know it yet. */
+/**
+ * Whether a ruleset is deployed for the whole account. This package's resources always have a zone, even if a preview
+ * doesn't know it yet.
+ */
 function isForAccount(resource: Declared): boolean {
   return (
     isCloudflare(resource, "Ruleset") &&

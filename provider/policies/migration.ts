@@ -4,8 +4,8 @@ import { text } from "./declared";
 import { NOTHING, onResource, type PolicyOptions } from "./define";
 
 /**
- * Refuses a `WafMigration` without the option `protect: true`. A migration can't be undone, and the resource's state is
- * the only record of what the zone had before. `protect` keeps a destroy or a rename from dropping that record.
+ * Rejects a `WafMigration` without the option `protect: true`. A migration can't be undone, and the resource's state is
+ * the only record of the zone's previous settings. `protect` keeps a destroy or a rename from deleting that record.
  *
  * @example A pack with this policy alone
  * ```ts

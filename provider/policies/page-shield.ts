@@ -4,13 +4,13 @@ import { member, text } from "./declared";
 import { NOTHING, onResource, type PolicyOptions } from "./define";
 
 /**
- * Refuses a Page Shield policy that starts to block scripts without logging them first: an enabled `allow` policy that
+ * Rejects a Page Shield policy that starts to block scripts without logging them first: an enabled `allow` policy that
  * was never an enabled `log` policy.
  *
- * A policy pack sees only a resource's new state, so the output `logged` of a Page Shield policy records whether it
- * logged before it started to block. Policies with an unknown history are allowed: those that were imported, or that a
- * version of this package without that output enforced. Adopting an enforced policy unchanged is also allowed, because
- * nothing changes for visitors.
+ * A policy pack sees only a resource's new state, so a Page Shield policy's output `logged` records whether it logged
+ * before it started to block. Policies with an unknown history are allowed: those that were imported, or enforced by a
+ * version of this package without that output. Adopting an enforced policy unchanged is also allowed, because nothing
+ * changes for visitors.
  *
  * @example Only warn
  * ```ts

@@ -29,8 +29,9 @@ export interface WorkersPolicyOptions extends PolicyOptions {
 }
 
 /**
- * Refuses Workers of `@pulumi/cloudflare` that exceed a limit of their plan: the size of the code, environment variables,
- * routes, Cron Triggers and how many Workers the stack has. Cloudflare would reject them in the middle of an update.
+ * Rejects Workers from `@pulumi/cloudflare` that exceed a limit of their plan: the size of the code, the environment
+ * variables, the routes, the Cron Triggers or the number of Workers in the stack. Cloudflare would reject them in the
+ * middle of an update.
  *
  * @example The free plan
  * ```ts
@@ -53,8 +54,8 @@ export function workersWithinLimits(options: WorkersPolicyOptions = {}): StackVa
 }
 
 /**
- * Warns about Workers of `@pulumi/cloudflare` that are near a limit of their plan: at 80% of it or more. Also warns about a
- * `contentFile` that it can't read, because the Worker's size isn't checked then.
+ * Warns about Workers from `@pulumi/cloudflare` that are near a limit of their plan: at 80% of it or more. Also warns
+ * about a `contentFile` that it can't read, because the Worker's size isn't checked then.
  *
  * @example The free plan
  * ```ts
@@ -76,7 +77,7 @@ export function workersNearLimits(options: WorkersPolicyOptions = {}): StackVali
   );
 }
 
-/** The part of a finding that a policy uses. */
+/** The part of a limit finding that a policy uses. */
 type Finding = Pick<LimitFinding, "level" | "message">;
 
 interface Plan {
@@ -97,7 +98,7 @@ function configOf({ plan = "paid", usageModel = "standard" }: WorkersPolicyOptio
   };
 }
 
-/** Returns the findings of one level. */
+/** Returns the findings with a given level. */
 function findings(
   resources: readonly Declared[],
   { plan, usageModel }: Plan,
@@ -149,7 +150,7 @@ function findingsOf(
 
 /**
  * Warns about a file that can't be read. It's not an error: with `pulumi --cwd`, a pack can't know the program's
- * folder, so the file may well exist.
+ * directory, so the file may well exist.
  */
 function unreadable(file: string): Finding {
   return {
@@ -158,7 +159,7 @@ function unreadable(file: string): Finding {
   };
 }
 
-/** Returns text and JSON bindings, in the forms in which the different versions of @pulumi/cloudflare declare them. */
+/** Returns text and JSON bindings. Different versions of @pulumi/cloudflare declare them in different forms. */
 function variablesOf(props: Declared["props"]): Record<string, unknown> {
   const typed = list(props, "bindings").filter((binding) =>
     ["plain_text", "secret_text", "json"].includes(text(binding, "type") ?? ""),
@@ -188,8 +189,8 @@ function routesOf(resource: Declared): Route[] {
 }
 
 /**
- * Returns the folder in which Pulumi runs. The pack's own process runs in the pack's folder, but PWD is still the
- * program's.
+ * Returns the directory in which Pulumi runs. The pack's own process runs in the pack's directory, but PWD is still the
+ * program's directory.
  */
 function programFolder(): string {
   return process.env["PWD"] ?? process.cwd();

@@ -35,7 +35,10 @@ export const phrase = z.custom<Phrase>((given) => given instanceof Phrase).meta(
 const operation = z.enum(OPERATIONS).describe("The operation, as the engine calls it.");
 
 export const message = members({
-  about: z.string().optional().describe("The resource, such as `KvEntries products`. Missing if the message isn't about one resource."),
+  about: z
+    .string()
+    .optional()
+    .describe("The resource, such as `KvEntries products`. Missing if the message isn't about one resource."),
   text: z.string().describe("One or more lines."),
 }).describe("A message from the engine or a provider.");
 export type Message = z.output<typeof message>;
@@ -127,9 +130,7 @@ export const reportDocument = members({
   digest: z
     .string()
     .optional()
-    .describe(
-      "The digest that accepts all dangers. Missing if there are none, or if the preview failed.",
-    ),
+    .describe("The digest that accepts all dangers. Missing if there are none, or if the preview failed."),
   warnings: z.array(message).readonly(),
   newVersions: z
     .array(message)

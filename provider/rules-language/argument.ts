@@ -21,8 +21,8 @@ export const expression = z
   .trim();
 
 /**
- * Returns a single warning about everything that Cloudflare may reject in a resource's expressions, which are given by
- * property path.
+ * Returns a single warning about everything that Cloudflare may reject in a resource's expressions. The expressions are
+ * passed by property path.
  */
 export function expressionWarning(
   resource: string,
@@ -34,7 +34,7 @@ export function expressionWarning(
   return sentences.length === 0 ? undefined : { warning: `${resource}: ${sentences.join(" ")}` };
 }
 
-/** Whether two values from a state or a program are the same expression, apart from white space and notation. */
+/** Whether two values from a state or a program are the same expression, ignoring whitespace and notation. */
 export function isSameExpression(one: unknown, other: unknown): boolean {
   return (
     typeof one === "string" &&

@@ -8,9 +8,9 @@ import { COMPARISONS, FIELDS, FUNCTIONS, NAMESPACES, type ValueType } from "./vo
 /** Checks an expression: its syntax, and its fields, functions and types against what Cloudflare documents. */
 
 export interface Findings {
-  /** What Cloudflare rejects, each worded to follow the argument's name. */
+  /** What Cloudflare rejects. Each text follows the argument's name in a message. */
   readonly errors: readonly string[];
-  /** What Cloudflare may reject, such as an undocumented name, which may be new. */
+  /** What Cloudflare may reject, such as an undocumented name that may be new. */
   readonly warnings: readonly string[];
 }
 
@@ -41,10 +41,10 @@ function withPosition(expression: string, { at, reason }: Diagnostic): string {
   return `${line}: ${reason}`;
 }
 
-/** A type; undefined if it's unknown. */
+/** A type. Undefined if it's unknown. */
 type MaybeType = ValueType | undefined;
 
-/** Walks the tree once. A value with `[*]` gives an array of results, one per element. */
+/** Checks the syntax tree in one pass. A value with `[*]` produces an array of results, one per element. */
 class ExpressionChecker {
   readonly errors: Diagnostic[] = [];
   readonly warnings: Diagnostic[] = [];
@@ -57,7 +57,7 @@ class ExpressionChecker {
     }
   }
 
-  /** Returns the position of the `[*]` that makes the result an array; undefined for a plain condition. */
+  /** Returns the position of the `[*]` that makes the result an array. Undefined for a plain condition. */
   #condition(condition: Condition): number | undefined {
     switch (condition.kind) {
       case "constant":
@@ -176,7 +176,7 @@ class ExpressionChecker {
   }
 
   /**
-   * Checks a function call. With `[*]` in its first argument, the function runs once per element and gives an array.
+   * Checks a function call. With `[*]` in its first argument, the function runs once per element and returns an array.
    */
   #call(call: Call): MaybeType {
     const { name, args, at } = call;
@@ -218,7 +218,7 @@ function fits({ type }: Pick<Literal, "type">, expected: ValueType): boolean {
   return type === expected || (expected === "Bytes" && type === "String");
 }
 
-/** Suggests a field, such as http.host for `host`: a matching last part takes precedence over similar spelling. */
+/** Suggests a field, such as http.host for `host`. A matching last part takes precedence over similar spelling. */
 function suggestField(name: string): string | undefined {
   const all = [...FIELDS.keys()];
   const endings = all.filter((field) => field.endsWith(`.${name.toLowerCase()}`));

@@ -5,12 +5,12 @@ import type { Condition, Index, Literal, Operand, Range, Value } from "./tree";
 import { COMPARISONS, LOGICAL } from "./vocabulary";
 
 /**
- * Compares expressions: computes a canonical form that's the same for equal ones, and decides whether one provably
- * matches everything that another matches.
+ * Compares expressions. Computes a canonical form that's the same for equal expressions, and decides whether one
+ * expression provably matches everything that another matches.
  */
 
 /**
- * Returns the same text for equal expressions, regardless of white space, parentheses, notation of operators and
+ * Returns the same text for equal expressions, regardless of whitespace, parentheses, notation of operators and
  * strings, order of operands, and double `not`. Undefined for an invalid expression.
  */
 export function canonicalExpression(expression: string): string | undefined {
@@ -19,9 +19,9 @@ export function canonicalExpression(expression: string): string | undefined {
 }
 
 /**
- * Whether `wider` provably matches every request that `narrower` matches: they are equal, an operand of `or` or a value
- * of a set was added, or an operand of `and` was removed. A result of false proves nothing. For invalid expressions,
- * the texts must be equal.
+ * Whether `wider` provably matches every request that `narrower` matches: they're equal, an operand of `or` or a value
+ * in a set was added, or an operand of `and` was removed. If the result is false, nothing is proven. For invalid
+ * expressions, the texts must be equal.
  */
 export function isWiderOrEqual(wider: string, narrower: string): boolean {
   if (wider.trim() === narrower.trim()) return true;
@@ -48,7 +48,9 @@ function operatorWord({ kind, text }: Token): string {
   return kind === "operator" ? (OPERATOR_WORDS.get(text) ?? text) : text;
 }
 
-/** A condition without positions: operands flat, sorted and unique, `not` only before single conditions. */
+/**
+ * A condition without positions. Operands are flat, sorted and unique, and `not` appears only before single conditions.
+ */
 type NormalForm =
   | { readonly kind: "constant"; readonly value: boolean }
   | { readonly kind: "atom"; readonly isNegated: boolean; readonly text: string; readonly members?: Members }
@@ -209,7 +211,7 @@ function literalText({ type, value }: Literal, isRegex: boolean): string {
   return isRegex ? rawString(value) : quotedString(value);
 }
 
-/** Puts IPv6 addresses in their shortest form. */
+/** Converts IPv6 addresses to their shortest form. */
 function canonicalAddress(value: string): string {
   const [address = "", ...length] = value.split("/");
   const shortest = address.includes(":") ? new URL(`http://[${address}]`).hostname.slice(1, -1) : address;

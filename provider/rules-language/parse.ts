@@ -15,7 +15,7 @@ export interface Diagnostic {
 
 export type Parsed = { readonly condition: Condition } | { readonly error: Diagnostic };
 
-/** Parses an expression, or says where it first goes wrong. */
+/** Parses an expression, or returns its first error. */
 export function parseExpression(expression: string): Parsed {
   try {
     return { condition: new Parser(expression).whole() };
@@ -45,7 +45,7 @@ const OPERATORS = {
 };
 const RESERVED = new Set([...OPERATORS.comparison.keys(), ...OPERATORS.logical.keys(), "not", "strict"]);
 
-/** Recursive descent: from the weakest operator to the strongest, then the operands. */
+/** A recursive descent parser. Goes from the weakest operator to the strongest, then to the operands. */
 class Parser {
   readonly #tokens: readonly Token[];
   #next = 0;
@@ -356,7 +356,7 @@ function syntaxError({ at }: Token, reason: string): ExpressionSyntaxError {
   return new ExpressionSyntaxError({ at, reason });
 }
 
-/** Whether a token could be an operator: operators are words or symbols. */
+/** Whether a token could be an operator, which is a word or a symbol. */
 function isOperatorLike({ kind }: Token): boolean {
   return kind === "name" || kind === "operator";
 }

@@ -1,4 +1,4 @@
-/** Splits an expression into tokens, in one pass. */
+/** The kinds of tokens in an expression. */
 
 export type TokenKind =
   | "name"
@@ -10,7 +10,7 @@ export type TokenKind =
   | "open"
   | "close"
   | "end"
-  /** Not part of the language; `problem` may say why. */
+  /** Text that isn't part of the language. `problem` may say why. */
   | "unreadable";
 
 export interface Token {
@@ -24,7 +24,10 @@ export interface Token {
 
 const SPACE = /[ \t\r\n]+/y;
 
-/** The order matters: an address may start like a name, and a number like an address. */
+/**
+ * The pattern for each kind of token. The order matters: an address may start like a name, and a number like an
+ * address.
+ */
 const PATTERNS: readonly (readonly [TokenKind, RegExp])[] = [
   ["list", /\$[a-z0-9_.]+/y],
   ["address", /[0-9a-fA-F]*:(?:[0-9a-fA-F:]|\.(?!\.))*(?:\/\d+)?/y],

@@ -1,6 +1,6 @@
 import type { Comparison, Logical } from "./vocabulary";
 
-/** The syntax tree of an expression. `at` is the index of the first character of a node. */
+/** An expression's syntax tree. `at` is the index of a node's first character. */
 
 export type Index =
   | { readonly kind: "key"; readonly bytes: string }

@@ -90,10 +90,10 @@ export const FIELDS: ReadonlyMap<string, ValueType> = new Map([
   ),
 ]);
 
-/** First parts of field names. `ssl` is a complete name. */
+/** The first parts of field names. `ssl` is a complete name. */
 export const NAMESPACES: readonly string[] = ["http", "ip", "cf", "raw", "ssl", "tcp", "udp", "icmp"];
 
-/** The return type of each function; undefined where it depends on the arguments. */
+/** The return type of each function. Undefined if it depends on the arguments. */
 export const FUNCTIONS: ReadonlyMap<string, ValueType | undefined> = new Map([
   ...names("all any ends_with has_key has_value is_timed_hmac_valid_v0 starts_with").map(
     (name) => [name, "Boolean"] as const,
@@ -108,7 +108,7 @@ export const FUNCTIONS: ReadonlyMap<string, ValueType | undefined> = new Map([
   ...names("concat remove_bytes sha256").map((name) => [name, undefined] as const),
 ]);
 
-/** Comparison operators: English notation, C-like notation, and the types they compare. */
+/** Comparison operators: the English notation, the C-like notation, and the types that they compare. */
 export const COMPARISONS = {
   eq: { sign: "==", on: ["String", "Number", "IP", "Bytes"] },
   ne: { sign: "!=", on: ["String", "Number", "IP", "Bytes"] },

@@ -5,7 +5,7 @@ import type { Io } from "./io";
 /**
  * Asks y or n. Without a terminal, Wrangler assumes yes; this CLI requires --yes.
  *
- * @throws UsageError without a terminal; CommandError if the answer is no.
+ * @throws UsageError without a terminal, or CommandError if the answer is no.
  */
 export async function confirm(io: Io, question: string, yes = false): Promise<void> {
   if (yes) return;
@@ -15,7 +15,7 @@ export async function confirm(io: Io, question: string, yes = false): Promise<vo
   if (!/^y(es)?$/i.test(answer.trim())) throw new CommandError("nothing was deleted.");
 }
 
-/** Reads a line; returns an empty string at the end of the input or after Ctrl-C. */
+/** Reads a line. Returns an empty string at the end of the input or after Ctrl-C. */
 function ask({ stdin, stderr }: Io, prompt: string): Promise<string> {
   const lines = createInterface({ input: stdin, output: stderr, terminal: true });
   return new Promise((resolve) => {

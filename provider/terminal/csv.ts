@@ -1,4 +1,4 @@
-/** The value of a CSV cell. Undefined gives an empty cell. */
+/** The value of a CSV cell. Undefined means an empty cell. */
 export type Cell = string | number | boolean | undefined;
 
 /**

@@ -1,19 +1,19 @@
-/** Thrown for an invalid command line, before anything is done. Exit code 2. */
+/** Thrown if the command line is invalid, before anything is done. Exit code 2. */
 export class UsageError extends Error {
   override readonly name = "UsageError";
 }
 
-/** Thrown when the command fails. Exit code 1. */
+/** Thrown if the command fails. Exit code 1. */
 export class CommandError extends Error {
   override readonly name = "CommandError";
 }
 
-/** Thrown when someone changed something manually. Exit code 3, so that a pipeline can tell it from a failure. */
+/** Thrown if there are manual changes. Exit code 3, so that a pipeline can distinguish this from a failure. */
 export class DriftError extends Error {
   override readonly name = "DriftError";
 }
 
-/** Wraps the error that ended a command, with a sentence that the command adds. Exit code 1. */
+/** Wraps the error that ended a command, and adds the command's own sentence. Exit code 1. */
 export class UnfinishedError extends Error {
   override readonly name = "UnfinishedError";
 

@@ -14,7 +14,7 @@ export interface Failure {
 }
 
 /**
- * Turns the error that ended a command into its message.
+ * Converts the error that ended a command to its message and exit code.
  *
  * @param group the first word of the command line, such as `kv`.
  */
@@ -39,7 +39,7 @@ function messageOf(error: unknown, group: string | undefined, isDebugging: boole
   return isDebugging && !isOurs ? (error.stack ?? error.message) : error.message;
 }
 
-/** Next steps by group of commands. On the command line, there's no stack to refresh. */
+/** What to do next, by group of commands. On the command line, there's no stack to refresh. */
 const ADVICE: Readonly<Record<string, (error: ApiError) => string | undefined>> = {
   kv: (error) => {
     const isGone: boolean = isNamespaceGone(error);
@@ -54,7 +54,7 @@ const ADVICE: Readonly<Record<string, (error: ApiError) => string | undefined>> 
   survey: (error) => (isUnroutable(error) ? "Check the IDs: --account, --zones." : undefined),
 };
 
-/** @throws SettingsError if the environment's settings are invalid; CommandError without a credential. */
+/** @throws SettingsError if the environment's settings are invalid, or CommandError without a credential. */
 export function requireCredential({ credential, emptyCredentials }: Settings): void {
   if (credential !== undefined) return;
   throw new CommandError(
@@ -62,7 +62,8 @@ export function requireCredential({ credential, emptyCredentials }: Settings): v
   );
 }
 
-/** Replaces setting names with those of their environment variables: `edgeguard:baseUrl` becomes `EDGEGUARD_BASE_URL`.
+/**
+ * Replaces the names of settings with their environment variables: `edgeguard:baseUrl` becomes `EDGEGUARD_BASE_URL`.
  */
 export function withVariables(message: string): string {
   return message

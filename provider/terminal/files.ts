@@ -7,7 +7,7 @@ import type { Io } from "./io";
 /**
  * Reads a text file named by an argument.
  *
- * @param what as in `the plan in plan.json`.
+ * @param what what messages call the file, such as `the plan in plan.json`.
  * @throws CommandError if it can't be read.
  */
 export async function readText({ cwd }: Io, file: string, what: string): Promise<string> {
@@ -24,7 +24,7 @@ export function unreadable(what: string, path: string, error: unknown): CommandE
   return new CommandError(`${what} cannot be read: ${readErrorReason(error)} (looked for ${path}).`);
 }
 
-/** Yields a folder and its parents, nearest first. */
+/** Yields a directory and its parents, nearest first. */
 export function* foldersFrom(folder: string): Generator<string> {
   for (let at = folder; ; at = dirname(at)) {
     yield at;

@@ -5,16 +5,16 @@ import { printable } from "../api/printable";
 /** A command's view of its process, replaceable in tests. */
 export interface Io {
   readonly stdin: Readable & { readonly isTTY?: boolean };
-  /** Results only, so that they can be piped. */
+  /** The stream for results only, so that they can be piped. */
   readonly stdout: Writable & { readonly isTTY?: boolean };
-  /** Everything else that people read. */
+  /** The stream for everything else that people read. */
   readonly stderr: Writable & { readonly isTTY?: boolean };
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** The base for relative paths in arguments. */
+  /** The directory to which relative paths in arguments refer. */
   readonly cwd: string;
   /**
-   * Makes the first Ctrl-C fire the signal instead of ending the process, so that work in progress is finished and
-   * reported. A second one ends the process.
+   * Returns a signal that the first Ctrl-C aborts instead of ending the process, so that work in progress is finished
+   * and reported. A second Ctrl-C ends the process.
    */
   interrupted(): AbortSignal;
 }
@@ -46,7 +46,7 @@ export function printToStderr({ stderr }: Io, line: string): void {
   stderr.write(`${printable(line)}\n`);
 }
 
-/** Prints a part of the result, and waits for a slow reader. */
+/** Prints a part of the result, and waits if the reader is slow. */
 export async function print({ stdout }: Io, part: string | Uint8Array): Promise<void> {
   if (!stdout.write(part)) await once(stdout, "drain");
 }

@@ -6,7 +6,7 @@ const EVERY_MS = 100;
 const CLEAR = "\r\u001b[K";
 const SHOWN_CHARACTERS = 76;
 
-/** A single status line, shown only on a terminal so that it doesn't fill up logs. */
+/** A single status line. It's shown only on a terminal, so that it doesn't fill up logs. */
 export class StatusLine {
   readonly #stderr: Io["stderr"];
   #shownMs = -Infinity;
@@ -25,7 +25,6 @@ export class StatusLine {
     this.#stderr.write(`${CLEAR}${short}`);
   }
 
-  /** Clears the line. */
   clear(): void {
     if (this.#shownMs !== -Infinity) this.#stderr.write(CLEAR);
     this.#shownMs = -Infinity;

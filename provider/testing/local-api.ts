@@ -10,20 +10,20 @@ export interface ReceivedRequest {
   readonly path: string;
   /** The status of the response. Null until the response is sent. */
   readonly status: number | null;
-  /** The body, parsed if it's JSON. Absent if nothing was sent, and for KV keys and values. */
+  /** The body, parsed if it's JSON. Absent if there was none, and for requests about KV keys and values. */
   readonly body?: unknown;
 }
 
 /** A local API that a test started. */
 export interface TestApi extends ApiAddress {
   /**
-   * The IDs of its zones by name. `shop` has Page Shield and rules, and `empty` has nothing. There are other zones as
-   * well.
+   * The IDs of the API's zones, by name. `shop` has Page Shield and rules, and `empty` has nothing. There are other
+   * zones as well.
    */
   readonly zones: Readonly<Record<string, string>> & { readonly shop: string; readonly empty: string };
-  /** The IDs of its accounts. */
+  /** The IDs of the API's accounts. */
   readonly accounts: { readonly main: string };
-  /** The requests that it received, oldest first. */
+  /** The requests that the API received, oldest first. */
   readonly requests: readonly ReceivedRequest[];
   /** Resets the API to its initial state. */
   reset(): void;

@@ -12,7 +12,7 @@ export interface ApiAddress {
   /** The base address, such as `http://127.0.0.1:8787/client/v4`. */
   readonly url: string;
   /**
-   * A token that it accepts.
+   * A token that the API accepts.
    *
    * @defaultValue `"local-token"`
    */
@@ -24,13 +24,13 @@ export interface CheckedMocksOptions {
   /**
    * Your own mocks, for the resources and functions of other packages.
    *
-   * @defaultValue A resource gets an ID, and its arguments as outputs. A function returns its arguments.
+   * @defaultValue A resource gets an ID, and its arguments become its outputs. A function returns its arguments.
    */
   readonly mocks?: Partial<pulumi.runtime.Mocks>;
   /**
-   * A local API. The checks read from it as a preview does. Outside preview mode, resources are created there and get the
-   * same outputs as in an update. Lookups also read from it, always with its token: a
-   * credential in their `config` or `provider` isn't used.
+   * A local API. The checks read from it in the same way as a preview. Outside preview mode, resources are created
+   * there and get the same outputs as in an update. Lookups also read from it, always with its token; a credential in
+   * their `config` or `provider` isn't used.
    *
    * @defaultValue None: no requests are sent, lookups fail, and only outputs known to a preview without credentials are set.
    */
@@ -38,11 +38,11 @@ export interface CheckedMocksOptions {
 }
 
 /**
- * Mocks for `pulumi.runtime.setMocks` that run this package's own checks. A wrong argument fails the test with the same
- * message as in a preview: the resource isn't registered, its outputs fail, and the test runner reports the error.
+ * Mocks for `pulumi.runtime.setMocks` that run this package's own checks. An invalid argument fails the test with the
+ * same message as in a preview: the resource isn't registered, its outputs fail, and the test runner reports the error.
  *
- * Settings come from the program's configuration (`pulumi.runtime.setAllConfig`), never from the environment, so that a test
- * gives the same result everywhere. Use `runProgram` to expect a failure, and to wait for every resource.
+ * Settings come from the program's configuration (`pulumi.runtime.setAllConfig`), never from the environment, so that a
+ * test has the same result everywhere. Use `runProgram` to expect a failure, and to wait for every resource.
  *
  * @example Read an output of a mocked resource
  * ```ts
@@ -73,24 +73,24 @@ export function checkedMocks(options: CheckedMocksOptions = {}): pulumi.runtime.
   );
 }
 
-/** Receives a checker's findings. */
+/** Receives the findings of a check. */
 export interface Sink {
   info(line: string): void;
   warn(line: string): void;
-  /** Called with what's wrong with a resource. If it returns, the resource is registered anyway. */
+  /** Called with the problems of a resource. If it returns, the resource is registered anyway. */
   refuse(sentence: string): void;
   registered?(resource: RegisteredResource): void;
 }
 
-/** A resource of the program, as it was registered. */
+/** A resource that the program registered. */
 export interface RegisteredResource {
-  /** The class name, such as `KvNamespace`, for this package's resources. For others, the type token. */
+  /** The class name, such as `KvNamespace`, for this package's resources. For others, the full type. */
   readonly type: string;
   /** The name in the program. */
   readonly name: string;
   /** The resource's ID. Undefined in a preview of a new resource. */
   readonly id: string | undefined;
-  /** The arguments in canonical form, with what the preview computes, such as `wouldBlock`. Secrets are plain text. */
+  /** The arguments in canonical form, and what the preview computes, such as `wouldBlock`. Secrets are plain text. */
   readonly inputs: Readonly<Record<string, unknown>>;
 }
 
@@ -206,8 +206,8 @@ function fixedSettings(api: ApiAddress | undefined): MockedRun["fixed"] {
 }
 
 /**
- * Inputs as the engine sends them to the provider: secrets in plain text, and the engine's own marker for an unknown
- * value.
+ * Converts inputs to the form in which the engine sends them to the provider: secrets are plain text, and unknown
+ * values are the engine's own marker.
  */
 function asSent(value: unknown): unknown {
   if (pulumi.isUnknown(value)) return UNKNOWN;
@@ -217,7 +217,7 @@ function asSent(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, asSent(member)]));
 }
 
-/** Returns the inputs without what only the engine needs. */
+/** Returns the inputs without those that only the engine needs. */
 function shownInputs(inputs: JsonObject): JsonObject {
   return omit(
     inputs,
@@ -225,14 +225,14 @@ function shownInputs(inputs: JsonObject): JsonObject {
   );
 }
 
-/** Makes an output secret if the program made the argument secret. */
+/** Makes outputs secret if the program made their arguments secret. */
 function withSecrets(state: JsonObject, secrets: readonly string[]): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(state).map(([key, value]) => [key, secrets.includes(key) ? pulumi.secret(value) : value]),
   );
 }
 
-/** Makes up an ID that other resources accept and that's the same in every run. */
+/** Generates an ID that other resources accept and that's the same in every run. */
 function madeUpId(type: string, name: string): string {
   return createHash("sha256").update(`${type} ${name}`).digest("hex").slice(0, 32);
 }

@@ -24,7 +24,7 @@ export interface RunProgramOptions extends CheckedMocksOptions {
    */
   readonly stack?: string;
   /**
-   * Whether to run the program as a preview does: IDs and outputs of new resources are unknown, and nothing is created in
+   * Whether to run the program as in a preview: IDs and outputs of new resources are unknown, and nothing is created in
    * the local API.
    *
    * @defaultValue `false`
@@ -32,7 +32,7 @@ export interface RunProgramOptions extends CheckedMocksOptions {
   readonly preview?: boolean;
 }
 
-/** What a program did. */
+/** The result of running a program. */
 export interface ProgramRun<T> {
   /** What the program returned. */
   readonly result: T;
@@ -41,18 +41,18 @@ export interface ProgramRun<T> {
    * depend on.
    */
   readonly resources: readonly RegisteredResource[];
-  /** Warnings of the checks, as a preview prints them. */
+  /** The checks' warnings, as a preview prints them. */
   readonly warnings: readonly string[];
   /** Other lines that a preview prints, such as what an `allow` policy would block. */
   readonly messages: readonly string[];
 }
 
-/** Thrown for a program that a preview would refuse. The message has one line per problem. */
+/** Thrown if a program's preview would fail. The message has one line per problem. */
 export class RefusedProgramError extends Error {
   override readonly name = "RefusedProgramError";
 
   constructor(
-    /** The problems in the words of the preview, each after the name of its resource. */
+    /** The problems as a preview reports them, each after the name of its resource. */
     readonly problems: readonly string[],
   ) {
     super(problems.join("\n"));
@@ -61,15 +61,14 @@ export class RefusedProgramError extends Error {
 
 /**
  * Runs a program, or a part of one, as a unit test: with mocks that run this package's checks, in this process, without
- * the Pulumi CLI. Waits until every resource is registered. Each call is a new run: what earlier calls declared is
- * forgotten.
+ * the Pulumi CLI. Waits until every resource is registered. Each call is a new run, independent of earlier calls.
  *
  * Runs in one process can't overlap, because the SDK keeps the mocks in one place. Node.js loads a module once: pass a
  * function that declares the resources, or clear your test runner's modules before an `import("./index")`.
  *
  * Lookups read from `api`, never with a credential from the environment. Without `api`, they fail.
  *
- * @example What a policy declares
+ * @example Test what a policy declares
  * ```ts
  * import { PageShieldPolicy } from "pulumi-edgeguard";
  * import { runProgram } from "pulumi-edgeguard/testing";
@@ -91,7 +90,7 @@ export class RefusedProgramError extends Error {
  * @param program declares resources. It may be asynchronous.
  * @param options configuration, a local API, and your own mocks.
  * @returns the registered resources, and what the preview would print.
- * @throws RefusedProgramError if a preview would refuse an argument.
+ * @throws RefusedProgramError if a preview would reject an argument.
  */
 export async function runProgram<T>(
   program: () => T | Promise<T>,
@@ -121,7 +120,7 @@ export async function runProgram<T>(
   }
 }
 
-/** Waits for the registrations, and for those that follow from them. */
+/** Waits for all registrations, including those that depend on others. */
 async function allRegistered(resources: readonly unknown[]): Promise<void> {
   for (let seen = -1; seen !== resources.length;) {
     seen = resources.length;

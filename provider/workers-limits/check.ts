@@ -19,18 +19,18 @@ import { CheckError, compareWithLimit, knownAtRunTime, type LimitFinding, type M
 
 export { CheckError, type LimitFinding } from "./finding";
 
-/** What an account pays for. Enterprise has the limits of the paid plan. */
+/** An account's Workers plan. Enterprise has the limits of the paid plan. */
 export type WorkersPlan = "free" | "paid" | "enterprise";
 
 /** The usage model of a paid plan. */
 export type UsageModel = "bundled" | "unbound" | "standard";
 
-/** A route: its pattern alone, or with its zone. */
+/** A route: only its pattern, or the pattern with its zone. */
 export type Route = string | { readonly pattern: string; readonly zone: string };
 
 /**
  * The limits that a Worker can reach only while it's running. CPU time, startup and durations are in milliseconds;
- * memory, cached objects and console output in bytes; the others are counts.
+ * memory, cached objects and console output are in bytes; the others are counts.
  */
 export const RUN_TIME_LIMITS = [
   "startup",
@@ -60,7 +60,9 @@ export interface WorkerToCheck {
   readonly usageModel?: UsageModel;
   /** The Worker's own CPU limit in milliseconds, at most the plan's. By default, the plan's limit applies. */
   readonly cpuLimitMs?: number;
-  /** What you upload: a file, a folder (without its source maps), or bytes. Its size is measured after compression. */
+  /**
+   * What you upload: a file, a directory (without its source maps), or bytes. Its size is measured after compression.
+   */
   readonly bundle?: string | Uint8Array;
   /**
    * Environment variables by name. Any value that isn't a string counts as its JSON. Messages never contain a value.
@@ -68,17 +70,17 @@ export interface WorkerToCheck {
   readonly envVars?: Readonly<Record<string, unknown>>;
   /** The Worker's Cron Triggers. Their limit is per account: see also `checkAccount`. */
   readonly crons?: readonly string[];
-  /** The Worker's routes: `"shop.example/*"`, or with the zone `{ pattern, zone }`. */
+  /** The Worker's routes: `"shop.example/*"` or, with the zone, `{ pattern, zone }`. */
   readonly routes?: readonly Route[];
   /** Measurements from metrics or logs. A limit without a measurement is listed as `"info"`. */
   readonly observed?: Observed;
 }
 
-/** Measurements of a running Worker, by limit. */
+/** Measurements from a running Worker, by limit. */
 export type Observed = Readonly<Partial<Record<RunTimeLimit, number>>>;
 
 /**
- * Checks a Worker against the limits of its plan. Sends no request.
+ * Checks a Worker against the limits of its plan. Sends no requests.
  *
  * @returns errors first, then warnings, then the limits that can be checked only at run time.
  * @throws CheckError if the bundle can't be read, or if a plan or number is invalid.
@@ -138,12 +140,12 @@ export function checkWorker(given: WorkerToCheck): readonly LimitFinding[] {
   ]);
 }
 
-/** All Workers of an account, taken together. */
+/** All Workers in an account together. */
 export interface AccountToCheck {
   readonly plan: WorkersPlan;
   /** The number of Workers in the account. */
   readonly workers: number;
-  /** The number of Cron Triggers of all Workers together. */
+  /** The total number of Cron Triggers of all Workers. */
   readonly cronTriggers: number;
   /** The number of requests to the whole account on its busiest day, from midnight to midnight UTC. */
   readonly requestsPerDay?: number;
@@ -152,7 +154,7 @@ export interface AccountToCheck {
 }
 
 /**
- * Checks all Workers of an account together against the limits of its plan. Sends no request.
+ * Checks all Workers in an account together against the limits of its plan. Sends no requests.
  *
  * @returns errors first, then warnings.
  * @throws CheckError if the plan or a number is invalid.
@@ -180,7 +182,7 @@ export function checkAccount(given: AccountToCheck): readonly LimitFinding[] {
 
 /** A request to a zone. */
 export interface RequestToCheck {
-  /** The plan of the zone. */
+  /** The zone's plan. */
   readonly plan: ZonePlan;
   readonly url?: string | URL;
   /** Headers by name. Pass a list for a header that's sent several times. */
@@ -192,8 +194,8 @@ export interface RequestToCheck {
 }
 
 /**
- * Checks a request against the limits of its zone. A header counts in the form that's sent: `name: value` with its line
- * end. Sends no request.
+ * Checks a request against the limits of its zone. A header's size is that of the line that's sent: `name: value` with
+ * its line end. Sends no requests.
  *
  * @returns errors and warnings, in the order of the arguments.
  * @throws CheckError if the plan or a number is invalid.
@@ -284,7 +286,7 @@ function cpuLimitFindings(measure: Measures, cpuLimitMs: number | undefined): Li
   return compareWithLimit(own, cpuLimitMs).filter(({ level }) => level === "error");
 }
 
-/** Applies the Worker's own limit to a measure, if it's lower than the plan's. */
+/** Applies the Worker's own CPU limit if it's lower than the plan's. */
 function withCpuLimit(of: Measure<Tier>, cpuLimitMs: number | undefined): Measure<Tier> {
   const planned = of.limit.limit[of.column];
   if (cpuLimitMs === undefined || !isCpu(of.name) || planned === null) return of;
@@ -298,15 +300,16 @@ function withCpuLimit(of: Measure<Tier>, cpuLimitMs: number | undefined): Measur
 }
 
 /**
- * Turns an overrun into a warning: one measurement can't tell an occasional overrun, which Cloudflare tolerates, from a
- * consistent one.
+ * Converts errors to warnings, because a single measurement can't distinguish an occasional overrun, which Cloudflare
+ * tolerates, from a consistent one.
  */
 function overruns(findings: readonly LimitFinding[]): LimitFinding[] {
   return findings.map((finding) => ({ ...finding, level: "warning" }));
 }
 
 /**
- * Checks the quota that fetch() and the Cache API share: each can be within the limit while both together exceed it.
+ * Checks the quota that fetch() and the Cache API share. Each of them can be within the limit even if both together
+ * exceed it.
  */
 function sharedQuota(measure: Measures, { subrequests, cacheCalls }: Observed): LimitFinding[] {
   if (subrequests === undefined || cacheCalls === undefined) return [];
@@ -364,8 +367,8 @@ function sorted(findings: readonly LimitFinding[]): readonly LimitFinding[] {
 }
 
 /**
- * Returns the size after gzip at its default level, which is what Wrangler reports. Source maps don't run, so they
- * don't count.
+ * Returns the size after gzip at its default level, which is the size that Wrangler reports. Source maps aren't
+ * counted, because they don't run.
  */
 function compressedBytes(bundle: string | Uint8Array): number {
   return gzipSync(typeof bundle === "string" ? Buffer.concat(read(bundle)) : bundle).length;

@@ -3,17 +3,17 @@ import { boundsOf, formatAmount, formatMeasured, type Limit } from "../limits/wo
 /** What a check finds about one limit. */
 export interface LimitFinding {
   /**
-   * `"error"`: over the limit, if its unit is taken as the larger one (1 MB is 1,048,576 bytes). `"warning"`: at 80% or
-   * more of the limit with the smaller unit (1 MB is 1,000,000 bytes). `"info"`: known only at run time.
+   * `"error"`: above the limit with the larger unit (1 MB is 1,048,576 bytes). `"warning"`: at 80% or more of the limit
+   * with the smaller unit (1 MB is 1,000,000 bytes). `"info"`: known only at run time.
    */
   readonly level: "error" | "warning" | "info";
   /** The limit's name in `limits.WORKERS` or `limits.REQUESTS`. */
   readonly limit: string;
-  /** A sentence with the measurement, the limit and the plan. Never contains a value of the Worker. */
+  /** A sentence with the measurement, the limit and the plan. Never contains any of the Worker's values. */
   readonly message: string;
-  /** The measurement: in bytes, in milliseconds, or a count. Absent if it's not known. */
+  /** The measurement: in bytes, in milliseconds, or a count. Absent if it's unknown. */
   readonly measured?: number;
-  /** The limit, with 1 MB taken as 1,048,576 bytes; in the unit of `measured`. */
+  /** The limit, in the unit of `measured`, with 1 MB as 1,048,576 bytes. */
   readonly allowed: number;
   /** Cloudflare's page about the limit. */
   readonly source: string;
@@ -33,13 +33,16 @@ export interface Measure<Column extends string> {
   readonly column: Column;
   /** Where the limit applies, such as `on the free plan`. */
   readonly where: string;
-  /** What exactly is measured, such as `Environment variable "HOSTS"`. By default, the limit's name. */
+  /** What's measured, such as `Environment variable "HOSTS"`. By default, the limit's name. */
   readonly subject?: string;
   /** What to do about an error. */
   readonly advice?: string;
 }
 
-/** Compares a measurement with its limit: no finding if there's no limit, or if the measurement is below 80% of it. */
+/**
+ * Compares a measurement with its limit. Returns no finding if there's no limit, or if the measurement is below 80% of
+ * it.
+ */
 export function compareWithLimit<Column extends string>(
   { name, limit, column, where, subject = limit.feature, advice }: Measure<Column>,
   measured: number,
@@ -65,7 +68,7 @@ export function compareWithLimit<Column extends string>(
   return [{ level: "warning", message: `${begin}, ${share}.${raised}`, ...found }];
 }
 
-/** Lists a limit that can't be checked before run time. */
+/** Returns the finding for a limit that can be checked only at run time. */
 export function knownAtRunTime<Column extends string>({
   name,
   limit,

@@ -17,13 +17,13 @@ import {
 /** The entry of a key. */
 export interface Entry {
   readonly value: Value;
-  /** In Unix seconds. */
+  /** The expiration in Unix seconds. */
   readonly expiration: number | undefined;
   /** Metadata as JSON. */
   readonly metadata: string | undefined;
 }
 
-/** A key and its new entry; undefined for a delete. */
+/** A key and its new entry. The entry is undefined for a delete. */
 export type Change = readonly [key: Bytes, entry: Entry | undefined];
 
 const common = {
@@ -32,7 +32,7 @@ const common = {
   metadata: z.unknown().optional(),
 };
 
-/** An entry outside the store: as a client would write it, or by its digest. */
+/** The schema of an entry in a snapshot: as a client would write it, or with only the value's digest. */
 export const entryRecord = z.union([
   z.strictObject({ ...common, value: z.string(), base64: z.boolean().optional() }),
   z.strictObject({ ...common, sha256: z.string().regex(/^[0-9a-f]{64}$/), length: z.int().min(0) }),
@@ -66,7 +66,7 @@ export function changeOf(record: EntryRecord, store: ValueStore): [Bytes, Entry]
   return [bytesOf(key), { value, expiration, metadata: metadataOf(metadata) }];
 }
 
-/** Metadata of null means none. */
+/** Returns an entry's metadata. Null means that there's none. */
 export function metadataOf(metadata: unknown): string | undefined {
   return metadata === undefined || metadata === null ? undefined : JSON.stringify(metadata);
 }

@@ -1,9 +1,9 @@
 import { refusal } from "../envelope";
 
 /**
- * Workers KV's errors with Cloudflare's codes. The statuses of 10009, 10012, 10013, 10014, 10019, 10029 and 10034 are
- * also Cloudflare's. For the others, public clients list only the codes, so their statuses, and all wording, are the
- * local API's own.
+ * Workers KV's errors, with Cloudflare's codes. For 10009, 10012, 10013, 10014, 10019, 10029 and 10034, the statuses
+ * are also Cloudflare's. For the others, public clients list only the codes, so the statuses are made up, as are all
+ * messages.
  */
 export const kvFailures = {
   keyNotFound: () => refusal(404, 10009, "get: 'key not found'"),

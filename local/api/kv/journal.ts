@@ -24,7 +24,7 @@ import {
   recordOf,
 } from "./entities";
 
-/** A line of a namespace's file. */
+/** The schema of a line in a namespace's file. */
 const line = z.union([entryRecord, z.strictObject({ key: z.string(), deleted: z.literal(true) })]);
 
 const TITLES_FILE = "namespaces.json";
@@ -36,9 +36,10 @@ interface StoredNamespace extends NamespaceRecord {
 }
 
 /**
- * Stores KV in a folder: a small file with the namespaces, and for each a file with one line per written or deleted key.
- * Lines are appended before a write is answered, so a write costs the same however many keys there are. Outdated lines are
- * dropped when the folder is next opened. A file is read as a whole, so it may have up to 2 GB.
+ * Stores KV in a directory: a small file with the namespaces, and a file for each namespace with one line per written
+ * or deleted key. A write appends lines before it's answered, so its cost doesn't depend on the number of keys.
+ * Outdated lines are dropped when the directory is next opened. Each file is read as a whole, so it may have up to 2
+ * GB.
  */
 export class Journal {
   readonly #folder: string;
@@ -63,7 +64,7 @@ export class Journal {
     }
   }
 
-  /** All changes of a namespace, oldest first. Removes an incomplete last line. */
+  /** Yields all changes to a namespace, oldest first. Removes an incomplete last line. */
   *changes(id: string): Iterable<Change> {
     const file = this.#entriesFile(id);
     if (!existsSync(file)) return;
@@ -97,7 +98,7 @@ export class Journal {
     renameSync(`${file}.new`, file);
   }
 
-  /** Replaces everything. */
+  /** Replaces all stored data. */
   replace(namespaces: readonly StoredNamespace[]): void {
     mkdirSync(this.#folder, { recursive: true });
     for (const namespace of namespaces) this.replaceEntries(namespace);

@@ -15,7 +15,7 @@ export const kvLagSchema: z.ZodType<Partial<KvLag>> = z.strictObject({
 
 export const noLag: KvLag = { listing: 0, reads: 0 };
 
-/** A key's entry since a point in time. */
+/** A key's entry as of a point in time. */
 interface Version {
   readonly entry: Entry | undefined;
   readonly since: number;
@@ -23,7 +23,7 @@ interface Version {
 
 interface ListRequest {
   readonly prefix: Bytes;
-  /** Only keys after this one. */
+  /** Lists only keys after this one. */
   readonly after: Bytes;
   readonly limit: number;
 }
@@ -32,9 +32,12 @@ interface ListRequest {
 export class Namespace {
   lag = noLag;
   readonly #entries = new Map<Bytes, Entry>();
-  /** Versions of keys written during a lag, in the order of writes. Each key's are oldest first; the first has no start. */
+  /**
+   * Versions of keys that were written during a lag, in the order of the writes. A key's versions are oldest first; the
+   * first one has no start time.
+   */
   readonly #history = new Map<Bytes, readonly Version[]>();
-  /** Every key that may be listed, sorted. Deleted keys stay until there are too many. */
+  /** All keys that may be listed, sorted. Deleted keys stay in it until there are too many. */
   #sorted: Bytes[] = [];
   /** Keys added since the last sort. */
   #added: Bytes[] = [];
@@ -50,7 +53,7 @@ export class Namespace {
     this.#clock = clock;
   }
 
-  /** Stored keys, including expired ones. */
+  /** The number of stored keys, including expired ones. */
   get size(): number {
     return this.#entries.size;
   }
@@ -67,12 +70,12 @@ export class Namespace {
     }
   }
 
-  /** The entry that a read returns. */
+  /** Returns the entry that a read sees. */
   read(key: Bytes): Entry | undefined {
     return this.#visible(key, this.lag.reads, this.#clock().getTime());
   }
 
-  /** One page of keys in byte order, and whether more follow. Costs no more than one page. */
+  /** Returns one page of keys in byte order, and whether more keys follow. Takes time only for that page. */
   list({ prefix, after, limit }: ListRequest): {
     readonly page: readonly (readonly [Bytes, Entry])[];
     readonly more: boolean;
@@ -95,7 +98,7 @@ export class Namespace {
     return { page, more: false };
   }
 
-  /** The current entries, regardless of lag. */
+  /** Yields the current entries, regardless of the lag. */
   *entries(): Iterable<readonly [Bytes, Entry]> {
     const now = this.#clock().getTime();
     for (const [key, entry] of this.#entries) if (!hasExpired(entry, now)) yield [key, entry];
@@ -126,7 +129,7 @@ export class Namespace {
     ]);
   }
 
-  /** Drops the history of keys whose last write is visible everywhere. */
+  /** Drops the history of keys whose last write is already visible. */
   #forget(now: number): void {
     const longest = this.#longestLag();
     for (const [key, versions] of this.#history) {

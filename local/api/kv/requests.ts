@@ -6,19 +6,19 @@ import { type Bytes, bytesIn, bytesOf, storedValue } from "./value";
 import { type Change, type Entry, metadataOf } from "./entities";
 import { kvFailures } from "./failures";
 
-/** What the request log shows instead of a body with keys or values. */
+/** What the request log contains instead of a body with keys or values. */
 export interface Batch {
-  /** Number of pairs written, or of keys deleted or read. */
+  /** The number of pairs written, or of keys deleted or read. */
   readonly entries: number;
   /** The body's size. */
   readonly bytes: number;
-  /** The first five. */
+  /** The first five keys. */
   readonly keys: readonly string[];
 }
 
 const batchPath = /^\/accounts\/[^/]+\/storage\/kv\/namespaces\/[^/]+\/(bulk(?:\/delete|\/get)?|values\/.+)$/;
 
-/** The last segment of the path as the client encoded it: routers decode parts of it too early. */
+/** Returns the key from the last segment of the encoded path. Routers decode parts of the path too early. */
 function keyInPath(c: ApiContext): string | undefined {
   const path = (c.env.incoming.url ?? "").split("?")[0] ?? "";
   const encoded = /\/(?:values|metadata)\/([^/]+)\/?$/.exec(path)?.[1];
@@ -33,14 +33,14 @@ export function readKey(c: ApiContext, settings: Settings): Bytes {
   return checkedKey(keyInPath(c) ?? "", settings);
 }
 
-/** The pairs of a bulk write. One invalid pair fails them all. */
+/** Reads the pairs of a bulk write. A single invalid pair fails all of them. */
 export async function readPairs(c: ApiContext, settings: Settings): Promise<Change[]> {
   const items = await readArray(c, settings.limits.maxKvPairs);
   const now = settings.clock().getTime();
   return items.map((item, index) => readPair(item, `/${index}`, settings, now));
 }
 
-/** The keys of a bulk delete. */
+/** Reads the keys of a bulk delete. */
 export async function readKeys(c: ApiContext, settings: Settings): Promise<Bytes[]> {
   const items = await readArray(c, settings.limits.maxKvPairs);
   return items.map((item, index) => {
@@ -70,7 +70,7 @@ export async function readBulkGet(c: ApiContext, settings: Settings): Promise<Bu
   return { keys, type, withMetadata };
 }
 
-/** One value: the raw body, or the parts `value` and `metadata` of a form. */
+/** Reads one value: the raw body, or the parts `value` and `metadata` of a form. */
 export async function readEntry(c: ApiContext, settings: Settings): Promise<Entry> {
   const { limits, kvStore } = settings;
   const { value, metadata } = await readValue(c);
@@ -88,7 +88,7 @@ export async function readEntry(c: ApiContext, settings: Settings): Promise<Entr
   };
 }
 
-/** The title in a create or a rename. */
+/** Reads the title in a create or a rename. */
 export async function readTitle(c: ApiContext, { maxNamespaceTitleCharacters }: Limits): Promise<string> {
   const body = await readJson(c);
   if (!isRecord(body)) throw kvFailures.bodyInvalid("it is not an object");
@@ -125,7 +125,10 @@ function readPair(item: unknown, pointer: string, settings: Settings, now: numbe
   ];
 }
 
-/** In the "documented" dialect, a strict API refuses whitespace and control characters; the OpenAPI schema allows them. */
+/**
+ * Checks a key. In the "documented" dialect, a strict API rejects whitespace and control characters, which the OpenAPI
+ * schema allows.
+ */
 function checkedKey(key: string, { limits, dialect, strict }: Settings, pointer?: string): Bytes {
   const bytes = bytesOf(key);
   if (["", ".", ".."].includes(key)) throw kvFailures.keyIllegal(pointer);
@@ -136,7 +139,9 @@ function checkedKey(key: string, { limits, dialect, strict }: Settings, pointer?
   return bytes;
 }
 
-/** In the "documented" dialect, a strict API accepts only objects; the OpenAPI schema allows any JSON. */
+/**
+ * Checks metadata. In the "documented" dialect, a strict API accepts only objects; the OpenAPI schema allows any JSON.
+ */
 function checkedMetadata(
   metadata: unknown,
   pointer: string | undefined,
@@ -154,7 +159,7 @@ function checkedMetadata(
   return text;
 }
 
-/** A TTL overrides an expiration. */
+/** Returns when an entry expires. A TTL overrides an expiration. */
 function expirationOf(
   { expiration, expiration_ttl: ttl }: Readonly<Record<string, unknown>>,
   pointer: string,
@@ -202,13 +207,16 @@ async function readJson(c: ApiContext): Promise<unknown> {
   return json.value;
 }
 
-/** Padded, without line breaks. Searches for invalid characters, because matching 30 MB as a whole exhausts the stack. */
+/**
+ * Whether a text is base64 with padding and without line breaks. Searches for invalid characters, because matching 30
+ * MB as a whole exhausts the stack.
+ */
 function isBase64(text: string): boolean {
   const padding = text.endsWith("==") ? 2 : text.endsWith("=") ? 1 : 0;
   return text.length % 4 === 0 && !/[^A-Za-z0-9+/]/.test(text.slice(0, text.length - padding));
 }
 
-/** A query parameter that isn't a number stays text, for the check to refuse. */
+/** Converts a query parameter to a number. If it isn't one, leaves it as text, so that the check rejects it. */
 function numberIn(text: string | undefined): unknown {
   return text === undefined || !/^\d+$/.test(text) ? text : Number(text);
 }
@@ -225,7 +233,7 @@ function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Where a listing continues: after a key and a number of empty pages. Opaque to clients. */
+/** Where a listing continues: after a key and a number of empty pages. Cursors are opaque to clients. */
 interface Cursor {
   readonly after: Bytes;
   readonly emptyPages: number;
@@ -244,7 +252,10 @@ export function decodeCursor(cursor: string | undefined): Cursor {
   return decoded;
 }
 
-/** The parts of a multipart/form-data body by name, as bytes: the platform's parser decodes a part without a file as text. */
+/**
+ * Reads the parts of a multipart/form-data body by name, as bytes. Node's own parser would decode a part without a file
+ * name as text.
+ */
 function multipartParts(contentType: string, body: Buffer): Map<string, Buffer> | undefined {
   const boundary = /;\s*boundary=(?:"([^"]+)"|([^;\s]+))/i.exec(contentType);
   if (boundary === null) return undefined;
@@ -268,7 +279,7 @@ function multipartParts(contentType: string, body: Buffer): Map<string, Buffer> 
   return undefined;
 }
 
-/** Undefined for every other request. */
+/** Returns what the request log contains instead of the body. Undefined for requests without keys or values. */
 export async function batchOf(c: ApiContext, path: string): Promise<Batch | undefined> {
   const kind = batchPath.exec(path)?.[1];
   const bytes = (await bodyBytes(c)).length;

@@ -188,7 +188,7 @@ function namespaceOf(c: ApiContext, kv: KvStore, operation: string): Namespace {
   return namespace;
 }
 
-/** The keys that the request's fault reports as unsuccessful. */
+/** Returns the keys that the request's fault reports as unsuccessful. */
 function unsuccessful(c: ApiContext, changes: readonly Change[]): Set<Change[0]> {
   const fault = c.get("fault");
   if (fault?.kind !== "unsuccessful") return new Set();
@@ -200,7 +200,7 @@ function unsuccessful(c: ApiContext, changes: readonly Change[]): Set<Change[0]>
   return new Set(keys.slice(0, fault.count ?? Math.ceil(keys.length * (fault.fraction ?? 1))));
 }
 
-/** An entry in the response to a bulk read, which returns only text. */
+/** Returns an entry for the response to a bulk read, which contains only text. */
 function found(
   key: string,
   { value, metadata, expiration }: Entry,

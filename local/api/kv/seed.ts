@@ -1,6 +1,6 @@
 import type { KvSnapshot } from "./entities";
 
-/** The namespaces at every start. Their IDs never change, so that programs and docs may use them. */
+/** The namespaces that exist at every start. Their IDs never change, so that programs and docs can use them. */
 export const namespaces = { existing: "5a0c1e7f3b2d4968a7e1c0f2d3b4b601" } as const;
 
 export type NamespaceName = keyof typeof namespaces;

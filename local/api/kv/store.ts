@@ -16,24 +16,24 @@ const NAMESPACES_KEY = "namespaces";
 
 interface KvStoreOptions {
   readonly clock: () => Date;
-  /** The lag of every namespace that isn't given its own. */
+  /** The lag of namespaces that don't have their own. */
   readonly lag: KvLag;
-  /** How long the listing of namespaces lags behind. */
+  /** How long the list of namespaces lags behind writes, in milliseconds. */
   readonly listLagMs: number;
   readonly values: ValueStore;
-  /** Where it's stored; undefined for memory only. */
+  /** Where KV is stored. Undefined if it's only in memory. */
   readonly journal: Journal | undefined;
 }
 
-/** The namespaces of the account. */
+/** The account's namespaces. */
 export class KvStore {
   #namespaces = new Map<string, Namespace>();
-  /** IDs and titles, which are listed with a lag. */
+  /** The IDs and titles. Lists show them with a lag. */
   readonly #titles: Shelf<readonly ListedNamespace[]>;
 
   readonly #options: KvStoreOptions;
 
-  /** Starts from the journal if there is one, else from `seed`. */
+  /** Starts with the journal's content if there is any, otherwise with `seed`. */
   constructor(seed: KvSnapshot, options: KvStoreOptions) {
     this.#options = options;
     const { journal, clock, listLagMs } = options;
@@ -47,7 +47,7 @@ export class KvStore {
     return [...this.#namespaces.values()];
   }
 
-  /** The namespaces as listed. */
+  /** Returns the namespaces that a list shows. */
   listed(): readonly ListedNamespace[] {
     return this.#titles.visible(NAMESPACES_KEY);
   }
@@ -70,7 +70,7 @@ export class KvStore {
     this.#keep((journal) => journal.rename(this.namespaces()));
   }
 
-  /** Also deletes its keys. */
+  /** Deletes a namespace and its keys. */
   remove({ id }: Namespace): void {
     this.#namespaces.delete(id);
     this.#titles.write(NAMESPACES_KEY, this.#titled());
@@ -82,7 +82,7 @@ export class KvStore {
     this.#keep((journal) => journal.append(namespace.id, changes));
   }
 
-  /** Omitted members stay as they are. */
+  /** Sets a namespace's lag. Omitted properties stay as they are. */
   setLag(id: string, lag: Partial<KvLag>): KvLag {
     const namespace = this.namespace(id);
     if (namespace === undefined) throw kvFailures.namespaceNotFound("set lag");
@@ -100,7 +100,7 @@ export class KvStore {
     };
   }
 
-  /** Replaces all namespaces. Listings and reads see them at once. */
+  /** Replaces all namespaces. Lists and reads see them immediately. */
   restore(snapshot: KvSnapshot): void {
     this.#fill(snapshot);
     this.#titles.reset([[NAMESPACES_KEY, this.#titled()]]);
@@ -144,7 +144,7 @@ export class KvStore {
     return namespace;
   }
 
-  /** The first write also stores what the seed created. */
+  /** Stores a write in the journal. The first write also stores the seeded namespaces. */
   #keep(change: (journal: Journal) => void): void {
     const { journal } = this.#options;
     if (journal === undefined) return;

@@ -7,10 +7,10 @@ import { createHash } from "node:crypto";
  */
 export type Bytes = string & { readonly isBytes: true };
 
-/** "digests" stores only digests of values, to measure a client that writes a gigabyte. */
+/** How values are stored. "digests" stores only their digests, to measure a client that writes a gigabyte. */
 export type ValueStore = "memory" | "digests";
 
-/** A value of which only the digest is stored. */
+/** A value for which only the digest is stored. */
 export class Digest {
   constructor(
     readonly sha256: Bytes,
@@ -18,12 +18,12 @@ export class Digest {
   ) {}
 }
 
-/** A buffer has an overhead of about a hundred bytes but is outside the heap, which pays off for long values. */
+/** A stored value. Long ones are buffers, which have an overhead of about a hundred bytes but are outside the heap. */
 export type Value = Bytes | Buffer | Digest;
 
 const LONG_FROM = 4096;
 
-/** The stored form of `content`. Copies bytes, because the caller may change them. */
+/** Converts `content` to its stored form. Copies bytes, because the caller may change them. */
 export function storedValue(content: string | Buffer, store: ValueStore): Value {
   if (store === "digests") {
     const sha256 = createHash("sha256").update(content).digest();
@@ -34,18 +34,18 @@ export function storedValue(content: string | Buffer, store: ValueStore): Value 
   return long ? Buffer.from(content) : bytesIn(content);
 }
 
-/** The bytes of a value; undefined if only its digest was stored. */
+/** Returns a value's bytes. Undefined if only its digest was stored. */
 export function contentOf(value: Value): Buffer | undefined {
   if (value instanceof Digest) return undefined;
   return typeof value === "string" ? bufferOf(value) : value;
 }
 
-/** The value as text; undefined if it isn't UTF-8. */
+/** Returns the value as text. Undefined if it isn't UTF-8. */
 export function readableText(content: Buffer): string | undefined {
   return isUtf8(content) ? content.toString() : undefined;
 }
 
-/** The UTF-8 of `text`. */
+/** Converts `text` to UTF-8. */
 export function bytesOf(text: string): Bytes {
   return (/[\u0080-\uffff]/.test(text) ? Buffer.from(text).toString("latin1") : text) as Bytes;
 }

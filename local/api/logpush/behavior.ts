@@ -2,7 +2,7 @@ import { z } from "zod";
 import { datasets } from "./datasets";
 import { fieldTypes } from "./fields";
 
-/** How the API responds where it is undocumented, or where both variants have been seen. */
+/** How the API responds if Cloudflare doesn't document it, or if both variants have been seen. */
 export const behaviorSchema = z.strictObject({
   /** How responses show `destination_conf`: "redacted" replaces each secret with `mask`. */
   destination: z.enum(["full", "redacted"]),
@@ -18,9 +18,9 @@ export const behaviorSchema = z.strictObject({
    * those refuse the other with a 400 that points at it.
    */
   cve: z.enum(["boolean", "string", "booleanOnly", "stringOnly"]),
-  /** Fields that datasets have in addition, or, with null, lack: datasets grow, and plans differ. */
+  /** Fields that datasets have in addition or, with null, don't have. Datasets grow, and plans differ. */
   fields: z.partialRecord(z.enum(datasets), z.record(z.string(), z.enum(fieldTypes).nullable())),
-  /** Writes fail for destinations that start with one of these. */
+  /** Prefixes of destinations to which writes fail. */
   unwritable: z.array(z.string()).readonly(),
 });
 

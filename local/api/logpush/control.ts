@@ -17,7 +17,7 @@ const pushed = z.union([
   z.strictObject({ lines: z.array(line).min(1).max(100_000) }),
 ]);
 
-/** Routes that Cloudflare doesn't have: pushes on demand, the pushed files, and how responses look. */
+/** Routes that Cloudflare doesn't have: they push on demand, return the pushed files, and change how responses look. */
 export function logpushControlRoutes(controls: ControlRoutes, { state: { logpush } }: Services): void {
   controls.add(
     "GET",

@@ -1,7 +1,7 @@
 import type { Fields } from "./fields";
 import * as fields from "./fields";
 
-/** Every dataset of the published list. */
+/** All datasets in Cloudflare's published list. */
 export const datasets = [
   "access_requests",
   "audit_logs",
@@ -54,7 +54,7 @@ const zoneDatasets: ReadonlySet<Dataset> = new Set([
   "zaraz_events",
 ]);
 
-/** Of the datasets whose fields are known here. */
+/** The fields of the datasets for which they're known here. */
 const fieldLists: Partial<Record<Dataset, Fields>> = {
   access_requests: fields.accessRequests,
   audit_logs: fields.auditLogs,
@@ -94,12 +94,12 @@ export function scopeOfDataset(dataset: Dataset): ScopeKind {
   return zoneDatasets.has(dataset) ? "zones" : "accounts";
 }
 
-/** The usual fields of a dataset; undefined when only its name is known here. */
+/** Returns a dataset's usual fields. Undefined if only its name is known here. */
 export function usualFields(dataset: Dataset): Fields | undefined {
   return fieldLists[dataset];
 }
 
-/** Whether filters of this dataset can't use the field, whatever its type. */
+/** Whether filters for this dataset can use the field. */
 export function isFilterable(dataset: Dataset, field: string): boolean {
   return unfilterable[dataset]?.has(field) !== true;
 }

@@ -6,7 +6,9 @@ type Scheme = (typeof schemes)[number];
 
 export interface Destination {
   readonly scheme: Scheme;
-  /** The bucket or host and the path: all between the scheme and the query. May contain a secret (sumo, https). */
+  /**
+   * The bucket or host, and the path: everything between the scheme and the query. May contain a secret (sumo, https).
+   */
   readonly address: string;
   readonly parameters: URLSearchParams;
 }
@@ -23,7 +25,7 @@ const required: Record<Scheme, readonly string[]> = {
   datadog: ["header_DD-API-KEY"],
 };
 
-/** Parameters that a redacted destination shows. Any other may be a secret. */
+/** Parameters that a redacted destination shows. Any other parameter may be a secret. */
 const harmless = new Set([
   "region",
   "sse",
@@ -70,7 +72,7 @@ export function needsOwnership({ scheme, parameters }: Destination, account: str
   return scheme === "gs" || scheme === "azure" || scheme === "sumo";
 }
 
-/** Equal for destinations with the same bucket and path, whatever their parameters. */
+/** Returns a text that's equal for destinations with the same bucket and path, ignoring their parameters. */
 export function fingerprint({ scheme, address }: Destination): string {
   return createHash("sha256").update(`${scheme}://${address}`).digest("hex");
 }
@@ -85,13 +87,13 @@ export function redact(text: string, mask: string): string {
   return `${scheme}://${withoutSecret(scheme, address, mask)}${shown === undefined ? "" : `?${shown}`}`;
 }
 
-/** Whether it contains the mask of a response instead of the secret. */
+/** Whether a destination contains a response's mask instead of the secret. */
 export function isRedacted({ scheme, address, parameters }: Destination, mask: string): boolean {
   const hidden = [...parameters].some(([name, value]) => !harmless.has(name) && value === mask);
   return hidden || (withoutSecret(scheme, address, mask) === address && address.includes(mask));
 }
 
-/** The folder in the sink for the destination on a day. */
+/** Returns the sink's directory for the destination on a day. */
 export function sinkFolder({ scheme, address }: Destination, now: Date): string {
   const day = now.toISOString().slice(0, 10).replaceAll("-", "");
   return [scheme, ...withoutSecret(scheme, address, "secret").replaceAll("{DATE}", day).split("/")]
@@ -100,7 +102,7 @@ export function sinkFolder({ scheme, address }: Destination, now: Date): string 
     .join("/");
 }
 
-/** The part of a sink path that Cloudflare calls the filename: what follows the scheme and bucket. */
+/** Returns the part of a sink path that Cloudflare calls the filename. It follows the scheme and bucket. */
 export function nameInBucket(sinkPath: string): string {
   return sinkPath.split("/").slice(2).join("/");
 }

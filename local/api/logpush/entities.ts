@@ -13,7 +13,7 @@ export const kinds = ["", "edge"] as const;
 
 const text = z.string().nullable().optional();
 
-/** As sent, except for the CVE flag, which is stored as a boolean in any case. */
+/** The output options as sent, except that the CVE flag is always stored as a boolean. */
 export const outputOptions = z.looseObject({
   field_names: z.array(z.string()).optional(),
   sample_rate: z.number().min(0).max(1).nullable().optional(),
@@ -47,7 +47,7 @@ const members = z.strictObject({
   destination_conf: z.string(),
   enabled: z.boolean(),
   kind: z.enum(kinds),
-  /** "" if there is none. */
+  /** The filter. Empty if there is none. */
   filter: z.string(),
   frequency: z.enum(["high", "low"]),
   logpull_options: z.string().nullable(),
@@ -55,7 +55,7 @@ const members = z.strictObject({
   max_upload_interval_seconds: z.int().nullable(),
   max_upload_records: z.int().nullable(),
   output_options: outputOptions.nullable(),
-  /** Unknown members: stored and returned. */
+  /** Unknown properties, which are stored and returned. */
   further: z.record(z.string(), z.unknown()),
 });
 

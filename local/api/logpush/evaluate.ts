@@ -64,7 +64,7 @@ function isNumeric(type: FieldType): boolean {
   return type === "int" || type === "float" || type === "int or string";
 }
 
-/** Whole numbers stay exact: a double can't represent a timestamp in nanoseconds. */
+/** Parses a number. Keeps whole numbers exact, because a double can't represent a timestamp in nanoseconds. */
 function numberOf(value: unknown, type: FieldType | undefined): bigint | number | undefined {
   if (type === "int or string") return nanosOf(value);
   const text = asText(value);

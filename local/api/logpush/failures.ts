@@ -1,11 +1,11 @@
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { ApiFailure, refusal } from "../envelope";
 
-/** The action that an error with code 1004 names. */
+/** The action in the message of an error with code 1004. */
 export type Doing = "creating a new job" | "updating a job";
 
 /**
- * Errors of Logpush. Codes 1002 and 1004, the quota's message and the form of "bad predicate" are Cloudflare's. Where
+ * Logpush errors. Codes 1002 and 1004, the quota's message and the form of "bad predicate" are Cloudflare's. Where
  * Cloudflare's message is unknown, the message is made up, with one of the two codes.
  */
 export const logpushFailures = {

@@ -16,14 +16,14 @@ export type FieldType = (typeof fieldTypes)[number];
 /** The fields of a dataset, listed by name. */
 export type Fields = ReadonlyMap<string, FieldType>;
 
-/** Names by type, as words of a text. */
+/** Returns fields of a type, from a text with their names. */
 function list(byType: Partial<Record<FieldType, string>>): Fields {
   return byName(
     fieldTypes.flatMap((type) => (byType[type]?.split(/\s+/) ?? []).map((name) => [name, type] as const)),
   );
 }
 
-/** Returns the fields with some changed; null removes a field. */
+/** Returns the fields with some of them changed. Null removes a field. */
 export function withChanges(fields: Fields, changes: Readonly<Record<string, FieldType | null>>): Fields {
   const all = Object.entries({ ...Object.fromEntries(fields), ...changes });
   return byName(all.filter((each): each is [string, FieldType] => each[1] !== null));
@@ -173,8 +173,9 @@ export const turnstileEvents = list({
   "int or string": "Timestamp",
 });
 
-/** The values that some fields are limited to, in every dataset that has the field or only in the dataset named before
- * the dot.
+/**
+ * The possible values of some fields. They apply to every dataset that has the field, or only to the dataset named
+ * before the dot.
  */
 const values: Readonly<Record<string, readonly string[]>> = {
   BotScoreSrc: ["Not Computed", "Heuristics", "Machine Learning", "Verified Bot"],
@@ -197,8 +198,8 @@ const values: Readonly<Record<string, readonly string[]>> = {
   "workers_trace_events.Outcome": ["ok", "canceled", "exception", "unknown"],
 };
 
-/** Returns the values that a field is limited to, if known. Its description lists them, and generated lines use only
- * those.
+/**
+ * Returns a field's possible values, if known. Its description lists them, and generated lines use only these values.
  */
 export function valuesOf(dataset: string, field: string): readonly string[] | undefined {
   return values[`${dataset}.${field}`] ?? values[field];

@@ -35,13 +35,13 @@ export type Filter = Leaf | { readonly and: readonly Filter[] } | { readonly or:
 
 interface FilterContext {
   readonly dataset: Dataset;
-  /** Undefined if the fields are unknown: then any field is accepted. */
+  /** The dataset's fields. Undefined if they're unknown. In that case, any field is accepted. */
   readonly fields: Fields | undefined;
   readonly doing: Doing;
   readonly limits: Limits;
 }
 
-/** Parses a filter as Cloudflare does; errors have Cloudflare's wording. */
+/** Parses a filter as Cloudflare does. Errors have Cloudflare's wording. */
 export function parseFilter(text: string, { dataset, fields, doing, limits }: FilterContext): Filter {
   if (Buffer.byteLength(text) > limits.maxLogpushFilterBytes) throw logpushFailures.filterTooLarge();
   const refuse = (why: string) => logpushFailures.badPredicate(doing, why);
@@ -87,7 +87,10 @@ export function parseFilter(text: string, { dataset, fields, doing, limits }: Fi
     return { key, operator, value: decode(value, kind, operator, type) };
   }
 
-  /** A single value is a string, whatever the field's type; only `in` takes an array, of the field's own type. */
+  /**
+   * Reads a comparison's value. A single value is a string, regardless of the field's type; only `in` takes an array,
+   * with elements of the field's type.
+   */
   function decode(value: unknown, kind: Kind, operator: Operator, type?: FieldType): Leaf["value"] {
     const many = operator === "in" || operator === "!in";
     const element = { string: "string", int: "uint64", bool: "bool", array: "string" }[kind];

@@ -114,7 +114,7 @@ function text(name: string, { random, pick }: Made): string {
   return "";
 }
 
-/** Fields of one request that depend on each other. */
+/** Returns fields of one request that depend on each other. */
 function coherent(line: Record<string, unknown>): Line {
   if (!("ClientRequestURI" in line)) return line;
   const host = String(line["ClientRequestHost"]);
@@ -128,7 +128,10 @@ function coherent(line: Record<string, unknown>): Line {
   };
 }
 
-/** Pseudorandom numbers from 0 to 1, the same for the same seed on every machine (mulberry32). */
+/**
+ * Returns a generator of pseudorandom numbers from 0 to 1. The same seed produces the same numbers on every machine
+ * (mulberry32).
+ */
 export function randomNumbers(seed: number): () => number {
   let state = seed >>> 0;
   return () => {

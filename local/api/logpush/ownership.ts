@@ -4,18 +4,18 @@ import { type Destination, fingerprint } from "./destination";
 import { logpushFailures } from "./failures";
 import type { Scope } from "./entities";
 
-/** Signs tokens so that a changed claim shows. It protects nothing, so it may be public. */
+/** The key that signs tokens, so that a changed claim is detected. It protects nothing, so it may be public. */
 const SIGNING_KEY = "edgeguard-local ownership challenge";
 
 const LIFETIME_SECONDS = 7 * 24 * 60 * 60;
 
-/** What a token is bound to. Cloudflare doesn't document the claims' names, so these are made up. */
+/** The token's claims. Cloudflare doesn't document their names, so these are made up. */
 const claims = z.object({
   object_type: z.enum(["zone", "account"]),
   object_id: z.string(),
   destination_conf: z.string(),
   destination_fingerprint: z.string(),
-  /** Seconds since the epoch. */
+  /** The time of issue, in seconds since the epoch. */
   iat: z.number(),
   exp: z.number(),
 });
@@ -36,7 +36,7 @@ export function mintToken(scope: Scope, text: string, destination: Destination, 
   return `${signed}.${signatureOf(signed)}`;
 }
 
-/** Throws unless the token is valid now, for this destination and scope. */
+/** Throws unless the token is currently valid for this destination and scope. */
 export function requireToken(token: string, scope: Scope, text: string, now: Date): void {
   const [header = "", payload = "", signature = ""] = token.trim().split(".");
   if (signatureOf(`${header}.${payload}`) !== signature)

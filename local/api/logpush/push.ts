@@ -10,13 +10,13 @@ import { randomNumbers } from "./lines";
 import { recordOf } from "./records";
 
 export interface PushReport {
-  /** Number of lines given. */
+  /** The number of lines given. */
   readonly lines: number;
   /** How many of them passed the filter. */
   readonly passed: number;
-  /** How many of those were sampled and written. */
+  /** How many of the lines that passed were sampled and written. */
   readonly sent: number;
-  /** Paths in the sink. */
+  /** The paths of the files in the sink. */
   readonly files: readonly string[];
   /** Why nothing was written. */
   readonly error: string | null;
@@ -27,10 +27,10 @@ interface Batch {
   readonly text: string;
 }
 
-/** Cloudflare's limits for a job that sets none. */
+/** Cloudflare's limits for a job that doesn't set any. */
 const USUAL_RECORDS = 100_000;
 
-/** The files that a job makes of log lines, not yet written. */
+/** Returns the files that a job makes from log lines. Doesn't write them. */
 export function push(
   job: Job,
   lines: readonly Line[],
@@ -63,7 +63,7 @@ export function push(
   return { lines: lines.length, passed: passed.length, sent: sent.length, files };
 }
 
-/** `logpull_options` apply only without `output_options`. */
+/** Returns a job's options. `logpull_options` apply only without `output_options`. */
 function optionsOf({ output_options, logpull_options }: Job): OutputOptions | null {
   if (output_options !== null || logpull_options === null) return output_options;
   return readLogpull(logpull_options);
@@ -88,7 +88,7 @@ function batches(records: readonly string[], job: Job): string[][] {
   return all;
 }
 
-/** The same for the same batch, so that pushing it again overwrites the files. */
+/** Returns a file's name. It's the same for the same batch, so that pushing the batch again overwrites the files. */
 function fileName(now: Date, job: Job, index: number, text: string): string {
   const moment = now.toISOString().replaceAll(/[-:]|\.\d+/g, "");
   const hash = createHash("sha256").update(`${job.id} ${index} ${text}`).digest("hex").slice(0, 8);

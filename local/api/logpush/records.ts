@@ -3,7 +3,7 @@ import type { Fields } from "./fields";
 import { formatNanos, nanosOf } from "./timestamps";
 import type { EffectiveOptions } from "./wire";
 
-/** One log line in the job's format. */
+/** Formats one log line in the job's format. */
 export function recordOf(
   line: Line,
   names: readonly string[],
@@ -28,7 +28,10 @@ export function recordOf(
   return options.record_prefix + body + options.record_suffix;
 }
 
-/** `{{.Field}}`, `{{"constant"}}` or `` {{`constant`}} ``, and comments: the part of Go templates that Logpush supports. */
+/**
+ * Fills in a template with the part of Go templates that Logpush supports: `{{.Field}}`, `{{"constant"}}` or ``
+ * {{`constant`}} ``, and comments.
+ */
 function fillTemplate(template: string, value: (name: string) => string): string {
   return template.replaceAll(
     /\{\{\s*(?:\/\*[\s\S]*?\*\/|\.(\w+)|("(?:[^"\\]|\\.)*")|`([^`]*)`)\s*\}\}/g,

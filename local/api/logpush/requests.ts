@@ -8,13 +8,13 @@ import { logpushFailures } from "./failures";
 
 const destination = z.string().max(4096);
 
-/** 0 means no limit, null means Cloudflare's default. */
+/** The schema of a limit. 0 means no limit, null means Cloudflare's default. */
 const measure = (least: number, most: number) => {
   const allowed = (value: number) => value === 0 || (value >= least && value <= most);
   return z.int().refine(allowed, `must be 0 or between ${least} and ${most}`).nullable().optional();
 };
 
-/** Cloudflare's guide sends the flag as a string; the OpenAPI schema says boolean. */
+/** The schema of the CVE flag. Cloudflare's guide sends it as a string, but in the OpenAPI schema it's a boolean. */
 function flag(form: LogpushBehavior["cve"]) {
   const text = z.enum(["true", "false"]).transform((value) => value === "true");
   const either = z.union([z.boolean(), text], { error: "must be a boolean, or its string form" });
@@ -42,7 +42,7 @@ function members({ cve }: LogpushBehavior) {
   };
 }
 
-/** Unknown members are kept; a strict API rejects them. */
+/** Reads a new job. Unknown properties are kept; a strict API rejects them. */
 export function readNewJob(c: ApiContext, behavior: LogpushBehavior, strict: boolean) {
   const shape = { ...members(behavior), destination_conf: destination };
   return read(c, strict ? z.strictObject(shape) : z.looseObject(shape));
@@ -70,7 +70,7 @@ export function readLogpullOptions(c: ApiContext) {
   );
 }
 
-/** Reads a body as other products' routes do, but with Logpush's own error code. */
+/** Reads a body in the same way as other products' routes, but with Logpush's own error code. */
 async function read<T>(c: ApiContext, schema: z.ZodType<T>): Promise<T> {
   const parsed = schema.safeParse(await readBody(c, z.unknown()));
   if (parsed.success) return parsed.data;

@@ -168,10 +168,12 @@ function destinationRoutes(app: ApiRouter, root: string, scopeOf: ScopeOf, servi
   });
 }
 
-/** Members that a client may send, but that aren't stored as unknown ones. */
+/** Properties that a client may send, but that aren't stored with the unknown ones. */
 const notFurther = ["id", "scope", "dataset", "kind", "ownership_challenge", ...Object.keys(nothingSet)];
 
-/** Applies a change. Omitted fields stay, `output_options` are replaced as a whole, and null clears a field. */
+/**
+ * Applies a change. Omitted fields stay as they are, `output_options` are replaced as a whole, and null clears a field.
+ */
 function changed(old: Omit<Job, "id">, sent: Change): Omit<Job, "id"> {
   const { name, filter, frequency, destination_conf, enabled, logpull_options, output_options, ...rest } =
     sent;
@@ -198,7 +200,7 @@ function requireDataset(dataset: Dataset, kind: ScopeKind): void {
   }
 }
 
-/** Checks members that depend on the dataset, which a schema can't. */
+/** Checks properties that depend on the dataset, which a schema can't do. */
 function checkMembers(
   sent: Change,
   dataset: Dataset,
@@ -221,7 +223,7 @@ function checkMembers(
   if (typeof filter === "string" && filter !== "") parseFilter(filter, { dataset, fields, doing, limits });
 }
 
-/** `moved` is false if only parameters changed: then the ownership has been proven before. */
+/** Checks a destination. `moved` is false if only parameters changed, because ownership was then proven before. */
 function checkDestination(
   text: string,
   token: string | undefined,
@@ -254,7 +256,7 @@ function shown(jobs: readonly Job[], { behavior }: LogpushStore): Record<string,
   return jobs.map((job) => jobToWire(job, behavior));
 }
 
-/** The message of what `check` throws, which a validation returns in a success. */
+/** Returns the message of the error that `check` throws. A validation returns it in a successful response. */
 function reasonAgainst(check: () => unknown): string | undefined {
   try {
     check();

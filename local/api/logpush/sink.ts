@@ -3,13 +3,17 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 
 export interface SinkFile {
-  /** Scheme, bucket or host, and the path there: `s3/my-bucket/logs/ownership-challenge-1f2e3d4c.txt`. */
+  /**
+   * The file's path: the scheme, the bucket or host, and the path there, such as
+   * `s3/my-bucket/logs/ownership-challenge-1f2e3d4c.txt`.
+   */
   readonly path: string;
   readonly bytes: number;
 }
 
-/** A folder that represents every destination. A temporary one is created with the first write and deleted with the
- * API.
+/**
+ * A directory that represents all destinations. A temporary one is created by the first write and deleted when the API
+ * closes.
  */
 export class Sink {
   #folder: string | undefined;
@@ -41,7 +45,7 @@ export class Sink {
       .sort((a, b) => (a.path < b.path ? -1 : 1));
   }
 
-  /** Undefined if it isn't a file in the sink. */
+  /** Returns a file's content. Undefined if it isn't a file in the sink. */
   read(path: string): string | undefined {
     return this.files().some((file) => file.path === path)
       ? readFileSync(join(this.folder, path), "utf8")

@@ -13,29 +13,29 @@ import type { Line } from "./evaluate";
 import { push, type PushReport } from "./push";
 import { Sink, type SinkFile } from "./sink";
 
-/** Some members of a value. Undefined means missing. */
+/** Some of a value's properties. Undefined means missing. */
 type Changes<T> = { readonly [Member in keyof T]?: T[Member] | undefined };
 
-/** What tests can do to Logpush besides the API's own operations. */
+/** What tests can do with Logpush in addition to the API's own operations. */
 export interface LogpushControls {
-  /** The folder that represents every destination. */
+  /** The directory that represents all destinations. */
   readonly folder: string;
-  /** The files in it, by path. */
+  /** Returns the files in the directory, by path. */
   files(): SinkFile[];
-  /** The content of one of its files. */
+  /** Returns the content of one of the files. */
   read(path: string): string;
   /** Changes how responses look from now on. Omitted settings stay as they are. */
   configure(changes: Changes<LogpushBehavior>): LogpushBehavior;
-  /** Sets when a job last pushed or failed. Omitted members stay as they are. */
+  /** Sets when a job last pushed or failed. Omitted properties stay as they are. */
   setHealth(jobId: number, health: Changes<Health>): void;
-  /** Pushes log lines, given or generated, through a job's filter and options to the sink. */
+  /** Pushes given or generated log lines to the sink, with a job's filter and options. */
   push(jobId: number, lines: readonly Line[] | Generated): PushReport;
 }
 
 interface LogpushStoreOptions extends ShelfOptions {
   readonly behavior: LogpushBehavior;
   readonly limits: Limits;
-  /** The sink's folder; undefined creates a temporary one. */
+  /** The sink's directory. If undefined, a temporary one is created. */
   readonly folder: string | undefined;
 }
 
@@ -48,7 +48,7 @@ export class LogpushStore implements LogpushControls {
   readonly #options: LogpushStoreOptions;
   behavior: LogpushBehavior;
 
-  /** Empty until a state is restored. */
+  /** The store is empty until a state is restored. */
   constructor(options: LogpushStoreOptions) {
     this.#shelf = new Shelf(options);
     this.#sink = new Sink(options.folder);
@@ -57,22 +57,22 @@ export class LogpushStore implements LogpushControls {
     this.restore({ nextId: 1, jobs: [] });
   }
 
-  /** The jobs of a scope that a read returns. */
+  /** Returns the jobs of a scope that a read sees. */
   visible(scope: Scope): readonly Job[] {
     return this.#shelf.visible(EVERYTHING).jobs.filter((job) => owns(scope, job));
   }
 
-  /** The jobs of a scope that a list returns. */
+  /** Returns the jobs of a scope that a list shows. */
   listed(scope: Scope): readonly Job[] {
     return this.#shelf.listed(EVERYTHING).jobs.filter((job) => owns(scope, job));
   }
 
-  /** The current jobs of a scope, for the next write. */
+  /** Returns the current jobs of a scope, for the next write. */
   latest(scope: Scope): readonly Job[] {
     return this.#shelf.latest(EVERYTHING).jobs.filter((job) => owns(scope, job));
   }
 
-  /** The jobs of every scope. */
+  /** Returns the jobs of all scopes. */
   all(): readonly Job[] {
     return this.#shelf.latest(EVERYTHING).jobs;
   }
@@ -105,7 +105,7 @@ export class LogpushStore implements LogpushControls {
     this.#shelf.reset([[EVERYTHING, snapshot]]);
   }
 
-  /** The fields of a dataset with their types; undefined if only its name is known. */
+  /** Returns a dataset's fields with their types. Undefined if only its name is known. */
   fieldsOf(dataset: Dataset): Fields | undefined {
     const usual = usualFields(dataset);
     const changes = this.behavior.fields[dataset];

@@ -5,8 +5,8 @@ export type TimestampFormat = (typeof timestampFormats)[number];
 const nanosPerSecond = 1_000_000_000n;
 
 /**
- * A time in nanoseconds since the epoch, from a date or from a number whose size implies its unit (seconds, milliseconds or
- * nanoseconds). Undefined if it isn't a time.
+ * Converts a time to nanoseconds since the epoch. Reads dates, and numbers whose size implies their unit (seconds,
+ * milliseconds or nanoseconds). Undefined if it isn't a time.
  */
 export function nanosOf(value: unknown): bigint | undefined {
   if (typeof value === "number") return Number.isInteger(value) ? bySize(BigInt(value)) : undefined;
@@ -18,7 +18,7 @@ export function nanosOf(value: unknown): bigint | undefined {
   return Number.isNaN(ms) ? undefined : BigInt(ms) * 1_000_000n + BigInt(fraction.padEnd(9, "0"));
 }
 
-/** As JSON: a number, or a quoted string. */
+/** Formats a time as JSON: a number, or a quoted string. */
 export function formatNanos(nanos: bigint, format: TimestampFormat): string {
   switch (format) {
     case "unixnano":

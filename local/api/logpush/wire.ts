@@ -6,7 +6,7 @@ import type { Fields } from "./fields";
 
 export type EffectiveOptions = ReturnType<typeof effectiveOptions>;
 
-/** Defaults of members that are missing or null. */
+/** Returns the options, with defaults for those that are missing or null. */
 export function effectiveOptions(options: OutputOptions | null) {
   const type = options?.output_type ?? "ndjson";
   return {
@@ -24,7 +24,7 @@ export function effectiveOptions(options: OutputOptions | null) {
   };
 }
 
-/** A job as a response contains it. JSON leaves out what is undefined. */
+/** Converts a job to its form in a response. JSON omits undefined properties. */
 export function jobToWire(job: Job, behavior: LogpushBehavior): Record<string, unknown> {
   const { further, filter, destination_conf: destination, output_options: options } = job;
   return {
@@ -45,7 +45,7 @@ function optionsToWire(options: OutputOptions, { defaults, cve }: LogpushBehavio
   return { ...shown, "CVE-2021-44228": cve.startsWith("string") ? String(flag) : flag };
 }
 
-/** `logpull_options`, the older form of output options: a query or a whole URL. */
+/** Reads `logpull_options`, the older form of output options: a query string or a whole URL. */
 export function readLogpull(text: string, fields?: Fields): OutputOptions {
   const query = new URLSearchParams(text.slice(text.indexOf("?") + 1));
   const names = query

@@ -12,8 +12,8 @@ import {
 import { newConnection, newCookie, newScript } from "./seed";
 
 /**
- * Detections that a test or a person adds to a zone. A record with an existing ID changes the members that are given; any
- * other is new, and the members that it omits are derived from its URL or name.
+ * Detections that a test or a person adds to a zone. A record with an existing ID changes only the given properties.
+ * Any other record is new, and its omitted properties are derived from its URL or name.
  */
 export interface Detection {
   readonly scripts?: readonly Partial<Script>[] | undefined;
@@ -66,7 +66,7 @@ function upsert<T extends { readonly id: string }>(
   return [...records.filter(({ id }) => !changed.some((each) => each.id === id)), ...changed];
 }
 
-/** Changed content or a changed score adds a version; the newest comes first. */
+/** Adds a version if a script's content or score changed. The newest version comes first. */
 function withVersion(changed: Script, patch: Partial<Script>): Script {
   const newest = changed.versions[0];
   const same = newest?.hash === changed.hash && newest.js_integrity_score === changed.js_integrity_score;

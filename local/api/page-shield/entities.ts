@@ -79,14 +79,14 @@ const policy = z.strictObject({
   expression: z.string(),
   enabled: z.boolean(),
   value: z.string(),
-  /** Unknown members, stored and returned. */
+  /** Unknown properties, which are stored and returned. */
   further: z.record(z.string(), z.unknown()),
 });
 
-/** What users configure. */
+/** The settings and policies that users configure. */
 export const configured = z.strictObject({ settings, policies: z.array(policy) });
 
-/** What Page Shield detected. */
+/** What Page Shield has detected. */
 export const detected = z.strictObject({
   scripts: z.array(script),
   connections: z.array(connection),

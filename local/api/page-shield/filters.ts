@@ -104,7 +104,10 @@ function withoutNoise<T extends Connection>(records: readonly T[], query: Connec
   );
 }
 
-/** Of scripts with the same content, URL host and page host, only the most recently seen one is listed. */
+/**
+ * Removes duplicates. Of scripts with the same content, URL host and page host, only the most recently seen one is
+ * listed.
+ */
 function withoutDuplicates(scripts: readonly Script[]): Script[] {
   const newest = new Map<string, Script>();
   for (const script of scripts) {
@@ -133,14 +136,14 @@ function maliciousFirst<T>(
   return [...records.filter(isMalicious), ...records.filter((record) => !isMalicious(record))];
 }
 
-/** Ties are ordered by ID, so that pages never overlap. */
+/** Sorts by time. Ties are ordered by ID, so that pages never overlap. */
 function byTime({ order_by, direction }: CommonQuery) {
   const sign = direction === "asc" ? 1 : -1;
   return (a: Common, b: Common) =>
     sign * (Date.parse(a[order_by]) - Date.parse(b[order_by])) || (a.id < b.id ? -1 : 1);
 }
 
-/** `*` at the start, the end or both; otherwise the match is exact. */
+/** Matches a pattern with `*` at the start, the end or both. Otherwise, the match is exact. */
 function matchesWildcard(text: string, pattern: string): boolean {
   const open = pattern.startsWith("*");
   const end = pattern.length > 1 && pattern.endsWith("*");

@@ -3,7 +3,7 @@ import type { Dialect } from "../options";
 import type { Zone } from "../state";
 import type { Connection, Cookie, Policy, Script, ScriptVersion, Settings } from "./entities";
 
-/** The dialect and zone that decide which members a response has. */
+/** The dialect and zone, which determine the properties of a response. */
 export interface View {
   readonly dialect: Dialect;
   readonly zone: Zone;
@@ -11,7 +11,7 @@ export interface View {
 
 export type Wire = Record<string, unknown>;
 
-/** Cloudflare's documents use two names for this member; each dialect has one. */
+/** Returns the setting's API name. Cloudflare's docs use two names; each dialect has one of them. */
 export function reportingMember(dialect: Dialect) {
   return dialect === "documented" ? "use_platform_reporting_endpoint" : "use_cloudflare_reporting_endpoint";
 }
@@ -25,7 +25,10 @@ export function settingsToWire(settings: Settings, dialect: Dialect): Wire {
   };
 }
 
-/** In Cloudflare's guides, the response to an update has fewer members than the response to a read. */
+/**
+ * Converts settings to the response to an update. In Cloudflare's guides, it has fewer properties than the response to
+ * a read.
+ */
 export function updatedSettingsToWire(settings: Settings, dialect: Dialect): Wire {
   if (dialect === "openapi") return settingsToWire(settings, dialect);
   return { enabled: settings.enabled, updated_at: settings.updated_at };
@@ -36,7 +39,7 @@ export function policyToWire(policy: Policy, dialect: Dialect): Wire {
   return { ...further, ...known, enabled: dialect === "documented" ? String(enabled) : enabled };
 }
 
-/** In a list. Only the detail has `page_urls` and `versions`. */
+/** Converts a script to its form in a list. Only the response to a read by ID has `page_urls` and `versions`. */
 export function scriptToWire(script: Script, view: View): Wire {
   return visibleMembers(omitMembers(script, "page_urls", "versions"), view);
 }
@@ -51,7 +54,10 @@ export function connectionToWire(connection: Connection, view: View): Wire {
   return visibleMembers(omitMembers(connection, "page_urls"), view);
 }
 
-/** The detail has more members than the list only in the OpenAPI schema. */
+/**
+ * Converts a connection to the response to a read by ID. Only in the OpenAPI schema does it have more properties than
+ * in a list.
+ */
 export function connectionDetailToWire(connection: Connection, view: View): Wire {
   return visibleMembers(
     view.dialect === "documented" ? connectionToWire(connection, view) : connection,
@@ -59,7 +65,10 @@ export function connectionDetailToWire(connection: Connection, view: View): Wire
   );
 }
 
-/** Responses have no status. In the OpenAPI schema, `max_age_attribute` is an integer or absent. */
+/**
+ * Converts a cookie. Responses don't contain its status. In the OpenAPI schema, `max_age_attribute` is an integer or
+ * absent.
+ */
 export function cookieToWire(cookie: Cookie, { dialect }: View): Wire {
   const record = omitMembers(cookie, "status");
   const ageless = dialect === "openapi" && cookie.max_age_attribute === null;
@@ -74,10 +83,10 @@ function versionToWire(version: ScriptVersion, view: View): Wire {
   );
 }
 
-/** Members that Cloudflare's guides don't have. */
+/** Properties that Cloudflare's guides don't have. */
 const OPENAPI_ONLY = new Set(["cryptomining_score", "magecart_score", "malware_score"]);
 
-/** Members that need a plan. Every plan has the others. */
+/** Properties that only some plans have, with the lowest such plan. */
 const MINIMUM_PLAN: Readonly<Record<string, Plan>> = {
   first_page_url: "business",
   page_urls: "business",
@@ -96,7 +105,10 @@ const MINIMUM_PLAN: Readonly<Record<string, Plan>> = {
   malicious_url_categories: "enterprise",
 };
 
-/** Omits what the plan doesn't have and, in the dialect of Cloudflare's guides, null scores and what they don't mention. */
+/**
+ * Omits properties that the plan doesn't have. In the dialect of Cloudflare's guides, also omits null scores and
+ * properties that the guides don't mention.
+ */
 function visibleMembers(record: Wire, { dialect, zone }: View): Wire {
   const visible = Object.entries(record).filter(([name, value]) => {
     const needed = MINIMUM_PLAN[name];

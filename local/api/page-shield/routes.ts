@@ -146,7 +146,7 @@ function detectedRoutes(app: ApiRouter, root: string, { state, settings: { diale
     return c.body(toCsv(records.slice(0, limits.maxExportRows)), 200, { "Content-Type": "text/csv" });
   };
 
-  /** The routes of one kind of detection: the list and one record. */
+  /** Registers the routes for one kind of detection: the list and a single record. */
   const kind = <T extends { readonly id: string }, Q extends Parameters<typeof list>[2]>(
     name: string,
     from: {
@@ -204,7 +204,10 @@ function detectedRoutes(app: ApiRouter, root: string, { state, settings: { diale
   });
 }
 
-/** `enabled` is a string in Cloudflare's guides and a boolean in the OpenAPI schema. Only a strict API insists. */
+/**
+ * Returns the schema of a policy. `enabled` is a string in Cloudflare's guides and a boolean in the OpenAPI schema.
+ * Only a strict API rejects the other type.
+ */
 function policyMembers(only: "documented" | "openapi" | undefined) {
   const text = z.enum(["true", "false"]).transform((value) => value === "true");
   const either = z.union([z.boolean(), text], { error: "expected a boolean, or its string form" });
@@ -220,7 +223,10 @@ function policyMembers(only: "documented" | "openapi" | undefined) {
   });
 }
 
-/** Directives separated by semicolons, each a name followed by visible ASCII (CSP Level 3, section 2.2.1). */
+/**
+ * Whether a text consists of directives separated by semicolons, each a name followed by visible ASCII (CSP Level 3,
+ * section 2.2.1).
+ */
 function isContentSecurityPolicy(text: string): boolean {
   const directives = text.split(";").map((directive) => directive.trim());
   const isDirective = (directive: string) => /^[A-Za-z0-9-]+(?:\s+[!-~\s]*)?$/.test(directive);
@@ -228,7 +234,7 @@ function isContentSecurityPolicy(text: string): boolean {
   return written.length > 0 && written.every(isDirective);
 }
 
-/** The API assigns the ID. */
+/** Removes the ID, because the API assigns it. */
 function withoutId(members: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(members).filter(([name]) => name !== "id"));
 }
@@ -243,7 +249,7 @@ function find<T extends { readonly id: string }>(records: readonly T[], id: stri
   return found;
 }
 
-/** CSV as in RFC 4180. The header has every member of any row. */
+/** Formats rows as CSV (RFC 4180). The header contains all properties of all rows. */
 function toCsv(rows: readonly Readonly<Record<string, unknown>>[]): string {
   const columns = [...new Set(rows.flatMap((row) => Object.keys(row)))];
   return [columns, ...rows.map((row) => columns.map((column) => cell(row[column])))]

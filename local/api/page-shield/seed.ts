@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { Configured, Connection, Cookie, Detected, Script } from "./entities";
 
-/** Everything here was seen before this day. Fixed, so that every start returns the same. */
+/** All detections were seen before this time. It's fixed, so that every start returns the same data. */
 const SEEDED_AT = Date.parse("2026-09-01T08:00:00.000Z");
 const DAY = 86_400_000;
 
@@ -185,7 +185,9 @@ export function smallDetected(): Detected {
   return detectedIn("small", scripts, [], []);
 }
 
-/** The essentials of a script or connection. The other members are derived from the URL, always the same. */
+/**
+ * The essential properties of a script or connection. The others are derived from the URL, so they're always the same.
+ */
 interface ConnectionFacts {
   readonly host: string;
   readonly url: string;
@@ -196,7 +198,7 @@ interface ConnectionFacts {
 
 interface ScriptFacts extends ConnectionFacts {
   readonly score: number | null;
-  /** End of the URL of the script with the same content. */
+  /** The end of the URL of another script that has the same content. */
   readonly sameAs?: string;
 }
 
@@ -296,7 +298,10 @@ export function newCookie(zone: string, facts: CookieFacts): Cookie {
   };
 }
 
-/** Spread over the days before `SEEDED_AT`. Inactive records were last seen more than a week ago. */
+/**
+ * Returns when a detection was seen. The times are spread over the days before `SEEDED_AT`. Inactive records were last
+ * seen more than a week before.
+ */
 function seenTimes(what: string, status: Connection["status"]) {
   const spread = Number.parseInt(sha256(what).slice(0, 6), 16) / 0xffffff;
   const lastSeen = SEEDED_AT - (status === "inactive" ? 9 : 0) * DAY - spread * 2 * DAY;

@@ -44,7 +44,7 @@ const seededRulesets: Readonly<Record<string, SeededRuleset>> = {
 
 /** The account's managed rulesets, in all their versions. */
 export class Catalog {
-  /** Oldest version first. */
+  /** The versions of each ruleset, oldest first. */
   readonly #versions = new Map<string, readonly ManagedRuleset[]>();
 
   #published: readonly Publication[];
@@ -57,7 +57,7 @@ export class Catalog {
     return this.#published;
   }
 
-  /** Each ruleset in its latest version. */
+  /** Returns the latest version of each ruleset. */
   all(): ManagedRuleset[] {
     return Object.keys(seededRulesets).flatMap((id) => this.latest(id) ?? []);
   }
@@ -66,13 +66,13 @@ export class Catalog {
     return this.versions(id).at(-1);
   }
 
-  /** The version that `action_parameters.version` asks for, by default the latest. */
+  /** Returns the version that `action_parameters.version` asks for. By default, the latest. */
   resolve(id: string, version = "latest"): ManagedRuleset | undefined {
     if (version === "latest") return this.latest(id);
     return this.versions(id).find((each) => String(each.version) === version);
   }
 
-  /** Oldest first. Empty for an unknown ruleset. */
+  /** Returns the versions of a ruleset, oldest first. Empty for an unknown ruleset. */
   versions(id: string): readonly ManagedRuleset[] {
     const known = this.#versions.get(id);
     if (known !== undefined) return known;
@@ -83,7 +83,7 @@ export class Catalog {
     return versions;
   }
 
-  /** Publishes a new latest version. Deployments that pin an older one keep it. */
+  /** Publishes a new latest version. Deployments that pin an older version keep it. */
   publish(id: string, { add, remove, change, ...renamed }: NextVersion, at: string): ManagedRuleset {
     const last = this.latest(id);
     if (last === undefined) throw failures.notFound(`managed ruleset ${id}`);
@@ -117,7 +117,7 @@ export class Catalog {
 
 const seeded = new Map<string, readonly ManagedRuleset[]>();
 
-/** The versions that every start has, generated on first use. */
+/** Returns the versions that exist at every start. They're generated on first use. */
 function seededVersions(id: string): readonly ManagedRuleset[] {
   const known = seeded.get(id);
   if (known !== undefined) return known;
@@ -134,7 +134,10 @@ function withVersion(versions: readonly ManagedRuleset[], change: Publication): 
   return last === undefined ? [] : [...versions, apply(last, change)];
 }
 
-/** New rules go before the last one, which acts on the score in the OWASP Core Ruleset. */
+/**
+ * Applies a publication to a ruleset. New rules are added before the last one, which acts on the score in the OWASP
+ * Core Ruleset.
+ */
 function apply(last: ManagedRuleset, publication: Publication): ManagedRuleset {
   const { at, add, remove, change, name = last.name } = publication;
   const kept = last.rules
@@ -151,7 +154,9 @@ function apply(last: ManagedRuleset, publication: Publication): ManagedRuleset {
   };
 }
 
-/** The second version of two rulesets: both add a rule, and one also removes a rule and changes another's tags. */
+/**
+ * Returns the second versions of two rulesets. Both add a rule, and one also removes a rule and changes another's tags.
+ */
 function seededPublications({ id, rules }: ManagedRuleset): Publication[] {
   const [like, , retagged] = rules;
   const retired = rules.at(-1);

@@ -17,13 +17,15 @@ import { managedRulesets } from "./ids";
 import { overrideProblems } from "./overrides";
 import { type Problem, problems } from "./problems";
 
-/** An empty string counts as unset: the configuration of a WAF migration has such members. */
+/**
+ * An optional text. An empty string counts as unset, because a WAF migration's configuration contains empty strings.
+ */
 const optionalText = z
   .string()
   .transform((text) => (text === "" ? undefined : text))
   .optional();
 
-/** The members of a rule in a request. `checkRule` checks their values. */
+/** The properties of a rule in a request. `checkRule` checks their values. */
 export const ruleMembers = {
   id: optionalText,
   ref: optionalText,
@@ -33,7 +35,7 @@ export const ruleMembers = {
   description: z.string().optional(),
   enabled: z.boolean().optional(),
   logging: z.strictObject({ enabled: z.boolean() }).optional(),
-  /** Read-only, but accepted so that clients can send back what they read. */
+  /** A read-only property, accepted so that clients can send back what they read. */
   version: z.unknown().optional(),
   last_updated: z.unknown().optional(),
   categories: z.unknown().optional(),
@@ -44,7 +46,7 @@ export type RuleRequest = z.infer<typeof ruleRequest>;
 
 /** A valid rule. */
 export interface CheckedRule {
-  /** The ID of the rule that it replaces. */
+  /** The ID of the rule that this one replaces. */
   readonly id: string | undefined;
   readonly ref: string | undefined;
   readonly definition: RuleDefinition;
@@ -57,7 +59,7 @@ interface RuleContext {
   readonly limits: Limits;
 }
 
-/** The rule with Cloudflare's defaults filled in, or all its problems. */
+/** Checks a rule. Returns it with Cloudflare's defaults filled in, or all of its problems. */
 export function checkRule(
   sent: RuleRequest,
   ctx: RuleContext,
@@ -113,7 +115,10 @@ function executeProblems({ id, version, overrides }: ExecuteParameters, ctx: Rul
   return overrides === undefined ? [] : overrideProblems(overrides, ruleset, `${at}/overrides`);
 }
 
-/** Free plans only have the Free Managed Ruleset: https://developers.cloudflare.com/waf/managed-rules/ */
+/**
+ * Whether a zone's plan includes a ruleset. Free plans have only the Free Managed Ruleset:
+ * https://developers.cloudflare.com/waf/managed-rules/
+ */
 function isEntitled({ id }: ManagedRuleset, plan: Plan): boolean {
   return id === managedRulesets.free || rank(plan) >= rank("pro");
 }

@@ -1,7 +1,7 @@
 import type { Catalog } from "./catalog";
 import type { EntryPoint, ManagedRule, Overrides, SkipParameters, ZoneRule } from "./entities";
 
-/** What decided whether a rule is on, and its action. */
+/** What determined whether a rule is on, and its action. */
 type DecidedBy = "default" | "ruleset" | `category ${string}` | "rule";
 
 export interface EffectiveRule {
@@ -36,15 +36,15 @@ interface EffectiveException {
   readonly skips: SkipParameters;
 }
 
-/** The effect of the managed rulesets in a zone. */
+/** The effect of a zone's managed rulesets. */
 export interface EffectiveWaf {
   readonly deployments: readonly EffectiveDeployment[];
   readonly exceptions: readonly EffectiveException[];
 }
 
 /**
- * Computes the effect independently of the provider: a rule's own override wins over those of its categories, the last
- * category that sets a member over earlier ones, and any category over the ruleset. See
+ * Computes the effect independently of the provider. A rule's own override takes precedence over those of its
+ * categories, the last category that sets a property over earlier ones, and any category over the ruleset. See
  * https://developers.cloudflare.com/ruleset-engine/managed-rulesets/override-managed-ruleset/
  */
 export function effectiveWaf(entryPoint: EntryPoint | undefined, catalog: Catalog): EffectiveWaf {
@@ -126,7 +126,7 @@ function decide(rule: ManagedRule, overrides: Overrides): Omit<EffectiveRule, "s
   };
 }
 
-/** A skip rule only skips what comes after it. */
+/** Whether a skip rule skips another rule. It only skips rules that come after it. */
 function skips(rule: ZoneRule, ruleset: string, id: string): boolean {
   if (rule.action !== "skip" || !rule.enabled) return false;
   const parameters = rule.action_parameters;

@@ -6,7 +6,7 @@ import { identifier } from "../request";
  * owasp.ts); only later versions are stored.
  */
 
-/** The only phase of this local API. */
+/** The only phase in this local API. */
 export const PHASE = "http_request_firewall_managed";
 
 const timestamp = z.iso.datetime({ offset: true });
@@ -22,9 +22,9 @@ const managedRule = z.strictObject({
   last_updated: timestamp,
   ref: z.string(),
   description: z.string(),
-  /** `score` adds to the anomaly score; `rewrite` marks the request. */
+  /** The default action. `score` adds to the anomaly score; `rewrite` marks the request. */
   action: z.enum([...overrideActions, "score", "rewrite"]),
-  /** For `score`. */
+  /** How much `score` adds to the anomaly score. */
   increment: z.int().optional(),
   categories: z.array(z.string().min(1)),
   enabled: z.boolean(),
@@ -32,7 +32,7 @@ const managedRule = z.strictObject({
   score_threshold: z.int().optional(),
 });
 
-/** A new version of a managed ruleset, by its differences from the last. */
+/** A new version of a managed ruleset, as differences from the last one. */
 const publication = z.strictObject({
   ruleset: identifier,
   at: timestamp,
@@ -52,16 +52,16 @@ const optionalMembers = {
   score_threshold: z.int().exactOptional(),
 };
 
-/** The body of the control route that publishes a version, by its differences from the last. */
+/** The body of the control route that publishes a version: the differences from the last one. */
 export const nextVersion = z.strictObject({
   name: publication.shape.name,
-  /** Omitted members are those of the ruleset's first rule, but without categories. */
+  /** The rules to add. Omitted properties are taken from the ruleset's first rule, except for its categories. */
   add: z
     .array(
       z.strictObject({ id: identifier.exactOptional(), description: shape.description, ...optionalMembers }),
     )
     .default([]),
-  /** Rule IDs. */
+  /** The IDs of the rules to remove. */
   remove: z.array(identifier).default([]),
   change: z
     .array(
@@ -148,7 +148,7 @@ const entryPoint = z.strictObject({
   rules: z.array(zoneRule),
 });
 
-/** What is stored about a zone: nothing until its entry point is created. */
+/** The data stored for a zone. There's none until its entry point is created. */
 const deployed = z.strictObject({ entryPoint: entryPoint.optional() });
 
 export const rulesetsSnapshot = z.strictObject({

@@ -26,7 +26,7 @@ interface EntryPointRequest {
  * Other products of the local API use `putEntryPoint`, which also writes.
  */
 
-/** Replaces all rules of the zone, or creates its entry point. An existing entry point keeps its name. */
+/** Replaces all of the zone's rules, or creates its entry point. An existing entry point keeps its name. */
 export function putEntryPoint(ctx: WriteContext, request: EntryPointRequest): EntryPoint {
   const old = ctx.store.latest(ctx.zone.id);
   const next = old === undefined ? createEntryPoint(ctx, request) : replaceEntryPoint(ctx, old, request);
@@ -50,7 +50,10 @@ export function createEntryPoint(
   };
 }
 
-/** A rule with an ID stays the same rule. Without one, it's new, whatever its content. */
+/**
+ * Replaces an entry point's rules. A rule with an ID stays the same rule. A rule without one is new, even if its
+ * content isn't.
+ */
 export function replaceEntryPoint(
   ctx: WriteContext,
   old: EntryPoint,
@@ -80,7 +83,10 @@ export function withRule(
   return next(old, withRuleAt([...old.rules, rule], rule, position), now);
 }
 
-/** Replaces the whole definition: omitted members get their defaults. A position alone only moves the rule. */
+/**
+ * Replaces a rule's whole definition. Omitted properties get their defaults. If only a position is given, the rule is
+ * only moved.
+ */
 export function withChangedRule(
   ctx: WriteContext,
   old: EntryPoint,
@@ -115,7 +121,7 @@ function newRule({ ref, definition }: CheckedRule, now: string): ZoneRule {
   return { ...definition, id, ref: ref ?? id, version: 1, last_updated: now };
 }
 
-/** An equal definition changes nothing, not even the version. */
+/** Changes a rule. An equal definition changes nothing, not even the version. */
 function changedRule(old: ZoneRule, { ref, definition }: CheckedRule, now: string): ZoneRule {
   const { id, version, last_updated } = old;
   const changed = { ...definition, id, ref: ref ?? id, version, last_updated };

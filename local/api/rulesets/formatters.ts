@@ -1,10 +1,13 @@
 import type { Dialect } from "../options";
 import { type EntryPoint, type ManagedRule, type ManagedRuleset, PHASE, type ZoneRule } from "./entities";
 
-/** Cloudflare's guides show `source`. The OpenAPI schema allows it, but doesn't list it. */
+/**
+ * Returns properties that all rulesets have. Cloudflare's guides show `source`. The OpenAPI schema allows it, but
+ * doesn't list it.
+ */
 const common = { source: "firewall_managed", phase: PHASE };
 
-/** A ruleset as in a list. */
+/** Converts a ruleset to its form in a list. */
 function rulesetToWire({ id, name, description, version, last_updated }: ManagedRuleset | EntryPoint) {
   return { id, name, description, version: String(version), last_updated, ...common };
 }

@@ -18,7 +18,7 @@ export function newId(): string {
   return randomUUID().replaceAll("-", "");
 }
 
-/** An ID that is the same at every start. */
+/** Returns an ID that's the same at every start. */
 export function idFrom(...words: readonly (string | number)[]): string {
   return createHash("sha256").update(words.join(" ")).digest("hex").slice(0, 32);
 }

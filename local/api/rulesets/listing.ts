@@ -16,7 +16,10 @@ interface Query {
   readonly cursor?: string | undefined;
 }
 
-/** Cloudflare's guides show one plain array; the OpenAPI schema has pages with a cursor, and the last page has none. */
+/**
+ * Returns a list of rulesets. In Cloudflare's guides, it's one plain array; in the OpenAPI schema, there are pages with
+ * a cursor, except for the last one.
+ */
 export function listResponse(
   c: ApiContext,
   rulesets: readonly { readonly id: string }[],

@@ -42,8 +42,8 @@ const vulnerabilities: Readonly<Record<number, string>> = {
 const years = ["cve-2021", "cve-2022", "cve-2023", "cve-2024", "cve-2025"] as const;
 
 /**
- * The Cloudflare Managed Ruleset: a rule for each technology and attack, so that most rules have several tags. Some are
- * off by default. Uploads can't be challenged, so those rules accept fewer actions.
+ * Returns the rules of the Cloudflare Managed Ruleset: one for each technology and attack, so that most of them have
+ * several tags. Some are off by default. Rules about uploads accept fewer actions, because uploads can't be challenged.
  */
 export function managedRules(at: string): ManagedRule[] {
   return technologies.flatMap(([technology, name, implied], row) =>
@@ -69,7 +69,10 @@ export function managedRules(at: string): ManagedRule[] {
   );
 }
 
-/** The Cloudflare Managed Free Ruleset, which every plan has: a few rules against widespread attacks. */
+/**
+ * Returns the rules of the Cloudflare Managed Free Ruleset, which every plan has: a few rules against widespread
+ * attacks.
+ */
 export function freeRules(at: string): ManagedRule[] {
   const threats = [
     ["log4j", "log-message lookups of a remote object - CVE:CVE-2021-44228", "java"],
@@ -91,7 +94,10 @@ export function freeRules(at: string): ManagedRule[] {
   }));
 }
 
-/** The exposed credentials check: marks requests with stolen credentials, by default in a header for the origin. */
+/**
+ * Returns the rules of the exposed credentials check, which marks requests with stolen credentials, by default in a
+ * header for the origin.
+ */
 export function exposedCredentialsRules(at: string): ManagedRule[] {
   const forms = ["WordPress", "Drupal", "Joomla", "Magento", "ASP.NET", "JSON body", "form fields"] as const;
   return forms.map((form, index) => ({
@@ -104,7 +110,7 @@ export function exposedCredentialsRules(at: string): ManagedRule[] {
   }));
 }
 
-/** The members that identify a generated rule. */
+/** Returns the properties that identify a generated rule. */
 export function identity(ruleset: string, number: number, at: string) {
   return {
     id: idFrom(ruleset, "rule", number),

@@ -1,7 +1,7 @@
 import type { ManagedRule, ManagedRuleset, Overrides } from "./entities";
 import { type Problem, problems } from "./problems";
 
-/** The problems of a ruleset's overrides. */
+/** Returns the problems with a ruleset's overrides. */
 export function overrideProblems(overrides: Overrides, ruleset: ManagedRuleset, at: string): Problem[] {
   const { action, enabled, sensitivity_level, categories, rules } = overrides;
   const found: Problem[] = [];

@@ -3,7 +3,7 @@ import { managedRulesets, OWASP_SCORE_RULE } from "./ids";
 import { identity } from "./managed";
 
 interface Family {
-  /** The first three digits of its rules' numbers. */
+  /** The first three digits of the numbers of this group's rules. */
   readonly number: number;
   readonly name: string;
   readonly tags: readonly string[];
@@ -26,12 +26,15 @@ const families: readonly Family[] = [
 ];
 
 const places = ["arguments", "cookies", "header values", "the path", "the body", "file names"] as const;
-/** Generated numbers, and numbers of the Core Rule Set that people know. */
+/** The rules' numbers: well-known ones from the Core Rule Set, and generated ones. */
 const numbers: Readonly<Record<number, number>> = { 920_340: 920_272 };
-/** For critical, error, warning and notice. */
+/** The score increments for critical, error, warning and notice. */
 const increments = [5, 4, 3, 2] as const;
 
-/** The OWASP Core Ruleset: its rules add to a score, and the last one acts on it. Every other rule has one paranoia level. */
+/**
+ * Returns the rules of the OWASP Core Ruleset. The last one acts on the score that the others add to. Each of the
+ * others has one paranoia level.
+ */
 export function owaspRules(at: string): ManagedRule[] {
   return [...families.flatMap((family) => familyRules(family, at)), scoreRule(at)];
 }
@@ -53,7 +56,7 @@ function familyRules({ number, name, tags, levels }: Family, at: string): Manage
   });
 }
 
-/** The default threshold is medium. */
+/** Returns the rule that acts on the score. Its default threshold is medium. */
 function scoreRule(at: string): ManagedRule {
   return {
     ...identity(managedRulesets.owasp, 949_110, at),

@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { ZoneRule } from "./entities";
 import { problems, refused } from "./problems";
 
-/** Where a rule goes. An empty ID means before, or after, all others. */
+/** The schema of a rule's position. An empty ID means before or after all others. */
 export const position = z.strictObject({
   before: z.string().optional(),
   after: z.string().optional(),
@@ -12,7 +12,7 @@ export const position = z.strictObject({
 
 export type Position = z.infer<typeof position>;
 
-/** The rules with one of them moved to a position. Without one, they keep their order. */
+/** Returns the rules with one of them moved to a position. If there's no position, the order stays the same. */
 export function withRuleAt(rules: readonly ZoneRule[], rule: ZoneRule, at?: Position): ZoneRule[] {
   if (at === undefined) return [...rules];
   const others = rules.filter(({ id }) => id !== rule.id);

@@ -1,9 +1,9 @@
 import { ApiFailure, type ApiMessage } from "../envelope";
 
 /**
- * The errors of rulesets. 10003, 20125, 20217 and 50002 are Cloudflare's codes and wording, as public clients record them;
- * 20119 and 20127 have Cloudflare's wording. Cloudflare documents no others: all other codes are ours, and so is the
- * status 400.
+ * Ruleset errors. 10003, 20125, 20217 and 50002 are Cloudflare's codes and wording, as public clients record them;
+ * 20119 and 20127 have Cloudflare's wording. Cloudflare doesn't document any others. All other codes are made up, as is
+ * the status 400.
  */
 export type Problem = ApiMessage;
 
@@ -71,7 +71,7 @@ export const problems = {
     invalid(20217, "zone", "kind", `exceeded maximum number of zone rulesets for phase ${phase}`, "/kind"),
 
   notEntitledPhase: (phase: string) => problem(50002, `not entitled to use the phase ${phase}`),
-  /** The code is that of a phase. */
+  /** The error for a ruleset that the zone isn't entitled to. Its code is the one for a phase. */
   notEntitledRuleset: (name: string, pointer: string) =>
     problem(50002, `not entitled to use the ruleset ${name}`, pointer),
 };

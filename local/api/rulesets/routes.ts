@@ -16,7 +16,7 @@ import type { Services } from "../services";
 import { effectiveWaf } from "./effective";
 import { managedToWire } from "./formatters";
 
-/** The phases that a path may name (OpenAPI schema `rulesets_RulesetPhase`). Only one of them is served here. */
+/** The phases that a path may contain (OpenAPI schema `rulesets_RulesetPhase`). Only one of them is served here. */
 const phases = [
   "ddos_l4",
   "ddos_l7",
@@ -54,7 +54,7 @@ export function rulesetRoutes(app: ApiRouter, services: Services): void {
   ruleRoutes(app, `${zoneRoot}/:rulesetId/rules`, services);
 }
 
-/** Read-only: the account has only managed rulesets. */
+/** Registers an account's routes. They only read, because the account has only managed rulesets. */
 function accountRoutes(app: ApiRouter, root: string, { state: { rulesets }, settings }: Services) {
   const { dialect, limits } = settings;
   const query = pageParameters(limits);
@@ -175,7 +175,10 @@ function zoneRoutes(app: ApiRouter, root: string, services: Services) {
   });
 }
 
-/** https://developers.cloudflare.com/ruleset-engine/rulesets-api/endpoints/: all versions, and one with its rules. */
+/**
+ * https://developers.cloudflare.com/ruleset-engine/rulesets-api/endpoints/: lists all versions, and returns one with
+ * its rules.
+ */
 function versionRoutes(app: ApiRouter, root: string, { state: { rulesets: store } }: Services) {
   const known = (c: ApiContext): readonly EntryPoint[] => {
     const id = readId(c, "rulesetId");
@@ -224,7 +227,10 @@ function writeContext(c: ApiContext, { state, settings }: Services): WriteContex
   return { store: state.rulesets, zone: c.get("zone"), limits: settings.limits };
 }
 
-/** Nothing is awaited between reading the old entry point and this, so requests can't lose each other's changes. */
+/**
+ * Writes an entry point. Nothing is awaited between reading the old one and this call, so requests can't overwrite each
+ * other's changes.
+ */
 function write(c: ApiContext, { store, zone }: WriteContext, entryPoint: EntryPoint): Response {
   if (isDryRun(c)) return ok(c, null);
   store.write(zone.id, entryPoint);
@@ -235,7 +241,7 @@ function isDryRun(c: ApiContext): boolean {
   return c.req.query("dry_run") === "true";
 }
 
-/** The ruleset in the path, to be changed. */
+/** Returns the ruleset in the path, which the request changes. */
 function ownRuleset(c: ApiContext, { state: { rulesets } }: Services): EntryPoint {
   const id = readId(c, "rulesetId");
   if (rulesets.catalog.latest(id) !== undefined) throw refused(problems.readOnly());
@@ -260,12 +266,15 @@ function readPhase(c: ApiContext): string {
   return parsed.data;
 }
 
-/** The local API has one phase. At Cloudflare, a zone may be entitled to more. */
+/** Rejects other phases. The local API has only one, while a zone on Cloudflare may be entitled to more. */
 function requirePhase(wanted: string): void {
   if (wanted !== PHASE) throw refused(problems.notEntitledPhase(wanted));
 }
 
-/** Control routes, which Cloudflare doesn't have: publish a version of a managed ruleset, show what acts in a zone. */
+/**
+ * Registers control routes, which Cloudflare doesn't have. They publish a version of a managed ruleset, and show which
+ * rules act in a zone.
+ */
 export function rulesetControlRoutes(controls: ControlRoutes, { state }: Services): void {
   controls.add(
     "GET",

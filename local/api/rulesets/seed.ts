@@ -1,7 +1,7 @@
 import type { Deployed, EntryPoint, RulesetsSnapshot, ZoneRule } from "./entities";
 import { managedRulesets } from "./ids";
 
-/** IDs of what is deployed at every start, for programs and docs to name. */
+/** IDs of the rules that are deployed at every start, so that programs and docs can use them. */
 export const seededEntryPoints = {
   shop: "5a0c1e7f3b2d4968a7e1c0f2d3b4c101",
   blog: "5a0c1e7f3b2d4968a7e1c0f2d3b4c102",

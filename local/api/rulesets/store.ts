@@ -7,7 +7,7 @@ import type { Deployed, EntryPoint, ManagedRuleset, NextVersion, RulesetsSnapsho
 export class RulesetStore {
   #catalog = new Catalog();
   readonly #zones: Shelf<Deployed>;
-  /** All versions of each zone's entry point since this process filled the store. */
+  /** All versions of each zone's entry point since the store was filled. */
   readonly #versions = new Map<string, EntryPoint[]>();
   readonly #shelf: ShelfOptions;
 
@@ -20,29 +20,29 @@ export class RulesetStore {
     return this.#catalog;
   }
 
-  /** The current time in Cloudflare's format. */
+  /** Returns the current time in Cloudflare's format. */
   now(): string {
     return microseconds(this.#shelf.clock());
   }
 
-  /** The result of the last write, which the next write starts from. */
+  /** Returns the result of the last write, which the next write starts from. */
   latest(zoneId: string): EntryPoint | undefined {
     return this.#zones.latest(zoneId).entryPoint;
   }
 
-  /** What reads see. */
+  /** Returns what reads see. */
   visible(zoneId: string): EntryPoint | undefined {
     return this.#zones.visible(zoneId).entryPoint;
   }
 
-  /** Saves the zone's entry point; undefined deletes it. */
+  /** Saves a zone's entry point. Undefined deletes it. */
   write(zoneId: string, entryPoint: EntryPoint | undefined): void {
     this.#zones.write(zoneId, entryPoint === undefined ? {} : { entryPoint });
     if (entryPoint === undefined) this.#versions.delete(zoneId);
     else this.#versions.set(zoneId, [...(this.#versions.get(zoneId) ?? []), entryPoint]);
   }
 
-  /** Oldest first. A deleted entry point has none. */
+  /** Returns an entry point's versions, oldest first. A deleted one has none. */
   versions(zoneId: string): readonly EntryPoint[] {
     return this.#versions.get(zoneId) ?? [];
   }
@@ -58,7 +58,7 @@ export class RulesetStore {
     return { published: [...this.#catalog.publications], zones: Object.fromEntries(deployed) };
   }
 
-  /** Replaces everything. Reads see it at once. */
+  /** Replaces all data. Reads see it immediately. */
   fill(zoneIds: readonly string[], { published, zones }: RulesetsSnapshot): void {
     this.#catalog = new Catalog(published);
     this.#zones.reset(zoneIds.map((id) => [id, zones[id] ?? {}]));

@@ -11,7 +11,7 @@ export interface Group {
   readonly name: string;
   readonly description: string;
   readonly mode: OnOff;
-  /** Of the new vendor-managed ruleset: the tag that the group's rules carry there. */
+  /** The tag of the group's rules in the new managed ruleset. */
   readonly category?: string;
 }
 
@@ -20,9 +20,9 @@ export interface Rule {
   readonly description: string;
   readonly priority: string;
   readonly group: Group;
-  /** What `default` means; a rule without one adds to a score. */
+  /** What `default` means. A rule without a default mode adds to a score. */
   readonly defaultMode?: Exclude<RuleMode, "on" | "off" | "default">;
-  /** Its successor in the new vendor-managed ruleset. */
+  /** The rule's successor in the new managed ruleset. */
   readonly successor?: string;
 }
 
@@ -44,7 +44,7 @@ export const actingModes = [
   "challenge",
 ] as const satisfies readonly RuleMode[];
 
-/** Rows are those of the new ruleset's numbering, so that a rule's successor has the same number. */
+/** The technologies, in the order of the new ruleset, so that a rule's successor has the same number. */
 const technologies = [
   { row: 0, name: "Cloudflare WordPress", category: "wordpress", mode: "on" },
   { row: 1, name: "Cloudflare Drupal", category: "drupal", mode: "on" },

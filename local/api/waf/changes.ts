@@ -1,7 +1,7 @@
 import { type Group, type Package, type Rule, vendorPackage } from "./catalog";
 import type { ActionMode, OnOff, Override, RuleMode, Sensitivity, WafZone } from "./entities";
 
-/** Changes to a zone's previous rules, by a client or by a colleague in the dashboard. */
+/** Changes a zone's previous rules, for a client or a colleague in the dashboard. */
 
 export function changeSetting(waf: WafZone, value: OnOff, now: Date): WafZone {
   return { ...waf, setting: { value, modified_on: now.toISOString() } };
@@ -15,13 +15,13 @@ export function changeOwasp(
   return { ...waf, owasp: { ...waf.owasp, sensitivity, action_mode } };
 }
 
-/** A group that is back in its default mode counts as unchanged. */
+/** Changes a group. One that's back in its default mode counts as unchanged. */
 export function changeGroup(waf: WafZone, of: Package, group: Group, mode: OnOff): WafZone {
   const kept = mode === group.mode ? undefined : mode;
   return inPackage(waf, of, ({ groups, rules }) => ({ groups: replaced(groups, group.id, kept), rules }));
 }
 
-/** As for a group. */
+/** Changes a rule. One that's back in its default mode counts as unchanged. */
 export function changeRule(waf: WafZone, of: Package, rule: Rule, mode: RuleMode): WafZone {
   const kept = mode === (rule.defaultMode === undefined ? "on" : "default") ? undefined : mode;
   return inPackage(waf, of, ({ groups, rules }) => ({ groups, rules: replaced(rules, rule.id, kept) }));

@@ -4,13 +4,13 @@ import { type Group, type Rule, vendorPackage } from "./catalog";
 import type { ActionMode, PageRule, RuleMode, Sensitivity, WafZone } from "./entities";
 import { anyOf, exceptWhere, expressionOf } from "./expressions";
 
-/** A rule of the configuration that is equivalent to what a zone has now. */
+/** A rule in the proposed configuration, which is equivalent to the zone's current settings. */
 export type ProposedRule = { expression: string; description: string; enabled: boolean } & (
   | { action: "execute"; action_parameters: ExecuteParameters }
   | { action: "skip"; action_parameters: SkipParameters }
 );
 
-/** Cloudflare's documented mapping; a package that is off isn't deployed. */
+/** Cloudflare's documented mapping. A package that's off isn't deployed. */
 const sensitivities: Record<
   Exclude<Sensitivity, "off">,
   { paranoiaLevel: 1 | 2; scoreThreshold: 25 | 40 }
@@ -21,7 +21,7 @@ const sensitivities: Record<
   default: { paranoiaLevel: 2, scoreThreshold: 40 },
 };
 
-/** The same action, except that Simulate becomes `log`. */
+/** The new action for each previous one. Simulate becomes `log`; the others stay the same. */
 const actions: Record<ActionMode, "block" | "challenge" | "log"> = {
   block: "block",
   challenge: "challenge",
@@ -30,7 +30,10 @@ const actions: Record<ActionMode, "block" | "challenge" | "log"> = {
 
 const paranoiaLevels = [1, 2, 3, 4] as const;
 
-/** Exceptions come first, as they act on the rules after them. Changed OWASP groups and rules aren't carried over. */
+/**
+ * Returns the equivalent configuration. Exceptions come first, because they act on the rules after them. Changed OWASP
+ * groups and rules aren't carried over.
+ */
 export function equivalent(zone: WafZone): ProposedRule[] {
   const where = executedWhere(zone);
   return [...bypasses(zone), ...switchedOff(zone), vendorRule(zone, where), ...owaspRule(zone, where)];
@@ -79,7 +82,7 @@ function ruleOverride(rule: Rule, mode: RuleMode | undefined) {
     : [];
 }
 
-/** A page rule can turn the rules on in a zone that has them off. */
+/** Returns the requests on which the rules run. A page rule can turn the rules on in a zone that has them off. */
 function executedWhere({ setting, pageRules }: WafZone): Where {
   if (setting.value === "on") return { expression: "true", enabled: true };
   const on = switches(pageRules)
@@ -97,7 +100,10 @@ function switchedOff({ setting, pageRules }: WafZone): ProposedRule[] {
     );
 }
 
-/** Active page rules that turn the managed rules on or off, each with the opposite ones that take precedence. */
+/**
+ * Returns the active page rules that turn the managed rules on or off, each with the opposite ones that take
+ * precedence.
+ */
 function switches(pageRules: readonly PageRule[]) {
   const all = pageRules
     .filter(({ status }) => status === "active")
@@ -119,7 +125,7 @@ function switches(pageRules: readonly PageRule[]) {
   }));
 }
 
-/** Firewall rules that bypass the managed rules. */
+/** Returns the firewall rules that bypass the managed rules. */
 export function bypassing({ firewallRules }: Pick<WafZone, "firewallRules">) {
   return firewallRules.filter(
     ({ action, products }) => action === "bypass" && products?.includes("waf") === true,

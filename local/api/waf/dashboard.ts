@@ -27,15 +27,17 @@ import type { ControlRoutes } from "../control-routes";
 import { readBody, readId } from "../request";
 import { wafSettingsChange, withChange } from "./settings";
 
-/** What happens to a zone outside of any program: by a colleague in the dashboard, or by Cloudflare. */
+/** A change to a zone outside of any program, by a colleague in the dashboard or by Cloudflare. */
 const wafAction = z.discriminatedUnion("do", [
-  /** Enterprise: both versions are running. From start, adds the proposed configuration after the zone's own rules. */
+  /**
+   * Turns on both versions (Enterprise only). From start, adds the proposed configuration after the zone's own rules.
+   */
   z.strictObject({ do: z.literal("validate") }),
-  /** Turns the previous rules off at once; from start, with the proposed configuration. */
+  /** Turns the previous rules off immediately. From start, also adds the proposed configuration. */
   z.strictObject({ do: z.literal("finish") }),
   /** Completes a pending switch. */
   z.strictObject({ do: z.literal("completeSwitch") }),
-  /** Lets the next switch hang. */
+  /** Makes the next switch hang. */
   z.strictObject({ do: z.literal("hang") }),
   /** Applies the next effective PUTs, but returns this status. */
   z.strictObject({
@@ -43,7 +45,7 @@ const wafAction = z.discriminatedUnion("do", [
     status: z.int().min(400).max(599),
     times: z.int().min(1).default(1),
   }),
-  /** Retires the previous rules and the migration, with this status; null brings them back. */
+  /** Retires the previous rules and the migration, with this status. Null brings them back. */
   z.strictObject({ do: z.literal("retire"), status: entities.migration.shape.retired }),
 
   z.strictObject({ do: z.literal("setting"), value: entities.onOff }),
@@ -58,9 +60,9 @@ const wafAction = z.discriminatedUnion("do", [
   z.strictObject({ do: z.literal("deleteOverride"), id: z.string() }),
   /** Replaces the firewall rules. */
   z.strictObject({ do: z.literal("firewallRules"), rules: z.array(shortFirewallRule) }),
-  /** Replaces the page rules; the first has the highest priority. */
+  /** Replaces the page rules. The first one has the highest priority. */
   z.strictObject({ do: z.literal("pageRules"), rules: z.array(shortPageRule) }),
-  /** Changes members of a rule of the entry point: of the first rule if no ID is given. */
+  /** Changes properties of a rule in the entry point. If no ID is given, that's the first rule. */
   z.strictObject({
     do: z.literal("adjust"),
     rule: z.string().optional(),
@@ -86,7 +88,7 @@ export function viewOf({ state, settings }: Place, zoneId: string): WafView {
   return { ...waf, phase: phaseAt(waf.migration, settings.clock()) };
 }
 
-/** Carries out the action. What Cloudflare wouldn't allow is refused with the API's error. */
+/** Carries out the action. If Cloudflare wouldn't allow it, throws the API's error. */
 export function inDashboard(place: Place, zoneId: string, action: WafAction): WafView {
   const { state, settings } = place;
   const zone = state.zone(zoneId);
@@ -192,7 +194,10 @@ function inPackages<T extends { readonly id: string }>(
   throw failures.notFound(what);
 }
 
-/** Controls that Cloudflare doesn't have: the inside of a migration, a colleague, and undocumented responses. */
+/**
+ * Registers control routes, which Cloudflare doesn't have. They show and change a migration's internal state, act as a
+ * colleague, and configure undocumented responses.
+ */
 export function wafControlRoutes(controls: ControlRoutes, services: Services): void {
   const path = "/zones/:zoneId/waf";
   controls.add("GET", path, "shows a zone's previous WAF rules and its migration", (c) =>

@@ -9,21 +9,23 @@ import { identifier } from "../request";
 const timestamp = z.iso.datetime({ offset: true });
 
 export const onOff = z.enum(["on", "off"]);
-/** Of a rule that acts by itself. */
+/** The mode of a rule that acts by itself. */
 const actingMode = z.enum(["default", "disable", "simulate", "block", "challenge"]);
 export const ruleMode = z.enum([...onOff.options, ...actingMode.options]);
 
-/** Cloudflare's migration guide has `default`; the OpenAPI schema has the other four. */
+/**
+ * The OWASP package's sensitivity. Cloudflare's migration guide has `default`; the OpenAPI schema has the other four.
+ */
 export const sensitivity = z.enum(["high", "medium", "low", "off", "default"]);
 export const actionMode = z.enum(["simulate", "block", "challenge"]);
 
-/** Previous rules have numbers instead of IDs. */
+/** The ID of a previous rule, which is a number. */
 export const ruleId = z.string().regex(/^[0-9a-f]{1,32}$/);
 
 const packageChanges = {
-  /** By group ID; other groups are in their default mode. */
+  /** Modes by group ID. Other groups are in their default mode. */
   groups: z.record(identifier, onOff),
-  /** By rule ID; other rules are in their default mode. */
+  /** Modes by rule ID. Other rules are in their default mode. */
   rules: z.record(ruleId, ruleMode),
 };
 
@@ -45,10 +47,10 @@ export const firewallRule = z.strictObject({
   paused: z.boolean(),
   description: z.string(),
   action: z.enum(["block", "challenge", "js_challenge", "managed_challenge", "allow", "log", "bypass"]),
-  /** What the action `bypass` bypasses. */
+  /** The products that the action `bypass` bypasses. */
   products: z.array(z.string()).optional(),
   priority: z.int().nullable(),
-  /** Of its filter. */
+  /** The expression of the rule's filter. */
   expression: z.string(),
   created_on: timestamp,
 });
@@ -74,20 +76,20 @@ const step = z.strictObject({
   to: phase,
   /** Whether the migration moved on. */
   effective: z.boolean(),
-  /** Rules of the entry point that it saved. */
+  /** The number of rules in the entry point that the step saved. */
   rules: z.int(),
   entry_point_version: z.int(),
 });
 
 export const migration = z.strictObject({
   phase,
-  /** In the phase `pending`: when the switch completes; null if it hangs. */
+  /** When the switch completes, in the phase `pending`. Null if it hangs. */
   until: timestamp.nullable(),
-  /** The next switch hangs. */
+  /** Whether the next switch hangs. */
   hangs: z.boolean(),
-  /** The statuses of the next effective PUTs, which are applied nevertheless. */
+  /** The statuses with which the next effective PUTs fail although they're applied. */
   failsAfterPut: z.array(z.int().min(400).max(599)),
-  /** The status of the paths of the previous rules and the migration, once Cloudflare has retired them. */
+  /** The status that the endpoints of the previous rules and the migration return once Cloudflare has retired them. */
   retired: z.union([z.literal(404), z.literal(410)]).nullable(),
   steps: z.array(step),
 });
@@ -117,7 +119,7 @@ export type WafZone = z.infer<typeof wafZone>;
 
 export const SET_UP_AT = "2026-03-14T10:20:30.000Z";
 
-/** A zone that nobody changed: both packages with Cloudflare's defaults. */
+/** Returns the state of a zone that nobody changed: both packages have Cloudflare's defaults. */
 export function untouched(phase: Phase = "start"): WafZone {
   return {
     setting: { value: "on", modified_on: SET_UP_AT },

@@ -1,5 +1,6 @@
 /**
- * The filter expression for a page rule's URL pattern: host and path, optionally with a scheme, with `*` as a wildcard.
+ * Returns the filter expression for a page rule's URL pattern: host and path, optionally with a scheme, with `*` as a
+ * wildcard.
  */
 export function expressionOf(url: string): string {
   const [, scheme, rest = url] = /^(https?):\/\/(.*)$/.exec(url) ?? [];
@@ -14,7 +15,7 @@ export function expressionOf(url: string): string {
   return conditions.length === 0 ? "true" : conditions.join(" and ");
 }
 
-/** The expression, except where one of the others matches. */
+/** Returns an expression that matches where this one does, except where one of the others matches. */
 export function exceptWhere(expression: string, others: readonly string[]): string {
   return others.length === 0 ? expression : `${bracketed(expression)} and not (${anyOf(others)})`;
 }

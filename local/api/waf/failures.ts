@@ -1,12 +1,15 @@
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { refusal } from "../envelope";
 
-/** Cloudflare doesn't document these errors of the previous rules and the migration: status and code are made up. */
+/**
+ * Errors of the previous rules and the migration. Cloudflare doesn't document them, so their statuses and codes are
+ * made up.
+ */
 export const wafFailures = {
-  /** The migration ends the APIs of the previous rules. */
+  /** The error after the migration, which ends the previous rules' APIs. */
   migrated: () =>
     refusal(403, 12010, "the previous WAF managed rules of this zone were migrated: use the rulesets API"),
-  /** Cloudflare has retired the API. */
+  /** The error after Cloudflare has retired the API. */
   retired: (status: 404 | 410) => refusal(status, 12011, "this API is no longer available"),
 
   phaseTwoMissing: () => refusal(400, 12020, "invalid query: phase_two=1 is required"),

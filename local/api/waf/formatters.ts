@@ -4,7 +4,7 @@ import { actingModes, type Group, type Package, type Rule, scoringModes, vendorP
 import type { FirewallRule, OnOff, PageRule, Phase, RuleMode, WafZone } from "./entities";
 import type { WafSettings } from "./settings";
 
-/** A zone's changes to a package. */
+/** Returns a zone's changes to a package. */
 function changesOf(waf: WafZone, { id }: Package): WafZone["vendor"] {
   return id === vendorPackage.id ? waf.vendor : waf.owasp;
 }
@@ -54,7 +54,7 @@ export function ruleToWire(rule: Rule, of: Package, waf: WafZone) {
   };
 }
 
-/** The modes that the rule accepts. */
+/** Returns the modes that the rule accepts. */
 export function modesOf({ defaultMode }: Rule): readonly RuleMode[] {
   return defaultMode === undefined ? scoringModes : actingModes;
 }
@@ -73,7 +73,10 @@ export function pageRuleToWire({ url, ...rest }: PageRule) {
   };
 }
 
-/** Cloudflare doesn't document these members: their names, values and the states in between are settings. */
+/**
+ * Converts a migration's status to a response. Cloudflare doesn't document its properties, so their names, values and
+ * the states in between are settings.
+ */
 export function statusToWire(phase: Phase, settings: WafSettings) {
   const { stateNames, statusMembers, statusValues, pendingShows } = settings;
   const words = { words: ["enabled", "disabled"], onOff: ["on", "off"], boolean: [true, false] } as const;

@@ -9,9 +9,9 @@ type Wire = Readonly<Record<string, unknown>>;
 
 /** The filters and orders of a list of the previous rules. */
 interface Choice<T extends Wire> {
-  /** By query parameter: whether a record matches. */
+  /** Predicates by query parameter: whether a record matches. */
   readonly filters?: Readonly<Record<string, (record: T, wanted: string) => boolean>>;
-  /** By value of `order`. */
+  /** Sort keys by the value of `order`. */
   readonly orders?: Readonly<Record<string, (record: T) => string | number>>;
 }
 

@@ -9,7 +9,10 @@ import type { Migration, Phase, Step } from "./entities";
  *       └───────────────────finish─────────────────▲
  */
 
-/** `validate` is a PUT with `waf_migration=validation`; `finish` one with `pending`, or the dashboard's last button. */
+/**
+ * What advances a migration. `validate` is a PUT with `waf_migration=validation`; `finish` is one with `pending`, or
+ * the dashboard's last button.
+ */
 export type Trigger = "validate" | "finish";
 
 const table: Record<Phase, Record<Trigger, Phase | "irreversible">> = {
@@ -21,7 +24,7 @@ const table: Record<Phase, Record<Trigger, Phase | "irreversible">> = {
   finished: { validate: "irreversible", finish: "finished" },
 };
 
-/** The phase that the trigger leads to, or why it's refused. */
+/** Returns the phase that the trigger leads to, or why it's rejected. */
 export function decide(
   from: Phase,
   trigger: Trigger,
@@ -32,13 +35,13 @@ export function decide(
   return to === "validation" && plan !== "enterprise" ? { refused: "enterpriseOnly" } : { to };
 }
 
-/** The phase at a time: a switch completes when its time is over. */
+/** Returns the phase at a given time. A switch completes when its time is over. */
 export function phaseAt({ phase, until }: Migration, now: Date): Phase {
   const done = phase === "pending" && until !== null && now.getTime() >= Date.parse(until);
   return done ? "finished" : phase;
 }
 
-/** The migration after a trigger that `decide` allowed. */
+/** Returns the migration after a trigger that `decide` allowed. */
 export function advance(migration: Migration, step: Omit<Step, "effective">, switchMs: number): Migration {
   const effective = step.from !== step.to;
   const moved = { ...migration, phase: step.to, steps: [...migration.steps, { ...step, effective }] };

@@ -12,7 +12,7 @@ import { advance, decide, phaseAt, type Trigger } from "./machine";
 import type { Services } from "../services";
 import type { Limits } from "../limits";
 
-/** `/zones/{zone_id}/waf_migration`: the check, the proposed configuration and the status. */
+/** Registers `/zones/{zone_id}/waf_migration`: the check, the proposed configuration and the status. */
 export function migrationRoutes(app: ApiRouter, root: string, { state, settings }: Services): void {
   const now = () => settings.clock();
   const visible = (c: ApiContext) => state.waf.visible(c.get("zone").id);
@@ -104,13 +104,13 @@ export function moveTo(
   return moved;
 }
 
-/** Refuses the migration of a blocked zone. */
+/** Throws if the zone is blocked. */
 export function requireMigratable(waf: WafZone, limits: Services["settings"]["limits"]): void {
   const [first] = [...overridesLeft(waf), ...supportNeeded(waf, limits)];
   if (first !== undefined) throw first;
 }
 
-/** Retired paths return the same for the previous rules and for the migration. */
+/** Throws if the API is retired. The previous rules and the migration then return the same error. */
 export function requireNotRetired({ migration: { retired } }: WafZone): void {
   if (retired !== null) throw wafFailures.retired(retired);
 }
@@ -128,7 +128,10 @@ function requirePhaseTwo(c: ApiContext): void {
   if (c.req.query("phase_two") !== "1") throw wafFailures.phaseTwoMissing();
 }
 
-/** Before the migration, only Enterprise zones may run new rules. The route itself refuses an invalid body. */
+/**
+ * Throws if a zone would run new rules before its migration, which only Enterprise zones may. The route itself rejects
+ * an invalid body.
+ */
 async function requireDisabled(c: ApiContext): Promise<void> {
   const parsed = plainRules.safeParse((await bodyJson(c))?.value);
   const index = parsed.data?.rules.findIndex(({ enabled }) => enabled !== false) ?? -1;
@@ -137,12 +140,12 @@ async function requireDisabled(c: ApiContext): Promise<void> {
 
 const plainRules = z.object({ rules: z.array(z.object({ enabled: z.unknown().optional() })) });
 
-/** Why the zone can't migrate. */
+/** Returns why the zone can't migrate. */
 function overridesLeft({ overrides }: WafZone): ApiFailure[] {
   return overrides.length === 0 ? [] : [wafFailures.overridesLeft(overrides.length)];
 }
 
-/** Why Cloudflare's support has to migrate the zone. Only firewall rules to migrate count. */
+/** Returns why Cloudflare's support has to migrate the zone. Counts only firewall rules that are migrated. */
 function supportNeeded(zone: WafZone, limits: Limits): ApiFailure[] {
   const { maxMigratableRules: mostRules, maxMigratableExpressionBytes: mostBytes } = limits;
   const rules = bypassing(zone);

@@ -11,7 +11,7 @@ import type { Services } from "../services";
 
 const { urls, rules, groups, rewrite_action, description, paused, priority } = override.shape;
 
-/** The optional members of a new override. */
+/** The optional properties of a new override. */
 const optional = {
   description: description.default(null),
   paused: paused.default(false),
@@ -31,7 +31,7 @@ export const newOverride = z
     path: ["rules"],
   });
 
-/** Replaces the whole override. Its ID is in the path and in the body. */
+/** The body that replaces a whole override. The ID is in the path and in the body. */
 const replacement = z.object({
   ...optional,
   id: z.string(),
@@ -41,7 +41,7 @@ const replacement = z.object({
   groups: groups.default({}),
 });
 
-/** `firewall/waf/overrides`: URI-based overrides. */
+/** Registers `firewall/waf/overrides`, for URI-based overrides. */
 export function overrideRoutes(app: ApiRouter, root: string, { state, settings }: Services): void {
   const visible = (c: ApiContext) => state.waf.visible(c.get("zone").id);
   const latest = (c: ApiContext) => state.waf.latest(c.get("zone").id);

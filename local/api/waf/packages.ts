@@ -10,7 +10,7 @@ import * as wire from "./formatters";
 import { listed } from "./listing";
 import type { Services } from "../services";
 
-/** `firewall/waf/packages` with its groups and rules. */
+/** Registers `firewall/waf/packages`, with groups and rules. */
 export function packageRoutes(app: ApiRouter, root: string, { state, settings: { limits } }: Services): void {
   const visible = (c: ApiContext) => state.waf.visible(c.get("zone").id);
   const change = (c: ApiContext, to: (latest: WafZone) => WafZone) => {

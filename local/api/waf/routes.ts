@@ -9,7 +9,10 @@ import { packageRoutes } from "./packages";
 import { zoneRuleRoutes } from "./zone-rules";
 import type { Services } from "../services";
 
-/** Registered before the routes of rulesets, as it wraps the PUT of the entry point. */
+/**
+ * Registers the migration's routes. Must be called before the routes for rulesets are registered, because it wraps the
+ * PUT of the entry point.
+ */
 export function wafRoutes(app: ApiRouter, services: Services): void {
   const { state, settings } = services;
   const zoneRoot = `${BASE_PATH}/zones/:zoneId`;

@@ -7,7 +7,7 @@ import { equivalent, type ProposedRule } from "./conversion";
 import { type Override, type Phase, SET_UP_AT, untouched, type WafZone } from "./entities";
 import { firewallRule, pageRule } from "./short";
 
-/** A zone for every case of a migration. Their IDs never change, so programs and docs can use them. */
+/** Zones for all cases of a migration. Their IDs never change, so programs and docs can use them. */
 export const wafZones = {
   /** Ready: one group and one rule of Cloudflare's package are changed. */
   migratePro: "5a0c1e7f3b2d4968a7e1c0f2d3b4a601",
@@ -60,7 +60,7 @@ const names = Object.keys(wafZones) as WafZoneName[];
 
 const at = new Date(SET_UP_AT);
 
-/** The zones: `migratePageRule` has the name migrate-page-rule.example. */
+/** Returns the zones. `migratePageRule`, for example, has the name migrate-page-rule.example. */
 export function zoneRecords(): Zone[] {
   return names.map((name) => {
     const words = name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
@@ -104,7 +104,7 @@ export function seeded(): Record<string, WafZone> {
   return Object.fromEntries(names.map((name) => [wafZones[name], records[name]]));
 }
 
-/** The entry points of these zones, added to the others. */
+/** Adds these zones' entry points to the others. */
 export function withEntryPoints({ published, zones }: RulesetsSnapshot): RulesetsSnapshot {
   const office: RuleDefinition = {
     action: "skip",
@@ -182,7 +182,7 @@ function limits(): WafZone {
   return { ...untouched(), firewallRules: [...others, ...bypasses("limits", 199), longest] };
 }
 
-/** Text with this many bytes in UTF-8, but about half as many characters. */
+/** Returns an expression with this many bytes in UTF-8, but about half as many characters. */
 function expressionOfBytes(bytes: number): string {
   const [before, after] = ['http.request.uri.path eq "/', '"'];
   const room = bytes - before.length - after.length;
@@ -248,13 +248,13 @@ function deployed(zone: string, rules: readonly RuleDefinition[]): Deployed {
   };
 }
 
-/** A rule as the API stores it. */
+/** Returns a rule as the API stores it. */
 function asSaved(rule: ProposedRule): RuleDefinition {
   if (rule.action === "skip") return { ...rule, logging: { enabled: true } };
   return { ...rule, action_parameters: { version: "latest", ...rule.action_parameters } };
 }
 
-/** What a review of security events led to: a higher threshold. */
+/** Returns the rules as adjusted after a review of security events: with a higher threshold. */
 function adjusted(rule: RuleDefinition): RuleDefinition {
   if (rule.action !== "execute" || rule.action_parameters.id !== managedRulesets.owasp) return rule;
   const { overrides, ...rest } = rule.action_parameters;

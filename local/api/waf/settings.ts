@@ -8,21 +8,24 @@ const stateNames = z.strictObject({
   finished: z.string(),
 } satisfies Record<Phase, z.ZodString>);
 
-/** How the local API behaves where Cloudflare documents nothing about a migration. Can change while it runs. */
+/**
+ * How the local API behaves in aspects of a migration that Cloudflare doesn't document. The settings can change while
+ * it runs.
+ */
 const wafSettings = z.strictObject({
   /** How long the final switch takes, in milliseconds. The zone is pending in the meantime. */
   pendingMs: z.number().min(0),
-  /** The `migration_state` of each phase; Cloudflare documents only `start`. */
+  /** The `migration_state` of each phase. Cloudflare documents only `start`. */
   stateNames,
-  /** The names of the status's members, all undocumented. */
+  /** The names of the status's properties, all undocumented. */
   statusMembers: z.strictObject({ state: z.string(), previous: z.string(), next: z.string() }),
-  /** How the status says whether rules are enabled. */
+  /** How the status represents whether rules are enabled. */
   statusValues: z.enum(["words", "onOff", "boolean"]),
-  /** Which rules a status shows enabled while a zone is pending. */
+  /** Which rules a status shows as enabled while a zone is pending. */
   pendingShows: z.enum(["previous", "both"]),
   /**
-   * Whether the check returns `compatible: false` for everything that blocks a migration, or only for URI-based overrides,
-   * as Cloudflare documents it. The PUT refuses everything else.
+   * Whether the check returns `compatible: false` for everything that blocks a migration, or only for URI-based
+   * overrides, as Cloudflare documents it. The PUT rejects everything else.
    */
   checkKnows: z.enum(["overrides", "everything"]),
 });
@@ -38,7 +41,7 @@ export const defaultWafSettings: WafSettings = {
   checkKnows: "overrides",
 };
 
-/** A change of some settings. */
+/** A change to some of the settings. */
 export const wafSettingsChange = wafSettings.extend({ stateNames: stateNames.partial() }).partial();
 
 export type WafSettingsChange = z.infer<typeof wafSettingsChange>;

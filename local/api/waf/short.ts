@@ -3,7 +3,7 @@ import { newId } from "../rulesets/ids";
 import type { FirewallRule, PageRule } from "./entities";
 import * as entities from "./entities";
 
-/** Short forms of a zone's rules; the rest is filled in. */
+/** Short forms of a zone's rules. Missing properties are filled in. */
 export const shortFirewallRule = entities.firewallRule
   .partial({ id: true, paused: true, description: true, action: true, priority: true })
   .omit({ created_on: true });
@@ -11,7 +11,7 @@ export const shortPageRule = entities.pageRule
   .partial({ id: true, priority: true, status: true })
   .omit({ created_on: true });
 
-/** A firewall rule from its short form. By default it bypasses the managed rules. */
+/** Returns a firewall rule from its short form. By default, it bypasses the managed rules. */
 export function firewallRule(short: z.infer<typeof shortFirewallRule>, at: Date): FirewallRule {
   const { expression, id = newId(), action = "bypass", paused = false } = short;
   const { description = "", priority = null, products = ["waf"] } = short;
@@ -19,7 +19,7 @@ export function firewallRule(short: z.infer<typeof shortFirewallRule>, at: Date)
   return { id, paused, description, action, ...bypassed, priority, expression, created_on: at.toISOString() };
 }
 
-/** A page rule from its short form. By default, earlier rules have a higher priority. */
+/** Returns a page rule from its short form. By default, earlier rules have a higher priority. */
 export function pageRule(short: z.infer<typeof shortPageRule>, position: number, at: Date): PageRule {
   const { url, actions, id = newId(), priority = -position, status = "active" } = short;
   return { id, url, actions, priority, status, created_on: at.toISOString() };

@@ -12,8 +12,8 @@ import { phaseAt } from "./machine";
 import type { Services } from "../services";
 
 /**
- * The zone's WAF setting, firewall rules and page rules, which the OpenAPI subset lacks. Firewall rules and page rules
- * survive a migration.
+ * Registers routes for the zone's WAF setting, firewall rules and page rules, which aren't in the tested part of the
+ * OpenAPI schema. Firewall rules and page rules remain after a migration.
  */
 export function zoneRuleRoutes(app: ApiRouter, zoneRoot: string, { state, settings }: Services): void {
   const visible = (c: ApiContext) => state.waf.visible(c.get("zone").id);

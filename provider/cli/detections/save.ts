@@ -23,7 +23,8 @@ export interface SaveOptions {
   readonly force: boolean;
 }
 
-/** @throws CommandError if it would overwrite another file; ApiError if a read fails. In either case, the file stays
+/**
+ * @throws CommandError if it would overwrite another file, or ApiError if a read fails. In either case, the file stays
  * unchanged.
  */
 export async function saveSnapshot(io: Io, options: SaveOptions): Promise<void> {

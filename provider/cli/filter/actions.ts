@@ -24,7 +24,7 @@ export interface FilterOptions extends FieldOptions {
   readonly print?: true;
 }
 
-/** @throws UsageError for an invalid filter; CommandError if no line could be tested. */
+/** @throws UsageError if the filter is invalid, or CommandError if no line could be tested. */
 export async function testFilterOn(
   io: Io,
   given: string,

@@ -18,7 +18,7 @@ export interface FieldOptions {
   readonly account?: string;
 }
 
-/** @throws UsageError for an unknown dataset, or for fields that don't fit. */
+/** @throws UsageError if the dataset is unknown or a field doesn't fit the filter. */
 export async function checkFields(io: Io, filter: CheckedFilter, options: FieldOptions): Promise<void> {
   const { dataset, zone, account } = options;
   if (zone !== undefined || account !== undefined) {
@@ -51,7 +51,7 @@ export async function checkFields(io: Io, filter: CheckedFilter, options: FieldO
   }
 }
 
-/** Finds the issues for the dataset that fits best, if none is given. */
+/** Finds the issues if no dataset is given: those for the dataset that fits best. */
 function issuesAnywhere(filter: CheckedFilter): readonly FilterIssue[] {
   const [best = []] = documentedDatasets()
     .map(([dataset, types]) => fieldIssues(filter, { dataset, types, complete: true }))
@@ -59,7 +59,7 @@ function issuesAnywhere(filter: CheckedFilter): readonly FilterIssue[] {
   return best;
 }
 
-/** Reads which fields the zone or account has on its plan. */
+/** Reads the fields that are available on the plan of the zone or account. */
 async function liveFields(io: Io, scope: Scope, dataset: string): Promise<FieldList> {
   const out = (line: string): void => printToStderr(io, withVariables(line));
   const closing = io.interrupted();
@@ -79,7 +79,7 @@ async function liveFields(io: Io, scope: Scope, dataset: string): Promise<FieldL
   }
 }
 
-/** @param unknown what to do if a field reported as unknown is correct. */
+/** @param unknown the advice for a field that's reported as unknown but correct. */
 function refuse(issues: readonly FilterIssue[], unknown = ""): void {
   if (issues.length === 0) return;
   const isUnknown = issues.some(({ path }) => path.at(-1) === "key");

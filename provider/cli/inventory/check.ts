@@ -15,13 +15,13 @@ export interface CheckOptions {
   readonly file: string;
   readonly hosts?: string;
   readonly format: Format;
-  /** The folder for the evidence files. */
+  /** The directory for the evidence files. */
   readonly evidence?: string;
   readonly expiringDays: number;
   readonly threshold: number;
 }
 
-/** @throws CommandError if there are findings, after they were printed. */
+/** @throws CommandError if there are findings. They're printed first. */
 export async function checkInventory(io: Io, options: CheckOptions): Promise<void> {
   const { zone, file, hosts, format, evidence, expiringDays, threshold } = options;
   const inventory = readInventory(resolve(io.cwd, file), file);
@@ -37,7 +37,7 @@ export async function checkInventory(io: Io, options: CheckOptions): Promise<voi
   throw new CommandError(`${pluralize(check.findings.length, "finding")}: ${file} and the pages differ.`);
 }
 
-/** Names settings as environment variables, because the command line has no stack. */
+/** Replaces the names of settings with those of environment variables, because the command line has no stack. */
 function withSettingNames(check: InventoryCheck): InventoryCheck {
   return {
     ...check,
@@ -53,8 +53,8 @@ function withSettingNames(check: InventoryCheck): InventoryCheck {
 const EVIDENCE = { md: "markdown", json: "json", csv: "csv" } as const satisfies Record<string, Format>;
 
 /**
- * Writes the evidence in each format. The file names contain the time of the check, so that no evidence replaces
- * another.
+ * Writes the evidence in each format. The file names contain the time of the check, so that no file overwrites earlier
+ * evidence.
  */
 async function writeEvidence(io: Io, folder: string, check: InventoryCheck): Promise<void> {
   const path = resolve(io.cwd, folder);

@@ -15,8 +15,7 @@ import { toCsv, type Cell } from "../../terminal/csv";
 export type Format = "text" | "markdown" | "json" | "csv";
 
 /**
- * Writes the result of a check. All formats have the same content, and none of them judges whether a requirement is
- * met.
+ * Formats the result of a check. All formats have the same content, and none of them says whether a requirement is met.
  */
 export const WRITERS: Readonly<Record<Format, (check: InventoryCheck) => string>> = {
   text: toText,
@@ -56,7 +55,7 @@ function contentLine({ scripts }: InventoryCheck): string {
   return `Content of scripts: ${counts.length === 0 ? "none seen" : counts.join(", ")}.`;
 }
 
-/** Formats the result for people and logs. The other formats also have the evidence, which only an auditor reads. */
+/** Formats the result for people and logs. The other formats also contain the evidence, which only an auditor reads. */
 function toText(check: InventoryCheck): string {
   const { checkedAt, zones, findings, notices } = check;
   const list = (title: string, items: readonly string[]): string[] =>
@@ -84,7 +83,7 @@ function toText(check: InventoryCheck): string {
 
 const SHOWN_NOTICES = 5;
 
-/** Lists the first notices of each kind, because every entry of an inventory may get the same one. */
+/** Lists only the first notices of each kind, because every entry in an inventory may have the same one. */
 function noticesByKind(notices: readonly InventoryNotice[]): string[] {
   return [...new Set(notices.map(({ kind }) => kind))].flatMap((kind) => {
     const all = notices.filter((notice) => notice.kind === kind);
@@ -205,7 +204,7 @@ const COLUMNS = [
 
 type Row = Partial<Record<(typeof COLUMNS)[number], Cell>>;
 
-/** Writes everything as one table. The column `record` says what a row is about. */
+/** Formats everything as one table. The column `record` says what kind of row it is. */
 function toTable(check: InventoryCheck): string {
   const { checkedAt, inventory, seen, zones, findings, notices, scripts, requirements } = check;
   const rows: Row[] = [

@@ -65,7 +65,7 @@ async function readInventoryText(path: string, file: string): Promise<string> {
   }
 }
 
-/** Replaces the file in one step: an interrupted write leaves the old one. */
+/** Replaces the file atomically. If the write is interrupted, the old file stays. */
 async function replaceFile(path: string, file: string, text: string): Promise<void> {
   const draft = `${path}.${process.pid}.tmp`;
   try {

@@ -124,11 +124,11 @@ function secondsSince(startedMs: number): string {
   return `${((performance.now() - startedMs) / 1000).toFixed(1)} s`;
 }
 
-/** Checked entries, ready to send. */
+/** Entries that have been checked and can be sent. */
 export interface Checked {
   readonly catalog: Catalog;
   readonly entries: Source;
-  /** Which entries to send: those that haven't expired. */
+  /** The entries to send: those that haven't expired. */
   readonly rows: readonly Row[];
   readonly expired: number;
 }
@@ -137,7 +137,7 @@ export interface Checked {
  * Runs `work` with the entries of a source. Checks all of them before sending the first, and reads their values again
  * when sending them. A file stays open and must not change.
  *
- * @throws CommandError with everything that's wrong with the entries.
+ * @throws CommandError that lists all problems with the entries.
  */
 export async function withEntries<T>(source: Source, work: (checked: Checked) => Promise<T>): Promise<T> {
   try {
@@ -178,7 +178,7 @@ const SHOWN_KEYS = 10;
 /**
  * Reports failed keys.
  *
- * @param counts as in `Wrote 3 of 5 entries`.
+ * @param counts the text with the counts, such as `Wrote 3 of 5 entries`.
  * @throws unless everything was written or deleted.
  */
 export function demandAll(io: Io, { failed, error }: BulkOutcome, counts: string, stop: AbortSignal): void {

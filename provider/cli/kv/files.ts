@@ -19,8 +19,8 @@ export interface InputFile {
 }
 
 /**
- * Runs `work` with the file that an argument names; `-` is standard input. A pipe can be read only once, so it's first
- * copied to a private temporary file, which is removed afterward.
+ * Runs `work` with the file that an argument names. `-` means standard input. A pipe can be read only once, so it's
+ * first copied to a private temporary file, which is removed afterward.
  *
  * @throws CommandError if it can't be read.
  */
@@ -60,7 +60,7 @@ async function isStream(path: string): Promise<boolean> {
  * Reads the distinct keys from a JSON file: an array of strings, of objects with a `name` as in the output of `key
  * list`, or of entries with a `key` as in a file for `bulk put`.
  *
- * @throws CommandError with line and column, if it's not an array or an item isn't a key.
+ * @throws CommandError with the line and column if the file isn't an array or an item isn't a key.
  */
 export async function readKeys({ path, name }: InputFile): Promise<readonly string[]> {
   let file: SourceHandle | undefined;

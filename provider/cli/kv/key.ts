@@ -27,7 +27,7 @@ import {
 } from "./session";
 import { NotRegularError } from "../../runtime/files";
 
-/** Writes one entry the same way as many: with the same checks, request and retries. */
+/** Writes one entry in the same way as many: with the same checks, request and retries. */
 export async function putKey(
   io: Io,
   key: string,
@@ -103,7 +103,7 @@ export async function deleteKey(io: Io, key: string, options: DeleteOptions): Pr
   });
 }
 
-/** Whether the key exists, which the response to a delete doesn't say. A token with only write access is enough. */
+/** Whether the key exists. The response to a delete doesn't say that. A token with only write access is enough. */
 async function exists(session: NamespaceSession, key: string): Promise<boolean> {
   try {
     await session.ctx.api.get(metadataPath(session, key), {
@@ -154,7 +154,7 @@ function fileValue(io: Io, path: string): { readonly value: string; readonly bas
   }
 }
 
-/** Parses metadata. Its error leaves out the parser's message, because that quotes the text, which may be secret. */
+/** Parses metadata. The error leaves out the parser's message, because that quotes the text, which may be secret. */
 function parsedMetadata(text: string): unknown {
   const how = `pass an object and quote it for the shell, as in '{"owner":"shop"}'.`;
   let parsed: unknown;

@@ -18,7 +18,7 @@ interface LocalPackage {
   }>;
 }
 
-/** The default of `--persist-to`, next to the configuration file. */
+/** The default of `--persist-to`: a directory next to the configuration file. */
 const DEFAULT_FOLDER = ".edgeguard/local-api";
 
 const PACKAGE = "edgeguard-local";
@@ -37,7 +37,7 @@ interface LocalDataRequest {
 interface LocalData {
   /** Settings for accessing the data. */
   readonly config: Readonly<Record<string, string>>;
-  /** The absolute path of the data's folder. */
+  /** The absolute path of the data's directory. */
   readonly folder: string;
   /** Whether the namespace is new. */
   readonly begun: boolean;

@@ -10,7 +10,7 @@ import { openLocalData } from "./local-data";
 
 const CONFIG_FILES = "wrangler.toml, wrangler.json or wrangler.jsonc";
 
-/** Options of every command. */
+/** Options for every command. */
 export interface ProjectOptions {
   readonly env?: string;
   readonly accountId?: string;
@@ -18,7 +18,7 @@ export interface ProjectOptions {
   readonly preview?: boolean;
 }
 
-/** Options of commands on one namespace. */
+/** Options for commands on one namespace. */
 export interface SelectorOptions extends ProjectOptions {
   readonly binding?: string;
   readonly namespaceId?: string;
@@ -32,7 +32,7 @@ export interface DeleteNamespaceOptions extends SelectorOptions {
   readonly yes?: boolean;
 }
 
-/** Options of commands on a namespace's entries. */
+/** Options for commands on a namespace's entries. */
 export interface DataOptions extends SelectorOptions {
   readonly local?: boolean;
   readonly persistTo?: string;
@@ -70,7 +70,7 @@ export interface Project {
 
 export interface Target extends Project {
   readonly namespaceId: string;
-  /** The namespace's name in messages: `namespace 0f2a…`, with the binding if one was given. */
+  /** What messages call the namespace: `namespace 0f2a…`, with the binding if one was given. */
   readonly name: string;
 }
 
@@ -94,7 +94,10 @@ export function projectOf(io: Io, options: ProjectOptions, { envNeedsFile = true
   return { accountId: options.accountId ?? fromFile, config };
 }
 
-/** @throws UsageError without a selector; CommandError if the configuration file doesn't have the namespace's ID. */
+/**
+ * @throws UsageError if no option selects a namespace, or CommandError if the configuration file doesn't have the
+ * namespace's ID.
+ */
 export function targetOf(io: Io, options: SelectorOptions): Target {
   const { binding, namespaceId, preview = false, env } = options;
   if (binding === undefined && namespaceId === undefined)
@@ -127,12 +130,12 @@ export interface Session {
 }
 
 export interface NamespaceSession extends Session, NamespaceAddress {
-  /** The namespace's name in messages. */
+  /** What messages call the namespace. */
   readonly name: string;
 }
 
 export interface SessionOptions {
-  /** Fires when no further request may start. */
+  /** Aborts when no more requests may start. */
   readonly closing?: AbortSignal;
 }
 

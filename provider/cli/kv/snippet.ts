@@ -8,9 +8,9 @@ export interface CreatedNamespace {
   readonly id: string;
 }
 
-/** The text for the configuration file, and what to do with it. */
+/** The text to add to the configuration file, and what to do with it. */
 export interface Snippet {
-  /** The snippet for stdout. Appending it to the file always leaves valid TOML. */
+  /** The snippet for stdout. The file is always valid TOML after you append the snippet. */
   readonly text: string;
   /** The advice for stderr. */
   readonly advice: string;

@@ -39,7 +39,10 @@ const resource = members({
       .readonly()
       .describe("Lines for the program. Empty if there's nothing to write."),
   }).describe("How to keep the manual change."),
-  details: z.array(block).readonly().describe("The change in the resource's own terms, such as a policy's directives."),
+  details: z
+    .array(block)
+    .readonly()
+    .describe("The change in the resource's own terms, such as a policy's directives."),
 });
 export type DriftedResource = z.output<typeof resource>;
 
@@ -55,7 +58,9 @@ export type OtherDrift = z.output<typeof other>;
 export const driftDocument = members({
   $schema: z.literal(schemaUrl(DRIFT_SCHEMA)),
   title: z.string().describe("`project/stack`"),
-  drifted: z.boolean().describe("Whether anything was changed manually. If so, the command's exit code is 3."),
+  drifted: z
+    .boolean()
+    .describe("Whether anything was changed manually. If so, the command's exit code is 3."),
   counts: members({
     changed: z.int().min(0),
     gone: z.int().min(0),
