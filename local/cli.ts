@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** `edgeguard-local`: `api` starts the local API; every other command is the local engine's. */
+/** The command `edgeguard-local`. `api` starts the local API; the local engine runs every other command. */
 import type * as Api from "./api/cli";
 
 /* eslint-disable @typescript-eslint/no-require-imports -- loaded on use: neither command needs the other's modules */

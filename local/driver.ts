@@ -1,23 +1,23 @@
 import { execFileSync, spawn, type ChildProcess } from "node:child_process";
 import { basename, dirname, join } from "node:path";
 
-/** Runs the Pulumi CLI if it's on PATH, or else this package's local engine. */
+/** Runs the Pulumi CLI if it's on PATH, otherwise this package's local engine. */
 
 export interface EngineCommand {
-  /** For messages. */
+  /** What messages call the engine. */
   readonly name: string;
   readonly command: readonly [string, ...string[]];
 }
 
 const PACKAGE = basename(__dirname) === "dist" ? dirname(__dirname) : __dirname;
 
-/** This package's engine, built. */
+/** This package's engine, as built. */
 export const LOCAL_ENGINE: EngineCommand = {
   name: "the local engine",
   command: [process.execPath, join(PACKAGE, "dist/engine/cli.js")],
 };
 
-/** The Pulumi CLI, or undefined if it isn't on PATH. */
+/** Returns the Pulumi CLI. Undefined if it isn't on PATH. */
 export function pulumiCli(): EngineCommand | undefined {
   try {
     const version = execFileSync("pulumi", ["version"], {
@@ -32,14 +32,14 @@ export function pulumiCli(): EngineCommand | undefined {
   }
 }
 
-/** Checks the shape, because a test sandbox has its own `Error`. */
+/** Whether a file is missing. Checks the error's shape, because a test sandbox has its own `Error`. */
 function isMissing(error: unknown): boolean {
   return typeof error === "object" && error !== null && "code" in error && error.code === "ENOENT";
 }
 
 /**
- * An environment that confines an engine to `home`: with its own login, state and passphrase, and without the user's
- * credentials, settings or proxies.
+ * Returns an environment that confines an engine to `home`: with its own login, state and passphrase, and without the
+ * user's credentials, settings or proxies.
  */
 export function isolatedEnvironment(home: string): Record<string, string> {
   const kept: Record<string, string> = {};

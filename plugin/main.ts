@@ -2,9 +2,9 @@ import { Server, ServerCredentials } from "@grpc/grpc-js";
 import { ResourceProviderService } from "@pulumi/pulumi/proto/provider_grpc_pb";
 import { Service } from "./service";
 
-/** The plugin's process: the engine reads the port from its first line, and calls. */
+/** The plugin's process. The engine reads the port from its first line of output, and then calls it. */
 
-/** As Pulumi's SDKs allow it: a program may declare a large file's worth of entries. */
+/** The same limit as in Pulumi's SDKs. A program may declare many entries inline. */
 const MAX_MESSAGE_BYTES = 400 * 1024 * 1024;
 
 const server = new Server({

@@ -3,13 +3,13 @@ import { isJsonObject, propertyPath, sameJson } from "pulumi-edgeguard/plugin";
 
 const { Kind } = PropertyDiff;
 
-/** What happened to one value. */
+/** How one value changed. */
 export interface Change {
   readonly path: string;
   readonly kind: "add" | "delete" | "update";
 }
 
-/** What happened to a value as a whole. */
+/** Returns how a value as a whole changed. */
 export function kindOfChange(before: unknown, after: unknown): Change["kind"] {
   const isAbsent = (value: unknown): boolean => value === undefined || value === null;
   return isAbsent(before) ? "add" : isAbsent(after) ? "delete" : "update";

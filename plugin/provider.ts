@@ -34,7 +34,7 @@ import { PartialError, textOf } from "./service";
 import { configDoubts, configOf, explicitName, settingsProblems } from "./settings";
 import { received, sent } from "./values";
 
-/** A resource's place in its program, from its URN. */
+/** The parts of a resource's URN. */
 interface Resource {
   readonly verbs: Verbs;
   readonly facts: Facts;
@@ -44,14 +44,14 @@ interface Resource {
   readonly name: string;
 }
 
-/** Passes the engine's calls to the lifecycles, and does what the classes do in a TypeScript program. */
+/** Passes the engine's calls to the lifecycles. Also does the work that the classes do in a TypeScript program. */
 export class Provider {
   readonly #lifeline = new Lifeline();
   readonly #claims = new Claims();
   #host = this.#hostOf(() => undefined);
   #outputs: ReadonlyMap<string, readonly string[]> | undefined;
 
-  /** @param busy whether a call isn't answered yet. */
+  /** @param busy returns whether any call hasn't been answered yet. */
   constructor(busy: () => boolean) {
     this.#lifeline.watch(() => busy() || this.#host.inFlight > 0);
   }
@@ -74,7 +74,10 @@ export class Provider {
     );
   }
 
-  /** A setting never replaces resources: one that applies to a resource is among its arguments. */
+  /**
+   * Compares the provider's settings. A changed setting never replaces resources, because settings that apply to a
+   * resource are among its arguments.
+   */
   diffConfig(request: rpc.DiffRequest): rpc.DiffResponse {
     const [olds, news] = [received(request.getOldInputs() ?? request.getOlds()), received(request.getNews())];
     const keys = new Set([...Object.keys(olds.values), ...Object.keys(news.values)]);
@@ -149,7 +152,7 @@ export class Provider {
     return new rpc.CreateResponse().setId(id).setProperties(sent(outs, secretNames(facts, outs)));
   }
 
-  /** For a refresh, an import and a `get`. Only a refresh brings properties. */
+  /** Reads a resource, for a refresh, an import or a `get`. Only a refresh passes properties. */
   async read(request: rpc.ReadRequest): Promise<rpc.ReadResponse> {
     const { facts, verbs, name } = resourceOf(request);
     const { values: recorded } = received(request.getProperties());
@@ -205,7 +208,7 @@ export class Provider {
     }
   }
 
-  /** The outputs of each function, as the schema says. */
+  /** The outputs of each function, from the schema. */
   #outputsOf(token: string): readonly string[] {
     this.#outputs ??= new Map(
       Object.entries((JSON.parse(textOf("schema.json")) as FunctionSchemas).functions).map(
@@ -215,7 +218,7 @@ export class Provider {
     return this.#outputs.get(token) ?? [];
   }
 
-  /** What contradicts the program's other resources. Warnings are printed. */
+  /** Returns how a resource contradicts the program's other resources. Prints warnings. */
   async #clashes(
     { facts, urn, name }: Resource,
     inputs: JsonObject,
@@ -238,7 +241,7 @@ export class Provider {
     return failures.map((reason) => ({ property: "", reason: this.#host.presentable(reason) }));
   }
 
-  /** Runs a create or update. What was done in part is recorded. */
+  /** Runs a create or update. If it's only partly done, the engine records that part. */
   async #whole<T>(facts: Facts, work: () => Promise<T>): Promise<T> {
     try {
       return await work();
@@ -259,11 +262,11 @@ export class Provider {
   }
 }
 
-/** An engine's check doesn't say whether it's for a preview, and only a preview may leave inputs open. */
+/** A check doesn't say whether it's for a preview, and only a preview may return unknown inputs. */
 const PINNED =
   "EDGEGUARD_SAVED_PLAN has no effect on the provider plugin: the saved plan pins what this preview finds in the zone.";
 
-/** The output of a function whose result isn't an object with known members. */
+/** The name of the output of a function whose result isn't an object with known properties. */
 const RESULT = "result";
 
 interface FunctionSchemas {
@@ -279,7 +282,7 @@ interface Half {
   readonly reasons: readonly string[];
 }
 
-/** @throws for a type that this version doesn't have. */
+/** @throws if this version doesn't have the type. */
 function resourceOf(request: { getUrn(): string }): Resource {
   const urn = request.getUrn();
   const [stack = "", project = "", types = "", ...name] = urn.split("::");
@@ -293,7 +296,10 @@ function resourceOf(request: { getUrn(): string }): Resource {
   return { verbs, facts: verbs.facts, urn, ...program };
 }
 
-/** Names of a resource's secret inputs and outputs: secret by type, or because the program made an argument secret. */
+/**
+ * Returns the names of a resource's secret inputs and outputs. They're always secret, or because the program made an
+ * argument secret.
+ */
 function secretNames(
   { secret = {}, secretOutputs = [], derivedFrom = {} }: Facts,
   bag: JsonObject,
@@ -303,13 +309,13 @@ function secretNames(
   return new Set([...names, ...secretOutputs, ...derived.map(([output]) => output)]);
 }
 
-/** What a preview knows of the outputs: the inputs. */
+/** Returns the outputs that a preview knows: those that are also inputs. */
 function previewed({ computed, ...facts }: Facts, inputs: JsonObject): JsonObject {
   const later = omit(computed.shape, computedInputsOf(facts));
   return { ...Object.fromEntries(Object.keys(later).map((output) => [output, UNKNOWN])), ...inputs };
 }
 
-/** Languages write an argument that isn't set as null. */
+/** Removes nulls, which SDKs send for arguments that aren't set. */
 function withoutNulls(values: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== null));
 }

@@ -10,9 +10,12 @@ import { Empty } from "google-protobuf/google/protobuf/empty_pb";
 import type * as ProviderModule from "./provider";
 import type { Provider } from "./provider";
 
-/** The protocol of Pulumi's engine. What the calls do is in provider.ts, which is loaded after the engine has the port. */
+/**
+ * Implements the protocol of Pulumi's engine. The calls' behavior is in provider.ts, which is loaded after the engine
+ * has received the port.
+ */
 
-/** What the engine may call and this plugin doesn't do. */
+/** Methods that the engine may call but this plugin doesn't support. */
 const REFUSED = {
   parameterize: "has no parameters",
   construct: "has no component resources",
@@ -30,7 +33,7 @@ export class Service {
     this.#engine = engine;
   }
 
-  /** Begins what takes time: the engine knows the port by now, and still has to connect. */
+  /** Starts loading the provider. The engine has received the port but hasn't connected yet. */
   start(): void {
     setImmediate(() => void this.#loaded().catch(() => undefined)); // The first call reports it.
   }
@@ -107,7 +110,7 @@ export class Service {
   }
 }
 
-/** A file of this package. */
+/** Reads a file of this package. */
 export function textOf(file: string): string {
   return readFileSync(join(__dirname, "..", file), "utf8");
 }
@@ -120,7 +123,7 @@ function unimplemented(method: string, why: string) {
   return { code: status.UNIMPLEMENTED, details: `edgeguard: the provider plugin ${why} (${method})` };
 }
 
-/** An object that was created or changed only in part, as the engine records it. */
+/** Thrown if an object was only partly created or changed. Contains what the engine records. */
 export class PartialError extends Error {
   constructor(
     message: string,

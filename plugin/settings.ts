@@ -14,16 +14,20 @@ import {
 } from "pulumi-edgeguard/plugin";
 import type { Received } from "./values";
 
-/** Settings of a provider, as the engine passes them: those of the stack's configuration, or of an explicit provider. */
+/**
+ * Converts a provider's settings from the engine's form. They come from the stack's configuration or an explicit
+ * provider.
+ */
 
 const NAMESPACE = "edgeguard:";
 
-/** What engines add to a provider's settings. */
+/** Keys that engines add to a provider's settings. */
 const OF_ENGINE = ["version", "pluginDownloadURL", "pluginChecksums", "__internal"];
 
 /**
- * Returns an explicit provider's name. Undefined for the default one, which engines call `default` or `default_1_2_3`. A
- * program may give its own provider such a name: a blank credential that the stack doesn't have shows that it did.
+ * Returns an explicit provider's name. Undefined for the default one, which engines call `default` or `default_1_2_3`.
+ * If a program gives its own provider such a name, a blank credential that isn't in the stack's configuration shows
+ * that it's explicit.
  */
 export function explicitName(name: string | undefined, values: JsonObject): string | undefined {
   if (name === undefined || !isDefaultName(name)) return name;
@@ -35,7 +39,7 @@ export function explicitName(name: string | undefined, values: JsonObject): stri
 
 const isDefaultName = (name: string): boolean => /^(default(_\d.*)?)?$/.test(name);
 
-/** Reads settings as the lifecycles do. An explicit provider has its own and no others. */
+/** Returns the function that reads settings for the lifecycles. An explicit provider has only its own settings. */
 export function configOf(values: JsonObject, name: string | undefined): ConfigGetter {
   const texts = new Map(settings(values).map(([key, text]) => [NAMESPACE + key, text]));
   if (name !== undefined) return (key) => (key === PROVIDER_NAME ? name : texts.get(key));
@@ -83,7 +87,7 @@ function settings(values: JsonObject): Setting[] {
 
 type Setting = [key: string, text: string | undefined];
 
-/** Whether these are the settings of the stack's configuration, as the default provider's are. */
+/** Whether these settings come from the stack's configuration, like the default provider's. */
 function isOfStack(values: JsonObject): boolean {
   const stack = stackConfig(process.env);
   if (stack === undefined) return true; // Nothing to compare with.
@@ -94,8 +98,8 @@ function isOfStack(values: JsonObject): boolean {
 }
 
 /**
- * The stack's configuration, as engines pass it in the environment: Pulumi's CLI only this provider's keys, without the
- * namespace. Undefined if an engine passes none.
+ * Returns the stack's configuration from the environment. Pulumi's CLI passes only this provider's keys, without the
+ * namespace. Undefined if the engine doesn't pass any.
  */
 function stackConfig(env: NodeJS.ProcessEnv): Readonly<Record<string, string>> | undefined {
   const text = env["PULUMI_CONFIG"];

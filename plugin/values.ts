@@ -1,12 +1,15 @@
 import { ListValue, NullValue, Struct, Value } from "google-protobuf/google/protobuf/struct_pb";
 import { isJsonObject, UNKNOWN, type JsonObject } from "pulumi-edgeguard/plugin";
 
-/** Values as the engine sends them: secrets are objects with a signature, unknown values are fixed strings. */
+/**
+ * Converts values from and to the engine's format, in which secrets are objects with a signature and unknown values are
+ * fixed strings.
+ */
 
 const SIGNATURE = "4dabf18193072939515e22adb298388d";
 const SECRET = "1b47061264138c4ac30d75fd1eb44270";
 
-/** The engine has a string for each type of unknown value. */
+/** The engine's strings for unknown values, one for each type. */
 const UNKNOWNS: readonly string[] = [
   UNKNOWN,
   "1c4a061d-8072-4f0a-a4cb-0ff528b18fe7",
@@ -18,13 +21,13 @@ const UNKNOWNS: readonly string[] = [
 ];
 
 export interface Received {
-  /** Plain values. */
+  /** The values, with secrets as plain text. */
   readonly values: JsonObject;
-  /** Names of the members that are secret or contain a secret. */
+  /** The names of the properties that are secret or contain a secret. */
   readonly secrets: readonly string[];
 }
 
-/** Reads a message. A member named `__proto__` stays an ordinary one. */
+/** Reads a message. Keeps a property named `__proto__` as an ordinary one. */
 export function received(struct: Struct | undefined): Received {
   const secrets = new Set<string>();
   const values = new Map<string, unknown>();
@@ -65,7 +68,7 @@ function plain(value: Value, found: () => void): unknown {
   }
 }
 
-/** Writes a message; the named members are secret. */
+/** Writes a message. Marks the named properties as secret. */
 export function sent(values: JsonObject, secrets: ReadonlySet<string> = new Set()): Struct {
   return structOf(
     Object.entries(values).map(([name, value]) => [

@@ -10,8 +10,8 @@ import { isolatedEnvironment, LOCAL_ENGINE, pulumiCli, startEngine, type EngineC
 import { DEMO_STEPS, type DemoStep } from "./steps";
 
 /**
- * Runs the demo on this machine alone: the local API on a free port, the Pulumi CLI or the local engine, and the program
- * of examples/edge-site in a temporary folder.
+ * Runs the demo entirely on this machine: the local API on a free port, the Pulumi CLI or the local engine, and the
+ * program from examples/edge-site in a temporary directory.
  */
 
 const REPOSITORY = resolve(__dirname, "../../..");
@@ -183,7 +183,7 @@ function showLogs(api: LocalApi, { job, lines }: NonNullable<DemoStep["logs"]>):
   if (passed === 0 || passed === lines) throw new Error("the filter passed all lines, or none");
 }
 
-/** Everything that the program may change, without timestamps. */
+/** Returns everything that the program may change, without timestamps. */
 function stateOf(api: LocalApi, zone: string): string {
   const { kv, pageShield, rulesets, logpush } = api.snapshot();
   return JSON.stringify(
@@ -217,11 +217,11 @@ async function runSilently(demo: Demo, ...args: string[]): Promise<void> {
   if (code !== 0) throw new Error(`\`pulumi ${args.join(" ")}\` ended with exit code ${code}:\n${text}`);
 }
 
-/** Lines that only repeat others. */
+/** Matches lines that only repeat others. */
 const NOISE =
   /^\s*$|^(@ |Previewing|Updating|Refreshing|Destroying|Duration|The resources in the stack|If you want to remove)|\[urn=|pulumi:pulumi:Stack|creating \(|updating \(|deleting \(|refreshing( \(|\s*$)/;
 
-/** The local engine's progress lines. Its summary lists the same resources. */
+/** Matches the local engine's progress lines. Its summary lists the same resources. */
 const PROGRESS = / \(\d+\.\ds\)$/;
 
 function run(

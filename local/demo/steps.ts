@@ -18,7 +18,7 @@ export interface DemoStep {
   readonly logs?: { readonly job: string; readonly lines: number };
   /** The number of entries or keys in each bulk request. */
   readonly batches?: readonly number[];
-  /** Everything must be as it was before the first step. */
+  /** Whether everything must be as it was before the first step. */
   readonly restoresEverything?: true;
   readonly summary: string;
 }
@@ -28,7 +28,7 @@ interface Edit {
   readonly file?: string;
   readonly from: string;
   readonly to: string;
-  /** Printed instead of both texts. */
+  /** The text to print instead of both texts. */
   readonly description?: string;
 }
 

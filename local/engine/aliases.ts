@@ -1,7 +1,7 @@
-/** The other URNs under which state may hold a resource. */
+/** Finds the other URNs under which the state may contain a resource. */
 import { makeUrn, nameOf, partsOf, qualifiedTypeOf, ROOT_STACK_TYPE, typeOf, type Urn } from "./urn";
 
-/** A whole URN, or the parts that differ from the current one. An empty part means: unchanged. */
+/** A whole URN, or the parts that differ from the current one. An empty part means no change. */
 export type AliasSpec =
   | { readonly urn: Urn }
   | {
@@ -19,7 +19,10 @@ interface Identity {
   readonly aliases: readonly AliasSpec[];
 }
 
-/** `aliasOf` maps a resource to the older URN it was found under. Its children inherit that alias. */
+/**
+ * Returns a resource's aliases. `aliasOf` maps a resource to the older URN under which it was found. Its children
+ * inherit that alias.
+ */
 export function aliasUrns(of: Identity, aliasOf: ReadonlyMap<Urn, Urn>): Urn[] {
   const own = of.aliases.map((alias) => resolve(alias, of, aliasOf));
   const parentAlias = aliasOf.get(of.parent);
@@ -41,7 +44,10 @@ function resolve(alias: AliasSpec, of: Identity, aliasOf: ReadonlyMap<Urn, Urn>)
   });
 }
 
-/** Children are often named after their parent: renaming "page" to "site" turns "page-rules" into "site-rules". */
+/**
+ * Returns a child's alias after its parent was renamed. Children are often named after their parent: renaming "page" to
+ * "site" turns "page-rules" into "site-rules".
+ */
 function underAliasedParent(child: Urn, parentName: string, parentAlias: Urn): Urn {
   const { stack, project, name } = partsOf(child);
   const oldName = name.startsWith(parentName) ? nameOf(parentAlias) + name.slice(parentName.length) : name;

@@ -1,4 +1,4 @@
-/** Carries out a step. It changes states in place, because the plan, the journal and the program share them. */
+/** Carries out steps. Changes states in place, because the plan, the journal and the program share them. */
 import { inverted } from "./diff";
 import { differenceOf } from "./difference";
 import type { Events } from "./events";
@@ -83,7 +83,7 @@ async function update(step: UpdateStep, { providers }: ApplyContext): Promise<vo
   });
 }
 
-/** A step that fails halfway still records what it created. */
+/** Records what a step created before it failed. */
 async function keepPartialResult(
   state: ResourceState,
   keep: (created: CreatedResource) => void,
@@ -107,7 +107,10 @@ async function remove(step: DeleteStep, { providers, dryRun }: ApplyContext): Pr
   if (step.replacementFollows === true) old.pendingReplacement = true;
 }
 
-/** Drift is the opposite of what the next update would do if the program matched the recorded state. */
+/**
+ * Refreshes a resource. Its drift is the opposite of what the next update would do if the program matched the recorded
+ * state.
+ */
 async function refresh(step: RefreshStep, { providers, events }: ApplyContext): Promise<void> {
   const { old } = step;
   if (!old.custom || isProviderType(old.type) || old.pendingReplacement) return;
@@ -127,7 +130,7 @@ async function refresh(step: RefreshStep, { providers, events }: ApplyContext): 
   step.detailedDiff = inverted(drift.detailedDiff);
 }
 
-/** A failed initialization is only a warning here. The next update reports it again. */
+/** Reads a resource. A failed initialization is only a warning here; the next update reports it again. */
 async function readOrWarn(
   state: ResourceState,
   read: () => Promise<ReadResource | undefined>,

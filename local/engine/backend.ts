@@ -1,4 +1,4 @@
-/** A state folder in the CLI's layout, so the CLI and this engine can take turns. */
+/** A state directory in the CLI's layout, so that the CLI and this engine can take turns. */
 import { createHash, randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
 import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
@@ -79,7 +79,7 @@ export class Backend {
     return files.filter((name) => name.endsWith(".json")).map((name) => name.slice(0, -".json".length));
   }
 
-  /** Undefined deselects the current stack. */
+  /** Selects a stack. Undefined deselects the current one. */
   async select(project: Project, stack: string | undefined): Promise<void> {
     const stacks = await this.#selections(project);
     if (stack === undefined) Reflect.deleteProperty(stacks, this.url);
@@ -97,7 +97,10 @@ export class Backend {
     return text === undefined ? {} : (selectionSchema.parse(JSON.parse(text)).stacks ?? {});
   }
 
-  /** The CLI's own file if PULUMI_HOME is set. The user's ~/.pulumi is never written to. */
+  /**
+   * Returns the file with the selected stack: the CLI's own if PULUMI_HOME is set. Never writes to the user's
+   * ~/.pulumi.
+   */
   #selectionFile(project: Project): string {
     const home = this.#env["PULUMI_HOME"] ?? path.join(this.#root, "selected");
     const hash = createHash("sha1").update(project.file).digest("hex");
@@ -153,7 +156,7 @@ export class StackStore {
     return parseDeployment(parsed.data.checkpoint.latest ?? {});
   }
 
-  /** Writes atomically: readers see the old file or the new one, never half of it. */
+  /** Saves the checkpoint atomically: readers see either the old file or the new one. */
   async save(deployment: JsonMap | undefined): Promise<void> {
     const stack = `organization/${this.project.name}/${this.name}`;
     await writeAtomically(
@@ -169,7 +172,10 @@ export class StackStore {
     await rm(`${this.#file}.attrs`, { force: true });
   }
 
-  /** As with the CLI, a crashed process leaves its lock: only the user knows that nothing is running. */
+  /**
+   * Locks the stack. As with the CLI, a crashed process leaves its lock, because only the user knows that nothing is
+   * running.
+   */
   async lock(): Promise<void> {
     await this.#refuseForeignLocks();
     const content = {

@@ -1,4 +1,4 @@
-/** Child processes, which must not outlive this one. */
+/** Starts and ends child processes, which must not outlive this process. */
 import { spawn, type ChildProcessByStdio } from "node:child_process";
 import { basename, dirname, join } from "node:path";
 import type { Readable, Writable } from "node:stream";
@@ -11,7 +11,7 @@ export interface LineHandlers {
 
 export type NodeProcess = ChildProcessByStdio<Writable, Readable, Readable>;
 
-/** The built file, even if this one runs as TypeScript: Node has to load it. */
+/** The built file, even if this one runs as TypeScript, because Node has to load it. */
 const LOAD_ON_USE = join(
   basename(dirname(__dirname)) === "dist" ? __dirname : join(__dirname, "../dist/engine"),
   "load-on-use.js",
@@ -22,7 +22,7 @@ const GRACE_MS = 5_000;
 const alive = new Set<NodeProcess>();
 
 /**
- * Runs Node. The child's stdin stays open while this process lives: when it closes, the child knows that the engine has
+ * Runs Node. The child's stdin stays open until this process exits; when it closes, the child knows that the engine has
  * exited. The child is detached, so Ctrl-C in a terminal reaches only the engine, which then stops its children.
  */
 export function spawnNode(args: readonly string[], at: { cwd: string; env: NodeJS.ProcessEnv }): NodeProcess {
@@ -46,7 +46,7 @@ export function killChildren(): void {
   for (const child of alive) child.kill("SIGKILL");
 }
 
-/** Resolves when the stream ends. */
+/** Forwards each line of a stream. Resolves when the stream ends. */
 export async function forwardLines(stream: Readable, onLine: (line: string) => void): Promise<void> {
   for await (const line of createInterface({ input: stream, crlfDelay: Infinity })) {
     if (line.trim() !== "") onLine(line);

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** `edgeguard-local`: the first Ctrl-C lets running steps finish; the second stops at once. */
+/** Runs the local engine as a command. The first Ctrl-C lets running steps finish; the second one stops immediately. */
 import { killChildren } from "./children";
 import { runEngine } from "./index";
 

@@ -1,4 +1,4 @@
-/** The resources that must be deleted along with one that's deleted before it's replaced. */
+/** Finds resources that must be deleted along with one that's deleted before it's replaced. */
 import { differenceOf, withReplaceOnChanges } from "./difference";
 import { dependentsOf } from "./graph";
 import type { Providers } from "./lifecycle";
@@ -8,13 +8,13 @@ import { Unknown, type ValueMap } from "./values";
 
 interface DependentToReplace {
   readonly state: ResourceState;
-  /** The inputs that require its replacement. */
+  /** The inputs that require the resource's replacement. */
   readonly keys: readonly string[];
 }
 
 /**
- * The resources that would be replaced if their inputs from replaced resources changed, in the state's order. Resources
- * in `settled` are already planned, so they no longer depend on the root.
+ * Returns the resources that would be replaced if their inputs from replaced resources changed, in the state's order.
+ * Resources in `settled` are already planned, so they no longer depend on the root.
  */
 export async function dependentsToReplace(
   root: ResourceState,
@@ -40,7 +40,7 @@ export async function dependentsToReplace(
   return found;
 }
 
-/** Undefined if no input comes from a replaced resource. */
+/** Returns a resource's inputs with unknown values for those from replaced resources. Undefined if there are none. */
 function withUnknownsFrom(state: ResourceState, replaced: ReadonlySet<Urn>): ValueMap | undefined {
   const isFromReplaced = (key: string): boolean =>
     (state.propertyDependencies[key] ?? []).some((urn) => replaced.has(urn));

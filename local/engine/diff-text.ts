@@ -1,4 +1,4 @@
-/** Changes of inputs and outputs as readable lines. */
+/** Formats changes of inputs and outputs as readable lines. */
 import type { Colors } from "picocolors/types";
 import { diffMaps, type Change } from "./diff";
 import { formatPath } from "./paths";
@@ -7,7 +7,10 @@ import { isMap, Secret, Unknown, type Value, type ValueMap } from "./values";
 
 const LONGEST_LINE = 100;
 
-/** `__provider` holds two kilobytes of JavaScript, so only the fact that it changed is shown. */
+/**
+ * Formats changes of inputs. `__provider` contains two kilobytes of JavaScript, so only the fact that it changed is
+ * shown.
+ */
 export function inputDiff(old: ValueMap, current: ValueMap, colors: Colors): string[] {
   const { [PROVIDER_KEY]: oldCode, ...before } = old;
   const { [PROVIDER_KEY]: newCode, ...after } = current;
@@ -59,7 +62,7 @@ function labelled(label: string, lines: readonly string[]): string[] {
   return lines.map((line, index) => (index === 0 ? label + line : line));
 }
 
-/** One line if it fits, otherwise indented lines. */
+/** Formats a value on one line if it fits, otherwise on indented lines. */
 function show(value: Value): string[] {
   const line = compact(value);
   if (line.length <= LONGEST_LINE) return [line];

@@ -1,4 +1,4 @@
-/** The differences between two property maps, element by element. */
+/** Compares two property maps, element by element. */
 import { formatPath, type Path } from "./paths";
 import { equal, isMap, sorted, type Value, type ValueMap } from "./values";
 
@@ -16,7 +16,7 @@ export function diffMaps(old: ValueMap, current: ValueMap, prefix: Path = []): C
   return keys.flatMap((key) => diffValues(old[key], current[key], [...prefix, key]));
 }
 
-/** Null and absent are equal: neither is a value. */
+/** Compares two values. Null and absent values are equal. */
 function diffValues(old: Value | undefined, current: Value | undefined, path: Path): Change[] {
   const [had, has] = [old ?? null, current ?? null];
   if (had === null && has === null) return [];
@@ -54,7 +54,7 @@ const INVERSE: Readonly<Record<string, string>> = {
   "delete-replace": "add-replace",
 };
 
-/** A refresh shows what changed outside of the program, so it compares the other way around. */
+/** Inverts a diff. A refresh shows what changed outside of the program, so it compares the other way around. */
 export function inverted(diff: DetailedDiff | undefined): DetailedDiff | undefined {
   if (diff === undefined) return undefined;
   return Object.fromEntries(

@@ -1,4 +1,4 @@
-/** Whether a resource changes, and whether that replaces it. */
+/** Decides whether a resource changes, and whether that replaces it. */
 import { changedKeys, detailed, diffMaps, type DetailedDiff } from "./diff";
 import type { Lifecycle } from "./lifecycle";
 import { covers, parsePath } from "./paths";
@@ -13,7 +13,7 @@ export interface Difference {
   readonly deleteBeforeReplace: boolean;
 }
 
-/** Compares the inputs if the provider doesn't say whether something changed. */
+/** Returns what changes. Compares the inputs if the provider doesn't say whether something changed. */
 export async function differenceOf(
   lifecycle: Lifecycle,
   state: ResourceState,
@@ -44,7 +44,9 @@ export async function differenceOf(
 
 const INIT_ERRORS = "#initerror";
 
-/** A changed key in replaceOnChanges replaces the resource, whatever the provider says. */
+/**
+ * Applies replaceOnChanges. If one of its keys changed, the resource is replaced, even if the provider would update it.
+ */
 export function withReplaceOnChanges(
   found: Difference,
   paths: readonly string[],

@@ -13,7 +13,7 @@ interface DisplayOptions {
   readonly command: Command;
   readonly stack: string;
   readonly dryRun: boolean;
-  /** Also shows the inputs of created and deleted resources. */
+  /** Whether to show the inputs of created and deleted resources as well. */
   readonly isDetailed: boolean;
   readonly showSames: boolean;
   readonly showOutputs: boolean;
@@ -43,7 +43,7 @@ const SYMBOLS: Readonly<Record<Op, string>> = {
   import: "= ",
 };
 
-/** For a preview, and for a finished step. */
+/** The labels of operations, for a preview and for a finished step. */
 const LABELS: Readonly<Record<Op, readonly [string, string]>> = {
   same: ["", ""],
   create: ["create", "created"],
@@ -181,7 +181,7 @@ export class Display implements Events {
     if (shown.length > 0) this.#options.write("\n");
   }
 
-  /** Changed resources, with their parents. */
+  /** Returns the rows of changed resources and their parents. */
   #shownRows(): Row[] {
     const wanted = new Set<Urn>();
     for (const row of this.#rows.values()) {
@@ -243,7 +243,7 @@ export class Display implements Events {
   }
 }
 
-/** A replacement is one row, whatever steps it consists of. */
+/** Combines a resource's steps. A replacement is shown as one row, even if it consists of several steps. */
 function combinedOp(before: Op, now: Op): Op {
   const isPart = now === "create-replacement" || now === "delete-replaced";
   if (before === "replace" || (isPart && before !== "same" && before !== "delete-replaced")) return before;

@@ -21,7 +21,7 @@ export class CommandError extends Error {
   }
 }
 
-/** The program or command uses a Pulumi feature that this engine lacks. */
+/** Thrown if the program or command uses a Pulumi feature that this engine doesn't support. */
 export class UnsupportedError extends CommandError {
   override readonly name = "UnsupportedError";
   constructor(feature: string, instead = "use the Pulumi CLI") {
@@ -29,12 +29,15 @@ export class UnsupportedError extends CommandError {
   }
 }
 
-/** The reason was already shown. Only the exit code is left to report. */
+/** Thrown if the reason was already shown, so that only the exit code is left to report. */
 export class AlreadyReported extends CommandError {
   override readonly name = "AlreadyReported";
 }
 
-/** Checks the shape, because Node's errors aren't instances of the `Error` of a test sandbox. */
+/**
+ * Returns an error's message. Checks the error's shape, because Node's errors aren't instances of a test sandbox's
+ * `Error`.
+ */
 export function messageOf(error: unknown): string {
   return isObject(error) && typeof error["message"] === "string" ? error["message"] : String(error);
 }

@@ -5,7 +5,7 @@ import type { Urn } from "./urn";
 export type Severity = "debug" | "info" | "info#err" | "warning" | "error";
 
 export interface Diagnostic {
-  /** Empty for messages that belong to no resource. They're shown with the stack. */
+  /** The resource's URN. Empty for messages that don't belong to a resource, which are shown with the stack. */
   readonly urn: Urn;
   readonly severity: Severity;
   readonly message: string;
@@ -13,9 +13,9 @@ export interface Diagnostic {
 
 export interface Events {
   diagnostic(diagnostic: Diagnostic): void;
-  /** A step is about to run. Its states are as planned. */
+  /** Called before a step runs. Its states are as planned. */
   before(step: Step): void;
-  /** A step has run. For a refresh, `op` is what it found. */
+  /** Called after a step has run. For a refresh, `op` is what it found. */
   after(step: Step, op: Op, seconds: number): void;
   failed(step: Step): void;
 }

@@ -13,7 +13,10 @@ import { equalMaps, Secret, secret } from "./values";
 interface ExecutorOptions {
   readonly dryRun: boolean;
   readonly parallel: number;
-  /** A refresh continues if it can't read one resource. An update starts nothing new after a failure. */
+  /**
+   * Whether to continue after a failure. A refresh continues if it can't read a resource. An update doesn't start
+   * anything new after a failure.
+   */
   readonly continueOnError: boolean;
   /** Whether reading is the operation itself, rather than its preparation. */
   readonly reportsDrift: boolean;
@@ -27,9 +30,9 @@ export class Executor {
   /** The resulting states of the program's registrations. */
   readonly newStates = new Map<Urn, ResourceState>();
   failed = false;
-  /** Protected resources that weren't deleted. The others are still tried. */
+  /** Protected resources that weren't deleted. The run still tries to delete the others. */
   readonly protectedStates = new Set<ResourceState>();
-  /** A step failed, rather than the plan or the program. */
+  /** Whether a step failed, rather than the plan or the program. */
   hasFailedStep = false;
   stopping = false;
   #free: number;
@@ -45,7 +48,7 @@ export class Executor {
   constructor(
     options: ExecutorOptions,
     providers: Providers,
-    /** Undefined in a preview, which records nothing. */
+    /** The journal. Undefined in a preview, which doesn't record anything. */
     journal: Journal | undefined,
     events: Events,
     /** Called once, when the first step fails or the user stops the run. */
@@ -60,14 +63,14 @@ export class Executor {
     this.#free = Math.max(1, options.parallel);
   }
 
-  /** Finishes and records the running steps, and starts no others. */
+  /** Stops the run. Running steps finish and are recorded; no others start. */
   stop(): void {
     if (this.stopping) return;
     this.stopping = true;
     this.#onStop();
   }
 
-  /** For a failure outside the executor's own steps. */
+  /** Reports a failure outside the executor's own steps. */
   fail(): void {
     this.failed = true;
     this.hasFailedStep = true;
@@ -115,7 +118,7 @@ export class Executor {
     else next();
   }
 
-  /** Returns false if the chain must stop. */
+  /** Runs a step. Returns false if its chain must stop. */
   async #run(step: Step): Promise<boolean> {
     const began = performance.now();
     this.#events.before(step);
@@ -227,12 +230,12 @@ export class Executor {
   }
 }
 
-/** Users don't see the default provider or the end of a half-done replacement. */
+/** Whether a step is hidden from users: one of the default provider, or the end of an interrupted replacement. */
 export function isInternal(step: Step): boolean {
   return step.op === "remove-pending-replace" || isDefaultProvider(urnOf(step));
 }
 
-/** A "same" step may carry new options. A moved source line isn't worth a write. */
+/** Whether a "same" step has to be written because its options changed. A different source line isn't enough. */
 function isWorthWriting(old: ResourceState, current: ResourceState): boolean {
   const options = (state: ResourceState): string =>
     JSON.stringify([

@@ -18,7 +18,7 @@ export interface Goal {
   readonly provider: string;
   readonly protect: boolean | undefined;
   readonly retainOnDelete: boolean | undefined;
-  /** Undefined leaves the choice to the provider. */
+  /** Whether to delete the resource before replacing it. If undefined, the provider decides. */
   readonly deleteBeforeReplace: boolean | undefined;
   readonly dependencies: readonly Urn[];
   readonly propertyDependencies: Readonly<Record<string, readonly Urn[]>>;
@@ -60,7 +60,7 @@ export function goalOf(request: RegisterResourceRequest, projectRoot: string): G
   };
 }
 
-/** Names each feature as a program spells it. */
+/** Throws if a registration uses unsupported features. The error names each feature as programs write it. */
 function refuseUnsupported(request: RegisterResourceRequest, object: ValueMap): void {
   const type = request.getType();
   const timeouts = request.getCustomtimeouts();
@@ -92,7 +92,9 @@ function hasHooks(request: RegisterResourceRequest): boolean {
   return hooks !== undefined && Object.values(hooks.toObject()).some((names) => names.length > 0);
 }
 
-/** Older SDKs don't send dependencies by property. In that case, every property depends on everything. */
+/**
+ * Returns the dependencies by property. Older SDKs don't send them. In that case, every property depends on everything.
+ */
 function propertyDependenciesOf(
   request: RegisterResourceRequest,
   inputs: ValueMap,
@@ -123,7 +125,10 @@ function aliasesOf(request: RegisterResourceRequest): AliasSpec[] {
   ];
 }
 
-/** Positions are relative to the project, so state doesn't depend on where it's checked out. */
+/**
+ * Makes a source position relative to the project, so that the state doesn't depend on where the project is checked
+ * out.
+ */
 function shortPosition(position: SourcePosition | undefined, root: string): string | undefined {
   if (position === undefined || !position.getUri().startsWith("file:")) return undefined;
   const relative = path.relative(root, fileURLToPath(position.getUri())).split(path.sep).join("/");

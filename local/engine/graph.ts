@@ -1,15 +1,15 @@
-/** Dependencies between resources, from the state's order and references. */
+/** Determines dependencies between resources from the state's order and references. */
 import type { ResourceState } from "./state";
 import { providerUrnOf, type Urn } from "./urn";
 
-/** Everything that a resource needs, except its parent. */
+/** Returns everything that a resource needs, except its parent. */
 function referencesOf(state: ResourceState): Set<Urn> {
   const urns = new Set([...state.dependencies, ...Object.values(state.propertyDependencies).flat()]);
   if (state.provider !== "") urns.add(providerUrnOf(state.provider));
   return urns;
 }
 
-/** The resources that depend on `root`, directly or indirectly, in the state's order. */
+/** Returns the resources that depend on `root`, directly or indirectly, in the state's order. */
 export function dependentsOf(
   root: ResourceState,
   all: readonly ResourceState[],
@@ -28,7 +28,7 @@ export function dependentsOf(
   return dependents;
 }
 
-/** Depending on a component means depending on everything inside it. */
+/** Returns a resource's dependencies. Depending on a component means depending on everything inside it. */
 function dependenciesOf(state: ResourceState, all: readonly ResourceState[]): Set<ResourceState> {
   const wanted = referencesOf(state);
   const before = all.slice(0, all.indexOf(state));
@@ -44,7 +44,7 @@ function dependenciesOf(state: ResourceState, all: readonly ResourceState[]): Se
   return found;
 }
 
-/** The roots, and everything they depend on. */
+/** Returns the roots and everything they depend on. */
 export function neededBy(
   roots: ReadonlySet<ResourceState>,
   all: readonly ResourceState[],
@@ -56,7 +56,7 @@ export function neededBy(
   return needed;
 }
 
-/** Groups that can be deleted in parallel, each before its dependencies. */
+/** Returns groups of resources that can be deleted in parallel, each group before its dependencies. */
 export function deletionOrder(
   deleted: readonly ResourceState[],
   all: readonly ResourceState[],

@@ -1,14 +1,14 @@
-/** gRPC as promises. */
+/** Wraps gRPC calls in promises. */
 import * as grpc from "@grpc/grpc-js";
 import { Struct } from "google-protobuf/google/protobuf/struct_pb";
 import { messageOf } from "./errors";
 import { isJsonMap, type JsonMap } from "./values";
 
-/** The Pulumi engine's limit: property maps can be large. */
+/** The Pulumi engine's own limit. Property maps can be large. */
 const MAX_MESSAGE_BYTES = 400 * 1024 * 1024;
 export const CHANNEL_OPTIONS = { "grpc.max_receive_message_length": MAX_MESSAGE_BYTES };
 
-/** Tells the SDK that the engine is stopping. The SDK then ends the program silently. */
+/** Thrown to signal to the SDK that the engine is stopping. The SDK then ends the program silently. */
 export class EngineStopped extends Error {
   override readonly name = "EngineStopped";
   constructor() {

@@ -48,7 +48,7 @@ export class Host {
   }
 }
 
-/** The first line is the port; the others are messages. */
+/** Reads the host's port from its first line. Other lines are messages. */
 async function readPort(child: NodeProcess, message: (line: string) => void): Promise<number> {
   const lines = createInterface({ input: child.stdout, crlfDelay: Infinity });
   return new Promise((resolve, reject) => {

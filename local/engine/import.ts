@@ -60,7 +60,10 @@ export async function readImportFile(path: string): Promise<ImportFile> {
   return parsed.data;
 }
 
-/** A dynamic resource can't be read without its provider's code, so the file must contain its state. */
+/**
+ * Throws if the file doesn't contain a dynamic resource's state. Without its provider's code, the resource can't be
+ * read.
+ */
 function refuseUnsupported(spec: Spec): void {
   if (spec.component === true) return;
   if (!spec.type.startsWith(`${PROVIDER_PACKAGE}:`))
@@ -160,7 +163,7 @@ class Importer {
     await executor.submit([{ op: "import", new: state }]);
   }
 
-  /** A parent is a name from the file's name table, or another resource in the file. */
+  /** Returns a resource's parent: a name from the file's name table, or another resource in the file. */
   #parentOf(spec: Spec, root: Urn): Urn {
     if (spec.parent === undefined) return root;
     const named = this.#file.nameTable?.[spec.parent];
@@ -187,7 +190,7 @@ class Importer {
     this.#context.executor.stop();
   }
 
-  /** Invalid inputs are still imported, with a warning. The next update reports them in full. */
+  /** Warns about invalid inputs. They're imported anyway, and the next update reports them in full. */
   async #warnOfFailures(state: ResourceState): Promise<void> {
     const { providers, run } = this.#context;
     const { failures } = await providers.get(state.provider).check(state.urn, state.inputs, state.inputs);
@@ -198,7 +201,7 @@ class Importer {
   }
 }
 
-/** Secrets in an import file are in plain text. */
+/** Reads a property map. Secrets in an import file are plain text. */
 function readMap(map: JsonMap): ValueMap {
   const open = (marked: JsonMap): Value => {
     const { plaintext, value } = marked;

@@ -1,4 +1,4 @@
-/** A small stand-in for the Pulumi engine: it drives the real SDK and the real dynamic provider host. */
+/** A small stand-in for the Pulumi engine. It runs the real SDK and the real dynamic provider host. */
 import { runCommand } from "./commands";
 import type { Sink } from "./commands/io";
 
@@ -7,7 +7,7 @@ export interface EngineIo {
   readonly env?: NodeJS.ProcessEnv;
   readonly stdout?: Sink;
   readonly stderr?: Sink;
-  /** Aborting acts as the first Ctrl-C: running steps finish, and no others start. */
+  /** Acts like the first Ctrl-C when it aborts: running steps finish, and no others start. */
   readonly signal?: AbortSignal;
 }
 

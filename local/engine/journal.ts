@@ -1,6 +1,6 @@
 /**
- * Writes the state while an operation runs: the intent before a step acts, and the result before the program learns of
- * it.
+ * Writes the state while an operation runs: a step's intent before it starts, and its result before the program
+ * receives it.
  */
 import type { Deployment, OperationType, PendingOperation, ResourceState } from "./state";
 
@@ -26,7 +26,7 @@ export class Journal {
     await this.commit();
   }
 
-  /** Ends an operation that has nothing to record. */
+  /** Ends an operation that doesn't record anything. */
   async abandon(state: ResourceState): Promise<void> {
     this.#operations.delete(state);
     await this.commit();
@@ -39,7 +39,7 @@ export class Journal {
     await this.commit();
   }
 
-  /** An unchanged resource is written with the next change, or at the end. */
+  /** Records an unchanged resource. It's written with the next change, or at the end. */
   unchanged(old: ResourceState, current: ResourceState): void {
     this.#done.add(old);
     this.#current.push(current);
@@ -63,7 +63,10 @@ export class Journal {
     await this.#queued;
   }
 
-  /** An earlier operation's pending creates stay until the user clears them: only they can find out what happened. */
+  /**
+   * Returns the state to write. Pending creates of an earlier operation stay until the user clears them, because only
+   * the user can find out what happened.
+   */
   #snapshot(): Deployment {
     const alive = [...this.#current, ...this.#base.resources].filter((state) => !this.#done.has(state));
     const running = [...this.#operations].map(([resource, type]): PendingOperation => ({ resource, type }));

@@ -1,4 +1,4 @@
-/** What the engine calls to manage a resource, and the providers, which are resources themselves. */
+/** The methods that the engine calls to manage a resource, and the providers, which are resources themselves. */
 import { randomUUID } from "node:crypto";
 import { CommandError } from "./errors";
 import { Host, type HostRun } from "./host";
@@ -20,10 +20,10 @@ export interface Lifecycle {
   delete(state: ResourceState): Promise<void>;
 }
 
-/** A preview doesn't know a new provider's ID. */
+/** The ID of a new provider in a preview, where it's unknown. */
 const UNKNOWN_ID = "04da6b54-80e4-46f7-96ec-b56ff0331ba9";
 
-/** The dynamic resource provider gets the stack's whole configuration. */
+/** Returns the dynamic resource provider's inputs: the stack's whole configuration. */
 export function providerInputs(config: Config): ValueMap {
   return Object.fromEntries(
     [...config].map(([key, entry]) => [key, entry.secret ? secret(entry.value) : entry.value]),
@@ -42,7 +42,7 @@ export class Providers implements Lifecycle {
     this.#dryRun = dryRun;
   }
 
-  /** Starting a host takes half a second, so it starts before it's known what will be needed. */
+  /** Starts a host early, because that takes half a second, even if it's not yet known to be needed. */
   warmUp(): void {
     this.#hosts.push({ provider: undefined, host: new Host(this.#run) });
   }
@@ -93,7 +93,7 @@ export class Providers implements Lifecycle {
     return provider;
   }
 
-  /** For a resource that the program doesn't declare: takes its provider from the state. */
+  /** Configures the provider of a resource that the program doesn't declare. Takes the provider from the state. */
   async ensure(reference: string, olds: ReadonlyMap<Urn, ResourceState>): Promise<void> {
     if (reference === "" || this.#byReference.has(reference)) return;
     const state = olds.get(providerUrnOf(reference));
@@ -109,7 +109,10 @@ export class Providers implements Lifecycle {
     this.#byReference.set(providerReference(urn, id), provider);
   }
 
-  /** As in the CLI, each provider has a process of its own. A changed configuration needs another one. */
+  /**
+   * Returns a provider's host. As in the CLI, each provider has its own process, and needs a new one if its
+   * configuration changes.
+   */
   #hostFor(urn: Urn, config: ValueMap): Host {
     const key = JSON.stringify([urn, toPlainMap(config)]);
     let entry =

@@ -29,9 +29,9 @@ import { mapFromWire, toWireMap, type ValueMap } from "./values";
 export interface Registrar {
   register(goal: Goal): Promise<Registered>;
   registerOutputs(urn: Urn, outputs: ValueMap): Promise<void>;
-  /** Called when the program has registered everything. Resolves when the operation ends. */
+  /** Called when the program has registered all its resources. Resolves when the operation ends. */
   waitForEnd(): Promise<void>;
-  /** Fails the operation for a request that can't be served. */
+  /** Fails the operation because of a request that can't be served. */
   refuse(error: unknown): Promise<never>;
 }
 
@@ -40,7 +40,7 @@ export interface EngineServer {
   close(): void;
 }
 
-/** Serves both on one port. An operation without a program has no registrar. */
+/** Serves both gRPC services on one port. An operation without a program has no registrar. */
 export async function serveEngine(
   events: Events,
   projectRoot: string,
@@ -83,8 +83,9 @@ function engineService(events: Events): IEngineServer {
 }
 
 /**
- * For a missing feature, the SDK would blame an old CLI. So the monitor claims every other feature, and refuses by name
- * what a program then uses and this engine lacks.
+ * Features that the monitor reports as unsupported. It claims to support all others, because the SDK would otherwise
+ * report an outdated CLI. If a program then uses a feature that this engine doesn't support, the error names that
+ * feature.
  */
 const FEATURES_NOT_OFFERED = new Set(["resourceReferences", "outputValues"]);
 
@@ -140,7 +141,10 @@ const RESULTS: Readonly<Record<Registered["result"], Result>> = {
   skipped: Result.SKIP,
 };
 
-/** A component's outputs come from the program, so recorded ones aren't sent back. */
+/**
+ * Returns the response to a registration. A component's outputs come from the program, so the recorded ones aren't sent
+ * back.
+ */
 function registeredResponse({ state, result }: Registered): RegisterResourceResponse {
   const outputs = state.custom ? (state.outputs ?? {}) : {};
   return new RegisterResourceResponse()

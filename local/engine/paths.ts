@@ -3,7 +3,7 @@ import { isMap, Secret, type Value, type ValueMap } from "./values";
 
 export type Path = readonly (string | number)[];
 
-/** Undefined if the text isn't a path. The Pulumi engine also skips such entries. */
+/** Parses a path. Undefined if the text isn't one. The Pulumi engine also skips such entries. */
 export function parsePath(text: string): Path | undefined {
   const path: (string | number)[] = [];
   const element = /\.?([^.[\]"]+)|\.?\[(\d+)\]|\.?\[(\*)\]|\.?\["((?:\\"|[^"])*)"\]/y;
@@ -24,7 +24,7 @@ export function formatPath(path: Path): string {
   }, "");
 }
 
-/** Whether `inner` is `outer` or lies inside it. */
+/** Whether `inner` is `outer` or a path inside it. */
 export function covers(outer: Path, inner: Path): boolean {
   return (
     outer.length <= inner.length &&
@@ -52,7 +52,10 @@ export function resetTo(old: ValueMap, inputs: ValueMap, paths: readonly string[
   return { inputs: isMap(result) ? result : inputs, impossible };
 }
 
-/** The new value with the old one at `path`. No `value` if it must be removed; undefined if the path doesn't exist. */
+/**
+ * Returns the new value with the old one at `path`. There's no `value` if it must be removed. Undefined if the path
+ * doesn't exist.
+ */
 function resetAt(
   old: Value | undefined,
   current: Value | undefined,

@@ -28,7 +28,7 @@ interface PlanContext {
 
 export class Planner {
   readonly olds: ReadonlyMap<Urn, ResourceState>;
-  /** A problem that fails the operation without ending the plan. */
+  /** Whether there was a problem that fails the operation without ending the plan. */
   sawError = false;
   readonly #registered = new Set<Urn>();
   readonly #kept = new Set<Urn>();
@@ -121,7 +121,7 @@ export class Planner {
     return isProviderType(state.type) ? this.#context.providers : this.#context.providers.get(state.provider);
   }
 
-  /** Targets never exclude providers or the stack itself. */
+  /** Whether the operation covers a resource. Targets never exclude providers or the stack itself. */
   #isTargeted(urn: Urn): boolean {
     return isRootStack(urn) || isProviderType(typeOf(urn)) || this.#context.targets.includes(urn);
   }
@@ -195,7 +195,7 @@ export class Planner {
     return [{ op: "create", new: state, respond }];
   }
 
-  /** A targeted resource can't depend on one that --target excludes. */
+  /** Throws if a targeted resource depends on one that --target excludes. */
   #refuseSkippedDependencies(state: ResourceState): void {
     const needed = [state.parent, ...state.dependencies, ...Object.values(state.propertyDependencies).flat()];
     const missing = needed.find((urn) => this.#skipped.has(urn));
@@ -303,13 +303,15 @@ export class Planner {
     if (!this.#context.dryRun) throw new AlreadyReported(message);
   }
 
-  /** Skips the delete if an interrupted operation already did it. */
+  /**
+   * Deletes a resource before its replacement is created. Skips the delete if an interrupted operation already did it.
+   */
   async #deleteFirst(old: ResourceState): Promise<Step[]> {
     await this.#context.providers.ensure(old.provider, this.olds);
     return old.pendingReplacement ? [] : [{ op: "delete-replaced", old, replacementFollows: true }];
   }
 
-  /** Deletes dependents, last first. They're recreated when the program registers them. */
+  /** Deletes dependents in reverse order. They're recreated when the program registers them. */
   async #deleteDependents(root: ResourceState): Promise<Step[]> {
     const steps: Step[] = [];
     const settled = new Set([...this.#kept, ...this.#created, ...this.#deleted]);
@@ -344,7 +346,7 @@ export class Planner {
     return this.#kept.has(urn) || this.#created.has(urn) || this.#deleted.has(urn);
   }
 
-  /** Deletes what the program didn't register, and what was replaced. */
+  /** Plans the deletion of resources that the program didn't register or that were replaced. */
   async planDeletes(): Promise<{ untargeted: Step[]; deletes: (DeleteStep | ForgetStep)[] }> {
     const untargeted: Step[] = [];
     const deletes: (DeleteStep | ForgetStep)[] = [];
@@ -366,7 +368,7 @@ export class Planner {
     return this.#kept.has(this.#renamedTo.get(state.urn) ?? state.urn);
   }
 
-  /** With --target, dependents of a deleted resource that aren't in the program must be targets, too. */
+  /** Throws if a deleted target has dependents that aren't in the program and aren't targets themselves. */
   #refuseOrphans(untargeted: readonly Step[], deletes: readonly (DeleteStep | ForgetStep)[]): void {
     const left = new Set(untargeted.map((step) => step.old));
     const orphans = new Set(

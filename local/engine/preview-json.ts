@@ -46,7 +46,7 @@ export class Digest implements Events {
     if (this.#isShown(step)) this.#steps.push(describe(step, step.op));
   }
 
-  /** A refresh's result is only known after it. */
+  /** Records a refresh step, whose result is known only afterwards. */
   after(step: Step, op: Op): void {
     if (step.op !== "refresh" || (op !== "update" && op !== "delete")) return;
     if (op === "update" && step.detailedDiff === undefined) return;
@@ -96,7 +96,7 @@ function describe(step: Step, op: Op): PreviewStep {
   };
 }
 
-/** Includes aliases, which the state file never contains. */
+/** Formats a state without secrets. Includes aliases, which the state file never contains. */
 function redacted(state: ResourceState | undefined): JsonMap | undefined {
   if (state === undefined) return undefined;
   const written = writeResource(state, () => "[secret]");

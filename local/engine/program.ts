@@ -21,10 +21,10 @@ interface ProgramRun {
 }
 
 export interface Program {
-  /** Undefined for success, "" if the program reported the error itself. */
+  /** Why the program failed. Undefined if it succeeded, "" if the program reported the error itself. */
   readonly failure: Promise<string | undefined>;
   stop(): void;
-  /** Ignores further output: complaints about the connection that the engine closed. */
+  /** Ignores further output, which is only errors about the connection that the engine closed. */
   mute(): void;
 }
 
@@ -59,7 +59,7 @@ function failureOf(code: number | null, signal: string | null): string | undefin
   return `Program exited with non-zero exit code: ${code}`;
 }
 
-/** As with the CLI, the program uses its own SDK, which may differ from the engine's version. */
+/** Finds the program's SDK. As with the CLI, the program uses its own, whose version may differ from the engine's. */
 export function resolveSdk(project: Project, command: "run" | "dynamic-provider"): string {
   try {
     return createRequire(path.join(project.programDirectory, "index.js")).resolve(

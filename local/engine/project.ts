@@ -15,7 +15,7 @@ export interface Project {
   readonly file: string;
   /** Where the program and the provider host run: the root, or `main`. */
   readonly programDirectory: string;
-  /** What Node runs there: "." unless `main` is a file. */
+  /** The path that Node runs there: "." unless `main` is a file. */
   readonly entryPoint: string;
   readonly typescript: boolean;
   readonly tsconfig: string | undefined;
@@ -91,7 +91,10 @@ function findProjectFile(directory: string): string {
   }
 }
 
-/** `main` may name a directory or a file. The program and the provider host run in that directory. */
+/**
+ * Finds the program's directory and entry point. `main` may be a directory or a file. The program and the provider host
+ * run in that directory.
+ */
 function locateProgram(root: string, main: string | undefined) {
   if (main === undefined) return { programDirectory: root, entryPoint: "." };
   const target = path.resolve(root, main);
@@ -116,7 +119,7 @@ function projectDefaults(project: string, config: Readonly<Record<string, unknow
   return Object.fromEntries(entries);
 }
 
-/** A key without a namespace belongs to the project. */
+/** Returns a key with its namespace. A key without one belongs to the project. */
 export function qualifiedKey(project: string, key: string): string {
   const parts = key.split(":");
   if (parts.length === 3 && parts[1] === "config") return `${parts[0] ?? ""}:${parts[2] ?? ""}`;
@@ -136,7 +139,7 @@ interface ConfigEntry {
 }
 export type Config = ReadonlyMap<string, ConfigEntry>;
 
-/** Pulumi.<stack>.yaml, edited in place: comments and what this engine does not know stay as they are. */
+/** Edits Pulumi.<stack>.yaml in place. Comments and settings that this engine doesn't know stay as they are. */
 export class StackSettings {
   readonly #project: Project;
   readonly #document: Document;
@@ -222,7 +225,7 @@ function isSecure(value: z.infer<typeof configValue>): value is { secure: string
   return typeof value === "object" && !Array.isArray(value) && typeof value["secure"] === "string";
 }
 
-/** Objects and arrays reach the program as JSON text. */
+/** Converts the configuration for the program. Objects and arrays are passed as JSON text. */
 function plainConfig(key: string, value: z.infer<typeof configValue>): string {
   if (typeof value !== "object") return String(value);
   const text = JSON.stringify(value);

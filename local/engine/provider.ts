@@ -1,4 +1,4 @@
-/** Calls a dynamic provider. Secrets and previews are up to the engine: the provider supports neither. */
+/** Calls a dynamic provider. The engine handles secrets and previews, because the provider supports neither. */
 import { type Metadata, status } from "@grpc/grpc-js";
 import {
   CheckRequest,
@@ -53,7 +53,7 @@ export interface ReadResource extends CreatedResource {
   readonly inputs: ValueMap | undefined;
 }
 
-/** The resource exists, but isn't fully initialized. */
+/** Thrown if the resource exists but isn't fully initialized. */
 export class InitFailedError extends Error {
   override readonly name = "Unfinished";
   constructor(
@@ -70,7 +70,7 @@ function listOf(reasons: readonly string[]): string {
   return `${heading} occurred:\n${reasons.map((reason) => `\t* ${reason}\n`).join("")}\n`;
 }
 
-/** The state's copy of the provider's code, which isn't shown to users. */
+/** The input with the provider's code, which isn't shown to users. */
 export const PROVIDER_KEY = "__provider";
 
 export class DynamicProvider {
@@ -129,7 +129,7 @@ export class DynamicProvider {
     };
   }
 
-  /** A preview creates nothing and returns the inputs as outputs. */
+  /** Creates a resource. A preview only returns the inputs as outputs. */
   async create(state: ResourceState): Promise<CreatedResource> {
     if (this.#dryRun) return { id: "", outputs: state.inputs };
     const request = withResource(new CreateRequest(), state.urn).setProperties(
@@ -158,7 +158,7 @@ export class DynamicProvider {
     return markSecretsLike(this.#known(fromStruct(response.getProperties())), state.inputs);
   }
 
-  /** Undefined if the resource no longer exists, in which case the provider returns an empty ID. */
+  /** Reads a resource. Undefined if it no longer exists, in which case the provider returns an empty ID. */
   async read(state: ResourceState): Promise<ReadResource | undefined> {
     const request = withResource(new ReadRequest(), state.urn)
       .setId(state.id)
@@ -182,7 +182,7 @@ export class DynamicProvider {
     await send<Empty>((done) => this.#client.delete(request, done)).catch(rethrow);
   }
 
-  /** Unknown values are only allowed in a preview. */
+  /** Throws if a value is unknown outside a preview. */
   #known(json: ReturnType<typeof fromStruct>): ValueMap {
     const map = mapFromWire(json);
     if (!this.#dryRun && containsUnknowns(map)) {
@@ -226,7 +226,7 @@ const CHANGES: Readonly<Record<DiffResponse.DiffChanges, DiffResult["changes"]>>
 
 const UNAVAILABLE: number = status.UNAVAILABLE;
 
-/** Drops the status that gRPC adds to the provider's message. */
+/** Rethrows an error without the status that gRPC adds to the provider's message. */
 function rethrow(error: unknown): never {
   if (!isServiceError(error)) throw error;
   if (error.code === UNAVAILABLE) {

@@ -12,7 +12,7 @@ export async function refresh(run: Run): Promise<Outcome> {
   });
 }
 
-/** Refreshes before an update. Reads aren't counted, and a failed read ends the operation. */
+/** Refreshes the state before an update. Reads aren't counted, and a failed read ends the operation. */
 export async function refreshBase(context: RunContext): Promise<void> {
   const { run, providers, journal, executor } = context;
   const options = { dryRun: run.dryRun, parallel: run.parallel, continueOnError: true, reportsDrift: false };

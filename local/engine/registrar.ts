@@ -19,7 +19,7 @@ import {
 } from "./urn";
 import { equalMaps, type ValueMap } from "./values";
 
-/** How long a program may take to end after the engine is done. */
+/** How long a program may take to end after the engine is done, in milliseconds. */
 const PROGRAM_GRACE_MS = 5_000;
 
 class Deferred {
@@ -47,7 +47,7 @@ export class ProgramRegistrar implements Registrar {
     this.#run = run;
   }
 
-  /** Resolves when the program has registered everything, has failed, or was stopped. */
+  /** Serves the program. Resolves when it has registered all its resources, has failed, or was stopped. */
   async serveProgram(context: RunContext, planner: Planner, start: () => Program): Promise<Program> {
     this.#active = { context, planner };
     const program = start();
@@ -87,7 +87,7 @@ export class ProgramRegistrar implements Registrar {
     return registered;
   }
 
-  /** Components and providers have none. */
+  /** Returns a resource's provider. Components and providers don't have one. */
   async #providerOf({ type, custom, provider }: Goal): Promise<string> {
     if (!custom || isProviderType(type)) return "";
     return provider === "" ? this.#defaultProviderReference() : provider;
@@ -102,7 +102,10 @@ export class ProgramRegistrar implements Registrar {
     };
   }
 
-  /** Registered with the first dynamic resource. It gets the stack's whole configuration. */
+  /**
+   * Returns the default provider, which is registered with the first dynamic resource. It gets the stack's whole
+   * configuration.
+   */
   #defaultProviderReference(): Promise<string> {
     const { config, project, stack } = this.#run;
     this.#defaultProvider ??= this.#enqueue({
@@ -162,7 +165,7 @@ export class ProgramRegistrar implements Registrar {
     await this.#setOutputs(state, outputs);
   }
 
-  /** After a failure, outputs that weren't set keep their old values. */
+  /** Records the stack's outputs. After a failure, outputs that weren't set keep their old values. */
   async #recordStackOutputs(): Promise<void> {
     if (this.#stackOutputs === undefined || this.#active === undefined) return;
     const { urn, outputs } = this.#stackOutputs;

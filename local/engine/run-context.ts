@@ -23,15 +23,15 @@ export interface Run {
   readonly targets: Targets;
   readonly env: NodeJS.ProcessEnv;
   readonly events: Events;
-  /** Writes the state. A preview doesn't call it. */
+  /** Writes the state. Not called in a preview. */
   readonly save: (deployment: Deployment) => Promise<void>;
-  /** Asks the run to stop. Running steps finish first. */
+  /** Stops the run when it aborts. Running steps finish first. */
   readonly signal: AbortSignal;
 }
 
 export interface Outcome {
   readonly counts: Counts;
-  /** The program's outputs now, and before the run. */
+  /** The program's outputs, after and before the run. */
   readonly outputs: ValueMap | undefined;
   readonly oldOutputs: ValueMap | undefined;
 }
@@ -39,7 +39,7 @@ export interface Outcome {
 export interface RunContext {
   readonly run: Run;
   readonly providers: Providers;
-  /** Undefined in a preview. */
+  /** The journal. Undefined in a preview. */
   readonly journal: Journal | undefined;
   readonly executor: Executor;
   readonly server: EngineServer;
@@ -88,7 +88,7 @@ export async function withRunContext(
   }
 }
 
-/** As in the CLI, output of the program and the host appears with the stack. */
+/** Reports output of the program and the host. As in the CLI, it appears with the stack. */
 export function diagnosticLines(events: Events): LineHandlers {
   return {
     out: (line) => events.diagnostic({ urn: "", severity: "info", message: `${line}\n` }),
@@ -120,7 +120,7 @@ function refuseUnknownTargets(run: Run, executor: Executor): void {
   }
 }
 
-/** The reasons have already been shown, but not the summary. */
+/** Thrown if a run failed and the reasons have already been shown, but not the summary. */
 export class Failed extends AlreadyReported {
   constructor(
     readonly outcome: Outcome,

@@ -1,4 +1,7 @@
-/** The CLI's passphrase secrets: one key per stack, derived from the passphrase and the stack's salt. */
+/**
+ * Encrypts secrets like the CLI's passphrase provider: with one key per stack, derived from the passphrase and the
+ * stack's salt.
+ */
 import { createCipheriv, createDecipheriv, pbkdf2, pbkdf2Sync, randomBytes } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { promisify } from "node:util";
@@ -14,7 +17,7 @@ const PROBE = "pulumi";
 
 const pbkdf2InThreadPool = promisify(pbkdf2);
 
-/** As in the CLI, a process that runs several commands derives each key once. */
+/** The derived keys. As in the CLI, a process that runs several commands derives each key only once. */
 const keys = new Map<string, Promise<Buffer>>();
 
 function deriveKey(passphrase: string, salt: Buffer): Promise<Buffer> {
@@ -27,34 +30,40 @@ function deriveKey(passphrase: string, salt: Buffer): Promise<Buffer> {
 }
 
 export class Crypter {
-  /** A secret from the state keeps its ciphertext, so an unchanged stack writes an unchanged file. */
+  /** The ciphertexts of secrets from the state. They're reused, so that an unchanged stack writes an unchanged file. */
   readonly #sealed = new WeakMap<Secret, string>();
 
   readonly #keyOf: () => Buffer;
 
   private constructor(
     keyOf: () => Buffer,
-    /** `encryptionsalt` in the stack's settings: "v1:<salt>:<the word 'pulumi', encrypted>". */
+    /** The value of `encryptionsalt` in the stack's settings: "v1:<salt>:<the word 'pulumi', encrypted>". */
     readonly salt: string,
   ) {
     this.#keyOf = keyOf;
   }
 
-  /** For a stack without a salt. */
+  /** Creates the secrets for a stack that has no salt. */
   static async create(passphrase: string): Promise<Crypter> {
     const salt = randomBytes(SALT_BYTES);
     const key = await deriveKey(passphrase, salt);
     return new Crypter(() => key, `v1:${salt.toString("base64")}:${encrypt(PROBE, key)}`);
   }
 
-  /** Deriving the key takes most of a second in the thread pool: start early, await late. */
+  /**
+   * Opens a stack's secrets. Deriving the key takes most of a second in the thread pool, so start this early and await
+   * it late.
+   */
   static async open(passphrase: string, saltText: string): Promise<Crypter> {
     const { salt, probe } = partsOf(saltText);
     const key = verifiedKey(await deriveKey(passphrase, salt), probe);
     return new Crypter(() => key, saltText);
   }
 
-  /** For a stack without secrets: derives the key, and checks the passphrase, for the first one. */
+  /**
+   * Opens the secrets of a stack that has none yet. Derives the key and checks the passphrase only when the first
+   * secret is written.
+   */
   static lazy(passphrase: string, saltText: string): Crypter {
     const { salt, probe } = partsOf(saltText);
     let key: Buffer | undefined;
@@ -126,7 +135,7 @@ function tryDecrypt(ciphertext: string, key: Buffer): string | undefined {
   }
 }
 
-/** The passphrase only comes from the environment: the local engine never prompts. */
+/** Reads the passphrase from the environment. The local engine never prompts for it. */
 export async function readPassphrase(env: NodeJS.ProcessEnv): Promise<string> {
   const phrase = env["PULUMI_CONFIG_PASSPHRASE"];
   if (phrase !== undefined) return phrase;

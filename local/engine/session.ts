@@ -34,7 +34,7 @@ export async function resolveStackName(
   return shortName(name, project);
 }
 
-/** A stack's full name in a state folder is `organization/<project>/<stack>`. */
+/** Returns a stack's short name. In a state directory, the full name is `organization/<project>/<stack>`. */
 export function shortName(name: string, project: Project): string {
   const parts = name.split("/");
   if (parts.length === 1) return name;
@@ -74,7 +74,7 @@ export class Session {
     return this.store.name;
   }
 
-  /** Deriving the key takes most of a second, so call this early. */
+  /** Returns the stack's secrets. Deriving the key takes most of a second, so call this early. */
   crypter(): Promise<Crypter> {
     this.#openedCrypter ??= this.#openCrypter();
     return this.#openedCrypter;
@@ -102,7 +102,7 @@ export class Session {
     return this.settings.config(() => this.crypter());
   }
 
-  /** A new copy each time: runs change it in place. */
+  /** Returns a new copy of the state each time, because runs change it in place. */
   async deployment(): Promise<Deployment> {
     return this.read(this.#deploymentJson);
   }

@@ -151,7 +151,7 @@ function readProperties(given: JsonMap, crypter: Crypter): ValueMap {
   return mapValues(given, (value) => decode(value, (marked) => openSecret(marked, crypter)));
 }
 
-/** Parts of a secret may also be marked as secret, but they aren't encrypted again. */
+/** Decrypts a secret. Its parts may also be marked as secret, but they aren't encrypted again. */
 function openSecret(marked: JsonMap, crypter: Crypter): Value {
   const { plaintext, ciphertext } = marked;
   if (typeof ciphertext === "string") {
@@ -177,7 +177,7 @@ export function sealWith(crypter: Crypter): SealSecret {
   });
 }
 
-/** What `stack export --show-secrets` writes. */
+/** Formats a secret for `stack export --show-secrets`. */
 export const showSecret: SealSecret = (secret) => ({
   [SIGNATURE]: SECRET_SIGNATURE,
   plaintext: JSON.stringify(insideOf(secret)),
@@ -189,7 +189,7 @@ export function writeProperties(map: ValueMap, seal: SealSecret): JsonMap {
   return mapValues(sorted(map), (value) => encode(value, (_, secret) => seal(secret)));
 }
 
-/** Writes fields in the CLI's order, without empty ones. */
+/** Formats a resource with its fields in the CLI's order, without empty ones. */
 export function writeResource(state: ResourceState, seal: SealSecret): JsonMap {
   return compact({
     urn: state.urn,
@@ -232,7 +232,7 @@ function compact(fields: Readonly<Record<string, Json | undefined>>): JsonMap {
   return Object.fromEntries(kept);
 }
 
-/** The version in the manifest. The CLI checks its hash, not the number. */
+/** The engine version in the manifest. The CLI checks its hash, not the number. */
 const ENGINE_VERSION = "v3.248.0";
 
 export function writeDeployment(deployment: Deployment, salt: string, seal: SealSecret): JsonMap {
@@ -255,7 +255,7 @@ export function writeDeployment(deployment: Deployment, salt: string, seal: Seal
   };
 }
 
-/** Other resources may still refer to a renamed resource by its old URN. */
+/** Replaces the old URNs of renamed resources, to which other resources may still refer. */
 function withoutAliases(deployment: Deployment): Deployment {
   const renamed = new Map<Urn, Urn>();
   for (const { urn, aliases } of deployment.resources) aliases.forEach((alias) => renamed.set(alias, urn));

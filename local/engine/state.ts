@@ -2,7 +2,10 @@
 import type { Urn } from "./urn";
 import type { ValueMap } from "./values";
 
-/** One resource. The engine changes it in place and compares by identity, as two states may share a URN. */
+/**
+ * A resource's state. The engine changes it in place and compares by identity, because two states may have the same
+ * URN.
+ */
 export interface ResourceState {
   urn: Urn;
   type: string;
@@ -14,18 +17,18 @@ export interface ResourceState {
   provider: string;
   protect: boolean;
   retainOnDelete: boolean;
-  /** Replaced, but not deleted yet. */
+  /** Whether the resource was replaced but not deleted yet. */
   delete: boolean;
-  /** Deleted, but not replaced yet. */
+  /** Whether the resource was deleted but not replaced yet. */
   pendingReplacement: boolean;
   dependencies: readonly Urn[];
   propertyDependencies: Readonly<Record<string, readonly Urn[]>>;
   additionalSecretOutputs: readonly string[];
   ignoreChanges: readonly string[];
   replaceOnChanges: readonly string[];
-  /** Why an existing resource isn't fully initialized. */
+  /** Why the resource isn't fully initialized, if it isn't. */
   initErrors: readonly string[];
-  /** The resource's earlier URNs, only during an operation. They're never written. */
+  /** The resource's earlier URNs. They're set only during an operation and never written. */
   aliases: readonly Urn[];
   importId: string;
   created: string | undefined;
@@ -36,7 +39,7 @@ export interface ResourceState {
 
 export type OperationType = "creating" | "updating" | "deleting" | "reading" | "importing";
 
-/** A step that started and whose result was never recorded. */
+/** A step that started but whose result was never recorded. */
 export interface PendingOperation {
   readonly type: OperationType;
   readonly resource: ResourceState;

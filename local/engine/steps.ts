@@ -3,7 +3,7 @@ import type { DetailedDiff } from "./diff";
 import type { ResourceState } from "./state";
 import type { Urn } from "./urn";
 
-/** The CLI's names in `preview --json`. */
+/** The operations, with the CLI's names in `preview --json`. */
 export type Op =
   | "same"
   | "create"
@@ -40,7 +40,7 @@ export interface SameStep extends Common {
   readonly respond?: Respond;
 }
 
-/** Excluded by --target: the program gets a response, and the state doesn't change. */
+/** Skips a resource that --target excludes. The program gets a response, and the state doesn't change. */
 export interface SkipCreateStep extends Common {
   readonly op: "same";
   readonly old?: undefined;
@@ -52,7 +52,7 @@ export interface CreateStep extends Common {
   readonly op: "create" | "create-replacement";
   readonly old?: ResourceState;
   readonly new: ResourceState;
-  /** The old resource is deleted later. */
+  /** Whether the old resource is deleted later. */
   readonly deleteOldLater?: boolean;
   readonly respond: Respond;
 }
@@ -75,7 +75,7 @@ export interface DeleteStep extends Common {
   readonly op: "delete" | "delete-replaced";
   readonly old: ResourceState;
   readonly new?: undefined;
-  /** The replacement is created next. Until then, the state keeps the old resource. */
+  /** Whether the replacement is created next. Until then, the old resource stays in the state. */
   readonly replacementFollows?: boolean;
 }
 
@@ -115,7 +115,7 @@ export const subjectOf = (step: Step): ResourceState => step.new ?? step.old;
 
 export const urnOf = (step: Step): Urn => subjectOf(step).urn;
 
-/** A replacement counts once, as "replace". */
+/** Whether a step is counted. A replacement is counted once, as "replace". */
 export const isLogical = ({ op }: Step): boolean =>
   op !== "create-replacement" &&
   op !== "delete-replaced" &&

@@ -1,4 +1,6 @@
-/** `preview`, `up` and `destroy`: creates and updates what the program declares, and deletes the rest. */
+/**
+ * The operations `preview`, `up` and `destroy`: they create and update what the program declares, and delete the rest.
+ */
 import { ProgramRegistrar } from "./registrar";
 import { AlreadyReported, messageOf } from "./errors";
 import { deletionOrder, neededBy } from "./graph";
@@ -35,7 +37,7 @@ export async function update(run: Run, options: { refreshFirst: boolean }): Prom
   });
 }
 
-/** Like an update with an empty program. */
+/** Destroys the stack. This works like an update with an empty program. */
 export async function destroy(run: Run, options: { refreshFirst: boolean }): Promise<Outcome> {
   return withRunContext(run, {}, async (context) => {
     if (options.refreshFirst) await refreshBase(context);
@@ -51,7 +53,10 @@ function plannerFor({ run, providers }: RunContext): Planner {
   return new Planner({ ...run, project: run.project.name, base: run.base.resources, providers });
 }
 
-/** A failed operation deletes nothing: the program might have registered more. */
+/**
+ * Deletes resources that the program didn't register. Doesn't delete any if the operation failed, because the program
+ * might have registered more.
+ */
 async function deleteUnregistered({ executor, run }: RunContext, planner: Planner): Promise<void> {
   if (executor.stopping) return;
   try {

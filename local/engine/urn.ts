@@ -36,7 +36,7 @@ interface UrnRequest {
   readonly name: string;
 }
 
-/** A URN contains the parent's type, unless the parent is the stack. */
+/** Returns a resource's URN. It contains the parent's type, unless the parent is the stack. */
 export function makeUrn(of: UrnRequest): Urn {
   const parentType = of.parent === "" ? "" : qualifiedTypeOf(of.parent);
   const qualified =
@@ -52,11 +52,11 @@ export const defaultProviderUrn = (stack: string, project: string): Urn =>
 
 export const isProviderType = (type: string): boolean => type.startsWith("pulumi:providers:");
 
-/** Providers that the program didn't declare. */
+/** Whether a provider is one that the program didn't declare. */
 export const isDefaultProvider = (urn: Urn): boolean =>
   isProviderType(typeOf(urn)) && nameOf(urn).startsWith("default");
 
-/** A provider reference is <urn>::<id>. */
+/** Returns the URN in a provider reference, which has the form <urn>::<id>. */
 export function providerUrnOf(reference: string): Urn {
   return reference.slice(0, reference.lastIndexOf("::"));
 }

@@ -48,7 +48,7 @@ export const isMap = (value: Value | undefined): value is ValueMap =>
 export const isJsonMap = (value: unknown): value is JsonMap =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** Reads a secret's content: plain on the wire, encrypted in the state. */
+/** Reads a secret's content, which is plain on the wire and encrypted in the state. */
 type OpenSecret = (marked: JsonMap) => Value;
 
 const openWireSecret: OpenSecret = (marked) => fromWire(marked["value"] ?? null);
@@ -101,7 +101,7 @@ export const toWireMap = (map: ValueMap): JsonMap => mapValues(map, toWire);
 export const toPlainMap = (map: ValueMap): JsonMap => mapValues(map, toPlain);
 export const toRedactedMap = (map: ValueMap): JsonMap => mapValues(sorted(map), toRedacted);
 
-/** Never nests secrets. */
+/** Marks a value as secret. Never nests secrets. */
 export function secret(value: Value): Secret {
   return value instanceof Secret ? value : new Secret(value);
 }
@@ -120,7 +120,8 @@ export function containsUnknowns(value: Value): boolean {
 }
 
 /**
- * Marks every returned key as secret that was secret in the values sent: the provider host doesn't know about secrets.
+ * Marks every returned key as secret that was secret in the values sent, because the provider host doesn't support
+ * secrets.
  */
 export function markSecretsLike(returned: ValueMap, sent: ValueMap): ValueMap {
   const marked: ValueMap = { ...returned };

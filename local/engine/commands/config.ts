@@ -1,4 +1,4 @@
-/** `config set`, `get` and `rm`: the stack's settings file. */
+/** The commands `config set`, `get` and `rm`, which change and show the stack's settings file. */
 import type { Command } from "commander";
 import { CommandError, UnsupportedError } from "../errors";
 import { qualifiedKey } from "../project";

@@ -1,4 +1,7 @@
-/** The command line: the subset of the Pulumi CLI's that this engine supports. It names what it refuses. */
+/**
+ * The command line: the part of the Pulumi CLI's command line that this engine supports. Errors name anything it
+ * doesn't support.
+ */
 import path from "node:path";
 import { Command, CommanderError, Option } from "commander";
 import { AlreadyReported, CommandError, EXIT, messageOf } from "../errors";
@@ -9,7 +12,7 @@ import { addStackCommands } from "./stack";
 
 const VERSION = "v3.248.0-edgeguard-local";
 
-/** Runs one command and resolves to its exit code. It never throws. */
+/** Runs one command and resolves to its exit code. Never throws. */
 export async function runCommand(argv: readonly string[], io: Io): Promise<number> {
   try {
     await buildCommand(argv, io).parseAsync([...argv], { from: "user" });
@@ -61,7 +64,7 @@ function buildCommand(argv: readonly string[], io: Io): Command {
   return program;
 }
 
-/** Other options resolve their paths against it, so it's needed before they're parsed. */
+/** Returns the value of --cwd. Other options resolve their paths against it, so it's needed before they're parsed. */
 function directoryFlag(argv: readonly string[]): string | undefined {
   const index = argv.findIndex((arg) => arg === "-C" || arg === "--cwd");
   if (index >= 0) return argv[index + 1];

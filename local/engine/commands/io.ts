@@ -29,7 +29,7 @@ export function colorsFor(io: Io, flag: GlobalFlags["color"]): ReturnType<typeof
   return pc.createColors(flag === "always" || (flag === "auto" && isWanted));
 }
 
-/** The CLI's default: four steps per processor. */
+/** Returns the CLI's default: four steps per processor. */
 export const defaultParallel = (): number => availableParallelism() * 4;
 
 export function parseWholeNumber(text: string): number {
@@ -39,13 +39,13 @@ export function parseWholeNumber(text: string): number {
   return number;
 }
 
-/** Paths on the command line are relative to --cwd. */
+/** Resolves a path from the command line, which is relative to --cwd. */
 export const resolveFrom =
   (io: Io) =>
   (given: string): string =>
     path.resolve(io.cwd, given);
 
-/** The CLI's switches accept =true and =false. */
+/** Parses a switch. The CLI's switches accept =true and =false. */
 export function parseBoolean(text: string): boolean {
   if (text === "true" || text === "false") return text === "true";
   throw new CommandError(`invalid value ${text}: use true or false`, EXIT.badInvocation);

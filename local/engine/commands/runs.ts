@@ -40,7 +40,7 @@ interface RunFlags extends GlobalFlags, TargetFlags {
   readonly generateCode?: boolean;
 }
 
-/** Called once for the preview, and again for the real run. */
+/** Creates the run. Called once for the preview, and again for the actual run. */
 type Engine = (run: Run, flags: RunFlags) => Promise<Outcome>;
 
 export function addRunCommands(program: Command, io: Io): void {
@@ -189,7 +189,7 @@ class Runner {
     this.#refuseUnexpectedChanges(outcome, true);
   }
 
-  /** Shows the results even if the run failed. */
+  /** Runs the engine. Shows the results even if the run failed. */
   async #runEngine(
     session: Session,
     dryRun: boolean,
