@@ -3,19 +3,19 @@ import { ownMember } from "../runtime/values";
 import { oneLine } from "./names";
 
 /**
- * An expression in the generated program: its text, and its value when the program runs. Keeping the two together
- * ensures that the printed program and the inputs in the import file match.
+ * An expression in the generated program: its text, and its value when the program runs. Keeping both together ensures
+ * that the program and the inputs in the import file match.
  */
 export class Code {
   constructor(
     readonly value: unknown,
     readonly form: Form,
-    /** The program's constant or function that it uses. */
+    /** The program's constant or function that the expression uses. */
     readonly uses?: string,
   ) {}
 }
 
-/** Verbatim text, or items between brackets. */
+/** The form of an expression: verbatim text, or items between brackets. */
 export type Form = string | Bracketed;
 
 export interface Bracketed {
@@ -25,22 +25,22 @@ export interface Bracketed {
 }
 
 export interface Item {
-  /** The `key: ` of a member; empty for list items and call arguments. */
+  /** The text before the item: the `key: ` of a property. Empty for list items and call arguments. */
   readonly before: string;
   readonly code: Code;
-  /** A comment on the line above. */
+  /** A comment for the line above the item. */
   readonly comment?: string;
 }
 
-/** Members of an object: plain data, expressions, or data with expressions inside. Undefined ones are left out. */
+/** An object's properties: plain data, expressions, or data that contains expressions. Undefined ones are left out. */
 export type Members = Readonly<Record<string, unknown>>;
 
-/** References one of the program's constants, or a property of one. */
+/** Returns a reference to one of the program's constants, or to a constant's property. */
 export function constant(text: string, value: unknown): Code {
   return new Code(value, text, text);
 }
 
-/** Builds a call with its result. */
+/** Returns a function call, with its result as the value. */
 export function call(callee: string, args: readonly unknown[], value: unknown): Code {
   const items = args.map((arg) => item(codeOf(arg)));
   return new Code(value, { open: `${callee}(`, items, close: ")" }, callee);
@@ -74,13 +74,13 @@ function quoted(text: string): string {
     : double;
 }
 
-/** @param comments by the text that each one precedes. */
+/** @param comments comments by the text of the item that each one precedes. */
 export function listOf(texts: readonly string[], comments: Readonly<Record<string, string>>): Code {
   const items = texts.map((text) => item(codeOf(text), "", ownMember(comments, text)));
   return new Code(texts, { open: "[", items, close: "]" });
 }
 
-/** @param comments by the name of the member that each one precedes. */
+/** @param comments comments by the name of the property that each one precedes. */
 export function objectOf(members: Members, comments: Readonly<Record<string, string>> = {}): Code {
   const entries = Object.entries(members)
     .filter(([, member]) => member !== undefined)
@@ -104,8 +104,8 @@ const INDENT = "  ";
 /**
  * Formats an expression the way prettier does, because prettier may not be installed.
  *
- * @param start number of characters before it on its first line.
- * @param end number of characters after it on its last line.
+ * @param start the number of characters before the expression on its first line.
+ * @param end the number of characters after the expression on its last line.
  */
 export function print(code: Code, { start = 0, end = 0, depth = 0 } = {}): string {
   const { form } = code;
@@ -125,7 +125,7 @@ export function print(code: Code, { start = 0, end = 0, depth = 0 } = {}): strin
   return `${open}\n${lines.join("\n")}\n${INDENT.repeat(depth)}${close}`;
 }
 
-/** Formats an expression on one line; undefined if it contains a comment. */
+/** Formats an expression on one line. Undefined if it contains a comment. */
 function flatten({ open, items, close }: Bracketed): string | undefined {
   const texts: string[] = [];
   for (const { before, code, comment } of items) {

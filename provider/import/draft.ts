@@ -13,7 +13,7 @@ import {
 } from "./names";
 import type { Account, Zone } from "./zones";
 
-/** An existing object, in the form in which the program declares it. */
+/** An existing object, as the program declares it. */
 export interface Draft {
   readonly found: ExistingObject;
   /** The resource's name: an identifier, unique among resources of its type. */
@@ -27,16 +27,16 @@ export interface UsedSecret extends ConfigSecret {
   readonly key: string;
 }
 
-/** A constant of the program that holds an ID. */
+/** A constant in the program that contains an ID. */
 export interface IdConstant {
   readonly id: string;
   /** The constant's name: `zoneId`, or `zones.shopExample` for one of several zones. */
   readonly text: string;
-  /** The zone's name, for readers. */
+  /** The zone's name, shown as a comment. */
   readonly comment: string | undefined;
 }
 
-/** The program's own constants and imports. */
+/** Names that the program's own constants and imports use. */
 const RESERVED_NAMES = [
   "zoneId",
   "zones",
@@ -48,14 +48,14 @@ const RESERVED_NAMES = [
   "pulumi",
 ];
 
-/** Names the objects and writes their arguments. */
+/** Gives the objects names and writes their arguments. */
 export class Drafter {
   readonly zones: readonly IdConstant[];
   readonly accounts: readonly IdConstant[];
   readonly #names: ReadonlyMap<ExistingObject, string>;
   readonly #keys = new UniqueNames();
   readonly #variables = new UniqueNames(RESERVED_NAMES);
-  /** The constants that hold resources, by existing object. */
+  /** The constants that contain resources, by existing object. */
   readonly #referred = new Map<ExistingObject, string>();
 
   constructor(found: readonly ExistingObject[], zones: readonly Zone[], accounts: readonly Account[]) {
@@ -80,7 +80,7 @@ export class Drafter {
     return { found, name, args: objectOf(args), secrets };
   }
 
-  /** Returns the constant that holds the resource; undefined if nothing refers to it. */
+  /** Returns the constant that contains the resource. Undefined if nothing refers to the resource. */
   variableOf(found: ExistingObject): string | undefined {
     return this.#referred.get(found);
   }
@@ -100,7 +100,7 @@ export class Drafter {
   }
 }
 
-/** Names the ID constants: `zoneId` for a single zone, `zones.shopExample` for one of several. */
+/** Returns the constants for IDs: `zoneId` for a single zone, `zones.shopExample` for one of several. */
 function constantsOf(owners: readonly Owner[], kind: Scope["kind"]): IdConstant[] {
   const members = distinctNames(owners, kind);
   return owners.map(({ id, comment }, index) => ({
@@ -119,7 +119,7 @@ function ownerOf(account: Account): Owner {
   return { id: account.id, labels: [`account ${account.id.slice(0, ID_CHARACTERS)}`] };
 }
 
-/** Labels a zone with its name, with the hosts in its expressions if the name can't be read, or else with its ID. */
+/** Returns a zone's labels: its name or, if that can't be read, the hosts in its expressions, otherwise its ID. */
 function zoneOwner({ id, name }: Zone, found: readonly ExistingObject[]): Owner {
   const own = found.filter(({ scope }) => scope.kind === "zone" && scope.id === id);
   const domain = commonDomain(own.flatMap(({ outputs }) => hostsIn(outputs["expression"])));
@@ -127,7 +127,10 @@ function zoneOwner({ id, name }: Zone, found: readonly ExistingObject[]): Owner 
   return { id, labels: [label], comment: name };
 }
 
-/** Names the resources, uniquely per type. If there are several zones, each name begins with the zone's. */
+/**
+ * Returns the resources' names, which are unique per type. If there are several zones, each name begins with the zone's
+ * name.
+ */
 function namesOf(
   found: readonly ExistingObject[],
   zones: readonly Owner[],

@@ -18,7 +18,7 @@ export interface ImportableType {
   readonly type: string;
   readonly verbs: Verbs;
   readonly schemaVersion: number;
-  /** Names of arguments and outputs that are secret in state. */
+  /** The names of arguments and outputs that are secret in the state. */
   readonly secret: readonly string[];
 }
 
@@ -46,32 +46,32 @@ export const TYPES = {
 /** An existing object, in the form in which a program would declare it. */
 export interface ExistingObject extends Named, ObjectAddress {
   readonly resource: ImportableType;
-  /** The object's name in messages: `policy 0f2a… "checkout"`. */
+  /** What messages call the object: `policy 0f2a… "checkout"`. */
   readonly what: string;
-  /** The arguments in the program. Called once, after all objects have names. */
+  /** Returns the arguments for the program. Called once, after all objects have names. */
   args(writing: ArgumentWriter): Members;
   /** Outputs, as `read` returns them. */
   readonly outputs: JsonObject;
-  /** How the resource class turns its arguments into inputs. Default: unchanged. */
+  /** Converts the arguments to inputs as the resource class does. By default, they're unchanged. */
   classInputs?(args: JsonObject): JsonObject;
-  /** The inputs that no two declarations of a type may have in common. Default: all inputs. */
+  /** A key for the inputs that must differ between two declarations of a type. By default, all inputs. */
   readonly identity?: string;
   /** Inputs that the state records in a different form from what `check` returns here. */
   readonly recordedAs?: JsonObject;
-  /** A comment above it in the program. */
+  /** A comment for the line above the resource in the program. */
   readonly comment?: string;
 }
 
-/** What the program provides for use in arguments. */
+/** What arguments can use from the program. */
 export interface ArgumentWriter {
-  /** The constant with the ID. */
+  /** Returns the constant that contains the ID of a zone or account. */
   scope(scope: Scope): Code;
-  /** Another resource's ID in the program; undefined if that resource was left out. */
+  /** Returns another resource's ID in the program. Undefined if that resource was left out. */
   idOf(found: ExistingObject): Code | undefined;
   /**
-   * A secret from the stack's configuration.
+   * Returns a secret from the stack's configuration.
    *
-   * @param name the part of its key after the resource's name: `secret-access-key`.
+   * @param name the part of the secret's key after the resource's name: `secret-access-key`.
    * @param value the secret as Cloudflare shows it.
    */
   secret(name: string, value: ConfigSecret): Code;
@@ -82,6 +82,6 @@ export interface ConfigSecret {
   readonly value: string;
   /** Whether Cloudflare shows the value, which means the import file contains it. */
   readonly isShown: boolean;
-  /** A description for readers: `secret access key of the bucket logs`. */
+  /** A description of the secret for users: `secret access key of the bucket logs`. */
   readonly meaning: string;
 }

@@ -4,14 +4,13 @@ import type { JsonObject } from "../runtime/values";
 import { setCommand } from "./program";
 import type { Verified } from "./verify";
 
-/** The engine's mark for special values in its files, and its value for a secret. */
+/** The engine's property that marks special values in its files, and the value that marks a secret. */
 const SIGNATURE = "4dabf18193072939515e22adb298388d";
 const SECRET = "1b47061264138c4ac30d75fd1eb44270";
 
 /**
  * Writes the file for `pulumi import --file`. It contains inputs and outputs, including the provider's code, so that
- * the CLI (3.254 and later) records them without asking a provider to read, which a dynamic provider can't do on
- * import.
+ * the CLI (3.254 and later) records them without a read by the provider, which a dynamic provider can't do on import.
  */
 export function importFile(verified: readonly Verified[]): string {
   const resources = verified.map(({ found, name, inputs, outputs }) => {
@@ -31,7 +30,7 @@ export function importFile(verified: readonly Verified[]): string {
   return `${JSON.stringify({ resources }, null, 2)}\n`;
 }
 
-/** Marks secrets. They're in plain text in this file, and encrypted in state. */
+/** Marks values as secrets. They're plain text in this file and encrypted in the state. */
 function withSecrets(bag: JsonObject, secret: readonly string[]): JsonObject {
   return Object.fromEntries(
     Object.entries(bag).map(([key, value]) => [
@@ -43,7 +42,7 @@ function withSecrets(bag: JsonObject, secret: readonly string[]): JsonObject {
   );
 }
 
-/** Writes a script that sets the credentials that Cloudflare shows; undefined if it shows none. */
+/** Returns a script that sets the credentials that Cloudflare shows. Undefined if it doesn't show any. */
 export function configScript(verified: readonly Verified[]): string | undefined {
   const shown = verified.flatMap(({ secrets }) => secrets).filter(({ isShown }) => isShown);
   if (shown.length === 0) return undefined;

@@ -3,9 +3,9 @@ import type { Host } from "../runtime/host";
 import type { JsonObject } from "../runtime/values";
 import type { ExistingObject, ImportableType } from "./existing";
 
-/** Something that isn't in the program, and why. */
+/** An object or part that isn't in the program, and why. */
 export interface LeftOut {
-  /** The object's name in messages. */
+  /** What messages call the object. */
   readonly what: string;
   readonly reason: string;
 }
@@ -19,10 +19,10 @@ export class Inventory {
   readonly skipped: LeftOut[] = [];
   /** Parts that were read, with or without objects. */
   readonly parts: string[] = [];
-  /** Further notes for the user. */
+  /** More notes for the user. */
   readonly notes: string[] = [];
 
-  /** @param progress shows how far along a part is. */
+  /** @param progress shows the progress of reading a part. */
   constructor(
     readonly host: Host,
     readonly progress: (line: string) => void,
@@ -32,7 +32,7 @@ export class Inventory {
    * Reads one part. A forbidden part is skipped, so that a plan or token without one product doesn't prevent importing the
    * others. Any other failure ends the command.
    *
-   * @param what as in `reading Page Shield policies in zone 0da4…`.
+   * @param what what's read, such as `reading Page Shield policies in zone 0da4…`.
    */
   async part(what: string, read: () => Promise<void>): Promise<void> {
     const lists = [this.found, this.leftOut, this.notes];
@@ -54,9 +54,9 @@ export class Inventory {
   }
 
   /**
-   * Reads an object's outputs as a refresh would record them; undefined if the object no longer exists.
+   * Reads an object's outputs as a refresh would record them. Undefined if the object no longer exists.
    *
-   * @param seed what `read` needs to find it.
+   * @param seed what `read` needs to find the object.
    */
   async outputs(resource: ImportableType, id: string, seed: JsonObject): Promise<JsonObject | undefined> {
     const { id: found, props } = await resource.verbs.read(this.host, id, seed);
@@ -64,7 +64,10 @@ export class Inventory {
   }
 }
 
-/** Whether the error means that the plan or token lacks a product. An unknown credential fails every part. */
+/**
+ * Whether the error means that the plan or token doesn't include a product. An invalid credential isn't such an error,
+ * because it fails every part.
+ */
 function isForbidden(error: unknown): error is ApiError {
   return error instanceof ApiError && error.status === 403;
 }

@@ -2,7 +2,7 @@ import { escapeInvisible } from "../api/printable";
 
 const MAX_CHARACTERS = 64;
 
-/** Turns "Checkout: own scripts" into `checkout-own-scripts`. Empty if nothing in the text can be part of a name. */
+/** Converts "Checkout: own scripts" to `checkout-own-scripts`. Empty if nothing in the text can be part of a name. */
 export function slug(text: string): string {
   const words = text
     .normalize("NFKD")
@@ -26,7 +26,7 @@ export function hostsIn(expression: unknown): readonly string[] {
   return [...new Set(texts.map((host) => host.toLowerCase()))].sort();
 }
 
-/** Finds the longest domain of at least two labels that all hosts share; empty if there's none. */
+/** Finds the longest domain of at least two labels that all hosts share. Empty if there's none. */
 export function commonDomain(hosts: readonly string[]): string {
   const [first = [], ...others] = hosts.map((host) => host.split(".").reverse());
   const end = first.findIndex((label, i) => others.some((labels) => labels[i] !== label));
@@ -34,14 +34,17 @@ export function commonDomain(hosts: readonly string[]): string {
   return labels.length < 2 ? "" : labels.reverse().join(".");
 }
 
-/** An object that gets a name. */
+/** An object that needs a name. */
 export interface Named {
   readonly id: string;
-  /** What people call the object, followed by what distinguishes it from others with that name; best first. */
+  /**
+   * What people call the object, followed by labels that distinguish it from other objects with that name. The best
+   * label comes first.
+   */
   readonly labels: readonly string[];
 }
 
-/** The number of an ID's characters to use in a name. */
+/** How many characters of an ID to use in a name. */
 export const ID_CHARACTERS = 8;
 
 /**
@@ -71,7 +74,7 @@ function withMore(names: readonly string[], more: (index: number) => string): st
   });
 }
 
-/** Hands out each name once: a second `checkout` becomes `checkout2`. */
+/** Makes names unique: a second `checkout` becomes `checkout2`. */
 export class UniqueNames {
   readonly #taken: Set<string>;
 
@@ -96,7 +99,8 @@ const RESERVED = new Set(
   ).split(" "),
 );
 
-/** Turns `checkout-own-scripts` into `checkoutOwnScripts`. Prefixes it with `before` if the result isn't an identifier.
+/**
+ * Converts `checkout-own-scripts` to `checkoutOwnScripts`. Prefixes it with `before` if the result isn't an identifier.
  */
 export function identifier(name: string, before: string): string {
   const camel = name

@@ -3,7 +3,7 @@ import type { Drafter, IdConstant } from "./draft";
 import { asSentence, type LeftOut } from "./inventory";
 import type { Verified } from "./verify";
 
-/** Writes the program's text. */
+/** Returns the program's text. */
 export function programText(
   drafting: Drafter,
   verified: readonly Verified[],
@@ -45,7 +45,7 @@ function importsText(verified: readonly Verified[], uses: ReadonlySet<string>): 
   ].join("\n");
 }
 
-/** The package's functions that arguments may call. */
+/** The functions from this package that arguments may call. */
 const EXPORTS = ["destination", "filter"];
 
 function configText(verified: readonly Verified[]): string {
@@ -58,12 +58,12 @@ function configText(verified: readonly Verified[]): string {
   return `${above}\n${commands.join("\n")}\nconst config = new pulumi.Config();\n`;
 }
 
-/** Returns a command that prompts for the value, to keep it out of the shell's history. */
+/** Returns a command that sets a secret. It prompts for the value, to keep that out of the shell's history. */
 export function setCommand(key: string): string {
   return `pulumi config set --secret ${key}`;
 }
 
-/** Declares the IDs: `const zoneId = "…"`, or `const zones = { … }` for several. */
+/** Returns the declarations of the IDs: `const zoneId = "…"`, or `const zones = { … }` for several zones. */
 function idsText(constants: readonly IdConstant[], uses: ReadonlySet<string>): string {
   const used = constants.filter(({ text }) => uses.has(text));
   const behind = (comment: string | undefined): string =>

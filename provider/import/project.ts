@@ -7,12 +7,12 @@ export const PROJECT = "Pulumi.yaml";
 const PROJECT_FILES = [PROJECT, "Pulumi.yml", "Pulumi.json"];
 
 /**
- * Writes the text of a new project file for the output folder; undefined if the folder's program already has a project.
- * Pulumi looks for the file in the folder, then in its parents.
+ * Returns the text of a new project file for the output directory. Undefined if the directory's program already has a
+ * project. Pulumi looks for the file in the directory, then in its parents.
  *
- * @param folder the absolute path of the output folder.
+ * @param folder the absolute path of the output directory.
  * @param name the new project's name, if given.
- * @throws UsageError if Pulumi would run a program in another folder, or import into another project's stack.
+ * @throws UsageError if Pulumi would run a program in another directory, or import into another project's stack.
  */
 export function newProject(cwd: string, folder: string, name: string | undefined): string | undefined {
   const file = projectFileFor(folder);
@@ -33,14 +33,14 @@ export function newProject(cwd: string, folder: string, name: string | undefined
   );
 }
 
-/** Finds the project file that Pulumi uses when it runs in a folder. */
+/** Finds the project file that Pulumi uses when it runs in a directory. */
 function projectFileFor(folder: string): string | undefined {
   return [...foldersFrom(folder)]
     .flatMap((at) => PROJECT_FILES.map((name) => join(at, name)))
     .find((path) => existsSync(path));
 }
 
-/** Returns the folder of the project's program: next to the project file, or where `main` points. */
+/** Returns the directory of the project's program: the one with the project file, or the one that `main` names. */
 function programFolder(file: string): string {
   const [, main = "."] =
     /^(?:\s*"main"|main)\s*:\s*["']?([^"'#\n]*[^"'#\s,])/m.exec(readFileSync(file, "utf8")) ?? [];
@@ -49,7 +49,7 @@ function programFolder(file: string): string {
   return /\.[cm]?ts$/.test(target) ? dirname(target) : target;
 }
 
-/** Reduces a folder's name to the characters that Pulumi allows. */
+/** Reduces a directory's name to the characters that Pulumi allows. */
 function projectName(folder: string): string {
   return folder.replace(/[^\w.-]+/g, "-") || "imported";
 }

@@ -101,8 +101,8 @@ async function readEverything(
 }
 
 /**
- * Returns the accounts to read. That's the given account. If none is given and the options ask for namespaces, it's the
- * zones' own accounts, or else the environment's.
+ * Returns the accounts to read: the given one. If none is given and the options ask for namespaces, returns the
+ * accounts that own the zones or, without zones, the environment's account.
  */
 function accountsOf(host: Host, options: ImportOptions, zones: readonly Zone[]): readonly string[] {
   if (options.account !== undefined) return [options.account];

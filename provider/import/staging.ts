@@ -9,16 +9,16 @@ export const SECRET_MODE = 0o600;
 const GITIGNORE = ".gitignore";
 
 /**
- * The output folder of an import. Files are written to a temporary folder first and moved when all of them are ready, so a
- * failure leaves the output folder unchanged.
+ * An import's output directory. Files are written to a temporary directory first and moved when all of them are ready,
+ * so a failure leaves the output directory unchanged.
  */
 export class Staging {
-  /** Absolute path of the output folder. */
+  /** The absolute path of the output directory. */
   readonly folder: string;
   readonly #force: boolean;
   readonly #kept: string[] = [];
   #temporary: string | undefined;
-  /** The outermost folder that this import created. */
+  /** The outermost directory that this import created. */
   #made: string | undefined;
 
   constructor(cwd: string, out: string, force: boolean) {
@@ -26,8 +26,9 @@ export class Staging {
     this.#force = force;
   }
 
-  /** Throws if a file exists, to avoid overwriting it. Called before the first request, and again for names that come
-   * from responses.
+  /**
+   * Throws if a file exists, to avoid overwriting it. Called before the first request, and again for file names that
+   * come from responses.
    */
   refuseExisting(...files: readonly string[]): void {
     if (this.#force) return;
@@ -58,7 +59,7 @@ export class Staging {
     this.#kept.push(file);
   }
 
-  /** Whether a file in that folder will be moved. */
+  /** Whether a file in that directory will be moved. */
   has(folder: string): boolean {
     return this.#kept.some((file) => file.startsWith(`${folder}/`));
   }
@@ -69,7 +70,7 @@ export class Staging {
   }
 
   /**
-   * Moves the staged files to the output folder.
+   * Moves the staged files to the output directory.
    *
    * @param ignored patterns to add to .gitignore unless it already has them.
    * @returns the files, relative to `from`.
@@ -87,7 +88,7 @@ export class Staging {
     return files.sort(byDepth).map((file) => relative(from, join(this.folder, file)));
   }
 
-  /** Removes whatever wasn't moved. */
+  /** Removes everything that wasn't moved. */
   async discard(): Promise<void> {
     if (this.#temporary !== undefined) await rm(this.#temporary, { recursive: true, force: true });
     this.#temporary = undefined;

@@ -7,26 +7,26 @@ import type { Verified } from "./verify";
 export interface Outcome {
   readonly inventory: Inventory;
   readonly verified: readonly Verified[];
-  /** What was written. Undefined if there was nothing to declare. */
+  /** The written files. Undefined if there was nothing to declare. */
   readonly written: Written | undefined;
 }
 
 interface Written {
   /** The files, relative to the working directory. */
   readonly files: readonly string[];
-  /** The output folder, relative to the working directory; empty if it's the same. */
+  /** The output directory, relative to the working directory. Empty if they're the same. */
   readonly folder: string;
-  /** Whether Pulumi.yaml is among them. */
+  /** Whether Pulumi.yaml is one of the files. */
   readonly isNewProject: boolean;
   /** Whether this package is installed for the program. */
   readonly isInstalled: boolean;
-  /** Why the program isn't formatted, if it isn't. */
+  /** Why the program isn't formatted. Undefined if it is. */
   readonly unformatted: string | undefined;
-  /** The compiler's errors; undefined if it didn't run. */
+  /** The compiler's errors. Undefined if it didn't run. */
   readonly problems: readonly string[] | undefined;
 }
 
-/** Says what was written, what wasn't, and what to do next. */
+/** Returns a text that says what was written, what wasn't, and what to do next. */
 export function summary({ inventory, verified, written }: Outcome): string[] {
   const { skipped, leftOut, notes } = inventory;
   return [

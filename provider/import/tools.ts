@@ -4,7 +4,7 @@ import type * as Prettier from "prettier";
 import type * as TypeScript from "typescript";
 import { foldersFrom } from "../terminal/files";
 
-/** Loads an optional tool from the output folder, the working directory, or this package's own dependencies. */
+/** Loads an optional tool from the output directory, the working directory, or this package's own dependencies. */
 function load(name: string, folders: readonly string[]): unknown {
   let path: string;
   try {
@@ -16,7 +16,9 @@ function load(name: string, folders: readonly string[]): unknown {
   return require(path);
 }
 
-/** Formats the text with prettier and the project's settings. If it can't, returns the text unchanged, with the reason.
+/**
+ * Formats the text with prettier and the project's settings. If that fails, returns the text unchanged, with the
+ * reason.
  */
 export async function format(
   text: string,
@@ -35,7 +37,7 @@ export async function format(
   }
 }
 
-/** Whether a program in the folder can import this package. */
+/** Whether a program in the directory can import this package. */
 export function isInstalled(folder: string): boolean {
   return [...foldersFrom(folder)].some((at) =>
     existsSync(join(at, "node_modules/pulumi-edgeguard/package.json")),
@@ -45,8 +47,8 @@ export function isInstalled(folder: string): boolean {
 const SHOWN_PROBLEMS = 5;
 
 /**
- * Compiles the program in strict mode and returns the first errors; undefined if TypeScript or this package isn't
- * installed for it.
+ * Compiles the program in strict mode and returns the first errors. Undefined if TypeScript or this package isn't
+ * installed for the program.
  */
 export function compileProblems(file: string, folders: readonly string[]): readonly string[] | undefined {
   if (!isInstalled(dirname(file))) return undefined;

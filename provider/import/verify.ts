@@ -5,16 +5,16 @@ import type { Draft, Drafter } from "./draft";
 import type { ExistingObject } from "./existing";
 import type { Inventory } from "./inventory";
 
-/** A declaration with its state. The preview after the import shows no changes for it. */
+/** A declaration with its state. The preview after the import shows no changes to it. */
 export interface Verified extends Draft {
   readonly inputs: JsonObject;
   readonly outputs: JsonObject;
 }
 
 /**
- * Runs the resource's `check` and `diff` as the engine will: `check` returns the inputs, and `diff` must find no change
- * from what was read. Leaves out any object that doesn't pass, with the reason, so that the preview after the import
- * shows no changes.
+ * Runs the resource's `check` and `diff` as the engine will: `check` returns the inputs, and `diff` must find no
+ * changes compared with what was read. Leaves out any object that doesn't pass, with the reason, so that the preview
+ * after the import shows no changes.
  */
 export async function verify(inventory: Inventory, drafting: Drafter): Promise<Verified[]> {
   const verified = new Map<ExistingObject, Verified>();
@@ -68,7 +68,7 @@ function offlineHost(): Host {
   return new Host({ config: (key) => config.get(key), env: {}, out: { info: silent, warn: silent } });
 }
 
-/** Returns the value as it would be after passing through the engine, without undefined members. */
+/** Returns the value as it would be after passing through the engine: without undefined properties. */
 function serialized(bag: JsonObject): JsonObject {
   return JSON.parse(JSON.stringify(bag)) as JsonObject; // An object stays an object.
 }

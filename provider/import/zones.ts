@@ -2,10 +2,10 @@ import type { Host } from "../runtime/host";
 import { readZoneDetails } from "../runtime/zone";
 import { oneLine } from "./names";
 
-/** An account to read, whose name isn't known. */
+/** An account to read. Its name isn't known. */
 export interface Account {
   readonly id: string;
-  /** The account's name in messages. */
+  /** What messages call the account. */
   readonly what: string;
 }
 
@@ -16,7 +16,7 @@ export function accountOf(id: string): Account {
 /** A zone to read. */
 export interface Zone {
   readonly id: string;
-  /** The zone's name in messages: `zone shop.example`, or with its ID. */
+  /** What messages call the zone: `zone shop.example`, or the same with its ID. */
   readonly what: string;
   /** The zone's name. Undefined if the token lacks Zone Read. */
   readonly name: string | undefined;
@@ -24,7 +24,7 @@ export interface Zone {
   readonly accountId: string | undefined;
 }
 
-/** Reads a zone, which is named by its ID if the token lacks Zone Read. */
+/** Reads a zone. If the token lacks Zone Read, messages call it by its ID. */
 export async function readZone(host: Host, id: string): Promise<Zone> {
   const details = await readZoneDetails(host.api, id);
   const name = oneLine(details.name ?? "") || undefined;

@@ -13,8 +13,8 @@ import type { ArgumentWriter } from "../existing";
 import { oneLine, slug } from "../names";
 
 /**
- * Writes a destination as a call to its builder, with credentials from the stack's configuration. If no builder covers
- * all of it, the whole text becomes one secret.
+ * Writes a destination as a call to its builder, with credentials from the stack's configuration. If no builder can
+ * express all of it, the whole text becomes one secret.
  */
 export function destinationCode(
   text: string,
@@ -38,7 +38,7 @@ export function destinationCode(
   };
 }
 
-/** @param name the end of the configuration key. */
+/** Returns the code for a secret. @param name the end of the configuration key. */
 type SecretCode = (name: string, credential: Credential) => Code;
 
 function argumentCode(members: Members, secret: SecretCode): Code {

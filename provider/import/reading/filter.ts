@@ -30,7 +30,7 @@ function leafCode({ key, operator, value }: Leaf): Code | undefined {
   return call(`filter.${OPERATORS[operator].builder}`, [key, literal], { key, operator, value });
 }
 
-/** Converts the value to the type that the field's builder takes; undefined if there's no equivalent. */
+/** Converts the value to the type that the field's builder takes. Undefined if there's no equivalent. */
 function literalFor(
   types: readonly FieldType[],
   operator: Operator,

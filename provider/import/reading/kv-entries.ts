@@ -15,7 +15,7 @@ import { distinctNames } from "../names";
 import type { Inventory } from "../inventory";
 import type { Account } from "../zones";
 
-/** The folder for entries inside the output folder. */
+/** The subdirectory of the output directory that contains the entries. */
 export const ENTRIES_FOLDER = "kv";
 
 /** Writes each namespace's entries to a file in the format of a bulk upload. */

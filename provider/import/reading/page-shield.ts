@@ -59,7 +59,7 @@ async function readPolicy(inventory: Inventory, zone: Zone, id: string): Promise
   };
 }
 
-/** Converts a policy's text to an object of directives if that's equivalent, which it nearly always is. */
+/** Converts a policy's text to an object of directives if the two are equivalent, which is nearly always the case. */
 function directives(value: unknown): unknown {
   if (typeof value !== "string") return value;
   try {

@@ -64,7 +64,7 @@ interface DeploymentContext {
   readonly found: EntryPoint;
   /** The account's managed rulesets. Two may have the same name. */
   readonly rulesets: readonly ManagedRulesetInfo[];
-  /** Rules that were found to be exceptions. */
+  /** The rules that are exceptions of a deployment. */
   readonly excepting: Set<ZoneRule>;
 }
 
@@ -113,7 +113,7 @@ async function readDeployment(where: DeploymentContext, rule: ZoneRule): Promise
   };
 }
 
-/** Arguments in the order in which the program lists them. */
+/** The arguments, in the order in which the program lists them. */
 const ARGUMENTS = [
   "ruleset",
   "version",
@@ -154,7 +154,7 @@ function ruleOverrides(rules: unknown, managed: ManagedRuleset): Code | undefine
   return objectOf(Object.fromEntries(entries) as JsonObject, descriptionsOf(managed));
 }
 
-/** Writes exceptions. Rules of the ruleset itself have their descriptions as comments. */
+/** Writes exceptions. For the deployed ruleset's own rules, adds their descriptions as comments. */
 function exceptionsOf(exceptions: unknown, managed: ManagedRuleset): unknown {
   if (!Array.isArray(exceptions)) return undefined;
   return exceptions.map((exception: unknown): unknown => {
