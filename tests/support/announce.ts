@@ -11,7 +11,7 @@ export default function announce(): void {
   );
   if (cli === undefined)
     console.log(
-      "Not in this run: saved plans, `get` and the provider plugin's programs, which the local engine refuses. They take the Pulumi CLI.",
+      "Not in this run: saved plans, `get` and the provider plugin's programs, which the local engine refuses. They need the Pulumi CLI.",
     );
   if (!LONG)
     console.log(

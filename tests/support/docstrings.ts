@@ -6,7 +6,7 @@ import { REPOSITORY } from "./engine";
 export interface Example {
   /** Relative to the repository. */
   readonly file: string;
-  /** What the docstring belongs to. */
+  /** The name of the class, function or argument that the docstring documents. */
   readonly name: string;
   readonly code: string;
 }

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { REPOSITORY } from "./engine";
 
-/** The documents whose commands readers type: the README and the guides. */
+/** The documents with commands that readers run: the README and the guides. */
 export const DOCUMENTS: readonly string[] = [
   "README.md",
   ...readdirSync(join(REPOSITORY, "docs/guides"))
@@ -15,7 +15,7 @@ export interface Block {
   readonly text: string;
 }
 
-/** The fenced blocks of a document, in order. */
+/** A document's fenced code blocks, in order. */
 export function blocksOf(document: string): Block[] {
   const text = readFileSync(join(REPOSITORY, document), "utf8");
   return [...text.matchAll(/^```(\w+)\n([\s\S]*?)^```$/gm)].map(([, language = "", body = ""]) => ({
@@ -24,12 +24,12 @@ export function blocksOf(document: string): Block[] {
   }));
 }
 
-/** The shell blocks of a document. */
+/** A document's shell blocks. */
 export function shellOf(document: string): Block[] {
   return blocksOf(document).filter(({ language }) => language === "sh");
 }
 
-/** The commands of a shell block, without comments. */
+/** The commands in a shell block, without comments. */
 export function commandsOf(block: Block): string[] {
   return block.text
     .split("\n")
@@ -44,7 +44,7 @@ export function blockWith(command: string): Block {
   return found;
 }
 
-/** The TypeScript programs of a document. */
+/** The TypeScript programs in a document. */
 export function programsOf(document: string): Block[] {
   return blocksOf(document).filter(({ language }) => language === "ts");
 }

@@ -6,7 +6,7 @@ import type { Credential } from "../../provider/api/credential";
 
 export const TOKEN: Credential = { kind: "token", token: "local-token", origin: "edgeguard:apiToken" };
 
-/** A client as a test wants it, with what it says. */
+/** A client with the given options, and the messages that it prints. */
 export function clientOf(
   baseUrl: string,
   options: Partial<ApiOptions> = {},
@@ -36,18 +36,18 @@ export function clientOf(
 
 export interface Throwaway {
   readonly url: string;
-  /** What arrived: method, and path with query below the base. */
+  /** The requests that arrived: method, then path and query, without the base path. */
   readonly seen: string[];
   close(): Promise<void>;
 }
 
-/** Closed after each test, also after one that failed: a server left open would keep jest from ending. */
+/** Closes each server after its test, even a failed one: an open server would keep jest running. */
 const open: Throwaway[] = [];
 afterEach(async () => {
   await Promise.all(open.splice(0).map((server) => server.close()));
 });
 
-/** A server for responses that the local API never gives. Lives until the end of the test. */
+/** Starts a server for responses that the local API never gives. It closes after the test. */
 export async function serve(
   answer: (request: IncomingMessage, response: ServerResponse) => void | Promise<void>,
 ): Promise<Throwaway> {
@@ -73,7 +73,7 @@ export async function serve(
   return throwaway;
 }
 
-/** A server in front of `api`: everything is applied there, but some responses are edited or replaced with another status. */
+/** Starts a proxy for `api`, which applies all requests. The proxy edits some responses or replaces their status. */
 export function through(
   api: { readonly url: string },
   statusOf: (method: string, url: string) => number | undefined,
@@ -104,17 +104,17 @@ export function envelope(result: unknown, more: object = {}): string {
   return JSON.stringify({ result, success: true, errors: [], messages: [], ...more });
 }
 
-/** The error a promise is rejected with; a promise that is not is a failed test. */
+/** Returns the error that a promise rejects with. If it doesn't reject, the test fails. */
 export async function failureOf(promise: Promise<unknown>): Promise<Error> {
   try {
     await promise;
   } catch (error) {
-    return error as Error; // Errors of Node itself are of another realm than the tests' `Error`.
+    return error as Error; // Node's own errors aren't instances of the `Error` that jest gives to tests.
   }
   throw new Error("this was to fail, and did not");
 }
 
-/** Looks until `condition` holds; a test that waits for ever fails by its own time limit. */
+/** Waits until `condition` is true. If it never is, the test's own time limit ends the test. */
 export async function until(condition: () => boolean): Promise<void> {
   while (!condition()) await new Promise((resolve) => setTimeout(resolve, 5));
 }

@@ -24,9 +24,9 @@ import { REPOSITORY } from "./repository";
 
 export { REPOSITORY };
 
-/** Drives a Pulumi engine by its command line: the real CLI where one is on PATH, and the local one always. */
+/** Runs a Pulumi engine by its command line: always the local engine, and also the real CLI if one is on PATH. */
 
-/** Every engine of this machine. EDGEGUARD_TEST_ENGINE=local leaves the CLI out. */
+/** All engines on this machine. EDGEGUARD_TEST_ENGINE=local leaves out the CLI. */
 export function engines(): EngineCommand[] {
   const cli = process.env["EDGEGUARD_TEST_ENGINE"] === "local" ? undefined : pulumiCli();
   return cli === undefined ? [LOCAL_ENGINE] : [LOCAL_ENGINE, cli];
@@ -36,11 +36,11 @@ export interface RunResult {
   readonly code: number;
   readonly stdout: string;
   readonly stderr: string;
-  /** Both streams, as a person sees them. */
+  /** Both streams in the order in which they were printed. */
   readonly text: string;
 }
 
-/** Makes dynamic provider hosts ask the provider plugin. With EDGEGUARD_TEST_PLUGIN=1, every project's do. */
+/** Makes dynamic provider hosts use the provider plugin. EDGEGUARD_TEST_PLUGIN=1 does this for every project. */
 export const THROUGH_PLUGIN = { NODE_OPTIONS: `--require ${join(__dirname, "through-plugin.js")}` };
 
 const EMPTY_STACKS = new Map<string, { readonly settings: string; readonly state: string }>();
@@ -55,7 +55,7 @@ runtime:
 /** Settings that are never written in plain text. */
 const SECRET = /^edgeguard:api(Token|Key|Email)$/;
 
-/** A project in a folder of its own, with a stack, a state and settings that touch nothing else on the machine. */
+/** A project in its own directory, with its own stack, state and settings. It touches nothing else on the machine. */
 export class Project {
   readonly dir: string;
   readonly #home: string;
@@ -74,19 +74,19 @@ export class Project {
     writeFileSync(join(this.dir, "package.json"), JSON.stringify({ name, private: true, main: "index.js" }));
   }
 
-  /** Makes the project a copy of a folder, as someone takes it out of the repository, on packages installed elsewhere. */
+  /** Copies a directory into the project, as a user copies an example, and uses packages installed elsewhere. */
   copy(folder: string, modules: string): void {
     rmSync(this.dir, { recursive: true });
     cpSync(folder, this.dir, { recursive: true });
     symlinkSync(modules, join(this.dir, "node_modules"));
   }
 
-  /** Makes a folder's index.ts the project's program. */
+  /** Uses a directory's index.ts as the project's program. */
   program(folder: string): void {
     this.write(readFileSync(join(folder, "index.ts"), "utf8"));
   }
 
-  /** Makes a text in TypeScript the project's program, compiled here once instead of by every run. */
+  /** Uses TypeScript text as the project's program, and compiles it once instead of in every run. */
   write(program: string): void {
     const { code } = transform(program, {
       transforms: ["typescript", "imports"],
@@ -95,7 +95,7 @@ export class Project {
     writeFileSync(join(this.dir, "index.js"), code);
   }
 
-  /** One command line to its end. The local engine runs in this process, which takes a fifth less than one of its own. */
+  /** Runs a command until it exits. The local engine runs in this process, which saves 20% of the time. */
   async run(...args: readonly string[]): Promise<RunResult> {
     if (this.engine !== LOCAL_ENGINE) return finished(this.start(...args));
     const printed = { stdout: "", stderr: "", text: "" };
@@ -114,7 +114,7 @@ export class Project {
     return { code, ...printed };
   }
 
-  /** Runs and expects success; what was printed is in the error otherwise. */
+  /** Runs a command that has to succeed. If it fails, the error contains its output. */
   async ok(...args: readonly string[]): Promise<RunResult> {
     const result = await this.run(...args);
     if (result.code !== 0)
@@ -122,12 +122,12 @@ export class Project {
     return result;
   }
 
-  /** The same as a process of its own, which can be killed. */
+  /** Runs a command in a separate process, which a test can kill. */
   start(...args: readonly string[]): ChildProcess {
     return startEngine(this.engine, args, { cwd: this.dir, env: this.environment() });
   }
 
-  /** What its engine is run with. */
+  /** The engine's environment variables. */
   environment(): Record<string, string> {
     const through = process.env["EDGEGUARD_TEST_PLUGIN"] === "1" ? THROUGH_PLUGIN : {};
     return {
@@ -139,7 +139,7 @@ export class Project {
     };
   }
 
-  /** A stack with plain settings, written as a person edits them; a secret takes a run of the engine. */
+  /** Creates a stack and writes its plain-text settings to the file, since only secrets need a run of the engine. */
   async init(config: Readonly<Record<string, string>>): Promise<void> {
     await this.#initStack();
     const plain = Object.entries(config).filter(([key]) => !SECRET.test(key));
@@ -152,7 +152,7 @@ export class Project {
     }
   }
 
-  /** An empty stack; the first one of a kind is made by the engine, the next are copies of it. */
+  /** Creates an empty stack. The engine creates only the first one of each kind; the others are copies. */
   async #initStack(): Promise<void> {
     const kind = `${this.engine.name} ${this.name}`;
     const settings = join(this.dir, "Pulumi.dev.yaml");
@@ -170,13 +170,13 @@ export class Project {
     EMPTY_STACKS.set(kind, { settings: readFileSync(settings, "utf8"), state: kept });
   }
 
-  /** The deployment, secrets encrypted. */
+  /** The deployment, with its secrets encrypted. */
   async export(): Promise<Deployment> {
     const { stdout } = await this.ok("stack", "export");
-    return JSON.parse(stdout) as Deployment; // Written by the engine under test; each test looks at what it needs.
+    return JSON.parse(stdout) as Deployment; // Each test checks the parts that it needs.
   }
 
-  /** Sets back the time at which entries were last written, as if it had passed. */
+  /** Makes the last write of entries look older by so many seconds. */
   async age(seconds: number): Promise<void> {
     const text = JSON.stringify(await this.export());
     const file = join(this.#home, "aged.json");
@@ -187,7 +187,7 @@ export class Project {
     await this.ok("stack", "import", "--file", file);
   }
 
-  /** Everything the engine has written for this project. */
+  /** Everything that the engine has written for this project. */
   stateText(): string {
     const text: string[] = [];
     for (const file of execFileSync(
@@ -205,7 +205,7 @@ export class Project {
   }
 }
 
-/** A test that every engine of the machine has recorded the same, where there are several, or other plays. */
+/** Tests that all runs recorded the same state, if several engines or modes ran the scenario. */
 export function itAgrees(recorded: ReadonlyMap<string, unknown>, hasOthers = false): void {
   if (engines().length < 2 && !hasOthers) return;
   it("ends with the same state each time", () => {
@@ -233,7 +233,7 @@ export interface Deployment {
   };
 }
 
-/** The resources of this provider, by type and name: two of different types may bear one name. */
+/** This provider's resources by type and name, because resources of different types can have the same name. */
 export function edgeguardResources(state: Deployment): ReadonlyMap<string, ResourceState> {
   const own = (state.deployment.resources ?? []).filter((r) =>
     r.type.startsWith("pulumi-nodejs:dynamic/edgeguard:"),
@@ -261,7 +261,7 @@ export function finished(child: ChildProcess): Promise<RunResult> {
   });
 }
 
-/** The counts of the closing summary, by their verb without tense: `{ create: 2, unchanged: 1 }`. */
+/** The counts in the final summary, by operation, such as `{ create: 2, unchanged: 1 }`. */
 export function summaryOf(text: string): Record<string, number> {
   const counts: Record<string, number> = {};
   const verbs: Readonly<Record<string, string>> = {

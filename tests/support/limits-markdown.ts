@@ -1,6 +1,6 @@
 import { limits } from "pulumi-edgeguard";
 
-/** The tables of the README, generated from the limits that the code checks. */
+/** The README's tables, generated from the limits that the code checks. */
 export function limitsMarkdown(): string {
   const { KV, LOGPUSH, WORKERS, REQUESTS } = limits;
   const bytes = (n: number): string => `${n.toLocaleString("en-US")} bytes`;
@@ -31,7 +31,7 @@ function rows<Column extends string>(
   columns: readonly Column[],
 ): string[][] {
   return Object.values(all).map(({ feature, limit, onRequest = [] }) => {
-    // A remark on every column moves to the first one.
+    // If every column has the same remark, only the first column shows it.
     const always = columns.every((column) => onRequest.includes(column));
     const more = (column: Column): string => (!always && onRequest.includes(column) ? MORE : "");
     return [
@@ -49,7 +49,7 @@ function cell(amount: limits.Amount | null): string {
   return amount.unit === "" ? number : `${number} ${amount.unit}`;
 }
 
-/** A table as prettier formats it. */
+/** A table in prettier's format. */
 export function table(head: string[], body: string[][]): string {
   const widths = head.map((title, i) => Math.max(title.length, ...body.map((row) => row[i]?.length ?? 0)));
   const line = (row: string[]): string =>

@@ -1,7 +1,7 @@
-/** Whether the full numbers run (`npm run test:long`); otherwise each test runs a part, and says which. */
+/** Whether tests run at full size (`npm run test:long`). Otherwise each test runs a part, and its title says which. */
 export const LONG = process.env["EDGEGUARD_TEST_LONG"] === "1";
 
-/** Tests of what other tests cover in part: only the long run plays them, and the normal run lists their title. */
+/** For tests of what other tests cover in part. Only the long run runs them; the normal run lists them as skipped. */
 export function describeLong(title: string, tests: () => void): void {
   if (LONG) describe(title, tests);
   else it.todo(`${title}: with EDGEGUARD_TEST_LONG=1 (npm run test:long)`);

@@ -1,6 +1,6 @@
 const { default: Sequencer } = require("@jest/test-sequencer");
 
-/** What starts processes takes longest: begun first, it does not keep one worker busy while the others have nothing left. */
+/** Tests that start processes take longest. Starting them first keeps all workers busy until the end. */
 const LONG = [
   "tests/soak/soak-",
   "tests/readme/",

@@ -4,7 +4,7 @@ import Ajv, { type ErrorObject, type ValidateFunction } from "ajv";
 import addFormats from "ajv-formats";
 
 /**
- * Cloudflare's published OpenAPI document, which responses are validated against. It lies beside the repository and is
+ * Cloudflare's published OpenAPI document, which responses are validated against. It's stored beside the repository and
  * never copied into it.
  */
 const PUBLISHED_FILE = resolve(__dirname, "../../../shared/api/openapi-subset.json");
@@ -14,17 +14,17 @@ type JsonObject = { [key: string]: Json };
 
 export interface Operation {
   readonly method: string;
-  /** As published: `/zones/{zone_id}/page_shield`. */
+  /** The path as published, such as `/zones/{zone_id}/page_shield`. */
   readonly template: string;
 }
 
 export interface ApiResponse {
   readonly status: number;
-  /** Parsed JSON; undefined if the response had no body. */
+  /** The parsed JSON, or undefined if the response had no body. */
   readonly body: unknown;
 }
 
-/** The contract, or undefined after one line on stderr that says why there is none. */
+/** The document, or undefined after one line on stderr that says why it's missing. */
 export function openContract(file: string = PUBLISHED_FILE): Contract | undefined {
   if (existsSync(file)) return new Contract(parse(readFileSync(file, "utf8")));
   process.stderr.write(`Contract tests did not run: ${file} is not there.\n`);
@@ -53,7 +53,7 @@ export class Contract {
       );
   }
 
-  /** The operation that serves a path; a literal segment wins over a parameter. */
+  /** The operation that matches a path. A literal segment takes precedence over a parameter. */
   operation(method: string, path: string): Operation | undefined {
     const serving = this.operations("").filter(
       (operation) => operation.method === method && fits(operation.template, path),
@@ -61,7 +61,7 @@ export class Contract {
     return serving.sort((a, b) => a.template.split("{").length - b.template.split("{").length)[0];
   }
 
-  /** What a response has that the document does not allow. Bodies that are not JSON pass. */
+  /** Everything in a response that the document doesn't allow. Bodies that aren't JSON pass. */
   complaints(method: string, path: string, answer: ApiResponse): string[] {
     const operation = this.operation(method, path);
     if (operation === undefined) return [`${method} ${path} is not published`];
@@ -88,7 +88,7 @@ export class Contract {
     return validate(answer.body) ? [] : (validate.errors ?? []).map(sentence);
   }
 
-  /** Where the node really is: a response may be a reference to a shared one. */
+  /** Follows a reference to a shared response. */
   #resolve(path: readonly string[]): readonly string[] {
     const reference = object(descend(this.#document, path))["$ref"];
     return typeof reference === "string" ? this.#resolve(reference.split("/").slice(1)) : path;
@@ -99,7 +99,7 @@ function sentence({ instancePath, message, params }: ErrorObject): string {
   return `${instancePath === "" ? "the response" : instancePath} ${message ?? "is invalid"} ${JSON.stringify(params)}`;
 }
 
-/** OpenAPI 3.0 differs from JSON Schema where a value may be null and where a bound is exclusive. */
+/** OpenAPI 3.0 differs from JSON Schema in nullable values and exclusive bounds. */
 function toJsonSchema(node: Json): Json {
   if (Array.isArray(node)) return node.map(toJsonSchema);
   if (node === null || typeof node !== "object") return node;
@@ -111,7 +111,7 @@ function toJsonSchema(node: Json): Json {
   return nullable === true ? { anyOf: [schema, { type: "null" }] } : schema;
 }
 
-/** `minimum: 0, exclusiveMinimum: true` is `exclusiveMinimum: 0` in JSON Schema. */
+/** OpenAPI's `minimum: 0, exclusiveMinimum: true` is `exclusiveMinimum: 0` in JSON Schema. */
 function withNumericBounds(schema: JsonObject): JsonObject {
   const { minimum, exclusiveMinimum, maximum, exclusiveMaximum, ...rest } = schema;
   return {

@@ -6,10 +6,10 @@ import type { CheckFailure } from "../../provider/runtime/inputs";
 import type { JsonObject } from "../../provider/runtime/values";
 import type { Verbs } from "../../provider/runtime/verbs";
 
-/** The string the engine sends for a value that is not known yet. */
+/** The string that the engine sends for a value that isn't known yet. */
 export const UNKNOWN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9";
 
-/** What a state file keeps of one resource. */
+/** A resource in a state file. */
 export interface Recorded {
   readonly id: string;
   readonly inputs: JsonObject;
@@ -21,7 +21,7 @@ export type Step = "create" | "update" | "replace" | "same";
 export interface Preview {
   readonly step: Step;
   readonly replaces: readonly string[];
-  /** Whether the resource asks for its deletion before it is made anew. */
+  /** Whether a replacement has to delete the old object first. */
   readonly deletesFirst: boolean;
   readonly inputs: JsonObject;
 }
@@ -29,16 +29,16 @@ export interface Preview {
 interface Options {
   readonly config?: Readonly<Record<string, string>>;
   readonly env?: Readonly<Record<string, string>>;
-  /** Types of a test's own making, beside those of the register. */
+  /** A test's own types, in addition to the registered ones. */
   readonly types?: Readonly<Record<string, Verbs>>;
   readonly signal?: AbortSignal;
-  /** The API's clock moves on by each pause instead of waiting for it. */
+  /** Instead of pausing, moves the clock of this API ahead. */
   readonly inNoTime?: Pick<LocalApi, "advance">;
 }
 
 /**
- * One operation of the engine: a host of its own, the verbs in the engine's order, plain JSON in between. What it
- * returns is what a state file would hold, to be handed to the next operation.
+ * One operation of the engine, in its own host: calls the verbs in the engine's order, with plain JSON in between.
+ * Returns what a state file would contain, for the next operation.
  */
 export class Operation {
   readonly host: Host;
@@ -86,7 +86,7 @@ export class Operation {
     };
   }
 
-  /** The reasons for which `check` refuses, as the engine prints them. */
+  /** The reasons why `check` refuses the inputs, as the engine prints them. */
   async refusals(type: string, inputs: JsonObject, previous?: Recorded): Promise<string[]> {
     const { failures } = await this.check(type, inputs, previous);
     return failures.map(({ reason }) => reason);
@@ -116,20 +116,20 @@ export class Operation {
     return recorded;
   }
 
-  /** What a preview has planned as a create. */
+  /** Carries out a create that a preview has planned. */
   async create(type: string, inputs: JsonObject): Promise<Recorded> {
     const { id, outs } = await this.#verbs(type).create(this.host, inputs);
     return recordedOf(id, inputs, outs);
   }
 
-  /** As the engine does for what is recorded as half done, even where nothing differs. */
+  /** Carries out an update, which the engine does after a partial failure even if nothing differs. */
   async update(type: string, inputs: JsonObject, previous: Recorded): Promise<Recorded> {
     const news = { ...asSent(inputs), __provider: forwarder(type) };
     const { outs } = await this.#verbs(type).update(this.host, previous.id, previous.outputs, news);
     return recordedOf(previous.id, news, outs);
   }
 
-  /** An `up` that has to fail, be it in its preview: its error, and what the engine records of it. */
+  /** Runs an `up` that has to fail, in its preview or later. Returns its error and what the engine records. */
   async failedUp(
     type: string,
     inputs: JsonObject,
@@ -152,14 +152,14 @@ export class Operation {
     throw new Error(`the up of ${type} was to fail, and did not`);
   }
 
-  /** What a refresh records; undefined where the object is gone. */
+  /** Returns what a refresh records, or undefined if the object is gone. */
   async refresh(type: string, recorded: Recorded): Promise<Recorded | undefined> {
     const { id, props, inputs } = await this.#verbs(type).read(this.host, recorded.id, recorded.outputs);
     if (id === "") return undefined;
     return recordedOf(id, { ...inputs, __provider: forwarder(type) }, props ?? {});
   }
 
-  /** What the engine records of an object that the program reads with `get`; it passes only what the class adds itself. */
+  /** Returns what the engine records for `get`, which passes only the inputs that the class adds itself. */
   async get(type: string, id: string): Promise<Recorded> {
     const given = { __provider: forwarder(type), __resourceName: "existing" };
     const read = await this.#verbs(type).read(this.host, id, given);
@@ -177,7 +177,7 @@ export class Operation {
   }
 }
 
-/** JSON, as it is after the engine's wire: members that are undefined are gone. */
+/** The JSON that arrives when the engine sends a value, without undefined members. */
 function asSent(value: JsonObject): JsonObject {
   return JSON.parse(JSON.stringify(value)) as JsonObject;
 }
@@ -196,7 +196,7 @@ export async function rawGet(api: Pick<LocalApi, "url">, path: string): Promise<
   return (await response.json()) as Record<string, unknown>;
 }
 
-/** A change made beside us: the dashboard, another tool. */
+/** Sends a change without the code under test, like the dashboard or another tool. */
 export async function rawSend(
   api: Pick<LocalApi, "url">,
   method: string,
@@ -215,14 +215,14 @@ export async function rawSend(
   return (text === "" ? {} : JSON.parse(text)) as Record<string, unknown>;
 }
 
-/** Method and path of what was sent, without the zone's page_shield prefix. */
+/** Method and path of each request, without the zone's page_shield prefix. */
 export function sent(api: LocalApi, ...methods: string[]): string[] {
   return api.requests
     .filter(({ method }) => methods.length === 0 || methods.includes(method))
     .map(({ method, path }) => `${method} ${path.replace(/^\/zones\/[0-9a-f]+\/page_shield/, "")}`);
 }
 
-/** Publishes a version of a managed ruleset, as Cloudflare does, by its differences from the last. */
+/** Publishes a version of a managed ruleset as Cloudflare does, given its differences from the last version. */
 export async function publishVersion(
   api: Pick<LocalApi, "url">,
   ruleset: string,

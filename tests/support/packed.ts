@@ -6,7 +6,7 @@ import { REPOSITORY } from "./engine";
 
 const OURS = "pulumi-edgeguard";
 
-/** A node_modules in `home` as an installation makes it: the package as it is published, beside what it depends on. */
+/** Creates a node_modules in `home` as an installation would: the packed package and its dependencies. */
 export function packedModules(home: string): string {
   const modules = join(home, "node_modules");
   mkdirSync(modules);
@@ -14,7 +14,7 @@ export function packedModules(home: string): string {
   for (const name of readdirSync(installed))
     if (name !== OURS) symlinkSync(join(installed, name), join(modules, name));
 
-  // The build is that of the tests: packing builds nothing.
+  // Packs the build that the tests use, without building again.
   const pack = ["pack", "--workspace", "provider", "--pack-destination", home, "--json", "--silent"];
   const printed = execFileSync("npm", [...pack, "--ignore-scripts"], { cwd: REPOSITORY, encoding: "utf8" });
   const [{ filename }] = packed.parse(JSON.parse(printed));

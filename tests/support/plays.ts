@@ -18,24 +18,24 @@ const MODES: readonly Mode[] = [
   { name: "listings 5 s late", api: { listLagMs: LATE_MS } },
 ];
 
-/** One way to play a story. */
+/** One way to run a scenario. */
 export interface Play {
   readonly title: string;
   readonly engine: EngineCommand;
   /** Whether the provider plugin does the work, over gRPC. */
   readonly throughPlugin?: boolean;
-  /** Absent where the API responds as in the scenario. */
+  /** Not set if the API responds as the scenario says. */
   readonly mode?: Mode;
 }
 
 export interface PlayOptions {
-  /** The story's own dialect. */
+  /** The scenario's own dialect. */
   readonly dialect?: Dialect | undefined;
-  /** Dialects that the story's own looks understand. Default: both. */
+  /** Dialects that the scenario's own checks understand. Default: both. */
   readonly dialects?: readonly Dialect[] | undefined;
 }
 
-/** On every engine of the machine as the story has it; in every other mode of the API on the local engine. */
+/** Runs the scenario as written on every engine, and on the local engine in every other mode of the API. */
 export function plays({ dialect = "openapi", dialects }: PlayOptions = {}): Play[] {
   const own = engines().map((engine): Play => ({ title: `on ${engine.name}`, engine }));
   const others = MODES.filter(({ name, api }) => {
@@ -56,7 +56,7 @@ export function plays({ dialect = "openapi", dialects }: PlayOptions = {}): Play
   return [...own, ...further, ...(LONG ? [throughPlugin] : [])];
 }
 
-/** How far the API's clock has to move ahead for a listing to show what was done before. */
+/** How far the API's clock has to move ahead until listings show earlier writes. */
 export function lagOf({ mode }: { readonly mode?: Mode | undefined }): number {
   return mode?.api.listLagMs ?? 0;
 }

@@ -3,16 +3,16 @@ import * as server from "@pulumi/policy/server";
 import analyzer from "@pulumi/pulumi/proto/analyzer_pb";
 import { Struct, type JavaScriptValue } from "google-protobuf/google/protobuf/struct_pb";
 
-/** A resource as the engine hands it to a policy pack. */
+/** A resource as the engine passes it to a policy pack. */
 export interface Analyzed {
   readonly type: string;
   readonly urn: string;
-  /** Checked inputs, without those that begin with underscores. */
+  /** Checked inputs, without those whose names start with underscores. */
   readonly props: Readonly<Record<string, unknown>>;
   readonly protect?: boolean;
 }
 
-/** What a policy says about a resource. */
+/** A policy's message about a resource. */
 export interface Found {
   readonly policy: string;
   readonly resource: string;
@@ -23,7 +23,7 @@ export interface Found {
 type Policies = NonNullable<PolicyPackArgs["policies"]>;
 type Respond = (error: Error | null | undefined, response: analyzer.AnalyzeResponse | undefined) => void;
 
-/** Runs policies as a pack does, by the functions of @pulumi/policy that answer the engine: each resource, then the stack. */
+/** Runs policies as a pack does, through @pulumi/policy's gRPC functions: first each resource, then the stack. */
 export async function analyze(policies: Policies, resources: readonly Analyzed[]): Promise<Found[]> {
   const found: Found[] = [];
   const onResource = answering<analyzer.AnalyzeRequest>("makeAnalyzeRpcFun", policies);
@@ -38,7 +38,7 @@ export async function analyze(policies: Policies, resources: readonly Analyzed[]
 
 type Rpc<Request> = (call: { readonly request: Request }, respond: Respond) => void;
 
-/** Its types leave these functions out, because only the engine's calls need them. */
+/** The package's types omit these functions, because only the engine calls them. */
 function answering<Request>(name: string, policies: Policies): Rpc<Request> {
   const make = Reflect.get(server, name) as (...args: unknown[]) => Rpc<Request>;
   return make("pack", "1.0.0", "mandatory", policies);
@@ -55,7 +55,7 @@ function ask<Request>(rpc: Rpc<Request>, request: Request, urn: string): Promise
             resource: (each.getUrn() || urn).split("::").at(-1) ?? "",
             level:
               each.getEnforcementlevel() === analyzer.EnforcementLevel.ADVISORY ? "advisory" : "mandatory",
-            // The description stands before it.
+            // The engine prints the description before the message.
             message: each.getMessage().split("\n").at(-1) ?? "",
           })),
         );

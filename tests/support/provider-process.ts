@@ -5,15 +5,15 @@ const RUNTIME = resolve("provider/dist/register");
 
 export interface ProviderProcess {
   readonly child: ChildProcessWithoutNullStreams;
-  /** Everything it wrote, on both streams. */
+  /** Everything that it printed, on both streams. */
   output(): string;
   /** Resolves with the exit code. */
   readonly ended: Promise<number | null>;
 }
 
 /**
- * The built runtime in a process of its own, as the engine's host has it: stdin is a pipe, and something else (there the
- * gRPC server) keeps it alive. `script` finds `runtime`, `config` and `done`.
+ * Runs the built runtime in a separate process, like the engine's host: stdin is a pipe, and something else (in the host,
+ * its gRPC server) keeps it alive. `script` can use `runtime`, `config` and `done`.
  */
 export function providerProcess(
   config: Readonly<Record<string, string>>,

@@ -7,7 +7,7 @@ import { REPOSITORY } from "./repository";
 
 const ajv = addFormats(new Ajv({ strict: true, allErrors: true, allowUnionTypes: true }));
 
-/** Returns what a published schema refuses in a document, each with its path; nothing if the document follows it. */
+/** Returns each problem that a published schema finds in a document, with its path. */
 export function schemaProblems(name: string, document: unknown): string[] {
   if (!SCHEMAS.some((schema) => schema.name === name)) throw new Error(`provider/schemas.ts has no ${name}`);
   const path = join(REPOSITORY, "provider/schemas", `${name}.json`);

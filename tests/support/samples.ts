@@ -2,7 +2,7 @@ import { type LocalApi, managedRulesets } from "edgeguard-local";
 import type { JsonObject } from "../../provider/runtime/values";
 import type { ResourceName } from "./permissions-markdown";
 
-/** A resource as someone first declares it, and as a later change of the program does. */
+/** A resource as a program first declares it, and as it declares it after a change. */
 export interface Sample {
   readonly args: JsonObject;
   readonly changed: JsonObject;

@@ -13,23 +13,23 @@ import { LONG } from "./long";
 import { lagOf, plays, type Mode, type Play } from "./plays";
 
 /**
- * A scenario as data: programs in folders, steps, and what each step must show. It runs on every engine that the
- * machine has, and all engines must send and record the same.
+ * A scenario as data: programs in directories, steps, and what each step must show. It runs on every engine on this
+ * machine, and all engines must send the same requests and record the same state.
  */
 export interface Scenario {
   /** A sentence about behavior. */
   readonly title: string;
-  /** Folder of the programs: `program/` first, `program.<name>/` where a step says so. */
+  /** The directory of the programs: `program/` is the first, and steps can switch to `program.<name>/`. */
   readonly folder: string;
   readonly zone?: ZoneName;
   readonly dialect?: Dialect;
-  /** The dialects whose responses its checks understand. Default: both. */
+  /** The dialects that its checks understand. Default: both. */
   readonly dialects?: readonly Dialect[];
   /** Further options of the local API. */
   readonly api?: LocalApiOptions;
-  /** Stack config besides zone, base address and token. */
+  /** More stack configuration, in addition to zone, base URL and token. */
   readonly config?: Readonly<Record<string, string>>;
-  /** Without a credential, as in a pull request from a fork. */
+  /** Runs without a credential, as in a pull request from a fork. */
   readonly anonymous?: boolean;
   readonly steps: readonly Step[];
 }
@@ -39,44 +39,44 @@ export type Step = EngineStep | EditStep | LookStep | { readonly fault: Fault } 
 export interface EngineStep {
   readonly run: "preview" | "up" | "refresh" | "destroy";
   readonly args?: readonly string[];
-  /** Changes the program before the run: the folder `program.<name>`. */
+  /** Switches to the program in `program.<name>` before the run. */
   readonly program?: string;
-  /** Counts of the closing summary. */
+  /** The counts in the final summary. */
   readonly changes?: Readonly<Record<string, number>>;
-  /** Requests other than reads, in any order: `PUT /zones/{zone}/page_shield`. Default: none. */
+  /** All requests except reads, in any order, such as `PUT /zones/{zone}/page_shield`. Default: none. */
   readonly writes?: readonly string[];
-  /** All requests, where their number is the point. */
+  /** All requests, if their number matters. */
   readonly requests?: number;
-  /** What a person has to read. */
+  /** Text that the output must contain. */
   readonly says?: readonly (string | RegExp)[];
-  /** What nobody may read. */
+  /** Text that the output must not contain. */
   readonly hides?: readonly string[];
-  /** Default 0; "failure" is any other. */
+  /** Default: 0. "failure" means any other code. */
   readonly code?: 0 | "failure";
-  /** What differs where the API responds in another way. */
+  /** The differences if the API responds in another mode. */
   readonly in?: Partial<Record<Mode["name"], Pick<EngineStep, "changes" | "writes" | "requests" | "says">>>;
 }
 
 /**
- * Someone works in the dashboard, or with curl. `{policy:<description>}` stands for a policy's id, `{rule:<name>}` for
- * that of the managed rule whose ref ends in the name.
+ * A manual change in the dashboard or with curl. `{policy:<description>}` stands for a policy's ID, `{rule:<name>}` for
+ * the ID of the managed rule whose ref ends in the name.
  */
 export interface EditStep {
   readonly edit: string;
   readonly body?: unknown;
 }
 
-/** Time passes since the last write of KV entries: the recorded time of it is set back, in the state. */
+/** Makes the last write of KV entries look older, by changing its time in the state. */
 export interface AgeStep {
   readonly ageSeconds: number;
 }
 
-/** The local API's clock moves ahead, the engine's doesn't. */
+/** Moves the local API's clock ahead, but not the engine's. */
 export interface AdvanceStep {
   readonly advanceSeconds: number;
 }
 
-/** What a raw GET must return, among other things. */
+/** What a raw GET must at least return. */
 export interface LookStep {
   readonly look: string;
   readonly result: unknown;
@@ -100,7 +100,7 @@ export function playScenario(scenario: Scenario): void {
   });
 }
 
-/** Plays all steps and returns the state before the last destroy, without what differs from run to run. */
+/** Runs all steps. Returns the state before the last destroy, without values that differ from run to run. */
 async function play(scenario: Scenario, on: Play): Promise<unknown> {
   const api = await startLocalApi({
     ...scenario.api,
@@ -123,7 +123,7 @@ async function play(scenario: Scenario, on: Play): Promise<unknown> {
     });
     for (const [index, step] of scenario.steps.entries()) {
       const place = `step ${index + 1} of ${scenario.steps.length}`;
-      // Only what runs one after the other meets a listing that is not up to date: people take their time.
+      // Listings are outdated only between runs that follow each other directly; manual steps come later.
       if ("edit" in step || "look" in step || "ageSeconds" in step) api.advance(lagOf(on));
       if ("fault" in step) api.fault(step.fault);
       else if ("edit" in step) {
@@ -254,7 +254,7 @@ export async function raw(
     : (JSON.parse(text) as { success: boolean; result: unknown });
 }
 
-/** What both engines have to record alike: ids and times differ from run to run. */
+/** The part of the state that all engines must record alike. IDs and times differ from run to run. */
 function normalized(state: Deployment, zone: string): unknown {
   const text = JSON.stringify(
     [...edgeguardResources(state)].map(([name, r]) => ({

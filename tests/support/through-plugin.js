@@ -1,6 +1,6 @@
 /**
- * Puts the provider plugin between a dynamic provider host and the lifecycles: what the host asks `pulumi-edgeguard/runtime`
- * goes to the plugin's process, over gRPC, as an engine asks it. Loaded into the host with `node --require`.
+ * Puts the provider plugin between a dynamic provider host and the lifecycles: calls to `pulumi-edgeguard/runtime`
+ * go to the plugin's process over gRPC, as from an engine. The host loads this file with `node --require`.
  */
 
 const { spawn } = require("node:child_process");
@@ -18,7 +18,7 @@ Module._resolveFilename = function (request, ...rest) {
 
 let plugin;
 
-/** The plugin's client, once the engine's configuration is known. */
+/** The plugin's client. It starts once the engine's configuration is known. */
 function started(settings, name) {
   const from = Module.createRequire(join(REPOSITORY, "package.json"));
   const grpc = from("@grpc/grpc-js");
@@ -29,7 +29,7 @@ function started(settings, name) {
   const child = spawn(join(REPOSITORY, "plugin/pulumi-resource-edgeguard"), [process.argv[2]], {
     stdio: ["pipe", "pipe", "inherit"],
   });
-  // The plugin's own engine is this process, which ends with the real one, and passes on its signals.
+  // The plugin treats this process as its engine. It ends with the real engine and passes on its signals.
   for (const event of ["end", "close"]) process.stdin.on(event, () => process.exit(1));
   process.stdin.resume();
   for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => child.kill(signal));
@@ -96,10 +96,10 @@ exports.configure = (_type, { config }) => {
   );
 };
 
-/** The class's own inputs, which no program of another language has. */
+/** Inputs that only the TypeScript classes add. */
 const OF_CLASS = ["__provider", "__resourceName", "__secrets", "__declaredKeys", "__savedPlan"];
 
-/** Inputs as a program of another language passes them. */
+/** Inputs as a program in another language passes them. */
 function written(news) {
   const names = [...(news.__secrets ?? []), "entries", "destinationConf", "ownershipChallenge"];
   return Object.fromEntries(
@@ -191,7 +191,7 @@ exports.delete = async (type, id, props) => {
   );
 };
 
-/** A half-made dynamic resource is recorded with its provider. */
+/** The engine also needs the provider's code to record a partially created dynamic resource. */
 function withProvider({ __provider }) {
   return (error) => {
     if (error.properties !== undefined) error.properties.__provider = __provider;

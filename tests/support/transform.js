@@ -1,8 +1,8 @@
 const { transform } = require("sucrase");
 
 /**
- * TypeScript to JavaScript, line by line: a stack trace needs no map. Types are checked by `npm run check`, once and not in
- * every worker.
+ * Turns TypeScript into JavaScript with the same line numbers, so stack traces need no source map. `npm run check` checks
+ * the types once, instead of every worker.
  */
 module.exports = {
   process: (source, filePath) => ({

@@ -1,16 +1,16 @@
 import timers from "node:timers/promises";
 
 export interface VirtualTime {
-  /** How long each pause was to be, in milliseconds, in the order in which they began. */
+  /** The length of each pause in milliseconds, in the order in which they began. */
   readonly waits: readonly number[];
-  /** Lets pauses last until `go`. */
+  /** Makes pauses last until `go` is called. */
   stop(): void;
   go(): void;
 }
 
 /**
- * Time that only passes where someone waits for it, until the end of the test: a pause ends at once, and both clocks are
- * ahead by its length. What is timed by events (the network, `setTimeout` itself) goes on in real time.
+ * Replaces time until the end of the test: each pause ends at once and moves both clocks ahead by its length. Events (the
+ * network, `setTimeout` itself) stay in real time.
  */
 export function virtualTime(): VirtualTime {
   const [date, monotonic] = [Date.now(), Math.ceil(performance.now())];

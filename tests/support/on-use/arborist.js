@@ -1,4 +1,4 @@
-/** Stands for @npmcli/arborist, which the SDK loads at every start and needs only to write functions as text. */
+/** Loads @npmcli/arborist only on use. The SDK loads it at every start, but needs it only to serialize functions. */
 Object.defineProperty(exports, "__esModule", { value: true });
 Object.defineProperty(exports, "Arborist", {
   enumerable: true,

@@ -1,2 +1,2 @@
-/** Stands for the SDK's own way to the compiler, which it loads at every start and needs only to write functions as text. */
+/** Loads TypeScript only on use. The SDK loads it at every start, but needs it only to serialize functions. */
 module.exports = new Proxy({}, { get: (_, member) => require("typescript")[member] });
