@@ -4,27 +4,28 @@ import { permissionFor, permissionName, type RequiredPermission } from "../api/p
 import type { Cell } from "./model";
 import type { RefusedRights } from "./trial";
 
-/** After this many requests in a row that Cloudflare fails to answer, the survey ends: it's an outage. */
+/** How many requests may fail in a row before the survey ends. More than that means that Cloudflare has an outage. */
 const FAILURES_IN_A_ROW = 20;
 
-/** Reads cells. */
+/** Reads the cells of a survey. */
 export class Cells {
-  /** The permissions that aren't tried anymore. */
+  /** The permissions that are no longer tried. */
   refused: RefusedRights | undefined;
 
   #failed = 0;
   #anyGranted = false;
 
-  /** @param redact hides secrets in the text of a failure. */
+  /** @param redact hides secrets in error messages. */
   constructor(readonly redact: (text: string) => string) {}
 
   /**
-   * Reads a cell. What the token or the plan refuses, and any other lasting failure, becomes its content.
+   * Reads a cell. If the token or the plan doesn't allow that, or on any other permanent failure, the cell contains the
+   * reason instead.
    *
-   * @param path of the first request, which says which permission it takes.
-   * @param account the account of the zone, because a token may cover only some.
-   * @throws ApiError if there was no response, the token is invalid, Cloudflare has an outage, or the rate limit is used up: then the survey has
-   * to go on later.
+   * @param path the path of the first request, which determines the permission needed.
+   * @param account the account that owns the zone, because a token may cover only some accounts.
+   * @throws ApiError if there was no response, the token is invalid, Cloudflare has an outage, or the rate limit is
+   * used up. In these cases, the survey has to be resumed later.
    */
   async read<T>(path: string, account: string | undefined, read: () => Promise<T>): Promise<Cell<T>> {
     const right = rightFor(path);
@@ -48,7 +49,7 @@ export class Cells {
     }
   }
 
-  /** Whether any request was granted. Otherwise the token is probably invalid. */
+  /** Whether any request was allowed. If none was, the token is probably invalid. */
   get anyGranted(): boolean {
     return this.#anyGranted;
   }
@@ -59,7 +60,7 @@ function planReason({ init, errors }: ApiError): string {
   return init.entitlement ?? first?.message ?? init.path;
 }
 
-/** One path for each permission that a survey takes. */
+/** A path for each permission that a survey uses. */
 const PATHS = [
   "/zones",
   "/zones/z/page_shield",
@@ -71,18 +72,18 @@ const PATHS = [
   "/accounts/a/storage/kv/namespaces",
 ];
 
-/** The permission that reading a path takes: `Page Shield Read`. */
+/** Returns the permission needed to read a path, such as `Page Shield Read`. */
 export function rightFor(path: string): string {
   const permission = permissionFor("GET", path);
   return permission === undefined ? path : rightName(permission);
 }
 
-/** Zones and accounts each have a permission named Logs. */
+/** Returns a permission's name. Zones and accounts each have a permission named Logs. */
 function rightName({ scope, name, level }: RequiredPermission): string {
   return `${scope === "Account" && name === "Logs" ? "Account " : ""}${name} ${level}`;
 }
 
-/** Every permission that a survey takes: its name in cells, and where to grant it. */
+/** All permissions that a survey uses: the name in cells, and where to grant it. */
 export const RIGHTS: ReadonlyMap<string, string> = new Map(
   PATHS.map((path) => permissionFor("GET", path))
     .filter((permission) => permission !== undefined)

@@ -6,7 +6,7 @@ import { print, printToStderr, type Io } from "../terminal/io";
 import { changesBetween, COMPARISON_SCHEMA, VERDICTS, type Change, type Verdict } from "./differences";
 import { survey, type Survey } from "./model";
 
-/** `edgeguard survey diff`: reads two surveys, and words what differs. */
+/** The command `edgeguard survey diff`, which reads two surveys and describes the differences. */
 
 export interface CompareOptions {
   readonly format: "text" | "json";
@@ -62,7 +62,7 @@ function textOf(before: Survey, after: Survey, changes: readonly Change[]): stri
   return `${[head, ...(groups.length === 0 ? ["Nothing changed."] : groups)].join("\n")}\n`;
 }
 
-/** One line for what's the same in many zones, such as a permission that the token no longer has. */
+/** Returns one line for a change that's the same in many zones, such as a permission that the token no longer has. */
 function neutralLines(changes: readonly Change[]): string[] {
   const groups = new Map<string, Change[]>();
   for (const each of changes) {
@@ -82,7 +82,7 @@ function lineOf(where: string, { what, before, after }: Change): string {
   return `  ${where}: ${what}: ${shortened(before)} -> ${shortened(after)}`;
 }
 
-/** Longer texts, such as a policy's value, are whole in the JSON. */
+/** The maximum length of a text. Only the JSON contains longer ones, such as a policy's value, in full. */
 const SHOWN = 120;
 
 function shortened(text: string): string {

@@ -3,9 +3,9 @@ import type { Condition } from "../rules-language/tree";
 import type { ListedZone } from "./model";
 import { valueOf } from "./readable";
 
-/** What the expression of an account's rule says about a zone. */
+/** Determines whether the expression of an account's rule covers a zone. */
 
-/** Cloudflare's words for plans in expressions. */
+/** How expressions spell the names of plans. */
 const PLANS: ReadonlyMap<string, string> = new Map([
   ["free", "FREE"],
   ["pro", "PRO"],
@@ -14,8 +14,8 @@ const PLANS: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * Whether an expression matches requests to a zone: all, none, or undefined if that depends on the request or on what isn't
- * known of the zone.
+ * Whether an expression matches all requests to a zone (true) or none of them (false). Undefined if that depends on the
+ * request, or on unknown properties of the zone.
  */
 export function matchesZone(
   expression: string,

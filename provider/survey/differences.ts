@@ -6,30 +6,36 @@ import type { Account, Cell, Deployment, NotReadable, Survey, SurveyedJob, Zone 
 import { isOn } from "./protection";
 import { isNotReadable, isReadable, notReadableText, valueOf } from "./readable";
 
-/** What differs between two surveys, and whether that's better or worse. What only one of them can tell is neither. */
+/**
+ * Finds the differences between two surveys, and whether they're better or worse. If only one survey has the
+ * information, a difference is neither.
+ */
 
 export const VERDICTS = ["worse", "better", "neutral"] as const;
 export type Verdict = (typeof VERDICTS)[number];
 
 export const COMPARISON_SCHEMA = schemaUrl("survey-diff.v1");
 
-/** What `edgeguard survey diff --format json` writes. */
+/** The JSON that `edgeguard survey diff --format json` writes. */
 export const comparison = members({
   $schema: z.literal(COMPARISON_SCHEMA),
   /** When each survey began. */
   before: z.string(),
   after: z.string(),
-  /** `neutral` changes are neither: a zone that was added, or a part that only one survey could read. */
+  /**
+   * The changes. `neutral` ones are neither better nor worse, such as a zone that was added, or a part that only one
+   * survey could read.
+   */
   changes: z.array(
     members({
       verdict: z.enum(VERDICTS),
-      /** The zone or the account that changed, with its name. */
+      /** Whether a zone or an account changed. */
       scope: z.enum(["zone", "account"]),
       id: z.string(),
       name: z.string(),
-      /** `Page Shield`, or a policy, ruleset or job by its name. */
+      /** What changed: `Page Shield`, or the name of a policy, ruleset or job. */
       what: z.string(),
-      /** The ID of that policy, rule or job. */
+      /** The ID of the policy, rule or job. */
       objectId: z.string().exactOptional(),
       before: z.string(),
       after: z.string(),
@@ -38,7 +44,7 @@ export const comparison = members({
 });
 export type Change = z.infer<typeof comparison>["changes"][number];
 
-/** Returns all changes: worse ones first, then by name. */
+/** Returns all changes. Those for the worse come first; the rest of the order is by name. */
 export function changesBetween(before: Survey, after: Survey): Change[] {
   const given = new Set(before.stacks.map(({ name }) => name));
   const stacks = new Set(after.stacks.map(({ name }) => name).filter((name) => given.has(name)));
@@ -60,12 +66,12 @@ const byId = ({ id }: { readonly id: string }): string => id;
 const zoneName = ({ name, id }: Zone): string => valueOf(name) ?? id;
 const accountName = ({ name, id }: Account): string => name ?? id;
 
-/** What both surveys say of one thing. At least one of them has it. */
+/** The same item in both surveys. At least one of them contains it. */
 type Pair<T> = readonly [old: T | undefined, now: T | undefined];
 
 /**
- * Pairs what's the same: by the first key, and what that leaves by the next one, because an object that was deleted and
- * created again has another ID.
+ * Pairs items that are the same. Pairs them by the first key, and any that remain by the next key, because an object
+ * that was deleted and recreated has a new ID.
  */
 function paired<T>(
   before: readonly T[],
@@ -90,10 +96,10 @@ function paired<T>(
   ];
 }
 
-/** A change, without the zone or account. */
+/** A change, without its zone or account. */
 type Difference = Pick<Change, "verdict" | "what" | "objectId" | "before" | "after">;
 
-/** The changes of a zone or account. One that only one survey has is neither better nor worse. */
+/** Returns the changes in a zone or account. If only one survey contains it, that's neither better nor worse. */
 function within<T extends { readonly id: string }>(
   scope: Change["scope"],
   old: T | undefined,
@@ -113,14 +119,17 @@ function within<T extends { readonly id: string }>(
 
 const surveyed = (given: unknown): Fact => ({ text: given === undefined ? "not surveyed" : "surveyed" });
 
-/** What a survey says of one thing. */
+/** One property in a survey, and how good its value is. */
 interface Fact {
   readonly text: string;
-  /** Higher is better. Several must agree. Undefined if nobody can tell. */
+  /**
+   * How good the value is: higher is better. If there are several grades, all of them must improve, or all must worsen.
+   * Undefined if the value can't be graded.
+   */
   readonly grades?: readonly (number | undefined)[];
 }
 
-/** An object that's missing is as good as one that's off. */
+/** The grade of a missing object: the same as for one that's off. */
 const ABSENT: Fact = { text: "none", grades: [0] };
 
 function changed(what: string, before: Fact, after: Fact, objectId?: string): Difference[] {
@@ -146,7 +155,7 @@ function verdictOf({ grades: before = [] }: Fact, { grades: after = [] }: Fact):
   return direction === 1 ? "better" : direction === -1 ? "worse" : "neutral";
 }
 
-/** Compares a part that both surveys could read. If only one could, that's the change. */
+/** Compares a part that both surveys could read. If only one could read it, that's reported as the change. */
 function inPart<T>(
   what: string,
   before: Cell<T>,
@@ -162,7 +171,9 @@ function inPart<T>(
   return changed(what, { text: from.text }, { text: to.text });
 }
 
-/** Compares objects that have IDs: each with what it was, under a name that no other object of the part has. */
+/**
+ * Compares objects that have IDs with their earlier versions. Gives each a name that no other object in the part has.
+ */
 function inObjects<T>(
   pairs: readonly Pair<T>[],
   identify: (item: T) => { readonly id: string; readonly label: string },
@@ -179,7 +190,7 @@ function inObjects<T>(
 }
 
 const SWITCH_GRADES: Readonly<Record<string, number>> = { off: 0, on: 1 };
-/** Cloudflare protects an active zone only. */
+/** The grade of each zone status. Cloudflare protects only active zones. */
 const STATUS_GRADES: Readonly<Record<string, number>> = { paused: 0, pending: 0, moved: 0, active: 1 };
 const POLICY_GRADES: Readonly<Record<string, number>> = { off: 0, logging: 1, enforced: 2 };
 const JOB_GRADES: Readonly<Record<string, number>> = { off: 0, failing: 0, new: 1, working: 2 };
@@ -276,7 +287,7 @@ function policyDifferences([old, now]: Pair<Policy>, what: string, id: string): 
 
 type Scripts = Exclude<Zone["scripts"], NotReadable>;
 
-/** Malicious scripts one by one, if both surveys list all of them. */
+/** Returns the malicious scripts that differ, if both surveys list all of them. */
 function scriptDifferences(old: Scripts, now: Scripts): Difference[] {
   const isWhole = [old, now].every(({ malicious, worst }) => malicious === worst.length);
   const fact = (script: Item<Scripts["worst"]> | undefined): Fact =>
@@ -369,7 +380,10 @@ function exceptionsFact({ exceptions }: Deployment): Fact {
   return exceptions.length === 0 ? ABSENT : fewer(exceptions.length, all.join("; "));
 }
 
-/** An action that blocks, a lower threshold and a higher level are better each. If they disagree, nobody can tell. */
+/**
+ * Returns the OWASP settings. An action that blocks, a lower threshold and a higher paranoia level are each better. If
+ * one improves and another worsens, the change is neutral.
+ */
 function owaspFact({ state, ...owasp }: Owasp, other: Owasp): Fact {
   const { paranoiaLevel: level, scoreThreshold: threshold, action } = owasp;
   const parts = [
@@ -409,14 +423,17 @@ function jobsDifferences(old: Zone["jobs"], now: Zone["jobs"], stacks: Stacks): 
   );
 }
 
-/** The stacks that both surveys were given. What another stack manages, only one of them can tell. */
+/** The stacks that both surveys include. For other stacks, only one survey knows what they manage. */
 type Stacks = ReadonlySet<string>;
 
 interface Stacked {
   readonly stack?: string | null;
 }
 
-/** What code manages is better. An object that's new and in no stack is worse, if a stack could have had it. */
+/**
+ * Compares which stacks manage an object. Being managed by a stack is better. A new object that no stack manages is
+ * worse if a stack could manage it.
+ */
 function stackDifferences(
   what: string,
   [old, now]: Pair<Stacked>,

@@ -6,10 +6,10 @@ import { unicodeEscape } from "../api/printable";
 import type { Head, Zone } from "./model";
 
 /**
- * Writes a survey as one file for a browser. It carries its data, style and script, and its content security policy
- * allows nothing else: no request, no other script.
+ * Writes a survey as a single HTML file. It contains its data, style and script, and its content security policy allows
+ * no requests and no other scripts.
  *
- * @param out isn't ended.
+ * @param out the stream to write to. It isn't ended.
  */
 export async function writeHtml(out: Writable, head: Head, zones: AsyncIterable<Zone>): Promise<void> {
   const { before, after } = shell();
@@ -25,12 +25,12 @@ export async function writeHtml(out: Writable, head: Head, zones: AsyncIterable<
   await write(out, `${part}${ZONES_END}${after}`);
 }
 
-/** Characters per write. */
+/** The number of characters per write. */
 const PART_CHARACTERS = 64 * 1024;
 const ZONES_START = '<script type="application/json" id="zones">[\n';
 const ZONES_END = "\n]</script>\n";
 
-/** Waits until the part is taken, or the file can't be written. */
+/** Writes a part. Waits until the stream has accepted it, and throws if the file can't be written. */
 export function write(out: Writable, part: string): Promise<void> {
   return new Promise((done, fail) =>
     out.write(part, (error) => {
@@ -44,12 +44,15 @@ function dataBlock(id: string, json: string): string {
   return `<script type="application/json" id="${id}">${json}</script>\n`;
 }
 
-/** JSON that ends no script element, begins no comment, and is one line in every language. */
+/**
+ * Formats JSON so that it can be embedded in a script element: it doesn't end the element or start a comment, and
+ * contains no line breaks of any kind.
+ */
 function embedded(value: object): string {
   return JSON.stringify(value).replace(/[<>&\u2028\u2029]/g, unicodeEscape);
 }
 
-/** The modules of the page's script. The last one starts it. */
+/** The modules in the page's script. The last one starts the script. */
 const MODULES = [
   "../../api/printable",
   "../protection",
@@ -65,7 +68,7 @@ const MODULES = [
   "./main",
 ] as const;
 
-/** What surrounds the data. */
+/** Returns the HTML before and after the data. */
 function shell(): { readonly before: string; readonly after: string } {
   // Read from the package, because the script runs in another environment than this file: its own project compiles it.
   const root = dirname(require.resolve("pulumi-edgeguard/package.json"));
@@ -104,7 +107,7 @@ survey.csv and survey.json, beside it, hold the same data.</p>
   };
 }
 
-/** The source expression that allows an inline script or style. */
+/** Returns the CSP source that allows an inline script or style. */
 function hashOf(text: string): string {
   return `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
 }

@@ -16,14 +16,14 @@ import {
 import type { Scope } from "./zones";
 
 /**
- * What a survey has read so far, as JSON lines in a file that only its owner can read. A survey that ends early, for
- * whatever reason, goes on from there. It holds what the output holds, and no credential.
+ * Stores what a survey has read so far, as JSON lines in a file that only its owner can read. A survey that ended early
+ * for any reason can be resumed from it. The file contains the same data as the output, and no credentials.
  */
 
 const begin = z.strictObject({
   survey: z.strictObject({
     tool: z.string(),
-    /** A digest of the options that decide what's read. */
+    /** A digest of the options that determine what's read. */
     options: z.string(),
     at: z.string(),
   }),
@@ -37,7 +37,7 @@ const scope = z.strictObject({
   }),
 });
 const zoneLine = z.strictObject({ zone });
-/** A line after the first. */
+/** The schema of any line after the first. */
 const laterLine = z.union([
   zoneLine,
   z.strictObject({ account: accountFacts }),
@@ -48,7 +48,7 @@ const laterLine = z.union([
 const LF = 0x0a;
 const OWNER_ONLY = 0o600;
 
-/** Where a zone's line is in the file. */
+/** The position of a zone's line in the file. */
 interface Place {
   readonly offset: number;
   readonly length: number;
@@ -65,7 +65,7 @@ export class Journal {
   private constructor(
     readonly file: FileHandle,
     readonly beginning: Beginning,
-    /** Hides secrets in everything that's written. */
+    /** Hides secrets in everything that's written to the file. */
     readonly redact: (text: string) => string,
   ) {}
 
@@ -96,9 +96,9 @@ export class Journal {
   }
 
   /**
-   * Opens an unfinished survey. A last line that was cut off is dropped.
+   * Opens the journal of an unfinished survey. Drops an incomplete last line.
    *
-   * @throws CommandError if there's none, it's damaged, or it belongs to a survey with other options.
+   * @throws CommandError if there's no journal, it's damaged, or it belongs to a survey with different options.
    */
   static async resume(
     path: string,
@@ -164,7 +164,7 @@ export class Journal {
     this.#noteKeys(given);
   }
 
-  /** The keys of a namespace; undefined if they haven't been counted. */
+  /** Returns the number of keys in a namespace. Undefined if they haven't been counted yet. */
   keysOf(accountId: string, namespaceId: string): NamespaceKeys | undefined {
     return this.#keys.get(`${accountId} ${namespaceId}`);
   }
@@ -177,7 +177,7 @@ export class Journal {
     this.#zones.set(given.id, await this.#append({ zone: withReadableParts(given) }));
   }
 
-  /** Reads the zones back, in the order of the list, one at a time. */
+  /** Yields the zones that were written, one at a time and in the order of the list. */
   async *zones(): AsyncGenerator<Zone, void, undefined> {
     for (const { id } of this.scope?.zones ?? []) {
       const zone = await this.zone(id);
@@ -185,7 +185,7 @@ export class Journal {
     }
   }
 
-  /** Reads a zone back; undefined if it hasn't been read yet. */
+  /** Returns a zone from the journal. Undefined if the survey hasn't read it yet. */
   async zone(id: string): Promise<Zone | undefined> {
     const place = this.#zones.get(id);
     if (place === undefined) return undefined;
@@ -199,9 +199,10 @@ export class Journal {
   }
 
   /**
-   * Appends a line at once, so that a killed process loses at most the line that it was writing.
+   * Appends a line immediately, so that a killed process loses at most the line that it was writing.
    *
-   * @throws the system's error if the disk doesn't take it. What's before it stays readable, and no later line is written.
+   * @throws the system's error if the line can't be written. Earlier lines stay readable, and no more lines are
+   * written.
    */
   async #append(line: object): Promise<Place> {
     const bytes = Buffer.from(`${this.redact(JSON.stringify(line))}\n`);
@@ -220,7 +221,7 @@ export class Journal {
     }
   }
 
-  /** Takes in a line that was read back. Returns whether it belongs in a journal. */
+  /** Processes a line from the file. Returns whether it's a valid line of a journal. */
   #note(line: unknown, place: Place): boolean {
     const read = laterLine.safeParse(line).data;
     if (read === undefined) return false;
@@ -233,8 +234,8 @@ export class Journal {
 }
 
 /**
- * The zone with every part in a form that can be read back. One odd answer costs its own part, and not the journal with
- * all other zones.
+ * Returns the zone with every part in a form that can be read back. If a part doesn't match the schema, only that part
+ * is lost, not the whole journal.
  */
 function withReadableParts(given: Zone): Zone {
   const { data, error } = zone.safeParse(given);

@@ -2,22 +2,25 @@ import { DOCUMENTED_RATE, type RateWindow } from "../api/rate-budget";
 import { formatNumber } from "../limits/workers";
 import { pluralize } from "../runtime/values";
 
-/** How many requests a survey may send, and how long it takes. */
+/** Determines how many requests a survey may send, and estimates how long it takes. */
 
-/** Requests for each zone: with the migration done and one page of scripts, and with the migration still open. */
+/**
+ * The number of requests per zone: the least, for a finished migration and one page of scripts, and the usual number,
+ * for an unfinished migration.
+ */
 const REQUESTS_PER_ZONE = { least: 6, usual: 9 };
 
 const SPREAD_MS = 10_000;
 
-/** What a survey still has to read. Each namespace takes one request. */
+/** The numbers of zones and namespaces that a survey still has to read. Each namespace takes one request. */
 export interface Work {
   readonly zones: number;
   readonly namespaces: number;
 }
 
 /**
- * The rate limits of a survey. One that fits into its share of the limit runs at once; a longer one spreads its requests
- * evenly, so that whatever shares the token never waits for minutes.
+ * Returns a survey's rate limits. If all of its requests fit into its share of the limit, they're sent immediately.
+ * Otherwise, they're spread evenly, so that other users of the token never have to wait for minutes.
  *
  * @param percent the share of the documented limit.
  */
@@ -37,7 +40,7 @@ function shareOf(percent: number): number {
   return Math.max(1, Math.floor((DOCUMENTED_RATE.requests * percent) / 100));
 }
 
-/** What the survey will take, as its first line says it. */
+/** Returns the survey's first line, which says how many requests it needs and how long it will take. */
 export function forecast(all: Work, left: Work, percent: number): string {
   const { least, usual } = requestsFor(left);
   const perMinute = shareOf(percent) / (DOCUMENTED_RATE.ms / 60_000);
@@ -52,7 +55,7 @@ export function forecast(all: Work, left: Work, percent: number): string {
   return `surveying ${what}: about ${formatNumber(least)} to ${formatNumber(usual)} requests, at most ${formatNumber(Math.floor(perMinute))} a minute (--budget ${percent}): ${time}`;
 }
 
-/** "2 h 5 min", "40 s" */
+/** Formats a duration, such as "2 h 5 min" or "40 s". */
 export function durationText(ms: number): string {
   const seconds = Math.round(ms / 1000);
   if (seconds < 90) return `${seconds} s`;

@@ -1,6 +1,6 @@
 import type { Script } from "../page-shield/records";
 
-/** Which pages take payments, by the patterns of --payment-pages. `*` stands for any characters. */
+/** Finds the pages that take payments, by the patterns in --payment-pages. `*` matches any characters. */
 export class PaymentPages {
   /** @param patterns a host such as `checkout.*`, or a host and path such as `shop.example/payment*`. */
   constructor(readonly patterns: readonly string[]) {}
@@ -9,14 +9,14 @@ export class PaymentPages {
     return this.patterns.some((pattern) => !pattern.includes("/") && matches(host, pattern));
   }
 
-  /** Whether the script was seen on such a page. The list names only the first page of each script. */
+  /** Whether the script was seen on a payment page. Cloudflare's list contains only the first page of each script. */
   hasScript({ host, firstPageUrl }: Pick<Script, "host" | "firstPageUrl">): boolean {
     const page = (firstPageUrl ?? host).replace(/^[a-z]+:\/\//, "");
     return this.hasHost(host) || this.patterns.some((each) => each.includes("/") && matches(page, each));
   }
 }
 
-/** Compares without a regular expression, which a pattern with many stars would slow down. */
+/** Matches without a regular expression, which would be slow for a pattern with many stars. */
 function matches(given: string, pattern: string): boolean {
   const text = given.toLowerCase();
   const [first = "", ...parts] = pattern.toLowerCase().split("*");

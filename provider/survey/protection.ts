@@ -1,10 +1,13 @@
 import type { Deployment } from "./model";
 
-/** Which deployments act. The page's script uses this, too, so nothing here needs a library. */
+/** Decides which deployments act. The page's script also uses this module, so it doesn't import any libraries. */
 
 type Acting = Pick<Deployment, "enabled" | "effect" | "exceptions">;
 
-/** Whether a deployment acts on any request: a rule of it is on, and no exception skips it for all requests. */
+/**
+ * Whether a deployment acts on any request: at least one of its rules is on, and no exception skips it for all
+ * requests.
+ */
 export function isOn({ enabled, effect, exceptions }: Acting): boolean {
   const hasNoRule = "rulesOn" in effect && effect.rulesOn === 0;
   return (
@@ -14,7 +17,7 @@ export function isOn({ enabled, effect, exceptions }: Acting): boolean {
   );
 }
 
-/** `true`, in parentheses or not. */
+/** Whether an expression is `true`, with or without parentheses. */
 function isAlways(expression: string): boolean {
   return expression.replace(/[()\s]/g, "") === "true";
 }

@@ -57,10 +57,10 @@ const namespace = z
   .looseObject({ id: z.string(), title: z.string() })
   .transform(({ id, title }) => ({ id, title }));
 
-/** A page of keys may be empty even though more follow. */
+/** The maximum number of pages to read. A page of keys may be empty even if there are more keys. */
 const MAX_KEY_PAGES = 10;
 
-/** Counts up to one page of keys, which takes one request for most namespaces. */
+/** Counts at most one page of keys. For most namespaces, that takes one request. */
 export function countKeys(
   { host, cells }: Pick<Reading, "host" | "cells">,
   accountId: string,

@@ -10,7 +10,7 @@ import { isOn } from "./protection";
 import type { Reading } from "./read-zone";
 import { isNotReadable, isReadable, mapCell, valueOf } from "./readable";
 
-/** The rules that execute managed rulesets, with their effect. */
+/** Reads the rules that execute managed rulesets, with their effect. */
 
 /** The account's rulesets, without their rules. */
 type Rulesets = Pick<Account, "id" | "rulesets">;
@@ -21,7 +21,8 @@ const NO_ACCOUNT = {
 } as const;
 
 /**
- * Reads the effect of an entry point's deployments. Each version of a ruleset is read once for all zones of an account.
+ * Reads the effect of an entry point's deployments. Each version of a ruleset is read only once for all zones in an
+ * account.
  *
  * @param holder the zone or account that has the entry point.
  */
@@ -76,7 +77,10 @@ interface Effect {
   readonly latest: string;
 }
 
-/** The account's list says which version is the latest, so only the deployed one is read. */
+/**
+ * Reads a deployment's effect. Only the deployed version is read, because the account's list contains the number of the
+ * latest one.
+ */
 async function readEffect(
   { host, cells }: Pick<Reading, "host" | "cells">,
   account: Rulesets | undefined,
@@ -101,8 +105,8 @@ async function readEffect(
 }
 
 /**
- * The account's deployments that may act on a zone, without the exceptions that are for other zones. An account's rules reach
- * only its Enterprise zones: https://developers.cloudflare.com/waf/account/.
+ * Returns the account's deployments that may act on a zone, without exceptions for other zones. An account's rules
+ * apply only to its Enterprise zones: https://developers.cloudflare.com/waf/account/.
  */
 export function coveringDeployments(
   account: Pick<Account, "deployments"> | undefined,
@@ -126,7 +130,7 @@ export function coveringDeployments(
   );
 }
 
-/** The first deployment with paranoia levels that acts. */
+/** Returns the first active deployment with paranoia levels. */
 export function owaspOf(lists: readonly Cell<Deployment[]>[]): Zone["owasp"] {
   let unread: NotReadable | undefined = lists.find(isNotReadable);
   for (const { effect } of lists.flatMap((each) => valueOf(each) ?? []).filter(isOn)) {

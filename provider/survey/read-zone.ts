@@ -26,18 +26,18 @@ import { isNotReadable, isReadable, mapCell, valueOf } from "./readable";
 import { tasksOf } from "./tasks";
 import { PARTS, type Part } from "./trial";
 
-/** What all zones of a survey share. */
+/** What all zones in a survey share. */
 export interface Reading {
   readonly host: Host;
   readonly cells: Cells;
-  /** The accounts of the zones, which are read before them. */
+  /** The accounts that own the zones. They're read before the zones. */
   readonly accounts: ReadonlyMap<string, AccountFacts>;
   readonly paymentPages: PaymentPages;
   /** Whether the inventory approves a script. Undefined without an inventory. */
   readonly isApproved: ((url: string) => boolean) | undefined;
 }
 
-/** Reads a zone with the fewest requests that its parts take: docs/guides/survey.md lists them. */
+/** Reads a zone with as few requests as possible. docs/guides/survey.md lists them. */
 export async function readZone(reading: Reading, listed: ListedZone): Promise<Zone> {
   const { host, cells, paymentPages } = reading;
   const { id } = listed;
@@ -102,7 +102,7 @@ export async function readZone(reading: Reading, listed: ListedZone): Promise<Zo
   return { ...zone, tasks: tasksOf(zone) };
 }
 
-/** An entry point, for the deployments and for the migration. */
+/** Reads the entry point, which both the deployments and the migration need. */
 const bothEntryPoints = z
   .unknown()
   .transform((raw) => ({ explained: raw, migrated: raw }))
@@ -130,7 +130,7 @@ function blockedBy(
   }
 }
 
-/** A zone has at most this many scripts in the survey. All of them count. */
+/** The maximum number of scripts that the survey lists per zone. It counts all of them. */
 const WORST_SCRIPTS = 10;
 
 function summaryOf(
@@ -176,7 +176,7 @@ function threatsOf(script: DetectedScript): string[] | undefined {
 
 type Migration = Exclude<Zone["migration"], { notReadable: unknown }>;
 
-/** Ends the judgement of a migration that needs a part which couldn't be read. */
+/** Thrown if the migration's readiness depends on a part that couldn't be read. */
 class UnreadPart extends Error {
   override readonly name = "UnreadPart";
 

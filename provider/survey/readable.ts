@@ -1,6 +1,9 @@
 import type { Cell, NotReadable } from "./model";
 
-/** How parts that may not be readable are read and worded. The page's script uses this, too, so nothing here needs a library. */
+/**
+ * Reads and formats cells, which may not be readable. The page's script also uses this module, so it doesn't import any
+ * libraries.
+ */
 
 export function isReadable<T>(given: Cell<T>): given is Exclude<T, NotReadable> {
   return !isNotReadable(given);
@@ -10,17 +13,17 @@ export function isNotReadable(given: unknown): given is NotReadable {
   return typeof given === "object" && given !== null && "notReadable" in given;
 }
 
-/** The cell's value; undefined if it couldn't be read. */
+/** Returns the cell's value. Undefined if it couldn't be read. */
 export function valueOf<T>(given: Cell<T>): Exclude<T, NotReadable> | undefined {
   return isReadable(given) ? given : undefined;
 }
 
-/** Replaces the cell's value, unless it couldn't be read. */
+/** Converts the cell's value, unless it couldn't be read. */
 export function mapCell<T, R>(given: Cell<T>, map: (value: Exclude<T, NotReadable>) => R): Cell<R> {
   return isReadable(given) ? map(given) : (given as NotReadable);
 }
 
-/** What a cell says: its value in the caller's words, or why it couldn't be read. */
+/** Returns a cell's text: its value, as the caller formats it, or why it couldn't be read. */
 export function textOf<T, R = string>(
   given: Cell<T>,
   word: (value: Exclude<T, NotReadable>) => R,
@@ -36,7 +39,7 @@ const REASONS: Readonly<Record<NotReadable["notReadable"], (what: string) => str
   failed: (what) => what,
 };
 
-/** "not readable: right Page Shield Read" */
+/** Returns the text for a cell that couldn't be read, such as "not readable: right Page Shield Read". */
 export function notReadableText({ notReadable: why, what }: NotReadable): string {
   return `not readable: ${REASONS[why](what)}`;
 }

@@ -32,7 +32,7 @@ import { RefusedRights, trialZones } from "./trial";
 import { FILE_NAMES, writeFiles } from "./write";
 import { listZones } from "./zones";
 
-/** Another survey that uses the same journal isn't waited for. */
+/** How long to wait for another survey that uses the same journal. It's short, because that survey may take hours. */
 const LOCK_MS = 1_000;
 
 const JOURNAL = ".edgeguard-survey.jsonl";
@@ -41,8 +41,8 @@ const JOURNAL = ".edgeguard-survey.jsonl";
 const AT_ONCE = 4;
 
 /**
- * Reads zones and their accounts, and writes what it finds. Changes nothing through the API. If it ends early, its
- * journal stays, and `--resume` goes on from there.
+ * Reads zones and their accounts, and writes the survey's files. Changes nothing through the API. If the survey ends
+ * early, its journal is kept, and `--resume` continues from there.
  */
 export async function survey(io: Io, options: SurveyOptions): Promise<void> {
   const staging = new Staging(io.cwd, options.out, options.force);
@@ -103,12 +103,12 @@ interface Collecting {
   readonly stacks: Stacks | undefined;
   readonly inventory: Approvals | undefined;
   readonly options: SurveyOptions;
-  /** The IDs and names of the zones; undefined for all. */
+  /** The IDs and names of the zones to read. Undefined for all zones. */
   readonly wanted: readonly string[] | undefined;
   readonly status: StatusLine;
 }
 
-/** Reads what the journal doesn't have yet. */
+/** Reads everything that isn't in the journal yet. */
 async function collect(
   io: Io,
   { host, journal, stacks, inventory, options, wanted, status }: Collecting,
@@ -184,7 +184,7 @@ async function collect(
   );
 }
 
-/** What every zone that was tried refused. */
+/** Returns the permissions that the token lacks in every zone in which they were tried. */
 async function refusedIn(journal: Journal, trial: ReadonlySet<string>): Promise<RefusedRights> {
   const refused = new RefusedRights();
   for (const id of trial) {
@@ -194,7 +194,10 @@ async function refusedIn(journal: Journal, trial: ReadonlySet<string>): Promise<
   return refused;
 }
 
-/** The account with its keys. Stacks are asked only now, so that they may change between a survey and its resumption. */
+/**
+ * Returns the account with the numbers of keys. The stacks are applied only now, so that they may change before a
+ * survey is resumed.
+ */
 function accountOf(facts: AccountFacts, journal: Journal, stacks: Stacks | undefined): Account {
   const namespaces = mapCell(facts.namespaces, (all) =>
     all.map((each) => ({ ...each, keys: journal.keysOf(facts.id, each.id) ?? { count: 0, more: true } })),
@@ -202,12 +205,12 @@ function accountOf(facts: AccountFacts, journal: Journal, stacks: Stacks | undef
   return stacks?.markAccount({ ...facts, namespaces }) ?? { ...facts, namespaces };
 }
 
-/** The zones that were read, in the order of the list. */
+/** Yields the zones that were read, in the order of the list. */
 async function* zonesIn(journal: Journal, stacks: Stacks | undefined): AsyncGenerator<Zone, void, undefined> {
   for await (const zone of journal.zones()) yield stacks?.markZone(zone) ?? zone;
 }
 
-/** Says how far a survey is, how fast it reads, and how long that will take. */
+/** Reports a survey's progress: how much it has read, how fast, and how long the rest will take. */
 class Progress {
   readonly #began = performance.now();
   readonly #sent: number;
@@ -235,7 +238,7 @@ class Progress {
   }
 }
 
-/** Works through the items in order, some at a time. The first failure ends it, once those in progress have ended. */
+/** Processes the items in order, several at a time. After the first failure, waits for those in progress and throws. */
 async function inParallel<T>(
   items: readonly T[],
   most: number,
@@ -284,7 +287,7 @@ function readApprovals(io: Io, file: string): Approvals {
   return { sha256: inventory.sha256, isApproved: approver(inventory, new Date()) };
 }
 
-/** Turns whatever ended the survey early into an error that says how to go on. */
+/** Converts the error that ended the survey early to one that says how to continue. */
 function ended(error: unknown, journal: Journal, isInterrupted: boolean): unknown {
   const total = journal.scope?.zones.length;
   const how =

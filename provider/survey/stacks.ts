@@ -11,7 +11,7 @@ import type { Io } from "../terminal/io";
 import type { Account, Deployment, Head, Unmanaged, Zone } from "./model";
 import { mapCell, valueOf } from "./readable";
 
-/** What Pulumi's state manages: resources of this package, and those of Cloudflare's own provider. */
+/** The objects that stacks manage, with this package's resources or those from Cloudflare's own provider. */
 export class Stacks {
   readonly #managers = new Map<string, string>();
   readonly names: Head["stacks"][number][] = [];
@@ -22,7 +22,7 @@ export class Stacks {
       if (id !== undefined) this.#managers.set(`${managedKind(type)} ${id}`, name);
   }
 
-  /** Marks the objects of a zone with the stacks that manage them, and lists the others. */
+  /** Adds to a zone's objects the stacks that manage them, and lists the objects that no stack manages. */
   markZone(zone: Zone): Zone {
     const marked = {
       ...zone,
@@ -41,7 +41,7 @@ export class Stacks {
     return { ...marked, unmanaged: unmanagedIn(marked) };
   }
 
-  /** Marks the objects of an account with the stacks that manage them, and lists the others. */
+  /** Adds to an account's objects the stacks that manage them, and lists the objects that no stack manages. */
   markAccount(account: Account): Account {
     const marked = {
       ...account,
@@ -72,7 +72,7 @@ export class Stacks {
   }
 }
 
-/** The class of a resource of this package, or of one of Cloudflare's own provider, by the end of its type. */
+/** Returns a resource's class, by the end of its type. Supports this package and Cloudflare's own provider. */
 function managedKind(type: string): string {
   const isOfCloudflare = type.startsWith("cloudflare:");
   return kindOf(type) ?? (isOfCloudflare ? type.slice(type.lastIndexOf(":") + 1) : type);
@@ -82,9 +82,9 @@ const resource = z.looseObject({
   urn: z.string(),
   type: z.string(),
   id: z.string().exactOptional(),
-  /** A resource that the program only reads. */
+  /** Whether the program only reads the resource. */
   external: z.boolean().exactOptional(),
-  /** A resource that is about to be deleted. */
+  /** Whether the resource is about to be deleted. */
   delete: z.boolean().exactOptional(),
 });
 type Resource = z.infer<typeof resource>;
@@ -94,8 +94,8 @@ const exported = z.looseObject({
 });
 
 /**
- * Reads the state of stacks. A folder is a Pulumi project, whose selected stack is exported; a file is what
- * `pulumi stack export` wrote.
+ * Reads the states of stacks. A directory is a Pulumi project, whose selected stack is exported. A file is the output
+ * of `pulumi stack export`.
  */
 export async function readStacks(io: Io, paths: readonly string[]): Promise<Stacks | undefined> {
   if (paths.length === 0) return undefined;
@@ -124,7 +124,7 @@ function jsonOf(text: string): unknown {
   }
 }
 
-/** `urn:pulumi:prod::shop::…` is the stack shop/prod. */
+/** Returns the name of a URN's stack. In `urn:pulumi:prod::shop::…`, that's shop/prod. */
 function stackName(urn: string | undefined): string | undefined {
   const [, stack, project] = /^urn:pulumi:(.+?)::(.+?)::/.exec(urn ?? "") ?? [];
   return stack === undefined || project === undefined ? undefined : `${project}/${stack}`;
@@ -148,7 +148,10 @@ async function exportStack(io: Io, folder: string): Promise<string> {
   }
 }
 
-/** Lists the objects of a zone that no stack manages. Page Shield settings exist in every zone, and count if it's on. */
+/**
+ * Lists a zone's objects that no stack manages. Page Shield settings exist in every zone, but are listed only if Page
+ * Shield is on.
+ */
 function unmanagedIn(zone: Zone): Unmanaged {
   const settings = valueOf(zone.pageShield);
   const name = valueOf(zone.name) ?? zone.id;
@@ -164,7 +167,7 @@ function unmanagedIn(zone: Zone): Unmanaged {
   ]);
 }
 
-/** Lists the objects of an account that no stack manages. */
+/** Lists an account's objects that no stack manages. */
 function unmanagedInAccount({ id, jobs, namespaces }: Account): Unmanaged {
   return unmanagedOf(`--account ${id}`, `account-${id.slice(0, 8)}`, [
     ...jobRows(valueOf(jobs)),
@@ -190,7 +193,7 @@ const row = (type: Row["type"], id: string, name: string, stack: Row["stack"]): 
   stack,
 });
 
-/** Resource types with the product that `edgeguard import --only` takes. */
+/** The product for each resource type, as for `edgeguard import --only`. */
 const PRODUCTS = {
   PageShieldSettings: "page-shield",
   PageShieldPolicy: "page-shield",

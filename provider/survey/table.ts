@@ -5,14 +5,17 @@ import { isNotReadable, notReadableText, textOf, valueOf } from "./readable";
 
 type Column = (zone: Zone) => CsvCell;
 
-/** A column of a part. If the part couldn't be read, its columns say so. */
+/** Returns a column for one part of a zone. If the part couldn't be read, the cell says so. */
 function of<T>(part: (zone: Zone) => Cell<T>, text: (value: T) => CsvCell): Column {
   return (zone) => textOf(part(zone), text);
 }
 
 const many = (texts: readonly string[]): string => (texts.length === 0 ? "none" : texts.join("; "));
 
-/** The columns of survey.csv, which has a row for each zone. No cell is empty because something couldn't be read. */
+/**
+ * The columns of survey.csv, which has a row for each zone. If something couldn't be read, the cell says so instead of
+ * being empty.
+ */
 const COLUMNS: Readonly<Record<string, Column>> = {
   zone_id: ({ id }) => id,
   zone: of(({ name }) => name, String),

@@ -3,7 +3,7 @@ import { isOn } from "./protection";
 import { valueOf } from "./readable";
 import { TASKS, type Head, type Task, type TaskKind, type Zone } from "./model";
 
-/** What to do first. The only place that ranks: the JSON, the CSV and the page all show this. */
+/** Determines what to do first. No other code ranks tasks: the JSON, the CSV and the page all show this ranking. */
 
 /** Returns what to do in a zone, most urgent first. */
 export function tasksOf(zone: Omit<Zone, "tasks">): Task[] {
@@ -20,11 +20,11 @@ export function tasksOf(zone: Omit<Zone, "tasks">): Task[] {
 
 interface Found {
   readonly text: string;
-  /** Default: whether the zone has payment pages. */
+  /** Whether the task is about a payment page. By default, whether the zone has payment pages. */
   readonly onPaymentPage?: boolean;
 }
 
-/** Each finds what is to be done of its kind. A part that couldn't be read asks for nothing. */
+/** Finds tasks of each kind. A part that couldn't be read has none. */
 const FINDERS: Readonly<Record<TaskKind, (zone: Omit<Zone, "tasks">) => Found | undefined>> = {
   maliciousScript: ({ scripts }) => {
     const { malicious = 0, worst = [] } = valueOf(scripts) ?? {};
@@ -87,7 +87,7 @@ const FINDERS: Readonly<Record<TaskKind, (zone: Omit<Zone, "tasks">) => Found | 
 
 type RankedTask = Head["first"][number];
 
-/** Compares tasks of different zones, so that their order is always the same. */
+/** Compares tasks by urgency. The order is always the same, even across zones. */
 export function byUrgency(a: RankedTask, b: RankedTask): number {
   return (
     a.rank - b.rank ||

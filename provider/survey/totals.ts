@@ -13,14 +13,14 @@ import { isNotReadable, valueOf } from "./readable";
 import { byUrgency } from "./tasks";
 import { VERSION } from "../version";
 
-/** What the head says apart from what's counted. */
+/** The properties of the head that aren't counted. */
 export type HeadFacts = Pick<Head, "at" | "accounts" | "stacks" | "paymentPages">;
 
 const MOST_FIRST = 100;
-/** A buffer is cut to the most urgent tasks when it grows beyond this. */
+/** The maximum size of a buffer of tasks. When it's exceeded, only the most urgent ones are kept. */
 const BUFFER = 1_000;
 
-/** Counts the zones, with only the most urgent tasks in memory. */
+/** Computes a survey's totals. Keeps only the most urgent tasks in memory. */
 export async function headOf(facts: HeadFacts, zones: AsyncIterable<Zone>): Promise<Head> {
   const totals: Record<string, Record<string, number>> = Object.fromEntries(
     Object.entries(CHARTS)
@@ -94,7 +94,7 @@ function count(zone: Zone, add: (chart: Chart, bar: string, count?: number) => v
   for (const stack of stacksIn(zone)) add("managed", stack === null ? "unmanaged" : "managed");
 }
 
-/** The parts of a zone that a missing permission leaves out. */
+/** Returns the parts of a zone that couldn't be read because of a missing permission. */
 function refusedParts(zone: Zone): NotReadable[] {
   const { name, plan, pageShield, policies, scripts, deployments, accountDeployments, migration, jobs } =
     zone;
@@ -126,7 +126,7 @@ class MissingRights {
     }
   }
 
-  /** In the order of the table of permissions. */
+  /** Returns the permissions in the order of the permission table. */
   list(): Head["missingRights"] {
     return [...RIGHTS].flatMap(([right, where]) => {
       const counts = this.#found.get(right);
@@ -137,7 +137,7 @@ class MissingRights {
 
 const EFFECTS = { enforced: true, logging: true, off: true };
 
-/** The stack of each object of the zone. Empty in a survey without stacks. */
+/** Yields the stack of each object in the zone. Empty in a survey without stacks. */
 function stacksIn(zone: Zone): (string | null)[] {
   const marked = [
     ...[valueOf(zone.pageShield) ?? []].flat(),

@@ -3,18 +3,18 @@ import type { ListedZone, Zone } from "./model";
 import { isNotReadable, valueOf } from "./readable";
 
 /**
- * Which permissions are tried in which zones. A token that lacks one would otherwise be refused thousands of times, and a
- * token may cover only some zones. So every permission is tried in some zones of each account first. What all of these
- * refuse isn't tried in the account's other zones. Which zones these are depends only on the list, so that a resumed survey
- * decides as one that was never interrupted.
+ * Decides in which zones to try which permissions. Otherwise, thousands of requests would fail if the token lacks a
+ * permission. Because a token may cover only some zones, every permission is first tried in several zones of each
+ * account. If the token lacks it in all of them, it isn't tried in the account's other zones. The choice of zones
+ * depends only on the list of zones, so that a resumed survey makes the same decisions as an uninterrupted one.
  */
 
-/** The first zones of each account, which are enough for an account with few. */
+/** How many of each account's first zones to try. For an account with few zones, these are enough. */
 const FIRST_ZONES = 20;
-/** One in this many of the others. */
+/** Of an account's other zones, one in this many is tried. */
 const ONE_IN = 20;
 
-/** The parts of a zone, with the first path that each reads below `/zones/{id}`. */
+/** The parts of a zone, each with the path of its first request, relative to `/zones/{id}`. */
 export const PARTS = {
   pageShield: "/page_shield",
   policies: "/page_shield",
@@ -25,7 +25,7 @@ export const PARTS = {
 } as const;
 export type Part = keyof typeof PARTS;
 
-/** The zones in which every permission is tried. */
+/** Returns the zones in which every permission is tried. */
 export function trialZones(zones: readonly ListedZone[]): Set<string> {
   const seen = new Map<string, number>();
   const chosen = zones.filter(({ accountId }) => {
@@ -37,11 +37,11 @@ export function trialZones(zones: readonly ListedZone[]): Set<string> {
   return new Set(chosen.map(({ id }) => id));
 }
 
-/** The permissions that every zone tried of an account refused. */
+/** The permissions that a token lacks in every zone of an account in which they were tried. */
 export class RefusedRights {
   readonly #byAccount = new Map<string, readonly string[]>();
 
-  /** Takes in a zone in which every permission was tried. */
+  /** Adds the results from a zone in which every permission was tried. */
   note(zone: Zone): void {
     const account = valueOf(zone.accountId) ?? "";
     const here = refusedIn(zone);
@@ -57,7 +57,7 @@ export class RefusedRights {
   }
 }
 
-/** The permissions without which no part that takes them could be read. */
+/** Returns the permissions for which none of the parts that need them could be read. */
 function refusedIn(zone: Zone): string[] {
   const isRefused = (part: Part): boolean => {
     const given = zone[part];

@@ -7,10 +7,10 @@ import { write, writeHtml } from "./html";
 import { SURVEY_SCHEMA, type Head, type Zone } from "./model";
 import { COLUMN_NAMES, rowOf } from "./table";
 
-/** Writes a file of the survey as its zones arrive. */
+/** Writes one of the survey's files while its zones arrive. */
 type Writer = (out: Writable, head: Head, zones: AsyncIterable<Zone>) => Promise<void>;
 
-/** The files of a survey. */
+/** The survey's files. */
 const FILES: Readonly<Record<string, Writer>> = {
   "survey.json": writeJson,
   "survey.csv": writeCsv,
@@ -19,7 +19,7 @@ const FILES: Readonly<Record<string, Writer>> = {
 
 export const FILE_NAMES: readonly string[] = Object.keys(FILES);
 
-/** Writes all files next to their final place, readable only by their owner. */
+/** Writes all files to the staging directory. Only their owner can read them. */
 export async function writeFiles(
   staging: Staging,
   head: Head,
@@ -36,7 +36,7 @@ export async function writeFiles(
   }
 }
 
-/** Zones come last, one per line. */
+/** Writes survey.json. Zones come last, one per line. */
 async function writeJson(out: Writable, head: Head, zones: AsyncIterable<Zone>): Promise<void> {
   const before = JSON.stringify({ $schema: SURVEY_SCHEMA, ...head }, undefined, 2).slice(0, -"\n}".length);
   await write(out, `${before},\n  "zones": [`);

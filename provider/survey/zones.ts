@@ -8,7 +8,7 @@ import { CommandError } from "../terminal/errors";
 import type { ListedAccount, ListedZone } from "./model";
 import { textOf } from "./readable";
 
-/** The zones and accounts of a survey, in a fixed order. */
+/** The zones and accounts in a survey, in a fixed order. */
 export interface Scope {
   readonly zones: readonly ListedZone[];
   readonly accounts: readonly ListedAccount[];
@@ -25,10 +25,10 @@ const record = z.looseObject({
 type ZoneRecord = z.infer<typeof record>;
 
 /**
- * Lists zones: those of the account, or all that the token can see; with a file, only those that it names. A list of
- * zones takes one request for 50 of them.
+ * Lists the account's zones, or all zones that the token can see. With a file, lists only the zones named in it. The
+ * list takes one request per 50 zones.
  *
- * @throws CommandError if the token can't list zones, or a zone of the file isn't found.
+ * @throws CommandError if the token can't list zones, or if a zone in the file isn't found.
  */
 export async function listZones(
   api: EdgeApi,
@@ -54,7 +54,7 @@ export async function listZones(
   };
 }
 
-/** A zone with the name of its account, which the survey has only once. */
+/** A zone with its account's name, which the survey contains only once. */
 type FoundZone = ListedZone & { readonly accountName?: string };
 
 const NEEDS =
@@ -126,7 +126,7 @@ async function listWanted(
   ];
 }
 
-/** So few zones are read one by one rather than from a long list. */
+/** The number of zones up to which they're read one by one, even if the token could list them. */
 const FEW = 10;
 
 const ZONE_READ = { notReadable: "right", what: "Zone Read" } as const;

@@ -1,16 +1,16 @@
-/** How the page words numbers, times and names. */
+/** Formats numbers, times and names for the page. */
 
 export function amount(count: number): string {
   return count.toLocaleString("en");
 }
 
-/** `1 zone`, `2 zones`, `2 policies` */
+/** Formats a count with its noun: `1 zone`, `2 zones`, `2 policies`. */
 export function counted(count: number, noun: string): string {
   const plural = noun.endsWith("y") ? `${noun.slice(0, -1)}ies` : `${noun}s`;
   return `${amount(count)} ${count === 1 ? noun : plural}`;
 }
 
-/** A time of the API, to the minute. */
+/** Formats a time from the API, to the minute. */
 export function timeOf(iso: string): string {
   return `${iso.slice(0, 10)} ${iso.slice(11, 16)} UTC`;
 }

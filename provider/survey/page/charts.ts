@@ -1,9 +1,9 @@
 import type { CHARTS as Bars, Chart as ChartId, TaskKind, Zone } from "../model";
 import { valueOf } from "../readable";
 
-/** The charts: what they count, in the words of the page, and which of their bars a zone belongs to. */
+/** The charts: what they count, their labels, and which bars a zone belongs to. */
 
-/** How good or bad a bar is. Its words say so, too. */
+/** How good or bad a bar is. The bar's label also says so. */
 export type Tone = "good" | "warn" | "bad" | undefined;
 type Words<Bar extends string> = Readonly<Record<Bar, readonly [label: string, tone?: Tone]>>;
 /** How many of a zone's objects belong to each bar. */
@@ -12,7 +12,7 @@ type Counts = Readonly<Record<string, number>>;
 export interface Chart {
   readonly id: string;
   readonly title: string;
-  /** What the bars count: a noun. */
+  /** A noun for what the bars count. */
   readonly unit: string;
   readonly bars: Words<string>;
   readonly of: (zone: Zone) => Counts;

@@ -5,18 +5,18 @@ import { amount, capitalized, counted } from "./cells";
 import { TASK_WORDS, type Tone } from "./charts";
 import type { SortKey } from "./rows";
 
-/** The columns of the table of zones: what a cell says, and what it's sorted by. */
+/** The columns of the table of zones: the content of their cells, and the key by which they're sorted. */
 export interface Column {
   readonly id: string;
   readonly title: string;
   readonly text: (zone: Zone) => string;
   readonly tone?: (zone: Zone) => Tone;
   readonly key: (zone: Zone) => SortKey;
-  /** Whether the first sort has the highest first: most scripts, most failing jobs. */
+  /** Whether sorting starts with the highest values, such as the most scripts or failing jobs. */
   readonly highestFirst?: true;
 }
 
-/** The name, or the ID where the name couldn't be read. */
+/** Returns a zone's name, or its ID if the name couldn't be read. */
 export function nameOf(zone: Zone): string {
   return valueOf(zone.name) ?? zone.id;
 }
@@ -171,7 +171,7 @@ const MANAGED: Column = {
   highestFirst: true,
 };
 
-/** Returns the columns that this survey has something for. */
+/** Returns the columns for which this survey has data. */
 export function columnsOf({ accounts, stacks }: Head): readonly Column[] {
   const names = new Map(accounts.map(({ id, name }) => [id, name ?? id]));
   const accountOf = ({ accountId }: Zone): string => textOf(accountId, (id) => names.get(id) ?? id);
@@ -189,12 +189,12 @@ export function columnsOf({ accounts, stacks }: Head): readonly Column[] {
   ];
 }
 
-/** `None` for an empty list. */
+/** Formats a list. An empty one becomes `None`. */
 function listed(parts: readonly string[]): string {
   return parts.length === 0 ? "None" : parts.join(", ");
 }
 
-/** The place in a list; unknown words come after it. */
+/** Returns a value's position in a list. Unknown values come last. */
 function rankIn(words: readonly string[], word: string | undefined): number | undefined {
   if (word === undefined) return undefined;
   return words.includes(word) ? words.indexOf(word) : words.length;

@@ -1,13 +1,18 @@
 import { INVISIBLE, unicodeEscape } from "../../api/printable";
 
-/** Elements, made without markup: whatever a zone, a host or an expression contains is shown as text. */
+/**
+ * Creates elements without parsing markup, so that the content of zones, hosts and expressions is always shown as text.
+ */
 
 export type Child = Node | string | undefined;
 type Attributes = Readonly<Record<string, string | number | boolean | undefined>>;
 
 const SVG = "http://www.w3.org/2000/svg";
 
-/** Creates an element with its attributes and children. `true` sets an empty attribute, `undefined` and `false` none. */
+/**
+ * Creates an element with its attributes and children. `true` sets an empty attribute; `undefined` and `false` don't
+ * set one.
+ */
 export function element<K extends keyof HTMLElementTagNameMap>(
   name: K,
   attributes: Attributes = {},
@@ -22,7 +27,7 @@ export interface Bar {
   readonly fill: (share: number) => void;
 }
 
-/** Creates a bar of a chart. */
+/** Creates a chart's bar. */
 export function barOf(share: number): Bar {
   const rect = (name: string): SVGRectElement =>
     filled(document.createElementNS(SVG, "rect"), { class: name, height: "100%", rx: 2 }, []);
@@ -40,13 +45,13 @@ export function barOf(share: number): Bar {
   return { svg, fill: (to) => resize(part, to) };
 }
 
-/** Creates a link, if the address is one of the web; otherwise only its text. */
+/** Creates a link if the address is an HTTP or HTTPS URL. Otherwise returns only the text. */
 export function link(text: string, address: string): HTMLElement {
   if (!address.startsWith("https://")) return element("span", {}, text);
   return element("a", { href: address, rel: "noreferrer noopener", target: "_blank" }, text);
 }
 
-/** Shows invisible characters by their number. Line breaks and tabs stay. */
+/** Replaces invisible characters with their code points. Keeps line breaks and tabs. */
 export function visible(text: string): string {
   return text.replace(INVISIBLE, (character) =>
     character === "\n" || character === "\t" ? character : unicodeEscape(character),

@@ -8,11 +8,11 @@ import { matches, searchable, sorted, wordsOf, type Direction } from "./rows";
 import { Rows } from "./table";
 import { chartsOf, type Sums } from "./totals";
 
-/** A zone, with what is worked out of it once. */
+/** A zone, with values that are computed only once. */
 interface Item {
   readonly zone: Zone;
   readonly counts: Sums;
-  /** What a search finds. Made when it's first needed. */
+  /** The text to search. Computed when it's first needed. */
   text?: string;
 }
 
@@ -27,7 +27,7 @@ const items: readonly Item[] = zones.map((zone) => ({
 }));
 const columns = columnsOf(head);
 
-/** What the reader has chosen. */
+/** The filters that the user has chosen. */
 const filters = new Map<Chart, Set<string>>();
 let words: readonly string[] = [];
 let order: { readonly column: Column; readonly direction: Direction } | undefined;
@@ -106,7 +106,7 @@ function dataOf(id: string): string {
   return document.getElementById(id)?.textContent ?? "";
 }
 
-/** What was surveyed, and what couldn't be read, said once. */
+/** Returns a summary of what was surveyed and what couldn't be read. */
 function summary(): HTMLElement {
   const { accounts, at, tool, zoneCount, missingRights, stacks, paymentPages } = head;
   return element(
@@ -148,7 +148,7 @@ function summary(): HTMLElement {
   );
 }
 
-/** What to do first, ranked by the survey. */
+/** Returns the list of the most urgent tasks, as ranked by the survey. */
 function firsts(): HTMLElement[] {
   const { first } = head;
   if (first.length === 0) return [element("p", {}, "Nothing: no zone has a task.")];
@@ -215,7 +215,7 @@ function clear(): void {
   search.focus();
 }
 
-/** Shows the zones that are left, in their order. */
+/** Shows the zones that match the filters, in the chosen order. */
 function update(): void {
   const left = items.filter(isLeft);
   shown = order === undefined ? left : sorted(left, ({ zone }) => order?.column.key(zone), order.direction);
@@ -232,7 +232,10 @@ function update(): void {
   chips.replaceChildren(...chipsOf());
 }
 
-/** A zone is left if it has one of the chosen bars of each chart, and every word of the search. */
+/**
+ * Whether a zone matches the filters: it has at least one of the chosen bars of each chart, and every word of the
+ * search.
+ */
 function isLeft(item: Item): boolean {
   for (const [{ id }, bars] of filters)
     if (![...bars].some((bar) => (item.counts[id]?.[bar] ?? 0) > 0)) return false;
@@ -286,7 +289,7 @@ function rowOf({ zone }: Item, index: number): HTMLTableRowElement {
   return element("tr", { "aria-rowindex": index + 2 }, ...cells);
 }
 
-/** Opens the part of the zone that the address names, or closes the open one. */
+/** Opens the details of the zone in the page's URL, or closes the open ones. */
 function openLinked(): void {
   const id = location.hash.slice(1);
   const item = items.find(({ zone }) => zone.id === id);

@@ -3,7 +3,7 @@ import { textOf, valueOf } from "../readable";
 import { amount, capitalized, counted, timeOf } from "./cells";
 import { element, link, type Child } from "./dom";
 
-/** All that the survey knows of one zone or account. */
+/** Shows everything that the survey contains about a zone or account. */
 
 const DASHBOARD = "https://dash.cloudflare.com";
 const DOCS = "https://developers.cloudflare.com";
@@ -249,7 +249,7 @@ function jobs(all: readonly SurveyedJob[]): HTMLElement {
   );
 }
 
-/** What no stack manages, with the command to import it. */
+/** Returns the objects that no stack manages, with the command to import them. */
 function unmanaged(given: Unmanaged | undefined): HTMLElement[] {
   if (given === undefined || given.objects.length === 0) return [];
   return [
@@ -317,7 +317,7 @@ function table(caption: string, heads: readonly string[], rows: readonly (readon
   );
 }
 
-/** The content of a cell that holds a list; a sentence where it's empty or couldn't be read. */
+/** Returns the content of a cell with a list. If the list is empty or couldn't be read, that's a sentence. */
 function cellOf<T extends readonly unknown[]>(
   given: Cell<T>,
   empty: string,

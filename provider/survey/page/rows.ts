@@ -1,10 +1,10 @@
-/** Sorting and searching, apart from the document, so that they can be measured and tested without a browser. */
+/** Sorts and searches rows. Separate from the document, so that it can be measured and tested without a browser. */
 
 export type Direction = "ascending" | "descending";
-/** What a column is sorted by. Undefined is what isn't known: it comes last in both directions. */
+/** The key by which a column is sorted. Undefined means unknown and comes last in both directions. */
 export type SortKey = number | string | undefined;
 
-/** Returns the rows in the order of their keys. Rows with the same key keep their order. */
+/** Returns the rows sorted by their keys. Rows with the same key keep their order. */
 export function sorted<T>(
   rows: readonly T[],
   keyOf: (row: T) => SortKey,
@@ -21,7 +21,7 @@ export function sorted<T>(
   return keyed.map(({ row }) => row);
 }
 
-/** Collects the text of a value and of everything in it, without the names of its members, for a search. */
+/** Collects all text in a value for a search, at any depth, but without property names. */
 export function searchable(value: unknown): string {
   const words: string[] = [];
   const collect = (each: unknown): void => {
@@ -32,12 +32,12 @@ export function searchable(value: unknown): string {
   return words.join("\n").toLowerCase();
 }
 
-/** Returns whether a text contains every word of a query. */
+/** Whether a text contains every word in a query. */
 export function matches(text: string, words: readonly string[]): boolean {
   return words.every((word) => text.includes(word));
 }
 
-/** Returns the words of a query, as `matches` takes them. */
+/** Splits a query into words, in the form that `matches` expects. */
 export function wordsOf(query: string): string[] {
   return query.toLowerCase().split(/\s+/).filter(Boolean);
 }

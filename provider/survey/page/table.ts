@@ -1,13 +1,13 @@
 import { element } from "./dom";
 
 /**
- * The rows of a table that may have thousands. Each group of rows is a table body, which has its rows in the document
- * only while it's near the screen, has the focus, or is printed. Otherwise, one empty row takes their height. The first
- * group stays, so that a screen reader that comes to the table finds rows.
+ * The rows of a table that may have thousands of them. Each group of rows is a table body. Its rows are in the document
+ * only while it's near the viewport, has the focus, or is printed; otherwise, one empty row has their height. The first
+ * group always stays in the document, so that screen readers find rows in the table.
  */
 
 const GROUP = 50;
-/** How far from the screen rows are made, so that scrolling finds them there. */
+/** How far from the viewport rows are added, so that they're there before the user scrolls to them. */
 const MARGIN = "1500px 0px";
 
 interface Group<T> {
@@ -47,7 +47,7 @@ export class Rows<T> {
     });
   }
 
-  /** Replaces the rows. The first ones are in the document at once. */
+  /** Replaces the rows. The first ones are in the document immediately. */
   show(items: readonly T[]): void {
     this.#observer.disconnect();
     for (const body of this.#groups.keys()) body.remove();
@@ -64,7 +64,7 @@ export class Rows<T> {
     this.#table.setAttribute("aria-rowcount", String(items.length + 1));
   }
 
-  /** Observing anew reports once where the group is now. */
+  /** Observes a group again, which reports its current position once. */
   #watch(body: Element): void {
     this.#observer.unobserve(body);
     this.#observer.observe(body);

@@ -3,21 +3,21 @@ import { amount, counted } from "./cells";
 import { CHARTS, type Chart } from "./charts";
 import { barOf, element } from "./dom";
 
-/** The charts of the totals. Their bars are buttons that filter the zones. */
+/** The charts with totals. Their bars are buttons that filter the zones. */
 
 /** How many objects belong to each bar. */
 type Counts = Readonly<Record<string, number>>;
-/** The same, by chart. */
+/** The counts by chart. */
 export type Sums = Readonly<Record<string, Counts>>;
 
 interface DrawnChart {
   readonly chart: Chart;
   readonly card: HTMLElement;
-  /** Shows which bars filter, and how much of each bar is left. */
+  /** Shows which bars are chosen as filters, and how much of each bar matches the filters. */
   readonly update: (left: Counts, chosen: ReadonlySet<string> | undefined, isFiltered: boolean) => void;
 }
 
-/** Draws the charts that this survey has totals for. */
+/** Creates the charts for which this survey has totals. */
 export function chartsOf(head: Head, choose: (chart: Chart, bar: string) => void): readonly DrawnChart[] {
   const totals: Sums = { ...head.totals, tasks: head.taskCounts };
   return CHARTS.flatMap((chart) => {
