@@ -2,10 +2,9 @@ import { InvalidArgumentError, Option, type Command } from "commander";
 import type { Io } from "../terminal/io";
 import type * as Check from "./inventory/check";
 import type * as Propose from "./inventory/propose";
-import { hexId } from "./option-values";
+import { hexId, INVENTORY_FILE } from "./option-values";
 
 const FORMATS = ["text", "markdown", "json", "csv"] as const;
-const FILE = "script-inventory.yaml";
 
 /** Registers `edgeguard inventory`, which compares the scripts that pages load with a reviewed list. */
 export function register(program: Command, io: Io): void {
@@ -19,7 +18,7 @@ export function register(program: Command, io: Io): void {
       "compare the inventory with the active and infrequent scripts that Page Shield has seen; only reads",
     )
     .addOption(zones())
-    .option("--file <file>", "the inventory, YAML or JSON", FILE)
+    .option("--file <file>", "the inventory, YAML or JSON", INVENTORY_FILE)
     .option("--hosts <hosts>", "only scripts on pages of these hosts, comma-separated; default: all")
     .addOption(new Option("--format <format>", "what to print").choices(FORMATS).default("text"))
     .option(
@@ -44,7 +43,7 @@ export function register(program: Command, io: Io): void {
       "add scripts that the inventory doesn't cover, without an approval; creates the file, and never changes other entries",
     )
     .addOption(zones())
-    .option("--file <file>", "the inventory, YAML or JSON", FILE)
+    .option("--file <file>", "the inventory, YAML or JSON", INVENTORY_FILE)
     .option("--hosts <hosts>", "only scripts on pages of these hosts, comma-separated; default: all")
     .option("--owner <owner>", "who on your side is responsible for the new scripts")
     .option("--justification <text>", "why the pages need the new scripts")
@@ -90,7 +89,7 @@ Exit codes: 0 added, or nothing is new; 1 failed, the file is unchanged; 2 wrong
 
 Example:
   $ edgeguard inventory propose --zone 0da42c8d2132a9ddaf714f9e7c920711 --owner "Web team"
-  $ git diff ${FILE}`;
+  $ git diff ${INVENTORY_FILE}`;
 
 // eslint-disable-next-line @typescript-eslint/no-require-imports -- loaded on use: --version and --help need none of it
 const check = (): typeof Check => require("./inventory/check") as typeof Check;

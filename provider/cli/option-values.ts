@@ -2,6 +2,9 @@ import { InvalidArgumentError } from "commander";
 import { IDENTIFIER } from "../limits";
 import { isId } from "../runtime/fields";
 
+/** The script inventory that commands read if no other one is given. */
+export const INVENTORY_FILE = "script-inventory.yaml";
+
 /** Parses an option's value as the ID of a zone, account or namespace. */
 export function hexId(text: string): string {
   if (isId(text)) return text.toLowerCase();

@@ -1,9 +1,11 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { InvalidArgumentError, Option, type Command } from "commander";
 import type { Io } from "../terminal/io";
 import type * as Compare from "../survey/compare";
 import type { SurveyOptions } from "../survey/options";
 import type * as Run from "../survey/run";
-import { hexId } from "./option-values";
+import { hexId, INVENTORY_FILE } from "./option-values";
 
 /** Registers `edgeguard survey`, which shows on one page how every zone is configured. */
 export function register(program: Command, io: Io): void {
@@ -31,7 +33,10 @@ export function register(program: Command, io: Io): void {
         "pages whose zones are listed first: a host (checkout.*) or a host and path (shop.example/payment*)",
       ).default([], "none"),
     )
-    .option("--inventory <file>", "a script inventory: count the scripts that it doesn't approve")
+    .option(
+      "--inventory <file>",
+      `a script inventory: count the scripts that it doesn't approve, and without --payment-pages, list zones that load its scripts first; default: ${INVENTORY_FILE}, if it exists`,
+    )
     .addOption(
       new Option(
         "--budget <percent>",
@@ -44,7 +49,7 @@ export function register(program: Command, io: Io): void {
     .option("--resume", "resume a survey that ended early", false)
     .option("--force", "overwrite existing files", false)
     .addHelpText("after", HELP)
-    .action((options: SurveyOptions) => run().survey(io, options));
+    .action((options: SurveyOptions) => run().survey(io, { ...defaultInventory(io), ...options }));
   survey
     .command("diff <old> <new>")
     .description(
@@ -79,6 +84,10 @@ Exit codes: 0 compared, 1 failed, 2 wrong usage.
 
 Example:
   $ edgeguard survey diff 2026-10/survey.json 2026-11/survey.json`;
+
+function defaultInventory(io: Io): Pick<SurveyOptions, "inventory"> {
+  return existsSync(join(io.cwd, INVENTORY_FILE)) ? { inventory: INVENTORY_FILE } : {};
+}
 
 function percent(text: string): number {
   const share = Number(text);

@@ -245,6 +245,9 @@ function zoneDifferences(old: Zone, now: Zone, stacks: Stacks): Difference[] {
 
 function accountDifferences(old: Account, now: Account, stacks: Stacks): Difference[] {
   return [
+    ...inPart("managed rulesets", old.deployments, now.deployments, (a, b) =>
+      deploymentsDifferences(a, b, stacks),
+    ),
     ...jobsDifferences(old.jobs, now.jobs, stacks),
     ...inPart("Workers KV namespaces", old.namespaces, now.namespaces, (a, b) =>
       inObjects(

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import type { Writable } from "node:stream";
 import { unicodeEscape } from "../api/printable";
 import type { Head, Zone } from "./model";
@@ -52,7 +52,7 @@ function embedded(value: object): string {
   return JSON.stringify(value).replace(/[<>&\u2028\u2029]/g, unicodeEscape);
 }
 
-/** The modules in the page's script. The last one starts the script. */
+/** The modules of the page's script, which load each other by their last names. The last one starts it. */
 const MODULES = [
   "../../api/printable",
   "../protection",
@@ -73,14 +73,15 @@ function shell(): { readonly before: string; readonly after: string } {
   // Read from the package, because the script runs in another environment than this file: its own project compiles it.
   const root = dirname(require.resolve("pulumi-edgeguard/package.json"));
   const style = readFileSync(join(root, "survey/page/page.css"), "utf8");
-  const modules = MODULES.map((name) => {
-    const code = readFileSync(join(root, `dist/survey/page/${name}.js`), "utf8");
-    return `"${name}"(require, exports) {\n${code}}`;
+  const modules = MODULES.map((path) => {
+    const code = readFileSync(join(root, `dist/survey/page/${path}.js`), "utf8");
+    return `"${basename(path)}"(require, exports) {\n${code}}`;
   });
   const script = `{
 const modules = {\n${modules.join(",\n")}\n};
 const loaded = {};
-const load = (name) => {
+const load = (path) => {
+  const name = path.slice(path.lastIndexOf("/") + 1);
   if (!(name in loaded)) modules[name](load, (loaded[name] = {}));
   return loaded[name];
 };

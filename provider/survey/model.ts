@@ -188,8 +188,11 @@ export type ListedZone = z.infer<typeof listedZone>;
 
 export const zone = members({
   ...listedZoneShape,
-  /** Whether a script was seen on one of the zone's payment pages, according to the inventory or --payment-pages. */
-  hasPaymentPages: z.boolean(),
+  /**
+   * Whether --payment-pages names a host of the zone, or a page on which a script was seen. Without the option, whether a
+   * script of the inventory was seen.
+   */
+  hasPaymentPages: cell(z.boolean()),
   pageShield: cell(
     members({
       enabled: z.boolean(),

@@ -1,19 +1,65 @@
 import type { Script } from "../page-shield/records";
+import { UsageError } from "../terminal/errors";
+import type { Cell } from "./model";
+import { isReadable, valueOf } from "./readable";
 
-/** Finds the pages that take payments, by the patterns in --payment-pages. `*` matches any characters. */
+type SeenScript = Pick<Script, "url" | "host" | "firstPageUrl">;
+
+/**
+ * Which pages take payments: those that --payment-pages names, where `*` stands for any characters. Without the option,
+ * the pages of each host that loads a script of the inventory.
+ */
 export class PaymentPages {
-  /** @param patterns a host such as `checkout.*`, or a host and path such as `shop.example/payment*`. */
-  constructor(readonly patterns: readonly string[]) {}
+  readonly #patterns: readonly string[];
+  readonly #isListed: ((url: string) => boolean) | undefined;
 
-  hasHost(host: string): boolean {
-    return this.patterns.some((pattern) => !pattern.includes("/") && matches(host, pattern));
+  /**
+   * @param patterns a host such as `checkout.*`, a host and path such as `shop.example/payment*`, or a URL of them.
+   * @param isListed whether the inventory has an entry for a script.
+   * @throws UsageError for a pattern without a host.
+   */
+  constructor(patterns: readonly string[], isListed?: (url: string) => boolean) {
+    this.#isListed = isListed;
+    this.#patterns = patterns.map(withoutScheme);
+    const empty = this.#patterns.findIndex((pattern) => /^(\/|$)/.test(pattern));
+    if (empty !== -1)
+      throw new UsageError(
+        `--payment-pages ${JSON.stringify(patterns[empty])} has no host. Pass a host (checkout.*) or a host and path (shop.example/payment*).`,
+      );
   }
 
-  /** Whether the script was seen on a payment page. Cloudflare's list contains only the first page of each script. */
-  hasScript({ host, firstPageUrl }: Pick<Script, "host" | "firstPageUrl">): boolean {
-    const page = (firstPageUrl ?? host).replace(/^[a-z]+:\/\//, "");
-    return this.hasHost(host) || this.patterns.some((each) => each.includes("/") && matches(page, each));
+  /**
+   * Whether a zone has such pages.
+   *
+   * @param hosts of the zone that are known without its scripts.
+   */
+  inZone(scripts: Cell<readonly SeenScript[]>, hosts: readonly string[]): Cell<boolean> {
+    if (hosts.some((host) => this.#hasHost(host))) return true;
+    if (isReadable(scripts)) return scripts.some(this.among(scripts));
+    return this.#patterns.length > 0 || this.#isListed !== undefined ? scripts : false;
   }
+
+  /** Returns whether one of a zone's scripts was seen on such a page. The list names only the first page of each script. */
+  among(scripts: Cell<readonly SeenScript[]>): (script: SeenScript) => boolean {
+    if (this.#patterns.length > 0) return (script) => this.#hasScript(script);
+    const listed = (valueOf(scripts) ?? []).filter(({ url }) => this.#isListed?.(url) === true);
+    const hosts = new Set(listed.map(({ host }) => host));
+    return ({ host }) => hosts.has(host);
+  }
+
+  #hasHost(host: string): boolean {
+    return this.#patterns.some((pattern) => !pattern.includes("/") && matches(host, pattern));
+  }
+
+  #hasScript({ host, firstPageUrl }: SeenScript): boolean {
+    const page = withoutScheme(firstPageUrl ?? host);
+    return this.#hasHost(host) || this.#patterns.some((each) => each.includes("/") && matches(page, each));
+  }
+}
+
+/** Also without the scheme of a pattern, such as `*://`. */
+function withoutScheme(address: string): string {
+  return address.replace(/^[^/]*:\/\//, "");
 }
 
 /** Matches without a regular expression, which would be slow for a pattern with many stars. */

@@ -73,9 +73,7 @@ export async function readZone(reading: Reading, listed: ListedZone): Promise<Zo
   const hosts = (valueOf(policies) ?? []).flatMap(({ expression }) => hostsIn(expression));
   const zone = {
     ...listed,
-    hasPaymentPages:
-      scripts.some((each) => paymentPages.hasScript(each)) ||
-      [valueOf(listed.name) ?? "", ...hosts].some((host) => paymentPages.hasHost(host)),
+    hasPaymentPages: paymentPages.inZone(found, [valueOf(listed.name) ?? "", ...hosts]),
     pageShield: mapCell(settings, ({ enabled, updatedAt, useReportingEndpoint, useConnectionUrlPath }) => ({
       enabled,
       ...omitAbsent({ updatedAt, useReportingEndpoint, useConnectionUrlPath }),
@@ -138,6 +136,7 @@ function summaryOf(
   { paymentPages, isApproved }: Pick<Reading, "paymentPages" | "isApproved">,
 ): Exclude<Zone["scripts"], { notReadable: unknown }> {
   const threshold = PAGE_SHIELD.MALICIOUS_BELOW_SCORE;
+  const isOnPaymentPage = paymentPages.among(found);
   const malicious = found.filter((each) => isThreat(each, threshold));
   const worst = malicious
     .map((each) => ({
@@ -149,7 +148,7 @@ function summaryOf(
         threats: threatsOf(each),
       }),
       isMalicious: true,
-      onPaymentPage: paymentPages.hasScript(each),
+      onPaymentPage: isOnPaymentPage(each),
     }))
     .sort(
       (a, b) =>
@@ -164,7 +163,7 @@ function summaryOf(
       (each) => !isThreat(each, threshold) && isScoredBelow(each, threshold) === undefined,
     ).length,
     unapproved: isApproved === undefined ? null : found.filter(({ url }) => !isApproved(url)).length,
-    onPaymentPages: found.filter((each) => paymentPages.hasScript(each)).length,
+    onPaymentPages: found.filter(isOnPaymentPage).length,
     worst: worst.slice(0, WORST_SCRIPTS),
   };
 }

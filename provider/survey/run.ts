@@ -50,6 +50,7 @@ export async function survey(io: Io, options: SurveyOptions): Promise<void> {
   const wanted = options.zones === undefined ? undefined : await readZoneFile(io, options.zones);
   const stacks = await readStacks(io, options.stack);
   const inventory = options.inventory === undefined ? undefined : readApprovals(io, options.inventory);
+  const paymentPages = new PaymentPages(options.paymentPages, inventory?.isListed);
   const stop = io.interrupted();
   const status = new StatusLine(io);
   const host = hostOf(io, options, stop, status);
@@ -76,7 +77,9 @@ export async function survey(io: Io, options: SurveyOptions): Promise<void> {
     await withMachineLock(path, lock, async () => {
       const journal = await open();
       try {
-        const head = await collect(io, { host, journal, stacks, inventory, options, wanted, status });
+        const isApproved = inventory?.isApproved;
+        const given = { host, journal, stacks, isApproved, paymentPages, options, wanted, status };
+        const head = await collect(io, given);
         status.show("writing the files");
         await writeFiles(staging, head, () => zonesIn(journal, stacks));
         const files = await staging.finish(io.cwd, []);
@@ -101,7 +104,8 @@ interface Collecting {
   readonly host: Host;
   readonly journal: Journal;
   readonly stacks: Stacks | undefined;
-  readonly inventory: Approvals | undefined;
+  readonly isApproved: Reading["isApproved"];
+  readonly paymentPages: PaymentPages;
   readonly options: SurveyOptions;
   /** The IDs and names of the zones to read. Undefined for all zones. */
   readonly wanted: readonly string[] | undefined;
@@ -111,7 +115,7 @@ interface Collecting {
 /** Reads everything that isn't in the journal yet. */
 async function collect(
   io: Io,
-  { host, journal, stacks, inventory, options, wanted, status }: Collecting,
+  { host, journal, stacks, isApproved, paymentPages, options, wanted, status }: Collecting,
 ): Promise<Head> {
   const { api } = host;
   const { budget } = options;
@@ -150,8 +154,8 @@ async function collect(
     host,
     cells,
     accounts: journal.accounts,
-    paymentPages: new PaymentPages(options.paymentPages),
-    isApproved: inventory?.isApproved,
+    paymentPages,
+    isApproved,
   };
   const progress = new Progress(api, status, "zones", all.zones, unread.length);
   const read = async (zone: ListedZone): Promise<void> => {
@@ -276,15 +280,20 @@ async function readZoneFile(io: Io, file: string): Promise<string[]> {
 interface Approvals {
   readonly sha256: string;
   readonly isApproved: (url: string) => boolean;
+  readonly isListed: (url: string) => boolean;
 }
 
 function readApprovals(io: Io, file: string): Approvals {
   // eslint-disable-next-line @typescript-eslint/no-require-imports -- loaded on use: with the Pulumi SDK, it doubles the memory
   const { readInventory } = require("../page-shield/inventory/file") as typeof InventoryFile;
   // eslint-disable-next-line @typescript-eslint/no-require-imports -- as above
-  const { approver } = require("../page-shield/inventory/judge") as typeof Judge;
+  const { approver, lister } = require("../page-shield/inventory/judge") as typeof Judge;
   const inventory = readInventory(resolve(io.cwd, file), file);
-  return { sha256: inventory.sha256, isApproved: approver(inventory, new Date()) };
+  return {
+    sha256: inventory.sha256,
+    isApproved: approver(inventory, new Date()),
+    isListed: lister(inventory),
+  };
 }
 
 /** Converts the error that ended the survey early to one that says how to continue. */

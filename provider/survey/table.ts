@@ -1,7 +1,7 @@
 import type { Cell as CsvCell } from "../terminal/csv";
-import type { Cell, Zone } from "./model";
-import { isOn } from "./protection";
-import { isNotReadable, notReadableText, textOf, valueOf } from "./readable";
+import type { Cell, Deployment, Zone } from "./model";
+import { exceptionCount, isOn, mostBehind } from "./protection";
+import { isReadable, textOf } from "./readable";
 
 type Column = (zone: Zone) => CsvCell;
 
@@ -22,7 +22,10 @@ const COLUMNS: Readonly<Record<string, Column>> = {
   plan: of(({ plan }) => plan, String),
   status: of(({ status }) => status, String),
   account_id: of(({ accountId }) => accountId, String),
-  payment_pages: ({ hasPaymentPages }) => yes(hasPaymentPages),
+  payment_pages: of(
+    ({ hasPaymentPages }) => hasPaymentPages,
+    (has) => (has ? "yes" : "no"),
+  ),
   page_shield: of(
     ({ pageShield }) => pageShield,
     ({ enabled }) => (enabled ? "on" : "off"),
@@ -46,26 +49,10 @@ const COLUMNS: Readonly<Record<string, Column>> = {
     ({ scripts }) => scripts,
     ({ unapproved }) => unapproved ?? "no inventory",
   ),
-  managed_rulesets: of(
-    ({ deployments }) => deployments,
-    (all) =>
-      many(
-        all.map((each) => {
-          const { effect, rulesetId } = each;
-          const name =
-            valueOf(effect)?.name ?? `${rulesetId} (${isNotReadable(effect) ? notReadableText(effect) : ""})`;
-          return isOn(each) ? name : `${name} (off)`;
-        }),
-      ),
-  ),
-  versions_behind: of(
-    ({ deployments }) => deployments,
-    (all) => Math.max(0, ...all.map(({ effect }) => valueOf(effect)?.versionsBehind ?? 0)),
-  ),
-  exceptions: of(
-    ({ deployments }) => deployments,
-    (all) => all.reduce((sum, { exceptions }) => sum + exceptions.length, 0),
-  ),
+  managed_rulesets: of(({ deployments }) => deployments, rulesetNames),
+  account_managed_rulesets: of(({ accountDeployments }) => accountDeployments, rulesetNames),
+  versions_behind: of(({ deployments }) => deployments, mostBehind),
+  exceptions: of(({ deployments }) => deployments, exceptionCount),
   owasp: of(
     ({ owasp }) => owasp,
     ({ state }) => state,
@@ -113,14 +100,23 @@ const COLUMNS: Readonly<Record<string, Column>> = {
   first_task_rank: ({ tasks: [first] }) => first?.rank ?? "none",
 };
 
+function rulesetNames(deployments: readonly Deployment[]): string {
+  return many(
+    deployments.map((each) => {
+      const { effect, rulesetId } = each;
+      const name = textOf(effect, (ruleset) => ruleset.name);
+      const known = isReadable(effect) ? name : `${rulesetId} (${name})`;
+      return isOn(each) ? known : `${known} (off)`;
+    }),
+  );
+}
+
 function policies(effect: string): Column {
   return of(
     (zone) => zone.policies,
     (all) => all.filter((each) => each.effect === effect).length,
   );
 }
-
-const yes = (given: boolean): string => (given ? "yes" : "no");
 
 export const COLUMN_NAMES: readonly string[] = Object.keys(COLUMNS);
 

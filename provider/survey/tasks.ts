@@ -1,5 +1,5 @@
 import { pluralize } from "../runtime/values";
-import { isOn } from "./protection";
+import { deploymentsIn, isOn } from "./protection";
 import { valueOf } from "./readable";
 import { TASKS, type Head, type Task, type TaskKind, type Zone } from "./model";
 
@@ -10,7 +10,7 @@ export function tasksOf(zone: Omit<Zone, "tasks">): Task[] {
   const found = TASKS.map((kind) => ({ kind, given: FINDERS[kind](zone) }));
   return found
     .flatMap(({ kind, given }) => (given === undefined ? [] : [{ kind, ...given }]))
-    .map(({ kind, text, onPaymentPage = zone.hasPaymentPages }) => ({
+    .map(({ kind, text, onPaymentPage = valueOf(zone.hasPaymentPages) === true }) => ({
       kind,
       rank: TASKS.indexOf(kind) * 2 + (onPaymentPage ? 0 : 1),
       text,
@@ -38,14 +38,14 @@ const FINDERS: Readonly<Record<TaskKind, (zone: Omit<Zone, "tasks">) => Found | 
   },
   unapprovedScript: ({ scripts, hasPaymentPages }) => {
     const unapproved = valueOf(scripts)?.unapproved ?? 0;
-    if (unapproved === 0 || !hasPaymentPages) return undefined;
+    if (unapproved === 0 || valueOf(hasPaymentPages) !== true) return undefined;
     return {
       text: `Approve or remove ${pluralize(unapproved, "script")} that the inventory doesn't approve.`,
     };
   },
-  noManagedRuleset: ({ deployments }) =>
-    valueOf(deployments)?.some(isOn) === false
-      ? { text: "Deploy a managed ruleset: no managed ruleset of the zone is on." }
+  noManagedRuleset: (zone) =>
+    valueOf(deploymentsIn(zone))?.some(isOn) === false
+      ? { text: "Deploy a managed ruleset: none is on for this zone." }
       : undefined,
   readyToMigrate: ({ migration }) =>
     valueOf(migration)?.readiness === "ready"
@@ -57,20 +57,24 @@ const FINDERS: Readonly<Record<TaskKind, (zone: Omit<Zone, "tasks">) => Found | 
     if (first === undefined) return undefined;
     const { count = 0, scripts = [] } = first.wouldBlock ?? {};
     const name = first.description === "" ? first.id : JSON.stringify(first.description);
-    const more = blocking.length === 1 ? "" : ` ${pluralize(blocking.length - 1, "other policy")} block too.`;
+    const others = blocking.length - 1;
+    const more =
+      others === 0 ? "" : others === 1 ? " Another policy does, too." : ` ${others} other policies do, too.`;
     return {
       text: `Review the enforced policy ${name}: it blocks ${pluralize(count, "active script")}, such as ${scripts[0] ?? ""}.${more}`,
     };
   },
   failingJob: ({ jobs }) => {
     const failing = (valueOf(jobs) ?? []).filter(({ state }) => state === "failing");
-    const names = failing.map(({ name, id }) => (name === "" ? id : name)).join(", ");
-    return failing.length === 0
-      ? undefined
-      : { text: `Repair ${pluralize(failing.length, "failing Logpush job")}: ${names}.` };
+    if (failing.length === 0) return undefined;
+    const names = failing.slice(0, NAMED).map(({ name, id }) => (name === "" ? id : name));
+    const more = failing.length > NAMED ? ` and ${failing.length - NAMED} more` : "";
+    return {
+      text: `Repair ${pluralize(failing.length, "failing Logpush job")}: ${names.join(", ")}${more}.`,
+    };
   },
-  owaspOff: ({ owasp, deployments }) =>
-    valueOf(owasp)?.state === "off" && valueOf(deployments)?.some(isOn) === true
+  owaspOff: (zone) =>
+    valueOf(zone.owasp)?.state === "off" && valueOf(deploymentsIn(zone))?.some(isOn) === true
       ? { text: "Consider the OWASP Core Ruleset: it's off." }
       : undefined,
   pageShieldOff: ({ pageShield }) =>
@@ -84,6 +88,9 @@ const FINDERS: Readonly<Record<TaskKind, (zone: Omit<Zone, "tasks">) => Found | 
     return { text: `Resolve what blocks the WAF migration: ${because[0] ?? ""}.${more}` };
   },
 };
+
+/** A task names this many objects, and counts the others. */
+const NAMED = 3;
 
 type RankedTask = Head["first"][number];
 

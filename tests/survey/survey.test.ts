@@ -215,10 +215,16 @@ describe("edgeguard survey", () => {
     expect(ground.zone(ground.api.zones.shop, "one").jobs).toMatchObject({ notReadable: "failed" });
   });
 
-  it("counts what an inventory doesn't approve, and puts payment pages first", async () => {
+  it.each([
+    [
+      "that --payment-pages names",
+      ["--inventory", "inventory.yaml", "--payment-pages", "https://checkout.*"],
+    ],
+    ["that load a script of the inventory", []],
+  ])("counts what an inventory doesn't approve, and puts pages first %s", async (_, more) => {
     const ground = await Ground.with();
     ground.write(
-      "inventory.yaml",
+      more.length > 0 ? "inventory.yaml" : "script-inventory.yaml",
       `version: 1
 scripts:
   - script: js.payments.example
@@ -227,8 +233,7 @@ scripts:
     approval: { by: ada, on: 2026-01-01 }
 `,
     );
-    const options = ["--inventory", "inventory.yaml", "--payment-pages", "checkout.*", ...FEW];
-    expectEnd(await ground.survey(...options), 0, "2 zones");
+    expectEnd(await ground.survey(...more, ...FEW), 0, "2 zones");
     const shop = ground.zone(ground.api.zones.shop);
     expect(shop).toMatchObject({ hasPaymentPages: true, scripts: { seen: 23, unapproved: 22 } });
     expect(shop.tasks.map(({ kind, rank }) => [kind, rank]).slice(0, 2)).toEqual([

@@ -171,6 +171,15 @@ export function approver(inventory: ScriptInventory, now: Date): (url: string) =
   };
 }
 
+/** Returns a predicate for the URLs that an inventory has an entry for, approved or not. */
+export function lister(inventory: ScriptInventory): (url: string) => boolean {
+  const index = indexOf(inventory);
+  return (given) => {
+    const url = parseScriptUrl(given);
+    return url !== undefined && index.find(url) !== undefined;
+  };
+}
+
 type Records = readonly [Script, ...Script[]];
 
 /** Merges the records for the same script. Page Shield keeps a record for each host whose pages load it. */

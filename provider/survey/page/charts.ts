@@ -1,4 +1,5 @@
 import type { CHARTS as Bars, Chart as ChartId, TaskKind, Zone } from "../model";
+import { deploymentsIn, isOn } from "../protection";
 import { valueOf } from "../readable";
 
 /** The charts: what they count, their labels, and which bars a zone belongs to. */
@@ -90,8 +91,7 @@ export const CHARTS: readonly Chart[] = [
     title: "Managed rulesets",
     unit: "zone",
     bars: managedRulesets,
-    of: (zone) =>
-      one(valueOf(zone.deployments), (all) => (all.some(({ enabled }) => enabled) ? "on" : "none")),
+    of: (zone) => one(valueOf(deploymentsIn(zone)), (all) => (all.some(isOn) ? "on" : "none")),
   },
   {
     id: "owasp",

@@ -1,5 +1,5 @@
 import type { Head, Zone } from "../model";
-import { isOn } from "../protection";
+import { deploymentsIn, exceptionCount, isOn, mostBehind } from "../protection";
 import { textOf, valueOf } from "../readable";
 import { amount, capitalized, counted } from "./cells";
 import { TASK_WORDS, type Tone } from "./charts";
@@ -93,19 +93,18 @@ const COLUMNS: readonly Column[] = [
   {
     id: "deployments",
     title: "Managed rulesets",
-    text: ({ deployments }) =>
-      textOf(deployments, (all) => {
+    text: (zone) =>
+      textOf(deploymentsIn(zone), (all) => {
         const on = all.filter(isOn);
-        const behind = Math.max(0, ...on.map(({ effect }) => valueOf(effect)?.versionsBehind ?? 0));
-        const exceptions = on.reduce((sum, each) => sum + each.exceptions.length, 0);
+        const [behind, exceptions] = [mostBehind(all), exceptionCount(all)];
         return listed([
           ...(on.length > 0 ? [`${on.length} deployed`] : []),
           ...(behind > 0 ? [`${counted(behind, "version")} behind`] : []),
           ...(exceptions > 0 ? [counted(exceptions, "exception")] : []),
         ]);
       }),
-    tone: ({ deployments }) => (valueOf(deployments)?.some(isOn) === false ? "bad" : undefined),
-    key: ({ deployments }) => valueOf(deployments)?.filter(isOn).length,
+    tone: (zone) => (valueOf(deploymentsIn(zone))?.some(isOn) === false ? "bad" : undefined),
+    key: (zone) => valueOf(deploymentsIn(zone))?.filter(isOn).length,
   },
   {
     id: "owasp",

@@ -1,4 +1,5 @@
 import type { Account, Cell, Deployment, Head, NotReadable, SurveyedJob, Unmanaged, Zone } from "../model";
+import { isOn } from "../protection";
 import { textOf, valueOf } from "../readable";
 import { amount, capitalized, counted, timeOf } from "./cells";
 import { element, link, type Child } from "./dom";
@@ -19,7 +20,7 @@ export function zonePart(zone: Zone, head: Head): HTMLElement {
       ["Account", textOf(zone.accountId, (id) => account?.name ?? id)],
       ["Plan", textOf(zone.plan, capitalized)],
       ["Status", textOf(zone.status, capitalized)],
-      ["Payment pages", zone.hasPaymentPages ? "Yes" : undefined],
+      ["Payment pages", textOf(zone.hasPaymentPages, (has) => (has ? "Yes" : undefined))],
     ]),
     dashboardLinks(accountId, valueOf(zone.name)),
     ...(zone.tasks.length === 0
@@ -46,6 +47,7 @@ export function zonePart(zone: Zone, head: Head): HTMLElement {
       `${DOCS}/waf/managed-rules/`,
       ...cellOf(zone.deployments, "No managed ruleset is deployed.", (all) => all.map(deployment)),
     ),
+    ...accountDeployments(zone),
     section(
       "WAF migration",
       `${DOCS}/waf/reference/migration-guides/waf-managed-rules-migration/`,
@@ -88,6 +90,10 @@ export function accountPart(account: Account): HTMLElement {
           rulesets.map(({ name, kind, phase, version }) => [name, kind, phase, version]),
         ),
       ]),
+    ),
+    folded(
+      `Managed rulesets of the account: ${textOf(account.deployments, ({ length }) => amount(length))}`,
+      ...cellOf(account.deployments, "No managed ruleset is deployed.", (all) => all.map(deployment)),
     ),
     folded(
       `Logpush jobs of the account: ${textOf(account.jobs, ({ length }) => amount(length))}`,
@@ -178,17 +184,19 @@ function scripts({ scripts }: Zone): HTMLElement[] {
   ];
 }
 
-function deployment({
-  enabled,
-  effect,
-  description,
-  expression,
-  exceptions,
-  stack,
-}: Deployment): HTMLElement {
+/** Only Enterprise zones can have them, so nothing is said where there are none. */
+function accountDeployments({ accountDeployments: given }: Zone): HTMLElement[] {
+  const shown = cellOf(given, "", (all) => all.map(deployment));
+  return valueOf(given)?.length === 0
+    ? []
+    : [section("Managed rulesets of the account", `${DOCS}/waf/account/managed-rulesets/`, ...shown)];
+}
+
+function deployment(given: Deployment): HTMLElement {
+  const { effect, description, expression, exceptions, stack } = given;
   const name = textOf(effect, (ruleset) => ruleset.name);
   const ruleset = valueOf(effect);
-  return block(`${enabled ? "On" : "Off"}: ${name}`, [
+  return block(`${isOn(given) ? "On" : "Off"}: ${name}`, [
     ["Rule", description === "" ? undefined : description],
     ["Requests", element("code", {}, expression)],
     [
