@@ -15,9 +15,14 @@ export function kindOfChange(before: unknown, after: unknown): Change["kind"] {
   return isAbsent(before) ? "add" : isAbsent(after) ? "delete" : "update";
 }
 
+/** Whether two values are equal. Languages write a value that isn't set as null. */
+export function isSame(before: unknown, after: unknown): boolean {
+  return sameJson(before ?? undefined, after ?? undefined);
+}
+
 /** Yields the innermost values that differ, each with its path. */
 export function* changesOf(before: unknown, after: unknown, path: readonly PropertyKey[]): Generator<Change> {
-  if (sameJson(before ?? undefined, after ?? undefined)) return;
+  if (isSame(before, after)) return;
   if (Array.isArray(before) && Array.isArray(after)) {
     for (let i = 0; i < Math.max(before.length, after.length); i += 1)
       yield* changesOf(before[i], after[i], [...path, i]);

@@ -29,7 +29,8 @@ import {
   type JsonObject,
   type Verbs,
 } from "pulumi-edgeguard/plugin";
-import { changesOf, kindOfChange, propertyDiff } from "./property-diff";
+import { EngineLog } from "./engine-log";
+import { changesOf, isSame, kindOfChange, propertyDiff } from "./property-diff";
 import { PartialError, textOf } from "./service";
 import { configDoubts, configOf, explicitName, settingsProblems } from "./settings";
 import { received, sent } from "./values";
@@ -47,13 +48,26 @@ interface Resource {
 /** Passes the engine's calls to the lifecycles. Also does the work that the classes do in a TypeScript program. */
 export class Provider {
   readonly #lifeline = new Lifeline();
-  readonly #claims = new Claims();
-  #host = this.#hostOf(() => undefined);
+  readonly #engine: () => string | undefined;
+  readonly #log: EngineLog;
+  #claims = new Claims();
+  #host: Host;
   #outputs: ReadonlyMap<string, readonly string[]> | undefined;
 
-  /** @param busy returns whether any call hasn't been answered yet. */
-  constructor(busy: () => boolean) {
+  /**
+   * @param busy whether a call isn't answered yet.
+   * @param engine the engine's address, once it's known.
+   */
+  constructor(busy: () => boolean, engine: () => string | undefined) {
+    this.#engine = engine;
+    this.#log = new EngineLog(engine);
+    this.#host = this.#hostOf(() => undefined);
     this.#lifeline.watch(() => busy() || this.#host.inFlight > 0);
+  }
+
+  /** Resolves once the engine shows everything that was said. */
+  async shown(): Promise<void> {
+    await this.#log.shown();
   }
 
   cancel(): void {
@@ -86,14 +100,13 @@ export class Provider {
     for (const key of changed)
       for (const { path, kind } of changesOf(olds.values[key], news.values[key], [key]))
         response.getDetaileddiffMap().set(path, propertyDiff(kind, false).setInputdiff(true));
-    return response.setHasdetaileddiff(changed.length > 0);
+    return response.setDiffsList(changed).setHasdetaileddiff(changed.length > 0);
   }
 
-  /** @param engine the engine's address. */
-  configure(request: rpc.ConfigureRequest, engine: string | undefined): void {
+  configure(request: rpc.ConfigureRequest): void {
     const { values } = received(request.getArgs());
     const config = configOf(values, explicitName(request.getName(), values));
-    this.#host = this.#hostOf(config, sharedLedger(engine, config));
+    this.#host = this.#hostOf(config, sharedLedger(this.#engine(), config));
     if (process.env["EDGEGUARD_SAVED_PLAN"]?.trim() === "true") this.#host.warnOnce(PINNED);
   }
 
@@ -132,13 +145,14 @@ export class Provider {
     const consequences = computedInputsOf(facts).filter((key) => !sameJson(olds[key], news[key]));
     const secrets = secretNames(facts, { ...olds, ...news });
     const details = response.getDetaileddiffMap();
-    for (const key of new Set([...changed, ...consequences])) {
+    const keys = [...new Set([...changed, ...consequences])].filter((key) => !isSame(olds[key], news[key]));
+    for (const key of keys) {
       for (const { path, kind } of changesOf(olds[key], news[key], [key])) {
         const [shown, how] = secrets.has(key) ? [key, kindOfChange(olds[key], news[key])] : [path, kind];
         details.set(shown, propertyDiff(how, replaces.includes(key)));
       }
     }
-    return response.setHasdetaileddiff(details.getLength() > 0);
+    return response.setDiffsList(keys).setHasdetaileddiff(keys.length > 0);
   }
 
   async create(request: rpc.CreateRequest): Promise<rpc.CreateResponse> {
@@ -258,7 +272,7 @@ export class Provider {
 
   #hostOf(config: ConfigGetter, shared: Pick<HostOptions, "journal" | "problem"> = {}): Host {
     const { signal, closing } = this.#lifeline;
-    return new Host({ config, signal, closing, ...shared });
+    return new Host({ config, signal, closing, out: this.#log.out, ...shared });
   }
 }
 

@@ -20,8 +20,6 @@ const REFUSED = {
   parameterize: "has no parameters",
   construct: "has no component resources",
   call: "has no methods",
-  getMapping: "has no mapping from another provider",
-  getMappings: "has no mapping from another provider",
 } as const;
 
 export class Service {
@@ -42,7 +40,14 @@ export class Service {
     const work = <Request, Response>(
       run: (provider: Provider, request: Request) => Promise<Response> | Response,
     ): handleUnaryCall<Request, Response> =>
-      this.#answer(async (request) => await run(await this.#loaded(), request));
+      this.#answer(async (request) => {
+        const provider = await this.#loaded();
+        try {
+          return await run(provider, request);
+        } finally {
+          await provider.shown();
+        }
+      });
     const refused = Object.fromEntries(
       Object.entries(REFUSED).map(([method, why]) => [
         method,
@@ -60,10 +65,13 @@ export class Service {
         this.#engine = request.getAddress();
         return new Empty();
       }),
+      // As the protocol asks of a provider without a mapping.
+      getMapping: this.#answer(() => new rpc.GetMappingResponse()),
+      getMappings: this.#answer(() => new rpc.GetMappingsResponse()),
       getPluginInfo: this.#answer(() => new PluginInfo().setVersion(packageVersion())),
       getSchema: this.#answer(() => new rpc.GetSchemaResponse().setSchema(textOf("schema.json"))),
       configure: work((provider, request: rpc.ConfigureRequest) => {
-        provider.configure(request, this.#engine);
+        provider.configure(request);
         return new rpc.ConfigureResponse().setAcceptsecrets(true).setSupportspreview(true);
       }),
       checkConfig: work((provider, request: rpc.CheckRequest) => provider.checkConfig(request)),
@@ -89,7 +97,10 @@ export class Service {
     this.#provider ??= Promise.resolve().then(() => {
       // eslint-disable-next-line @typescript-eslint/no-require-imports -- loaded while the engine connects
       const { Provider } = require("./provider") as typeof ProviderModule;
-      return new Provider(() => this.#inProgress > 0);
+      return new Provider(
+        () => this.#inProgress > 0,
+        () => this.#engine,
+      );
     });
     return await this.#provider;
   }

@@ -37,8 +37,14 @@ export function messagesOf(recorded: readonly Recorded[]): Diagnostic[] {
     if (urn === undefined) last.set(severity, made);
   }
   return messages
-    .map(({ severity, lines, urn }) => ({ severity, urn, text: joinLines(lines) }))
+    .map(({ severity, lines, urn }) => ({ urn, text: joinLines(lines), severity }))
+    .map((each) => (isOfPlugin(each) ? { ...each, severity: "info#err" } : each))
     .filter(({ text }) => text !== "");
+}
+
+/** Whether it's a warning of the provider plugin, which says the same as the provider of the classes on stderr. */
+function isOfPlugin({ severity, urn, text }: Diagnostic): boolean {
+  return severity === "warning" && urn === undefined && text.startsWith(OWN);
 }
 
 function joinLines(lines: readonly string[]): string {

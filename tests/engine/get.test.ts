@@ -87,7 +87,7 @@ onCli(
     expect([...state.values()].map(({ id }) => id?.split("/")[0])).toEqual(
       expect.arrayContaining([policy, job, namespace]),
     );
-    expect(state.get("pulumi-nodejs:dynamic/edgeguard:PageShieldPolicy::policy")?.outputs).toMatchObject({
+    expect(state.get("PageShieldPolicy::policy")?.outputs).toMatchObject({
       zoneId: shop,
       ...POLICY,
     });

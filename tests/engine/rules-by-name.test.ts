@@ -151,7 +151,7 @@ describeLong("rules by name, on each engine", () => {
             .export()
             .then(
               (state) =>
-                edgeguardResources(state).get("pulumi-nodejs:dynamic/edgeguard:ManagedRulesetOverride::waf")
+                edgeguardResources(state).get("ManagedRulesetOverride::waf")
                   ?.inputs?.["ruleIds"],
             );
         const resolved = { [managed]: { "CVE-2021-44228": cve }, [owasp]: { "920272": number } };

@@ -1,7 +1,8 @@
 import { startLocalApi, type LocalApi } from "edgeguard-local";
-import { edgeguardResources, engines, Project } from "../support/engine";
+import { edgeguardResources, type Project } from "../support/engine";
 import { LONG } from "../support/long";
 import { TOKEN } from "../support/scenario";
+import { surfaces } from "../support/surfaces";
 
 /** What a program marks as secret stays secret wherever an engine prints or records it. */
 
@@ -52,13 +53,13 @@ function leaks(text: string): string[] {
   return text.split("\n").filter((line) => pieces.some((piece) => line.includes(piece)));
 }
 
-describe.each(engines().map((engine) => [engine.name, engine] as const))("on %s", (_name, engine) => {
+describe.each(surfaces().map((surface) => [surface.name, surface] as const))("on %s", (_name, surface) => {
   let api: LocalApi;
   let project: Project;
 
   beforeEach(async () => {
     api = await startLocalApi();
-    project = new Project(engine, "secretive");
+    project = surface.project("secretive");
     project.env = { CLOUDFLARE_API_TOKEN: TOKEN };
     await project.init({
       accountId: api.accounts.main,
@@ -80,7 +81,7 @@ describe.each(engines().map((engine) => [engine.name, engine] as const))("on %s"
     expect(JSON.stringify(await project.export())).not.toContain(CANARY);
     const states = edgeguardResources(await project.export());
     const outputsOf = (name: string) =>
-      states.get(`pulumi-nodejs:dynamic/edgeguard:KvNamespace::${name}`)?.outputs;
+      states.get(`KvNamespace::${name}`)?.outputs;
     expect(outputsOf("hidden")).toMatchObject({
       __secrets: ["title"],
       fullTitle: { ciphertext: expect.any(String) as string },

@@ -1,9 +1,21 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { join } from "node:path";
-import { credentials, status, type Client, type ServiceError } from "@grpc/grpc-js";
+import {
+  credentials,
+  Server,
+  ServerCredentials,
+  status,
+  type Client,
+  type sendUnaryData,
+  type ServerUnaryCall,
+  type ServiceError,
+} from "@grpc/grpc-js";
+import { EngineService } from "@pulumi/pulumi/proto/engine_grpc_pb";
+import { LogSeverity, type LogRequest } from "@pulumi/pulumi/proto/engine_pb";
 import { ResourceProviderClient } from "@pulumi/pulumi/proto/provider_grpc_pb";
 import * as rpc from "@pulumi/pulumi/proto/provider_pb";
 import { Status } from "@pulumi/pulumi/proto/status_pb";
+import { Empty } from "google-protobuf/google/protobuf/empty_pb";
 import { Struct, type JavaScriptValue } from "google-protobuf/google/protobuf/struct_pb";
 import type { JsonObject } from "../../provider/runtime/values";
 import { PLUGIN } from "./project";
@@ -45,26 +57,69 @@ interface StartOptions {
   readonly name?: string;
   /** Another provider's, which speaks the same protocol. */
   readonly command?: readonly [string, ...string[]];
+  /** The engine that starts it. Default: one of its own. */
+  readonly engine?: FakeEngine;
+}
+
+/** What an engine shows, and its address. */
+export class FakeEngine {
+  readonly #server: Server;
+  #shown = "";
+
+  private constructor(
+    server: Server,
+    readonly address: string,
+  ) {
+    this.#server = server;
+  }
+
+  static async start(): Promise<FakeEngine> {
+    const server = new Server();
+    const log = (call: ServerUnaryCall<LogRequest, Empty>, done: sendUnaryData<Empty>): void => {
+      const warning = call.request.getSeverity() === LogSeverity.WARNING ? "warning: " : "";
+      engine.#shown += `${warning}${call.request.getMessage()}\n`;
+      done(null, new Empty());
+    };
+    server.addService(EngineService, { log });
+    const port = await new Promise<number>((done, fail) =>
+      server.bindAsync("127.0.0.1:0", ServerCredentials.createInsecure(), (error, port) =>
+        error === null ? done(port) : fail(error),
+      ),
+    );
+    const engine = new FakeEngine(server, `127.0.0.1:${port}`);
+    return engine;
+  }
+
+  /** Every message, on lines of their own. */
+  get shown(): string {
+    return this.#shown;
+  }
+
+  stop(): void {
+    this.#server.forceShutdown();
+  }
 }
 
 export class PluginClient {
   readonly #child: ChildProcess;
   readonly #client: ResourceProviderClient;
+  readonly #engine: FakeEngine;
   #printed = "";
 
-  private constructor(child: ChildProcess, port: string) {
+  private constructor(child: ChildProcess, port: string, engine: FakeEngine) {
     this.#child = child;
+    this.#engine = engine;
     this.#client = new ResourceProviderClient(`127.0.0.1:${port}`, credentials.createInsecure());
   }
 
   /** @param settings those of the stack's configuration, or of the provider with this name. */
   static async start(
     settings: JsonObject,
-    { env = {}, name = "default", command = [EXECUTABLE] }: StartOptions = {},
+    { env = {}, name = "default", command = [EXECUTABLE], engine: given }: StartOptions = {},
   ): Promise<PluginClient> {
-    const engine = `127.0.0.1:${process.pid}-${Math.random()}`; // The name of the ledger of this operation.
+    const engine = given ?? (await FakeEngine.start());
     const [executable, ...args] = command;
-    const child = spawn(executable, [...args, engine], {
+    const child = spawn(executable, [...args, engine.address], {
       env: { PATH: process.env["PATH"], ...env },
     });
     const client = await new Promise<PluginClient>((done) => {
@@ -74,7 +129,7 @@ export class PluginClient {
         first += text;
         const [port, ...more] = first.split("\n");
         if (more.length === 0) return;
-        if (client === undefined) done((client = new PluginClient(child, port ?? "")));
+        if (client === undefined) done((client = new PluginClient(child, port ?? "", engine)));
         else client.#printed += text;
       });
       child.stderr
@@ -83,7 +138,7 @@ export class PluginClient {
           first.includes("\n") && client ? (client.#printed += text) : undefined,
         );
     });
-    const handshake = new rpc.ProviderHandshakeRequest().setEngineAddress(engine);
+    const handshake = new rpc.ProviderHandshakeRequest().setEngineAddress(engine.address);
     await client.call("handshake", handshake).catch((error: unknown) => {
       if ((error as ServiceError).code !== status.UNIMPLEMENTED) throw error; // Older providers have none.
     });
@@ -91,9 +146,14 @@ export class PluginClient {
     return client;
   }
 
-  /** Everything it printed after its port. */
+  /** Everything it printed after its port, which an engine hides. */
   get printed(): string {
     return this.#printed;
+  }
+
+  /** Everything that it had the engine show. */
+  get shown(): string {
+    return this.#engine.shown;
   }
 
   async call<Response>(method: Exclude<keyof Methods, "list">, request: unknown): Promise<Response> {
@@ -171,5 +231,6 @@ export class PluginClient {
   stop(): void {
     this.#client.close();
     this.#child.kill("SIGKILL");
+    this.#engine.stop();
   }
 }

@@ -105,7 +105,7 @@ test("what's secret stays secret, by type or because the program says so, and no
     expect(entries.outputs[name]).toEqual(secret(expect.any(String)));
   const { failures } = await plugin.check("KvNamespace", "b", { title: secret({ a: CANARY }) });
   expect(failures.join()).toMatch(/secret value not shown/);
-  expect(plugin.printed + failures.join()).not.toContain(CANARY);
+  expect(plugin.printed + plugin.shown + failures.join()).not.toContain(CANARY);
 });
 
 test("two resources that manage the same object are refused, and one that is checked twice isn't", async () => {
@@ -141,7 +141,7 @@ test("EDGEGUARD_SAVED_PLAN isn't ignored without a word", async () => {
   const own = await PluginClient.start(settings(), { env: { EDGEGUARD_SAVED_PLAN: "true" } });
   try {
     await own.check("KvNamespace", "saved", { title: "saved" });
-    expect(own.printed).toContain("EDGEGUARD_SAVED_PLAN has no effect on the provider plugin");
+    expect(own.shown).toContain("EDGEGUARD_SAVED_PLAN has no effect on the provider plugin");
   } finally {
     own.stop();
   }
@@ -306,7 +306,7 @@ test("settings are checked, credentials are secret whatever the program says, an
     inputs: { apiToken: secret(CANARY), version: "0.1.0" },
     failures: [],
   });
-  expect(plugin.printed).toContain("edgeguard:apiToken is stored as plain text");
+  expect(plugin.shown).toContain("warning: edgeguard: edgeguard:apiToken is stored as plain text");
   expect((await check("default", { apiTokn: CANARY })).failures).toEqual([
     expect.stringContaining('Did you mean "edgeguard:apiToken"?'),
   ]);
@@ -317,7 +317,8 @@ test("settings are checked, credentials are secret whatever the program says, an
     expect.stringContaining("maxRetries"),
   ]);
   expect((await check("eu", { apiToken: UNKNOWN })).failures).toEqual([]);
-  expect(plugin.printed).not.toContain(CANARY);
+  expect(plugin.printed).toBe("");
+  expect(plugin.shown).not.toContain(CANARY);
 });
 
 describe("an explicit provider that is called default", () => {

@@ -204,7 +204,7 @@ class RecordingStage {
     const found = edgeguardResources(await this.project.export());
     return new Map(
       [...found].map(([name, resource]) => [
-        name.replace(/^.*edgeguard:/, ""),
+        name,
         what === "id" ? { id: resource.id } : (resource.outputs ?? {}),
       ]),
     );

@@ -20,6 +20,7 @@ import {
   type EngineCommand,
 } from "edgeguard-local";
 import { runEngine } from "../../local/engine";
+import { kindOf } from "../../provider/runtime/type-tokens";
 import { REPOSITORY } from "./repository";
 
 export { REPOSITORY };
@@ -41,7 +42,7 @@ export interface RunResult {
 }
 
 /** Makes dynamic provider hosts use the provider plugin. EDGEGUARD_TEST_PLUGIN=1 does this for every project. */
-export const THROUGH_PLUGIN = { NODE_OPTIONS: `--require ${join(__dirname, "through-plugin.js")}` };
+const THROUGH_PLUGIN = { NODE_OPTIONS: `--require ${join(__dirname, "through-plugin.js")}` };
 
 const EMPTY_STACKS = new Map<string, { readonly settings: string; readonly state: string }>();
 
@@ -61,9 +62,11 @@ export class Project {
   readonly #home: string;
   env: Record<string, string> = {};
 
+  /** @param throughPlugin whether the provider plugin does the work of the dynamic provider host. */
   constructor(
     readonly engine: EngineCommand,
     readonly name: string,
+    readonly throughPlugin = process.env["EDGEGUARD_TEST_PLUGIN"] === "1",
   ) {
     this.#home = mkdtempSync(join(tmpdir(), "edgeguard-"));
     this.dir = join(this.#home, "project");
@@ -129,12 +132,11 @@ export class Project {
 
   /** The engine's environment variables. */
   environment(): Record<string, string> {
-    const through = process.env["EDGEGUARD_TEST_PLUGIN"] === "1" ? THROUGH_PLUGIN : {};
     return {
       ...isolatedEnvironment(this.#home),
       PULUMI_STACK: "dev",
       NO_COLOR: "1",
-      ...through,
+      ...(this.throughPlugin ? THROUGH_PLUGIN : {}),
       ...this.env,
     };
   }
@@ -233,12 +235,14 @@ export interface Deployment {
   };
 }
 
-/** This provider's resources by type and name, because resources of different types can have the same name. */
+/** This provider's resources by class and name, because resources of different types can have the same name. */
 export function edgeguardResources(state: Deployment): ReadonlyMap<string, ResourceState> {
-  const own = (state.deployment.resources ?? []).filter((r) =>
-    r.type.startsWith("pulumi-nodejs:dynamic/edgeguard:"),
+  return new Map(
+    (state.deployment.resources ?? []).flatMap((r): [string, ResourceState][] => {
+      const kind = kindOf(r.type);
+      return kind === undefined ? [] : [[`${kind}::${r.urn.split("::").at(-1) ?? ""}`, r]];
+    }),
   );
-  return new Map(own.map((r) => [r.urn.split("::").slice(-2).join("::"), r]));
 }
 
 export function finished(child: ChildProcess): Promise<RunResult> {

@@ -1,6 +1,6 @@
-import { LOCAL_ENGINE, type Dialect, type EngineCommand, type LocalApiOptions } from "edgeguard-local";
-import { engines } from "./engine";
+import { LOCAL_ENGINE, type Dialect, type LocalApiOptions } from "edgeguard-local";
 import { LONG } from "./long";
+import { surfaces, type Surface } from "./surfaces";
 
 /** How the API responds while a scenario runs. */
 export interface Mode {
@@ -21,9 +21,7 @@ const MODES: readonly Mode[] = [
 /** One way to run a scenario. */
 export interface Play {
   readonly title: string;
-  readonly engine: EngineCommand;
-  /** Whether the provider plugin does the work, over gRPC. */
-  readonly throughPlugin?: boolean;
+  readonly surface: Surface;
   /** Not set if the API responds as the scenario says. */
   readonly mode?: Mode;
 }
@@ -35,25 +33,19 @@ export interface PlayOptions {
   readonly dialects?: readonly Dialect[] | undefined;
 }
 
-/** Runs the scenario as written on every engine, and on the local engine in every other mode of the API. */
+/** Runs the scenario as written on every surface, and the classes on the local engine in every other mode of the API. */
 export function plays({ dialect = "openapi", dialects }: PlayOptions = {}): Play[] {
-  const own = engines().map((engine): Play => ({ title: `on ${engine.name}`, engine }));
+  const own = surfaces().map((surface): Play => ({ title: `on ${surface.name}`, surface }));
   const others = MODES.filter(({ name, api }) => {
     const understood = api.dialect === undefined || dialects?.includes(api.dialect) !== false;
     const wanted = LONG;
     return understood && wanted && name !== dialect;
   });
-  const further = others.map((mode): Play => ({
-    title: `on ${LOCAL_ENGINE.name} (${mode.name})`,
-    engine: LOCAL_ENGINE,
-    mode,
-  }));
-  const throughPlugin: Play = {
-    title: `on ${LOCAL_ENGINE.name}, through the provider plugin`,
-    engine: LOCAL_ENGINE,
-    throughPlugin: true,
-  };
-  return [...own, ...further, ...(LONG ? [throughPlugin] : [])];
+  const local = own.filter(({ surface }) => surface.engine === LOCAL_ENGINE && surface.by === "classes");
+  const further = local.flatMap(({ surface }) =>
+    others.map((mode): Play => ({ title: `on ${surface.name} (${mode.name})`, surface, mode })),
+  );
+  return [...own, ...further];
 }
 
 /** How far the API's clock has to move ahead until listings show earlier writes. */

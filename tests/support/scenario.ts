@@ -8,7 +8,10 @@ import {
   type LocalApiOptions,
   type ZoneName,
 } from "edgeguard-local";
-import { edgeguardResources, itAgrees, Project, summaryOf, THROUGH_PLUGIN, type Deployment } from "./engine";
+import { PROVIDER } from "../../provider/runtime/resource-type";
+import { kindOf } from "../../provider/runtime/type-tokens";
+import { omit } from "../../provider/runtime/values";
+import { edgeguardResources, itAgrees, summaryOf, type Deployment, type Project } from "./engine";
 import { LONG } from "./long";
 import { lagOf, plays, type Mode, type Play } from "./plays";
 
@@ -53,8 +56,8 @@ export interface EngineStep {
   readonly hides?: readonly string[];
   /** Default: 0. "failure" means any other code. */
   readonly code?: 0 | "failure";
-  /** The differences if the API responds in another mode. */
-  readonly in?: Partial<Record<Mode["name"], Pick<EngineStep, "changes" | "writes" | "requests" | "says">>>;
+  /** The differences if the API responds in another mode, or the program's classes are those of the plugin's SDK. */
+  readonly in?: Partial<Record<Mode["name"] | "SDK", Pick<EngineStep, "changes" | "writes" | "requests" | "says">>>;
 }
 
 /**
@@ -107,14 +110,13 @@ async function play(scenario: Scenario, on: Play): Promise<unknown> {
     ...(scenario.dialect === undefined ? {} : { dialect: scenario.dialect }),
     ...on.mode?.api,
   });
-  const project = new Project(on.engine, "scenario");
+  const project = on.surface.project("scenario");
   const zone = api.zones[scenario.zone ?? "shop"];
   let state: unknown;
   try {
     project.program(join(scenario.folder, "program"));
     const own = Object.keys(scenario.config ?? {}).some((key) => key.startsWith("edgeguard:api"));
     if (scenario.anonymous !== true && !own) project.env = { CLOUDFLARE_API_TOKEN: TOKEN };
-    if (on.throughPlugin === true) project.env = { ...project.env, ...THROUGH_PLUGIN };
     await project.init({
       zoneId: zone,
       "edgeguard:accountId": api.accounts.main,
@@ -149,8 +151,12 @@ async function play(scenario: Scenario, on: Play): Promise<unknown> {
   }
 }
 
-function inMode(step: EngineStep, { mode }: Play): EngineStep {
-  return { ...step, ...(mode === undefined ? {} : step.in?.[mode.name]) };
+function inMode(step: EngineStep, { mode, surface }: Play): EngineStep {
+  return {
+    ...step,
+    ...(mode === undefined ? {} : step.in?.[mode.name]),
+    ...(surface.by === "SDK" ? step.in?.SDK : {}),
+  };
 }
 
 async function playRun(
@@ -259,10 +265,10 @@ function normalized(state: Deployment, zone: string): unknown {
   const text = JSON.stringify(
     [...edgeguardResources(state)].map(([name, r]) => ({
       name,
-      type: r.type,
+      type: kindOf(r.type),
       id: r.id,
-      inputs: r.inputs,
-      outputs: r.outputs,
+      inputs: omit(r.inputs ?? {}, [PROVIDER]),
+      outputs: omit(r.outputs ?? {}, [PROVIDER]),
       initErrors: r.initErrors ?? null,
     })),
   )

@@ -1,6 +1,6 @@
 import { startLocalApi, type LocalApi } from "edgeguard-local";
 import { filter, testFilter } from "pulumi-edgeguard";
-import { edgeguardResources, itAgrees, Project, summaryOf, type RunResult } from "../../support/engine";
+import { edgeguardResources, itAgrees, summaryOf, type RunResult } from "../../support/engine";
 import { lagOf, plays } from "../../support/plays";
 import { raw, TOKEN } from "../../support/scenario";
 
@@ -65,14 +65,14 @@ const recorded = new Map<string, unknown>();
 describe("Logpush jobs of a zone and an account", () => {
   test.each(plays().map((play) => [play.title, play] as const))(
     "%s",
-    async (_title, { engine, mode }) => {
+    async (_title, { surface, mode }) => {
       const api = await startLocalApi({
         logpush: { destination: "redacted", filter: "hidden" },
         ...mode?.api,
       });
       const jobs = `/zones/${api.zones.empty}/logpush/jobs`;
       const audits = `/accounts/${api.accounts.main}/logpush/jobs`;
-      const project = new Project(engine, "shop");
+      const project = surface.project("shop");
       const writes = () =>
         api.requests
           .filter(({ method }) => method !== "GET")
@@ -226,7 +226,7 @@ describe("Logpush jobs of a zone and an account", () => {
         const state = await project.export();
         if (mode === undefined)
           recorded.set(
-            engine.name,
+            surface.name,
             [...edgeguardResources(state)]
               .map(([urn, { inputs, outputs }]) => ({ urn, inputs, outputs }))
               .map(alike),

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { startLocalApi } from "edgeguard-local";
-import { Project, REPOSITORY } from "../../support/engine";
+import { REPOSITORY } from "../../support/engine";
 import { plays } from "../../support/plays";
 import { TOKEN } from "../../support/scenario";
 
@@ -9,9 +9,9 @@ import { TOKEN } from "../../support/scenario";
 
 test.each(plays().map((play) => [play.title, play] as const))(
   "the guide's preview of an assessed zone is the real one, %s",
-  async (_title, { engine, mode }) => {
+  async (_title, { surface, mode }) => {
     const api = await startLocalApi(mode?.api);
-    const project = new Project(engine, "scenario");
+    const project = surface.project("scenario");
     try {
       project.program(join(__dirname, "program"));
       project.env = { CLOUDFLARE_API_TOKEN: TOKEN };

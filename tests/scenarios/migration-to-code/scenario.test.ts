@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { startLocalApi } from "edgeguard-local";
 import { digestFor, PUT, puts, rulesOf } from "../../migration/support";
-import { Project, summaryOf } from "../../support/engine";
+import { summaryOf } from "../../support/engine";
 import { plays } from "../../support/plays";
 import { TOKEN } from "../../support/scenario";
 
@@ -12,9 +12,9 @@ import { TOKEN } from "../../support/scenario";
 
 test.each(plays().map((play) => [play.title, play] as const))(
   "adopts the migrated rules and their exception into code unchanged, %s",
-  async (_title, { engine, mode }) => {
+  async (_title, { surface, mode }) => {
     const api = await startLocalApi(mode?.api);
-    const project = new Project(engine, "scenario");
+    const project = surface.project("scenario");
     const zoneId = api.zones.migratePageRule;
     const up = async (program: string) => {
       project.program(join(__dirname, program));

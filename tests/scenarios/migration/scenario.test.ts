@@ -51,7 +51,7 @@ const recorded = new Map<string, unknown>();
 describe("migrations of seven zones", () => {
   test.each(plays().map((play) => [play.title, play] as const))(
     `%s${LONG ? "" : " (ways back: the first of three; all in the long run)"}`,
-    async (_title, { engine, mode }) => {
+    async (_title, { surface, mode }) => {
       const api = await startLocalApi({
         ...mode?.api,
         waf: {
@@ -60,8 +60,8 @@ describe("migrations of seven zones", () => {
         },
       });
       const { zones } = api;
-      const project = new Project(engine, "migration");
-      const fresh = new Project(engine, "migration");
+      const project = surface.project("migration");
+      const fresh = surface.project("migration");
       const run = async (
         on: Project,
         what: string[],
@@ -184,7 +184,7 @@ describe("migrations of seven zones", () => {
         }
         if (mode === undefined && engines().length > 1) {
           const state = edgeguardResources(await project.export());
-          recorded.set(engine.name, normalized([...state.values()].map(({ outputs }) => outputs)));
+          recorded.set(surface.name, normalized([...state.values()].map(({ outputs }) => outputs)));
         }
 
         // 7. A fresh stack takes finished zones as they are. Destroyed, it asks for nothing and says what stays; what is

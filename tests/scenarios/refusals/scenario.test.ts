@@ -25,6 +25,7 @@ playScenario({
         /script-src is declared twice/,
         /"script-scr" is not a CSP directive\. Did you mean "script-src"\?/,
       ],
+      in: { SDK: { says: ["Missing required property 'expression'"] } },
     },
     {
       run: "preview",
