@@ -10,16 +10,19 @@ import {
   kindOf,
   Lifeline,
   LOOKUPS,
+  makesSavedPlan,
   MissingCredentialsError,
   NAME,
   namesOfSecrets,
   omit,
   ownMember,
+  partsOfUrn,
   pick,
   PROVIDER,
   READ,
   RESOURCES,
   sameJson,
+  SAVED_PLAN,
   SECRETS,
   sharedLedger,
   UNKNOWN,
@@ -32,7 +35,7 @@ import {
 import { EngineLog } from "./engine-log";
 import { changesOf, isSame, kindOfChange, propertyDiff } from "./property-diff";
 import { PartialError, textOf } from "./service";
-import { configDoubts, configOf, explicitName, settingsProblems } from "./settings";
+import { configOf, explicitName, settingsProblems } from "./settings";
 import { received, sent } from "./values";
 
 /** The parts of a resource's URN. */
@@ -54,20 +57,23 @@ export class Provider {
   #host: Host;
   #outputs: ReadonlyMap<string, readonly string[]> | undefined;
 
-  /**
-   * @param busy whether a call isn't answered yet.
-   * @param engine the engine's address, once it's known.
-   */
-  constructor(busy: () => boolean, engine: () => string | undefined) {
+  /** @param engine the engine's address, once it's known. */
+  constructor(engine: () => string | undefined) {
     this.#engine = engine;
     this.#log = new EngineLog(engine);
     this.#host = this.#hostOf(() => undefined);
-    this.#lifeline.watch(() => busy() || this.#host.inFlight > 0);
+    this.#lifeline.watch(() => this.#host.inFlight);
   }
 
-  /** Resolves once the engine shows everything that was said. */
-  async shown(): Promise<void> {
-    await this.#log.shown();
+  /** Answers a call of the engine, once it shows everything that was said. */
+  async answering<T>(work: () => Promise<T> | T): Promise<T> {
+    return await this.#lifeline.answering(async () => {
+      try {
+        return await work();
+      } finally {
+        await this.#log.shown();
+      }
+    });
   }
 
   cancel(): void {
@@ -76,10 +82,8 @@ export class Provider {
 
   checkConfig(request: rpc.CheckRequest): rpc.CheckResponse {
     const given = received(request.getNews());
-    const [, project = "", , name] = request.getUrn().split("::");
-    const explicit = explicitName(name, given.values);
+    const explicit = explicitName(partsOfUrn(request.getUrn())?.name, given.values);
     const problems = settingsProblems(given, explicit);
-    if (explicit === undefined) for (const doubt of configDoubts(given, project)) this.#host.warnOnce(doubt);
     const credentials = Object.keys(given.values).filter(isCredential);
     const inputs = sent(given.values, new Set([...given.secrets, ...credentials]));
     return checkResponse(
@@ -106,8 +110,9 @@ export class Provider {
   configure(request: rpc.ConfigureRequest): void {
     const { values } = received(request.getArgs());
     const config = configOf(values, explicitName(request.getName(), values));
-    this.#host = this.#hostOf(config, sharedLedger(this.#engine(), config));
-    if (process.env["EDGEGUARD_SAVED_PLAN"]?.trim() === "true") this.#host.warnOnce(PINNED);
+    const shared = sharedLedger(this.#engine(), config);
+    this.#host = this.#hostOf(config, shared);
+    this.#claims = new Claims(shared.journal?.claims);
   }
 
   async check(request: rpc.CheckRequest): Promise<rpc.CheckResponse> {
@@ -123,6 +128,7 @@ export class Provider {
       ...written,
       [NAME]: name,
       ...(ownSecrets.length === 0 ? {} : { [SECRETS]: ownSecrets }),
+      ...(makesSavedPlan(process.env) ? { [SAVED_PLAN]: true } : {}),
     });
     if (failures.length === 0) failures.push(...(await this.#clashes(resource, inputs)));
     return checkResponse(sent(inputs, secretNames(facts, inputs)), failures);
@@ -257,6 +263,7 @@ export class Provider {
 
   /** Runs a create or update. If it's only partly done, the engine records that part. */
   async #whole<T>(facts: Facts, work: () => Promise<T>): Promise<T> {
+    if (makesSavedPlan(process.env)) throw new Error(OPEN);
     try {
       return await work();
     } catch (error) {
@@ -276,9 +283,9 @@ export class Provider {
   }
 }
 
-/** A check doesn't say whether it's for a preview, and only a preview may return unknown inputs. */
-const PINNED =
-  "EDGEGUARD_SAVED_PLAN has no effect on the provider plugin: the saved plan pins what this preview finds in the zone.";
+/** An engine's check doesn't say whether it's for a preview, and only a preview may leave inputs open. */
+const OPEN =
+  "EDGEGUARD_SAVED_PLAN is true, so the inputs that it leaves open are unknown in this update. Nothing was sent. Set it only for `pulumi preview --save-plan`, and run the update again.";
 
 /** The name of the output of a function whose result isn't an object with known properties. */
 const RESULT = "result";
@@ -299,15 +306,14 @@ interface Half {
 /** @throws if this version doesn't have the type. */
 function resourceOf(request: { getUrn(): string }): Resource {
   const urn = request.getUrn();
-  const [stack = "", project = "", types = "", ...name] = urn.split("::");
-  const token = types.split("$").at(-1) ?? "";
-  const verbs = ownMember(RESOURCES, kindOf(token) ?? "");
-  if (verbs === undefined)
+  const parts = partsOfUrn(urn);
+  const verbs = parts && ownMember(RESOURCES, kindOf(parts.type) ?? "");
+  if (parts === undefined || verbs === undefined)
     throw new Error(
-      `this version of pulumi-resource-edgeguard has no resource ${token}. Install the version that wrote the state, or a later one.`,
+      `this version of pulumi-resource-edgeguard has no resource ${parts?.type ?? urn}. Install the version that wrote the state, or a later one.`,
     );
-  const program = { project, stack: stack.replace(/^urn:pulumi:/, ""), name: name.join("::") };
-  return { verbs, facts: verbs.facts, urn, ...program };
+  const { stack, project, name } = parts;
+  return { verbs, facts: verbs.facts, urn, stack, project, name };
 }
 
 /**

@@ -25,7 +25,6 @@ const REFUSED = {
 export class Service {
   #engine: string | undefined;
   #provider: Promise<Provider> | undefined;
-  #inProgress = 0;
 
   constructor(engine: string | undefined) {
     this.#engine = engine;
@@ -42,11 +41,7 @@ export class Service {
     ): handleUnaryCall<Request, Response> =>
       this.#answer(async (request) => {
         const provider = await this.#loaded();
-        try {
-          return await run(provider, request);
-        } finally {
-          await provider.shown();
-        }
+        return await provider.answering(() => run(provider, request));
       });
     const refused = Object.fromEntries(
       Object.entries(REFUSED).map(([method, why]) => [
@@ -97,10 +92,7 @@ export class Service {
     this.#provider ??= Promise.resolve().then(() => {
       // eslint-disable-next-line @typescript-eslint/no-require-imports -- loaded while the engine connects
       const { Provider } = require("./provider") as typeof ProviderModule;
-      return new Provider(
-        () => this.#inProgress > 0,
-        () => this.#engine,
-      );
+      return new Provider(() => this.#engine);
     });
     return await this.#provider;
   }
@@ -109,14 +101,10 @@ export class Service {
     work: (request: Request) => Promise<Response> | Response,
   ): handleUnaryCall<Request, Response> {
     return (call, done) => {
-      this.#inProgress += 1;
-      void (async () => await work(call.request))()
-        .then(
-          (response) => done(null, response),
-          (error: unknown) => done(rpcError(error)),
-        )
-        // The reply is sent in the next few turns of the event loop.
-        .finally(() => setImmediate(() => setImmediate(() => (this.#inProgress -= 1))));
+      void (async () => await work(call.request))().then(
+        (response) => done(null, response),
+        (error: unknown) => done(rpcError(error)),
+      );
     };
   }
 }

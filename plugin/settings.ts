@@ -1,6 +1,5 @@
 import {
   argumentProblem,
-  doubtfulConfig,
   hasUnknown,
   isCredential,
   omit,
@@ -71,15 +70,6 @@ export function settingsProblems({ values }: Received, name: string | undefined)
 
 const DEFAULT_NAMED =
   "A provider that the program makes can't be called `default` or `default_…`, as the one with the stack's configuration is: what it doesn't set would come from there or the environment. Give it another name.";
-
-/** Returns warnings about credentials in the stack's configuration that are misplaced or in plain text. */
-export function configDoubts({ values, secrets }: Received, project: string): string[] {
-  const config: Record<string, string> = { ...stackConfig(process.env) };
-  for (const [key, text] of settings(values)) if (text !== undefined) config[NAMESPACE + key] = text;
-  const isSecret = (key: string): boolean =>
-    !key.startsWith(NAMESPACE) || secrets.includes(key.slice(NAMESPACE.length));
-  return doubtfulConfig(config, { project, isSecret, env: process.env });
-}
 
 function settings(values: JsonObject): Setting[] {
   return Object.entries(omit(values, OF_ENGINE)).map(([key, value]) => [key, settingText(value)]);

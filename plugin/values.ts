@@ -1,15 +1,12 @@
 import { ListValue, NullValue, Struct, Value } from "google-protobuf/google/protobuf/struct_pb";
-import { isJsonObject, UNKNOWN, type JsonObject } from "pulumi-edgeguard/plugin";
+import { isJsonObject, UNKNOWN, WIRE_SECRET, WIRE_SIGNATURE, type JsonObject } from "pulumi-edgeguard/plugin";
 
 /**
  * Converts values from and to the engine's format, in which secrets are objects with a signature and unknown values are
  * fixed strings.
  */
 
-const SIGNATURE = "4dabf18193072939515e22adb298388d";
-const SECRET = "1b47061264138c4ac30d75fd1eb44270";
-
-/** The engine's strings for unknown values, one for each type. */
+/** The engine has a string for each type of unknown value. */
 const UNKNOWNS: readonly string[] = [
   UNKNOWN,
   "1c4a061d-8072-4f0a-a4cb-0ff528b18fe7",
@@ -59,7 +56,7 @@ function plain(value: Value, found: () => void): unknown {
         ?.getFieldsMap()
         .forEach((each: Value, name: string) => members.push([name, plain(each, found)]));
       const object: JsonObject = Object.fromEntries(members);
-      if (object[SIGNATURE] !== SECRET) return object;
+      if (object[WIRE_SIGNATURE] !== WIRE_SECRET) return object;
       found();
       return object["value"];
     }
@@ -73,7 +70,7 @@ export function sent(values: JsonObject, secrets: ReadonlySet<string> = new Set(
   return structOf(
     Object.entries(values).map(([name, value]) => [
       name,
-      secrets.has(name) && value !== undefined ? { [SIGNATURE]: SECRET, value } : value,
+      secrets.has(name) && value !== undefined ? { [WIRE_SIGNATURE]: WIRE_SECRET, value } : value,
     ]),
   );
 }

@@ -14,9 +14,8 @@ export { sharedLedger } from "./runtime/ledger-journal";
 export { Lifeline } from "./runtime/lifeline";
 export { LOOKUPS } from "./runtime/lookup";
 export { argumentProblem } from "./runtime/provider";
-export { namesOfSecrets, SECRETS } from "./runtime/secrets";
+export { namesOfSecrets, SECRETS, WIRE_SECRET, WIRE_SIGNATURE } from "./runtime/secrets";
 export {
-  doubtfulConfig,
   isCredential,
   PROVIDER_NAME,
   readSettings,
@@ -25,8 +24,10 @@ export {
   unknownConfigKeys,
   type ConfigGetter,
 } from "./runtime/settings";
-export { computedInputsOf, KEPT, NAME, PROVIDER, READ } from "./runtime/resource-type";
+export { makesSavedPlan } from "./runtime/program";
+export { computedInputsOf, KEPT, NAME, PROVIDER, READ, SAVED_PLAN } from "./runtime/resource-type";
 export { kindOf } from "./runtime/type-tokens";
+export { partsOfUrn } from "./runtime/urn";
 export {
   hasUnknown,
   isJsonObject,

@@ -37,7 +37,6 @@ export const REGISTER: Readonly<Record<string, Verbs>> = {
 const lifeline = new Lifeline();
 let host = new Host({ config: () => undefined, signal: lifeline.signal, closing: lifeline.closing });
 let configured = false;
-let verbsInProgress = 0;
 
 /** Receives the stack's configuration. This is synchronous because the engine doesn't wait for it. */
 export function configure(
@@ -53,7 +52,7 @@ export function configure(
     closing: lifeline.closing,
     ...sharedLedger(process.argv[2], config),
   });
-  lifeline.watch(() => verbsInProgress > 0 || host.inFlight > 0);
+  lifeline.watch(() => host.inFlight);
 }
 
 export async function check(type: string, olds: JsonObject, news: JsonObject): Promise<unknown> {
@@ -90,7 +89,6 @@ export { remove as delete };
 
 /** Runs a provider method. Makes every error that it throws safe to show. */
 async function guarded<T>(type: string, done: string, work: (verbs: Verbs) => T | Promise<T>): Promise<T> {
-  verbsInProgress += 1;
   try {
     const verbs = ownMember(REGISTER, type);
     if (verbs === undefined) {
@@ -98,16 +96,9 @@ async function guarded<T>(type: string, done: string, work: (verbs: Verbs) => T 
         `this version of pulumi-edgeguard has no resource ${type}. Install the version that wrote the state, or a later one`,
       );
     }
-    return await work(verbs);
+    return await lifeline.answering(() => work(verbs));
   } catch (error) {
     throw presentable(error, `edgeguard: ${type} could not be ${done}`);
-  } finally {
-    // The reply to the engine is sent in the next few turns of the event loop.
-    setImmediate(() =>
-      setImmediate(() => {
-        verbsInProgress -= 1;
-      }),
-    );
   }
 }
 

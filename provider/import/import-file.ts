@@ -1,12 +1,9 @@
 import { forwarder } from "../runtime/forwarder";
+import { WIRE_SECRET, WIRE_SIGNATURE } from "../runtime/secrets";
 import { TYPE_PREFIXES } from "../runtime/type-tokens";
 import type { JsonObject } from "../runtime/values";
 import { setCommand } from "./program";
 import type { Verified } from "./verify";
-
-/** The engine's property that marks special values in its files, and the value that marks a secret. */
-const SIGNATURE = "4dabf18193072939515e22adb298388d";
-const SECRET = "1b47061264138c4ac30d75fd1eb44270";
 
 /**
  * Writes the file for `pulumi import --file`. It contains inputs and outputs, including the provider's code, so that
@@ -36,7 +33,7 @@ function withSecrets(bag: JsonObject, secret: readonly string[]): JsonObject {
     Object.entries(bag).map(([key, value]) => [
       key,
       secret.includes(key) && value !== undefined
-        ? { [SIGNATURE]: SECRET, plaintext: JSON.stringify(value) }
+        ? { [WIRE_SIGNATURE]: WIRE_SECRET, plaintext: JSON.stringify(value) }
         : value,
     ]),
   );

@@ -1,4 +1,5 @@
 import { kindOf } from "../runtime/type-tokens";
+import { partsOfUrn } from "../runtime/urn";
 
 /** A resource in the stack, in the form that a policy receives. */
 export interface Declared {
@@ -39,7 +40,7 @@ export function list(value: unknown, name: string): readonly unknown[] {
   return Array.isArray(found) ? found : [];
 }
 
-/** Returns the stack's name from a URN, `urn:pulumi:<stack>::<project>::<type>::<name>`. */
+/** Returns the name of the resource's stack. */
 export function stackOf({ urn }: Declared): string {
-  return /^urn:pulumi:([^:]*)::/.exec(urn)?.[1] ?? "";
+  return partsOfUrn(urn)?.stack ?? "";
 }

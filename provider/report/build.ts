@@ -1,5 +1,6 @@
 import { VERSION_MESSAGE } from "../rulesets/version-changes";
 import { kindOf, PROVIDER_TYPES } from "../runtime/type-tokens";
+import { partsOfUrn } from "../runtime/urn";
 import { applyAcceptances } from "./acceptance";
 import { dangersOf } from "./dangers";
 import { ownMessages, type Diagnostic } from "./diagnostics";
@@ -195,12 +196,9 @@ export function newVersionsOf({ steps, diagnostics }: Plan): Message[] {
 }
 
 function messageOf({ urn, text }: Diagnostic): Message {
-  const [, , types, ...name] = urn?.split("::") ?? [];
-  const type = types?.split("$").at(-1);
+  const { type, name = "" } = partsOfUrn(urn ?? "") ?? {};
   const about =
-    type === undefined || type.startsWith("pulumi:pulumi:")
-      ? undefined
-      : `${kindOf(type) ?? type} ${name.join("::")}`;
+    type === undefined || type.startsWith("pulumi:pulumi:") ? undefined : `${kindOf(type) ?? type} ${name}`;
   return { about, text: text.replace(/^edgeguard: /, "") };
 }
 

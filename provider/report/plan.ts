@@ -3,6 +3,8 @@ import { z } from "zod";
 import { Redactor } from "../api/redact";
 import { kindOf } from "../runtime/type-tokens";
 import { KEPT } from "../runtime/resource-type";
+import { WIRE_SIGNATURE } from "../runtime/secrets";
+import { partsOfUrn } from "../runtime/urn";
 import { messagesOf, type Diagnostic } from "./diagnostics";
 import { SECRET } from "./values";
 
@@ -157,7 +159,7 @@ export function readPlan(text: string): Plan {
     );
   }
   const urn = steps[0]?.urn ?? diagnostics.find((each) => each.urn !== undefined)?.urn;
-  const [stack, project] = urn?.slice("urn:pulumi:".length).split("::") ?? [];
+  const { stack, project } = partsOfUrn(urn ?? "") ?? {};
   return {
     stack,
     project,
@@ -203,11 +205,9 @@ function isPendingDelete({ op, oldState }: DigestStep): boolean {
 }
 
 function stepOf({ op, urn, oldState, newState, replaceReasons }: DigestStep): Step {
-  const [stack, , types, ...name] = urn.split("::");
-  if (stack?.startsWith("urn:pulumi:") !== true || types === undefined || name.length === 0) {
-    throw new PlanError(`${NO_PLAN}: ${quoted(urn)} isn't a URN`);
-  }
-  const type = types.split("$").at(-1) ?? "";
+  const parts = partsOfUrn(urn);
+  if (parts === undefined) throw new PlanError(`${NO_PLAN}: ${quoted(urn)} isn't a URN`);
+  const { type, name } = parts;
   // The engine shows a resource that the program only reads from now on as replaced, but nothing happens to the object.
   const isReleased = op === "replace" && newState?.external === true && newState.id === oldState?.id;
   return {
@@ -215,7 +215,7 @@ function stepOf({ op, urn, oldState, newState, replaceReasons }: DigestStep): St
     urn,
     kind: kindOf(type),
     type,
-    name: name.join("::"),
+    name,
     custom: (newState ?? oldState)?.custom ?? true,
     old: sides(oldState),
     new: sides(newState),
@@ -281,17 +281,14 @@ function secretsIn(value: unknown): string[] {
 /** Returns the texts in values that the engine marked as secret, at any depth. */
 function markedIn(value: unknown): string[] {
   if (!isJsonObject(value) && !Array.isArray(value)) return [];
-  if (SECRET_MARK in value) return secretsIn(omit({ ...value }, [SECRET_MARK]));
+  if (WIRE_SIGNATURE in value) return secretsIn(omit({ ...value }, [WIRE_SIGNATURE]));
   return Object.values(value).flatMap(markedIn);
 }
-
-/** Marks a secret in the engine's wire format. The plain text may appear next to it. */
-const SECRET_MARK = "4dabf18193072939515e22adb298388d";
 
 function withoutSecrets(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutSecrets);
   if (!isJsonObject(value)) return value;
-  if (SECRET_MARK in value) return SECRET;
+  if (WIRE_SIGNATURE in value) return SECRET; // The plain text may stand next to the mark.
   return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, withoutSecrets(member)]));
 }
 

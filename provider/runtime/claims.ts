@@ -20,19 +20,30 @@ export interface ClaimRule {
 }
 
 /** The resource that makes a claim. */
-interface Claimant {
+export interface Claimant<Holder = string> {
   readonly type: string;
   readonly name: string;
   /** Identifies the resource, so that it can repeat its own claims. */
-  readonly holder: unknown;
+  readonly holder: Holder;
+}
+
+/** Where claims are recorded. */
+export interface ClaimBook<Holder = string> {
+  /** Records a claim. Returns the claimant who was first. */
+  first(key: string, claimant: Claimant<Holder>): Claimant<Holder>;
 }
 
 /**
  * The claims of one program's resources. No two of them may manage the same real object, because each would undo the
  * other's changes.
  */
-export class Claims {
-  readonly #holders = new Map<string, Claimant>();
+export class Claims<Holder = string> {
+  readonly #book: ClaimBook<Holder>;
+
+  /** @param book by default, one of this process alone. */
+  constructor(book: ClaimBook<Holder> = new OwnClaims()) {
+    this.#book = book;
+  }
 
   /**
    * Records a resource's claims. Returns a sentence for each claim that another resource has already made.
@@ -40,7 +51,7 @@ export class Claims {
    * @param secrets arguments whose values don't appear in the sentences.
    */
   enter(
-    claimant: Claimant,
+    claimant: Claimant<Holder>,
     rule: ClaimRule,
     known: JsonObject,
     secrets: readonly string[],
@@ -48,12 +59,20 @@ export class Claims {
     const redactor = new Redactor((r) => r.add(...stringsIn(pick(known, secrets))));
     return rule.of(known).flatMap(({ key: own, clash, warnOnly = false }) => {
       const { type, name, holder } = claimant;
-      const key = `${type} ${own}`;
-      const other = this.#holders.get(key) ?? claimant;
-      this.#holders.set(key, other);
+      const other = this.#book.first(`${type} ${own}`, claimant);
       if (other.holder === holder) return [];
       const text = `${type} "${other.name}" and "${name}" ${redactor.redact(clash)}.`;
       return [{ text, warnOnly }];
     });
+  }
+}
+
+class OwnClaims<Holder> implements ClaimBook<Holder> {
+  readonly #claimants = new Map<string, Claimant<Holder>>();
+
+  first(key: string, claimant: Claimant<Holder>): Claimant<Holder> {
+    const first = this.#claimants.get(key) ?? claimant;
+    this.#claimants.set(key, first);
+    return first;
   }
 }

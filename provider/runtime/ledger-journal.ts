@@ -3,6 +3,7 @@ import { appendFileSync, lstatSync, mkdirSync, readdirSync, readFileSync, rmSync
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { z } from "zod";
+import { SharedClaims } from "./shared-claims";
 import { PROVIDER_NAME, type ConfigGetter } from "./settings";
 import { codeOf, isAlive, withMachineLock, type LockOptions } from "./machine-lock";
 
@@ -34,6 +35,8 @@ const entry = z.tuple([z.string(), z.enum(HOLDINGS)]);
 export class LedgerJournal {
   readonly #folder: string;
   readonly #own = String(process.pid);
+  /** What their resources claim. */
+  readonly claims: SharedClaims;
   readonly #read = new Map<string, { readonly text: string; readonly holdings: Map<string, Holding> }>();
 
   /**
@@ -54,6 +57,7 @@ export class LedgerJournal {
     // An earlier process may have had the same PID and died without removing its file.
     rmSync(join(this.#folder, this.#own), { force: true });
     appendFileSync(join(this.#folder, this.#own), "", { mode: 0o600 });
+    this.claims = new SharedClaims(this.#folder);
     process.once("exit", () => this.#remove());
   }
 

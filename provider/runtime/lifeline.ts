@@ -14,6 +14,7 @@ export class Lifeline {
   readonly #controller = new AbortController();
   readonly #closing = new AbortController();
   #watching = false;
+  #inProgress = 0;
 
   /** Aborts when nothing may be sent anymore. */
   get signal(): AbortSignal {
@@ -30,12 +31,25 @@ export class Lifeline {
     this.#closing.abort();
   }
 
+  /** Does what the engine asked for. The process doesn't end before the engine has the reply. */
+  async answering<T>(work: () => Promise<T> | T): Promise<T> {
+    this.#inProgress += 1;
+    try {
+      return await work();
+    } finally {
+      // The reply is sent in the next few turns of the event loop.
+      setImmediate(() => setImmediate(() => (this.#inProgress -= 1)));
+    }
+  }
+
   /**
-   * Starts watching. Call it only in the provider's process, never in a user's program. The process ends once it isn't
-   * `busy`: all requests have received their responses, and all calls have replied to the engine. Otherwise, the engine
-   * would lose track of what was done.
+   * Starts watching. Call it only in the provider's process, never in a user's program. The process ends once all
+   * requests have received their responses, and all calls have replied to the engine. Otherwise, the engine would lose
+   * track of what was done.
+   *
+   * @param inFlight returns the number of requests without a response.
    */
-  watch(busy: () => boolean): void {
+  watch(inFlight: () => number): void {
     if (this.#watching) return;
     this.#watching = true;
     for (const signal of ["SIGINT", "SIGTERM"] as const) {
@@ -43,7 +57,8 @@ export class Lifeline {
         this.#closing.abort();
         const deadline = performance.now() + GIVE_UP_MS;
         const exit = (): void => {
-          if (!busy() || performance.now() >= deadline) process.exit(128 + (signal === "SIGINT" ? 2 : 15));
+          const isBusy = this.#inProgress > 0 || inFlight() > 0;
+          if (!isBusy || performance.now() >= deadline) process.exit(128 + (signal === "SIGINT" ? 2 : 15));
           setTimeout(exit, CHECK_EVERY_MS);
         };
         exit();

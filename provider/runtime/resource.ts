@@ -161,7 +161,7 @@ function namedArgs({ named }: ResourceData, name: string, given: object): JsonOb
  * because they'd undo each other. Runs once the values are known.
  */
 function claimOnce(type: string, name: string, rule: ClaimRule, args: JsonObject): void {
-  const claims = perRun(CLAIMS, () => new Claims());
+  const claims = perRun(CLAIMS, () => new Claims<object>());
   const parts = pick(args, rule.by);
   const claimant = { type, name, holder: {} };
   const refuseClash = (known: JsonObject, secrets: readonly string[]): void => {
@@ -242,4 +242,4 @@ function asOutputs(args: object): Record<string, unknown> {
   );
 }
 
-const CLAIMS = new WeakMap<object, Claims>();
+const CLAIMS = new WeakMap<object, Claims<object>>();

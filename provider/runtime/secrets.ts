@@ -7,6 +7,11 @@ import { isJsonObject, type JsonObject } from "./values";
  */
 export const SECRETS = "__secrets";
 
+/** The member that marks an object as a special value in the engine's messages and files. */
+export const WIRE_SIGNATURE = "4dabf18193072939515e22adb298388d";
+/** That member's value for a secret. */
+export const WIRE_SECRET = "1b47061264138c4ac30d75fd1eb44270";
+
 /** Which of a resource type's arguments and outputs are secret. */
 export interface SecretRules {
   readonly secret?: Readonly<Record<string, unknown>>;

@@ -4,6 +4,7 @@ import { resolve } from "node:path";
 import { promisify } from "node:util";
 import { z } from "zod";
 import { kindOf } from "../runtime/type-tokens";
+import { partsOfUrn } from "../runtime/urn";
 import { slug } from "../import/names";
 import { CommandError } from "../terminal/errors";
 import { readText } from "../terminal/files";
@@ -126,8 +127,8 @@ function jsonOf(text: string): unknown {
 
 /** Returns the name of a URN's stack. In `urn:pulumi:prod::shop::…`, that's shop/prod. */
 function stackName(urn: string | undefined): string | undefined {
-  const [, stack, project] = /^urn:pulumi:(.+?)::(.+?)::/.exec(urn ?? "") ?? [];
-  return stack === undefined || project === undefined ? undefined : `${project}/${stack}`;
+  const parts = partsOfUrn(urn ?? "");
+  return parts && `${parts.project}/${parts.stack}`;
 }
 
 const MAX_STATE_BYTES = 1024 ** 3;

@@ -104,11 +104,13 @@ export class PluginClient {
   readonly #child: ChildProcess;
   readonly #client: ResourceProviderClient;
   readonly #engine: FakeEngine;
+  readonly #ownEngine: FakeEngine | undefined;
   #printed = "";
 
-  private constructor(child: ChildProcess, port: string, engine: FakeEngine) {
+  private constructor(child: ChildProcess, port: string, engine: FakeEngine, isOwn: boolean) {
     this.#child = child;
     this.#engine = engine;
+    this.#ownEngine = isOwn ? engine : undefined;
     this.#client = new ResourceProviderClient(`127.0.0.1:${port}`, credentials.createInsecure());
   }
 
@@ -129,7 +131,8 @@ export class PluginClient {
         first += text;
         const [port, ...more] = first.split("\n");
         if (more.length === 0) return;
-        if (client === undefined) done((client = new PluginClient(child, port ?? "", engine)));
+        if (client === undefined)
+          done((client = new PluginClient(child, port ?? "", engine, given === undefined)));
         else client.#printed += text;
       });
       child.stderr
@@ -231,6 +234,6 @@ export class PluginClient {
   stop(): void {
     this.#client.close();
     this.#child.kill("SIGKILL");
-    this.#engine.stop();
+    this.#ownEngine?.stop();
   }
 }

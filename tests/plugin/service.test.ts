@@ -1,4 +1,5 @@
-import { readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startLocalApi, type LocalApi } from "edgeguard-local";
 import * as rpc from "@pulumi/pulumi/proto/provider_pb";
@@ -8,7 +9,7 @@ import { parse } from "yaml";
 import { failureOf } from "../support/edge-client";
 import { rawSend, UNKNOWN } from "../support/operation";
 import { REPOSITORY } from "../support/repository";
-import { halfOf, plain, PluginClient, secret, struct, urn } from "./client";
+import { FakeEngine, halfOf, plain, PluginClient, secret, struct, urn } from "./client";
 
 /** The plugin's protocol, as an engine speaks it. What the lifecycles do is tested elsewhere. */
 
@@ -137,14 +138,105 @@ test("the entries of two components are compared, although both have the same na
   expect(await check("B", "2")).toEqual([expect.stringContaining('both declare the key "k"')]);
 });
 
-test("EDGEGUARD_SAVED_PLAN isn't ignored without a word", async () => {
-  const own = await PluginClient.start(settings(), { env: { EDGEGUARD_SAVED_PLAN: "true" } });
-  try {
-    await own.check("KvNamespace", "saved", { title: "saved" });
-    expect(own.shown).toContain("EDGEGUARD_SAVED_PLAN has no effect on the provider plugin");
-  } finally {
-    own.stop();
-  }
+describe("EDGEGUARD_SAVED_PLAN", () => {
+  const withPlan = async (value: string, work: (own: PluginClient) => Promise<void>): Promise<void> => {
+    const own = await PluginClient.start(settings(), { env: { EDGEGUARD_SAVED_PLAN: value } });
+    try {
+      await work(own);
+    } finally {
+      own.stop();
+    }
+  };
+  const enforced = () => policy({ zoneId: api.zones.blog, action: "allow" });
+
+  test("leaves open what a preview finds in a zone", async () => {
+    const { inputs } = await plugin.check("PageShieldPolicy", "saved", enforced());
+    expect(inputs).toMatchObject({ wouldBlock: { count: expect.any(Number) as number } });
+    await withPlan("true", async (own) => {
+      const { inputs } = await own.check("PageShieldPolicy", "saved", enforced());
+      expect(inputs).toMatchObject({ wouldBlock: UNKNOWN });
+      expect(own.shown).toContain("would block");
+    });
+  });
+
+  test("an update is refused, because an engine doesn't tell its check from a preview's", async () => {
+    await withPlan("true", async (own) => {
+      await expect(own.create("PageShieldPolicy", "saved", enforced())).rejects.toThrow(
+        "Nothing was sent. Set it only for `pulumi preview --save-plan`",
+      );
+      expect(writes()).toEqual([]);
+    });
+  });
+
+  test("any other value is refused", async () => {
+    await withPlan("yes", async (own) => {
+      await expect(own.check("KvNamespace", "saved", { title: "saved" })).rejects.toThrow(
+        'EDGEGUARD_SAVED_PLAN is "yes" but must be true or false.',
+      );
+    });
+  });
+});
+
+describe("two providers of one program, each in its own process", () => {
+  let engine: FakeEngine;
+  let [one, two]: (PluginClient | undefined)[] = [];
+  beforeEach(async () => {
+    engine = await FakeEngine.start();
+    one = await PluginClient.start(settings(), { name: "one", engine });
+    two = await PluginClient.start(settings(), { name: "two", engine });
+  });
+  afterEach(() => {
+    one?.stop();
+    two?.stop();
+    engine.stop();
+  });
+
+  test("don't both manage the same object, and a resource that changes its provider isn't a second one", async () => {
+    const zone = { zoneId: api.zones.shop, enabled: true };
+    const failures = async (of: PluginClient | undefined, name: string): Promise<unknown> =>
+      (await of?.check("PageShieldSettings", name, zone))?.failures;
+    expect(await failures(one, "first")).toEqual([]);
+    expect(await failures(two, "first")).toEqual([]);
+    const clash = [
+      `PageShieldSettings "first" and "second" both manage Page Shield of zone ${api.zones.shop}. Keep one of them.`,
+    ];
+    expect(await failures(two, "second")).toEqual(clash);
+    expect(await failures(one, "second")).toEqual(clash);
+    one?.stop(); // What a dead process has claimed is free.
+    expect(await (await two?.check("PageShieldSettings", "first", zone))?.failures).toEqual([]);
+  });
+
+  test("compare what's secret without showing it or writing it down", async () => {
+    const title = { title: secret(`${CANARY} of both`) };
+    await one?.check("KvNamespace", "first", title);
+    const found = await two?.check("KvNamespace", "second", title);
+    expect(found?.failures).toEqual([expect.stringContaining("keep one of them")]);
+    expect(found?.failures.join()).not.toContain(CANARY);
+    const folders = readdirSync(tmpdir()).filter((name) => name.startsWith("edgeguard-ledger-"));
+    const books = folders.map((name) => join(tmpdir(), name, "claims")).filter(existsSync);
+    expect(books).not.toEqual([]);
+    for (const book of books) expect(readFileSync(book, "utf8")).not.toContain(CANARY);
+  });
+});
+
+test("what the plugin says is shown by the engine, which hides what a plugin prints", async () => {
+  const description = "shown";
+  for (const name of ["shown", "also shown"])
+    await plugin.check(
+      "PageShieldPolicy",
+      name,
+      policy({ zoneId: api.zones.blog, action: "allow", description }),
+    );
+  expect(plugin.shown).toMatch(/^edgeguard: policy "shown": would block 3 of the 4 active scripts/m);
+  expect(plugin.shown).toMatch(/^warning: edgeguard: .*"also shown" are both enforced allow policies/m);
+  expect(plugin.printed).toBe("");
+});
+
+test("a mapping from another provider is answered with none, as the protocol asks", async () => {
+  const mapping: rpc.GetMappingResponse = await plugin.call("getMapping", new rpc.GetMappingRequest());
+  expect(mapping.getProvider()).toBe("");
+  const mappings: rpc.GetMappingsResponse = await plugin.call("getMappings", new rpc.GetMappingsRequest());
+  expect(mappings.getProvidersList()).toEqual([]);
 });
 
 test("a change names exactly the values that differ, with replace marks, and no value inside a secret", async () => {
@@ -306,7 +398,6 @@ test("settings are checked, credentials are secret whatever the program says, an
     inputs: { apiToken: secret(CANARY), version: "0.1.0" },
     failures: [],
   });
-  expect(plugin.shown).toContain("warning: edgeguard: edgeguard:apiToken is stored as plain text");
   expect((await check("default", { apiTokn: CANARY })).failures).toEqual([
     expect.stringContaining('Did you mean "edgeguard:apiToken"?'),
   ]);

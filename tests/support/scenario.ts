@@ -57,7 +57,9 @@ export interface EngineStep {
   /** Default: 0. "failure" means any other code. */
   readonly code?: 0 | "failure";
   /** The differences if the API responds in another mode, or the program's classes are those of the plugin's SDK. */
-  readonly in?: Partial<Record<Mode["name"] | "SDK", Pick<EngineStep, "changes" | "writes" | "requests" | "says">>>;
+  readonly in?: Partial<
+    Record<Mode["name"] | "SDK", Pick<EngineStep, "changes" | "writes" | "requests" | "says">>
+  >;
 }
 
 /**

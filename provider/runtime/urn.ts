@@ -1,0 +1,15 @@
+/** What a URN says of a resource: `urn:pulumi:<stack>::<project>::<parents' types>$<type>::<name>`. */
+export interface UrnParts {
+  readonly stack: string;
+  readonly project: string;
+  readonly type: string;
+  readonly name: string;
+}
+
+/** Returns undefined for a text that isn't a URN. */
+export function partsOfUrn(urn: string): UrnParts | undefined {
+  const [, stack, project, types, name] = /^urn:pulumi:(.*?)::(.*?)::(.*?)::(.+)$/s.exec(urn) ?? [];
+  if (stack === undefined || project === undefined || types === undefined || name === undefined)
+    return undefined;
+  return { stack, project, type: types.split("$").at(-1) ?? "", name };
+}
