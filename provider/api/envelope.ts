@@ -47,7 +47,6 @@ export interface ApiNote {
 /** Paging information for a list; every field may be missing. */
 export type ResultInfo = NonNullable<z.infer<typeof resultInfo>>;
 
-/** A decoded envelope. */
 export interface Envelope {
   readonly result: unknown;
   readonly success: boolean;

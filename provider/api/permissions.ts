@@ -46,7 +46,7 @@ const BY_PATH: readonly (readonly [RegExp, Permission])[] = [
 /** POST requests that only read. */
 const READING_POST = /\/bulk\/get$/;
 
-/** Returns the permission that a request needs; undefined for a path that isn't in the table. */
+/** Returns the permission that a request needs. Undefined for a path that isn't in the table. */
 export function permissionFor(method: string, path: string): RequiredPermission | undefined {
   const permission = BY_PATH.find(([permissions]) => permissions.test(path))?.[1];
   if (permission === undefined) return undefined;

@@ -20,8 +20,8 @@ export const RETRY = {
 } as const;
 
 /**
- * Errors that occur before any byte of the request leaves this machine. The request can safely be repeated, whatever
- * its method.
+ * Errors that occur before any byte of the request leaves this machine. The request can safely be repeated with any
+ * method.
  */
 const NEVER_SENT = ["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "UND_ERR_CONNECT_TIMEOUT"];
 

@@ -3,7 +3,6 @@ import type { Drafter, IdConstant } from "./draft";
 import { asSentence, type LeftOut } from "./inventory";
 import type { Verified } from "./verify";
 
-/** Returns the program's text. */
 export function programText(
   drafting: Drafter,
   verified: readonly Verified[],

@@ -49,7 +49,8 @@ export interface Summary {
   /** The total size of the values as Cloudflare stores them. */
   readonly bytes: number;
   /**
-   * A digest of 64 hex digits. The same entries always have the same digest, whatever their order, file or encoding.
+   * A digest of 64 hex digits. The same entries always have the same digest, regardless of their order, file or
+   * encoding.
    */
   readonly digest: string;
   /** The first ten problems, and how many more there are. If there are any, nothing is sent. */

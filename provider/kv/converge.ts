@@ -15,7 +15,7 @@ export interface Written {
   readonly writtenAt: number;
 }
 
-/** Replaces the digest after a partial failure, so that a refresh can't make the resource look complete. */
+/** Recorded instead of the digest after a partial failure, so that a refresh can't make the resource look complete. */
 export const INCOMPLETE = "incomplete";
 
 interface Work extends NamespaceAddress {

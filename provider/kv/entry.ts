@@ -223,8 +223,8 @@ export function isExpired({ expiration }: Pick<RecordedEntry, "expiration">, now
 }
 
 /**
- * Says where an entry is declared: `catalog.json: entry 3 (line 17, key "a")`, `public: file "a.txt" (key "static/a.txt")`
- * or `key "a"`.
+ * Describes where an entry is declared: `catalog.json: entry 3 (line 17, key "a")`,
+ * `public: file "a.txt" (key "static/a.txt")` or `key "a"`.
  */
 export function describePlace({ source, position, line, path }: Place, key: unknown): string {
   const named = typeof key === "string" ? `key ${quoteKey(key)}` : undefined;

@@ -97,7 +97,7 @@ function getOrCreate<K, V>(map: Map<K, V>, key: K, make: () => V): V {
 const DECLARATIONS = new WeakMap<object, KeyDeclarations>();
 
 /**
- * Refuses a program in which two KvEntries declare the same key, or one prunes keys that another declares.
+ * Fails the program if two KvEntries declare the same key, or if one prunes keys that another declares.
  *
  * @returns the namespace's ID. For a resource that prunes, it resolves only after the comparison, so that nothing is
  * deleted before then.
@@ -127,8 +127,8 @@ export function refuseKeyConflicts(name: string, args: Inputs): pulumi.Input<str
 /**
  * Compares one KvEntries with those that this operation has checked before. Their namespace and sources must be known.
  *
- * @param holder identifies the resource: two components may each have one of the same name.
- * @throws as `refuseKeyConflicts` does.
+ * @param holder identifies the resource, because resources in different components may have the same name.
+ * @throws the same errors as `refuseKeyConflicts`.
  */
 export async function compareKeys(ctx: Context, inputs: JsonObject, holder: string): Promise<void> {
   const { namespaceId, entries, file, directory, prune } = inputs;

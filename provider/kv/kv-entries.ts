@@ -407,7 +407,7 @@ export interface KvEntriesArgs {
  * });
  * ```
  * @example
- * Sole owner of a prefix, with a limit on what one update deletes
+ * Own all keys under a prefix, with a limit on what one update deletes
  * ```ts
  * import { KvEntries, KvNamespace } from "pulumi-edgeguard";
  *
@@ -446,7 +446,7 @@ export class KvEntries extends edgeResource<KvEntriesArgs>()(kvEntries) {
   declare readonly keys: pulumi.Output<number>;
   /** The total size of the values in bytes, as stored. */
   declare readonly bytes: pulumi.Output<number>;
-  /** Digest of the declared content, whatever its source. Secret, because a short value can be guessed from it. */
+  /** A digest of the declared content, the same for any source. Secret, because short values can be guessed from it. */
   declare readonly digest: pulumi.Output<string>;
   /** SHA-256 of the file. A preview uses it to tell whether the file has changed. Secret. Unset for other sources. */
   declare readonly fileHash: pulumi.Output<string | undefined>;

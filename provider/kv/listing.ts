@@ -7,7 +7,6 @@ import { canonicalJson, type Json } from "../runtime/values";
 import { metadata, namespacePath, namespacesPath, type NamespaceAddress } from "./address";
 import { digest, type RecordedEntry } from "./entry";
 
-/** A key as listed. */
 export interface ListedKey {
   readonly name: string;
   /** The expiration in Unix seconds, even if the entry was written with a TTL. */

@@ -224,7 +224,8 @@ export interface KvKeyArgs extends InNamespaceArgs {
 
 export interface KvValueArgs extends KvKeyArgs {
   /**
-   * How to return the value: `"text"` decodes UTF-8 and refuses anything else, `"bytes"` returns the bytes as stored.
+   * How to return the value: `"text"` decodes UTF-8 and throws for anything else, `"bytes"` returns the bytes as
+   * stored.
    *
    * @defaultValue `"text"`
    */

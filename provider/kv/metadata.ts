@@ -62,7 +62,7 @@ function isUnsafe(number: number): boolean {
 const PERHAPS_INEXACT = /[\d.]{16}|\d[eE]/;
 
 /**
- * Returns the problem with a number in an entry's metadata that changes when it's parsed as a double and written again:
+ * Finds a number in an entry's metadata that would change if it were parsed as a double and written again:
  * `9007199254740993` becomes `…992`, and `1e400` becomes `null`.
  *
  * @param text the entire entry as JSON.

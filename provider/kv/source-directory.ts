@@ -33,7 +33,7 @@ const FILES_AT_ONCE = 16;
  * A directory as a source. A file's key is the prefix and the file's relative path, with "/" as the separator on every
  * system. Keys are sorted by code units. The value is the file's text if it's UTF-8, otherwise its bytes as base64.
  *
- * Hidden files are treated like any others. Symbolic links and special files (pipes, sockets, devices) are refused
+ * Hidden files are treated like any others. Symbolic links and special files (pipes, sockets, devices) are errors
  * unless a pattern ignores them: a link may lead out of the project or form a loop, and skipping it silently would be
  * worse.
  */

@@ -143,7 +143,10 @@ export type FieldsOfType<Type extends FieldType> = {
 /** Names of all the fields above. */
 export type KnownField = { [Type in FieldType]: FieldsOfType<Type> }[FieldType];
 
-/** Fields that filters can't use, whatever their type: https://developers.cloudflare.com/logs/logpush/logpush-job/filters/. */
+/**
+ * Fields that filters can't use, regardless of their type:
+ * https://developers.cloudflare.com/logs/logpush/logpush-job/filters/.
+ */
 const NOT_FILTERABLE: Readonly<Record<string, readonly string[]>> = {
   firewall_events: [
     "Action",
@@ -172,7 +175,7 @@ const TYPES = new Map(
   ]),
 );
 
-/** Returns the documented fields of a dataset; undefined if only the API knows them. */
+/** Returns a dataset's documented fields. Undefined if only the API lists them. */
 export function documentedFields(dataset: string): ReadonlyMap<string, FieldType> | undefined {
   return TYPES.get(dataset);
 }

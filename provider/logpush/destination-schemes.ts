@@ -308,7 +308,7 @@ const ROWS: ReadonlyMap<string, Scheme> = new Map(Object.entries(SCHEMES));
 
 export const SCHEME_NAMES: readonly string[] = [...ROWS.keys()];
 
-/** Parameters that never hold a credential, whatever the scheme. */
+/** Parameters that never contain a credential, in any scheme. */
 export const NON_SECRET_PARAMETERS: readonly string[] = [
   ...[...ROWS.values()].flatMap(({ parameters }) =>
     Object.entries(parameters).flatMap(([name, { secret }]) => (secret === undefined ? [name] : [])),

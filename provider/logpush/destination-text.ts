@@ -34,7 +34,6 @@ export function isAmbiguous({ host, path, parameters }: ParsedDestination): bool
   return (host !== "" && !HOST.test(host)) || [path, ...parameters.flat()].some((part) => part.includes("@"));
 }
 
-/** A problem with a destination. */
 export interface DestinationProblem {
   /** The builder's argument that causes it, if there is one. */
   readonly member?: string | undefined;

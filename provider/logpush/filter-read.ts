@@ -49,7 +49,8 @@ export function isOperator(text: unknown): text is Operator {
 }
 
 /**
- * A comparison as it's sent. A single value is always a string, whatever the field's type; a list keeps its numbers.
+ * A comparison as it's sent. A single value is always a string, regardless of the field's type; a list keeps its
+ * numbers.
  */
 export interface Leaf {
   readonly key: string;

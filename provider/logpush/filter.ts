@@ -169,7 +169,8 @@ export function compile(given: Filter | string): string {
 export { FilterError, type Operator } from "./filter-read";
 
 /**
- * Builds a comparison. Its value is sent as a string, whatever the field's type, because Cloudflare expects strings.
+ * Builds a comparison. Its value is sent as a string, regardless of the field's type, because Cloudflare expects
+ * strings.
  */
 function condition(
   operator: Operator,

@@ -18,7 +18,7 @@ import { fieldsInTemplate, outputOptions } from "./output-options";
  * The schemas of a Logpush job's arguments, with their canonical forms, and the rules that compare several arguments.
  */
 
-/** Fields of a job in the API that this version knows. */
+/** The API's job fields that this version knows. */
 export const JOB_MEMBERS = [
   "id",
   "name",

@@ -188,7 +188,7 @@ export const outputOptions: z.ZodType<OutputOptions> = z.strictObject({
   extra: extra(KNOWN_ON_WIRE).exactOptional(),
 });
 
-/** Returns the complete `output_options`, because Cloudflare resets whatever is left out to its default. */
+/** Returns the complete `output_options`, because Cloudflare resets omitted options to their defaults. */
 export function optionsToRequest(
   options: OutputOptions,
   allFields: readonly string[] | undefined,

@@ -274,7 +274,7 @@ interface Scored {
   readonly jsIntegrityScore?: number | null | undefined;
 }
 
-/** Whether a script's score is below the threshold; undefined without a score. */
+/** Whether a script's score is below the threshold. Undefined if it has no score. */
 export function isScoredBelow({ jsIntegrityScore }: Scored, threshold: number): boolean | undefined {
   const score = jsIntegrityScore ?? undefined;
   return score === undefined ? undefined : score < threshold;

@@ -36,7 +36,7 @@ export interface Configurable<T extends object> {
 
 export const NOTHING: Configurable<object> = { schema: {}, values: {} };
 
-/** A violation: what's wrong with a resource. */
+/** A violation of a policy. */
 export interface Violation {
   readonly urn: string;
   readonly message: string;

@@ -36,7 +36,9 @@ const ROOM = {
   below: 300, // Room for the pipeline to add how to accept the dangers.
 } as const;
 
-/** Formats the report as a pull request comment of at most `limit` characters. It names the resources that don't fit.
+/**
+ * Formats the report as a pull request comment of at most `limit` characters. Lists the names of resources that don't
+ * fit.
  */
 export function toMarkdown(document: Document, limit = COMMENT_CHARACTERS): string {
   const {

@@ -78,7 +78,7 @@ const rulesetLabel = ({ name, id }: RunningRuleset["managed"]): string =>
 
 /**
  * Compares two declarations for a ruleset whose rules aren't known. A change counts as weaker unless it can't weaken
- * any rule, whatever the rules are. Returns the same lines as `compareEffects`.
+ * any possible rule. Returns the same lines as `compareEffects`.
  */
 export function compareDeclared(before: Overrides, after: Overrides): readonly string[] {
   const lines: string[] = [];

@@ -41,10 +41,10 @@ export function thresholdLabel(score: number): string {
   return name === undefined ? String(score) : `${score} (${name})`;
 }
 
-/** Pairs of tags with a rule that has both. For such a rule, the later entry decides. */
+/** Pairs of tags that some rule has both of. If both tags are overridden, the later override applies to that rule. */
 export type SharedTags = readonly (readonly [string, string])[];
 
-/** Returns the pairs among these tags that share a rule of the ruleset, each in alphabetical order. */
+/** Returns the pairs of tags that have a rule in common. Each pair is in alphabetical order. */
 export function sharedTagsOf({ rules }: Pick<ManagedRuleset, "rules">, tags: readonly string[]): SharedTags {
   const wanted = [...new Set(tags)].sort();
   return wanted.flatMap((one, index) =>

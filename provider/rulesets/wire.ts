@@ -20,7 +20,6 @@ export interface CategoryOverride extends Override {
   readonly extra?: JsonObject;
 }
 
-/** An override of a rule. */
 export interface RuleOverride extends Override {
   readonly scoreThreshold?: number;
   /** API fields without a corresponding argument, as the API has them. */

@@ -10,21 +10,31 @@ import type { Credential } from "../api/credential";
 export interface Settings {
   /** The name of the explicit provider that these settings belong to. */
   readonly provider: string | undefined;
-  /** `edgeguard:baseUrl`, else EDGEGUARD_BASE_URL, else CLOUDFLARE_BASE_URL, else Cloudflare's public API. */
+  /**
+   * The API's base URL: `edgeguard:baseUrl`, otherwise EDGEGUARD_BASE_URL, CLOUDFLARE_BASE_URL or Cloudflare's public
+   * API.
+   */
   readonly baseUrl: string;
-  /** `edgeguard:accountId`, else EDGEGUARD_ACCOUNT_ID, else CLOUDFLARE_ACCOUNT_ID: the default of every `accountId`. */
+  /**
+   * The default of every `accountId`: `edgeguard:accountId`, otherwise EDGEGUARD_ACCOUNT_ID or CLOUDFLARE_ACCOUNT_ID.
+   */
   readonly accountId: string | undefined;
-  /** `edgeguard:maxRetries`, else EDGEGUARD_MAX_RETRIES. The number of retries after the first attempt, 0 to 20. */
+  /**
+   * The number of retries after the first attempt, 0 to 20: `edgeguard:maxRetries`, otherwise EDGEGUARD_MAX_RETRIES.
+   */
   readonly maxRetries: number;
-  /** Cloudflare's documented limit, plus `edgeguard:requestsPerSecond`, else EDGEGUARD_REQUESTS_PER_SECOND, if set. */
+  /**
+   * The rate limits: Cloudflare's documented one and, if set, `edgeguard:requestsPerSecond` or
+   * EDGEGUARD_REQUESTS_PER_SECOND.
+   */
   readonly rates: readonly RateWindow[];
-  /** `edgeguard:concurrency`, else EDGEGUARD_CONCURRENCY. The maximum number of requests in flight, 1 to 64. */
+  /** The maximum number of requests in flight, 1 to 64: `edgeguard:concurrency`, otherwise EDGEGUARD_CONCURRENCY. */
   readonly concurrency: number;
-  /** `edgeguard:liveChecks`, else EDGEGUARD_LIVE_CHECKS. Whether previews read from the API. */
+  /** Whether previews read from the API: `edgeguard:liveChecks`, otherwise EDGEGUARD_LIVE_CHECKS. */
   readonly liveChecks: boolean;
   /**
-   * `edgeguard:logpushJobsPerZone`, else EDGEGUARD_LOGPUSH_JOBS_PER_ZONE. The zone's limit for Logpush jobs, if
-   * Cloudflare raised it.
+   * The number of Logpush jobs that a zone may have, if Cloudflare raised it: `edgeguard:logpushJobsPerZone`, otherwise
+   * EDGEGUARD_LOGPUSH_JOBS_PER_ZONE.
    */
   readonly logpushJobsPerZone: number | undefined;
   /** The credential, if one was found. */
@@ -118,8 +128,8 @@ export const PLAIN = {
 } as const;
 
 /**
- * Returns the settings from the stack's configuration and the environment. Credentials: `edgeguard:apiToken`, else
- * `edgeguard:apiEmail` with `edgeguard:apiKey`, else `cloudflare:apiToken`, else CLOUDFLARE_API_TOKEN, else
+ * Returns the settings from the stack's configuration and the environment. The credential is the first of these that's
+ * set: `edgeguard:apiToken`, `edgeguard:apiEmail` with `edgeguard:apiKey`, `cloudflare:apiToken`, CLOUDFLARE_API_TOKEN,
  * CLOUDFLARE_EMAIL with CLOUDFLARE_API_KEY. Having no credential isn't an error here, because previews work without
  * one. An explicit provider uses only its own, because a fallback might belong to another account.
  *

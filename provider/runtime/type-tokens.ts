@@ -12,7 +12,10 @@ export const TYPE_PREFIXES = {
 /** How a program declares resources: with this package's classes, or with the SDK of the provider plugin. */
 export type Surface = keyof typeof TYPE_PREFIXES;
 
-/** The types of both kinds of providers. Their entries in a state contain settings and credentials. */
+/**
+ * The types of the classes' provider and the plugin's provider. Their entries in a state contain settings and
+ * credentials.
+ */
 export const PROVIDER_TYPES: readonly string[] = [
   "pulumi:providers:pulumi-nodejs",
   "pulumi:providers:edgeguard",

@@ -6,7 +6,6 @@ import { type KvLag, Namespace } from "./namespace";
 import { Shelf } from "../shelf";
 import type { ValueStore } from "./value";
 
-/** A namespace as listed. */
 export interface ListedNamespace {
   readonly id: string;
   readonly title: string;

@@ -14,8 +14,8 @@ export const behaviorSchema = z.strictObject({
   /** Whether `output_options` in a response contains the defaults of members that weren't sent. */
   defaults: z.enum(["shown", "hidden"]),
   /**
-   * The form of the CVE-2021-44228 flag in responses. Both forms are accepted, except by "booleanOnly" and "stringOnly":
-   * those refuse the other with a 400 that points at it.
+   * The form of the CVE-2021-44228 flag in responses. Both forms are accepted, except by "booleanOnly" and
+   * "stringOnly": those reject the other form with a 400 that points at it.
    */
   cve: z.enum(["boolean", "string", "booleanOnly", "stringOnly"]),
   /** Fields that datasets have in addition or, with null, don't have. Datasets grow, and plans differ. */

@@ -132,7 +132,6 @@ const skip = { ...definition, action: z.literal("skip"), action_parameters: skip
 
 export const ruleDefinition = z.discriminatedUnion("action", [z.strictObject(execute), z.strictObject(skip)]);
 
-/** A rule of a zone. */
 const zoneRule = z.discriminatedUnion("action", [
   z.strictObject({ ...storedMembers, ...execute }),
   z.strictObject({ ...storedMembers, ...skip }),

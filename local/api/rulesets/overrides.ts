@@ -50,7 +50,7 @@ function ruleProblems(overrides: Overrides["rules"], { rules }: ManagedRuleset, 
   });
 }
 
-/** Refuses an action that none of the rules accepts. If only some do, the others keep their own. */
+/** Rejects an action that none of the rules accepts. If only some do, the others keep their own action. */
 function membersProblems(
   { action, sensitivity_level }: { action?: string | undefined; sensitivity_level?: string | undefined },
   rules: readonly ManagedRule[],

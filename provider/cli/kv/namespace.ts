@@ -148,7 +148,7 @@ function checkedTitle(title: string): string {
   return title;
 }
 
-/** Derives a valid binding name from the namespace's name. */
+/** Returns a valid binding name, based on the namespace's name. */
 function bindingFor(name: string): string {
   const plain = name.replace(/[^A-Za-z0-9_]/g, "_");
   return /^\d/.test(plain) ? `_${plain}` : plain;

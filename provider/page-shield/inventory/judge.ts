@@ -276,7 +276,7 @@ function approvalState(
   return days < 0 ? "expired" : days < expiringDays ? "expiring" : "approved";
 }
 
-/** Counts the days until the last day, which is day 0. */
+/** Returns how many days are left. On the last day, that's 0. */
 function daysLeft(until: string | undefined, now: Date): number {
   return until === undefined ? Infinity : Date.parse(until) / DAY_MS - Math.floor(now.getTime() / DAY_MS);
 }

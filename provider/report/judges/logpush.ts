@@ -96,7 +96,7 @@ function fieldsOf(side: Side): readonly string[] | "all" | undefined {
 const fieldWords = (fields: readonly string[] | "all" | undefined): Phrase =>
   words(fields === undefined ? "unknown" : fields === "all" ? "all fields" : `${fields.length} fields`);
 
-/** Finds subrequests that lose their own lines. */
+/** Finds a job that starts to merge subrequests, which then no longer have their own log lines. */
 const mergedSubrequests: Comparison = (change) => {
   const both = bothPushing(change);
   if (both === undefined) return [];

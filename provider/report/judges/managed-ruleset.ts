@@ -37,7 +37,7 @@ const traits: ObjectTraits = {
     step.op === "create" && sameJson(gone.inputs["position"], next.inputs["position"]),
 };
 
-/** Finds a deployment that stops acting. A deployment of another ruleset doesn't make up for it. */
+/** Finds a deployment that's turned off or removed. A deployment of another ruleset doesn't make up for it. */
 const stopped: Comparison = ({ before, after }) => {
   if (before === undefined || !mayAct(before) || (after !== undefined && alwaysActs(after))) return [];
   const how = after === undefined ? "is removed" : mayAct(after) ? "may be disabled" : "is disabled";
@@ -64,7 +64,7 @@ function withRemaining(sentence: Phrase, { inputs, outputs }: Side, plan: Plan):
     : say`${sentence}; when last read, the zone also had ${joined(left)}`;
 }
 
-/** Finds the deployments that act after the update, and the IDs of rules that stop acting. */
+/** Finds the deployments that are active after the update, and the IDs of rules that no longer are. */
 const deploymentsOf = oncePerPlan((plan) => {
   const all = plan.steps
     .filter(({ kind }) => kind === "ManagedRulesetOverride")
@@ -89,7 +89,10 @@ const fewerRequests: Comparison = (change) => {
   return [say`${nameOf(after)} may run on fewer requests: ${cell(was, 300)} → ${cell(is, 300)}`];
 };
 
-/** Finds rules that do less according to the preview's comparison or, without live checks, as declared. */
+/**
+ * Finds rules that will do less: according to the preview's comparison with the live rule or, without live checks, the
+ * declarations.
+ */
 const weakerRules: Comparison = (change) => {
   const [before, after] = bothActing(change);
   if (before === undefined || after === undefined) return [];
@@ -205,7 +208,7 @@ const COMPARISONS: readonly Comparison[] = [
 ];
 
 const judge = judgesFor(traits, COMPARISONS);
-/** Finds a deployment that stops acting, and reports what still runs in the zone. */
+/** Finds a deployment that's turned off or removed, and reports what still runs in the zone. */
 export const stopsActing = judge((change, { old, plan }) =>
   stopped(change).map((sentence) => withRemaining(sentence, change.before ?? old, plan)),
 );

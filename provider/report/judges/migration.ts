@@ -3,7 +3,7 @@ import { isAhead, situationOf } from "../sections/waf-migration";
 import { cell } from "../values";
 import type { Judge } from "./sides";
 
-/** Finds steps of a migration, none of which Cloudflare can undo. */
+/** Finds migration steps. Cloudflare can't undo any of them. */
 export const migration: Judge = (all) => {
   if (!isAhead(all)) return [];
   const { now, target } = situationOf(all);
