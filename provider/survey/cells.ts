@@ -13,7 +13,6 @@ export class Cells {
   refused: RefusedRights | undefined;
 
   #failed = 0;
-  #anyGranted = false;
 
   /** @param redact hides secrets in error messages. */
   constructor(readonly redact: (text: string) => string) {}
@@ -33,7 +32,6 @@ export class Cells {
       return { notReadable: "notTried", what: right };
     try {
       const value = await read();
-      this.#anyGranted = true;
       this.#failed = 0;
       return value;
     } catch (error) {
@@ -42,16 +40,10 @@ export class Cells {
       this.#failed = (error.status ?? 0) >= 500 ? this.#failed + 1 : 0;
       if (this.#failed >= FAILURES_IN_A_ROW) throw error;
       if (error.status === 403 && isUnauthenticated(error)) return { notReadable: "right", what: right };
-      this.#anyGranted = true; // Cloudflare refuses the object rather than the token.
       if (error.status === 403) return { notReadable: "plan", what: planReason(error) };
       const { message } = new ApiError({ ...error.init, advice: undefined });
       return { notReadable: "failed", what: this.redact(message) };
     }
-  }
-
-  /** Whether any request was allowed. If none was, the token is probably invalid. */
-  get anyGranted(): boolean {
-    return this.#anyGranted;
   }
 }
 

@@ -28,7 +28,7 @@ import { readZone, type Reading } from "./read-zone";
 import { mapCell, valueOf } from "./readable";
 import { readStacks, type Stacks } from "./stacks";
 import { headOf } from "./totals";
-import { RefusedRights, trialZones } from "./trial";
+import { isRefused, RefusedRights, trialZones } from "./trial";
 import { FILE_NAMES, writeFiles } from "./write";
 import { listZones } from "./zones";
 
@@ -166,15 +166,19 @@ async function collect(
   const isTrial = ({ id }: ListedZone): boolean => trial.has(id);
   await inParallel(unread.filter(isTrial), AT_ONCE, read);
   cells.refused = await refusedIn(journal, trial);
+  const isReadable = accounts.some(({ id }) => {
+    const { rulesets, jobs, namespaces } = journal.accounts.get(id) ?? {};
+    return ![rulesets, jobs, namespaces].every(isRefused);
+  });
+  if (!isReadable && cells.refused.isEverything)
+    throw new CommandError(
+      "the token could read nothing in these zones. Check that it's valid, and grant it one of the permissions that `edgeguard survey --help` lists.",
+    );
   await inParallel(
     unread.filter((zone) => !isTrial(zone)),
     AT_ONCE,
     read,
   );
-  if (unread.length > 0 && !cells.anyGranted)
-    throw new CommandError(
-      "the token could read nothing in these zones. Check that it's valid, and grant it one of the permissions that `edgeguard survey --help` lists.",
-    );
   return await headOf(
     {
       at: journal.beginning.at,

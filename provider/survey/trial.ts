@@ -55,16 +55,24 @@ export class RefusedRights {
   has(account: string | undefined, right: string): boolean {
     return this.#byAccount.get(account ?? "")?.includes(right) === true;
   }
+
+  /** Whether all of them refused every permission. Then the token is probably invalid. */
+  get isEverything(): boolean {
+    return [...this.#byAccount.values()].every((refused) => refused.length === ZONE_RIGHTS.length);
+  }
 }
+
+const rightOf = (part: Part): string => rightFor(`/zones/z${PARTS[part]}`);
+const ALL_PARTS = Object.keys(PARTS) as Part[]; // They're named above.
+const ZONE_RIGHTS = [...new Set(ALL_PARTS.map(rightOf))];
 
 /** Returns the permissions for which none of the parts that need them could be read. */
 function refusedIn(zone: Zone): string[] {
-  const isRefused = (part: Part): boolean => {
-    const given = zone[part];
-    return isNotReadable(given) && given.notReadable === "right";
-  };
-  const parts = Object.keys(PARTS) as Part[]; // They're named above.
-  const rightOf = (part: Part): string => rightFor(`/zones/z${PARTS[part]}`);
-  const granted = new Set(parts.filter((part) => !isRefused(part)).map(rightOf));
-  return [...new Set(parts.map(rightOf))].filter((right) => !granted.has(right));
+  const granted = new Set(ALL_PARTS.filter((part) => !isRefused(zone[part])).map(rightOf));
+  return ZONE_RIGHTS.filter((right) => !granted.has(right));
+}
+
+/** Whether a part couldn't be read because the token lacks the permission. */
+export function isRefused(given: unknown): boolean {
+  return isNotReadable(given) && given.notReadable === "right";
 }

@@ -26,6 +26,7 @@ interface Setting {
 /** Returns what a response says instead of its result. Undefined to leave it as it is. */
 export type Change = (path: string, result: unknown) => unknown;
 
+const SUCCESS = { success: true, errors: [] };
 const envelope = z.looseObject({ result: z.unknown() });
 
 const open: (() => unknown)[] = [];
@@ -81,8 +82,8 @@ export class Ground {
   }
 
   /**
-   * Surveys through a proxy that changes the `result` of responses, for what the local API would never send. Without a
-   * change, the response is passed on as it is.
+   * Surveys through a proxy that changes the `result` of responses, for what the local API would never send. A changed
+   * response is a success. Without a change, the response is passed on as it is.
    */
   async surveyChanged(change: Change, ...args: readonly string[]): Promise<Surveyed> {
     const { origin, pathname } = new URL(this.api.url);
@@ -93,8 +94,9 @@ export class Ground {
         const real = await fetch(origin + path, { headers });
         const body = envelope.parse(await real.json());
         const changed = change(path, body.result);
-        response.writeHead(real.status, { "content-type": "application/json" });
-        response.end(JSON.stringify(changed === undefined ? body : { ...body, result: changed }));
+        const isChanged = changed !== undefined;
+        response.writeHead(isChanged ? 200 : real.status, { "content-type": "application/json" });
+        response.end(JSON.stringify(isChanged ? { ...body, ...SUCCESS, result: changed } : body));
       })();
     });
     await new Promise<void>((listening) => proxy.listen(0, "127.0.0.1", listening));
