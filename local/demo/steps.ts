@@ -24,7 +24,7 @@ export interface DemoStep {
 }
 
 interface Edit {
-  /** Default: index.ts. */
+  /** The file to edit. By default, index.ts. */
   readonly file?: string;
   readonly from: string;
   readonly to: string;

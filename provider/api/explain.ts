@@ -2,7 +2,7 @@ import { LIMIT_ERRORS, WORKERS, REQUESTS, formatAmount, type Amount, type ZonePl
 
 /** An error to explain: its status, its code or both. */
 export interface ErrorToExplain {
-  /** HTTP status. */
+  /** The HTTP status. */
   readonly status?: number;
   /** A code from the API's `errors`, or the number of an error page, such as 1027. */
   readonly code?: number;

@@ -6,8 +6,8 @@ import { setCommand } from "./program";
 import type { Verified } from "./verify";
 
 /**
- * Writes the file for `pulumi import --file`. It contains inputs and outputs, including the provider's code, so that
- * the CLI (3.254 and later) records them without a read by the provider, which a dynamic provider can't do on import.
+ * Writes the file for `pulumi import --file`. It contains inputs and outputs, including the provider's code. The CLI
+ * (3.254 and later) records them without a read by the provider, because a dynamic provider can't read on import.
  */
 export function importFile(verified: readonly Verified[]): string {
   const resources = verified.map(({ found, name, inputs, outputs }) => {

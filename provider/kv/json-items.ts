@@ -155,7 +155,7 @@ type Expects = "array" | "valueOrEnd" | "value" | "nameOrEnd" | "name" | "colon"
 
 /** A value without quotes or brackets. */
 const PLAIN = /^(?:true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)$/;
-/** What follows `\u`. */
+/** Matches what follows `\u`. */
 const CODE_UNIT = /^[\dA-Fa-f]{4}$/;
 const BYTE_ORDER_MARK = "\u00ef\u00bb\u00bf";
 

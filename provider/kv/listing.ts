@@ -14,7 +14,7 @@ export interface ListedKey {
   readonly metadata?: Json;
 }
 
-/** The API documents Unix seconds, but a date is accepted as well. */
+/** A time in Unix seconds, as the API documents. A date is accepted as well. */
 const seconds = z.union([
   z.number(),
   z

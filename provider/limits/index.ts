@@ -1,9 +1,9 @@
 /** The documented limits that the provider enforces. Each has its unit in its name and its source in a comment. */
 
-/** Zones (https://developers.cloudflare.com/api/resources/zones/methods/list/). */
+/** Limits for zones (https://developers.cloudflare.com/api/resources/zones/methods/list/). */
 export const ZONES = { MAX_PER_PAGE: 50 } as const;
 
-/** Page Shield (https://developers.cloudflare.com/page-shield/). */
+/** Limits for Page Shield (https://developers.cloudflare.com/page-shield/). */
 export const PAGE_SHIELD = {
   /** A script counts as malicious if its `js_integrity_score` is below this. */
   MALICIOUS_BELOW_SCORE: 50,
@@ -19,7 +19,7 @@ export const PAGE_SHIELD = {
 /** The form of the IDs of zones, accounts and most other objects: hex digits. */
 export const IDENTIFIER = { LENGTH_CHARACTERS: 32 } as const;
 
-/** Workers KV namespaces and entries (https://developers.cloudflare.com/kv/platform/limits/). */
+/** Limits for Workers KV namespaces and entries (https://developers.cloudflare.com/kv/platform/limits/). */
 export const KV = {
   /** The maximum size of a key in UTF-8. In addition, its characters must be printable and not whitespace. */
   MAX_KEY_BYTES: 512,
@@ -30,7 +30,7 @@ export const KV = {
   /** The maximum size of the metadata's JSON. */
   MAX_METADATA_BYTES: 1_024,
   MIN_TTL_SECONDS: 60,
-  /** `POST /accounts/{account_id}/storage/kv/namespaces`. */
+  /** The maximum length of a namespace's title (`POST /accounts/{account_id}/storage/kv/namespaces`). */
   MAX_TITLE_CHARACTERS: 512,
   /** Cloudflare raises this limit on request. */
   MAX_NAMESPACES_PER_ACCOUNT: 1_000,
@@ -50,21 +50,27 @@ export const KV = {
   CONSISTENCY_SECONDS: 90,
 } as const;
 
-/** WAF managed rules (https://developers.cloudflare.com/waf/managed-rules/). */
+/** Limits for WAF managed rules (https://developers.cloudflare.com/waf/managed-rules/). */
 export const MANAGED_RULES = {
   /** The tags are paranoia-level-1 to paranoia-level-4. */
   MAX_PARANOIA_LEVEL: 4,
-  /** https://developers.cloudflare.com/waf/managed-rules/reference/owasp-core-ruleset/concepts/#score-threshold */
+  /**
+   * The score thresholds by name:
+   * https://developers.cloudflare.com/waf/managed-rules/reference/owasp-core-ruleset/concepts/#score-threshold
+   */
   SCORE_THRESHOLDS: { low: 60, medium: 40, high: 25 },
-  /** `GET /zones/{zone_id}/rulesets`. */
+  /** The maximum number of rulesets per page (`GET /zones/{zone_id}/rulesets`). */
   MAX_RULESETS_PER_PAGE: 50,
   /** Our own limit. A longer default `ref` is replaced by a digest. */
   MAX_DEFAULT_REF_CHARACTERS: 120,
 } as const;
 
-/** Expressions in the Rules language. */
+/** Limits for expressions in the Rules language. */
 export const RULES_LANGUAGE = {
-  /** https://developers.cloudflare.com/ruleset-engine/rules-language/expressions/#maximum-rule-expression-length */
+  /**
+   * The maximum length of an expression:
+   * https://developers.cloudflare.com/ruleset-engine/rules-language/expressions/#maximum-rule-expression-length
+   */
   MAX_CHARACTERS: 4_096,
   /**
    * The maximum nesting of parentheses, `not` and function calls. It's the default in Cloudflare's own parser,
@@ -73,7 +79,7 @@ export const RULES_LANGUAGE = {
   MAX_NESTING: 128,
 } as const;
 
-/** Logpush jobs (https://developers.cloudflare.com/logs/, `POST /zones/{zone_id}/logpush/jobs`). */
+/** Limits for Logpush jobs (https://developers.cloudflare.com/logs/, `POST /zones/{zone_id}/logpush/jobs`). */
 export const LOGPUSH = {
   /** Every comparison and every `and` or `or` counts. Cloudflare's docs say "about 30". */
   MAX_FILTER_OPERATORS: 30,
@@ -93,8 +99,9 @@ export const LOGPUSH = {
 } as const;
 
 /**
- * The WAF migration (https://developers.cloudflare.com/waf/reference/migration-guides/waf-managed-rules-migration/).
- * Zones that exceed the first two limits need Cloudflare's support.
+ * Limits for the WAF migration
+ * (https://developers.cloudflare.com/waf/reference/migration-guides/waf-managed-rules-migration/). Zones that exceed
+ * the first two limits need Cloudflare's support.
  */
 export const MIGRATION = {
   /** The maximum number of firewall rules that bypass WAF managed rules. */

@@ -36,22 +36,22 @@ export interface OutputOptionsArgs {
    */
   readonly outputType?: pulumi.Input<LiteralUnion<"ndjson" | "csv">>;
   /**
-   * Written before each batch. Updates in place.
+   * The text written before each batch. Updates in place.
    * @defaultValue nothing
    */
   readonly batchPrefix?: pulumi.Input<string>;
   /**
-   * Written after each batch. Updates in place.
+   * The text written after each batch. Updates in place.
    * @defaultValue nothing
    */
   readonly batchSuffix?: pulumi.Input<string>;
   /**
-   * Written before each line. Updates in place.
+   * The text written before each line. Updates in place.
    * @defaultValue `{`; nothing for CSV
    */
   readonly recordPrefix?: pulumi.Input<string>;
   /**
-   * Written after each line. Updates in place.
+   * The text written after each line. Updates in place.
    * @defaultValue `}` and a line break; only a line break for CSV
    */
   readonly recordSuffix?: pulumi.Input<string>;
@@ -61,12 +61,12 @@ export interface OutputOptionsArgs {
    */
   readonly recordTemplate?: pulumi.Input<string>;
   /**
-   * Written between lines. Updates in place.
+   * The text written between lines. Updates in place.
    * @defaultValue nothing
    */
   readonly recordDelimiter?: pulumi.Input<string>;
   /**
-   * Written between fields. Has no effect with `recordTemplate`. Updates in place.
+   * The text written between fields. Has no effect with `recordTemplate`. Updates in place.
    * @defaultValue `,`
    */
   readonly fieldDelimiter?: pulumi.Input<string>;
@@ -141,19 +141,19 @@ export interface OutputOptions {
   readonly timestampFormat?: "unixnano" | "unix" | "rfc3339" | "rfc3339ms" | "rfc3339ns";
   /** The format of a line. */
   readonly outputType?: "ndjson" | "csv";
-  /** Written before each batch. */
+  /** The text written before each batch. */
   readonly batchPrefix?: string;
-  /** Written after each batch. */
+  /** The text written after each batch. */
   readonly batchSuffix?: string;
-  /** Written before each line. */
+  /** The text written before each line. */
   readonly recordPrefix?: string;
-  /** Written after each line. */
+  /** The text written after each line. */
   readonly recordSuffix?: string;
   /** A Go template for a line, used instead of the list of fields. */
   readonly recordTemplate?: string;
-  /** Written between lines. */
+  /** The text written between lines. */
   readonly recordDelimiter?: string;
-  /** Written between fields. */
+  /** The text written between fields. */
   readonly fieldDelimiter?: string;
   /** Whether subrequests are merged into the request they belong to. */
   readonly mergeSubrequests?: boolean;

@@ -19,7 +19,7 @@ export interface PreviousRules {
   readonly owaspGroups: Listing<Group>;
   /** Rules of the OWASP package that are off. */
   readonly owaspRules: Listing<Rule>;
-  /** URI-based overrides. */
+  /** The zone's URI-based overrides. */
   readonly overrides: Listing<Override>;
   readonly firewallRules: Listing<FirewallRule>;
   readonly pageRules: Listing<PageRule>;

@@ -28,7 +28,7 @@ import {
 
 export type { Detections, SeenConnection, SeenCookie, SeenScript } from "./snapshot";
 
-/** What `saveDetections` reads. */
+/** Saves detections to a file, and reads such files. */
 /** Options of `saveDetections`: which detections to save. */
 export interface SaveDetectionsOptions extends DetectedFilters, LookupOptions {
   /**

@@ -170,8 +170,8 @@ export interface PageShieldSettingsArgs {
   /**
    * What a destroy does, given that the API can't delete settings. `"restore"` puts back the values from before the
    * first `pulumi up`, for every setting declared here. `"keep"` sends nothing. If the first update is killed before
-   * it's recorded, the original values can't be restored, and the next update treats the values that it finds as the
-   * original ones. Changing it writes nothing.
+   * it's recorded, the original values are lost: the next update treats the values that it finds as the original ones.
+   * Changing it writes nothing.
    *
    * @defaultValue `"restore"`
    */

@@ -27,7 +27,7 @@ interface EnforcedPolicy {
   readonly zoneId: string;
   readonly description: string;
   readonly expression: string;
-  /** CSP text. */
+  /** The policy as CSP text. */
   readonly value: string;
 }
 

@@ -13,7 +13,8 @@ export interface Acceptance {
  * the danger: kind, resource, sentence, and the compared values if the sentence may shorten them. The same plan has the
  * same digests on every run and machine.
  *
- * @param title `project/stack`: accepting a danger in staging doesn't accept it in production.
+ * @param title the stack's name, `project/stack`, because accepting a danger in staging doesn't accept it in
+ * production.
  * @param accepted digests of all dangers together, or of individual ones.
  */
 export function applyAcceptances(

@@ -7,7 +7,7 @@ import { counted } from "./values";
 export interface Document {
   /** The first word of the marker that lets a pipeline find its comment. */
   readonly kind: "report" | "drift";
-  /** `project/stack` */
+  /** The stack's name: `project/stack`. */
   readonly title: string;
   readonly headline: string;
   readonly notes: readonly Phrase[];

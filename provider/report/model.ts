@@ -117,7 +117,7 @@ export const REPORT_SCHEMA = "report.v1";
 /** The document that `--format json` writes. */
 export const reportDocument = members({
   $schema: z.literal(schemaUrl(REPORT_SCHEMA)),
-  title: z.string().describe("`project/stack`"),
+  title: z.string().describe("The stack's name: `project/stack`."),
   counts: z
     .record(z.string(), z.int().min(0))
     .readonly()

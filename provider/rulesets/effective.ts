@@ -22,8 +22,8 @@ export interface EffectiveRule {
 }
 
 /**
- * Returns each rule with its overrides applied. A rule's own override wins over those of its tags, the last tag that
- * sets a property wins over the other tags, and any tag wins over an override of the whole ruleset.
+ * Returns each rule with its overrides applied. A rule's own override takes precedence over those of its tags, and
+ * these over an override of the whole ruleset. Among tags, the last one that sets a property wins.
  */
 export function effectiveRules(
   { rules }: Pick<ManagedRuleset, "rules">,

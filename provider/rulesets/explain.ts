@@ -171,7 +171,7 @@ export function skippedBy(skips: Skip | undefined, rulesetId: string): "all" | n
   return skippedRulesOf(skips, rulesetId)?.length;
 }
 
-/** The columns of the table. */
+/** The columns of the Markdown table. */
 const COLUMNS: Readonly<Record<string, (deployment: ExplainedDeployment, number: number) => string>> = {
   "#": (_, number) => String(number),
   Ruleset: nameOf,

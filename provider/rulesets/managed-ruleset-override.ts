@@ -569,7 +569,7 @@ export interface ManagedRulesetOverrideArgs {
   readonly exceptions?: pulumi.Input<readonly pulumi.Input<declared.ExceptionArgs>[]>;
   /**
    * What to do if the zone already has a rule with the declared ref, or one that executes the same ruleset with the
-   * same expression, because two of them would run it twice. `"ifEqual"` adopts the rule if it matches the program.
+   * same expression. A second rule would run the ruleset twice. `"ifEqual"` adopts the rule if it matches the program.
    * `"takeOver"` adopts it and changes what differs. `"never"` always fails, even if an earlier run of this resource
    * left the rule behind. It's an error if there are several such rules. Changing it writes nothing.
    * @defaultValue `"ifEqual"`

@@ -7,7 +7,7 @@ import { hasUnknown, pick, sameJson, type JsonObject } from "./values";
 
 export interface DiffResult {
   readonly changes: boolean;
-  /** The arguments, and those computed inputs that count as changes, that differ. */
+  /** The names of the inputs that differ: arguments, and computed inputs that count as changes. */
   readonly changed: readonly string[];
   readonly replaces: string[];
   readonly deleteBeforeReplace?: true;

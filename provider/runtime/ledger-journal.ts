@@ -9,13 +9,16 @@ import { codeOf, isAlive, withMachineLock, type LockOptions } from "./machine-lo
 
 /** What a resource in this operation does with a real object. The strongest claim comes first. */
 const HOLDINGS = [
-  /** Created or adopted. */
+  /** The object was created or adopted. */
   "made",
-  /** Updated. */
+  /** The object was updated. */
   "changed",
-  /** Declared without changes. */
+  /** The resource is declared without changes. */
   "unchanged",
-  /** Declared with changes, before the update or, if the engine chooses one, the replacement. */
+  /**
+   * The resource is declared with changes. The update or, if the engine chooses one, the replacement hasn't happened
+   * yet.
+   */
   "changing",
 ] as const;
 export type Holding = (typeof HOLDINGS)[number];

@@ -314,9 +314,9 @@ const headShape = {
   /** The permissions that the token lacks. Each is listed once. */
   missingRights: z.array(
     members({
-      /** `Page Shield Read` */
+      /** The permission, such as `Page Shield Read`. */
       right: z.string(),
-      /** `Page Shield Read (in the dashboard: Zone > Page Shield > Read)` */
+      /** Where to grant it: `Page Shield Read (in the dashboard: Zone > Page Shield > Read)`. */
       where: z.string(),
       /** How many zones or accounts have a part that couldn't be read. */
       zones: z.int(),
@@ -345,6 +345,6 @@ export type Head = z.infer<typeof head>;
 
 export const SURVEY_SCHEMA = schemaUrl("survey.v1");
 
-/** survey.json */
+/** The schema of survey.json. */
 export const survey = members({ $schema: z.literal(SURVEY_SCHEMA), ...headShape, zones: z.array(zone) });
 export type Survey = z.infer<typeof survey>;

@@ -51,7 +51,7 @@ export async function print({ stdout }: Io, part: string | Uint8Array): Promise<
   if (!stdout.write(part)) await once(stdout, "drain");
 }
 
-/** Characters per write. */
+/** The number of characters per write. */
 const PART_CHARACTERS = 64 * 1024;
 
 /**

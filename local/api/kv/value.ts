@@ -2,8 +2,8 @@ import { isUtf8 } from "node:buffer";
 import { createHash } from "node:crypto";
 
 /**
- * Text with one character per byte. V8 stores such strings with one byte per character and compares them byte by byte, so a
- * million short keys and values take little memory and sort like their UTF-8. ASCII text stays the same.
+ * Text with one character per byte. V8 uses one byte per character for such strings and compares them byte by byte. A
+ * million short keys and values thus take little memory and sort like their UTF-8. ASCII text stays the same.
  */
 export type Bytes = string & { readonly isBytes: true };
 

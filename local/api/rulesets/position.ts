@@ -6,7 +6,7 @@ import { problems, refused } from "./problems";
 export const position = z.strictObject({
   before: z.string().optional(),
   after: z.string().optional(),
-  /** Starts at 1. */
+  /** The rule's index, counted from 1. */
   index: z.int().optional(),
 });
 

@@ -176,8 +176,8 @@ function zoneRoutes(app: ApiRouter, root: string, services: Services) {
 }
 
 /**
- * https://developers.cloudflare.com/ruleset-engine/rulesets-api/endpoints/: lists all versions, and returns one with
- * its rules.
+ * Registers routes for versions, which list all of them or return one with its rules:
+ * https://developers.cloudflare.com/ruleset-engine/rulesets-api/endpoints/
  */
 function versionRoutes(app: ApiRouter, root: string, { state: { rulesets: store } }: Services) {
   const known = (c: ApiContext): readonly EntryPoint[] => {

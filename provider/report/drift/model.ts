@@ -57,7 +57,7 @@ export type OtherDrift = z.output<typeof other>;
 /** What `--drift --format json` writes. */
 export const driftDocument = members({
   $schema: z.literal(schemaUrl(DRIFT_SCHEMA)),
-  title: z.string().describe("`project/stack`"),
+  title: z.string().describe("The stack's name: `project/stack`."),
   drifted: z
     .boolean()
     .describe("Whether anything was changed manually. If so, the command's exit code is 3."),
