@@ -211,7 +211,9 @@ export class Provider {
     const name = kindOf(token) ?? "";
     const lookup = LOOKUPS.get(name);
     if (lookup === undefined)
-      throw new Error(`edgeguard has no function ${token}. It has ${[...LOOKUPS.keys()].join(", ")}.`);
+      throw new Error(
+        `edgeguard has no function ${token}. Its functions are ${[...LOOKUPS.keys()].join(", ")}.`,
+      );
     const args = withoutNulls(received(request.getArgs()).values);
     const outputs = this.#outputsOf(token);
     const response = new rpc.InvokeResponse();

@@ -69,7 +69,7 @@ export function settingsProblems({ values }: Received, name: string | undefined)
 }
 
 const DEFAULT_NAMED =
-  "A provider that the program makes can't be called `default` or `default_…`, as the one with the stack's configuration is: what it doesn't set would come from there or the environment. Give it another name.";
+  "A provider in the program can't be named `default` or `default_…`: those names belong to the provider that uses the stack's configuration, so settings that it omits would come from there or from the environment. Give it another name.";
 
 function settings(values: JsonObject): Setting[] {
   return Object.entries(omit(values, OF_ENGINE)).map(([key, value]) => [key, settingText(value)]);

@@ -26,17 +26,22 @@ const program = new Command("edgeguard-local api")
     "--persist-to <directory>",
     "keep the state in this directory between runs; default: discard it when the command ends",
   )
-  .option("--zones <number>", "add this many simulated zones, each different by its number", wholeNumber, 0)
+  .option(
+    "--zones <number>",
+    "add this many simulated zones; a zone's number determines its settings",
+    wholeNumber,
+    0,
+  )
   .option("--token <text>", "the API token to accept", defaultCredentials[0].token)
   .addOption(
     new Option(
       "--dialect <name>",
-      "behave as Cloudflare's OpenAPI document says or as its guides say, where they differ",
+      "where Cloudflare's OpenAPI document and guides differ, which of the two to follow",
     )
       .choices(["openapi", "documented"])
       .default("openapi"),
   )
-  .option("--strict", "refuse what only the other dialect accepts", false)
+  .option("--strict", "reject requests that only the other dialect accepts", false)
   .option("--sparse", "omit from responses what the OpenAPI document doesn't require", false)
   .option("--latency <ms>", "wait before each response", wholeNumber, 0)
   .option("--read-lag <ms>", "delay before reads see a write", wholeNumber, 0)
@@ -104,7 +109,7 @@ ${zones}${simulated === 0 ? "" : `\n  and ${simulated} simulated zones: GET ${ap
 
 Point a program and the edgeguard command at it, in the terminal where you run them:
   export EDGEGUARD_BASE_URL=${api.url} CLOUDFLARE_API_TOKEN=${token}
-or a stack alone:
+or only a stack:
   pulumi config set edgeguard:baseUrl ${api.url}
   pulumi config set --secret edgeguard:apiToken ${token}
 

@@ -83,7 +83,7 @@ export function controlRoutes(app: ApiRouter, services: Services): void {
   controls.add(
     "POST",
     "/clock",
-    "moves the API's time ahead, so that tokens and keys expire",
+    "advances the API's clock, so that tokens and keys expire",
     async (c) => {
       const { advanceMs } = await readBody(c, z.strictObject({ advanceMs: z.number().min(0) }));
       clock.advance(advanceMs);
@@ -96,7 +96,7 @@ export function controlRoutes(app: ApiRouter, services: Services): void {
   controls.add(
     "PUT",
     "/kv/:namespaceId/lag",
-    "delays when listings and reads of a namespace see a write",
+    "sets how long after a write a namespace's listings and reads return the old state",
     async (c) => c.json(state.kv.setLag(readId(c, "namespaceId"), await readBody(c, kvLagSchema))),
     { listing: 5_000, reads: 1_000 },
   );

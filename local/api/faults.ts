@@ -62,7 +62,7 @@ export const faultSchema = z.discriminatedUnion("kind", [
     .refine(
       ({ keys, count, fraction }) =>
         [keys, count, fraction].filter((each) => each !== undefined).length === 1,
-      "one of keys, count and fraction is needed",
+      "set exactly one of keys, count and fraction",
     ),
   /** Affects only listings of keys. Returns an empty page and a cursor to continue with. */
   z.strictObject({ ...scope, kind: z.literal("emptyPage") }),

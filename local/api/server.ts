@@ -199,7 +199,7 @@ function load(folder: string): Snapshot | undefined {
     return snapshotSchema.parse(JSON.parse(readFileSync(file, "utf8")));
   } catch (cause) {
     throw new LocalApiStartError(
-      `${file} is not a state of this local API: delete it, or persist to another folder.`,
+      `${file} is not a state of this local API: delete it, or persist to another directory.`,
       { cause },
     );
   }

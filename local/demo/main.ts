@@ -20,7 +20,7 @@ const TOKEN = "local-token";
 async function main(): Promise<number> {
   const options = new Command("demo")
     .description(
-      "Preview, deploy, drift, repair, change and destroy one site's edge security. Nothing leaves this machine.",
+      "Previews, deploys, drifts, repairs, changes and destroys one site's edge security. Nothing leaves this machine.",
     )
     .option("--keep", "keep the project and its state, and print where they are")
     .option("--local-engine", "use the local engine even if the Pulumi CLI is on PATH")

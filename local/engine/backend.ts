@@ -42,13 +42,15 @@ export class Backend {
     const url = env["PULUMI_BACKEND_URL"] ?? project.backendUrl;
     if (url === undefined) {
       throw new CommandError(
-        "no state folder: set PULUMI_BACKEND_URL to file://<folder>",
+        "no state directory: set PULUMI_BACKEND_URL to file://<directory>",
         EXIT.badInvocation,
       );
     }
     const root = folderOf(url);
     if (!existsSync(root))
-      throw new CommandError(`the state folder ${root} doesn't exist. Create it with \`mkdir -p ${root}\``);
+      throw new CommandError(
+        `the state directory ${root} doesn't exist. Create it with \`mkdir -p ${root}\``,
+      );
     const backend = new Backend(url, path.join(root, ".pulumi"), env);
     await backend.#checkLayout();
     return backend;
@@ -61,7 +63,7 @@ export class Backend {
       const legacy = (await filesIn(path.join(this.#root, "stacks"))).some((name) => name.endsWith(".json"));
       if (legacy)
         throw new UnsupportedError(
-          "state folders without projects (layout version 0)",
+          "state directories without projects (layout version 0)",
           "run `pulumi state upgrade`",
         );
       await writeAtomically(file, "version: 1\n");

@@ -67,7 +67,7 @@ export function resolveSdk(project: Project, command: "run" | "dynamic-provider"
     );
   } catch {
     throw new CommandError(
-      `@pulumi/pulumi isn't installed in ${project.programDirectory} or a parent folder. Run \`npm install\` there`,
+      `@pulumi/pulumi isn't installed in ${project.programDirectory} or a parent directory. Run \`npm install\` there`,
     );
   }
 }

@@ -46,10 +46,10 @@ export function tooLarge(plan?: ZonePlan): string {
   const limits: Readonly<Record<ZonePlan, Amount>> = REQUESTS.body.limit;
   if (plan !== undefined) {
     const raised = plan === "enterprise" ? ", unless Cloudflare granted more" : "";
-    return `The body is larger than the ${formatAmount(limits[plan])} that the ${plan} plan allows${raised}. Send less at a time.`;
+    return `The request body is larger than the ${plan} plan's limit of ${formatAmount(limits[plan])}${raised}. Send less per request.`;
   }
   const { free, pro, business, enterprise } = limits;
-  return `The body is larger than the plan allows (free ${formatAmount(free)}, pro ${formatAmount(pro)}, business ${formatAmount(business)}, enterprise ${formatAmount(enterprise)}, unless Cloudflare granted more). Send less at a time.`;
+  return `The request body is larger than the plan allows (free ${formatAmount(free)}, pro ${formatAmount(pro)}, business ${formatAmount(business)}, enterprise ${formatAmount(enterprise)}, unless Cloudflare granted more). Send less per request.`;
 }
 
 // Formatted on demand, because formatting the first number takes as long as loading a module.
@@ -63,26 +63,26 @@ function amountText(amount: Amount | null): string {
 function tooMany(): string {
   return (
     "Too many requests. Cloudflare's API allows 1,200 requests per 5 minutes per user and 200 per second per IP address, then refuses all requests for 5 minutes. Wait for the time in Retry-After, or send fewer requests. " +
-    `Workers on the Free plan, including their workers.dev subdomain, get ${perDay()} requests per day and ${perMinute()} per minute per account. Wait until the next minute or until midnight UTC, or switch to a paid plan, which has no such limit.`
+    `Workers on the Free plan, including their workers.dev subdomain, get ${perDay()} requests per day and ${perMinute()} per minute per account. Wait until the next minute or until midnight UTC, or switch to a paid plan, which has neither limit.`
   );
 }
 
 function heldBack(): string {
   return (
     `Visitors are rate-limited. Either the account used up the Workers Free plan's ${perDay()} requests per day or ${perMinute()} per minute, or Cloudflare treated thousands of requests per second from a few IP addresses as abuse. API clients get a 429; security events show the rule "${LIMIT_ERRORS.freeLimit.securityEventRule}". ` +
-    `Once the daily limit is reached, requests to a route that fails open bypass the Worker, and a route that fails closed shows error ${LIMIT_ERRORS.dailyLimitFailClosed.page}. A paid plan has no such limit.`
+    `Once the daily limit is reached, requests to a route that fails open bypass the Worker, and a route that fails closed shows error ${LIMIT_ERRORS.dailyLimitFailClosed.page}. Paid plans have neither limit.`
   );
 }
 
 function failedClosed(): string {
-  return `The account used up the Workers Free plan's ${perDay()} requests per day, and the route fails closed. It works again after midnight UTC. Until then, let the route fail open to bypass the Worker, or switch to a paid plan, which has no such limit.`;
+  return `The account used up the Workers Free plan's ${perDay()} requests per day, and the route fails closed. The route works again after midnight UTC. To serve visitors until then, make the route fail open, so that requests bypass the Worker, or switch to a paid plan, which has no daily limit.`;
 }
 
 const JOBS =
-  "The zone reached its limit of Logpush jobs, or its plan doesn't include Logpush. Delete a job, or ask Cloudflare to enable it.";
+  "The zone has reached its limit of Logpush jobs, or its plan doesn't include Logpush. Delete a job, or ask Cloudflare to enable Logpush.";
 
 const FILTER =
-  "The filter doesn't match the type of its field: give `in` and `!in` an array, and compare a number with a number.";
+  "A value in the filter has the wrong type: `in` and `!in` take an array, and a numeric field takes a number.";
 
 const MALFORMED_HEADER =
   "The authorization header is malformed. Set the token again, without spaces, quotes or line breaks.";
@@ -95,8 +95,8 @@ export const MEANINGS: Readonly<Record<number, string>> = {
   9106: "The email or the API key is missing or wrong. Set both again, or use a token.",
   10000: "The token lacks permission for this call, or was revoked. Check its permissions in the dashboard.",
   10003: "The zone has no rules in this phase yet. Deploying the first one creates the entry point ruleset.",
-  10009: "The namespace has no such key, or it has expired.",
-  10012: "Cloudflare can't read the body of the bulk operation: send an array of entries, or of keys.",
+  10009: "The namespace has no such key, or the key has expired.",
+  10012: "Cloudflare can't parse the body of the bulk request: send an array of entries or keys.",
   10013: "The account has no such namespace: it was deleted, or its ID belongs to another account.",
   10014:
     "Namespace titles must be unique per account. Choose another, or use the namespace that has this title.",

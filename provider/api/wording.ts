@@ -21,11 +21,11 @@ export function adviceFor(
   const asked =
     retryAfter === undefined ? "" : ` Cloudflare asks you to wait ${Math.ceil(retryAfter / 1000)} s.`;
   if (status === 429) {
-    return `The rate limit is used up.${asked} Lower edgeguard:requestsPerSecond, or run again later.`;
+    return `The rate limit has been reached.${asked} Lower edgeguard:requestsPerSecond, or run again later.`;
   }
   if (status === 413) return tooLarge();
   if (status >= 500)
-    return `The problem is on Cloudflare's side. What was done so far is recorded.${asked} Run the command again.`;
+    return `The problem is on Cloudflare's side. Everything done so far is recorded.${asked} Run the command again.`;
   // `withCredentialAdvice` knows which credential was sent.
   const known = errors.find(({ code }) => code !== undefined && !CREDENTIAL_CODES.includes(code));
   return explainCode(known?.code, status);

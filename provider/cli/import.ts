@@ -10,7 +10,7 @@ export function register(program: Command, io: Io): void {
   program
     .command("import")
     .description(
-      "write a Pulumi program for the existing objects of zones and an account, and a file that imports them into a stack; only reads from the API",
+      "write a Pulumi program for the existing objects in zones and an account, and a file that imports them into a stack; only reads from the API",
     )
     .addOption(
       new Option("--zone <id...>", "zones, for Page Shield, managed rulesets and Logpush jobs")
@@ -52,7 +52,7 @@ const EXAMPLE = `
 The generated program matches what exists: after \`pulumi import\`, \`pulumi preview\` shows no changes.
 Anything your Cloudflare plan doesn't include or your token can't read is skipped and listed.
 
-Exit codes: 0 written, 1 failed and nothing written, 2 wrong usage, 130 ended by Ctrl-C.
+Exit codes: 0 written, 1 failed and nothing written, 2 usage error, 130 ended by Ctrl-C.
 
 Example:
   $ edgeguard import --zone 0da42c8d2132a9ddaf714f9e7c920711 --out shop

@@ -72,20 +72,20 @@ function whole(text: string, least: number, most: number): number {
 }
 
 const CHECK_HELP = `
-Findings fail the check: a script that is new or malicious (approved or not), whose entry isn't approved, whose approval has ended or soon will, or whose content doesn't have the expected hash; and a zone that can't be read, that has Page Shield turned off, or on whose pages nothing was seen. Notices don't fail the check: an approved script that wasn't seen, or that has no justification or owner.
+Findings fail the check. A script is a finding if it's new or malicious (approved or not), if its entry isn't approved, if its approval has ended or soon will, or if its content doesn't match the expected hash. A zone is a finding if it can't be read, if Page Shield is off, or if Page Shield has seen nothing on its pages. Notices don't fail the check: an approved script that wasn't seen, or that has no justification or owner.
 
 For each element of PCI DSS 4.0.1, requirements 6.4.3 and 11.6.1, the evidence says whether this check shows it fully, partly or not at all.
 
-Exit codes: 0 no findings; 1 findings (also printed), or the check failed; 2 wrong usage; 130 ended by Ctrl-C.
+Exit codes: 0 no findings; 1 findings (also printed), or the check failed; 2 usage error; 130 ended by Ctrl-C.
 
 Example:
   $ edgeguard inventory check --zone 0da42c8d2132a9ddaf714f9e7c920711 --hosts checkout.shop.example --evidence evidence`;
 
 const PROPOSE_HELP = `
-To approve an entry, write who approved it and when in its line "approval", and have that change reviewed. Malicious scripts
+To approve an entry, fill in its "approval" line with who approved it and when, and have that change reviewed. Malicious scripts
 aren't proposed.
 
-Exit codes: 0 added, or nothing is new; 1 failed, the file is unchanged; 2 wrong usage; 130 ended by Ctrl-C.
+Exit codes: 0 added, or nothing is new; 1 failed, the file is unchanged; 2 usage error; 130 ended by Ctrl-C.
 
 Example:
   $ edgeguard inventory propose --zone 0da42c8d2132a9ddaf714f9e7c920711 --owner "Web team"

@@ -22,14 +22,14 @@ const namespaces = (): typeof Namespace => require("./kv/namespace") as typeof N
 /* eslint-enable @typescript-eslint/no-require-imports */
 
 function registerNamespace(kv: Command, io: Io): void {
-  const namespace = kv.command("namespace").description("namespaces of the account");
+  const namespace = kv.command("namespace").description("manage the account's namespaces");
 
   namespace
     .command("create")
     .description("create a namespace and print its binding, to append to wrangler.toml")
     .argument(
       "<NAMESPACE>",
-      "its title; --env puts the environment's name in front, and --preview appends _preview",
+      "its title; --env adds the environment's name as a prefix, and --preview appends _preview",
     )
     .addOption(env())
     .addOption(preview("create the preview namespace"))
@@ -67,7 +67,7 @@ function registerNamespace(kv: Command, io: Io): void {
 }
 
 function registerKey(kv: Command, io: Io): void {
-  const key = kv.command("key").description("single keys of a namespace");
+  const key = kv.command("key").description("read, write or delete single keys");
 
   onData(key.command("put"))
     .description("write one entry, replacing its value, expiration and metadata")
@@ -114,10 +114,10 @@ function registerKey(kv: Command, io: Io): void {
 }
 
 function registerBulk(kv: Command, io: Io): void {
-  const bulk = kv.command("bulk").description("many keys of a namespace, from a file");
+  const bulk = kv.command("bulk").description("write, read or delete the keys listed in a file");
 
   onData(bulk.command("put"))
-    .description("write the entries of a file; the namespace's other keys stay")
+    .description("write the entries from a file; the namespace's other keys stay")
     .argument(
       "<FILENAME>",
       "JSON: an array of { key, value, metadata?, expiration?, expiration_ttl?, base64? }; - for stdin",
@@ -162,7 +162,7 @@ function selected(command: Command): Command {
 function onData(command: Command): Command {
   return selected(command)
     .addOption(new Option("--remote", "use the account's data (default)").conflicts("local"))
-    .option("--local", "use the data of the local API, not the account's")
+    .option("--local", "use the local API's data instead of the account's")
     .option(
       "--persist-to <directory>",
       "the local data's directory; default: .edgeguard/local-api next to the configuration file",

@@ -30,7 +30,7 @@ const GROUPS: readonly Register[] = [
 export async function run(args: readonly string[], io: Io): Promise<number> {
   const program = new Command("edgeguard")
     .description(
-      "Commands for Cloudflare Page Shield, managed rulesets, Logpush and Workers KV that go with the Pulumi resources.",
+      "Manages Cloudflare Page Shield, managed rulesets, Logpush and Workers KV alongside the Pulumi resources.",
     )
     .version(VERSION)
     .exitOverride()
@@ -40,7 +40,7 @@ export async function run(args: readonly string[], io: Io): Promise<number> {
     })
     .addHelpText(
       "after",
-      "\nExit codes: 0 done, 1 failed, 2 wrong usage, 130 ended by Ctrl-C.\n\nExample:\n  $ edgeguard kv namespace list",
+      "\nExit codes: 0 done, 1 failed, 2 usage error, 130 ended by Ctrl-C.\n\nExample:\n  $ edgeguard kv namespace list",
     );
   for (const register of GROUPS) register(program, io);
   const words = kv.modernized(args, io);

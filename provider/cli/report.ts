@@ -14,8 +14,8 @@ const DANGERS: Readonly<Record<Reports.DangerKind, string>> = {
     "the zone may block or log less, because a rule, ruleset, source, exception, filter or Logpush job changes",
   blocks: "an allow policy would block scripts that the zone's pages load",
   removes: "a KvEntries deletes many of the keys it wrote (see --removed-keys and --removed-share)",
-  replace: "a resource of any provider is replaced",
-  delete: "a resource of any provider is deleted",
+  replace: "a resource from any provider is replaced",
+  delete: "a resource from any provider is deleted",
 };
 const KINDS = Object.keys(DANGERS) as Reports.DangerKind[]; // Object.keys returns the type string[].
 
@@ -47,7 +47,7 @@ export function register(program: Command, io: Io): void {
     .addOption(
       new Option(
         "--removed-share <percent>",
-        `report "removes" only if that's also at least this percentage of its keys, 0 to 100`,
+        `report "removes" only if those are also at least this percentage of the keys it wrote, 0 to 100`,
       )
         .argParser((text) => whole(text, 100))
         .default(50),
@@ -82,7 +82,7 @@ ${Object.entries(DANGERS)
 
 --accept takes the digest that the report shows below its dangers. It covers the stack and all of its dangers, and stops
 matching when one of them changes. \`--format json\` has a digest for each danger, to accept one at a time. Whatever isn't
-accepted still fails. The digest of a report on several stacks covers the dangers of all of them.
+accepted still fails. The digest of a report for several stacks covers the dangers of all of them.
 
 --drift reports what someone changed manually: each value in the state and at Cloudflare, what it means for protection, what
 \`pulumi up\` does about it, and how to keep it. The program's own changes are listed separately. The preview doesn't change the
@@ -90,7 +90,7 @@ state.
 
 The JSON follows a schema of the package: schemas/report.v1.json or, with --drift, schemas/drift.v1.json.
 
-Exit codes: 0 written; 1 the preview failed or --fail-on found a danger (the report is written and says why); 2 wrong usage;
+Exit codes: 0 written; 1 the preview failed or --fail-on found a danger (the report is written and says why); 2 usage error;
 3 --drift found a manual change (the report is written).
 
 Examples:
@@ -209,7 +209,7 @@ function named(dangers: readonly Reports.JudgedDanger[]): string {
 async function readPlan(io: Io, file: string): Promise<string> {
   if (file === "-") {
     if (io.stdin.isTTY === true)
-      throw new UsageError("no plan. Name a file, or pipe in `pulumi preview --json --show-sames`.");
+      throw new UsageError("no plan. Pass a file, or pipe in `pulumi preview --json --show-sames`.");
     return await textOf(io.stdin);
   }
   return await readText(io, file, `the plan in ${file}`);

@@ -46,7 +46,7 @@ export function register(program: Command, io: Io): void {
         .default(75),
     )
     .option("--out <directory>", `where to write ${FILES}`, "survey")
-    .option("--resume", "resume a survey that ended early", false)
+    .option("--resume", "resume a survey that stopped early", false)
     .option("--force", "overwrite existing files", false)
     .addHelpText("after", HELP)
     .action((options: SurveyOptions) => run().survey(io, { ...defaultInventory(io), ...options }));
@@ -70,9 +70,9 @@ Page Shield Read, Zone WAF Read, Firewall Services Read and Logs Write for the z
 Workers KV Storage Read for the account.
 
 The files show where protection is missing, so only you can read them. After Ctrl-C, a lost network or a rate limit, --resume
-continues where the survey ended.
+continues where the survey stopped.
 
-Exit codes: 0 written, 1 failed or ended early, 2 wrong usage, 130 ended by Ctrl-C.
+Exit codes: 0 written, 1 failed or stopped early, 2 usage error, 130 ended by Ctrl-C.
 
 Example:
   $ edgeguard survey --out survey
@@ -80,7 +80,7 @@ Example:
   $ edgeguard survey diff 2026-10/survey.json 2026-11/survey.json`;
 
 const DIFF_HELP = `
-Exit codes: 0 compared, 1 failed, 2 wrong usage.
+Exit codes: 0 compared, 1 failed, 2 usage error.
 
 Example:
   $ edgeguard survey diff 2026-10/survey.json 2026-11/survey.json`;

@@ -19,7 +19,7 @@ export function newProject(cwd: string, folder: string, name: string | undefined
   const isOwn = file !== undefined && dirname(file) === folder;
   if (isOwn && name !== undefined)
     throw new UsageError(
-      `--project ${name}: ${file} already defines the project of that folder. Leave out --project.`,
+      `--project ${name}: ${file} already defines that directory's project. Leave out --project.`,
     );
   if (file === undefined || (name !== undefined && !isOwn))
     return `name: ${name ?? projectName(basename(folder))}\nruntime: nodejs\n`;
@@ -28,7 +28,7 @@ export function newProject(cwd: string, folder: string, name: string | undefined
   const out = (path: string): string => `--out ${relative(cwd, path) || "."}`;
   if (isOwn) throw new UsageError(`the program of ${file} is in ${program}. Pass ${out(program)}.`);
   throw new UsageError(
-    `${folder} has no ${PROJECT}, so Pulumi would import into the stack of ${file}. ` +
+    `${folder} has no ${PROJECT}, so Pulumi would import into the project that ${file} defines. ` +
       `Pass --project ${projectName(basename(folder))} to create a project there, or ${out(program)} to import into that one.`,
   );
 }

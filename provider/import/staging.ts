@@ -36,7 +36,7 @@ export class Staging {
     if (first === undefined) return;
     const others = more.length === 0 ? " already exists" : ` and ${more.join(", ")} already exist`;
     throw new CommandError(
-      `${first}${others} in ${this.folder}. Nothing was written. Pass another folder with --out, or --force to overwrite them.`,
+      `${first}${others} in ${this.folder}. Nothing was written. Pass another directory with --out, or --force to overwrite them.`,
     );
   }
 

@@ -54,7 +54,9 @@ function compileLines({ unformatted, problems }: Written): string[] {
   return [
     ...(unformatted === undefined ? [] : [`The program isn't formatted: ${unformatted}.`]),
     ...(problems === undefined
-      ? ["The program wasn't compiled: install typescript and pulumi-edgeguard in its folder to check it."]
+      ? [
+          "The program wasn't compiled: to check it, install typescript and pulumi-edgeguard in its directory.",
+        ]
       : problems.length === 0
         ? ["The program compiles in strict mode."]
         : [

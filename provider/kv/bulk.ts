@@ -208,7 +208,7 @@ async function sendInBatches<T>(
         await ctx.pause(wait);
         undone = await attempt(undone);
       }
-      const reason = `Cloudflare reported it as unsuccessful ${RESEND.afterMs.length + 1} times without giving a reason.`;
+      const reason = `Cloudflare rejected it ${RESEND.afterMs.length + 1} times without giving a reason.`;
       failed.push(...undone.map((item) => ({ key: keyOf(item), reason })));
     },
   );

@@ -176,7 +176,7 @@ export function checkEntry(given: RawEntry, defaults: EntryDefaults = {}): Check
     else if (bytes > KV.MAX_VALUE_BYTES) addProblem(tooLarge(bytes));
     else if (!base64 && HALF_PAIR.test(value))
       addProblem(
-        "value has half of a surrogate pair, which UTF-8 can't encode; if you mean these bytes, pass them as base64",
+        "value contains half of a surrogate pair, which UTF-8 can't encode; to store arbitrary bytes, pass them as base64",
       );
   }
   if (problems.length > 0) return { problems };

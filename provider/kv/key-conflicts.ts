@@ -82,7 +82,7 @@ export class KeyDeclarations {
     for (const key of others) {
       if (!keys.has(key)) continue;
       throw refusal(
-        `edgeguard: KvEntries "${one.name}" and "${other.name}" both declare the key ${JSON.stringify(key)} in ${where}. Keep it in one of them.`,
+        `edgeguard: KvEntries "${one.name}" and "${other.name}" both declare the key ${JSON.stringify(key)} in ${where}. Declare it in only one of them.`,
       );
     }
   }

@@ -128,7 +128,7 @@ export const kvEntries = defineLifecycle({
       if (digest !== olds["digest"]) for (const warning of warnings) ctx.say.warn(`${who}: ${warning}`);
       if (!isWhole) return {};
       if (digest !== olds["digest"] && expired > 0)
-        ctx.say.warn(`${who}: ${expired} of ${keys} entries have already expired and won't be written.`);
+        ctx.say.warn(`${who}: ${expired} of ${keys} entries ${expired === 1 ? "has" : "have"} already expired and won't be written.`);
       // For an existing resource, `review` compares with what was written.
       if (isNew(args, olds)) ctx.say.info(summaryLine(who, compare(catalog, new Map())));
       return {
@@ -160,7 +160,7 @@ export const kvEntries = defineLifecycle({
     const catalog = isWritten ? undefined : await cachedCatalog(ctx, args);
     if (catalog !== undefined && catalog.digest !== inputs["digest"])
       throw new Error(
-        `${subjectOf(ctx, args.namespaceId)}: an earlier update left entries unwritten. Their source has changed since then, but ignoreChanges hides it. Restore the source, or remove ignoreChanges for one update.`,
+        `${subjectOf(ctx, args.namespaceId)}: an earlier update left entries unwritten. Their source has changed since then, but ignoreChanges hides the change. Restore the source, or remove ignoreChanges for one update.`,
       );
     // Others may have written keys under the prefix, even if nothing changed here.
     const listUnmanaged = async (): Promise<Review> => {

@@ -333,7 +333,7 @@ interface ProgramState {
 }
 
 function programStateOf(ctx: Context, { accountId, title, preview }: Address): ProgramState {
-  const key = `namespace of the program: ${accountId} ${fullTitle(title, preview)}`;
+  const key = `namespace declared in ${accountId} ${fullTitle(title, preview)}`;
   return ctx.shared(key, (): ProgramState => ({ isRedeclared: false, declares: [] }));
 }
 
@@ -383,7 +383,7 @@ async function decideAdoption(
       most,
       isOurs: (key) => declared.some((keys) => keys.has(key)),
     });
-    more = ours === 0 ? "It has no keys." : "It has only keys that the program declares.";
+    more = ours === 0 ? "It has no keys." : "All of its keys are declared by the program.";
     [foreignKey = ""] = first;
     return count === 0;
   };

@@ -17,7 +17,7 @@ export function checkMetadata(metadata: unknown, isProgram: boolean): string | u
   if (metadata === undefined) return undefined;
   if (!isJsonObject(metadata)) return `metadata is ${typeName(metadata)}; write an object`;
   if (isTooDeep(metadata))
-    return `metadata is nested deeper than its limit of ${formatNumber(KV.MAX_METADATA_BYTES)} bytes allows`;
+    return `metadata is nested too deeply to fit in ${formatNumber(KV.MAX_METADATA_BYTES)} bytes`;
   const unsafe = isProgram ? firstNumber(metadata, isUnsafe) : undefined;
   if (unsafe !== undefined) return inexactNumber(unsafe);
   const bytes = Buffer.byteLength(JSON.stringify(metadata));

@@ -30,7 +30,7 @@ export class OwnedKeys {
     for (const key of rows.keys()) {
       if (!this.#written.some((other) => other.has(key))) continue;
       throw new Error(
-        `Another KvEntries in this program also declares the key ${JSON.stringify(key)}. Nothing was written. Keep the key in one of them.`,
+        `Another KvEntries in this program also declares the key ${JSON.stringify(key)}. Nothing was written. Declare the key in only one of them.`,
       );
     }
     this.#written.push(manifest);

@@ -52,7 +52,7 @@ export class DirectorySource implements Source {
   async *read(): AsyncGenerator<readonly RawEntry[]> {
     const { root, name } = this.#options;
     const found = await stat(root).catch((error: unknown) => {
-      throw new SourceError(`${name} cannot be read: ${readErrorReason(error)} (looked for ${root})`);
+      throw new SourceError(`${name} can't be read: ${readErrorReason(error)} (full path: ${root})`);
     });
     if (!found.isDirectory())
       throw new SourceError(
@@ -119,7 +119,7 @@ async function* walk({ root, name, ignore: patterns }: DirectoryOptions): AsyncG
 /** Returns the paths in a directory, in reverse order. Paths of subdirectories end in a slash. */
 async function list(root: string, name: string, path: string): Promise<string[]> {
   const found = await readdir(join(root, path), { withFileTypes: true }).catch((error: unknown) => {
-    throw new SourceError(`${join(name, path)} cannot be read: ${readErrorReason(error)}`);
+    throw new SourceError(`${join(name, path)} can't be read: ${readErrorReason(error)}`);
   });
   const paths = found.map((one) => path + one.name + (one.isDirectory() ? "/" : ""));
   return paths.sort().reverse(); // Sorting without a comparator compares code units, which is the same on every system.
@@ -135,7 +135,7 @@ async function inspect(root: string, path: string): Promise<Content | "later"> {
 
     return found.size > READ_AHEAD_BYTES ? "later" : await readContent(join(root, path));
   } catch (error) {
-    return { unreadable: `cannot be read: ${readErrorReason(error)}` };
+    return { unreadable: `can't be read: ${readErrorReason(error)}` };
   }
 }
 
@@ -148,6 +148,6 @@ async function readContent(path: string): Promise<Content> {
       await file.close();
     }
   } catch (error) {
-    return { unreadable: `cannot be read: ${readErrorReason(error)}` };
+    return { unreadable: `can't be read: ${readErrorReason(error)}` };
   }
 }

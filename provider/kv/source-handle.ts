@@ -30,7 +30,7 @@ export class SourceHandle {
       const file = await openFile(path);
       return new SourceHandle(name, file, await stampOf(file));
     } catch (error) {
-      throw new SourceError(`${name} cannot be read: ${readErrorReason(error)} (looked for ${path})`);
+      throw new SourceError(`${name} can't be read: ${readErrorReason(error)} (full path: ${path})`);
     }
   }
 
@@ -43,7 +43,7 @@ export class SourceHandle {
       const { bytesRead } = await this.#file
         .read(into, length, into.length - length, offset + length)
         .catch((error: unknown) => {
-          throw new SourceError(`${this.name} cannot be read: ${readErrorReason(error)}`);
+          throw new SourceError(`${this.name} can't be read: ${readErrorReason(error)}`);
         });
       if (bytesRead === 0) break;
       length += bytesRead;

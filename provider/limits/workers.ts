@@ -181,7 +181,7 @@ export const WORKERS_NOTES: readonly WorkersNote[] = [
     about: "Duration",
     text:
       "Duration is wall-clock time and has no hard limit while the client stays connected. When the client disconnects, " +
-      "all tasks of the request are canceled; waitUntil() delays that until its promise settles, for up to 30 s.",
+      "all of the request's tasks are canceled; waitUntil() delays the cancellation until its promise settles, for up to 30 s.",
     limits: ["durationPerRequest", "durationPerEvent", "waitUntil"],
     source: DURATION,
   },
@@ -207,7 +207,7 @@ export const WORKERS_NOTES: readonly WorkersNote[] = [
   },
   {
     about: "Memory",
-    text: "Each server in Cloudflare's network runs one instance. Exceeding its memory can cancel one or more requests.",
+    text: "Each server in Cloudflare's network runs one instance of a Worker. If the instance exceeds its memory limit, one or more requests can be canceled.",
     limits: ["memory"],
     source: MEMORY,
   },
@@ -223,7 +223,7 @@ export const WORKERS_NOTES: readonly WorkersNote[] = [
     about: "Connections",
     text:
       "Attempts beyond the limit wait until a connection closes. An unread response body holds its connection; response.body.cancel() frees it. " +
-      "If all connections of an invocation wait for each other, the least recently used one is canceled, and any further use of it throws an error.",
+      "If all of an invocation's connections wait for each other, the least recently used one is canceled, and any further use of it throws an error.",
     limits: ["connections"],
     source: CONNECTIONS,
   },
@@ -235,7 +235,7 @@ export const WORKERS_NOTES: readonly WorkersNote[] = [
   },
   {
     about: "Routes",
-    text: "The routes of a zone and the zones of a Worker are limited. Cloudflare raises both limits on request.",
+    text: "The number of routes per zone and the number of zones per Worker are limited. Cloudflare raises both limits on request.",
     limits: ["routesPerZone", "zonesPerWorker"],
     source: PAGE,
   },

@@ -58,7 +58,7 @@ export function adoptionOf(
     object: `job ${job.id} of ${scopeName(scopeOf(args))}`,
     found: shownJob(args, job, allFields),
     onDestroy: "deletes it",
-    more: "The update writes the job once, since the API may not show all of it.",
+    more: "The update writes the job once, because the API might not return all of its settings.",
     afterwards: sharedIdHint(job.id),
   };
   return { adopts };

@@ -125,7 +125,7 @@ const SIGNED_CONTAINER: Address = {
     if (container === "") return undefined;
     const sasUrl = withQuery(`https://${host}/${container}`, queryOf(parameters));
     return {
-      sasUrl: new Credential(sasUrl, "URL of the container with its shared access signature"),
+      sasUrl: new Credential(sasUrl, "the container's URL with its shared access signature"),
       path: decodedPath(inner.join("/")),
     };
   },
@@ -137,7 +137,7 @@ const HEADER = "header_";
 const URL_WITH_HEADERS: Address = {
   shape: {
     url: credential.refine((url) => url.startsWith("https://"), {
-      error: "must start with https://, the only protocol that Logpush pushes over",
+      error: "must start with https://, because Logpush pushes only over HTTPS",
     }),
     headers: z
       .record(z.string(), credential, "must be an object of strings")
@@ -177,13 +177,13 @@ const SECRET_URL: Address = {
   shape: { url: credential },
   write: ({ url = "" }) => withoutScheme(url),
   read: ({ host, path }) => ({
-    url: new Credential(`https://${host}${path}`, "URL of the HTTP source"),
+    url: new Credential(`https://${host}${path}`, "the HTTP source's URL"),
   }),
 };
 
 const KEYS = {
-  "access-key-id": { member: "accessKeyId", secret: "access key ID of the bucket {host}" },
-  "secret-access-key": { member: "secretAccessKey", secret: "secret access key of the bucket {host}" },
+  "access-key-id": { member: "accessKeyId", secret: "the access key ID for bucket {host}" },
+  "secret-access-key": { member: "secretAccessKey", secret: "the secret access key for bucket {host}" },
 } as const satisfies Scheme["parameters"];
 
 export const KEY_PAIR = Object.keys(KEYS);
@@ -257,7 +257,7 @@ const SCHEMES = {
         member: "token",
         required: true,
         prefix: "Splunk",
-        secret: "token of the collector, without the word Splunk",
+        secret: "the collector's token, without the word Splunk",
       },
     },
   },

@@ -101,7 +101,7 @@ export function destinationWarnings(text: string): readonly string[] {
       const value = valueOf(parsed, name);
       return value === undefined ? [] : valueWarnings(name, value, parameter);
     }),
-    parsed.path.includes("//") && "its path has an empty folder name (//)",
+    parsed.path.includes("//") && "its path has an empty segment (//)",
   ];
   return warnings.filter((warning) => typeof warning === "string");
 }
@@ -134,12 +134,12 @@ function missingProblems(parsed: ParsedDestination, fromBuilder: boolean): reado
   const members = missing.map(([, { member }]) => member);
   if (fromBuilder && members.every((member) => member !== undefined)) {
     return [
-      `has no ${members.join(" and no ")}. Set accessKeyId and secretAccessKey, or neither; endpoint needs both`,
+      `lacks ${members.join(" and ")}. Set both accessKeyId and secretAccessKey, or neither; an endpoint requires both`,
     ];
   }
   const names = missing.map(([name]) => JSON.stringify(name)).join(", ");
   const query = missing.map(([name]) => `${name}=…`).join("&");
-  return [`has no ${names} in its query, which ${parsed.scheme}:// requires. Add ${query}`];
+  return [`lacks the query parameters that ${parsed.scheme}:// requires: ${names}. Add ${query}`];
 }
 
 function duplicateProblem(parsed: ParsedDestination): string | false {

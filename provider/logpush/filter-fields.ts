@@ -62,7 +62,7 @@ export function unknownField(name: string, { dataset, types }: Pick<FieldList, "
 function typeIssues({ key, operator, value }: Leaf, type: FieldType): readonly LeafIssue[] {
   const fitting = OPERATOR_NAMES.filter((name) => allows(name, type));
   if (fitting.length === 0) {
-    const reason = `${key} has type ${type}, which no filter can use. Choose a field that holds one value`;
+    const reason = `${key} has type ${type}, which no filter can use. Choose a field with a single value`;
     return [{ at: ["key"], reason }];
   }
   if (!allows(operator, type)) {

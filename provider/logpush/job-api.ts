@@ -81,7 +81,7 @@ const fieldTexts = z.record(z.string(), z.string().nullable().catch(null)).nulla
 
 export async function listFields(api: EdgeApi, scope: Scope, dataset: string): Promise<ListedField[]> {
   const texts = await api.get(`${logpushPath(scope)}/datasets/${dataset}/fields`, {
-    what: `Listing the fields of dataset ${dataset} of ${scopeName(scope)}`,
+    what: `Listing the fields of dataset ${dataset} in ${scopeName(scope)}`,
     schema: fieldTexts,
     advice: zeroTrustAdvice,
     entitlement: ENTITLEMENT,
@@ -127,7 +127,7 @@ const jobAdvice: Advice = ({ status, errors }) => {
   const ofProduct = zeroTrustAdvice({ status, errors });
   if (ofProduct !== undefined) return ofProduct;
   if (status === 403 && errors.some(({ code }) => code === 1004)) {
-    return `Either the Logpush job limit is reached (documented: ${LOGPUSH.MAX_JOBS_PER_ZONE} jobs per zone), or the plan doesn't include Logpush. Delete a job, or ask Cloudflare for the entitlement. If this job replaces another of the program, set deleteBeforeReplace: true in its options.`;
+    return `Either the Logpush job limit is reached (documented: ${LOGPUSH.MAX_JOBS_PER_ZONE} jobs per zone), or the plan doesn't include Logpush. Delete a job, or ask Cloudflare for the entitlement. If this job replaces another one in the program, set deleteBeforeReplace: true in its options.`;
   }
   if (points(CHALLENGE_POINTER)) {
     return "Remove ownershipChallenge and run `pulumi up`: Cloudflare then writes a new token to the destination.";

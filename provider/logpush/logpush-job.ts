@@ -88,7 +88,7 @@ export const logpushJob = defineLifecycle({
         return [
           {
             key: JSON.stringify([owner, dataset, name]),
-            clash: `are both the Logpush job ${JSON.stringify(name)} of dataset ${String(dataset)} in ${owner}: give each its own name`,
+            clash: `both declare the Logpush job ${JSON.stringify(name)} of dataset ${String(dataset)} in ${owner}: give each its own name`,
           },
         ];
       },
@@ -459,7 +459,7 @@ function credentialChange(
     return undefined;
   }
   return samePlace(declared, before)
-    ? `${jobLabel(name)}: the update writes the job, because its destination has different credentials or options for the same place.`
+    ? `${jobLabel(name)}: the update writes the job, because its destination is the same place but with different credentials or options.`
     : undefined;
 }
 

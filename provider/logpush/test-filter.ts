@@ -144,7 +144,7 @@ export async function* linesOf(lines: LogLines): AsyncGenerator<LogLine, void, u
 
 async function* linesOfFile(path: string): AsyncGenerator<string, void, undefined> {
   try {
-    if (!(await stat(path)).isFile()) throw new Error("it is not a file. Name an NDJSON file");
+    if (!(await stat(path)).isFile()) throw new Error("it is not a file. Pass an NDJSON file");
     const file = createReadStream(path);
     if (!path.endsWith(".gz")) return yield* split(file);
     const unpacked = createGunzip();

@@ -109,7 +109,7 @@ async function send(
     history = withEvent(run.history, request.target, "sent");
     report(
       run,
-      `sent ${pluralize(sending.rules.length, "rule")} with waf_migration=${mode}; Cloudflare accepted them.`,
+      `sent ${pluralize(sending.rules.length, "rule")} with waf_migration=${mode}; Cloudflare accepted the request.`,
     );
   } catch (error) {
     const wait = waitAfter(ctx, error, attempt);
@@ -120,7 +120,7 @@ async function send(
   try {
     concurrent = await checkAfterPut(ctx, { zoneId, before: entryPoint, sending, answered });
   } catch (error) {
-    const reason = `the step was sent, but whether it overwrote someone else's rule was not checked. ${messageOf(error)}`;
+    const reason = `the step was sent, but it couldn't be checked whether it overwrote someone else's rule. ${messageOf(error)}`;
     throw partialFailure({ ...run, history }, state, reason);
   }
   for (const { text } of concurrent) ctx.say.warn(`WafMigration of zone ${zoneId}: ${text}`);
@@ -213,7 +213,7 @@ async function waitForTarget(run: RunState, why: string): Promise<Computed> {
       if (!announced) {
         report(
           run,
-          `${why}; waiting up to ${waitSeconds} s for ${request.target}. The switch can take minutes, up to an hour.`,
+          `${why}; waiting up to ${waitSeconds} s for ${request.target}. The switch can take up to an hour.`,
         );
         announced = true;
       }

@@ -112,7 +112,7 @@ function decide(
   if (state.phase === "validation" && (plan === "pro" || plan === "business"))
     return {
       kind: "wait",
-      why: `plan "${plan}" has no validation phase, so the zone must already be switching`,
+      why: `the plan "${plan}" has no validation phase, so the zone must already be switching to the new rules`,
     };
 
   const blocks = blocking(findings);
@@ -129,7 +129,7 @@ function decide(
   const why =
     confirm === undefined
       ? "is missing, so nothing is sent."
-      : "doesn't match: it confirms something other than what would be sent now, so nothing is sent.";
+      : "doesn't match the current plan, so nothing is sent.";
   return {
     kind: "refuse",
     property: "confirm",
@@ -212,7 +212,7 @@ function fullListsHint(
   { zoneId }: Observation,
   findings: readonly Finding[],
 ): { isCut: boolean; line: string } {
-  const line = `for the lists cut with "…", see migrationReadiness({ zones: ["${zoneId}"] }).json or, after an update, the output findings (pulumi stack export)`;
+  const line = `for the full text of lists that end in "…", see migrationReadiness({ zones: ["${zoneId}"] }).json or, after an update, the output findings (pulumi stack export)`;
   return { isCut: findings.some(isCut), line };
 }
 
@@ -222,7 +222,7 @@ function inOneLine(texts: readonly string[]): string[] {
 }
 
 function confirmLine({ target, digest }: Step, confirm: string | undefined): string {
-  if (confirm === digest) return `confirmed: the next update sends it, target "${target}"`;
+  if (confirm === digest) return `confirmed: the next update sends this step (target "${target}")`;
   const label = target === "validation" ? "to validate (Enterprise only)" : "to finish";
   return `${label}: target: "${target}", confirm: "${digest}"`;
 }

@@ -57,7 +57,7 @@ export async function checkAfterPut(ctx: Context, written: SentStep): Promise<Co
   try {
     const after = await readAfter(ctx, written);
     if (after === undefined)
-      return [unknownChange(`the entry point of zone ${zoneId} still shows the version before the PUT`)];
+      return [unknownChange(`the entry point of zone ${zoneId} still shows the version from before the PUT`)];
     const overwritten = await writtenBetween(ctx, written, after);
     if (overwritten === undefined) return missingRules(sending, after);
     if (overwritten === "unreadable") {
@@ -171,7 +171,7 @@ async function restore(
       return { outcome: "restored", text: `It was added again with ID ${front}.` };
     }
     if (!kept.includes(id)) {
-      const text = "The confirmed step changes that rule, too. Repeat their change manually.";
+      const text = "The confirmed step also changes that rule. Make their change again manually.";
       return { outcome: "lost", text };
     }
     await writer.change({ id }, body);

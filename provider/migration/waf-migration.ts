@@ -19,7 +19,7 @@ import { LOCK } from "../runtime/locks";
 
 /** A timeout: seconds, or text with hours, minutes and seconds. Its canonical form is seconds. */
 const timeout = z
-  .union([z.number(), z.string()], 'must be seconds, or text such as "30m" or "1h"')
+  .union([z.number(), z.string()], 'must be a number of seconds, or text such as "30m" or "1h"')
   .transform((given, ctx) => {
     const [, h, m, s] = /^(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?$/.exec(String(given)) ?? [];
     const text = [h, m, s].some((part) => part !== undefined);
@@ -85,7 +85,7 @@ export const wafMigration = defineLifecycle({
       },
     },
   ],
-  lostOnHandOver: "Its history starts over; an alias would have kept it.",
+  lostOnHandOver: "The history starts over; an alias would have kept it.",
   // The lock of the entry point's rules, which a step replaces as a whole.
   lock: ({ zoneId }) => LOCK.managedRules(zoneId),
 
@@ -146,7 +146,7 @@ export const wafMigration = defineLifecycle({
     if (!isOpen || state.migrationState === "retired") return Promise.resolve([]);
     const what =
       last.event === "sent"
-        ? `the step to ${target} was sent at ${last.at}, and ${at}. The update waits for it`
+        ? `the step to ${target} was sent at ${last.at}, and ${at}. The update waits for that step`
         : `the response to the step to ${target} was lost, and ${at}. The update reads the zone first, and sends the step only if the zone hasn't moved on`;
     const pendingWork = `WafMigration of zone ${zoneId}: ${what}.`;
     return Promise.resolve([() => Promise.resolve({ pendingWork })]);
@@ -200,7 +200,7 @@ export const wafMigration = defineLifecycle({
   delete({ ctx, state }) {
     if (state.target !== "assessed") {
       ctx.say.warn(
-        `WafMigration of zone ${state.zoneId}: removed from the state only. Nothing was sent, and the zone stays as it is (last seen at ${state.migrationState}). A migration can't be undone.`,
+        `WafMigration of zone ${state.zoneId}: removed from the state. Nothing was sent, so the zone stays as it is (last seen at ${state.migrationState}): a migration can't be undone.`,
       );
     }
     return Promise.resolve();
@@ -467,6 +467,6 @@ function loweredTarget(
       : `Keep target: "${was}", which no longer sends anything`;
   return {
     property: "target",
-    reason: `can't go back from "${was}" to "${target}" for zone ${zoneId}: a migration can't be undone. ${instead}. Or remove the resource, which leaves the zone as it is. After a failed update, run \`pulumi refresh\` first: it records how far the zone is`,
+    reason: `can't go back from "${was}" to "${target}" for zone ${zoneId}: a migration can't be undone. ${instead}. Or remove the resource, which leaves the zone as it is. After a failed update, run \`pulumi refresh\` first, which records how far the zone got`,
   };
 }

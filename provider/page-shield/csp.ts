@@ -119,7 +119,7 @@ function sourceProblems({ sources, path, malformed }: Directive, name: string): 
     if (typeof source !== "string")
       return [{ path: sourcePath, message: `must be a string, not ${describe(source)}` }];
     if (source === "" || /[\s;,]/.test(source)) {
-      const advice = isText ? "Separate sources with spaces" : "Write each source as an item of its own";
+      const advice = isText ? "Separate sources with spaces" : "Write each source as a separate item";
       const message = `${name} has the source ${JSON.stringify(source)}, but a source is one word without spaces, commas or semicolons. ${advice}`;
       return [{ path: sourcePath, message }];
     }

@@ -103,14 +103,14 @@ export const COOKIES: DetectedKind<Cookie> = {
 };
 
 const RESERVED_PARAMETERS: Readonly<Record<string, string>> = {
-  hosts: "has its own argument. Use hosts",
-  status: "has its own argument. Use status",
-  page: "has its own argument. Use page, or leave page out to read all pages",
+  hosts: "has its own argument. Set hosts",
+  status: "has its own argument. Set status",
+  page: "has its own argument. Set page, or omit it to read all pages",
   per_page: "has its own argument. Use perPage",
-  export: "is not supported, because the response is a file. Remove it",
+  export: "is not supported, because it makes the API return a file. Remove it",
 };
 
-const LIST_FORM = "must be a word or a list of at least one (omit it for the default)";
+const LIST_FORM = "must be a string or a list with at least one item (omit it for the default)";
 
 const commaList = z
   .union([z.string(), z.array(z.string())], LIST_FORM)

@@ -211,7 +211,7 @@ export async function writeDetections(file: string, detections: Detections): Pro
   } catch (error) {
     await rm(draft, { force: true });
     throw new LookupError(
-      `can't write ${path.resolve(file)} (${errorCode(error)}). Check that its folder exists and that you may write to it.`,
+      `can't write ${path.resolve(file)} (${errorCode(error)}). Check that its directory exists and that you can write to it.`,
     );
   }
 }

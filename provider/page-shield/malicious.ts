@@ -118,7 +118,7 @@ export function assertNoMaliciousScripts(
     if (unscored > 0) {
       host.say.warn(
         `${what}: couldn't check ${unscored} of ${scripts.length} scripts in zone ${wanted.zoneId}, because they have no score. ` +
-          "Scores depend on the plan and come with a script's first analysis.",
+          "Scores depend on the plan, and appear after a script's first analysis.",
       );
     }
   });

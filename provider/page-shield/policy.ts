@@ -299,7 +299,7 @@ function policyClaims(known: JsonObject): Claim[] {
   const { zoneId, action, enabled, adopt, description } = parsed.data;
   const content: Claim = {
     key: canonicalJson(omit(parsed.data, ["adopt"])),
-    clash: `declare the same policy in zone ${zoneId}, equal in every field. Keep one of them`,
+    clash: `declare the same policy, with identical fields, in zone ${zoneId}. Keep one of them`,
   };
   const takeover: Claim = {
     key: `${zoneId} ${description}`,
@@ -470,7 +470,7 @@ function warnAboutOtherPolicies(
     });
     warn(
       `enforces ${which}: ${listed.join(", ")}.`,
-      "Browsers apply every policy of a page, so visitors get only the scripts that all of them allow.",
+      "Browsers apply every policy on a page, so visitors get only the scripts that all of them allow.",
     );
   } else if (alike.length > 0) {
     const listed = alike.map((p) => `${p.id} (different ${differingFields(p, args)})`).join(", ");
@@ -509,7 +509,7 @@ function adviceOnSameDescription(alike: readonly Policy[]): string[] {
   const [only, ...more] = alike;
   if (only === undefined) return [];
   if (more.length > 0)
-    return [`Delete those that you no longer need: ${alike.map(({ id }) => id).join(", ")}.`];
+    return [`Delete any that you no longer need: ${alike.map(({ id }) => id).join(", ")}.`];
   return [
     `An interrupted \`pulumi up\` of this resource may have created ${only.id}. Set adopt: "takeOver" to change it instead of creating a second policy.`,
   ];
@@ -566,7 +566,7 @@ async function putPolicy(ctx: Context, args: PolicyArgs, current: Policy): Promi
  * Cloudflare's documentation is inconsistent about the type.
  */
 function enabledMember(zone: string): BooleanMember {
-  return { key: `enabled of the policies in zone ${zone}`, pointer: "/enabled", doubtful: true };
+  return { key: `policies.enabled in zone ${zone}`, pointer: "/enabled", doubtful: true };
 }
 
 /**

@@ -155,7 +155,7 @@ function findingsOf(
 function unreadable(file: string): Finding {
   return {
     level: "warning",
-    message: `contentFile: the Worker's size isn't checked, because ${JSON.stringify(file)} can't be read in ${programFolder()}. Run pulumi in the program's folder, or set an absolute path.`,
+    message: `contentFile: the Worker's size isn't checked, because ${JSON.stringify(file)} can't be read in ${programFolder()}. Run pulumi in the program's directory, or set an absolute path.`,
   };
 }
 

@@ -63,7 +63,7 @@ export function documentOf(report: Report): Document {
     sections,
     lists: [
       {
-        title: `${counted(others.length, "change")} to resources of other providers`,
+        title: `${counted(others.length, "change")} to resources from other providers`,
         items: others.map(({ op, type, name }) => ({ ...OPERATION[op], type, name })),
       },
     ],

@@ -60,10 +60,7 @@ class Parser {
     const after = this.#token;
     if (after.kind === "end") return condition;
     if (after.kind === "close") {
-      throw syntaxError(
-        after,
-        `${after.text} has no opening bracket. Remove it, or add the bracket before it`,
-      );
+      throw syntaxError(after, `${after.text} has no opening bracket. Remove it, or add the opening bracket`);
     }
     const near = after.kind === "name" ? nearest(after.text, ["and", "or", "xor"]) : undefined;
     const advice = near === undefined ? JOIN : `Did you mean ${JSON.stringify(near)}?`;
@@ -178,7 +175,7 @@ class Parser {
     if (OPERATORS.logical.has(token.text)) return undefined;
     if (this.#accept("name", "strict")) {
       if (this.#accept("name", "wildcard")) return "strict wildcard";
-      throw syntaxError(token, '"strict" only goes with "wildcard". Write strict wildcard "…"');
+      throw syntaxError(token, '"strict" works only with "wildcard". Write strict wildcard "…"');
     }
     const operator = OPERATORS.comparison.get(token.text);
     if (operator !== undefined) {
@@ -278,7 +275,7 @@ class Parser {
     while (!this.#is("close", "}")) {
       if (this.#token.kind === "end" || this.#token.kind === "close") break;
       if (this.#is("operator", ","))
-        throw syntaxError(this.#token, "sets have no commas. Separate the values with spaces");
+        throw syntaxError(this.#token, "sets don't use commas. Separate the values with spaces");
       items.push(this.#item());
     }
     if (items.length === 0) throw syntaxError(token, "the set is empty. Add at least one value");
@@ -334,7 +331,7 @@ class Parser {
     const word = this.#word(token);
     if (token.kind === "open") return `expected a string, a number or an IP address, but found ${word}`;
     if (token.kind === "name" && this.#is("open", "(")) {
-      return `${token.text}(…) can only be on the left. Compare with a string, a number or an IP address`;
+      return `${token.text}(…) works only on the left side. Compare with a string, a number or an IP address`;
     }
     return `${word} needs quotes. Write "${word}"`;
   }

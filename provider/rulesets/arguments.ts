@@ -139,7 +139,7 @@ const recordByRule = <Out, In>(
     for (const [name, entry] of Object.entries(given)) {
       const refuse = (message: string): void => ctx.addIssue({ code: "custom", path: [name], message });
       const parsed = parseRuleName(name, refuse);
-      if (Object.hasOwn(found, parsed)) refuse("is the ID of another entry in upper case. Merge the two");
+      if (Object.hasOwn(found, parsed)) refuse("is the ID of another entry, in uppercase. Merge the two");
       found[parsed] = entry;
     }
     return found;

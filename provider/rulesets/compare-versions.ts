@@ -74,7 +74,7 @@ export function lackOf(pinned: Version, latest: Version, deployment: Deployment)
     ...goneRules(found, (rule) => `still has ${rule} that ${latest.version} no longer has`),
     ...otherEffects(found, "would go "),
   ];
-  const summary = `${latest.name} is pinned to ${pinned.version}, ${versionsOut(pinned.version, latest.version)}: ${orNothing(parts, deployment)}`;
+  const summary = `${latest.name} is pinned to ${pinned.version} (${versionsOut(pinned.version, latest.version)}): ${orNothing(parts, deployment)}`;
   return { ...withoutRules(found, deployment), summary };
 }
 
@@ -222,7 +222,7 @@ function otherEffects({ rules, scoreThreshold, withoutEffect }: Found, verb: str
     ...(withoutEffect === 0
       ? []
       : [
-          `${pluralize(withoutEffect, "changed default")} ${withoutEffect === 1 ? "makes" : "make"} no difference here`,
+          `${pluralize(withoutEffect, "changed default")} ${withoutEffect === 1 ? "makes" : "make"} no difference in this zone`,
         ]),
   ];
 }
@@ -233,11 +233,11 @@ function orNothing(parts: readonly string[], { enabled }: Deployment): string {
   return enabled ? text : `${text} (the deployment is disabled)`;
 }
 
-/** Returns which versions are newer: `88 is out`, `88 and 89 are out` or `88 to 95 are out`. */
+/** Returns which versions are newer: `88 is available`, `88 and 89 are available` or `88 to 95 are available`. */
 function versionsOut(pinned: string, latest: string): string {
   const first = Number(pinned) + 1;
   const last = Number(latest);
-  if (!(first <= last)) return `and the latest is ${latest}`;
-  if (first === last) return `${last} is out`;
-  return `${first} ${first + 1 === last ? "and" : "to"} ${last} are out`;
+  if (!(first <= last)) return `the latest is ${latest}`;
+  if (first === last) return `${last} is available`;
+  return `${first} ${first + 1 === last ? "and" : "to"} ${last} are available`;
 }

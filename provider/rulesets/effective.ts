@@ -158,7 +158,7 @@ export function expand(
   const { version = "latest", owasp, action } = declared;
   const conflicts = conflictsOf(managed, overrides).map(
     ({ tags: [one, other], winner, member, rules }) =>
-      `${pluralize(rules, "rule")} with both tags ${JSON.stringify(one)} and ${JSON.stringify(other)}: ${JSON.stringify(winner)} decides ${member}`,
+      `${pluralize(rules, "rule")} tagged both ${JSON.stringify(one)} and ${JSON.stringify(other)}: tag ${JSON.stringify(winner)} determines ${member}`,
   );
   return omitAbsent({
     ruleset: `${managed.name} (${managed.id})`,

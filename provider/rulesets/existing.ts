@@ -98,7 +98,7 @@ export async function readDeployment(
   const account = (await readZoneDetails(ctx.api, zone)).accountId ?? ctx.settings.accountId;
   if (account === undefined)
     throw new Error(
-      `The managed rulesets of zone ${zone} belong to its account, and the token can't read which account that is. Give the token Zone Read, or set edgeguard:accountId.`,
+      `The managed rulesets in zone ${zone} belong to the zone's account, and the token can't read the account's ID. Give the token Zone Read, or set edgeguard:accountId.`,
     );
   const ofAccount = async (): Promise<Pick<DeploymentOnZone, "managed" | "rulesets">> => ({
     managed: await findManagedRuleset(ctx, account, { id: deploys.rulesetId }, deploys.version),

@@ -53,7 +53,7 @@ export async function readManagedRuleset(
   version = "latest",
 ): Promise<ManagedRuleset> {
   const path = `${accountRulesetsPath(account)}/${id}`;
-  const what = `Reading ruleset ${id}${version === "latest" ? "" : ` in version ${version}`} of account ${account}`;
+  const what = `Reading ${version === "latest" ? "" : `version ${version} of `}ruleset ${id} in account ${account}`;
   const { info, rules } = await api.get(version === "latest" ? path : `${path}/versions/${version}`, {
     what,
     schema: managedRuleset,
@@ -191,7 +191,7 @@ export async function findManagedRuleset(
   if (!isDeployable(found)) {
     throw new UnknownRulesetError(
       "ruleset.id",
-      `ruleset ${id} has the kind "${found.kind}" and the phase "${found.phase}"; only managed rulesets of the phase "${PHASE}" can be deployed`,
+      `ruleset ${id} has the kind "${found.kind}" and the phase "${found.phase}"; only managed rulesets in the phase "${PHASE}" can be deployed`,
     );
   }
   if (version === "latest" || version === found.version) return found;

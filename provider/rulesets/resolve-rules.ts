@@ -100,7 +100,7 @@ export const RUN_REFRESH = "run `pulumi refresh`, which records the rules that t
  */
 export const OTHER_RULES: Finding = {
   property: "ruleIds",
-  reason: `the preview resolved names of rules to other rules than the last update, which couldn't check them live. To continue, ${RUN_REFRESH}`,
+  reason: `the preview resolved rule names to different rules than the last update, which couldn't check them live. To continue, ${RUN_REFRESH}`,
 };
 
 /** Merges two records. If both contain a name, the first record's ID is used. */
@@ -149,7 +149,7 @@ export async function resolveRuleNames(
 }
 
 const WRONG_SECRET =
-  "names a rule in words that match no rule, or several. They aren't shown, because the argument is secret. Use the rule's ID";
+  "names a rule with words that match no rule, or several. The words aren't shown, because the argument is secret. Use the rule's ID";
 
 async function rulesetOf(ctx: Context, { accountId, managed }: Where, id: string): Promise<ManagedRuleset> {
   return id === managed.id ? managed : await readVersion(ctx, accountId, id);
@@ -164,7 +164,7 @@ function whyUnresolved(
 ): string {
   const [quoted, where] = [JSON.stringify(name), `${rulesetLabel(ruleset)} in version ${ruleset.version}`];
   if (matching.length > 0)
-    return `${quoted} matches ${matching.length} rules of ${where}: ${listRules(matching)}. Add words of the description, or use the rule's ID`;
+    return `${quoted} matches ${matching.length} rules of ${where}: ${listRules(matching)}. Add more words from its description, or use the rule's ID`;
   const near = withNearest ? nearestRules(name, ruleset.rules) : [];
   const hint =
     near.length === 0
@@ -285,4 +285,4 @@ export function goneRules(ctx: Context, rules: readonly LookedUpRule[], own: str
 }
 
 const RENAMED_SECRET =
-  "a name in this secret argument no longer matches only the rule that it was resolved to. The resource keeps that rule. To avoid this warning, declare the rule's ID.";
+  "a name in this secret argument no longer matches exactly the rule that it was resolved to. The resource keeps that rule. To avoid this warning, declare the rule's ID.";

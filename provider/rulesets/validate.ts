@@ -103,7 +103,7 @@ function validateOwasp({ owasp, rules = {}, ruleIds = {} }: Validated, managed: 
     managed.rules.some(({ tags }) => tags.includes(paranoiaTag(level))),
   );
   if (!hasLevels || scoreRule === undefined) {
-    const reason = `${rulesetLabel(managed)} has no paranoia levels, and owasp is only for the OWASP Core Ruleset. Use categories, rules and action instead`;
+    const reason = `${rulesetLabel(managed)} has no paranoia levels, and owasp works only with the OWASP Core Ruleset. Use categories, rules and action instead`;
     return [{ property: "owasp", reason }];
   }
   const [name, own] = Object.entries(rules).find(
@@ -160,7 +160,7 @@ function validateRules({ rules = {}, ruleIds = {} }: Validated, managed: Managed
     if (first !== index) {
       const other = JSON.stringify(Object.keys(rules)[first]);
       return [
-        { property, reason: `is rule ${id} (${which}), which rules[${other}] overrides, too. Merge the two` },
+        { property, reason: `is rule ${id} (${which}), which rules[${other}] also overrides. Merge the two` },
       ];
     }
     return [
@@ -185,7 +185,7 @@ function validateAction(
   const allowed = [...new Set(rules.flatMap(({ allowedActions = [] }) => allowedActions))].sort();
   const instead =
     allowed.length === 0
-      ? "These rules only add to the score. Set owasp.action instead, the action of the rule that compares the score"
+      ? "These rules only add to the score. Instead, set owasp.action, which applies to the rule that compares the score"
       : `Allowed: ${allowed.join(", ")}`;
   const verb = rules.length === 1 ? "doesn't" : "don't";
   return [{ property, reason: `${which} ${verb} accept the action ${JSON.stringify(action)}. ${instead}` }];

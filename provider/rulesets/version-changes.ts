@@ -252,6 +252,6 @@ function versionMessage(
 
 /** Matches these messages in a plan. Captures the deployment's ref, as JSON, and the message about it. */
 export const VERSION_MESSAGE =
-  /^managed ruleset ("(?:[^"\\]|\\.)*"): ([^\n]*?(?: \d\S* → \d\S*(?: \(renamed from "[^\n]*?"\))?: | is pinned to \d\S*, ).*)$/s;
+  /^managed ruleset ("(?:[^"\\]|\\.)*"): ([^\n]*?(?: \d\S* → \d\S*(?: \(renamed from "[^\n]*?"\))?: | is pinned to \d\S* \().*)$/s;
 
 const label = ({ ref }: Pick<Declared, "ref">): string => `managed ruleset ${JSON.stringify(ref)}`;

@@ -92,6 +92,6 @@ export const RENAME_HINT =
 export function sharedIdHint(id: string): string {
   return (
     `If \`pulumi stack --show-ids --show-urns\` lists ${id} twice after this update, the older one is left over from an interrupted rename: ` +
-    "run `pulumi up` again, or `pulumi state delete '<its URN>'`. Destroying it alone would delete the object that both share."
+    "run `pulumi up` again, or `pulumi state delete '<its URN>'`. Destroying only that entry would delete the object that both share."
   );
 }

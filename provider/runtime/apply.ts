@@ -131,8 +131,8 @@ export async function update<Shape extends z.ZodRawShape, Computed extends objec
     host.exclusively(lifecycle.lock(args), async () => {
       if (host.ledger.holding(type, id) === "made") {
         throw new Error(
-          `${type} ${id} was adopted by another resource in this program, which declares what this one declared before. ` +
-            "Nothing was changed. Give that resource its own content, or give this one an alias, then run `pulumi up` again.",
+          `${type} ${id} was adopted by another resource in this program, which now declares what this one used to declare. ` +
+            "Nothing was changed. Give that resource different content, or give this one an alias, then run `pulumi up` again.",
         );
       }
       const inputs = pick(news, resource.computedInputs);

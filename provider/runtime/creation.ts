@@ -76,7 +76,7 @@ export async function createOnce<T>(ctx: Context, creation: Creation<T>): Promis
     const [object, ...twins] = await findAfterLoss(ctx, creation, lost, possible);
     if (object !== undefined) {
       ctx.say.info(
-        `the response to creating ${creation.what} was lost, but it was created, and the update uses it.`,
+        `the response to creating ${creation.what} was lost, but Cloudflare created it, and the update uses it.`,
       );
       return { object, doubled: doubledBy(creation, object, twins) };
     }

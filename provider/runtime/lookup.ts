@@ -208,12 +208,12 @@ function hostOf({ config }: LookupOptions): Host {
 
 async function hostOfProvider(provider: Provider, { config }: LookupOptions): Promise<Host> {
   if (config !== undefined)
-    throw refusal("edgeguard: a lookup has both config and provider: pass one of them.");
+    throw refusal("edgeguard: a lookup has both config and provider: pass only one of them.");
   const mocked = mockedRun(); // Before awaiting anything, because the wait may outlast the run.
   const settings = settingsOf(provider);
   if (!(await isKnown(settings)))
     throw refusal(
-      "edgeguard: a lookup's provider has an argument that this preview doesn't know yet. Use the lookup's output form, whose result is then also unknown.",
+      "edgeguard: a lookup's provider has an argument whose value this preview doesn't know yet. Use the lookup's output form; its result is then unknown until the update.",
     );
   const texts = await new Promise<ReadonlyMap<string, string | undefined>>((known) => settings.apply(known));
   return cachedHost(provider, mocked, (key) => texts.get(key), {});

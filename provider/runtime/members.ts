@@ -67,7 +67,7 @@ export const extra = (
   record(json).superRefine((members, ctx) => {
     for (const name of Object.keys(members)) {
       if (!known.includes(name)) continue;
-      const message = "has an argument of its own. Set that instead of extra";
+      const message = "has its own argument. Set that instead of extra";
       ctx.addIssue({ code: "custom", path: [name], message });
     }
   });

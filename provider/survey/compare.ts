@@ -36,13 +36,13 @@ async function readSurvey(io: Io, file: string): Promise<Survey> {
   try {
     json = JSON.parse(text);
   } catch {
-    throw new CommandError(`${file} is not valid JSON. Pass the survey.json of a survey.`);
+    throw new CommandError(`${file} is not valid JSON. Pass a survey.json that \`edgeguard survey\` wrote.`);
   }
   const parsed = survey.safeParse(json);
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
   throw new CommandError(
-    `${file} is not a survey that this version can read (${issue?.path.join(".") ?? ""}: ${issue?.message ?? ""}). Pass the survey.json of a survey, and update pulumi-edgeguard if a later version wrote it.`,
+    `${file} is not a survey that this version can read (${issue?.path.join(".") ?? ""}: ${issue?.message ?? ""}). Pass a survey.json that \`edgeguard survey\` wrote. If a later version wrote it, update pulumi-edgeguard.`,
   );
 }
 

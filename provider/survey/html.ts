@@ -101,8 +101,8 @@ load("${MODULES[MODULES.length - 1]}");
 <style>${style}</style>
 </head>
 <body>
-<p id="unfinished">The survey appears here once all of it is read. If it doesn't, scripts are off, or this file is incomplete:
-survey.csv and survey.json, beside it, hold the same data.</p>
+<p id="unfinished">The survey appears here once the whole file is loaded. If it doesn't, JavaScript is off or the file is incomplete:
+survey.csv and survey.json in the same directory have the same data.</p>
 `,
     after: `<script>${script}</script>\n</body>\n</html>\n`,
   };

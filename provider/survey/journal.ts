@@ -81,7 +81,7 @@ export class Journal {
     } catch (error) {
       if (codeOf(error) !== "EEXIST") throw error;
       throw new CommandError(
-        `${path} holds an unfinished survey. Continue it with --resume, or delete the file to start again.`,
+        `${path} contains an unfinished survey. Continue it with --resume, or delete the file to start again.`,
       );
     }
     const journal = new Journal(file, beginning, redact);
@@ -240,7 +240,7 @@ export class Journal {
 function withReadableParts(given: Zone): Zone {
   const { data, error } = zone.safeParse(given);
   if (data !== undefined) return data;
-  const what = "Cloudflare's answer has a form that this version doesn't know";
+  const what = "Cloudflare's response has a format that this version doesn't recognize";
   const parts = error.issues.map(({ path: [part] }) => [part, { notReadable: "failed", what }] as const);
   return zone.parse({ ...given, ...Object.fromEntries(parts) });
 }
@@ -252,7 +252,7 @@ function refuseOther(path: string, found: Beginning, wanted: Omit<Beginning, "at
     );
   if (found.options !== wanted.options)
     throw new CommandError(
-      `${path} belongs to a survey with other options. Resume it with the same --account, --zones, --payment-pages and --inventory, or pass another folder with --out.`,
+      `${path} belongs to a survey with other options. Resume it with the same --account, --zones, --payment-pages and --inventory, or pass another directory with --out.`,
     );
 }
 

@@ -32,14 +32,14 @@ export function textOf<T, R = string>(
 }
 
 const REASONS: Readonly<Record<NotReadable["notReadable"], (what: string) => string>> = {
-  right: (what) => `right ${what}`,
-  notTried: (what) => `right ${what}, which other zones of the account refused (not tried in this one)`,
-  plan: (what) => `plan (${what})`,
+  right: (what) => `missing permission ${what}`,
+  notTried: (what) => `missing permission ${what} in other zones of the account (not tried in this one)`,
+  plan: (what) => `not in the plan (${what})`,
   account: (what) => what,
   failed: (what) => what,
 };
 
-/** Returns the text for a cell that couldn't be read, such as "not readable: right Page Shield Read". */
+/** Returns the text for a cell that couldn't be read, such as "not readable: missing permission Page Shield Read". */
 export function notReadableText({ notReadable: why, what }: NotReadable): string {
   return `not readable: ${REASONS[why](what)}`;
 }

@@ -311,7 +311,9 @@ function ended(error: unknown, journal: Journal, isInterrupted: boolean): unknow
   const failed =
     codeOf(error) === undefined
       ? error
-      : new CommandError(`a file can't be written: ${String(error)}. Check the disk.`);
+      : new CommandError(
+          `a file can't be written: ${String(error)}. Check that the disk isn't full and the directory is writable.`,
+        );
   return error instanceof ApiError || failed !== error ? new UnfinishedError(failed, how) : error;
 }
 
@@ -327,7 +329,7 @@ function summary(head: Head, files: readonly string[], stacks: Stacks | undefine
         ]),
     ...(first.length === 0
       ? []
-      : ["First:", ...first.slice(0, SHOWN).map(({ zone, text }) => `  - ${zone}: ${text}`)]),
+      : ["What to do first:", ...first.slice(0, SHOWN).map(({ zone, text }) => `  - ${zone}: ${text}`)]),
     ...(stacks === undefined
       ? []
       : [

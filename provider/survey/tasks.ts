@@ -40,7 +40,7 @@ const FINDERS: Readonly<Record<TaskKind, (zone: Omit<Zone, "tasks">) => Found | 
     const unapproved = valueOf(scripts)?.unapproved ?? 0;
     if (unapproved === 0 || valueOf(hasPaymentPages) !== true) return undefined;
     return {
-      text: `Approve or remove ${pluralize(unapproved, "script")} that the inventory doesn't approve.`,
+      text: `Approve or remove ${pluralize(unapproved, "script")} without an approval in the inventory.`,
     };
   },
   noManagedRuleset: (zone) =>
@@ -49,7 +49,7 @@ const FINDERS: Readonly<Record<TaskKind, (zone: Omit<Zone, "tasks">) => Found | 
       : undefined,
   readyToMigrate: ({ migration }) =>
     valueOf(migration)?.readiness === "ready"
-      ? { text: "Migrate the previous WAF managed rules: nothing blocks the zone." }
+      ? { text: "Migrate to the current WAF managed rules: nothing blocks the migration." }
       : undefined,
   blockingPolicy: ({ policies }) => {
     const blocking = (valueOf(policies) ?? []).filter(({ wouldBlock }) => (wouldBlock?.count ?? 0) > 0);
@@ -59,7 +59,7 @@ const FINDERS: Readonly<Record<TaskKind, (zone: Omit<Zone, "tasks">) => Found | 
     const name = first.description === "" ? first.id : JSON.stringify(first.description);
     const others = blocking.length - 1;
     const more =
-      others === 0 ? "" : others === 1 ? " Another policy does, too." : ` ${others} other policies do, too.`;
+      others === 0 ? "" : others === 1 ? " So does another policy." : ` So do ${others} other policies.`;
     return {
       text: `Review the enforced policy ${name}: it blocks ${pluralize(count, "active script")}, such as ${scripts[0] ?? ""}.${more}`,
     };
@@ -79,7 +79,7 @@ const FINDERS: Readonly<Record<TaskKind, (zone: Omit<Zone, "tasks">) => Found | 
       : undefined,
   pageShieldOff: ({ pageShield }) =>
     valueOf(pageShield)?.enabled === false
-      ? { text: "Turn on Page Shield: the zone's scripts aren't watched." }
+      ? { text: "Turn on Page Shield: the zone's scripts aren't monitored." }
       : undefined,
   blockedMigration: ({ migration }) => {
     const { readiness, because = [] } = valueOf(migration) ?? {};

@@ -71,7 +71,7 @@ async function listAll(api: EdgeApi, account: string | undefined): Promise<Found
   }
   if (found.length > 0) return found;
   const where = account === undefined ? "" : ` of account ${account}`;
-  throw new CommandError(`the token can see no zone${where}. ${NEEDS}`);
+  throw new CommandError(`the token can't see any zone${where}. ${NEEDS}`);
 }
 
 function pages(api: EdgeApi, account: string | undefined): AsyncGenerator<ZoneRecord, void, undefined> {
@@ -144,7 +144,7 @@ async function readOne(
     const query = { name: key, "account.id": account };
     const [first, ...more] = (await api.list("/zones", { what, record, query })).records.map(toZone);
     if (first === undefined)
-      throw new CommandError(`the token can see no zone named ${JSON.stringify(key)}.`);
+      throw new CommandError(`the token can't see a zone named ${JSON.stringify(key)}.`);
     if (more.length > 0) throw ambiguous(key, [first, ...more]);
     return first;
   }

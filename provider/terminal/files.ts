@@ -21,7 +21,7 @@ export async function readText({ cwd }: Io, file: string, what: string): Promise
 
 /** Creates the error for a file that can't be read. */
 export function unreadable(what: string, path: string, error: unknown): CommandError {
-  return new CommandError(`${what} cannot be read: ${readErrorReason(error)} (looked for ${path}).`);
+  return new CommandError(`${what} can't be read: ${readErrorReason(error)} (full path: ${path}).`);
 }
 
 /** Yields a directory and its parents, nearest first. */

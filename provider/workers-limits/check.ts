@@ -171,7 +171,7 @@ export interface AccountToCheck {
 export function checkAccount(given: AccountToCheck): readonly LimitFinding[] {
   const measure = measures(given.plan, undefined);
   const { workers, cronTriggers, requestsPerDay = 0, requestsPerMinute = 0 } = given;
-  const freeLimit = { advice: "Beyond it, visitors see error 1015 and API clients get a 429." };
+  const freeLimit = { advice: "Above the limit, visitors see error 1015 and API clients get a 429." };
   return sorted([
     ...compareWithLimit(measure("workersPerAccount"), workers),
     ...compareWithLimit(measure("cronTriggers"), cronTriggers),
@@ -222,7 +222,7 @@ export function checkRequest(given: RequestToCheck): readonly LimitFinding[] {
     column: plan,
     where: `on the ${plan} plan`,
     ...(subject === undefined ? {} : { subject }),
-    ...(name === "body" ? { advice: "Cloudflare returns 413. Send it in parts." } : {}),
+    ...(name === "body" ? { advice: "Cloudflare rejects a larger body with a 413. Send it in parts." } : {}),
   });
   const lines = Object.entries(headers).flatMap(([name, values]) =>
     (typeof values === "string" ? [values] : values).map((value) => ({
@@ -346,7 +346,7 @@ function routeFindings(measure: Measures, routes: readonly Route[]): LimitFindin
   ).map((finding): LimitFinding => ({
     ...finding,
     level: "warning",
-    message: `${finding.message} Give each route its zone, { pattern, zone }, to count per zone.`,
+    message: `${finding.message} To count per zone, give each route its zone: { pattern, zone }.`,
   }));
   return [...perZone, ...unnamed, ...compareWithLimit(measure("zonesPerWorker"), zones.size)];
 }
@@ -381,7 +381,7 @@ function read(path: string): Buffer[] {
       : [readFileSync(path)];
   } catch (error) {
     throw new CheckError(
-      `bundle: can't read ${path}: ${readErrorReason(error)}. Give a file, a folder or bytes.`,
+      `bundle: can't read ${path}: ${readErrorReason(error)}. Pass a file, a directory or bytes.`,
     );
   }
 }

@@ -33,7 +33,7 @@ test("reports a request as refused if the refusal arrives while its body is stil
     const failure = await write(server.url);
     expect(failure).toMatchObject({ status: 413, outcome: "notDone" });
     expect(failure.message).toContain(
-      "request entity too large [code 10413]. The body is larger than the plan allows",
+      "request entity too large [code 10413]. The request body is larger than the plan allows",
     );
   }
 });
@@ -43,7 +43,7 @@ test("reports a request as refused even if only the start of the refusal arrives
   const failure = await write(server.url);
   expect(failure).toMatchObject({ status: 413, outcome: "notDone" });
   expect(failure.message).toContain(
-    "returned 413 Payload Too Large: the connection closed before the rest of the response arrived. The body is larger than",
+    "returned 413 Payload Too Large: the connection closed before the rest of the response arrived. The request body is larger than",
   );
 });
 

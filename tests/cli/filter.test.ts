@@ -124,7 +124,7 @@ test("warns about lines that make the counts unreliable", async () => {
     "edgeguard: 2 of 4 lines can't be read: line 2 is not valid JSON, line 3 is not a JSON object.",
     ...["ClientRequestHost", "ClientRequestPath", "EdgeResponseStatus"].map(
       (field) =>
-        `edgeguard: 1 of 4 lines have no ${field}, so comparisons with it fail; Cloudflare may treat them differently. Use sample lines that have it.`,
+        `edgeguard: 1 of 4 lines has no ${field}, so comparisons with it fail; Cloudflare may treat them differently. Use sample lines that have it.`,
     ),
     "",
   ]);
@@ -150,7 +150,7 @@ describe("exit code", () => {
       1,
       "a missing file with the filter",
       ["@nothing.json", "lines.ndjson"],
-      /^edgeguard: the filter in nothing\.json cannot be read: it does not exist/,
+      /^edgeguard: the filter in nothing\.json can't be read: it does not exist/,
     ],
     [2, "no filter", [], /missing required argument 'filter'/],
     [2, "a filter that is not JSON", ["{", "lines.ndjson"], /filter: is not valid JSON/],
@@ -216,7 +216,7 @@ describe("rejects whatever a LogpushJob's preview would reject:", () => {
     [
       "a field that no documented dataset has",
       [on("EdgeResponseStatu")],
-      'filter.where.key: "EdgeResponseStatu" is not a field of dataset http_requests. Did you mean "EdgeResponseStatus"? If it is for another dataset, pass --dataset <name>.\n',
+      'filter.where.key: "EdgeResponseStatu" is not a field of dataset http_requests. Did you mean "EdgeResponseStatus"? If the filter is for another dataset, pass --dataset <name>.\n',
     ],
     [
       "a field of another dataset",

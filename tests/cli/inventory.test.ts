@@ -91,20 +91,20 @@ describe("edgeguard inventory check", () => {
     expect(stdout).toMatch(
       new RegExp(`its content has the hash ${changed}, but line \\d+ expects ${app.hash}`),
     );
-    expect(stdout).toContain("Content of scripts: 14 unchanged, 1 changed.");
+    expect(stdout).toContain("Script content: 14 unchanged, 1 changed.");
 
     desk.write(FILE, text.replace(`hash: ${app.hash}`, "hash: changes"));
     const expected = await check(...HOSTS);
     expect(expected.code).toBe(0);
-    expect(expected.stdout).toContain("Content of scripts: 14 unchanged, 1 expected to change.");
+    expect(expected.stdout).toContain("Script content: 14 unchanged, 1 expected to change.");
 
     desk.write(FILE, text.replace(`    hash: ${app.hash}\n`, ""));
     const unwatched = await check(...HOSTS);
     expect(unwatched.code).toBe(0);
-    expect(unwatched.stdout).toContain("Content of scripts: 14 unchanged, 1 not watched.");
+    expect(unwatched.stdout).toContain("Script content: 14 unchanged, 1 not watched.");
     desk.write(FILE, text);
     desk.api.detect(shop, { scripts: [{ id: app.id, hash: null }] });
-    expect((await check(...HOSTS)).stdout).toContain("Content of scripts: 14 unchanged, 1 not watched.");
+    expect((await check(...HOSTS)).stdout).toContain("Script content: 14 unchanged, 1 not watched.");
   });
 
   test("finds malicious scripts even if they're approved", async () => {
@@ -311,11 +311,11 @@ describe("evidence", () => {
     );
     expect(requirements.map(({ scope, standing }) => `${standing}: ${scope}`)).toEqual([
       "evidenced: external scripts that Page Shield has seen on pages of www.shop.example, account.shop.example",
-      "not: other scripts: inline, unsampled, in frames of other sites",
+      "not: other scripts: inline, not in the sample, or in other sites' frames",
       "partly: external scripts that Page Shield has seen on pages of www.shop.example, account.shop.example",
-      "not: other scripts: inline, unsampled, in frames of other sites",
+      "not: other scripts: inline, not in the sample, or in other sites' frames",
       "evidenced: external scripts that Page Shield has seen on pages of www.shop.example, account.shop.example",
-      "not: other scripts: inline, unsampled, in frames of other sites",
+      "not: other scripts: inline, not in the sample, or in other sites' frames",
       "not: HTTP headers",
       "partly: external scripts that Page Shield has seen on pages of www.shop.example, account.shop.example",
       "not: inline scripts",

@@ -147,7 +147,7 @@ test("refuses a directory with other content, and doesn't change it", async () =
   );
   expect(ran).toMatchObject({ code: 1, stdout: "" });
   expect(ran.stderr).toMatch(
-    /local-api\.json is not a state of this local API: delete it, or persist to another folder\.\n$/,
+    /local-api\.json is not a state of this local API: delete it, or persist to another directory\.\n$/,
   );
   expect(readFileSync(file, "utf8")).toBe("{}");
 });

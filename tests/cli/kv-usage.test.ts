@@ -157,7 +157,7 @@ describe("exits with 1 after a failure:", () => {
   test("exits with 1 if the value's file can't be read", async () => {
     const put = ["kv", "key", "put", "key", "--binding", "EXISTING", "--path"];
     expect((await desk.here(...put, "nothing.bin")).stderr).toMatch(
-      /nothing\.bin cannot be read: it does not exist \(looked for \//,
+      /nothing\.bin can't be read: it does not exist \(full path: \//,
     );
     desk.write("large.bin", Buffer.alloc(26_214_401));
     expect(await desk.here(...put, "large.bin")).toMatchObject({
@@ -348,7 +348,7 @@ preview_id = "${id("d")}"
       /bad\.jsonc, line 3, column 22: comma expected/,
     ],
     ["bad.json", '{ "kv_namespaces": [{ "binding": 7 }] }', /bad\.json: kv_namespaces\[0\]\.binding: /],
-    ["missing.toml", undefined, /missing\.toml cannot be read: it does not exist/],
+    ["missing.toml", undefined, /missing\.toml can't be read: it does not exist/],
   ])("reports an invalid configuration file without quoting it: %s", async (name, text, words) => {
     if (text !== undefined) desk.write(name, text);
     const ran = await resolved("--binding", "A", "--config", name);
@@ -458,7 +458,7 @@ describe("reports where a file is invalid, and sends nothing:", () => {
     const ran = await desk.here("kv", "bulk", verb, "nowhere.json", "--binding", "EXISTING");
     expect(ran).toMatchObject({
       code: 1,
-      stderr: expect.stringMatching(/nowhere\.json cannot be read: it does not exist/) as string,
+      stderr: expect.stringMatching(/nowhere\.json can't be read: it does not exist/) as string,
     });
   });
 });

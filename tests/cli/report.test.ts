@@ -114,7 +114,7 @@ describe("exit code", () => {
       1,
       "a missing file",
       ["nothing.json"],
-      /^edgeguard: the plan in nothing\.json cannot be read: it does not exist/,
+      /^edgeguard: the plan in nothing\.json can't be read: it does not exist/,
     ],
     [1, "a folder", ["."], /it is a directory/],
     [1, "empty input", [], /^edgeguard: no plan: the input is empty/],
@@ -156,7 +156,7 @@ describe("exit code", () => {
   test("exits with 2 if there's no plan and stdin is a terminal", async () => {
     expect(await here([], { tty: true })).toMatchObject({
       code: 2,
-      stderr: expect.stringMatching(/no plan\. Name a file/) as string,
+      stderr: expect.stringMatching(/no plan\. Pass a file/) as string,
     });
   });
 });

@@ -233,7 +233,7 @@ describe("objects that can't be declared", () => {
     expect(code).toBe(0);
     expect(desk.has("import-config.sh")).toBe(false);
     expect(stderr).toContain(
-      "pulumi config set --secret auditSecretAccessKey   # secret access key of the bucket logs",
+      "pulumi config set --secret auditSecretAccessKey   # the secret access key for bucket logs",
     );
     expect(stderr).toMatch(/doesn't show the filter of Logpush job 102 "audit"/);
     expect(desk.read("index.ts")).toMatch(
@@ -373,7 +373,7 @@ describe("the Pulumi project", () => {
       "a project in a parent directory",
       "../Pulumi.yaml",
       "",
-      /^edgeguard: \S+out has no Pulumi\.yaml, so Pulumi would import into the stack of \S+\/Pulumi\.yaml\. Pass --project out to create a project there, or --out \.\. to import into that one\.\n$/,
+      /^edgeguard: \S+out has no Pulumi\.yaml, so Pulumi would import into the project that \S+\/Pulumi\.yaml defines\. Pass --project out to create a project there, or --out \.\. to import into that one\.\n$/,
     ],
     [
       "a project whose program is in another directory",

@@ -44,7 +44,7 @@ describe("a special file", () => {
     ["a device", "/dev/zero"],
   ])("refuses %s as the file of entries", async (_, given) => {
     expect(await refusals({ file: given })).toEqual([
-      `file: ${given} cannot be read: it is a pipe, socket or device, not a regular file (looked for ${given})`,
+      `file: ${given} can't be read: it is a pipe, socket or device, not a regular file (full path: ${given})`,
     ]);
   });
 
@@ -142,7 +142,7 @@ test.each([
   const metadata = `{"m":${open.repeat(depth)}1${close.repeat(depth)}}`;
   writeFileSync(FILE, `[{"key":"a","value":"v","metadata":${metadata}}]`);
   expect(await refusals({ file: FILE })).toEqual([
-    `file: ${FILE}: entry 1 (line 1, key "a"): metadata is nested deeper than its limit of 1,024 bytes allows`,
+    `file: ${FILE}: entry 1 (line 1, key "a"): metadata is nested too deeply to fit in 1,024 bytes`,
   ]);
 });
 

@@ -89,7 +89,7 @@ test.each<[string, Args, Args, string]>([
   ],
 ])("refuses a key that two resources declare %s, with one error", async (_, one, other, key) => {
   writeFileSync(join(DIRECTORY, "b"), "4");
-  const clash = `KvEntries "one" and "other" both declare the key ${JSON.stringify(key)} in namespace n. Keep it in one of them.`;
+  const clash = `KvEntries "one" and "other" both declare the key ${JSON.stringify(key)} in namespace n. Declare it in only one of them.`;
   expect(await refusals({ one, other })).toEqual([`edgeguard: ${clash}`]);
   expect(await refusals({ one }, { other })).toEqual([`edgeguard: ${clash}`]);
   expect(await refusals({ one, third: { keys: ["z"] } })).toEqual([]);

@@ -161,10 +161,10 @@ describe("the source file of KvEntries", () => {
   test("names a missing file by its absolute path", async () => {
     mkdirSync(join(project.path, "dir"));
     expect(await project.problemsOf({ file: "none.json" })).toEqual([
-      `none.json cannot be read: it does not exist (looked for ${join(project.path, "none.json")})`,
+      `none.json can't be read: it does not exist (full path: ${join(project.path, "none.json")})`,
     ]);
     expect(await project.problemsOf({ file: "dir" })).toEqual([
-      `dir cannot be read: it is a directory (looked for ${join(project.path, "dir")})`,
+      `dir can't be read: it is a directory (full path: ${join(project.path, "dir")})`,
     ]);
   });
 

@@ -60,7 +60,7 @@ describe("inline entries", () => {
     ofKey(
       "n",
       `${CANARY}\ud83d`,
-      'key "n": value has half of a surrogate pair, which UTF-8 can\'t encode; if you mean these bytes, pass them as base64',
+      'key "n": value contains half of a surrogate pair, which UTF-8 can\'t encode; to store arbitrary bytes, pass them as base64',
     ),
     ofKey("n", { value: CANARY, metadata: CANARY }, 'key "n": metadata is a string; write an object'),
     ofKey("n", { value: CANARY, metadata: [CANARY] }, 'key "n": metadata is an array; write an object'),

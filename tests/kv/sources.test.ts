@@ -62,7 +62,7 @@ describe("a directory of entries", () => {
   test("refuses a directory that's missing, or that's a file", async () => {
     project.put("file", "v");
     expect(await project.problemsOf({ directory: "none" })).toEqual([
-      `none cannot be read: it does not exist (looked for ${join(project.path, "none")})`,
+      `none can't be read: it does not exist (full path: ${join(project.path, "none")})`,
     ]);
     expect(await project.problemsOf({ directory: "file" })).toEqual([
       "file is a file; `directory` takes a directory with one file per key",

@@ -102,7 +102,7 @@ describe("rejects a destination", () => {
     ],
     [LONG, []],
     [`${LONG}b`, [/^must be at most 4096 characters, not 4097$/]],
-    ["s3://logs", [/^has no "region" in its query, which s3:\/\/ requires\. Add region=…$/]],
+    ["s3://logs", [/^lacks the query parameters that s3:\/\/ requires: "region"\. Add region=…$/]],
     ["s3://?region=us-east-1", [/^has no bucket name after s3:\/\/$/]],
     ["s3://my bucket?region=us-east-1", [/^the bucket name has invalid characters\. Use letters/]],
     ["s3://my%20bucket?region=us-east-1", [/^the bucket name has invalid characters\. Use letters/]],
@@ -121,7 +121,7 @@ describe("rejects a destination", () => {
     [
       "r2://logs",
       [
-        /^has no "account-id", "access-key-id", "secret-access-key" in its query, which r2:\/\/ requires\. Add account-id=…&access-key-id=…&secret-access-key=…$/,
+        /^lacks the query parameters that r2:\/\/ requires: "account-id", "access-key-id", "secret-access-key"\. Add account-id=…&access-key-id=…&secret-access-key=…$/,
       ],
     ],
     [
@@ -164,7 +164,7 @@ test.each([
     "splunk://s.example.com?channel=c&header_Authorization=x&insecure-skip-verify=yes",
     '"insecure-skip-verify" is neither true nor false',
   ],
-  ["gs://logs//http", "its path has an empty folder name (//)"],
+  ["gs://logs//http", "its path has an empty segment (//)"],
 ])("only warns about a destination that Cloudflare may accept: %s", (text, warning) => {
   expect(destinationProblems(text)).toEqual([]);
   expect(destinationWarnings(text)).toEqual([warning]);

@@ -290,7 +290,7 @@ describe("checks a filter against the fields of its dataset:", () => {
       "Cookies",
       "contains",
       "x",
-      "filter.where.and[0].key: Cookies has type object, which no filter can use. Choose a field that holds one value",
+      "filter.where.and[0].key: Cookies has type object, which no filter can use. Choose a field with a single value",
     ],
     [
       "EdgeResponseStatus",

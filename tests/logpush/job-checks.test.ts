@@ -69,7 +69,7 @@ describe("a preview rejects, without any request,", () => {
     [
       "a destination without its region",
       { destinationConf: "s3://logs" },
-      /^destinationConf: has no "region" in its query/,
+      /^destinationConf: lacks the query parameters that s3:\/\/ requires: "region"/,
     ],
     [
       "a builder's destination without its region",
@@ -101,12 +101,12 @@ describe("a preview rejects, without any request,", () => {
     [
       "a builder's destination with half a key pair",
       { destinationConf: destination.s3({ bucket: "b", region: "r", accessKeyId: "K" }) },
-      /^destination: has no secretAccessKey\. Set accessKeyId and secretAccessKey, or neither/,
+      /^destination: lacks secretAccessKey\. Set both accessKeyId and secretAccessKey, or neither/,
     ],
     [
       "a URL over plain HTTP",
       { destinationConf: destination.https({ url: "http://logs.example.com" }) },
-      "destination.url: must start with https://, the only protocol that Logpush pushes over",
+      "destination.url: must start with https://, because Logpush pushes only over HTTPS",
     ],
     [
       "a sample rate above 1",
@@ -147,7 +147,7 @@ describe("a preview rejects, without any request,", () => {
     [
       "a known option as extra",
       { outputOptions: { extra: { sample_rate: 1 } } },
-      "outputOptions.extra.sample_rate: has an argument of its own. Set that instead of extra",
+      "outputOptions.extra.sample_rate: has its own argument. Set that instead of extra",
     ],
     [
       "a CVE flag that is not a boolean",
@@ -223,7 +223,7 @@ describe("a preview rejects, without any request,", () => {
     [
       "a known member as extra",
       { extra: { destination_conf: "x" } },
-      /^extra\.destination_conf: has an argument of its own/,
+      /^extra\.destination_conf: has its own argument/,
     ],
     ["an unknown argument", { fieldNames: ["A"] }, /^fieldNames: unknown argument "fieldNames"/],
   ])("%s", async (_what, more, sentence) => {
@@ -317,7 +317,7 @@ describe("a preview warns about", () => {
     [
       "a questionable destination, naming the argument that was used",
       { destinationConf: "gs://logs//http", ownershipChallenge: "token" },
-      /Cloudflare may reject destinationConf, which is sent as written: its path has an empty folder name \(\/\/\)\.$/,
+      /Cloudflare may reject destinationConf, which is sent as written: its path has an empty segment \(\/\/\)\.$/,
     ],
     [
       "a template with fields that aren't listed",

@@ -103,7 +103,7 @@ test.each([
   [
     "a directory",
     () => testFilter(errors, FOLDER),
-    /^Can't read log lines from ".*": it is not a file\. Name an NDJSON file\.$/,
+    /^Can't read log lines from ".*": it is not a file\. Pass an NDJSON file\.$/,
   ],
   ["an invalid filter", () => testFilter('{"where":{}}', LINES), /^filter\.where: must be a comparison/],
 ])("fails for %s", async (_what, run, sentence) => {

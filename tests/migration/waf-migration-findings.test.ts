@@ -39,7 +39,7 @@ describe("a migration that loses seven OWASP rules", () => {
     expect(about(findings, "owaspRules")?.items).toEqual(OVERRIDDEN);
     expect(text).toMatch(/7 OWASP rule overrides: 960001, 960002, 981001, 981002, 981003, …/);
     expect(text).toContain(
-      `for the lists cut with "…", see migrationReadiness({ zones: ["${zoneId}"] }).json`,
+      `for the full text of lists that end in "…", see migrationReadiness({ zones: ["${zoneId}"] }).json`,
     );
     const config = { baseUrl: api.url, apiToken: "local-token" };
     const { json } = await migrationReadiness({ zones: [zoneId] }, { config });

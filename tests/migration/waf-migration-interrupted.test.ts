@@ -136,7 +136,7 @@ describe("a switch that takes time", () => {
       const preview = new Operation(api);
       expect(await preview.preview(TYPE, inputs, recorded)).toMatchObject({ step: "update" });
       expect(preview.warned).toEqual([
-        expect.stringMatching(/the step to finished was sent at .*\. The update waits for it/),
+        expect.stringMatching(/the step to finished was sent at .*\. The update waits for that step/),
       ]);
       // The engine calls update for what is half done, although nothing differs; still no second PUT, and what was
       // confirmed is not judged again by what has come since.
@@ -315,7 +315,7 @@ describe("the response to the PUT", () => {
       expect(refreshed?.inputs).toMatchObject({ target: "assessed" });
       const op = new Operation(api);
       expect(await op.preview(TYPE, recorded.inputs, refreshed)).toMatchObject({ step: "update" });
-      expect(op.said.join("\n")).toContain('confirmed: the next update sends it, target "finished"');
+      expect(op.said.join("\n")).toContain('confirmed: the next update sends this step (target "finished")');
       const withdrawn = { zoneId: zone("migrateEnterprise"), target: "assessed" };
       expect(await new Operation(api).refusals(TYPE, withdrawn, refreshed)).toEqual([]);
     });
@@ -524,7 +524,7 @@ describe("a migration can't be undone", () => {
     expect(moved.id).toBe(zone("migrateBusiness"));
     expect(op.warned).toEqual([
       expect.stringMatching(
-        /zone .*601: removed from the state only\. Nothing was sent, and the zone stays as it is \(last seen at finished\)/,
+        /zone .*601: removed from the state\. Nothing was sent, so the zone stays as it is \(last seen at finished\)/,
       ),
     ]);
     expect(puts(api)).toEqual([]);
@@ -545,7 +545,7 @@ describe("a migration can't be undone", () => {
       "validation",
       [
         expect.stringMatching(
-          /removed from the state only\. Nothing was sent, .* \(last seen at validation\)\./,
+          /removed from the state\. Nothing was sent, .* \(last seen at validation\)/,
         ),
       ],
     ],
@@ -553,7 +553,7 @@ describe("a migration can't be undone", () => {
       "finished",
       [
         expect.stringMatching(
-          /removed from the state only\. Nothing was sent, .* \(last seen at finished\)\./,
+          /removed from the state\. Nothing was sent, .* \(last seen at finished\)/,
         ),
       ],
     ],

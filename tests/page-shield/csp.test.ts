@@ -132,7 +132,7 @@ describe("reports several mistakes at once", () => {
         "script-src has self without quotes, so browsers take it for a hostname. Write 'self', with single quotes",
       ],
       [["script_src"], '"script_src" is not a CSP directive. Did you mean "scriptSrc"?'],
-      [["script_src", 0], expect.stringContaining("Write each source as an item of its own")],
+      [["script_src", 0], expect.stringContaining("Write each source as a separate item")],
       [["script-scr"], '"script-scr" is not a CSP directive. Did you mean "scriptSrc"?'],
       [["imgSrc", 0], expect.stringContaining("Write 'none', with single quotes")],
     ]);

@@ -140,7 +140,7 @@ describe.each(["documented", "openapi"] as const)("saveDetections in the %s dial
   test("says what to check if the file can't be written", async () => {
     const nowhere = path.join(folder, "missing", "detections.json");
     await expect(saveDetections(api.zones.small, nowhere, opts)).rejects.toThrow(
-      `can't write ${nowhere} (ENOENT). Check that its folder exists`,
+      `can't write ${nowhere} (ENOENT). Check that its directory exists`,
     );
   });
 });

@@ -283,9 +283,12 @@ describe.each(["documented", "openapi"] as const)("lookups (%s dialect)", (diale
     [{ perPage: "20" }, 'perPage: must be a number, not "20"'],
     [
       { hosts: [] },
-      "hosts: must be a word or a list of at least one (omit it for the default), not a list of 0.",
+      "hosts: must be a string or a list with at least one item (omit it for the default), not a list of 0.",
     ],
-    [{ status: "" }, 'status: must be a word or a list of at least one (omit it for the default), not "".'],
+    [
+      { status: "" },
+      'status: must be a string or a list with at least one item (omit it for the default), not "".',
+    ],
     [{ filters: { per_page: 5 } }, "filters.per_page: has its own argument. Use perPage"],
     [{ filters: { export: "csv" } }, "filters.export: is not supported"],
     [

@@ -363,7 +363,7 @@ describe("unknown members of a policy", () => {
     "doesn't treat %s as an unknown member",
     async (name) => {
       expect(await new Operation(api).refusals(TYPE, { ...policy, extra: { [name]: "x" } })).toEqual([
-        `extra.${name}: has an argument of its own. Set that instead of extra`,
+        `extra.${name}: has its own argument. Set that instead of extra`,
       ]);
     },
   );
@@ -515,7 +515,7 @@ describe("creates a policy exactly once", () => {
       const { recorded, op } = await create(kind);
       expect((await stored()).map(({ id }) => id)).toEqual([recorded.id]);
       expect(bodies("POST")).toHaveLength(1);
-      expect(op.said.join()).toContain("was lost, but it was created, and the update uses it");
+      expect(op.said.join()).toContain("was lost, but Cloudflare created it, and the update uses it");
     },
   );
 
@@ -831,7 +831,7 @@ describe("a second enforced allow policy in a zone", () => {
     await op.preview(TYPE, { ...policy, action: "allow" });
     expect(op.warned).toEqual([
       `edgeguard: policy "Checkout": zone ${policy.zoneId} already enforces another allow policy: ${id} "First". ` +
-        "Browsers apply every policy of a page, so visitors get only the scripts that all of them allow.",
+        "Browsers apply every policy on a page, so visitors get only the scripts that all of them allow.",
     ]);
   });
 
@@ -843,7 +843,7 @@ describe("a second enforced allow policy in a zone", () => {
       await op.up(TYPE, { ...policy, action: "allow", description: "Checkout" });
       expect(op.warned).toEqual([
         `edgeguard: policy "Checkout": zone ${policy.zoneId} already enforces 2 allow policies: ${alike} "Checkout" (same description, different value), ${other} "First". ` +
-          "Browsers apply every policy of a page, so visitors get only the scripts that all of them allow. " +
+          "Browsers apply every policy on a page, so visitors get only the scripts that all of them allow. " +
           `An interrupted \`pulumi up\` of this resource may have created ${alike}. Set adopt: "takeOver" to change it instead of creating a second policy.`,
       ]);
       const [, , second] = await stored();

@@ -151,8 +151,8 @@ describe("the drift of recorded plans", () => {
 });
 
 test.each([
-  ["update", "1 resource of other providers changed manually:\n  ~ other:index:Ticket ticket: title\n"],
-  ["create", "1 resource of other providers deleted manually:\n  - other:index:Ticket ticket\n"],
+  ["update", "1 resource from other providers changed manually:\n  ~ other:index:Ticket ticket: title\n"],
+  ["create", "1 resource from other providers deleted manually:\n  - other:index:Ticket ticket\n"],
 ])("lists another provider's resource whose next step is %s", (op, list) => {
   const urn = "urn:pulumi:dev::edge::other:index:Ticket::ticket";
   const ticket = (title: string) => ({ custom: true, id: "7", inputs: { title } });
@@ -206,11 +206,11 @@ describe("a manual change", () => {
       "No argument can declare it, so the program can't keep it",
     );
     expect(resource("data", "gone")).toMatchObject({
-      update: "pulumi up creates an empty namespace with a new ID. The keys that it held are lost",
+      update: "pulumi up creates an empty namespace with a new ID. The deleted namespace's keys are lost",
       keep: { how: "To keep it deleted, remove KvNamespace gone from the program" },
     });
     expect(resource("data", "switched").update).toBe(
-      "pulumi up can't undo it, because a migration has no way back",
+      "pulumi up can't undo it, because migrations are irreversible",
     );
   });
 

@@ -52,7 +52,7 @@ describe("rejects, with the position and the fix,", () => {
     ['"true"', 'column 1: expected a field, but found a string. The field comes first: http.host eq "…"'],
     // Brackets
     ['(http.host eq "a" and (ssl)', "column 1: ( is never closed. Add the missing )"],
-    ['http.host eq "a")', "column 17: ) has no opening bracket. Remove it, or add the bracket before it"],
+    ['http.host eq "a")', "column 17: ) has no opening bracket. Remove it, or add the opening bracket"],
     ['(http.host in {"a")}', "column 19: ) doesn't close {. Write }"],
     ['starts_with(http.host "a")', "column 23: expected an operator, a comma or ), but found a string"],
     [
@@ -91,7 +91,7 @@ describe("rejects, with the position and the fix,", () => {
       'http.host in ("a" "b")',
       'column 14: the operator "in" needs a set or a list. Write: in {…}, with spaces between the values, or: in $list',
     ],
-    ['http.host in {"a", "b"}', "column 18: sets have no commas. Separate the values with spaces"],
+    ['http.host in {"a", "b"}', "column 18: sets don't use commas. Separate the values with spaces"],
     ["http.host in {}", "column 14: the set is empty. Add at least one value"],
     ['http.host eq {"a"}', "column 14: eq takes one value. For several values, write in {…}"],
     [

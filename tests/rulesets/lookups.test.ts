@@ -217,7 +217,7 @@ describe.each(["documented", "openapi"] as const)("managed ruleset lookups (%s d
       expect(pinned).not.toHaveProperty("latestChange");
       expect(pinned?.behind?.rules.map(({ after = "gone" }) => after)).toEqual(["log", "gone"]);
       expect((await explained()).markdown).toContain(
-        "\n   - pinned to 87, 88 is out: lacks 1 new rule, 1 would be on (1 log), still has 1 rule that 88 no longer has (1 off)\n",
+        "\n   - pinned to 87 (88 is available): lacks 1 new rule, 1 would be on (1 log), still has 1 rule that 88 no longer has (1 off)\n",
       );
     });
 

@@ -126,7 +126,7 @@ describe("the preview refuses, without a request:", () => {
     [
       "two entries for one rule ID",
       { rules: { [UPPER]: { enabled: false }, [UPPER.toLowerCase()]: { action: "log" } } },
-      `rules.${UPPER.toLowerCase()}: is the ID of another entry in upper case. Merge the two`,
+      `rules.${UPPER.toLowerCase()}: is the ID of another entry, in uppercase. Merge the two`,
     ],
     [
       "an unknown position",
@@ -277,7 +277,7 @@ describe("the preview refuses, after reading the ruleset:", () => {
     [
       "owasp for a ruleset without paranoia levels",
       () => ({ ruleset: { id: managedRulesets.free }, owasp }),
-      'owasp: "Cloudflare Managed Free Ruleset" has no paranoia levels, and owasp is only for the OWASP Core Ruleset',
+      'owasp: "Cloudflare Managed Free Ruleset" has no paranoia levels, and owasp works only with the OWASP Core Ruleset',
     ],
     [
       "an unknown rule ID in an exception",

@@ -310,7 +310,7 @@ describe("the order of overrides", () => {
       step: "update",
       inputs: {
         expansion: {
-          conflicts: [`${both.length} rules with both tags "java" and "sqli": "sqli" decides enabled`],
+          conflicts: [`${both.length} rules tagged both "java" and "sqli": tag "sqli" determines enabled`],
         },
       },
     });

@@ -129,7 +129,7 @@ describe("a refresh after Cloudflare published a version", () => {
     });
     const { said, warned } = await refresh(recorded);
     expect(firstLine(said[0])).toBe(
-      "Cloudflare Managed Ruleset 88 → 89: 1 rule block → log, 1 rule off → log, 1 changed default makes no difference here.",
+      "Cloudflare Managed Ruleset 88 → 89: 1 rule block → log, 1 rule off → log, 1 changed default makes no difference in this zone.",
     );
     expect(warned).toEqual([]);
   });
@@ -177,7 +177,7 @@ describe("a refresh after Cloudflare published a version", () => {
     });
     const { said } = await refresh(recorded);
     expect(firstLine(said[0])).toBe(
-      "Cloudflare Managed Ruleset 88 → 89: 1 new rule, none on in this zone, 1 changed default makes no difference here (the deployment is disabled).",
+      "Cloudflare Managed Ruleset 88 → 89: 1 new rule, none on in this zone, 1 changed default makes no difference in this zone (the deployment is disabled).",
     );
   });
 
@@ -327,7 +327,7 @@ describe("the OWASP Core Ruleset", () => {
       "Cloudflare OWASP Core Ruleset 37 → 38: 1 rule block → managed_challenge, score threshold 40 (medium) → 60 (low).",
     );
     expect((await refresh(set)).said).toEqual([
-      expect.stringContaining("37 → 38: 1 changed default makes no difference here."),
+      expect.stringContaining("37 → 38: 1 changed default makes no difference in this zone."),
     ]);
   });
 
@@ -366,7 +366,7 @@ describe("a deployment that pins a version", () => {
     await expectUnchanged(declaration, recorded);
     const found = await refresh(recorded);
     expect(found.said.map(firstLine)).toEqual([
-      "Cloudflare Managed Ruleset is pinned to 87, 88 and 89 are out: lacks 2 new rules, 2 would be on (1 block, 1 log), still has 1 rule that 89 no longer has (1 off).",
+      "Cloudflare Managed Ruleset is pinned to 87 (88 and 89 are available): lacks 2 new rules, 2 would be on (1 block, 1 log), still has 1 rule that 89 no longer has (1 off).",
     ]);
     expect(found.requests).toEqual([
       "entrypoint",
@@ -383,8 +383,8 @@ describe("a deployment that pins a version", () => {
     const changed = bench.declareManaged({ version: "87", categories: [{ tag: "nodejs", action: "log" }] });
     await operation.preview(TYPE, changed, recorded);
     expect(operation.said.map(withoutRef).map(firstLine)).toEqual([
-      "Cloudflare Managed Ruleset is pinned to 87, 88 is out: lacks 1 new rule, 1 would be on (1 block), still has 1 rule that 88 no longer has (1 off).",
-      "Cloudflare Managed Ruleset is pinned to 87, 88 is out: lacks 1 new rule, 1 would be on (1 log), still has 1 rule that 88 no longer has (1 off).",
+      "Cloudflare Managed Ruleset is pinned to 87 (88 is available): lacks 1 new rule, 1 would be on (1 block), still has 1 rule that 88 no longer has (1 off).",
+      "Cloudflare Managed Ruleset is pinned to 87 (88 is available): lacks 1 new rule, 1 would be on (1 log), still has 1 rule that 88 no longer has (1 off).",
     ]);
   });
 
@@ -396,7 +396,9 @@ describe("a deployment that pins a version", () => {
     const parameters = { ...(own["action_parameters"] as object), version: "87" };
     await bench.editRule(own, { action_parameters: parameters });
     const byHand = await refresh(recorded);
-    expect(byHand.said.map(firstLine)).toEqual([expect.stringContaining("is pinned to 87, 88 is out: ")]);
+    expect(byHand.said.map(firstLine)).toEqual([
+      expect.stringContaining("is pinned to 87 (88 is available): "),
+    ]);
     expect(byHand.recorded.inputs["version"]).toBe("87");
     await bench.editRule(own, { action_parameters: { ...parameters, version: "latest" } });
     expect((await refresh(byHand.recorded)).said).toEqual([]);
@@ -409,7 +411,7 @@ describe("a deployment that pins a version", () => {
         change: [{ id: (await rule("100001")).id, action: number === 3 ? "log" : "block" }],
       });
     expect((await refresh(recorded)).said.map(firstLine)).toEqual([
-      "Cloudflare Managed Ruleset is pinned to 88, 89 to 91 are out: 1 rule would go block → log.",
+      "Cloudflare Managed Ruleset is pinned to 88 (89 to 91 are available): 1 rule would go block → log.",
     ]);
   });
 

@@ -124,7 +124,7 @@ describe("refuses the import option in one sentence", () => {
 
   test("a migration needs no import", () => {
     expect(refusalOf("WafMigration", {}, ZONE)).toBe(
-      'edgeguard: WafMigration "one": the import option can\'t import a dynamic resource: remove the option and declare the target that the zone has reached; the update then records the zone without sending anything.',
+      'edgeguard: WafMigration "one": the import option can\'t import a dynamic resource: remove the option, and set target to the step that the zone has reached; the update then records the zone without sending anything.',
     );
   });
 });

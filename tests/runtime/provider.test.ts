@@ -173,7 +173,7 @@ describe("a lookup with a provider", () => {
   test("refuses other settings beside a provider", async () => {
     const options = { provider: new Provider("eu", args), config: { apiToken: "other" } };
     const failure = await failureOf(getPageShieldSettings({ zoneId }, options));
-    expect(failure.message).toBe("edgeguard: a lookup has both config and provider: pass one of them.");
+    expect(failure.message).toBe("edgeguard: a lookup has both config and provider: pass only one of them.");
     expect(got).toEqual([]);
   });
 });

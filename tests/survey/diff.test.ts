@@ -169,22 +169,26 @@ const NEUTRAL: readonly Case[] = [
     "the permission for rulesets was lost",
     { deployments: [MANAGED] },
     { deployments: [{ ...MANAGED, effect: NO_RULESETS }] },
-    ["neutral: Cloudflare Managed Ruleset: effect: readable -> not readable: right Account Rulesets Read"],
+    [
+      "neutral: Cloudflare Managed Ruleset: effect: readable -> not readable: missing permission Account Rulesets Read",
+    ],
   ],
   [
     "a ruleset whose rules were all off can't be read",
     { deployments: [{ ...MANAGED, effect: { ...EFFECT, rulesOn: 0 } }] },
     { deployments: [{ ...MANAGED, effect: NO_RULESETS }] },
-    ["neutral: Cloudflare Managed Ruleset: effect: readable -> not readable: right Account Rulesets Read"],
+    [
+      "neutral: Cloudflare Managed Ruleset: effect: readable -> not readable: missing permission Account Rulesets Read",
+    ],
   ],
   [
     "the permission for Page Shield was granted",
     { pageShield: NO_SHIELD, policies: NO_SHIELD, scripts: NO_SHIELD },
     {},
     [
-      "neutral: Page Shield: not readable: right Page Shield Read -> readable",
-      "neutral: policies: not readable: right Page Shield Read -> readable",
-      "neutral: scripts: not readable: right Page Shield Read -> readable",
+      "neutral: Page Shield: not readable: missing permission Page Shield Read -> readable",
+      "neutral: policies: not readable: missing permission Page Shield Read -> readable",
+      "neutral: scripts: not readable: missing permission Page Shield Read -> readable",
     ],
   ],
   ["the plan changed", { plan: "pro" }, { plan: "free" }, ["neutral: plan: pro -> free"]],
@@ -421,7 +425,7 @@ describe("edgeguard survey diff", () => {
     }));
     const blind = zones.map((zone) => ({ ...zone, pageShield: NO_SHIELD }));
     expect(await compared({ zones }, { zones: blind })).toEqual([
-      "neutral: zone-1.example and 3 other zones: Page Shield: readable -> not readable: right Page Shield Read",
+      "neutral: zone-1.example and 3 other zones: Page Shield: readable -> not readable: missing permission Page Shield Read",
     ]);
     const { stdout } = await diff("old.json", "new.json", "--format", "json");
     const { changes } = JSON.parse(stdout) as { changes: unknown[] };

@@ -158,10 +158,10 @@ it("says in every cell what is known, or why it isn't", async () => {
     "Not in a stack": "1 object",
   });
   expect(cells(5)).toMatchObject({
-    Plan: "not readable: right Zone Read",
-    Policies: "not readable: plan (Page Shield policies)",
+    Plan: "not readable: missing permission Zone Read",
+    Policies: "not readable: not in the plan (Page Shield policies)",
     "WAF migration": "not readable: GET /waf_migration/status returned 500",
-    Logpush: "not readable: right Logs Write",
+    Logpush: "not readable: missing permission Logs Write",
   });
   for (let number = 0; number < 200; number += 1) expect(Object.values(cells(number))).not.toContain("");
 });

@@ -112,7 +112,7 @@ describe("edgeguard survey", () => {
       jobs: { notReadable: "right", what: "Logs Write" },
     });
     for (const line of ground.read("other/survey.csv").split("\n").slice(1, 2))
-      expect(line).toContain("not readable: right Zone WAF Read");
+      expect(line).toContain("not readable: missing permission Zone WAF Read");
     // Twenty zones and every twentieth of the others are enough to tell that a permission is missing.
     const jobs = ground.api.requests.filter(({ path }) => /^\/zones\/.*\/logpush\/jobs/.test(path));
     expect([jobs.length, ids.length]).toEqual([21, 24]);

@@ -139,7 +139,7 @@ function writeLines(file: string, flags: "a" | "w", changes: Iterable<Change>): 
 
 function invalidFile(file: string, cause: unknown): LocalApiStartError {
   return new LocalApiStartError(
-    `${file} is not data of this local API. Delete its folder, or persist to another one.`,
+    `${file} is not data of this local API. Delete its directory, or persist to another one.`,
     { cause },
   );
 }

@@ -24,7 +24,7 @@ const seededRulesets: Readonly<Record<string, SeededRuleset>> = {
   },
   [managedRulesets.owasp]: {
     name: "Cloudflare OWASP Core Ruleset",
-    description: "The OWASP core rules: each adds to a score, the last one acts on it",
+    description: "The OWASP core rules: each adds to a score, and the last one acts on the score",
     version: 36,
     rules: owaspRules,
   },
@@ -36,7 +36,7 @@ const seededRulesets: Readonly<Record<string, SeededRuleset>> = {
   },
   [managedRulesets.free]: {
     name: "Cloudflare Managed Free Ruleset",
-    description: "Rules against widespread attacks, on every plan",
+    description: "Rules against widespread attacks, available on every plan",
     version: 21,
     rules: freeRules,
   },

@@ -34,7 +34,7 @@ export const problems = {
   ruleUnknown: (id: string, pointer: string) =>
     invalid(20129, id, "id", "the ruleset has no such rule", pointer),
   overrideActionNotAllowed: (action: string, pointer: string) =>
-    invalid(20130, action, "action", "the rules that it is for do not accept it", pointer),
+    invalid(20130, action, "action", "the rules that it applies to do not accept it", pointer),
   thresholdNotAllowed: (pointer: string) =>
     problem(20131, "only the rule that compares the score accepts a score_threshold", pointer),
   sensitivityNotAllowed: (pointer: string) =>
@@ -44,7 +44,7 @@ export const problems = {
 
   skipAmbiguous: (one: string, other: string, pointer: string) =>
     problem(20140, `${one} is incompatible with ${other}`, pointer),
-  skipNothing: (pointer: string) => problem(20141, "a skip rule must say what it skips", pointer),
+  skipNothing: (pointer: string) => problem(20141, "a skip rule must specify what it skips", pointer),
   skipNotAllowed: (what: string, value: string, pointer: string) =>
     invalid(20142, value, what, "it cannot be skipped here", pointer),
 
@@ -57,7 +57,7 @@ export const problems = {
   positionAmbiguous: (pointer: string) =>
     problem(20160, "a position is one of before, after and index", pointer),
   positionUnknown: (id: string, member: string, pointer: string) =>
-    invalid(20161, id, member, "the ruleset has no such other rule", pointer),
+    invalid(20161, id, member, "the ruleset has no other rule with this ID", pointer),
   positionOutside: (index: number, most: number, pointer: string) =>
     problem(20162, `index ${index} is outside of 1 to ${most}`, pointer),
 

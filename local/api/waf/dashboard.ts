@@ -206,14 +206,14 @@ export function wafControlRoutes(controls: ControlRoutes, services: Services): v
   controls.add(
     "POST",
     path,
-    "acts on them as a colleague in the dashboard or Cloudflare itself would",
+    "changes them as a colleague in the dashboard or Cloudflare itself would",
     async (c) => c.json(inDashboard(services, readId(c, "zoneId"), await readBody(c, wafAction))),
     { do: "setting", value: "off" },
     { do: "finish" },
   );
 
   const { settings } = services;
-  controls.add("GET", "/waf", "shows how migrations behave where Cloudflare documents nothing", (c) =>
+  controls.add("GET", "/waf", "shows how migrations behave where Cloudflare doesn't document it", (c) =>
     c.json(settings.waf),
   );
   controls.add(

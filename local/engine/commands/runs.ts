@@ -47,7 +47,7 @@ export function addRunCommands(program: Command, io: Io): void {
   const preview = program.command("preview").alias("pre").description("show what an update would do");
   addCommonFlags(preview)
     .option("-j, --json", "print the plan as JSON, in the CLI's format")
-    .option("--show-replacement-steps", "show a replacement's create and delete as steps of their own")
+    .option("--show-replacement-steps", "show a replacement's create and delete as separate steps")
     .option("--save-plan <file>", "not supported");
   preview.action(async (_flags: unknown, command: Command) => {
     const flags = command.optsWithGlobals<RunFlags>();

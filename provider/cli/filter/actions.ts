@@ -79,7 +79,7 @@ function sourceOf(io: Io, file: string): LogLines {
     return isPipe ? createReadStream(path) : path;
   }
   if (io.stdin.isTTY === true)
-    throw new UsageError("no log lines to test. Name an NDJSON file, or pipe one in.");
+    throw new UsageError("no log lines to test. Pass an NDJSON file, or pipe one in.");
   return io.stdin;
 }
 
@@ -131,7 +131,7 @@ function warn(
   for (const [field, without] of Object.entries(missingFields)) {
     printToStderr(
       io,
-      `edgeguard: ${formatNumber(without)} of ${formatNumber(lines)} lines have no ${field}, so comparisons with it fail; Cloudflare may treat them differently. Use sample lines that have it.`,
+      `edgeguard: ${formatNumber(without)} of ${formatNumber(lines)} lines ${without === 1 ? "has" : "have"} no ${field}, so comparisons with it fail; Cloudflare may treat them differently. Use sample lines that have it.`,
     );
   }
 }

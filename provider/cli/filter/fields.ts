@@ -30,7 +30,7 @@ export async function checkFields(io: Io, filter: CheckedFilter, options: FieldO
     return;
   }
   if (dataset === undefined) {
-    refuse(issuesAnywhere(filter), "If it is for another dataset, pass --dataset <name>.");
+    refuse(issuesAnywhere(filter), "If the filter is for another dataset, pass --dataset <name>.");
     return;
   }
   const types = documentedFields(dataset);

@@ -68,7 +68,7 @@ async function writeEvidence(io: Io, folder: string, check: InventoryCheck): Pro
     const reason =
       code === "EEXIST"
         ? "evidence from the same second already exists. Run the check again"
-        : `${typeof code === "string" ? code : String(error)}. Check that you may write there`;
+        : `${typeof code === "string" ? code : String(error)}. Check that you can write there`;
     throw new CommandError(`the evidence can't be written to ${path}: ${reason}.`);
   }
   printToStderr(io, `edgeguard: evidence written to ${join(folder, name)}.md, .json and .csv.`);

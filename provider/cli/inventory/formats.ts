@@ -52,7 +52,7 @@ function contentLine({ scripts }: InventoryCheck): string {
     .map((state) => [scripts.filter(({ content }) => content === state).length, state] as const)
     .filter(([count]) => count > 0)
     .map(([count, state]) => `${count} ${state}`);
-  return `Content of scripts: ${counts.length === 0 ? "none seen" : counts.join(", ")}.`;
+  return `Script content: ${counts.length === 0 ? "none seen" : counts.join(", ")}.`;
 }
 
 /** Formats the result for people and logs. The other formats also contain the evidence, which only an auditor reads. */

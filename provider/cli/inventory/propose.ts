@@ -47,7 +47,7 @@ function summaryOf(file: string, { entries, malicious, unusable }: Proposals): s
   return [
     entries.length === 0
       ? `${file} covers every script that was seen and isn't malicious.`
-      : `${file} has ${entries.length === 1 ? "1 new entry" : `${entries.length} new entries`} without an approval. Review and approve ${entries.length === 1 ? "it" : "each"}: set its line "approval".`,
+      : `${file} has ${entries.length === 1 ? "1 new entry" : `${entries.length} new entries`} without an approval. Review and approve ${entries.length === 1 ? "it" : "each"}: fill in its "approval" line.`,
     ...(malicious.length === 0
       ? []
       : [`not proposed, because malicious: ${malicious.join(", ")}. Remove them from the pages.`]),
@@ -74,7 +74,7 @@ async function replaceFile(path: string, file: string, text: string): Promise<vo
   } catch (error) {
     await rm(draft, { force: true });
     throw new CommandError(
-      `${file} can't be written (${error instanceof Error ? error.message : String(error)}). Check that its folder exists and that you may write to it.`,
+      `${file} can't be written (${error instanceof Error ? error.message : String(error)}). Check that its directory exists and that you can write to it.`,
     );
   }
 }

@@ -71,7 +71,7 @@ export async function getBulk(io: Io, argument: string, options: DataOptions): P
     const some = [...missing].slice(0, 10).map((key) => JSON.stringify(key));
     const names = `${some.join(", ")}${missing.size > some.length ? ", …" : ""}`;
     throw new CommandError(
-      `${formatNumber(missing.size)} of ${keysOf(keys.length)} are not in ${name}: ${names}.`,
+      `${formatNumber(missing.size)} of ${keysOf(keys.length)} ${missing.size === 1 ? "is" : "are"} not in ${name}: ${names}.`,
     );
   });
 }

@@ -42,7 +42,7 @@ export async function withInputFile<T>(
       await pipeline(isStdin ? io.stdin : createReadStream(path), createWriteStream(copy), { signal: stop });
     } catch (error) {
       if (stop.aborted) throw new InterruptedError("interrupted. Nothing was sent.");
-      throw new CommandError(`${name} cannot be read: ${readErrorReason(error)}.`);
+      throw new CommandError(`${name} can't be read: ${readErrorReason(error)}.`);
     }
     return await work({ path: copy, name });
   } finally {

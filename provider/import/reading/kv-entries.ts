@@ -91,7 +91,7 @@ async function writeEntries(
   }
   if (expiring > 0)
     inventory.notes.push(
-      `In the file of ${namespace.what}, ${formatNumber(expiring)} of ${formatNumber(written)} entries have an expiration. Once they expire, updates don't write them again.`,
+      `In the file for ${namespace.what}, ${formatNumber(expiring)} of ${formatNumber(written)} entries ${expiring === 1 ? "has" : "have"} an expiration. Updates don't write expired entries again.`,
     );
   return written;
 }

@@ -50,7 +50,7 @@ async function readJob(
     ...(hidesFilter
       ? {
           comment:
-            "filter: Cloudflare doesn't show it. If the job has one, add it here first: an update without it removes it.",
+            "filter: Cloudflare doesn't show it. If the job has a filter, add it here first: an update without it removes the filter.",
         }
       : {}),
     classInputs: ({ destination, ...rest }) =>
@@ -74,7 +74,7 @@ function notesOn(what: string, destination: string, hidesFilter: boolean): strin
     needsProof(destination) &&
       `Cloudflare doesn't show the ownership token of ${what}. You only need one, as ownershipChallenge, to push to a new destination.`,
     hidesFilter &&
-      `Cloudflare doesn't show the filter of ${what}. If it has one, declare it before you change anything else in the job: an update without it removes it.`,
+      `Cloudflare doesn't show the filter of ${what}. If the job has a filter, declare it before you change anything else: an update without it removes the filter.`,
   ];
   return notes.filter((note) => note !== false);
 }

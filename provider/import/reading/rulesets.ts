@@ -33,7 +33,7 @@ export async function readRulesets(
     if (found === undefined) return; // Nothing was ever deployed.
     if (account === undefined)
       throw new CommandError(
-        `${zone.what} deploys managed rulesets from its account, and the token can't read which account that is. ${PASS_ACCOUNT} Nothing was written.`,
+        `${zone.what} deploys managed rulesets from its account, and the token can't read the account's ID. ${PASS_ACCOUNT} Nothing was written.`,
       );
     const rulesets = await listManagedRulesets(ctx.api, account);
     const excepting = new Set<ZoneRule>();
@@ -49,7 +49,7 @@ export async function readRulesets(
       inventory.leaveOut(
         `rule ${inWords(rule)} in ${zone.what}`,
         rule.action === "skip"
-          ? "it can't be declared as an exception of the deployment after it, and isn't changed"
+          ? "it can't be declared as an exception for the deployment after it, so it's left unchanged"
           : `its action is ${JSON.stringify(rule.action)}, and only rules that execute a managed ruleset can be declared`,
       );
     }

@@ -36,7 +36,7 @@ const approval = members({
     .describe("The last day of the approval: YYYY-MM-DD. If omitted, the approval doesn't expire."),
 }).refine(({ on, until }) => until === undefined || on <= until, {
   path: ["until"],
-  error: "is before the day of the approval. Swap the dates, or remove until",
+  error: "is before the date of the approval. Swap the dates, or remove until",
 });
 
 const entry = members({
@@ -133,7 +133,7 @@ export function readInventory(path: string, file: string): ScriptInventory {
     bytes = readFileSync(path);
   } catch (error) {
     throw new LookupError(
-      `the script inventory can't be read: ${readErrorReason(error)} (looked for ${path}). Create it with \`edgeguard inventory propose --zone <zone ID> --file ${file}\`.`,
+      `the script inventory can't be read: ${readErrorReason(error)} (full path: ${path}). Create it with \`edgeguard inventory propose --zone <zone ID> --file ${file}\`.`,
     );
   }
   return parseInventory(file, bytes);
@@ -145,7 +145,7 @@ export function parseInventory(file: string, bytes: Buffer): ScriptInventory {
   if (problem !== undefined) throw new LookupError(`${file}:${problem}`);
   if (!isJsonObject(value)) {
     throw new LookupError(
-      `${file}:1: must have the members version and scripts. Create a file with \`edgeguard inventory propose\` to see the form.`,
+      `${file}:1: must have the members version and scripts. For an example, create a file with \`edgeguard inventory propose\`.`,
     );
   }
   const { failures } = checkInputs(inventoryDocument.unwrap().shape, value);

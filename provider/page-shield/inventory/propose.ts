@@ -130,7 +130,7 @@ function insert(file: string, given: string, entries: readonly Proposal[], state
   }
   if (list.flow === true) {
     throw new LookupError(
-      `${file}: scripts is a list in [ ], which has no room for reviewable lines. Write it with a dash before each entry.`,
+      `${file}: scripts is an inline list ([ ]), which can't be reviewed line by line. Write it with a dash before each entry.`,
     );
   }
   const dash = text.slice(text.lastIndexOf("\n", start - 1) + 1, start);

@@ -27,7 +27,7 @@ export function requirementStandings(
       {
         requirement: "6.4.3",
         element,
-        scope: "other scripts: inline, unsampled, in frames of other sites",
+        scope: "other scripts: inline, not in the sample, or in other sites' frames",
         standing: "not",
         why: `${INLINE} ${SAMPLING}`,
       },
@@ -75,7 +75,7 @@ const GAPS: Readonly<Partial<Record<FindingKind, string>>> = { off: "Page Shield
 type Judged = Pick<RequirementStanding, "standing" | "why">;
 
 const INLINE = "Page Shield doesn't report scripts that are written into the page itself.";
-const SAMPLING = "It sees a sample of page loads, and nothing inside frames of other sites.";
+const SAMPLING = "It sees a sample of page loads, and nothing inside other sites' frames.";
 const FETCHED = "Cloudflare fetches the content itself, so it may differ from what a browser received.";
 const HEADERS = "Page Shield doesn't record the HTTP headers that a browser receives.";
 
@@ -97,7 +97,10 @@ function authorization(scripts: readonly CheckedScript[]): Judged {
   const judged = share(scripts, isApproved, "have an approval that's valid today");
   return malicious === 0
     ? judged
-    : { ...judged, why: `${judged.why} Of these, ${malicious} look malicious nevertheless.` };
+    : {
+        ...judged,
+        why: `${judged.why} Of these, ${malicious} ${malicious === 1 ? "looks" : "look"} malicious.`,
+      };
 }
 
 /**
@@ -133,7 +136,7 @@ function justification(scripts: readonly CheckedScript[]): Judged {
  */
 function contentAlerts(scripts: readonly CheckedScript[]): Judged {
   const watched = scripts.filter(({ content }) => content === "unchanged" || content === "changed").length;
-  const why = `The check fails when the content of a watched script changes: ${watched} of ${pluralize(scripts.length, "script")}.`;
+  const why = `The check fails when the content of a watched script changes. It watches ${watched} of ${pluralize(scripts.length, "script")}.`;
   return watched === 0
     ? { standing: "not", why }
     : {
@@ -146,10 +149,10 @@ function frequency({ findings, zones }: Pick<InventoryCheck, "findings" | "zones
   const blind = new Set(findings.flatMap(({ kind, zoneId }) => (isBlind(kind) ? [zoneId] : [])));
   const run = `This is a single check, made on ${day}.`;
   return blind.size === zones.length
-    ? { standing: "not", why: `${run} It could check no zone.` }
+    ? { standing: "not", why: `${run} It couldn't check any zone.` }
     : {
         standing: "partly",
-        why: `${run} Keep the evidence of every run: together, they show how often it ran.`,
+        why: `${run} Keep the evidence from every run: together, the files show how often the check ran.`,
       };
 }
 

@@ -126,8 +126,7 @@ function networkPattern(given: string, refuse: Refuse): ScriptPattern {
   if (given.includes("#"))
     throw refuse("has a fragment, which browsers don't send: leave out the # and what follows");
   if (/^\w+:\/\/[^/?]*@/.test(given)) throw refuse("has a username: leave out the part before the @");
-  if (/\/(\.|%2e){1,2}([/?]|$)/i.test(given))
-    throw refuse("has the segment . or ..: write the path that it leads to");
+  if (/\/(\.|%2e){1,2}([/?]|$)/i.test(given)) throw refuse("has a . or .. segment: write the resolved path");
   const isFolder = given.endsWith("/*") && !given.includes("?");
   const { url, isWildcard } = parseHost(isFolder ? given.slice(0, -1) : given, refuse);
   const address = addressOf(url);
@@ -155,7 +154,7 @@ function parseHost(given: string, refuse: Refuse): { readonly url: URL; readonly
   // Parsing turns %2A and the full-width star in a host into a star, which would then be a wildcard.
   if (plain.includes("*") || url?.hostname.includes("*") === true) {
     throw refuse(
-      "has a * in a place where none is allowed. Only a leading *. (subdomains) and a trailing /* (everything below) have a meaning; in a path, write %2A for the character",
+      "has a * where it isn't allowed. Use *. at the start (subdomains) or /* at the end (everything below); for a literal * in a path, write %2A",
     );
   }
   if (url === undefined) throw refuse(`is not a URL or host: ${FORMS}`);

@@ -86,19 +86,19 @@ export function inventorySources(
   say(
     blocked,
     (scripts) =>
-      `left out ${pluralize(blocked.length, "unapproved script")} of ${file}. An enforced policy will block them: ${scripts}`,
+      `left out ${pluralize(blocked.length, "unapproved script")} in ${file}. An enforced policy will block ${blocked.length === 1 ? "it" : "them"}: ${scripts}`,
   );
   const allowed = unapproved.filter(isAllowed);
   say(
     allowed,
     (scripts) =>
-      `a policy will allow ${pluralize(allowed.length, "script")} of ${file} without an approval, because an approved host or folder covers them: ${scripts}`,
+      `a policy will allow ${pluralize(allowed.length, "script")} in ${file} without an approval, because an approved host or path covers ${allowed.length === 1 ? "it" : "them"}: ${scripts}`,
   );
   const nameless = unnamed.filter(isBlocked);
   say(
     nameless,
     (scripts) =>
-      `left out ${pluralize(nameless.length, "approved script")} of ${file} that a policy can't allow alone: a source that ends in a slash allows everything below it, and only https:// and http:// URLs have a source. An enforced policy will block them. Approve their host or folder to allow them: ${scripts}`,
+      `left out ${pluralize(nameless.length, "approved script")} in ${file} that a policy can't allow individually: a source that ends in a slash allows everything below it, and only https:// and http:// URLs can be sources. An enforced policy will block ${nameless.length === 1 ? "it" : "them"}, unless you approve the host or path: ${scripts}`,
   );
   return { scriptSrc: sources.all(), leftOut };
 }

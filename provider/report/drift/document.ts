@@ -31,7 +31,7 @@ export function driftDocumentOf(report: DriftReport): Document {
     sections: resources.map(sectionOf),
     lists: [
       {
-        title: `${counted(others.length, "resource")} of other providers ${verbs(others)} manually`,
+        title: `${counted(others.length, "resource")} from other providers ${verbs(others)} manually`,
         items: others.map(({ found, type, name, properties }): ListItem => ({
           sign: SIGNS[found],
           words: WORDS[found],
@@ -41,7 +41,7 @@ export function driftDocumentOf(report: DriftReport): Document {
         })),
       },
       {
-        title: `Not drift: ${counted(pending.length, "change")} of the program`,
+        title: `Not drift: ${counted(pending.length, "change")} in the program`,
         items: pending.map(({ op, type, name }): ListItem => ({ ...OPERATION[op], type, name })),
       },
     ],

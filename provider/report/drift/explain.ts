@@ -93,7 +93,7 @@ export function furtherLosses(drifted: Drifted): readonly Phrase[] {
 const CONCERNS: Readonly<Record<string, string>> = {
   PageShieldSettings: "whoever watches the zone's Page Shield alerts",
   PageShieldPolicy: "whoever owns the pages that the policy covers, and whoever reviews its violations",
-  ManagedRulesetOverride: "your security team, and whoever runs the sites of the zone",
+  ManagedRulesetOverride: "your security team, and whoever runs the zone's sites",
   WafMigration: "your security team, and whoever plans the zone's migration",
   LogpushJob: "whoever reads these logs",
   KvNamespace: "whoever runs the Workers that are bound to the namespace",
@@ -121,7 +121,7 @@ export function updateOf(drifted: Drifted, changes: readonly DriftChange[]): Phr
   if (kind === "WafMigration")
     return next.op === "delete"
       ? say`${UP} only removes it from the state. A migration can't be undone`
-      : say`${UP} can't undo it, because a migration has no way back`;
+      : say`${UP} can't undo it, because migrations are irreversible`;
   switch (next.op) {
     case "delete":
       return next.old?.retained === true
@@ -147,7 +147,7 @@ function recreation({ kind, next, recorded }: Drifted): Phrase {
   if (next === undefined)
     return say`${UP} only removes it from the state, because the program no longer declares it`;
   if (kind === "KvNamespace")
-    return say`${UP} creates an empty namespace with a new ID. The keys that it held are lost`;
+    return say`${UP} creates an empty namespace with a new ID. The deleted namespace's keys are lost`;
   if (kind !== "KvEntries") return say`${UP} creates it again`;
   return say`${UP} writes its ${words(counted(asNumber(recorded.inputs["keys"]) ?? 0, "key"))} again`;
 }

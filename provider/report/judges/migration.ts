@@ -10,7 +10,7 @@ export const migration: Judge = (all) => {
   const zone = cell(all.new.inputs["zoneId"], 40);
   const way =
     now === undefined
-      ? `goes to ${target ?? ""}, unless it's already there (the live check was skipped)`
-      : `goes from ${now} to ${target ?? ""}`;
+      ? `moves to ${target ?? ""}, unless it's already there (the live check was skipped)`
+      : `moves from ${now} to ${target ?? ""}`;
   return [["irreversible", say`the WAF migration of zone ${zone} ${words(way)}; Cloudflare can't undo it`]];
 };

@@ -58,7 +58,7 @@ function start(): void {
     element(
       "caption",
       {},
-      "Zones. Each column heading sorts; each name opens all that the survey knows of the zone.",
+      "Zones. Select a column heading to sort by it, or a name to see everything about that zone.",
     ),
     element("thead", {}, element("tr", { "aria-rowindex": 1 }, ...headings.map(({ cell }) => cell))),
   );
@@ -151,7 +151,7 @@ function summary(): HTMLElement {
 /** Returns the list of the most urgent tasks, as ranked by the survey. */
 function firsts(): HTMLElement[] {
   const { first } = head;
-  if (first.length === 0) return [element("p", {}, "Nothing: no zone has a task.")];
+  if (first.length === 0) return [element("p", {}, "Nothing: no zone needs attention.")];
   const list = element(
     "ol",
     {},

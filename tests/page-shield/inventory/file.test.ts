@@ -94,7 +94,7 @@ scripts:
     "script-inventory.yaml:4: scripts[0].approval.by: is empty. Name the person who approves.",
     'script-inventory.yaml:4: scripts[0].approval.on: must be a date, as YYYY-MM-DD, not "2026-02-30".',
     'scripts[2]: unknown option "approvel". Did you mean "approval"?',
-    "script-inventory.yaml:10: scripts[3].approval.until: is before the day of the approval.",
+    "script-inventory.yaml:10: scripts[3].approval.until: is before the date of the approval.",
     'script-inventory.yaml:11: scripts[3].hash: must be the SHA-256 of the script\'s content (64 hex digits) or "changes"',
   ])
     expect(message).toContain(line);
@@ -151,7 +151,7 @@ test("the guide's inventory is valid", () => {
 
 test("a missing file says how to create one", () => {
   expect(() => readScriptInventory("/nowhere/inventory.yaml")).toThrow(
-    "the script inventory can't be read: it does not exist (looked for /nowhere/inventory.yaml). Create it with `edgeguard inventory propose",
+    "the script inventory can't be read: it does not exist (full path: /nowhere/inventory.yaml). Create it with `edgeguard inventory propose",
   );
 });
 

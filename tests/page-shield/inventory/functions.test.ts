@@ -244,10 +244,10 @@ describe("inventorySources", () => {
     ]);
     expect(warned).toEqual([
       expect.stringContaining(
-        "left out 2 unapproved scripts of list.yaml. An enforced policy will block them: https://ended.example/a.js, https://nobody.example/a.js.",
+        "left out 2 unapproved scripts in list.yaml. An enforced policy will block them: https://ended.example/a.js, https://nobody.example/a.js.",
       ) as string,
       expect.stringMatching(
-        /left out 1 approved script of list\.yaml that a policy can't allow alone: .*: blob:https:\/\/shop\.example\/1\.\n$/,
+        /left out 1 approved script in list\.yaml that a policy can't allow individually: .*: blob:https:\/\/shop\.example\/1\.\n$/,
       ) as string,
     ]);
   });
@@ -271,7 +271,7 @@ describe("inventorySources", () => {
     );
     expect(scriptSrc).toEqual(["https://cdn.example.com"]);
     expect(warned).toEqual([
-      "edgeguard: inventorySources: a policy will allow 1 script of list.yaml without an approval, because an approved host or folder covers them: https://cdn.example.com/bad.js.\n",
+      "edgeguard: inventorySources: a policy will allow 1 script in list.yaml without an approval, because an approved host or path covers it: https://cdn.example.com/bad.js.\n",
     ]);
   });
 });
@@ -293,7 +293,7 @@ describe("inventorySources compares the scripts that it left out with the policy
     expect(warned).toEqual([
       expect.stringMatching(/will block them: example\.com, ads\.example\.com:8443\.\n$/) as string,
       expect.stringMatching(
-        /will allow 3 scripts of list\.yaml without an approval, .*: ads\.example\.com, https:\/\/x\.example\.com\/ads\/\*, \*\.cdn\.example\.com\.\n$/,
+        /will allow 3 scripts in list\.yaml without an approval, .*: ads\.example\.com, https:\/\/x\.example\.com\/ads\/\*, \*\.cdn\.example\.com\.\n$/,
       ) as string,
     ]);
   });
@@ -307,7 +307,7 @@ describe("inventorySources compares the scripts that it left out with the policy
     expect(inventorySources(inventory(...exact))).toEqual({ scriptSrc: [], leftOut: exact });
     expect(warned).toEqual([
       expect.stringMatching(
-        /left out 3 approved scripts of list\.yaml that a policy can't allow alone/,
+        /left out 3 approved scripts in list\.yaml that a policy can't allow individually/,
       ) as string,
     ]);
     warned = [];

@@ -69,7 +69,7 @@ test.each(["not read", "off"] as const)("a run whose only zone is %s is no evide
   expect(requirements.at(-1)).toMatchObject({
     scope: "this run",
     standing: "not",
-    why: expect.stringContaining(`It could check no zone. Gaps: zone ${ZONE}`) as string,
+    why: expect.stringContaining(`It couldn't check any zone. Gaps: zone ${ZONE}`) as string,
   });
 });
 

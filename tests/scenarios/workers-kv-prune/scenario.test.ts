@@ -22,7 +22,7 @@ playScenario({
       changes: { create: 2 },
       says: [
         /prune deletes 1 key that others wrote: "p\/theirs"/,
-        /1 of 4 entries have already expired and won't be written/,
+        /1 of 4 entries has already expired and won't be written/,
       ],
     },
     { run: "up", changes: { create: 2 }, writes: [`PUT ${BULK}`, `POST ${BULK}/delete`] },
@@ -64,7 +64,7 @@ playScenario({
       program: "duplicate-key",
       code: "failure",
       says: [
-        /KvEntries "inline" and "bulk" both declare the key "b" in the same namespace\. Keep it in one of them\./,
+        /KvEntries "inline" and "bulk" both declare the key "b" in the same namespace\. Declare it in only one of them\./,
       ],
     },
     { run: "destroy", changes: { delete: 2 }, writes: [`POST ${BULK}/delete`] },
