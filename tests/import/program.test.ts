@@ -265,7 +265,7 @@ describe("objects that can't be read", () => {
 
   it.each([
     [
-      "everything forbidden",
+      "a 403 for every request",
       { kind: "status", status: 403, code: 10000, match: { path: "page_shield" }, times: 9 },
       /nothing could be read.*403/,
     ],
@@ -275,7 +275,7 @@ describe("objects that can't be read", () => {
       /503.*Nothing was written/,
     ],
     [
-      "no connection",
+      "a lost connection",
       { kind: "dropBefore", match: { path: "page_shield/policies" }, times: 9 },
       /got no response.*Nothing was written/,
     ],

@@ -73,7 +73,7 @@ onCli(`on ${cli?.name ?? "the Pulumi CLI: skipped, because none is on PATH"}`, (
       .filter(({ method, path }) => method !== "GET" && !path.endsWith("/bulk/get"))
       .map(({ method, path }) => `${method} ${path}`);
 
-  test("all seven types move from the classes to the SDK and back, without a change or a write", async () => {
+  test("all seven types can switch from the classes to the SDK and back without a change or a write", async () => {
     program("pulumi-edgeguard");
     await project.ok("up", "--yes", "--skip-preview");
     for (const from of ["./sdk", "pulumi-edgeguard"] as const) {
@@ -92,7 +92,7 @@ onCli(`on ${cli?.name ?? "the Pulumi CLI: skipped, because none is on PATH"}`, (
     await project.ok("destroy", "--yes", "--skip-preview");
   });
 
-  test("what the SDK made moves to the classes with an update that sends nothing, and is theirs to destroy", async () => {
+  test("resources that the SDK created switch to the classes without sending anything, and the classes can destroy them", async () => {
     program("./sdk");
     await project.ok("up", "--yes", "--skip-preview");
     program("pulumi-edgeguard");
@@ -107,7 +107,7 @@ onCli(`on ${cli?.name ?? "the Pulumi CLI: skipped, because none is on PATH"}`, (
     expect((await project.export()).deployment.resources ?? []).toEqual([]);
   });
 
-  test("pulumi import by ID writes a program that matches what exists, apart from what no import knows", async () => {
+  test("pulumi import by ID writes a program that matches what exists, except for values that an import can't read", async () => {
     const ids = await existing();
     const resources = Object.entries(ids).map(([type, id]) => ({
       type: `edgeguard:index:${type}`,
@@ -171,7 +171,7 @@ onCli(`on ${cli?.name ?? "the Pulumi CLI: skipped, because none is on PATH"}`, (
   });
 
   onYaml(
-    `a ${YAML} program takes over resources of the classes, changes one argument and reads others`,
+    `a ${YAML} program takes over resources that the classes created, changes one argument and reads other objects`,
     async () => {
       const zoneId = api.zones.shop;
       const policy = {
@@ -211,20 +211,23 @@ onCli(`on ${cli?.name ?? "the Pulumi CLI: skipped, because none is on PATH"}`, (
     },
   );
 
-  onYaml(`the ${YAML} example applies as the documents install it, and leaves an empty plan`, async () => {
-    if (cli === undefined) return;
-    const example = new Project(cli, "yaml");
-    try {
-      example.copy(join(REPOSITORY, "examples/yaml"), join(REPOSITORY, "node_modules"));
-      example.env = { CLOUDFLARE_API_TOKEN: TOKEN, CLOUDFLARE_ACCOUNT_ID: api.accounts.main };
-      await example.init({ "edgeguard:baseUrl": api.url, zoneId: api.zones.empty });
-      expect(summaryOf((await example.ok("up", "--yes", "--skip-preview")).text)).toEqual({ create: 5 });
-      await example.ok("preview", "--expect-no-changes");
-      await example.ok("destroy", "--yes", "--skip-preview");
-    } finally {
-      example.remove();
-    }
-  });
+  onYaml(
+    `the ${YAML} example runs when installed as the docs say, and the next preview shows no changes`,
+    async () => {
+      if (cli === undefined) return;
+      const example = new Project(cli, "yaml");
+      try {
+        example.copy(join(REPOSITORY, "examples/yaml"), join(REPOSITORY, "node_modules"));
+        example.env = { CLOUDFLARE_API_TOKEN: TOKEN, CLOUDFLARE_ACCOUNT_ID: api.accounts.main };
+        await example.init({ "edgeguard:baseUrl": api.url, zoneId: api.zones.empty });
+        expect(summaryOf((await example.ok("up", "--yes", "--skip-preview")).text)).toEqual({ create: 5 });
+        await example.ok("preview", "--expect-no-changes");
+        await example.ok("destroy", "--yes", "--skip-preview");
+      } finally {
+        example.remove();
+      }
+    },
+  );
 
   /** Creates or finds an object of each type: its composite ID, by type. */
   async function existing(): Promise<Readonly<Record<string, string>>> {

@@ -44,7 +44,7 @@ const policy = (more: object = {}): Record<string, unknown> => ({
   ...more,
 });
 
-test("arguments come back in canonical form, with the names that a class would give, and null means not set", async () => {
+test("returns arguments in canonical form with the default names that a class would set, and treats null as not set", async () => {
   const zoneId = api.zones.shop.toUpperCase();
   const rule = await plugin.check("ManagedRulesetOverride", "owasp", {
     zoneId,
@@ -79,7 +79,7 @@ test.each(["examples/yaml/Pulumi.yaml", "docs/guides/other-languages.md"])(
   },
 );
 
-test("a mistake is refused in the words of the classes, and an unknown value waits until it's known", async () => {
+test("refuses a mistake with the same message as the classes, and checks an unknown value once it's known", async () => {
   const { failures } = await plugin.check("PageShieldPolicy", "a", policy({ action: "deny", vlaue: 1 }));
   expect(failures).toEqual([
     expect.stringMatching(/^vlaue: unknown argument "vlaue". Did you mean "value"\?/),
@@ -93,7 +93,7 @@ test("a mistake is refused in the words of the classes, and an unknown value wai
   expect(inputs).toMatchObject({ zoneId: UNKNOWN });
 });
 
-test("what's secret stays secret, by type or because the program says so, and no message shows it", async () => {
+test("keeps a value secret if its type or the program says so, and never shows it in a message", async () => {
   const made = await plugin.create("KvNamespace", "secret", { title: secret(CANARY) });
   expect(made.inputs).toMatchObject({ title: secret(CANARY), __secrets: ["title"] });
   expect(made.outputs).toMatchObject({ title: secret(CANARY) });
@@ -109,7 +109,7 @@ test("what's secret stays secret, by type or because the program says so, and no
   expect(plugin.printed + plugin.shown + failures.join()).not.toContain(CANARY);
 });
 
-test("two resources that manage the same object are refused, and one that is checked twice isn't", async () => {
+test("refuses two resources that manage the same object, but not one that is checked twice", async () => {
   const one = { zoneId: api.zones.blog, enabled: true };
   for (let i = 0; i < 2; i += 1)
     expect((await plugin.check("PageShieldSettings", "one", one)).failures).toEqual([]);
@@ -124,7 +124,7 @@ test("two resources that manage the same object are refused, and one that is che
   ]);
 });
 
-test("the entries of two components are compared, although both have the same name", async () => {
+test("compares the entries of two components, even if both resources have the same name", async () => {
   const { id: namespaceId } = await plugin.create("KvNamespace", "shared", { title: "shared" });
   const check = async (component: string, value: string): Promise<string[]> => {
     const request = new rpc.CheckRequest()
@@ -149,7 +149,7 @@ describe("EDGEGUARD_SAVED_PLAN", () => {
   };
   const enforced = () => policy({ zoneId: api.zones.blog, action: "allow" });
 
-  test("leaves open what a preview finds in a zone", async () => {
+  test("leaves values open that a preview reads from the zone", async () => {
     const { inputs } = await plugin.check("PageShieldPolicy", "saved", enforced());
     expect(inputs).toMatchObject({ wouldBlock: { count: expect.any(Number) as number } });
     await withPlan("true", async (own) => {
@@ -159,7 +159,7 @@ describe("EDGEGUARD_SAVED_PLAN", () => {
     });
   });
 
-  test("an update is refused, because an engine doesn't tell its check from a preview's", async () => {
+  test("makes an update fail, because its check looks like a preview's to the plugin", async () => {
     await withPlan("true", async (own) => {
       await expect(own.create("PageShieldPolicy", "saved", enforced())).rejects.toThrow(
         "Nothing was sent. Set it only for `pulumi preview --save-plan`",
@@ -168,7 +168,7 @@ describe("EDGEGUARD_SAVED_PLAN", () => {
     });
   });
 
-  test("any other value is refused", async () => {
+  test("must be true or false", async () => {
     await withPlan("yes", async (own) => {
       await expect(own.check("KvNamespace", "saved", { title: "saved" })).rejects.toThrow(
         'EDGEGUARD_SAVED_PLAN is "yes" but must be true or false.',
@@ -191,7 +191,7 @@ describe("two providers of one program, each in its own process", () => {
     engine.stop();
   });
 
-  test("don't both manage the same object, and a resource that changes its provider isn't a second one", async () => {
+  test("can't both manage the same object, but a resource can change its provider", async () => {
     const zone = { zoneId: api.zones.shop, enabled: true };
     const failures = async (of: PluginClient | undefined, name: string): Promise<unknown> =>
       (await of?.check("PageShieldSettings", name, zone))?.failures;
@@ -206,7 +206,7 @@ describe("two providers of one program, each in its own process", () => {
     expect(await (await two?.check("PageShieldSettings", "first", zone))?.failures).toEqual([]);
   });
 
-  test("compare what's secret without showing it or writing it down", async () => {
+  test("compare secret values without showing or storing them", async () => {
     const title = { title: secret(`${CANARY} of both`) };
     await one?.check("KvNamespace", "first", title);
     const found = await two?.check("KvNamespace", "second", title);
@@ -219,7 +219,7 @@ describe("two providers of one program, each in its own process", () => {
   });
 });
 
-test("what the plugin says is shown by the engine, which hides what a plugin prints", async () => {
+test("sends its messages to the engine to show, because engines hide what a plugin prints", async () => {
   const description = "shown";
   for (const name of ["shown", "also shown"])
     await plugin.check(
@@ -232,14 +232,14 @@ test("what the plugin says is shown by the engine, which hides what a plugin pri
   expect(plugin.printed).toBe("");
 });
 
-test("a mapping from another provider is answered with none, as the protocol asks", async () => {
+test("answers a request for mappings with none, as the protocol requires", async () => {
   const mapping: rpc.GetMappingResponse = await plugin.call("getMapping", new rpc.GetMappingRequest());
   expect(mapping.getProvider()).toBe("");
   const mappings: rpc.GetMappingsResponse = await plugin.call("getMappings", new rpc.GetMappingsRequest());
   expect(mappings.getProvidersList()).toEqual([]);
 });
 
-test("a change names exactly the values that differ, with replace marks, and no value inside a secret", async () => {
+test("a diff lists exactly the values that differ, says which force a replacement, and shows nothing inside a secret", async () => {
   const job = {
     zoneId: api.zones.shop,
     dataset: "http_requests",
@@ -268,7 +268,7 @@ test("a change names exactly the values that differ, with replace marks, and no 
   expect(secretly.details).toEqual({ outputOptions: "UPDATE" });
 });
 
-test("a preview of a create knows the arguments and sends no write", async () => {
+test("a preview of a create returns the arguments and sends no write", async () => {
   const { id, outputs } = await plugin.create("KvNamespace", "preview", { title: "p", preview: true }, true);
   expect({ id, outputs }).toMatchObject({ id: "", outputs: { title: "p", fullTitle: "p_preview" } });
   const settings = await plugin.create(
@@ -281,7 +281,7 @@ test("a preview of a create knows the arguments and sends no write", async () =>
   expect(writes()).toEqual([]);
 });
 
-test("a lost answer leaves a half-made object in the engine's hands", async () => {
+test("if a response is lost, the engine gets the partially created object to record", async () => {
   api.fault({ match: { method: "PUT" }, kind: "dropAfter" });
   const error = await failureOf(
     plugin.create("PageShieldSettings", "half", { zoneId: api.zones.empty, enabled: true }),
@@ -291,7 +291,7 @@ test("a lost answer leaves a half-made object in the engine's hands", async () =
   expect(JSON.stringify(half?.properties)).toContain("previous");
 });
 
-test("an import reads by composite ID, and a wrong one is refused with the form", async () => {
+test("an import takes a composite ID, and the error for any other ID shows the right form", async () => {
   const { id } = await plugin.create("KvNamespace", "their", { title: "their" });
   const read = async (given: string): Promise<rpc.ReadResponse> =>
     await plugin.call("read", new rpc.ReadRequest().setUrn(urn("KvNamespace", "their")).setId(given));
@@ -307,7 +307,7 @@ test("an import reads by composite ID, and a wrong one is refused with the form"
   await expect(read(`${api.accounts.main}/${"0".repeat(32)}`)).rejects.toThrow("there is no");
 });
 
-test("the state of a class keeps its provider in a refresh, and loses it in an update", async () => {
+test("a refresh keeps the provider code that a class stored in state, and an update removes it", async () => {
   const { result } = await rawSend(api, "POST", `/accounts/${api.accounts.main}/storage/kv/namespaces`, {
     title: "moved",
   });
@@ -349,7 +349,7 @@ describe("functions", () => {
     return { ...plain(response.getReturn()) };
   };
 
-  test("an object is the result, anything else is its member, and a value is secret", async () => {
+  test("return objects as they are and anything else as `result`, and KV values as secrets", async () => {
     expect(await invoke("getPageShieldSettings", { zoneId: api.zones.shop })).toMatchObject({
       enabled: true,
     });
@@ -368,7 +368,7 @@ describe("functions", () => {
     await expect(invoke("getKvKeys", { namespaceId: "x" })).rejects.toThrow("getKvKeys: namespaceId:");
   });
 
-  test("without a credential, a preview gets unknown results and an update an error", async () => {
+  test("without credentials, return unknown results in a preview and fail in an update", async () => {
     const anonymous = await PluginClient.start({ baseUrl: api.url });
     try {
       const zone = { zoneId: api.zones.shop };
@@ -383,7 +383,7 @@ describe("functions", () => {
   });
 });
 
-test("settings are checked, credentials are secret whatever the program says, and an explicit provider needs its own", async () => {
+test("checks settings, always treats credentials as secret, and requires a credential for an explicit provider", async () => {
   const check = async (name: string, news: Record<string, unknown>) => {
     const request = new rpc.CheckRequest()
       .setUrn(`urn:pulumi:dev::shop::pulumi:providers:edgeguard::${name}`)
@@ -452,7 +452,7 @@ describe("an explicit provider that is called default", () => {
   });
 });
 
-test("what the plugin doesn't do is refused by name", async () => {
+test("refuses what it doesn't support, and names it", async () => {
   await expect(plugin.call("construct", new rpc.ConstructRequest())).rejects.toThrow(
     "the provider plugin has no component resources (construct)",
   );

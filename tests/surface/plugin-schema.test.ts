@@ -37,7 +37,7 @@ const NAMES = Object.keys(RESOURCES);
 /** Arguments that only builders and classes of TypeScript take. */
 const ONLY_IN_CLASSES: Readonly<Record<string, readonly string[]>> = { LogpushJob: ["destination"] };
 
-test("it has every resource and every function", () => {
+test("the plugin's schema contains every resource and every function", () => {
   expect(Object.keys(schema.resources)).toEqual(NAMES.map((name) => `edgeguard:index:${name}`));
   expect(Object.keys(schema.functions).sort()).toEqual(
     [...LOOKUPS.keys()].map((name) => `edgeguard:index:${name}`).sort(),
@@ -51,14 +51,14 @@ describe.each(NAMES)("%s", (name) => {
   const inputs = resource.inputProperties;
   const shape = facts.args.shape as Readonly<Record<string, z.ZodType>>; // Of a lifecycle.
 
-  test("takes the arguments of the lifecycle, each with its docs, and no others", () => {
+  test("has exactly the lifecycle's arguments, each with its docs", () => {
     expect(Object.keys(inputs).sort()).toEqual(Object.keys(shape).sort());
     for (const only of ONLY_IN_CLASSES[name] ?? []) expect(inputs).not.toHaveProperty(only);
     for (const [key, { description = "" }] of Object.entries(inputs))
       expect([key, description.length > 20]).toEqual([key, true]);
   });
 
-  test("requires, hides and replaces what the lifecycle does", () => {
+  test("marks the same arguments as required, secret and forcing replacement as the lifecycle does", () => {
     const isSet = (key: string): boolean =>
       key in (facts.fromSettings ?? {}) || key in (facts.named?.({ project: "", stack: "", name: "" }) ?? {});
     const required = Object.keys(shape).filter(
@@ -76,7 +76,7 @@ describe.each(NAMES)("%s", (name) => {
     expect(resource.aliases).toEqual([{ type: `pulumi-nodejs:dynamic/edgeguard:${name}` }]);
   });
 
-  test("has the words of each argument that takes only some, and the lifecycle accepts them and no other", () => {
+  test("lists the allowed values of each argument with fixed choices, and the lifecycle accepts only those", () => {
     for (const [key, { $ref = "" }] of Object.entries(inputs)) {
       const words = schema.types[$ref.replace("#/types/", "")]?.enum;
       if (words === undefined) continue;
@@ -86,7 +86,7 @@ describe.each(NAMES)("%s", (name) => {
     }
   });
 
-  test("has the defaults of the lifecycle", () => {
+  test("has the same defaults as the lifecycle", () => {
     for (const [key, each] of Object.entries(inputs)) {
       const initial = z.object({ one: shape[key] ?? z.unknown() }).safeParse({}).data?.one;
       expect([key, each.default]).toEqual([key, typeof initial === "object" ? undefined : initial]);

@@ -140,7 +140,7 @@ async function expectedZone(call: Call, control: Call, id: string): Promise<Reco
 }
 
 describe("the cells of a survey", () => {
-  it("say what plain requests for the same zones say", async () => {
+  it("match the responses to plain requests for the same zones", async () => {
     const ground = await Ground.with({ zones: LONG ? 120 : 6 });
     const { code, stderr } = await ground.survey("--budget", "100");
     expect([code, stderr]).toEqual([0, expect.stringContaining("survey.csv")]);
@@ -164,7 +164,7 @@ describe("the cells of a survey", () => {
     }
   });
 
-  it("count every key of a namespace up to the first thousand, and the account's rulesets and jobs", async () => {
+  it("count a namespace's keys up to 1,000, and the account's rulesets and jobs", async () => {
     const ground = await Ground.with();
     const call = callerOf(ground.api);
     const namespaces = `/accounts/${ground.api.accounts.main}/storage/kv/namespaces`;

@@ -166,7 +166,7 @@ const UNCHANGED: readonly Case[] = [
 
 const NEUTRAL: readonly Case[] = [
   [
-    "the permission for rulesets was lost",
+    "the token lost the permission for rulesets",
     { deployments: [MANAGED] },
     { deployments: [{ ...MANAGED, effect: NO_RULESETS }] },
     [
@@ -182,7 +182,7 @@ const NEUTRAL: readonly Case[] = [
     ],
   ],
   [
-    "the permission for Page Shield was granted",
+    "the token got the permission for Page Shield",
     { pageShield: NO_SHIELD, policies: NO_SHIELD, scripts: NO_SHIELD },
     {},
     [
@@ -191,9 +191,9 @@ const NEUTRAL: readonly Case[] = [
       "neutral: scripts: not readable: missing permission Page Shield Read -> readable",
     ],
   ],
-  ["the plan changed", { plan: "pro" }, { plan: "free" }, ["neutral: plan: pro -> free"]],
+  ["the zone's plan changed", { plan: "pro" }, { plan: "free" }, ["neutral: plan: pro -> free"]],
   [
-    "blockers of a migration can't be counted any more",
+    "what blocks a migration can no longer be counted",
     migration("blocked", "x"),
     migration("notCounted"),
     ["neutral: WAF migration: blocked -> notCounted"],
@@ -225,7 +225,7 @@ const NEUTRAL: readonly Case[] = [
     ['neutral: Logpush job "logs": off -> none'],
   ],
   [
-    "an action that Cloudflare added",
+    "a policy has an action that Cloudflare added",
     { policies: [{ ...POLICY, effect: "enforced" }] },
     { policies: [{ ...POLICY, effect: "warn" }] },
     ['neutral: policy "Checkout ": enforced -> warn'],
@@ -308,15 +308,15 @@ const GRADED: readonly Case[] = [
 ];
 
 describe("edgeguard survey diff", () => {
-  it.each(UNCHANGED)("says nothing if %s", async (_, before, after, said) => {
+  it.each(UNCHANGED)("reports no change if %s", async (_, before, after, said) => {
     expect(await comparedZone(before, after)).toEqual(said);
   });
 
-  it.each(NEUTRAL)("calls it neither better nor worse if %s", async (_, before, after, said) => {
+  it.each(NEUTRAL)("reports a neutral change if %s", async (_, before, after, said) => {
     expect(await comparedZone(before, after)).toEqual(said);
   });
 
-  it.each(GRADED)("says what's better or worse if %s", async (_, before, after, said) => {
+  it.each(GRADED)("reports what got better or worse if %s", async (_, before, after, said) => {
     expect(await comparedZone(before, after)).toEqual(said);
     // The other way round, the verdicts are reversed.
     const reversed = await comparedZone(after, before);
@@ -333,7 +333,7 @@ describe("edgeguard survey diff", () => {
   it.each([
     ["only the old survey", ["edge/prod"], []],
     ["only the new survey", [], ["edge/prod"]],
-  ])("says nothing of stacks if %s has them", async (_, old, now) => {
+  ])("reports nothing about stacks if %s has them", async (_, old, now) => {
     const withStacks = (names: readonly string[]): Parts => ({
       stacks: names.map((name) => ({ name, resources: 1 })),
       zones: [
@@ -345,7 +345,7 @@ describe("edgeguard survey diff", () => {
     expect(await compared(withStacks(old), withStacks(now))).toEqual([]);
   });
 
-  it("says what code began to manage, and what was made outside of it", async () => {
+  it("reports objects that a stack now manages, and new objects that no stack manages", async () => {
     const stacks = [{ name: "edge/prod", resources: 1 }];
     const zone = (policy: object, ...jobs: readonly object[]): Parts => ({
       stacks,
@@ -370,7 +370,7 @@ describe("edgeguard survey diff", () => {
     ]);
   });
 
-  it("calls zones that only one survey has neither better nor worse, and follows one that got another ID", async () => {
+  it("reports zones that only one survey has as neutral, and recognizes a zone whose ID changed by its name", async () => {
     const [a, b, c] = [sampleZone(2), sampleZone(6), sampleZone(8)];
     expect(await compared({ zones: [a, b] }, { zones: [c, a] })).toEqual([
       "neutral: zone-6.example: zone: surveyed -> not surveyed",
@@ -417,7 +417,7 @@ describe("edgeguard survey diff", () => {
     ]);
   });
 
-  it("has one line for what's neither in many zones, and all of them in JSON", async () => {
+  it("reports the same neutral change in many zones on one line, and for each zone in JSON", async () => {
     const zones = [1, 2, 3, 4].map((number) => ({
       ...sampleZone(number),
       name: `zone-${number}.example`,
@@ -433,7 +433,7 @@ describe("edgeguard survey diff", () => {
     expect(schemaProblems("survey-diff.v1", JSON.parse(stdout))).toEqual([]);
   });
 
-  it("tells objects of one name apart by their IDs", async () => {
+  it("distinguishes objects with the same name by their IDs", async () => {
     const two = (effect: string) => ({
       policies: [
         { ...ENFORCED, id: "1", effect },
@@ -445,7 +445,7 @@ describe("edgeguard survey diff", () => {
     ]);
   });
 
-  it("shortens long texts, and shows names with control characters by their number", async () => {
+  it("shortens long text, and escapes control characters in names", async () => {
     const value = (sources: string) => ({
       policies: [{ ...ENFORCED, description: "a\u001b[31m\u2028", value: sources }],
     });
@@ -467,7 +467,7 @@ describe("edgeguard survey diff", () => {
     expect((await diff(older, newer)).stderr).toBe("");
   });
 
-  it("says which version a file needs that another one wrote", async () => {
+  it("says to update if a later version wrote the file", async () => {
     const { code, stderr } = await diff(write("later.json", { version: 2 as never }), write("now.json", {}));
     expect(code).toBe(1);
     expect(stderr).toContain("update pulumi-edgeguard if a later version wrote it");

@@ -51,13 +51,13 @@ it("allows its own script and style, by their hashes, and nothing else", async (
   expect([...otherStyles, ...otherScripts]).toEqual([]);
 });
 
-it("has no address to load, no event handler and no style in its markup", async () => {
+it("loads nothing from a URL, and has no event handlers or inline styles in its markup", async () => {
   const html = await page(3);
   const markup = html.replace(/<(script|style)\b[^>]*>.*?<\/\1>/gs, "");
   expect(markup).not.toMatch(/\s(src|srcset|href|on\w+|style)=/);
 });
 
-it("carries names with markup as data that ends no script", async () => {
+it("embeds names that contain markup as data that can't end the script", async () => {
   const html = await page(40);
   const [json = ""] = insides(html, /script type="application\/json" id="zones"/);
   expect(json).not.toMatch(/[<>&\u2028\u2029]/);
@@ -106,7 +106,7 @@ it.each([1, 2])("fails if the disk is full at write %i", async (last) => {
   await expect(writeHtml(full, await sampleHead(1), sampleZones(100))).rejects.toThrow("ENOSPC");
 });
 
-it("fails with the zones that can't be read", async () => {
+it("fails if the zones can't be read", async () => {
   async function* broken(): AsyncGenerator<Zone, void, undefined> {
     yield await Promise.resolve(sampleZone(0));
     throw new Error("the journal is gone");
@@ -114,7 +114,7 @@ it("fails with the zones that can't be read", async () => {
   await expect(writeHtml(new Text(), await sampleHead(1), broken())).rejects.toThrow("the journal is gone");
 });
 
-it("counts what survey.json counts", async () => {
+it("shows the same counts as survey.json", async () => {
   const zones = Array.from({ length: 200 }, (_, number) => sampleZone(number));
   const facts = {
     at: "2026-11-02T09:30:00.000Z",
@@ -140,7 +140,7 @@ function withoutZeros(counts: Readonly<Record<string, number>>): Record<string, 
   return Object.fromEntries(Object.entries(counts).filter(([, count]) => count > 0));
 }
 
-it("says in every cell what is known, or why it isn't", async () => {
+it("every cell shows a value, or why the value isn't known", async () => {
   const columns = columnsOf(await sampleHead(20));
   const cells = (number: number): Record<string, string> =>
     Object.fromEntries(columns.map(({ title, text }) => [title, text(sampleZone(number))]));
@@ -167,14 +167,14 @@ it("says in every cell what is known, or why it isn't", async () => {
 });
 
 it.each(["right", "plan", "account", "failed"] as const)(
-  "words what isn't readable as survey.csv does: %s",
+  "describes unreadable parts in the same words as survey.csv: %s",
   (why) => {
     const given: NotReadable = { notReadable: why, what: "Zone Read" };
     expect(textOf<string>(given, String)).toBe(notReadableText(given));
   },
 );
 
-it("names the account where there are several, and has no column for stacks where none was given", async () => {
+it("shows the account only if there are several, and the column for stacks only if stacks were given", async () => {
   const head = await sampleHead(1);
   const [account] = head.accounts;
   const accounts = [account, { ...account, id: "2", name: "Second" }].flatMap((each) =>
@@ -188,7 +188,7 @@ it("names the account where there are several, and has no column for stacks wher
   expect(columns[1]?.text({ ...sampleZone(0), accountId: "2" })).toBe("Second");
 });
 
-it("sorts what isn't known to the end in both directions, and leaves equal rows in their order", () => {
+it("sorts unknown values last in both directions, and keeps equal rows in order", () => {
   const rows = [
     ["b", 2],
     ["u", undefined],
@@ -202,7 +202,7 @@ it("sorts what isn't known to the end in both directions, and leaves equal rows 
   expect(names(sorted(rows, key, "descending"))).toBe("b c a u");
 });
 
-it("searches the values of a zone, in any case and order of words, but not the names of its members", () => {
+it("searches a zone's values in any case and word order, but not the names of its members", () => {
   const text = searchable(sampleZone(7));
   expect(matches(text, wordsOf("  Stats-0.COLLECT  zone-7 "))).toBe(true);
   expect(matches(text, wordsOf("zone-8"))).toBe(false);

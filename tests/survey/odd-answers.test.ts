@@ -11,7 +11,7 @@ const BUDGET = ["--budget", "100", "--zones", "few.txt"] as const;
 const ENTRY_POINT = "http_request_firewall_managed/entrypoint";
 
 describe("a survey of zones whose entry point can't be read", () => {
-  it("calls no migration ready, because rules that block it may be in there", async () => {
+  it("doesn't report a migration as ready, because the entry point may contain rules that block it", async () => {
     const ground = await Ground.with();
     ground.api.fault({ kind: "status", status: 400, match: { path: ENTRY_POINT }, times: 1_000 });
     const { code, stderr } = await ground.survey(...BUDGET);
@@ -28,7 +28,7 @@ describe("a survey of zones whose entry point can't be read", () => {
     ["without an ID", { id: undefined }],
     ["with a rule whose expression isn't text", { rules: [{ id: "a", action: "block", expression: 5 }] }],
     ["that isn't an object", undefined],
-  ])("goes on after one %s", async (_, odd) => {
+  ])("continues after an entry point %s", async (_, odd) => {
     const ground = await Ground.with();
     const { shop, blog } = ground.api.zones;
     const { code } = await ground.surveyChanged(
@@ -50,7 +50,7 @@ describe("a survey of zones whose entry point can't be read", () => {
   });
 });
 
-describe("a survey of a zone with an odd answer", () => {
+describe("a survey of a zone with an unusual response", () => {
   it("keeps a score that isn't a whole number", async () => {
     const ground = await Ground.with();
     const { code } = await ground.surveyChanged(
@@ -67,7 +67,7 @@ describe("a survey of a zone with an odd answer", () => {
     expect(JSON.stringify(ground.zone(ground.api.zones.shop).scripts)).toContain('"score":10.5');
   });
 
-  it("journals a part that couldn't be read back as not readable, with the rest of the zone", async () => {
+  it("journals a part with an invalid value as unreadable, and keeps the rest of the zone", async () => {
     const ground = await Ground.with();
     const facts = sampleZone(2);
     const path = join(ground.cwd, "journal.jsonl");
@@ -92,7 +92,7 @@ function listedOf({ id, name, plan, status, accountId }: Zone): ListedZone {
 const wire = z.looseObject({ rules: z.array(z.looseObject({ action: z.string() })) });
 const OFF: readonly (readonly [string, (rules: z.infer<typeof wire>["rules"]) => object[]])[] = [
   [
-    "whose rules an override turns off",
+    "an override turns off their rules",
     (rules) =>
       rules.map((each) =>
         each.action !== "execute"
@@ -108,7 +108,7 @@ const OFF: readonly (readonly [string, (rules: z.infer<typeof wire>["rules"]) =>
       ),
   ],
   [
-    "that an earlier rule skips for all requests",
+    "an earlier rule skips them for all requests",
     (rules) => [
       {
         id: "a".repeat(32),
@@ -125,7 +125,7 @@ const OFF: readonly (readonly [string, (rules: z.infer<typeof wire>["rules"]) =>
 ];
 
 describe("a survey of managed rulesets", () => {
-  it.each(OFF)("calls those off %s, in every file and in a comparison", async (_, change) => {
+  it.each(OFF)("every file and a comparison report rulesets as off if %s", async (_, change) => {
     const ground = await Ground.with();
     const { shop } = ground.api.zones;
     await ground.survey(...BUDGET, "--out", "old");

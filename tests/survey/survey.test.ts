@@ -120,7 +120,7 @@ describe("edgeguard survey", () => {
     expect(zones.at(-1)?.jobs).toEqual({ notReadable: "notTried", what: "Logs Write" });
   });
 
-  it("goes on where Ctrl-C ended it, and gives what an undisturbed survey gives", async () => {
+  it("resumes where Ctrl-C stopped it, with the same result as an uninterrupted survey", async () => {
     const ground = await Ground.with({ zones: LONG ? 40 : 2 });
     const stop = new AbortController();
     const watch = setInterval(() => {
@@ -143,7 +143,7 @@ describe("edgeguard survey", () => {
     expect(reads.length).toBeLessThanOrEqual(2 * (LONG ? 58 : 20) + 4);
   });
 
-  it("drops a last line that was cut off, and refuses a journal that is damaged or another survey's", async () => {
+  it("drops an incomplete last line, and refuses a journal that's damaged or from another survey", async () => {
     const ground = await Ground.with();
     const stop = new AbortController();
     const watch = setInterval(() => {
@@ -168,13 +168,13 @@ describe("edgeguard survey", () => {
     expectEnd(none, 1, "no unfinished survey to resume");
   });
 
-  it("keeps what it read when the rate limit is used up for longer than it waits", async () => {
+  it("keeps what it has read if the rate limit lasts longer than it waits", async () => {
     const ground = await Ground.with();
     ground.api.fault({ kind: "status", status: 429, match: { path: "/logpush/jobs" }, retryAfter: 3_600 });
     expectEnd(await ground.survey("--budget", "100"), 1, "zones. To continue, pass --resume.");
   });
 
-  it("shows nothing that may be a credential in its files, its journal or its messages", async () => {
+  it("shows no possible credential in its files, journal or messages", async () => {
     const ground = await Ground.with({ zones: 4, credentials: [{ token: "canary-token-4711-0815" }] });
     const call = callerOf(ground.api, { authorization: "Bearer canary-token-4711-0815" });
     const secret = "canary-secret-key-99887766";
@@ -203,7 +203,7 @@ describe("edgeguard survey", () => {
     );
   });
 
-  it("ends when Cloudflare fails one request after another, instead of filling the survey with failures", async () => {
+  it("stops if Cloudflare fails one request after another, instead of filling the survey with failures", async () => {
     const ground = await Ground.with();
     ground.api.fault({ kind: "status", status: 502, match: { path: "/zones/.+/" }, times: 10_000 });
     expectEnd(await ground.survey("--budget", "100"), 1, "To continue, pass --resume.");
@@ -222,8 +222,8 @@ describe("edgeguard survey", () => {
       "that --payment-pages names",
       ["--inventory", "inventory.yaml", "--payment-pages", "https://checkout.*"],
     ],
-    ["that load a script of the inventory", []],
-  ])("counts what an inventory doesn't approve, and puts pages first %s", async (_, more) => {
+    ["that load a script in the inventory", []],
+  ])("counts scripts that the inventory doesn't approve, and lists pages first %s", async (_, more) => {
     const ground = await Ground.with();
     ground.write(
       more.length > 0 ? "inventory.yaml" : "script-inventory.yaml",
@@ -245,7 +245,7 @@ scripts:
     expect(ground.zone(ground.api.zones.blog).hasPaymentPages).toBe(false);
   });
 
-  it("shows on a terminal how fast it reads and how long it will take", async () => {
+  it("on a terminal, shows its speed and the remaining time", async () => {
     const ground = await Ground.with({ latencyMs: 30 });
     const { stderr } = await ground.run({ isTerminal: true }, ...FEW);
     expect(stderr).toMatch(/\d+ of 2 zones, [\d.]+ requests\/s, \d+ s left/);
