@@ -10,7 +10,7 @@ const REFUSAL = JSON.stringify({
   errors: [{ code: 10413, message: "request entity too large" }],
 });
 
-/** Closed on this side only, as proxies do: a reset could overtake the response. */
+/** Closes only this side, as proxies do: a reset could overtake the response. */
 function answerAndClose(socket: Socket, text = REFUSAL): void {
   const head = `HTTP/1.1 413 Payload Too Large\r\ncontent-length: ${REFUSAL.length}\r\nconnection: close\r\n\r\n`;
   socket.end(head + text);

@@ -35,7 +35,7 @@ test.each(NAMES)("the docstring of %s says which permissions it needs", (name) =
   expect(source.replace(/\n \* /g, " ")).toContain(permissionsSentence(name));
 });
 
-/** A life of each resource: created, looked at, changed, deleted. */
+/** Creates, reads, changes and deletes each resource. */
 const LIVES: Readonly<Record<ResourceName, () => readonly [object, object]>> = {
   PageShieldSettings: () => [
     { zoneId: api.zones.empty, enabled: true },

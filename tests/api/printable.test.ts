@@ -6,13 +6,13 @@ import { printable, escapeInvisible } from "../../provider/api/printable";
 import { run } from "../../provider/cli/program";
 import { Operation } from "../support/operation";
 
-/** What an answer, a name or a file says reaches a terminal and a CI's log as text, and never as an order. */
+/** Text from responses, names and files reaches a terminal and a CI log only as text, never as a command. */
 
 const HOSTILE =
   "gone\u001b[2J\u009b31m\r\n::add-mask::password\n  ::error file=a.ts,line=1::broken\n##[group]x\n##vso[task.setvariable variable=a]b\n\u202ereversed<{%fg 1%}>";
 const ACCOUNT = "5a0c1e7f3b2d4968a7e1c0f2d3b4a5f1";
 
-/** Whether a terminal, GitHub, Azure or Pulumi would obey something in it. */
+/** Whether a terminal, GitHub, Azure or Pulumi would interpret something in it. */
 function obeyed(shown: string): string[] {
   return shown
     .split("\n")

@@ -31,7 +31,7 @@ const newPolicy = {
   value: "script-src 'self'",
 };
 const bodyOf = (method: string) => (method === "GET" || method === "DELETE" ? undefined : newPolicy);
-/** Seeded in the zone, so that every method has something to meet. */
+/** Seeded in the zone, so every method has a target. */
 const pathOf = (method: string) =>
   method === "POST" ? policies : method === "DELETE" ? `${policies}/${"0".repeat(32)}` : settings;
 const put = { enabled: true };
@@ -272,7 +272,7 @@ describe("Retry-After", () => {
     async (retryAfter) => {
       const { waits } = virtualTime();
       api.fault({ match: {}, kind: "status", status: 503, retryAfter, times: 2 });
-      // Full jitter may be short by chance, so what is asserted is that chance was asked.
+      // Full jitter may be short by chance, so the test checks that the random number was used.
       jest.spyOn(Math, "random").mockReturnValue(0.1);
       await send("GET", 2);
       expect(waits).toEqual([backoffMs(2, () => 0.1), backoffMs(3, () => 0.1)]);
@@ -467,7 +467,7 @@ describe("a cancelled operation", () => {
       name: "CancelledError",
       message: "Reading was not sent: the operation was cancelled, or the Pulumi engine exited.",
     });
-    expect(api.requests[0]?.endedAt).toBeNull(); // Nobody waited for the response.
+    expect(api.requests[0]?.endedAt).toBeNull(); // The operation didn't wait for the response.
     expect(client.inFlight).toBe(0);
     expect((await failureOf(client.put(settings, { what: WHAT, schema, body: put }))).name).toBe(
       "CancelledError",

@@ -1,11 +1,11 @@
 import { Operation } from "../support/operation";
 import { serve } from "../support/edge-client";
 
-/** Every sign that may stand in a long run: one that a pattern goes back over takes minutes, and the test's own time. */
+/** Every character that may repeat many times. A pattern that backtracks over one exceeds the time limit. */
 const SIGNS = Array.from(" \t\n!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~0aé\u00a0\u2028");
 const RUN = 60_000;
 
-/** Lets the test's own time limit strike, which work without a pause would have held back. */
+/** Lets the test's time limit take effect, which it can't during synchronous work. */
 const pause = () => new Promise((resolve) => setTimeout(resolve, 1));
 
 test.each([

@@ -32,7 +32,7 @@ describe("help", () => {
     },
   );
 
-  test("loads only the parser for help and version", async () => {
+  test("--help and --version load only the parser", async () => {
     const { version } = jest.requireActual<{ version: string }>("../../provider/package.json");
     expect(await desk.bin("--version")).toMatchObject({ code: 0, stdout: `${version}\n`, stderr: "" });
   });

@@ -7,7 +7,7 @@ import { text } from "node:stream/consumers";
 import { run } from "../../provider/cli/program";
 import { BIN, ended, type Ran } from "./support";
 
-/** Commands that need no service: a folder of their own, something piped in, and what comes out. */
+/** Runs commands that need no API, in their own directory, with piped input, and returns their output. */
 export class Shell {
   readonly cwd = mkdtempSync(join(tmpdir(), "edgeguard-shell-"));
 
@@ -15,7 +15,7 @@ export class Shell {
     afterAll(() => rmSync(this.cwd, { recursive: true, force: true }));
   }
 
-  /** The built bin, as a process; `input` is piped in. */
+  /** Runs the built command as a process, with `input` piped in. */
   readonly bin = async (args: readonly string[], input = ""): Promise<Ran> => {
     const { cwd, command } = this;
     const child = spawn(process.execPath, [BIN, command, ...args], { cwd, env: {}, stdio: "pipe" });
@@ -23,7 +23,7 @@ export class Shell {
     return await ended(child);
   };
 
-  /** The same program here, where a process would show nothing more. */
+  /** Runs the same program in this process, for tests that don't need a separate one. */
   readonly here = async (
     args: readonly string[],
     { input = "", tty = false, env = {} } = {},

@@ -8,13 +8,13 @@ import { startLocalApi, type LocalApi } from "edgeguard-local";
 import { run } from "../../provider/cli/program";
 import { callerOf } from "../local-api/client";
 
-/** The built bin, as a person has it. */
+/** The built command, as users run it. */
 export const BIN = resolve(__dirname, "../../provider/bin/edgeguard.js");
 
 export interface Ran {
   readonly code: number | null;
   readonly stdout: string;
-  /** The same, undecoded. */
+  /** The same output as bytes. */
   readonly bytes: Buffer;
   readonly stderr: string;
 }
@@ -29,7 +29,7 @@ afterAll(async () => {
   for (const { stop } of open.splice(0)) await stop();
 });
 
-/** A local API, a project's folder that leads to it, and its namespace `existing` under the binding EXISTING. */
+/** A local API, and a project directory configured for it, with the namespace `existing` bound as EXISTING. */
 export class Desk {
   readonly cwd = mkdtempSync(join(tmpdir(), "edgeguard-cli-"));
 
@@ -67,12 +67,12 @@ export class Desk {
     return spawn(process.execPath, [BIN, ...args], { cwd, env, stdio: ["ignore", "pipe", "pipe"] });
   }
 
-  /** Runs the bin as a process, without a terminal. */
+  /** Runs the command as a process, without a terminal. */
   async bin(...args: string[]): Promise<Ran> {
     return await ended(this.start(args));
   }
 
-  /** Runs the same program here, where starting a process would show nothing more. */
+  /** Runs the same program in this process, for tests that don't need a separate one. */
   async here(...args: string[]): Promise<Ran> {
     return await this.at({}, ...args);
   }
@@ -96,7 +96,7 @@ export class Desk {
     return { code, stdout: out.toString(), bytes: out, stderr: err.toString() };
   }
 
-  /** A plain request, by no code of ours. */
+  /** Sends a plain request, without the code under test. */
   async raw(method: string, path: string, body?: unknown): Promise<unknown> {
     const response = await callerOf(this.api)(method, `${this.namespaces}${path}`, body);
     return (response.body as { result?: unknown } | undefined)?.result;

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { REPOSITORY } from "../support/engine";
 
-/** Troubleshooting quotes parts of messages: a reader finds the row by the words on the screen. */
+/** The troubleshooting guide quotes parts of messages, so readers can search for what's on their screen. */
 
 const read = (path: string): string => readFileSync(join(REPOSITORY, path), "utf8");
 

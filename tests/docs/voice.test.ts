@@ -3,9 +3,9 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { REPOSITORY } from "../support/engine";
 
-/** What can be checked by machine of how the product speaks: docs/glossary.md has its words. */
+/** Checks part of the writing rules automatically. docs/glossary.md lists the words to use. */
 
-/** The files that people read, with what they must not say. This file names it, so it isn't among them. */
+/** The files that people read. This file is left out, because it contains the unwanted words. */
 const FILES = execFileSync("git", ["ls-files", "*.ts", "*.mts", "*.md", "*.sh", "*.yml"], {
   cwd: REPOSITORY,
   encoding: "utf8",

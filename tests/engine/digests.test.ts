@@ -7,7 +7,7 @@ import { openSource } from "../../provider/kv/declaration";
 import { edgeguardResources, engines, Project } from "../support/engine";
 import { TOKEN } from "../support/scenario";
 
-/** A digest of a short value is as good as the value: it shows nowhere, on no engine. */
+/** A short value can be guessed from its digest, so no engine may show the digest anywhere. */
 
 const PROGRAM = `
 import * as pulumi from "@pulumi/pulumi";
@@ -24,7 +24,7 @@ const sha256 = (text: string): string => createHash("sha256").update(text).diges
 describe.each(engines().map((engine) => [engine.name, engine] as const))("on %s", (_name, engine) => {
   let api: LocalApi;
   let project: Project;
-  /** What a person or a machine was shown. */
+  /** Everything that was printed or recorded. */
   let shown: string[];
   /** Digests of what was declared. */
   let digests: string[];

@@ -5,7 +5,7 @@ import { edgeguardResources, finished, summaryOf, type Project } from "../suppor
 import { raw, TOKEN } from "../support/scenario";
 import { surfaces } from "../support/surfaces";
 
-/** What is left when a process dies, a connection breaks or a token changes: on every engine of this machine. */
+/** What remains if a process dies, a connection breaks or a token changes, on every engine on this machine. */
 
 const PROGRAM = `
 import * as pulumi from "@pulumi/pulumi";
@@ -53,7 +53,7 @@ describe.each(surfaces().map((surface) => [surface.name, surface] as const))("on
   });
 
   it("continues after the provider host was killed, and creates nothing twice", async () => {
-    // Carried out, then a minute without a response: the host dies in between.
+    // The request is applied, but the response takes a minute; the host is killed in between.
     api.fault({ kind: "slow", delayMs: 60_000, when: "after", match: { method: "POST", path: POLICIES } });
     const up = finished(project.start("up", "--yes", "--skip-preview"));
     await until(() => posts() === 1);
@@ -183,7 +183,7 @@ function cwdOf(pid: string): string | undefined {
   }
 }
 
-/** A test that waits for ever fails by its own time limit. */
+/** A test that waits forever fails at its own time limit. */
 async function until(condition: () => boolean): Promise<void> {
   while (!condition()) await sleep(20);
 }

@@ -10,7 +10,7 @@ import { raw } from "../support/scenario";
 const TOKENS = {
   eu: "eu--t0kenZq7xKw2mVp9rTb",
   us: "us--t0kenB4nLs8dYc6hJf",
-  // Both would be a fall-back.
+  // Either one would be a fallback.
   environment: "env-t0kenQm5vXz3kWa7g",
   stack: "cfg-t0kenHs9rDp2nMb6t",
 };
@@ -119,7 +119,7 @@ describe.each(engines().map((engine) => [engine.name, engine] as const))("on %s"
       "us POST /zones/{other}/page_shield/policies",
     ]);
 
-    // The plan that hurts: one provider creates the policy under its new name, another one deletes the old name.
+    // The hardest case: one provider creates the policy under its new name, and another one deletes the old name.
     project.write(`${PROGRAM}
       const { id: namespaceId } = new KvNamespace("flags", { title: "flags" }, { provider: eu });
       new KvEntries("after", { namespaceId, entries: { a: "1", b: "2" } });
@@ -197,7 +197,7 @@ describe.each(engines().map((engine) => [engine.name, engine] as const))("on %s"
       const seconds = (times: readonly number[]): number => (Math.max(...times) - Math.min(...times)) / 1000;
       // A request may arrive a little later than it was sent, so the first gap may look shorter.
       for (const times of [one, two]) expect(seconds(times)).toBeGreaterThan(times.length - 1.5);
-      expect(seconds([...one, ...two])).toBeLessThan(one.length + two.length - 1.5); // As a shared budget would take.
+      expect(seconds([...one, ...two])).toBeLessThan(one.length + two.length - 1.5); // As with a shared budget.
     }, 120_000);
 
     it("refuses invalid arguments that become known late, in one sentence without their secrets", async () => {

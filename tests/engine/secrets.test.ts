@@ -47,7 +47,7 @@ const rule = { action: "skip", expression: 'http.cookie contains "${CANARY}"', a
 new WafMigration("migration", { zoneId, target: "assessed", configuration: pulumi.secret([rule]) });
 `;
 
-/** Lines that hold a piece of the canary. */
+/** Lines that contain part of the canary. */
 function leaks(text: string): string[] {
   const pieces = Array.from({ length: CANARY.length - 7 }, (_, at) => CANARY.slice(at, at + 8));
   return text.split("\n").filter((line) => pieces.some((piece) => line.includes(piece)));

@@ -71,7 +71,7 @@ test("waits out many 429 responses and writes every entry once", async () => {
   expect(confirmed(api)).toBe(COUNT);
 });
 
-test("reports 429 responses that outlast the retries, and the next update continues", async () => {
+test("fails if Cloudflare still returns 429 after the retries, and the next update continues", async () => {
   await start();
   api.fault({ kind: "slow", delayMs: 0, times: 2, match: BULK });
   api.fault({ kind: "status", status: 429, retryAfter: 0.05, times: 2, match: BULK });

@@ -17,13 +17,13 @@ export type Call = (
 
 export const token = { authorization: "Bearer local-token" };
 
-/** Plain HTTP to the API: what any client could send, and nothing that ours would. */
+/** Plain HTTP to the API, without the provider's client. */
 export function callerOf(api: LocalApi, credentials: Record<string, string> = token): Call {
   return (method, path, body, headers) =>
     request(api.url + path, method, body, { ...credentials, ...headers });
 }
 
-/** The routes that are ours, beside the API. */
+/** The local API's control routes. */
 export function controlOf(api: LocalApi): Call {
   return (method, path, body) => request(new URL(`/__local${path}`, api.url).href, method, body, {});
 }

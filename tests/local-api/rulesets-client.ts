@@ -70,7 +70,7 @@ export class ZoneRulesets {
 
   async effective(): Promise<EffectiveWaf> {
     const { body } = await controlOf(this.#api)("GET", `/zones/${this.#zoneId}/effective-waf`);
-    return body as EffectiveWaf; // A control route of ours.
+    return body as EffectiveWaf; // Calls one of the local API's control routes.
   }
 
   async #id(): Promise<string> {

@@ -6,7 +6,7 @@ import { type ApiResponse, type Call, callerOf, result } from "./client";
 export const OWASP = "c504870194831cd12c3fc0284f294abb";
 export const VENDOR = "a25a9a7e9c00afc1fb2e0245519d725b";
 
-/** The rulesets that take their place, and the rule of the OWASP one that holds the threshold. */
+/** The rulesets that replace them, and the OWASP rule that has the threshold. */
 export const NEW_OWASP = "4814384a9e5d4991b9815dcfc25d2f1f";
 export const NEW_VENDOR = "efb7b8c949ac4650a09736fc376e9aee";
 export const SCORE_RULE = "6179ae15870a4bb7b2d480d4843b323c";
@@ -15,7 +15,7 @@ const rule = z.looseObject({ action: z.string(), expression: z.string(), enabled
 
 export type SentRule = z.infer<typeof rule>;
 
-/** A zone on its way, by plain HTTP. */
+/** A zone that's migrating, over plain HTTP. */
 export class Migrating {
   readonly call: Call;
   readonly root: string;
@@ -59,7 +59,7 @@ export class Migrating {
   }
 }
 
-/** How a migration looks unless a test says otherwise. */
+/** The settings of a migration unless a test changes them. */
 export const USUAL_WAF: WafSettingsChange = {
   pendingMs: 0,
   stateNames: { start: "start", validation: "validation", pending: "pending", finished: "finished" },

@@ -49,7 +49,7 @@ async function main(words: readonly string[]): Promise<void> {
   }
 }
 
-/** What kept a row from passing. */
+/** Why a row didn't pass. */
 async function problemOf(workshop: Workshop, row: Row): Promise<string | undefined> {
   const directory = mkdtempSync(join(workshop.home, "project-"));
   try {

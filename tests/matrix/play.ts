@@ -8,7 +8,7 @@ import { raw } from "../support/scenario";
 import type { Installed } from "./install";
 import type { Engine } from "./rows";
 
-/** The life of a small stack in an installed project, judged by what the API has, not by what the engine says. */
+/** Runs a small stack in an installed project from create to destroy, and checks the API instead of the engine's output. */
 
 export async function play(project: Installed, engine: Engine): Promise<void> {
   const api = await startLocalApi();

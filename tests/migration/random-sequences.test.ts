@@ -13,7 +13,7 @@ import { LONG } from "../support/long";
 const ALL_RUNS = 1_000;
 const RUNS = LONG ? ALL_RUNS : 40;
 
-// A hundred times as fast: what waits here waits for an answer that is there already.
+// A hundred times as fast, because every response that this test waits for is ready.
 jest.mock("node:timers/promises", () => {
   const actual = jest.requireActual<{ setTimeout(ms: number, ...rest: unknown[]): Promise<unknown> }>(
     "node:timers/promises",
@@ -458,7 +458,7 @@ test(
     process.stdout.write(
       `${RUNS} sequences: ${steps} confirmed PUTs; zones at the end: ${JSON.stringify(Object.fromEntries(ends))}\n`,
     );
-    // What never happens is no proof of anything.
+    // The test proves nothing about cases that never came up.
     for (const phase of ["start", "validation", "finished"])
       expect(ends.get(phase) ?? 0).toBeGreaterThan(RUNS / 40);
     expect(steps).toBeGreaterThan(RUNS / 5);

@@ -123,7 +123,7 @@ describe.each([
     expect(commands.map(({ mode }) => mode & 0o111)).toEqual([0o111]);
   });
 
-  it("names the license, the oldest Node.js, and the repository and folder that provenance is checked against", () => {
+  it("names the license, the oldest Node.js, and the repository and directory that provenance is checked against", () => {
     expect(manifest).toMatchObject({
       license: "Apache-2.0",
       engines: { node: ">=20.18.1" },

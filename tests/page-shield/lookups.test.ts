@@ -48,7 +48,7 @@ describe.each(["documented", "openapi"] as const)("lookups (%s dialect)", (diale
     );
   });
 
-  test("returns unknown members as extra, and no extra if there are none", async () => {
+  test("returns unknown members in extra, and omits extra if there are none", async () => {
     const snapshot = api.snapshot();
     const zone = snapshot.pageShield[shop];
     if (zone?.policies[0] === undefined) throw new Error("the seeded zone has a policy");

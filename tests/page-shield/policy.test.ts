@@ -545,7 +545,7 @@ describe("creates a policy exactly once", () => {
       api.fault({ match: { method: "POST" }, kind: "dropAfter" });
       return new Operation(api, { inNoTime: api });
     };
-    /** The policies once the list has caught up. */
+    /** The policies, once the list is up to date. */
     const settled = async () => {
       api.advance(60_000);
       return (await stored()).map(({ id }) => id);
@@ -639,7 +639,7 @@ describe("the output logged", () => {
     expect(await logged({ ...enforced, zoneId }, await up({ description: "Here" }))).toBe(false);
   });
 
-  test("logged is absent for a state of an earlier version and for an import", async () => {
+  test("logged is absent in state from an earlier version and after an import", async () => {
     const blocking = await up(enforced);
     const older = {
       ...blocking,

@@ -191,7 +191,7 @@ describe("destroying settings", () => {
   });
 });
 
-test("changing the zone replaces the settings, and the old zone gets back its original ones", async () => {
+test("changing the zone replaces the resource and restores the old zone's settings", async () => {
   const recorded = await new Operation(api).up(TYPE, { ...zone, enabled: true });
   const moved = { zoneId: api.zones.blog, enabled: true };
   expect(await new Operation(api).preview(TYPE, moved, recorded)).toMatchObject({

@@ -45,7 +45,7 @@ function given(output: string): unknown {
   return JSON.parse(line?.slice(6) ?? "null");
 }
 
-test("reports a verb's error as one sentence, with the first line separate and no stack trace", async () => {
+test("reports an error of a create as one sentence, with a summary beside it and no stack trace", async () => {
   api.fault({ match: {}, kind: "status", status: 503, message: "down" });
   const output = await inProvider(
     `const e = await failing(runtime.create("PageShieldSettings", { zoneId, enabled: true }));

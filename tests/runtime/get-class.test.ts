@@ -93,7 +93,7 @@ const COMMANDS = {
   KvEntries: `edgeguard import --account ${ACCOUNT} --only kv --with-values`,
 } as const;
 
-describe("refuses the import option in one sentence", () => {
+describe("refuses the import option and names the command to use", () => {
   const refusalOf = (type: keyof typeof IDS, args: object, id: string): unknown => {
     try {
       return new CLASSES[type]("one", args, { import: id });
@@ -102,7 +102,7 @@ describe("refuses the import option in one sentence", () => {
     }
   };
 
-  test.each(Object.entries(COMMANDS))("%s: run %s", (type, command) => {
+  test.each(Object.entries(COMMANDS))("%s suggests %s", (type, command) => {
     const name = type as keyof typeof COMMANDS;
     expect(refusalOf(name, {}, IDS[name][0])).toBe(
       `edgeguard: ${type} "one": the import option can't import a dynamic resource: run \`${command}\`, which writes the program and the file for \`pulumi import\`.`,

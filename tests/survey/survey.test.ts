@@ -223,7 +223,7 @@ describe("edgeguard survey", () => {
       ["--inventory", "inventory.yaml", "--payment-pages", "https://checkout.*"],
     ],
     ["that load a script in the inventory", []],
-  ])("counts scripts that the inventory doesn't approve, and lists pages first %s", async (_, more) => {
+  ])("counts scripts that the inventory doesn't approve, and lists first the pages %s", async (_, more) => {
     const ground = await Ground.with();
     ground.write(
       more.length > 0 ? "inventory.yaml" : "script-inventory.yaml",

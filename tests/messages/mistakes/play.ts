@@ -20,19 +20,19 @@ export interface Mistake {
   readonly fix?: string;
   /** Files in the program's folder: text by name. */
   readonly files?: Readonly<Record<string, string>>;
-  /** What is the case before: objects in Cloudflare, a fault. */
+  /** The situation before the preview, such as objects in Cloudflare or a fault. */
   readonly before?: (api: LocalApi) => unknown;
   /** The resource exists already, as the sample declares it with these arguments. */
   readonly existing?: JsonObject;
-  /** What is said where no resource is played. */
+  /** The message if the mistake needs no resource. */
   readonly says?: () => readonly string[];
   /** Stack configuration. */
   readonly config?: Readonly<Record<string, string>>;
-  /** The preview warns and goes on. */
+  /** The preview only warns. */
   readonly warns?: true;
 }
 
-/** What the preview says: of the mistake, and of what to write instead. */
+/** The preview's messages about the mistake, and about the fixed program. */
 export interface Played {
   readonly refused: readonly string[];
   readonly warned: readonly string[];

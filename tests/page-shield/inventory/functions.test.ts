@@ -78,7 +78,7 @@ describe("checkScriptInventory", () => {
     expect(api.requests[1]?.query).toMatchObject({ exclude_duplicates: "false", exclude_cdn_cgi: "false" });
   });
 
-  test("an approved wider entry doesn't approve a script whose own entry isn't approved", async () => {
+  test("a wider approved entry doesn't approve a script that has its own unapproved entry", async () => {
     const { findings } = await checkScriptInventory(
       {
         ...zone(),

@@ -95,7 +95,7 @@ new KvEntries("flags", {
   entries: { "flag/express": "canary-flag-value", "flag/banner": "off" },
 });
 
-// Resources of others: two of an account of our own making, of which one is only looked at, and a mere group.
+// Other resources: two from a dynamic provider in this program, one of which is only read, and a component.
 class Ticket extends pulumi.dynamic.Resource {
   declare readonly number: pulumi.Output<string>;
   constructor(name: string, opts?: pulumi.CustomResourceOptions) {
