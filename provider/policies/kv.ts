@@ -35,7 +35,7 @@ export function pruneStaysUnderLimit({
   return onResource(
     {
       name: "prune-stays-under-limit",
-      description: "Pruning KV entries deletes few keys that others wrote.",
+      description: "Pruning KV entries deletes only a few keys that others wrote.",
       enforcementLevel,
     },
     KvEntries,

@@ -172,7 +172,7 @@ async function collect(
   });
   if (!isReadable && cells.refused.isEverything)
     throw new CommandError(
-      "the token could read nothing in these zones. Check that it's valid, and grant it one of the permissions that `edgeguard survey --help` lists.",
+      "the token couldn't read anything in these zones. Check that it's valid, and grant it one of the permissions that `edgeguard survey --help` lists.",
     );
   await inParallel(
     unread.filter((zone) => !isTrial(zone)),
