@@ -470,7 +470,7 @@ describe("edgeguard survey diff", () => {
   it("says to update if a later version wrote the file", async () => {
     const { code, stderr } = await diff(write("later.json", { version: 2 as never }), write("now.json", {}));
     expect(code).toBe(1);
-    expect(stderr).toContain("update pulumi-edgeguard if a later version wrote it");
+    expect(stderr).toContain("If a later version wrote it, update pulumi-edgeguard");
     expect(
       (await diff(write("other.json", { tool: "pulumi-edgeguard 9.9.9" }), "now.json")).stdout,
     ).toContain("Nothing changed.");
