@@ -1,6 +1,7 @@
 import { InvalidArgumentError, Option, type Command } from "commander";
 import type * as Run from "../import/run";
 import { asksForNamespaces, PRODUCTS, type ImportOptions, type Product } from "../import/options";
+import { CLASSES, LANGUAGES, SURFACES } from "../import/target";
 import { UsageError } from "../terminal/errors";
 import type { Io } from "../terminal/io";
 import { hexId, wordsAmong } from "./option-values";
@@ -30,7 +31,21 @@ export function register(program: Command, io: Io): void {
       ).argParser(wordsAmong(PRODUCTS)),
     )
     .option("--with-values", "also write the namespaces' entries, to files that only you can read", false)
-    .option("--out <directory>", "where to write index.ts and import.json", ".")
+    .addOption(
+      new Option(
+        "--for <surface>",
+        "what declares the resources: dynamic (the classes of pulumi-edgeguard) or plugin (the provider plugin)",
+      )
+        .choices(SURFACES)
+        .default("dynamic"),
+    )
+    .addOption(
+      new Option(
+        "--language <language>",
+        "of the program; YAML needs --for plugin; default: the language of the project in the --out directory, else typescript",
+      ).choices(LANGUAGES),
+    )
+    .option("--out <directory>", "where to write the program (index.ts or Main.yaml) and import.json", ".")
     .addOption(
       new Option(
         "--project <name>",
@@ -75,6 +90,8 @@ function refuseContradictions(options: ImportOptions): void {
     throw new UsageError(
       `--only ${impossible} needs a zone${OF_ACCOUNTS.includes(impossible) ? " or an account" : ""}. Pass --zone <id>.`,
     );
+  if (options.language === "yaml" && options.for === "dynamic")
+    throw new UsageError(`--language yaml: ${CLASSES} Pass --for plugin.`);
   if (withValues && only?.includes("kv") === false)
     throw new UsageError("--with-values writes the entries of Workers KV namespaces. Add kv to --only.");
 }

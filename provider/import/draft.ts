@@ -1,4 +1,4 @@
-import { constant, objectOf, type Code } from "./code";
+import { Code, codeOf, objectOf, reference } from "./code";
 import type { Scope } from "../runtime/composite-id";
 import type { ConfigSecret, ExistingObject } from "./existing";
 import {
@@ -11,6 +11,7 @@ import {
   UniqueNames,
   type Named,
 } from "./names";
+import type { Target } from "./target";
 import type { Account, Zone } from "./zones";
 
 /** An existing object, as the program declares it. */
@@ -52,29 +53,41 @@ const RESERVED_NAMES = [
 export class Drafter {
   readonly zones: readonly IdConstant[];
   readonly accounts: readonly IdConstant[];
+  readonly #target: Target;
   readonly #names: ReadonlyMap<ExistingObject, string>;
-  readonly #keys = new UniqueNames();
+  readonly #keys: UniqueNames;
   readonly #variables = new UniqueNames(RESERVED_NAMES);
   /** The constants that contain resources, by existing object. */
   readonly #referred = new Map<ExistingObject, string>();
 
-  constructor(found: readonly ExistingObject[], zones: readonly Zone[], accounts: readonly Account[]) {
+  constructor(
+    target: Target,
+    found: readonly ExistingObject[],
+    zones: readonly Zone[],
+    accounts: readonly Account[],
+  ) {
+    this.#target = target;
     const owners = zones.map((zone) => zoneOwner(zone, found));
     this.zones = constantsOf(owners, "zone");
     this.accounts = constantsOf(accounts.map(ownerOf), "account");
-    this.#names = namesOf(found, owners);
+    const names = namesOf(found, owners);
+    this.#names = target.language === "yaml" ? distinctInYaml(names) : names;
+    this.#keys = new UniqueNames(
+      target.language === "yaml" ? [...RESERVED_NAMES, ...this.#names.values()] : [],
+    );
   }
 
   draft(found: ExistingObject, isDeclared: (other: ExistingObject) => boolean): Draft {
     const secrets: UsedSecret[] = [];
     const name = this.#names.get(found) ?? "resource";
     const args = found.args({
+      hasBuilders: this.#target.surface === "dynamic",
       scope: (scope) => this.#scope(scope),
-      idOf: (other) => (isDeclared(other) ? constant(`${this.#variableOf(other)}.id`, other.id) : undefined),
+      idOf: (other) => (isDeclared(other) ? reference(`${this.#variableOf(other)}.id`, other.id) : undefined),
       secret: (what, secret) => {
         const key = this.#keys.claim(identifier(`${name}-${what}`, "secret"));
         secrets.push({ ...secret, key });
-        return constant(`config.requireSecret(${JSON.stringify(key)})`, secret.value);
+        return new Code(secret.value, { kind: "secret", key });
       },
     });
     return { found, name, args: objectOf(args), secrets };
@@ -86,6 +99,7 @@ export class Drafter {
   }
 
   #variableOf(found: ExistingObject): string {
+    if (this.#target.language === "yaml") return this.#names.get(found) ?? "";
     const known = this.#referred.get(found);
     if (known !== undefined) return known;
     const variable = this.#variables.claim(this.#names.get(found) ?? "namespace");
@@ -96,7 +110,7 @@ export class Drafter {
   #scope({ kind, id }: Scope): Code {
     const constants = kind === "zone" ? this.zones : this.accounts;
     const owner = constants.find((each) => each.id === id);
-    return owner === undefined ? constant(JSON.stringify(id), id) : constant(owner.text, id);
+    return owner === undefined ? codeOf(id) : reference(owner.text, id);
   }
 }
 
@@ -146,6 +160,18 @@ function namesOf(
       });
       const names = distinctNames(objects, type.charAt(0).toLowerCase() + type.slice(1));
       return group.map((each, index): [ExistingObject, string] => [each, names[index] ?? type]);
+    }),
+  );
+}
+
+/** Makes names unique across types, too: in YAML, a name is the key of a resource, beside variables and configuration. */
+function distinctInYaml(names: ReadonlyMap<ExistingObject, string>): ReadonlyMap<ExistingObject, string> {
+  const unique = new UniqueNames(RESERVED_NAMES);
+  const all = [...names.values()];
+  return new Map(
+    [...names].map(([found, name]) => {
+      const isShared = all.indexOf(name) !== all.lastIndexOf(name);
+      return [found, unique.claim(isShared ? name + found.resource.type : name)];
     }),
   );
 }

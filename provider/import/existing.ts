@@ -64,6 +64,8 @@ export interface ExistingObject extends Named, ObjectAddress {
 
 /** What arguments can use from the program. */
 export interface ArgumentWriter {
+  /** Whether the program has the builders of destinations and filters, which the plugin's SDKs lack. */
+  readonly hasBuilders: boolean;
   /** Returns the constant that contains the ID of a zone or account. */
   scope(scope: Scope): Code;
   /** Returns another resource's ID in the program. Undefined if that resource was left out. */

@@ -1,23 +1,24 @@
 import { forwarder } from "../runtime/forwarder";
 import { WIRE_SECRET, WIRE_SIGNATURE } from "../runtime/secrets";
-import { TYPE_PREFIXES } from "../runtime/type-tokens";
+import { TYPE_PREFIXES, type Surface } from "../runtime/type-tokens";
 import type { JsonObject } from "../runtime/values";
 import { setCommand } from "./program";
 import type { Verified } from "./verify";
 
 /**
- * Writes the file for `pulumi import --file`. It contains inputs and outputs, including the provider's code. The CLI
- * (3.254 and later) records them without a read by the provider, because a dynamic provider can't read on import.
+ * Writes the file for `pulumi import --file`. It contains inputs and outputs, so that the CLI (3.254 and later) records
+ * them without asking the provider to read. A dynamic provider can't do that on import, and no provider can read which
+ * entries of a namespace a resource owns, or credentials that Cloudflare hides.
  */
-export function importFile(verified: readonly Verified[]): string {
+export function importFile(surface: Surface, verified: readonly Verified[]): string {
   const resources = verified.map(({ found, name, inputs, outputs }) => {
     const { type, secret } = found.resource;
     const state = (bag: JsonObject): JsonObject => ({
       ...withSecrets(bag, secret),
-      __provider: forwarder(type),
+      ...(surface === "dynamic" ? { __provider: forwarder(type) } : {}),
     });
     return {
-      type: TYPE_PREFIXES.dynamic + type,
+      type: TYPE_PREFIXES[surface] + type,
       name,
       id: found.id,
       inputs: state(inputs),

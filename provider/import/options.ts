@@ -1,3 +1,6 @@
+import type { Surface } from "../runtime/type-tokens";
+import type { Language } from "./target";
+
 /** Products that can be imported. */
 export const PRODUCTS = ["page-shield", "rulesets", "logpush", "kv"] as const;
 export type Product = (typeof PRODUCTS)[number];
@@ -11,6 +14,9 @@ export interface ImportOptions {
   readonly out: string;
   readonly project?: string;
   readonly force: boolean;
+  readonly for: Surface;
+  /** Unset: the language of the project in the output folder. */
+  readonly language?: Language;
 }
 
 /** Whether the options ask for namespaces explicitly, which needs an account. */

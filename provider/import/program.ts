@@ -1,87 +1,62 @@
-import { commented, print, usesOf } from "./code";
-import type { Drafter, IdConstant } from "./draft";
+import { usesOf, type Code } from "./code";
+import type { Drafter, IdConstant, UsedSecret } from "./draft";
 import { asSentence, type LeftOut } from "./inventory";
+import type { Surface } from "../runtime/type-tokens";
 import type { Verified } from "./verify";
 
-export function programText(
+/** A generated program, before it's printed in a language. */
+export interface Program {
+  readonly surface: Surface;
+  /** The functions and constants that its arguments use. */
+  readonly uses: ReadonlySet<string>;
+  readonly secrets: readonly UsedSecret[];
+  /** The accounts, then the zones, that its arguments refer to. */
+  readonly ids: readonly (readonly IdConstant[])[];
+  readonly resources: readonly Declaration[];
+  /** Sentences about what isn't declared. */
+  readonly leftOut: readonly string[];
+}
+
+export interface Declaration {
+  readonly type: string;
+  readonly name: string;
+  /** The constant that contains the resource. Undefined if nothing refers to the resource. */
+  readonly variable: string | undefined;
+  readonly args: Code;
+  readonly comment: string | undefined;
+}
+
+export function programOf(
+  surface: Surface,
   drafting: Drafter,
   verified: readonly Verified[],
   leftOut: readonly LeftOut[],
-): string {
+): Program {
   const uses = new Set(verified.flatMap(({ args }) => [...usesOf(args)]));
-  const parts = [
-    HEADER,
-    importsText(verified, uses),
-    [configText(verified), idsText(drafting.accounts, uses), idsText(drafting.zones, uses)]
-      .filter((part) => part !== "")
-      .join("\n"),
-    ...verified.map((one) => declarationText(drafting, one)),
-    leftOut.map(({ what, reason }) => commented(`Not declared: ${what}: ${asSentence(reason)}`)).join("\n"),
-  ];
-  return `${parts.filter((part) => part !== "").join("\n\n")}\n`;
+  return {
+    surface,
+    uses,
+    secrets: verified.flatMap(({ secrets }) => secrets),
+    ids: [drafting.accounts, drafting.zones]
+      .map((constants) => constants.filter(({ text }) => uses.has(text)))
+      .filter((constants) => constants.length > 0),
+    resources: verified.map(({ found, name, args }) => ({
+      type: found.resource.type,
+      name,
+      variable: drafting.variableOf(found),
+      args,
+      comment: found.comment,
+    })),
+    leftOut: leftOut.map(({ what, reason }) => `Not declared: ${what}: ${asSentence(reason)}`),
+  };
 }
 
-const HEADER = commented(
-  "Written by `edgeguard import`. From now on, this program is the source of truth. Edit, move and split it as you like, but " +
-    "keep each resource's name (its first argument) or add an alias.",
-);
-
-const LINE_WIDTH = 110;
-
-function importsText(verified: readonly Verified[], uses: ReadonlySet<string>): string {
-  const classes = new Set(verified.map(({ found }) => found.resource.type));
-  const functions = new Set(
-    [...uses].flatMap((use) => EXPORTS.find((name) => use.split(".")[0] === name) ?? []),
-  );
-  const names = [...classes, ...functions].sort((a, b) => a.localeCompare(b, "en"));
-  const flat = `import { ${names.join(", ")} } from "pulumi-edgeguard";`;
-  const own =
-    flat.length <= LINE_WIDTH ? flat : `import {\n  ${names.join(",\n  ")},\n} from "pulumi-edgeguard";`;
-  const needsConfig = verified.some(({ secrets }) => secrets.length > 0);
-  return [
-    ...(needsConfig ? ['import * as pulumi from "@pulumi/pulumi";'] : []),
-    names.length === 0 ? "export {};" : own,
-  ].join("\n");
-}
-
-/** The functions from this package that arguments may call. */
-const EXPORTS = ["destination", "filter"];
-
-function configText(verified: readonly Verified[]): string {
-  const secrets = verified.flatMap((one) => one.secrets);
-  if (secrets.length === 0) return "";
-  const commands = secrets.map(({ key }) => `//   ${setCommand(key)}`);
-  const above = commented(
-    "Credentials come from the stack's encrypted configuration. Set them before the first preview:",
-  );
-  return `${above}\n${commands.join("\n")}\nconst config = new pulumi.Config();\n`;
+/** Returns the command for a secret, with what it is. */
+export function promptFor({ key, meaning }: UsedSecret): string {
+  return `${setCommand(key)}   # ${meaning}`;
 }
 
 /** Returns a command that sets a secret. It prompts for the value, to keep that out of the shell's history. */
 export function setCommand(key: string): string {
   return `pulumi config set --secret ${key}`;
-}
-
-/** Returns the declarations of the IDs: `const zoneId = "…"`, or `const zones = { … }` for several zones. */
-function idsText(constants: readonly IdConstant[], uses: ReadonlySet<string>): string {
-  const used = constants.filter(({ text }) => uses.has(text));
-  const behind = (comment: string | undefined): string =>
-    comment === undefined ? "" : ` ${commented(comment).replace(/\n\/\/ ?/g, " ")}`;
-  const [first] = used;
-  if (first === undefined) return "";
-  const [variable = "", member] = first.text.split(".");
-  if (member === undefined) return `const ${variable} = ${JSON.stringify(first.id)};${behind(first.comment)}`;
-  const lines = used.map(
-    ({ text, id, comment }) => `  ${text.split(".")[1] ?? ""}: ${JSON.stringify(id)},${behind(comment)}`,
-  );
-  return `const ${variable} = {\n${lines.join("\n")}\n};`;
-}
-
-function declarationText(drafting: Drafter, { found, name, args }: Verified): string {
-  const { resource, comment } = found;
-  const variable = drafting.variableOf(found);
-  const constant = variable === undefined ? "" : `const ${variable} = `;
-  const start = `${constant}new ${resource.type}(${JSON.stringify(name)}, `;
-  const above = comment === undefined ? "" : `${commented(comment)}\n`;
-  return `${above}${start}${print(args, { start: start.length, end: 2 })});`;
 }

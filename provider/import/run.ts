@@ -9,9 +9,11 @@ import type { Host } from "../runtime/host";
 import { Drafter } from "./draft";
 import { configScript, importFile } from "./import-file";
 import { asksForNamespaces, type ImportOptions, type Product } from "./options";
-import { compileProblems, format, isInstalled } from "./tools";
-import { programText } from "./program";
-import { newProject, PROJECT } from "./project";
+import { compileProblems, format, installCommands } from "./tools";
+import { typescriptProgram } from "./printing/typescript";
+import { yamlProgram } from "./printing/yaml";
+import { programOf, type Program } from "./program";
+import { PROJECT, projectFor, type Project } from "./project";
 import { asSentence, Inventory } from "./inventory";
 import { readNamespaces } from "./reading/kv";
 import { ENTRIES_FOLDER, readEntries } from "./reading/kv-entries";
@@ -20,10 +22,10 @@ import { readPageShield } from "./reading/page-shield";
 import { PASS_ACCOUNT, readRulesets } from "./reading/rulesets";
 import { verify } from "./verify";
 import { SECRET_MODE, Staging } from "./staging";
-import { summary, type Outcome } from "./summary";
+import { summary, type Compiled, type Outcome } from "./summary";
+import { PACKAGES, PROGRAM_FILES, type Language, type Target } from "./target";
 import { accountOf, readZone, type Account, type Zone } from "./zones";
 
-const PROGRAM = "index.ts";
 const STATE = "import.json";
 const CONFIG = "import-config.sh";
 
@@ -35,8 +37,9 @@ const CONFIG = "import-config.sh";
  */
 export async function importExisting(io: Io, options: ImportOptions): Promise<void> {
   const staging = new Staging(io.cwd, options.out, options.force);
-  const project = newProject(io.cwd, staging.folder, options.project);
-  staging.refuseExisting(PROGRAM, STATE);
+  const project = projectFor(io.cwd, staging.folder, options);
+  const target: Target = { surface: options.for, language: project.language };
+  staging.refuseExisting(PROGRAM_FILES[target.language], STATE);
   const stop = io.interrupted();
   const status = new StatusLine(io);
   const host = hostOf(io, options, stop, status);
@@ -44,7 +47,7 @@ export async function importExisting(io: Io, options: ImportOptions): Promise<vo
     requireCredential(host.settings);
     const everything = await readEverything(host, options, staging, status);
     status.show("writing the program");
-    const outcome = await write(io, everything, staging, project);
+    const outcome = await write(io, everything, staging, project, target);
     status.clear();
     for (const line of summary(outcome)) printToStderr(io, line);
   } catch (error) {
@@ -117,22 +120,20 @@ async function write(
   io: Io,
   { inventory, zones, accounts }: ImportedParts,
   staging: Staging,
-  project: string | undefined,
+  project: Project,
+  target: Target,
 ): Promise<Outcome> {
-  const drafting = new Drafter(inventory.found, zones, accounts);
+  const drafting = new Drafter(target, inventory.found, zones, accounts);
   const verified = await verify(inventory, drafting);
   if (verified.length === 0) return { inventory, verified, written: undefined };
-  const folders = [staging.folder, io.cwd];
-  const plain = programText(drafting, verified, inventory.leftOut);
-  const { text, unformatted } = await format(plain, join(staging.folder, PROGRAM), folders);
-  await staging.write(PROGRAM, text);
-  if (project !== undefined) await staging.write(PROJECT, project);
-  await staging.write(STATE, importFile(verified), SECRET_MODE);
+  const program = programOf(target.surface, drafting, verified, inventory.leftOut);
+  const compiled = await writeProgram(program, target.language, staging, io.cwd);
+  if (project.text !== undefined) await staging.write(PROJECT, project.text);
+  await staging.write(STATE, importFile(target.surface, verified), SECRET_MODE);
   const script = configScript(verified);
   if (script !== undefined) await staging.write(CONFIG, script, SECRET_MODE);
-  const problems = compileProblems(await staging.stage(PROGRAM), folders);
   const ignored = [
-    ...(project === undefined ? [] : ["/node_modules/"]),
+    ...(project.text === undefined ? [] : ["/node_modules/"]),
     `/${STATE}`,
     ...(script === undefined ? [] : [`/${CONFIG}`]),
     ...(staging.has(ENTRIES_FOLDER) ? [`/${ENTRIES_FOLDER}/`] : []),
@@ -144,10 +145,29 @@ async function write(
     written: {
       files,
       folder: relative(io.cwd, staging.folder),
-      isNewProject: project !== undefined,
-      isInstalled: isInstalled(staging.folder),
-      unformatted,
-      problems,
+      project,
+      installs: installCommands(staging.folder, target),
+      compiled,
     },
   };
+}
+
+/** @returns what the compiler says. Undefined for a language without one. */
+async function writeProgram(
+  program: Program,
+  language: Language,
+  staging: Staging,
+  cwd: string,
+): Promise<Compiled | undefined> {
+  const file = PROGRAM_FILES[language];
+  if (language === "yaml") {
+    await staging.write(file, yamlProgram(program));
+    return undefined;
+  }
+  const imports = PACKAGES[program.surface];
+  const folders = [staging.folder, cwd];
+  const plain = typescriptProgram(program);
+  const { text, unformatted } = await format(plain, join(staging.folder, file), folders);
+  await staging.write(file, text);
+  return { imports, unformatted, problems: compileProblems(await staging.stage(file), imports, folders) };
 }

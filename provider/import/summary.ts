@@ -1,5 +1,6 @@
 import { oneLine } from "./names";
-import { setCommand } from "./program";
+import { promptFor } from "./program";
+import type { Project } from "./project";
 import { asSentence, type LeftOut, type Inventory } from "./inventory";
 import type { Verified } from "./verify";
 
@@ -16,10 +17,16 @@ interface Written {
   readonly files: readonly string[];
   /** The output directory, relative to the working directory. Empty if they're the same. */
   readonly folder: string;
-  /** Whether Pulumi.yaml is one of the files. */
-  readonly isNewProject: boolean;
-  /** Whether this package is installed for the program. */
-  readonly isInstalled: boolean;
+  readonly project: Project;
+  /** The commands that install what the program needs. */
+  readonly installs: readonly string[];
+  /** What the compiler says. Undefined for a language without one. */
+  readonly compiled: Compiled | undefined;
+}
+
+export interface Compiled {
+  /** The package with the classes. */
+  readonly imports: string;
   /** Why the program isn't formatted. Undefined if it is. */
   readonly unformatted: string | undefined;
   /** The compiler's errors. Undefined if it didn't run. */
@@ -32,7 +39,10 @@ export function summary({ inventory, verified, written }: Outcome): string[] {
   return [
     ...(written === undefined
       ? ["edgeguard: found nothing to declare. Nothing was written."]
-      : [`edgeguard: wrote ${written.files.join(", ")}: ${countsOf(verified)}.`, ...compileLines(written)]),
+      : [
+          `edgeguard: wrote ${written.files.join(", ")}: ${countsOf(verified)}.`,
+          ...compileLines(written.compiled),
+        ]),
     ...bulletList("Not imported:", skipped),
     ...bulletList("Not declared:", leftOut),
     ...hiddenSecrets(verified),
@@ -50,13 +60,13 @@ function countsOf(verified: readonly Verified[]): string {
   return [...counts].map(([type, count]) => `${type} ${count}`).join(", ");
 }
 
-function compileLines({ unformatted, problems }: Written): string[] {
+function compileLines(compiled: Compiled | undefined): string[] {
+  if (compiled === undefined) return [];
+  const { imports, unformatted, problems } = compiled;
   return [
     ...(unformatted === undefined ? [] : [`The program isn't formatted: ${unformatted}.`]),
     ...(problems === undefined
-      ? [
-          "The program wasn't compiled: to check it, install typescript and pulumi-edgeguard in its directory.",
-        ]
+      ? [`The program wasn't compiled: to check it, install typescript and ${imports} in its directory.`]
       : problems.length === 0
         ? ["The program compiles in strict mode."]
         : [
@@ -77,11 +87,11 @@ function hiddenSecrets(verified: readonly Verified[]): string[] {
   if (hidden.length === 0) return [];
   return [
     "Cloudflare doesn't show these credentials. Have them ready; each command prompts for its value:",
-    ...hidden.map(({ key, meaning }) => `  ${setCommand(key)}   # ${meaning}`),
+    ...hidden.map((secret) => `  ${promptFor(secret)}`),
   ];
 }
 
-function nextSteps({ folder, isNewProject, isInstalled }: Written, verified: readonly Verified[]): string[] {
+function nextSteps({ folder, project, installs }: Written, verified: readonly Verified[]): string[] {
   const secrets = verified.flatMap((one) => one.secrets);
   const isShown = secrets.some((secret) => secret.isShown);
   const isHidden = secrets.some((secret) => !secret.isShown);
@@ -90,8 +100,13 @@ function nextSteps({ folder, isNewProject, isInstalled }: Written, verified: rea
     ...(folder === ""
       ? []
       : [`  cd ${/^[\w./-]+$/.test(folder) ? folder : `'${folder.replaceAll("'", "'\\''")}'`}`]),
-    ...(isInstalled ? [] : ["  npm install pulumi-edgeguard @pulumi/pulumi typescript ts-node"]),
-    ...(isNewProject ? ["  pulumi stack init dev"] : []),
+    ...installs.map((command) => `  ${command}`),
+    ...(project.lacksPlugin === undefined
+      ? []
+      : [
+          `  # in Pulumi.yaml, so that Pulumi finds the plugin: plugins: { providers: [{ name: edgeguard, path: ${project.lacksPlugin} }] }`,
+        ]),
+    ...(project.text === undefined ? [] : ["  pulumi stack init dev"]),
     ...(isHidden ? ["  the commands above"] : []),
     ...(isShown ? ["  sh import-config.sh   # sets the credentials that Cloudflare shows"] : []),
     "  pulumi import --file import.json --yes --protect=false --generate-code=false",

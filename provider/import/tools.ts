@@ -1,8 +1,9 @@
 import { existsSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { dirname, join, relative } from "node:path";
 import type * as Prettier from "prettier";
 import type * as TypeScript from "typescript";
 import { foldersFrom } from "../terminal/files";
+import { PACKAGES, PLUGIN, type Target } from "./target";
 
 /** Loads an optional tool from the output directory, the working directory, or this package's own dependencies. */
 function load(name: string, folders: readonly string[]): unknown {
@@ -37,21 +38,47 @@ export async function format(
   }
 }
 
-/** Whether a program in the directory can import this package. */
-export function isInstalled(folder: string): boolean {
-  return [...foldersFrom(folder)].some((at) =>
-    existsSync(join(at, "node_modules/pulumi-edgeguard/package.json")),
-  );
+/** Returns where a program in the directory finds a package, relative to it. Undefined if the package isn't installed. */
+export function installed(folder: string, name: string): string | undefined {
+  const found = [...foldersFrom(folder)]
+    .map((at) => join(at, "node_modules", name))
+    .find((path) => existsSync(join(path, "package.json")));
+  return found === undefined ? undefined : relative(folder, found);
+}
+
+/** Returns the commands that install what a program in the directory needs. */
+export function installCommands(folder: string, { surface, language }: Target): readonly string[] {
+  const isMissing = (name: string): boolean => installed(folder, name) === undefined;
+  const needsClasses = language === "typescript" && isMissing(PACKAGES[surface]);
+  const tools = needsClasses ? ["@pulumi/pulumi", "typescript", "ts-node"] : [];
+  if (surface === "dynamic")
+    return needsClasses ? [`npm install ${[PACKAGES.dynamic, ...tools].join(" ")}`] : [];
+  const packages = [...(isMissing(PLUGIN) ? [PLUGIN] : []), ...tools];
+  // In a directory without a package.json, npm would install into a parent directory.
+  const prefix = existsSync(join(folder, "package.json")) ? "" : "--prefix . ";
+  return [
+    ...(packages.length === 0 ? [] : [`npm install ${prefix}${packages.join(" ")}`]),
+    ...(needsClasses ? [`pulumi package add ${pluginFolder(folder)}/${PLUGIN}`] : []),
+  ];
+}
+
+/** Returns the directory in which the plugin is or will be installed, relative to the program's. */
+export function pluginFolder(folder: string): string {
+  return installed(folder, PLUGIN) ?? `node_modules/${PLUGIN}`;
 }
 
 const SHOWN_PROBLEMS = 5;
 
 /**
- * Compiles the program in strict mode and returns the first errors. Undefined if TypeScript or this package isn't
- * installed for the program.
+ * Compiles the program in strict mode and returns the first errors. Undefined if TypeScript or the package that it
+ * imports isn't installed for it.
  */
-export function compileProblems(file: string, folders: readonly string[]): readonly string[] | undefined {
-  if (!isInstalled(dirname(file))) return undefined;
+export function compileProblems(
+  file: string,
+  imports: string,
+  folders: readonly string[],
+): readonly string[] | undefined {
+  if (installed(dirname(file), imports) === undefined) return undefined;
   const ts = load("typescript", folders) as typeof TypeScript | undefined;
   if (ts === undefined) return undefined;
   const options: TypeScript.CompilerOptions = {

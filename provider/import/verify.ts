@@ -1,4 +1,3 @@
-import { forwarder } from "../runtime/forwarder";
 import { Host } from "../runtime/host";
 import { canonicalJson, isJsonObject, sameJson, type JsonObject } from "../runtime/values";
 import type { Draft, Drafter } from "./draft";
@@ -25,7 +24,7 @@ export async function verify(inventory: Inventory, drafting: Drafter): Promise<V
       const draft = drafting.draft(found, (other) => verified.has(other));
       const { resource, id, what, recordedAs = {} } = found;
       const written = isJsonObject(draft.args.value) ? serialized(draft.args.value) : {};
-      const news = { ...(found.classInputs?.(written) ?? written), __provider: forwarder(resource.type) };
+      const news = found.classInputs?.(written) ?? written;
       const { inputs: checked, failures } = await resource.verbs.check(host, {}, news);
       const [failure] = failures;
       if (failure !== undefined) {
@@ -43,10 +42,7 @@ export async function verify(inventory: Inventory, drafting: Drafter): Promise<V
         continue;
       }
       const read = serialized(found.outputs);
-      const { changes } = await resource.verbs.diff(host, id, read, {
-        ...inputs,
-        __provider: news.__provider,
-      });
+      const { changes } = await resource.verbs.diff(host, id, read, inputs);
       if (changes) {
         inventory.leaveOut(what, `the first preview would show a change in ${differences(inputs, read)}`);
         continue;

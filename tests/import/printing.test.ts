@@ -1,6 +1,9 @@
-import { call, codeOf, commented, constant, objectOf, print } from "../../provider/import/code";
+import { parse } from "yaml";
+import { call, Code, codeOf, objectOf, reference } from "../../provider/import/code";
 import type { ArgumentWriter } from "../../provider/import/existing";
 import { commonDomain, distinctNames, hostsIn, identifier, slug } from "../../provider/import/names";
+import { commented, print } from "../../provider/import/printing/typescript";
+import { yamlProgram } from "../../provider/import/printing/yaml";
 import { destinationCode } from "../../provider/import/reading/destination";
 import { filterCode } from "../../provider/import/reading/filter";
 import { typedDestination } from "../../provider/logpush/destination-schemes";
@@ -73,8 +76,8 @@ describe("expressions", () => {
 
   it("prints code that evaluates to the original value, with constants and calls", () => {
     const code = codeOf({
-      zoneId: constant("zoneId", "0da4"),
-      f: call("filter.eq", ["a", constant("b", 2)], { key: "a" }),
+      zoneId: reference("zoneId", "0da4"),
+      f: call("filter.eq", ["a", reference("b", 2)], { key: "a" }),
     });
     expect(print(code)).toBe('{ zoneId, f: filter.eq("a", b) }');
     expect(code.value).toEqual({ zoneId: "0da4", f: { key: "a" } });
@@ -99,12 +102,72 @@ describe("expressions", () => {
   });
 });
 
-/** Stands in for the program: a secret is `config:name`. */
+/** Stands in for the program: a secret is `config:name`, or `hidden:name` if Cloudflare hides it. */
 const writing: ArgumentWriter = {
+  hasBuilders: true,
   scope: () => codeOf(""),
   idOf: () => undefined,
-  secret: (name, { value, isShown }) => constant(isShown ? `config:${name}` : `hidden:${name}`, value),
+  secret: (name, { value, isShown }) =>
+    new Code(value, { kind: "secret", key: `${isShown ? "config" : "hidden"}:${name}` }),
 };
+
+describe("a program in YAML", () => {
+  const printed = (args: unknown, comment?: string): string =>
+    yamlProgram({
+      surface: "plugin",
+      uses: new Set(),
+      secrets: [],
+      ids: [],
+      resources: [{ type: "KvNamespace", name: "one", variable: undefined, args: codeOf(args), comment }],
+      leftOut: [],
+    });
+
+  it.each(["1.1", "1.2"] as const)("keeps any text and any name, whatever YAML %s makes of it", (version) => {
+    const texts = [
+      "yes, no, on, null, ~, 1_000, 0x1f, 1:30, 2027-01-31, 1e3, 12e45678901234567890123456789012".split(
+        ", ",
+      ),
+      [
+        "",
+        " ",
+        "a: b # c",
+        "- a",
+        "{a}",
+        "'a\"b",
+        "a\\n",
+        "x\ty",
+        "tail \n",
+        "\r\n",
+        "lines\nof\n\n  text\n",
+        "\u{1f600}",
+      ],
+      [
+        "word ".repeat(60).trim(),
+        `${"word ".repeat(30)}: # ${"word  ".repeat(30)}end`,
+        `lines\n${"x".repeat(200)}`,
+      ],
+      ["\u0085\u2028\u202e\ufeff", "`<!-- fn::toJSON", "----", "@a", "%b", "!c", "&d", "*e"],
+    ].flat();
+    const members = Object.fromEntries(texts.map((text) => [`${text}key`, text]));
+    const { resources } = parse(printed({ texts, members }), { version }) as {
+      resources: { one: { properties: unknown } };
+    };
+    expect(resources.one.properties).toEqual({ texts, members });
+  });
+
+  it("escapes what Pulumi would read as a reference, and nothing else", () => {
+    expect(printed({ a: "${b} $$ $c d$", "${e}": reference("zoneId", "0da4") })).toContain(
+      "      a: $${b} $$$ $c d$\n      $${e}: ${zoneId}\n",
+    );
+  });
+
+  it("folds a long text, and wraps comments that no text can break out of", () => {
+    const text = printed({ a: "word ".repeat(30).trim() }, `first\nresources: ${"word ".repeat(30)}`);
+    expect(text).toMatch(/^ {6}a: >-\n {8}word [^\n]+\n {8}word/m);
+    expect(text.match(/^ *resources:/gm)).toHaveLength(1);
+    expect(Math.max(...text.split("\n").map(({ length }) => length))).toBeLessThanOrEqual(115);
+  });
+});
 
 describe("destinations", () => {
   it.each([
@@ -148,6 +211,7 @@ describe("destinations", () => {
     const code = "destination" in written ? written.destination : written.destinationConf;
     expect(
       print(code)
+        .replace(/config\.requireSecret\("([^"]+)"\)/g, "$1")
         .replace(/\s+/g, " ")
         .replace(/,? ([)}])/g, "$1"),
     ).toBe(expected.replace(/ ([)}])/g, "$1"));
@@ -158,8 +222,48 @@ describe("destinations", () => {
   });
 });
 
+describe("destinations without builders", () => {
+  const plain: ArgumentWriter = { ...writing, hasBuilders: false };
+
+  it.each([
+    ["gs://logs/http/{DATE}", undefined, ""],
+    [
+      "s3://logs/a%20b?region=us-east-1&access-key-id=AKHUSH&secret-access-key=s%2Fs",
+      true,
+      "the whole destination: s3://logs/a%20b region=us-east-1 access-key-id=… secret-access-key=…",
+    ],
+    [
+      `r2://logs?access-key-id=****&account-id=${"a".repeat(32)}&secret-access-key=****`,
+      false,
+      `the whole destination: r2://logs access-key-id=… account-id=${"a".repeat(32)} secret-access-key=…`,
+    ],
+    ["https://hooks.example/0123456789abcdef0123", true, "the whole destination: https://hooks.example"],
+    ["kinesis://stream?region=us-east-1&sts-assume-role-arn=arn", true, "the whole destination"],
+  ])("%s is text, or one secret if it has a credential", (text, isShown, meaning) => {
+    const secrets: unknown[] = [];
+    const secret: ArgumentWriter["secret"] = (name, each) => {
+      secrets.push({ name, ...each });
+      return writing.secret(name, each);
+    };
+    expect(destinationCode(text, { ...plain, secret })).toMatchObject({ destinationConf: { value: text } });
+    expect(secrets).toEqual(
+      isShown === undefined ? [] : [{ name: "destination", value: text, isShown, meaning }],
+    );
+  });
+});
+
 describe("filters", () => {
-  const of = (where: unknown): string => print(filterCode(JSON.stringify({ where }))).replace(/\s+/g, " ");
+  it("are a document without builders, and text if printing the document would change it", () => {
+    const where = '{"where":{"key":"ClientRequestHost","operator":"eq","value":"a"}}';
+    expect(print(filterCode(where, false))).toBe(
+      'JSON.stringify({ where: { key: "ClientRequestHost", operator: "eq", value: "a" } })',
+    );
+    const spaced = where.replace(":", ": ");
+    expect(filterCode(spaced, false)).toMatchObject({ value: spaced, form: { kind: "data" } });
+  });
+
+  const of = (where: unknown): string =>
+    print(filterCode(JSON.stringify({ where }), true)).replace(/\s+/g, " ");
 
   it.each([
     [

@@ -14,6 +14,7 @@ import { text } from "node:stream/consumers";
 import { startLocalApi, type LocalApi, type LocalApiOptions } from "edgeguard-local";
 import { z } from "zod";
 import { run } from "../../provider/cli/program";
+import { kindOf } from "../../provider/runtime/type-tokens";
 import { REPOSITORY } from "../support/engine";
 import { rawSend, type Recorded } from "../support/operation";
 
@@ -93,7 +94,7 @@ export class ImportDesk {
     const { resources } = importFile.parse(JSON.parse(this.read("import.json")));
     return new Map(
       resources.map(({ type, name, id, inputs, outputs }) => {
-        const own = type.replace("pulumi-nodejs:dynamic/edgeguard:", "");
+        const own = kindOf(type) ?? type;
         return [
           `${own} ${name}`,
           { type: own, id, inputs: withoutSecretMarks(inputs), outputs: withoutSecretMarks(outputs) },
@@ -126,16 +127,20 @@ const importFile = z.object({
     z.strictObject({ type: z.string(), name: z.string(), id: z.string(), inputs: bag, outputs: bag }),
   ),
 });
-const secret = z.strictObject({
-  "4dabf18193072939515e22adb298388d": z.literal("1b47061264138c4ac30d75fd1eb44270"),
-  plaintext: z.string(),
-});
+const SIGNATURE = { "4dabf18193072939515e22adb298388d": z.literal("1b47061264138c4ac30d75fd1eb44270") };
+const secret = z.union([
+  z
+    .strictObject({ ...SIGNATURE, plaintext: z.string() })
+    .transform(({ plaintext }): unknown => JSON.parse(plaintext)),
+  z.strictObject({ ...SIGNATURE, value: z.unknown() }).transform(({ value }) => value),
+]);
 
-function withoutSecretMarks(members: Record<string, unknown>): Record<string, unknown> {
+/** Returns the plain values of a file's or a message's members. */
+export function withoutSecretMarks(members: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(members).map(([key, value]) => {
       const marked = secret.safeParse(value);
-      return [key, marked.success ? (JSON.parse(marked.data.plaintext) as unknown) : value];
+      return [key, marked.success ? marked.data : value];
     }),
   );
 }

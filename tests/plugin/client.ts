@@ -211,7 +211,12 @@ export class PluginClient {
     name: string,
     made: { id: string; inputs: JsonObject; outputs: JsonObject },
     news: JsonObject,
-  ): Promise<{ inputs: JsonObject; details: Record<string, string>; replaces: string[] }> {
+  ): Promise<{
+    inputs: JsonObject;
+    changes: boolean;
+    details: Record<string, string>;
+    replaces: string[];
+  }> {
     const { inputs, failures } = await this.check(type, name, news, made.inputs);
     if (failures.length > 0) throw new Error(failures.join("\n"));
     const request = new rpc.DiffRequest()
@@ -224,6 +229,7 @@ export class PluginClient {
     const details = response.getDetaileddiffMap().toObject(true, (_, diff) => diff.toObject());
     return {
       inputs,
+      changes: response.getChanges() !== rpc.DiffResponse.DiffChanges.DIFF_NONE,
       replaces: response.getReplacesList(),
       details: Object.fromEntries(
         details.map(([path, { kind }]) => [path, kinds.find(([, number]) => number === kind)?.[0] ?? ""]),

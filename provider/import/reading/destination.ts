@@ -2,19 +2,21 @@ import {
   Credential,
   isMasked,
   membersOf,
+  NON_SECRET_PARAMETERS,
   parseDestination,
   typedDestination,
   type Member,
   type Members,
+  type ParsedDestination,
 } from "../../logpush/destination-schemes";
-import { isAmbiguous, isShownAs } from "../../logpush/destination-text";
+import { hidesCredentials, isAmbiguous, isShownAs, shownDestination } from "../../logpush/destination-text";
 import { call, codeOf, objectOf, type Code } from "../code";
 import type { ArgumentWriter } from "../existing";
 import { oneLine, slug } from "../names";
 
 /**
- * Writes a destination as a call to its builder, with credentials from the stack's configuration. If no builder can
- * express all of it, the whole text becomes one secret.
+ * Writes a destination as a call to its builder, with credentials from the stack's configuration. If there's no builder,
+ * or none covers all of it, the whole text becomes one secret.
  */
 export function destinationCode(
   text: string,
@@ -22,8 +24,16 @@ export function destinationCode(
 ): { readonly destination: Code } | { readonly destinationConf: Code } {
   const secret: SecretCode = (name, { value, meaning }) =>
     writing.secret(name, { value, isShown: !isMasked(value), meaning: oneLine(meaning) });
+  const whole = (meaning: string): Code => {
+    const isShown = !isMasked(text) && !hidesCredentials(text);
+    return writing.secret("destination", { value: text, isShown, meaning: oneLine(meaning) });
+  };
   const parsed = parseDestination(text);
   const members = parsed === undefined || isAmbiguous(parsed) ? undefined : membersOf(parsed);
+  if (parsed !== undefined && members !== undefined && !writing.hasBuilders) {
+    const hasCredential = Object.values(members).some((member) => typeof member === "object");
+    return { destinationConf: hasCredential ? whole(placeOf(text, parsed)) : codeOf(text) };
+  }
   if (parsed !== undefined && members !== undefined) {
     const plain = argumentCode(members, (_name, { value }) => codeOf(value)).value;
     const value = { scheme: parsed.scheme, ...(plain as Members) };
@@ -33,9 +43,15 @@ export function destinationCode(
       return { destination: call(`destination.${parsed.scheme}`, [argument], value) };
     }
   }
-  return {
-    destinationConf: secret("destination", new Credential(text, "the whole destination")),
-  };
+  return { destinationConf: whole("the whole destination") };
+}
+
+/** Shows where the logs go, and which credentials the text has, without anything that may be secret. */
+function placeOf(text: string, { parameters }: ParsedDestination): string {
+  const shown = parameters.map(([name, value]) =>
+    NON_SECRET_PARAMETERS.includes(name) ? `${name}=${value}` : `${name}=…`,
+  );
+  return `the whole destination: ${[shownDestination(text), ...shown].join(" ")}`;
 }
 
 /** Returns the code for a secret. @param name the end of the configuration key. */

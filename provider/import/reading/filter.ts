@@ -7,12 +7,14 @@ import {
   type Node,
   type Operator,
 } from "../../logpush/filter-read";
-import { call, codeOf, type Code } from "../code";
+import { call, codeOf, jsonText, type Code } from "../code";
 
-/** Writes a filter as calls to its builders, or as text if a builder wouldn't accept it. */
-export function filterCode(text: string): Code {
+/** Writes a filter as calls to its builders, or as text if there are none or a builder wouldn't accept it. */
+export function filterCode(text: string, hasBuilders: boolean): Code {
   const read = readFilter(text);
-  const node = "filter" in read ? nodeCode(read.filter.where) : undefined;
+  if (!("filter" in read)) return codeOf(text);
+  if (!hasBuilders) return jsonText(text);
+  const node = nodeCode(read.filter.where);
   return node === undefined ? codeOf(text) : call("filter.where", [node], { where: node.value });
 }
 

@@ -114,7 +114,7 @@ async function entriesIn(
     args: (writing) => ({
       accountId: writing.scope(scope),
       namespaceId: writing.idOf(namespace) ?? namespace.id,
-      file: new Code(path, JSON.stringify(file)),
+      file: new Code(path, { kind: "data", data: file }),
     }),
     recordedAs: { file },
     outputs: {

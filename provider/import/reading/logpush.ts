@@ -62,7 +62,10 @@ async function readJob(
       kind: job.kind,
       enabled: outputs["enabled"] === true ? undefined : outputs["enabled"],
       ...destinationCode(shown, writing),
-      filter: typeof outputs["filter"] === "string" ? filterCode(outputs["filter"]) : undefined,
+      filter:
+        typeof outputs["filter"] === "string"
+          ? filterCode(outputs["filter"], writing.hasBuilders)
+          : undefined,
       outputOptions: outputs["outputOptions"],
       ...pick(outputs, LIMITS),
     }),

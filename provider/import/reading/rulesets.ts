@@ -91,6 +91,7 @@ async function readDeployment(where: DeploymentContext, rule: ZoneRule): Promise
     return undefined;
   }
   for (const exception of inFront) excepting.add(exception);
+  const descriptions = descriptionsOf(managed);
   if (isOwn)
     inventory.notes.push(
       `The ${what} was created by a program that uses this package. If its stack still exists, remove one of the two declarations.`,
@@ -107,8 +108,8 @@ async function readDeployment(where: DeploymentContext, rule: ZoneRule): Promise
       accountId: writing.scope({ kind: "account", id: account }),
       ...declaredArguments(outputs),
       owasp: withNamedThreshold(outputs["owasp"]),
-      rules: ruleOverrides(outputs["rules"], managed),
-      exceptions: exceptionsOf(outputs["exceptions"], managed),
+      rules: ruleOverrides(outputs["rules"], descriptions),
+      exceptions: exceptionsOf(outputs["exceptions"], descriptions),
     }),
   };
 }
@@ -148,14 +149,14 @@ function withNamedThreshold(entry: unknown): unknown {
 }
 
 /** Writes rule overrides by ID, each with the rule's description as a comment. */
-function ruleOverrides(rules: unknown, managed: ManagedRuleset): Code | undefined {
+function ruleOverrides(rules: unknown, descriptions: Descriptions): Code | undefined {
   if (!isJsonObject(rules)) return undefined;
   const entries = Object.entries(rules).map(([id, entry]) => [id, withNamedThreshold(entry)]);
-  return objectOf(Object.fromEntries(entries) as JsonObject, descriptionsOf(managed));
+  return objectOf(Object.fromEntries(entries) as JsonObject, descriptions);
 }
 
 /** Writes exceptions. For the deployed ruleset's own rules, adds their descriptions as comments. */
-function exceptionsOf(exceptions: unknown, managed: ManagedRuleset): unknown {
+function exceptionsOf(exceptions: unknown, descriptions: Descriptions): unknown {
   if (!Array.isArray(exceptions)) return undefined;
   return exceptions.map((exception: unknown): unknown => {
     if (!isJsonObject(exception)) return exception;
@@ -164,7 +165,7 @@ function exceptionsOf(exceptions: unknown, managed: ManagedRuleset): unknown {
     if (data === undefined) return exception;
     const own = Object.entries(data).map(([name, ids]) => [
       name,
-      name === "this" ? listOf(ids, descriptionsOf(managed)) : ids,
+      name === "this" ? listOf(ids, descriptions) : ids,
     ]);
     return { ...exception, skip: { rules: Object.fromEntries(own) as JsonObject } };
   });
@@ -172,7 +173,10 @@ function exceptionsOf(exceptions: unknown, managed: ManagedRuleset): unknown {
 
 const ruleLists = z.record(z.string(), z.array(z.string()));
 
-function descriptionsOf({ rules }: ManagedRuleset): Record<string, string> {
+/** The descriptions of a ruleset's rules, by ID. */
+type Descriptions = Readonly<Record<string, string>>;
+
+function descriptionsOf({ rules }: ManagedRuleset): Descriptions {
   const described = rules.filter(({ description }) => description !== "");
   return Object.fromEntries(described.map(({ id, description }) => [id, description]));
 }

@@ -1,0 +1,119 @@
+import { Document, Pair, Scalar, YAMLMap, YAMLSeq, type Node } from "yaml";
+import { INVISIBLE, unicodeEscape } from "../../api/printable";
+import type { Code, Member } from "../code";
+import type { IdConstant, UsedSecret } from "../draft";
+import { setCommand, type Declaration, type Program } from "../program";
+import { TYPE_PREFIXES } from "../../runtime/type-tokens";
+import { CREDENTIALS, header, WIDTH, wrapped } from "./comments";
+
+/** Prints a program for Pulumi's YAML runtime. */
+export function yamlProgram({ secrets, ids, resources, leftOut }: Program): string {
+  const sections = [
+    ...section("config", secrets.map(configEntry), CREDENTIALS),
+    ...section("variables", ids.flatMap(idEntries)),
+    ...section("resources", spaced(resources.map(resourceEntry))),
+  ];
+  const document = new Document(map(spaced(sections)), { compat: "yaml-1.1" }); // What Pulumi's parser reads.
+  document.commentBefore = lines(header("its key"));
+  if (leftOut.length > 0) document.comment = leftOut.map(lines).join("\n");
+  const text = document.toString({ lineWidth: WIDTH });
+  // Only inside double quotes: see `scalar`.
+  return text.replace(INVISIBLE, (character) => (character === "\n" ? character : unicodeEscape(character)));
+}
+
+type Entry = Pair<Scalar, Node>;
+
+function section(name: string, entries: readonly Entry[], ...comments: readonly string[]): Entry[] {
+  return entries.length === 0 ? [] : [pair(name, map(entries), ...comments)];
+}
+
+/** Separates entries by blank lines. */
+function spaced(entries: readonly Entry[]): readonly Entry[] {
+  for (const { key } of entries.slice(1)) key.spaceBefore = true;
+  return entries;
+}
+
+function configEntry({ key, meaning }: UsedSecret): Entry {
+  const entry = map([pair("type", scalar("string")), pair("secret", new Scalar(true))]);
+  return pair(key, entry, meaning, setCommand(key));
+}
+
+/** Declares the IDs: `zoneId: …`, or `zones:` with several. */
+function idEntries(used: readonly IdConstant[]): Entry[] {
+  const entries = used.map(({ text, id, comment }) => {
+    const value = scalar(id);
+    if (comment !== undefined) value.comment = ` ${comment}`;
+    return pair(text.split(".")[1] ?? text, value);
+  });
+  const [variable, member] = used[0]?.text.split(".") ?? [];
+  return variable === undefined || member === undefined ? entries : [pair(variable, map(entries))];
+}
+
+function resourceEntry({ type, name, args, comment }: Declaration): Entry {
+  const token = scalar(TYPE_PREFIXES.plugin.replace("index:", "") + type);
+  return pair(name, map([pair("type", token), pair("properties", nodeOf(args))]), comment);
+}
+
+function nodeOf({ form }: Code): Node {
+  switch (form.kind) {
+    case "data":
+      return typeof form.data === "string" ? scalar(escaped(form.data)) : new Scalar(form.data);
+    case "reference":
+      return scalar(`\${${form.to}}`);
+    case "secret":
+      return scalar(`\${${form.key}}`);
+    case "json":
+      return map([pair("fn::toJSON", nodeOf(form.document))]);
+    case "list": {
+      const list = new YAMLSeq<Node>();
+      for (const { code, comment } of form.items) {
+        const node = nodeOf(code);
+        if (comment !== undefined) node.commentBefore = lines(comment);
+        list.items.push(node);
+      }
+      return list;
+    }
+    case "object":
+      return map(form.members.map(memberEntry));
+    case "call":
+      throw new Error(`YAML has no function ${form.callee}`);
+  }
+}
+
+function memberEntry({ name, code, comment }: Member): Entry {
+  return pair(escaped(name), nodeOf(code), comment);
+}
+
+/** Keeps text from being read as a reference: `$${` is `${`. */
+function escaped(text: string): string {
+  return text.replace(/\$(?=[${])/g, "$$$$");
+}
+
+function map(entries: readonly Entry[]): YAMLMap {
+  const result = new YAMLMap<Scalar, Node>();
+  result.items.push(...entries);
+  return result;
+}
+
+/** @param comments those that are undefined are left out. */
+function pair(name: string, value: Node, ...comments: readonly (string | undefined)[]): Entry {
+  const key = scalar(name);
+  const above = comments.filter((comment) => comment !== undefined);
+  if (above.length > 0) key.commentBefore = above.map(lines).join("\n");
+  return new Pair(key, value);
+}
+
+const LONG_TEXT_CHARACTERS = 80;
+
+function scalar(text: string): Scalar<string> {
+  const result = new Scalar(text);
+  if (text.replaceAll("\n", "").search(INVISIBLE) !== -1) result.type = Scalar.QUOTE_DOUBLE;
+  else if (text.length > LONG_TEXT_CHARACTERS && /^\S+( \S+)+$/.test(text)) result.type = Scalar.BLOCK_FOLDED;
+  return result;
+}
+
+function lines(comment: string): string {
+  return wrapped(comment, WIDTH - "# ".length)
+    .map((line) => ` ${line}`)
+    .join("\n");
+}

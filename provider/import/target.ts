@@ -1,0 +1,30 @@
+import type { Surface } from "../runtime/type-tokens";
+
+/** Languages of generated programs. */
+export const LANGUAGES = ["typescript", "yaml"] as const;
+export type Language = (typeof LANGUAGES)[number];
+
+export const SURFACES = ["dynamic", "plugin"] as const satisfies readonly Surface[];
+
+/** How a generated program declares its resources, and in which language. */
+export interface Target {
+  readonly surface: Surface;
+  readonly language: Language;
+}
+
+/** The generated program's file. */
+export const PROGRAM_FILES: Readonly<Record<Language, string>> = {
+  typescript: "index.ts",
+  yaml: "Main.yaml",
+};
+
+/** The package that a TypeScript program imports. The plugin's is generated, and the plugin's schema names it. */
+export const PACKAGES: Readonly<Record<Surface, string>> = {
+  dynamic: "pulumi-edgeguard",
+  plugin: "pulumi-edgeguard-sdk",
+};
+
+export const PLUGIN = "pulumi-resource-edgeguard";
+
+/** Ends a sentence: why a program in YAML can't have the classes. */
+export const CLASSES = "the classes are for TypeScript only.";
