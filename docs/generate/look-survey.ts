@@ -9,7 +9,8 @@ import type axe from "axe-core";
 import { startLocalApi } from "edgeguard-local";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { writeHtml } from "../../provider/survey/html";
-import { survey as surveyModel, type Head } from "../../provider/survey/model";
+import { survey as surveyModel, type Head, type Zone } from "../../provider/survey/model";
+import { headOf } from "../../provider/survey/totals";
 import { HOSTILE, sampleHead, sampleZone, sampleZones } from "../../tests/survey/sample";
 import { launch } from "./browser";
 
@@ -52,6 +53,10 @@ async function main(): Promise<void> {
     const few = await survey(folder, FEW);
     for (const [look, options] of Object.entries(LOOKS)) await lookAt(browser, few, look, options);
     await choose(browser, few);
+    for (const look of ["desktop", "phone"]) {
+      await lookAt(browser, await survey(folder, 0), `empty-${look}`, LOOKS[look] ?? {});
+      await lookAtCrowded(browser, folder, look);
+    }
     await readParts(browser, few);
     await print(browser, few);
     await attack(browser, few);
@@ -88,16 +93,58 @@ async function lookAtCommand(browser: Browser, folder: string): Promise<void> {
   await page.close();
 }
 
+/** Zones with as much as they can have, and with names that are long, or read from the right. */
+async function lookAtCrowded(browser: Browser, folder: string, look: string): Promise<void> {
+  const long = `${"very-long-label-".repeat(3)}x.`.repeat(4);
+  const expression = `http.request.uri.path in {${'"/checkout/step-of-the-payment" '.repeat(130)}}`;
+  const crowded = [`${long}example`, "متجر.example", "חנות.example", "店.example"].map((name, number) => {
+    const zone = sampleZone(7 + number * 22);
+    const copies = <T extends object>(cell: readonly T[] | object, change: (index: number) => object): T[] =>
+      Array.isArray(cell)
+        ? Array.from({ length: 200 }, (_, at) => ({ ...(cell[0] as T), ...change(at) }))
+        : [];
+    return {
+      ...zone,
+      name,
+      policies: copies(zone.policies, (at) => ({
+        id: `${at}`,
+        description: `${name} ${at}`,
+        expression,
+        value: expression,
+      })),
+      jobs: copies(zone.jobs, (at) => ({ id: `${at}`, name: `${long}${at}`, destination: `s3://${long}` })),
+    } as Zone;
+  });
+  const head = await headOf({ ...(await sampleHead(0)), at: "2026-11-02T09:30:00.000Z" }, zonesOf(crowded));
+  const written = await write(join(folder, "crowded.html"), head, zonesOf(crowded));
+  await lookAt(browser, written, `crowded-${look}`, LOOKS[look] ?? {});
+  for (const { id } of crowded) {
+    const page = await visit(browser, { ...written, url: `${written.url}#${id}` }, LOOKS[look] ?? {});
+    const part = page.getByRole("dialog");
+    const wider = await part.evaluate((dialog) => dialog.scrollWidth - dialog.clientWidth);
+    expect(wider <= 0, `crowded-${look}: a zone is ${wider} pixels wider than its part of the screen`);
+    if (id === crowded[0]?.id) await picture(page, `crowded-${look}-zone`);
+    await page.close();
+  }
+}
+
+async function* zonesOf(zones: readonly Zone[]): AsyncGenerator<Zone, void, undefined> {
+  yield* zones;
+  await Promise.resolve();
+}
+
 interface Written {
   readonly url: string;
   readonly head: Head;
 }
 
 async function survey(folder: string, zones: number): Promise<Written> {
-  const file = join(folder, `${zones}.html`);
+  return await write(join(folder, `${zones}.html`), await sampleHead(zones), sampleZones(zones));
+}
+
+async function write(file: string, head: Head, zones: AsyncIterable<Zone>): Promise<Written> {
   const out = createWriteStream(file);
-  const head = await sampleHead(zones);
-  await writeHtml(out, head, sampleZones(zones));
+  await writeHtml(out, head, zones);
   out.end();
   await finished(out);
   return { url: pathToFileURL(file).href, head };
@@ -145,6 +192,10 @@ async function lookAt(
   }
   const wider = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
   expect(wider <= 0, `${look}: is ${wider} pixels wider than the screen`);
+  const narrowest = await page
+    .locator(".zones thead th")
+    .evaluateAll((all) => Math.min(...all.map((each) => each.clientWidth).filter((width) => width > 0)));
+  expect(narrowest >= 60, `${look}: a column is only ${narrowest} pixels wide`);
   const [ground, text] = await page.evaluate(() => {
     const { backgroundColor, color } = getComputedStyle(document.body);
     return [backgroundColor, color].map((each) => Number(/\d+/.exec(each)?.[0]));

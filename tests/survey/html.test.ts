@@ -2,7 +2,8 @@ import { createHash } from "node:crypto";
 import { Writable } from "node:stream";
 import { writeHtml } from "../../provider/survey/html";
 import type { NotReadable, Zone } from "../../provider/survey/model";
-import { notReadableText, textOf } from "../../provider/survey/readable";
+import { COLUMN_NAMES, rowOf } from "../../provider/survey/table";
+import { tasksOf } from "../../provider/survey/tasks";
 import { CHARTS } from "../../provider/survey/page/charts";
 import { columnsOf } from "../../provider/survey/page/columns";
 import { matches, searchable, sorted, wordsOf } from "../../provider/survey/page/rows";
@@ -166,13 +167,45 @@ it("every cell shows a value, or why the value isn't known", async () => {
   for (let number = 0; number < 200; number += 1) expect(Object.values(cells(number))).not.toContain("");
 });
 
-it.each(["right", "plan", "account", "failed"] as const)(
-  "describes unreadable parts in the same words as survey.csv: %s",
-  (why) => {
-    const given: NotReadable = { notReadable: why, what: "Zone Read" };
-    expect(textOf<string>(given, String)).toBe(notReadableText(given));
-  },
-);
+it("describes unreadable parts and counts deployments that are off as survey.csv does", async () => {
+  const columns = columnsOf(await sampleHead(1));
+  const zone = sampleZone(7);
+  const page = (title: string, given: Zone): string | undefined =>
+    columns.find((each) => each.title === title)?.text(given);
+  const csv = (column: string, given: Zone): unknown => rowOf(given)[COLUMN_NAMES.indexOf(column)];
+  for (const why of ["right", "notTried", "plan", "account", "failed"] as const) {
+    const jobs: NotReadable = { notReadable: why, what: "<What>" };
+    expect(csv("jobs", { ...zone, jobs })).toBe(page("Logpush", { ...zone, jobs }));
+    expect(csv("jobs", { ...zone, jobs })).toMatch(/^not readable: .*<What>/);
+  }
+  expect([csv("versions_behind", zone), csv("exceptions", zone)]).toEqual([3, 1]);
+  const deployments = zone.deployments;
+  if (!Array.isArray(deployments)) throw new Error("the sample has no deployments");
+  const off = { ...zone, deployments: deployments.map((each) => ({ ...each, enabled: false })) };
+  expect([csv("versions_behind", off), csv("exceptions", off)]).toEqual([0, 0]);
+  expect(page("Managed rulesets", off)).toBe("None");
+  expect(CHARTS.find(({ id }) => id === "managedRulesets")?.of(off)).toEqual({ none: 1 });
+});
+
+it("counts a zone as protected by its account's rulesets, and says what isn't known instead of nothing", async () => {
+  const columns = columnsOf(await sampleHead(1));
+  const cell = (title: string, given: Zone): string | undefined =>
+    columns.find((each) => each.title === title)?.text(given);
+  const chart = CHARTS.find(({ id }) => id === "managedRulesets");
+  const refused: NotReadable = { notReadable: "right", what: "Account Rulesets Read" };
+  const [own] = [sampleZone(7).deployments].flat();
+  if (own === undefined || "notReadable" in own) throw new Error("the sample has no deployments");
+  const bare = { ...sampleZone(11), deployments: [] };
+  const covered = { ...bare, accountDeployments: [own] };
+  const unknown = { ...bare, accountDeployments: refused };
+  expect([chart?.of(covered), chart?.of(unknown)]).toEqual([{ on: 1 }, { notReadable: 1 }]);
+  expect(chart?.of({ ...unknown, deployments: [own] })).toEqual({ on: 1 });
+  const kinds = (zone: Zone): string[] => tasksOf(zone).map(({ kind }) => kind);
+  expect(kinds({ ...bare, accountDeployments: [] })).toContain("noManagedRuleset");
+  for (const zone of [covered, unknown]) expect(kinds(zone)).not.toContain("noManagedRuleset");
+  expect(cell("To do", { ...bare, tasks: [], jobs: refused })).toBe("Not known");
+  expect(cell("To do", { ...sampleZone(11), tasks: [] })).toBe("Nothing");
+});
 
 it("shows the account only if there are several, and the column for stacks only if stacks were given", async () => {
   const head = await sampleHead(1);

@@ -1,6 +1,6 @@
 import type { Head, Zone } from "../model";
 import { deploymentsIn, exceptionCount, isOn, mostBehind } from "../protection";
-import { textOf, valueOf } from "../readable";
+import { isReadable, textOf, valueOf } from "../readable";
 import { amount, capitalized, counted } from "./cells";
 import { TASK_WORDS, type Tone } from "./charts";
 import type { SortKey } from "./rows";
@@ -42,11 +42,18 @@ const COLUMNS: readonly Column[] = [
   {
     id: "tasks",
     title: "To do",
-    text: ({ tasks: [first, ...others] }) =>
-      first === undefined
-        ? "Nothing"
-        : `${TASK_WORDS[first.kind][0]}${others.length === 0 ? "" : `, ${others.length} more`}`,
-    tone: ({ tasks: [first] }) => (first === undefined ? "good" : TASK_WORDS[first.kind][1]),
+    text: (zone) => {
+      const [first, ...others] = zone.tasks;
+      return first === undefined
+        ? isWhole(zone)
+          ? "Nothing"
+          : "Not known"
+        : `${TASK_WORDS[first.kind][0]}${others.length === 0 ? "" : `, ${others.length} more`}`;
+    },
+    tone: (zone) => {
+      const [first] = zone.tasks;
+      return first === undefined ? (isWhole(zone) ? "good" : undefined) : TASK_WORDS[first.kind][1];
+    },
     key: ({ tasks }) => tasks[0]?.rank,
   },
   {
@@ -158,6 +165,12 @@ const COLUMNS: readonly Column[] = [
     highestFirst: true,
   },
 ];
+
+/** Whether every part that may ask for something could be read. */
+function isWhole(zone: Zone): boolean {
+  const { pageShield, policies, scripts, owasp, migration, jobs } = zone;
+  return [pageShield, policies, scripts, deploymentsIn(zone), owasp, migration, jobs].every(isReadable);
+}
 
 const MANAGED: Column = {
   id: "managed",

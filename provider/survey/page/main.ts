@@ -44,7 +44,7 @@ const status = element("p", { role: "status" });
 const chips = element("div", { class: "chips" });
 const table = element("table", { class: "zones", "aria-labelledby": "zones-title" });
 const headings = columns.map(headingOf);
-const rows = new Rows<Item>(table, columns.length, rowOf);
+const rows = new Rows<Item>(table, rowOf);
 const charts = chartsOf(head, toggle);
 const [tasks, ...others] = charts;
 const part = element("dialog", { "aria-labelledby": "part-title" });
@@ -133,12 +133,13 @@ function summary(): HTMLElement {
           element(
             "ul",
             {},
-            ...missingRights.map(({ where, zones, accounts }) =>
+            ...missingRights.map(({ where, zones, zonesNotTried, accounts }) =>
               element(
                 "li",
                 {},
                 `${where}: ${[
                   ...(zones > 0 ? [counted(zones, "zone")] : []),
+                  ...(zonesNotTried > 0 ? [`${amount(zonesNotTried)} of them not tried`] : []),
                   ...(accounts > 0 ? [counted(accounts, "account")] : []),
                 ].join(", ")}`,
               ),
@@ -150,8 +151,17 @@ function summary(): HTMLElement {
 
 /** Returns the list of the most urgent tasks, as ranked by the survey. */
 function firsts(): HTMLElement[] {
-  const { first } = head;
-  if (first.length === 0) return [element("p", {}, "Nothing: no zone needs attention.")];
+  const { first, missingRights } = head;
+  if (first.length === 0)
+    return [
+      element(
+        "p",
+        {},
+        missingRights.length === 0
+          ? "Nothing: no zone needs attention."
+          : "Nothing in what this token can read. The rest isn't known.",
+      ),
+    ];
   const list = element(
     "ol",
     {},

@@ -18,18 +18,12 @@ interface Group<T> {
 
 export class Rows<T> {
   readonly #table: HTMLTableElement;
-  readonly #columns: number;
   readonly #rowOf: (item: T, index: number) => HTMLTableRowElement;
   readonly #groups = new Map<Element, Group<T>>();
   readonly #observer: IntersectionObserver;
 
-  constructor(
-    table: HTMLTableElement,
-    columns: number,
-    rowOf: (item: T, index: number) => HTMLTableRowElement,
-  ) {
+  constructor(table: HTMLTableElement, rowOf: (item: T, index: number) => HTMLTableRowElement) {
     this.#table = table;
-    this.#columns = columns;
     this.#rowOf = rowOf;
     this.#observer = new IntersectionObserver(
       (entries) => {
@@ -81,7 +75,8 @@ export class Rows<T> {
     const group = this.#groups.get(body);
     if (group === undefined || group.first === 0) return;
     group.isFilled = false;
-    const space = element("td", { colspan: this.#columns });
+    // A cell across all columns would add some where the screen is too narrow for all of them.
+    const space = element("td");
     space.style.height = `calc(${group.items.length} * var(--row))`;
     body.replaceChildren(element("tr", { class: "space", "aria-hidden": "true" }, space));
   }
