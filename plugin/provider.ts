@@ -147,15 +147,15 @@ export class Provider {
     const response = diffResponse(changes).setReplacesList(replaces);
     if (deleteBeforeReplace !== undefined) response.setDeletebeforereplace(deleteBeforeReplace);
     if (!changes) return response;
-    // Consequences of the change, such as `wouldBlock`.
-    const consequences = computedInputsOf(facts).filter((key) => !sameJson(olds[key], news[key]));
+    // What no change follows from, such as where entries come from, and what follows from a change, such as `wouldBlock`.
+    const shown = new Set([...changed, ...(facts.compared?.ignore ?? []), ...computedInputsOf(facts)]);
     const secrets = secretNames(facts, { ...olds, ...news });
     const details = response.getDetaileddiffMap();
-    const keys = [...new Set([...changed, ...consequences])].filter((key) => !isSame(olds[key], news[key]));
+    const keys = [...shown].filter((key) => !isSame(olds[key], news[key]));
     for (const key of keys) {
       for (const { path, kind } of changesOf(olds[key], news[key], [key])) {
-        const [shown, how] = secrets.has(key) ? [key, kindOfChange(olds[key], news[key])] : [path, kind];
-        details.set(shown, propertyDiff(how, replaces.includes(key)));
+        const [at, how] = secrets.has(key) ? [key, kindOfChange(olds[key], news[key])] : [path, kind];
+        details.set(at, propertyDiff(how, replaces.includes(key)));
       }
     }
     return response.setDiffsList(keys).setHasdetaileddiff(keys.length > 0);

@@ -18,6 +18,7 @@ export interface Facts extends SecretRules {
   readonly args: { readonly shape: Readonly<Record<string, unknown>> };
   readonly computed: { readonly shape: Readonly<Record<string, unknown>> };
   readonly replaceOn: readonly string[];
+  readonly compared?: { readonly ignore: readonly string[] };
   readonly fromSettings?: Readonly<Record<string, unknown>>;
   readonly named?: (about: ProgramName) => JsonObject;
   readonly claims?: readonly ClaimRule[];

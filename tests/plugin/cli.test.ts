@@ -170,6 +170,65 @@ onCli(`on ${cli?.name ?? "the Pulumi CLI: skipped, because none is on PATH"}`, (
     expect(project.stateText().includes(CANARY)).toBe(false);
   });
 
+  test("a change is shown by the values that differ, and no secret reaches the output or the state, and no token a log", async () => {
+    const policy = (sources: string): void =>
+      project.write(`
+        import * as pulumi from "@pulumi/pulumi";
+        import * as edge from "./sdk";
+        new edge.LogpushJob("job", {
+          zoneId: ${JSON.stringify(api.zones.shop)}, dataset: "http_requests", name: pulumi.secret("n-" + process.env.CANARY),
+          destinationConf: "https://logs.example.com/in?header_Authorization=Bearer%20" + process.env.CANARY,
+          outputOptions: { fieldNames: ${sources} },
+        });
+        const ns = new edge.KvNamespace("flags", { title: "flags" });
+        new edge.KvEntries("entries", { namespaceId: ns.id, entries: { a: process.env.CANARY + ${JSON.stringify(sources)} } });
+      `);
+    policy('["RayID", "ClientIP"]');
+    const verbose = ["--logtostderr", "-v=9"];
+    const logs = [(await project.ok("up", "--yes", "--skip-preview", ...verbose)).text];
+    policy('["RayID", "ClientRequestHost", "ClientIP"]');
+    const { stdout, text } = await project.ok("preview", "--json");
+    const { steps } = JSON.parse(stdout) as { steps: { urn: string; detailedDiff?: object }[] };
+    const changed = steps.flatMap(({ urn, detailedDiff }) =>
+      detailedDiff ? [[urn.split("::").at(-1), detailedDiff]] : [],
+    );
+    expect(Object.fromEntries(changed)).toEqual({
+      job: {
+        "outputOptions.fieldNames[1]": { kind: "update", inputDiff: false },
+        "outputOptions.fieldNames[2]": { kind: "add", inputDiff: false },
+      },
+      entries: expect.objectContaining({ entries: { kind: "update", inputDiff: false } }) as unknown,
+    });
+    const shown = [text, (await project.ok("preview", "--diff")).text];
+    logs.push((await project.ok("refresh", "--yes", "--diff", ...verbose)).text);
+    shown.push((await project.ok("up", "--yes", "--diff")).text);
+    shown.push(project.stateText(), JSON.stringify(await project.export()));
+    const linesWith = (secret: string, texts: readonly string[]): string[] =>
+      texts.flatMap((each) => each.split("\n")).filter((line) => line.includes(secret));
+    expect(linesWith(CANARY, shown)).toEqual([]);
+    expect(linesWith(TOKEN, [...shown, ...logs])).toEqual([]);
+    // At this level the engine itself logs every property of every provider.
+    expect(
+      linesWith(CANARY, logs).filter((line) => !/arshaling property|RegisterResource RPC/.test(line)),
+    ).toEqual([]);
+  });
+
+  test("two providers of one program don't both manage the same object", async () => {
+    project.write(`
+      import * as edge from "./sdk";
+      for (const [name, enabled] of [["one", true], ["two", false]] as const) {
+        const provider = new edge.Provider(name, { apiToken: "${TOKEN}", baseUrl: "${api.url}" });
+        new edge.PageShieldSettings(name, { zoneId: ${JSON.stringify(api.zones.shop)}, enabled }, { provider });
+      }
+    `);
+    const { code, text } = await project.run("preview");
+    expect(code).not.toBe(0);
+    expect(text).toMatch(
+      /PageShieldSettings \\?"(one|two)\\?" and \\?"(one|two)\\?" both manage Page Shield of zone/,
+    );
+    expect(writes()).toEqual([]);
+  });
+
   onYaml(
     `a ${YAML} program takes over resources that the classes created, changes one argument and reads other objects`,
     async () => {

@@ -7,6 +7,7 @@ import type { ServiceError } from "@grpc/grpc-js";
 import { Empty } from "google-protobuf/google/protobuf/empty_pb";
 import { parse } from "yaml";
 import { failureOf } from "../support/edge-client";
+import { describeLong } from "../support/long";
 import { rawSend, UNKNOWN } from "../support/operation";
 import { REPOSITORY } from "../support/repository";
 import { FakeEngine, halfOf, plain, PluginClient, secret, struct, urn } from "./client";
@@ -457,6 +458,54 @@ test("refuses what it doesn't support, and names it", async () => {
     "the provider plugin has no component resources (construct)",
   );
   await expect(plugin.check("Nothing", "a", {})).rejects.toThrow("has no resource edgeguard:index:Nothing");
+});
+
+describeLong("faults, through the plugin's service", () => {
+  const retrying = async (work: (own: PluginClient) => Promise<void>): Promise<void> => {
+    const own = await PluginClient.start({ ...settings(), maxRetries: "5" });
+    try {
+      await work(own);
+    } finally {
+      own.stop();
+    }
+  };
+
+  test("a storm of 429 is waited out, and every entry is written once", async () => {
+    await retrying(async (own) => {
+      const { id: namespaceId } = await own.create("KvNamespace", "storm", { title: "storm" });
+      api.clearRequests();
+      api.fault({ kind: "status", status: 429, retryAfter: 0, times: 3, match: { method: "PUT" } });
+      await own.create("KvEntries", "storm", { namespaceId, entries: { a: "1", b: "2" } });
+      const puts = api.requests.filter(({ method }) => method === "PUT");
+      expect(puts.map(({ status }) => status)).toEqual([429, 429, 429, 200]);
+    });
+  });
+
+  test("Cancel ends a wait for Cloudflare, and nothing more is sent", async () => {
+    await retrying(async (own) => {
+      api.fault({ kind: "status", status: 429, retryAfter: 60, match: { method: "POST" } });
+      const created = failureOf(own.create("KvNamespace", "waiting", { title: "waiting" }));
+      while (writes().length === 0) await new Promise((turn) => setTimeout(turn, 10));
+      await own.call("cancel", new Empty());
+      expect((await created).message).toMatch(/cancelled/);
+      expect(writes()).toHaveLength(1);
+    });
+  });
+
+  test("a token without a right is told the right, and never shown", async () => {
+    await retrying(async (own) => {
+      api.fault({
+        kind: "status",
+        status: 403,
+        code: 10000,
+        message: "local-token is bad",
+        match: { method: "POST" },
+      });
+      const error = await failureOf(own.create("KvNamespace", "forbidden", { title: "forbidden" }));
+      expect(error.message).toMatch(/lacks the Workers KV Storage Write permission/);
+      expect(error.message + own.shown + own.printed).not.toContain("local-token");
+    });
+  });
 });
 
 // The last test: it ends what the others use.
