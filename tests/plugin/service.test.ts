@@ -204,7 +204,7 @@ describe("two providers of one program, each in its own process", () => {
     expect(await failures(two, "second")).toEqual(clash);
     expect(await failures(one, "second")).toEqual(clash);
     one?.stop(); // What a dead process has claimed is free.
-    expect(await (await two?.check("PageShieldSettings", "first", zone))?.failures).toEqual([]);
+    expect((await two?.check("PageShieldSettings", "first", zone))?.failures).toEqual([]);
   });
 
   test("compare secret values without showing or storing them", async () => {
