@@ -24,10 +24,10 @@ interface Members {
 
 /**
  * What a schema can't express has one form in all languages: what builders return is passed as the text that they stand
- * for. Undefined leaves an argument out.
+ * for. Null leaves an argument out.
  */
-const STATED: Readonly<Record<string, Spec | undefined>> = {
-  "LogpushJob.destination": undefined,
+const STATED: Readonly<Record<string, Spec | null>> = {
+  "LogpushJob.destination": null,
   "LogpushJob.filter": { type: "string" },
 };
 
@@ -131,29 +131,24 @@ class SchemaWriter {
     const zod = jsonOf(args as z.ZodObject); // The facts have the lifecycle's own.
     const declared = this.#members(`${name}Args`, zod);
     const defaulted = Object.keys(named?.({ project: "", stack: "", name: "" }) ?? {});
-    const inputs = Object.entries(declared.properties).flatMap(([key, spec]) => {
-      const path = `${name}.${key}`;
-      if (Object.hasOwn(STATED, path) && STATED[path] === undefined) return [];
-      const stated = STATED[path];
+    const inputs = Object.entries(declared.properties).map(([key, spec]) => {
       const initial = defaultOf(args.shape[key]);
       return [
-        [
-          key,
-          {
-            ...(stated === undefined ? spec : { ...stated, description: spec["description"] }),
-            ...(initial === undefined ? {} : { default: initial }),
-            ...(key in secret ? { secret: true } : {}),
-            ...(replaceOn.includes(key) ? { willReplaceOnChanges: true } : {}),
-          },
-        ] as const,
-      ];
+        key,
+        {
+          ...spec,
+          ...(initial === undefined ? {} : { default: initial }),
+          ...(key in secret ? { secret: true } : {}),
+          ...(replaceOn.includes(key) ? { willReplaceOnChanges: true } : {}),
+        },
+      ] as const;
     });
     const unset = new Set([...defaulted, ...Object.keys(facts.fromSettings ?? {})]);
     const requiredInputs = inputs
       .map(([key]) => key)
       .filter((key) => !unset.has(key) && !mayBeUnset(args.shape[key]));
     const secrets = [...Object.keys(secret), ...secretOutputs];
-    const outputs = this.#outputs(name, [...Object.keys(args.shape), ...computedInputsOf(facts)]);
+    const outputs = this.#outputs(name, [...Object.keys(args.shape), ...computedInputsOf(facts)], zod);
     return {
       description: `${this.#docs(this.#declared(name))}\n\n${importing(name, compositeId.forms)}`,
       properties: Object.fromEntries(
@@ -170,7 +165,7 @@ class SchemaWriter {
   }
 
   /** The outputs that the class declares, and those it has for each argument. */
-  #outputs(name: string, known: readonly string[]): Members {
+  #outputs(name: string, known: readonly string[], zod: Spec): Members {
     const type = this.#checker.getDeclaredTypeOfSymbol(this.#declared(name));
     const args = this.#checker.getDeclaredTypeOfSymbol(this.#declared(`${name}Args`));
     const all = type.getProperties().sort((a, b) => (a.name < b.name ? -1 : 1)); // The compiler's order varies.
@@ -183,7 +178,7 @@ class SchemaWriter {
           outputOf(this.#typeOf(type.getProperty(key))) !== undefined)
       );
     });
-    return this.#membersOf(own, name, undefined, (key) => {
+    return this.#membersOf(own, name, zod, (key) => {
       const symbol = type.getProperty(key);
       return symbol === undefined || this.#docs(symbol) === "" ? args.getProperty(key) : symbol;
     });
@@ -221,13 +216,12 @@ class SchemaWriter {
   }
 
   #isObject(type: ts.Type): boolean {
-    const isOther = isText(type) || this.#checker.isArrayType(type) || this.#checker.isTupleType(type);
-    return (
-      !isOther &&
-      (type.flags & ts.TypeFlags.Object) !== 0 &&
-      type.getStringIndexType() === undefined &&
-      type.getProperties().length > 0
-    );
+    const isOther =
+      isA(type, PRIMITIVE) ||
+      isText(type) ||
+      this.#checker.isArrayType(type) ||
+      this.#checker.isTupleType(type);
+    return !isOther && type.getStringIndexType() === undefined && type.getProperties().length > 0;
   }
 
   #members(interfaceName: string, zod: Spec | undefined): Members {
@@ -245,7 +239,10 @@ class SchemaWriter {
     const required: string[] = [];
     for (const symbol of symbols) {
       const key = symbol.name;
-      const { spec, optional } = this.#spec(this.#typeOf(symbol), owner + capital(key), memberOf(zod, key));
+      const stated = STATED[`${owner}.${key}`];
+      if (stated === null) continue;
+      const type = this.#typeOf(symbol);
+      const { spec, optional } = this.#spec(type, owner + capital(key), memberOf(zod, key), stated);
       const description = this.#docs(documented(key) ?? symbol);
       properties[key] = description === "" ? spec : { ...spec, description };
       if (!optional && (symbol.flags & ts.SymbolFlags.Optional) === 0) required.push(key);
@@ -253,35 +250,45 @@ class SchemaWriter {
     return { properties, required };
   }
 
-  #spec(type: ts.Type, name: string, zod: Spec | undefined): { spec: Spec; optional: boolean } {
+  #spec(
+    type: ts.Type,
+    name: string,
+    zod: Spec | undefined,
+    stated?: Spec,
+  ): { spec: Spec; optional: boolean } {
     const inner = outputOf(type);
-    if (inner !== undefined) return this.#spec(inner, name, zod);
+    if (inner !== undefined) return this.#spec(inner, name, zod, stated);
     if (type.aliasSymbol?.name === "Json" || (type.flags & (ts.TypeFlags.Unknown | ts.TypeFlags.Any)) !== 0)
       return { spec: ANY, optional: false };
-    const all = type.isUnion() ? type.types : [type];
+    const all = formsOf(type);
+    const optional = all.some(isAbsent);
+    if (stated !== undefined) return { spec: stated, optional };
     const given = all.filter((each) => !isAbsent(each) && !isAsyncForm(each));
     const literals = given.flatMap((each) => (each.isStringLiteral() ? [each.value] : []));
-    const isOpen = given.some((each) => each.isIntersection() || (each.flags & ts.TypeFlags.String) !== 0);
+    const isOpen = given.some((each) => isText(each) && !each.isStringLiteral());
     const allowed = enumOf(zod);
     // An overload has only some of the words.
     const words = allowed !== undefined && literals.length > 0 ? allowed : literals;
     const specs: Spec[] = [];
     const objects = given.filter((each) => !isText(each) && this.#isObject(each));
-    if (literals.length > 0 && (!isOpen || allowed !== undefined))
-      specs.push(this.#enum(objects.length > 0 ? `${name}Word` : name, words));
-    else if (literals.length > 0 || given.some(isText)) specs.push({ type: "string" });
-    if (given.some((each) => (each.flags & ts.TypeFlags.NumberLike) !== 0))
-      specs.push({ type: numberOf(zod) });
-    if (given.some((each) => (each.flags & ts.TypeFlags.BooleanLike) !== 0)) specs.push({ type: "boolean" });
+    // Generators take a union with an enum for a text alone.
+    const isEnum = literals.length > 0 && (!isOpen || allowed !== undefined) && given.every(isText);
+    if (isEnum) specs.push(this.#enum(name, words));
+    else if (given.some(isText)) specs.push({ type: "string" });
+    if (given.some((each) => isA(each, ts.TypeFlags.NumberLike))) specs.push({ type: numberOf(zod) });
+    if (given.some((each) => isA(each, ts.TypeFlags.BooleanLike))) specs.push({ type: "boolean" });
     for (const each of given) {
       if (isText(each) || objects.includes(each) || (each.flags & ts.TypeFlags.Object) === 0) continue;
       const index = each.getStringIndexType();
       if (this.#checker.isArrayType(each) || this.#checker.isTupleType(each)) {
         const [item] = this.#checker.getTypeArguments(each as ts.TypeReference); // As an array is.
-        specs.push({
-          type: "array",
-          items: item === undefined ? ANY : this.#spec(item, name, itemsOf(zod)).spec,
-        });
+        if (item === undefined) continue;
+        const list = { type: "array", items: this.#spec(item, name, itemsOf(zod)).spec };
+        // One of something, or a list of it, is a list.
+        const forms = formsOf(item);
+        if (forms.length === given.length - 1 && forms.every((form) => given.includes(form)))
+          return { spec: list, optional };
+        specs.push(list);
       } else
         specs.push({
           type: "object",
@@ -289,7 +296,7 @@ class SchemaWriter {
         });
     }
     if (objects.length > 0) specs.push(this.#object(objects, name, zod));
-    return { spec: oneOf(specs), optional: all.some(isAbsent) };
+    return { spec: oneOf(specs), optional };
   }
 
   /** What's read may be only some of the words that may be declared. */
@@ -314,7 +321,8 @@ class SchemaWriter {
   /** Objects of several forms are one: the docs say which members go together. */
   #object(forms: readonly ts.Type[], name: string, zod: Spec | undefined): Spec {
     const [only] = forms;
-    const own = forms.length === 1 ? (only?.aliasSymbol ?? only?.symbol)?.name : undefined;
+    const symbol = forms.length === 1 ? (only?.aliasSymbol ?? only?.getSymbol()) : undefined;
+    const own = symbol?.name;
     const generic = ((only as ts.TypeReference | undefined)?.typeArguments?.length ?? 0) > 0; // Of a reference.
     const token =
       own === undefined || own.startsWith("__") || generic || !this.#exports.has(own)
@@ -324,8 +332,7 @@ class SchemaWriter {
     this.#open.push(...forms);
     const members = merge(forms.map((form) => this.#membersOf(form.getProperties(), token, objectOf(zod))));
     this.#open.splice(-forms.length);
-    const description =
-      only === undefined || forms.length > 1 ? "" : this.#docs(only.aliasSymbol ?? only.symbol);
+    const description = symbol === undefined ? "" : this.#docs(symbol);
     return this.#named(token, {
       type: "object",
       ...(description === "" ? {} : { description }),
@@ -382,6 +389,8 @@ function importing(name: string, forms: readonly string[]): string {
   return `To import an existing one, or to read it with \`get\`, pass its ID together with its zone or account:\n\n\`\`\`sh\n${commands.join("\n")}\n\`\`\``;
 }
 
+const formsOf = (type: ts.Type): readonly ts.Type[] => (type.isUnion() ? type.types : [type]);
+
 /** Empty for a type that has no name. */
 const nameOf = (type: ts.Type): string => type.getSymbol()?.name ?? "";
 
@@ -396,8 +405,7 @@ function isAsyncForm(type: ts.Type): boolean {
 
 /** The type of the value that an output resolves to. Undefined if the type isn't an output. */
 function outputOf(type: ts.Type): ts.Type | undefined {
-  const forms = type.isUnion() ? type.types : [type];
-  const values = forms.map((form) => {
+  const values = formsOf(type).map((form) => {
     const parts = form.isIntersection() ? form.types : [form];
     const instance = parts.find((part) => nameOf(part) === "OutputInstance");
     return (instance as ts.TypeReference | undefined)?.typeArguments?.[0]; // OutputInstance is generic.
@@ -407,14 +415,24 @@ function outputOf(type: ts.Type): ts.Type | undefined {
 
 /** A string, or bytes, which are passed as base64. */
 function isText(type: ts.Type): boolean {
-  return (type.flags & ts.TypeFlags.String) !== 0 || ["Uint8Array", "Buffer"].includes(nameOf(type));
+  return isA(type, ts.TypeFlags.StringLike) || ["Uint8Array", "Buffer"].includes(nameOf(type));
 }
 
+/** Whether it's such a type, or one with a mark, as `string & {}`. */
+function isA(type: ts.Type, flags: ts.TypeFlags): boolean {
+  const parts = type.isIntersection() ? type.types : [type];
+  return parts.some((part) => (part.flags & flags) !== 0);
+}
+
+const PRIMITIVE: ts.TypeFlags = ts.TypeFlags.StringLike | ts.TypeFlags.NumberLike | ts.TypeFlags.BooleanLike;
+
+/** Python's SDK can't send or read a list in a union. */
 function oneOf(specs: readonly Spec[]): Spec {
   const unique = [...new Map(specs.map((each) => [JSON.stringify(each), each])).values()];
   const [first] = unique;
   if (first === undefined) return ANY;
-  return unique.length === 1 ? first : { oneOf: unique };
+  if (unique.length === 1) return first;
+  return unique.some(({ type }) => type === "array") ? ANY : { oneOf: unique };
 }
 
 /** A member of several forms is required if each of them requires it. */
@@ -433,11 +451,13 @@ function merge(forms: readonly Members[]): Members {
   return { properties: Object.fromEntries(properties), required };
 }
 
+/** What tells types apart. A whole number that's read has no type of its own. */
 function withoutDocs(spec: Spec): Spec {
   return JSON.parse(
-    JSON.stringify(spec, (key, value: unknown) =>
-      key === "description" && typeof value === "string" ? undefined : value,
-    ),
+    JSON.stringify(spec, (key, value: unknown) => {
+      if (value === "integer") return "number";
+      return key === "description" && typeof value === "string" ? undefined : value;
+    }),
   ) as Spec; // The same, without texts.
 }
 
