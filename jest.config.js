@@ -8,8 +8,8 @@ const USE = [
   "/tests/examples/(programs|pipeline|many-zones)",
   "/tests/engine/(interruptions|secrets)",
   "/tests/import/engine",
-  "/tests/package/contents",
-  "/tests/plugin/cli",
+  "/tests/package/(contents|plugin)",
+  "/tests/plugin/(cli|languages)",
   "/tests/policy-pack/preview",
   "/tests/testing/runners",
 ];

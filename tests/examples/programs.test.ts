@@ -59,7 +59,7 @@ const APPLIED = Object.entries(EXAMPLES).filter(
 );
 
 it("covers every example that's a program", () => {
-  const others = ["edge-site", "many-zones", "pipelines", "policy-pack", "yaml"]; // The demo and other tests run these.
+  const others = ["edge-site", "many-zones", "pipelines", "policy-pack", "python", "yaml"]; // The demo and other tests run these.
   const folders = readdirSync(FOLDER, { withFileTypes: true }).filter((entry) => entry.isDirectory());
   expect(folders.map(({ name }) => name).sort()).toEqual([...Object.keys(EXAMPLES), ...others].sort());
 });

@@ -1,4 +1,3 @@
-import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -6,7 +5,7 @@ import { LOCAL_ENGINE, startLocalApi, type LocalApi } from "edgeguard-local";
 import { stringify } from "yaml";
 import { engines, Project, REPOSITORY, summaryOf, type Deployment } from "../support/engine";
 import { raw, TOKEN } from "../support/scenario";
-import { generateSdk, PluginProject } from "./project";
+import { generateSdk, hasLanguage, PluginProject } from "./project";
 
 /** The provider plugin on a real Pulumi CLI: programs of the generated SDK and in YAML. */
 
@@ -324,13 +323,4 @@ onCli(`on ${cli?.name ?? "the Pulumi CLI: skipped, because none is on PATH"}`, (
 function prefixes({ deployment }: Deployment): string[] {
   const types = (deployment.resources ?? []).map(({ type }) => type);
   return [...new Set(types.flatMap((type) => /^(edgeguard|pulumi-nodejs):/.exec(type)?.[1] ?? []))];
-}
-
-function hasLanguage(name: string): boolean {
-  try {
-    execFileSync("sh", ["-c", `command -v pulumi-language-${name}`]);
-    return cli !== undefined;
-  } catch {
-    return false;
-  }
 }

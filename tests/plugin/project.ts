@@ -1,8 +1,8 @@
 import { execFileSync } from "node:child_process";
 import { appendFileSync, copyFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { EngineCommand } from "edgeguard-local";
-import { Project, REPOSITORY } from "../support/engine";
+import { LOCAL_ENGINE, type EngineCommand } from "edgeguard-local";
+import { engines, Project, REPOSITORY } from "../support/engine";
 
 export const PLUGIN = join(REPOSITORY, "plugin");
 
@@ -39,5 +39,19 @@ export class PluginProject extends Project {
       join(this.dir, "Pulumi.yaml"),
       `plugins:\n  providers:\n    - name: edgeguard\n      path: ${PLUGIN}\n`,
     );
+  }
+}
+
+/** Whether there's a Pulumi CLI that runs programs in this language. */
+export function hasLanguage(name: string): boolean {
+  return engines().some((engine) => engine !== LOCAL_ENGINE) && isOnPath(`pulumi-language-${name}`);
+}
+
+export function isOnPath(command: string): boolean {
+  try {
+    execFileSync("sh", ["-c", `command -v ${command}`]);
+    return true;
+  } catch {
+    return false;
   }
 }

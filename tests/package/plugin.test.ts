@@ -1,0 +1,83 @@
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import * as rpc from "@pulumi/pulumi/proto/provider_pb";
+import { LOCAL_ENGINE, startLocalApi, type LocalApi } from "edgeguard-local";
+import { PluginClient } from "../plugin/client";
+import { hasLanguage, PLUGIN } from "../plugin/project";
+import { engines, Project, REPOSITORY, summaryOf } from "../support/engine";
+import { raw, TOKEN } from "../support/scenario";
+
+/** The provider plugin as it's published, in a folder that knows nothing of this repository. */
+
+/** A guard against packing what nobody needs. */
+const LIMIT_BYTES = 50_000;
+
+const cli = engines().find((engine) => engine !== LOCAL_ENGINE);
+const onYaml = hasLanguage("yaml") ? test : test.skip;
+
+let home: string;
+let unpacked: string;
+let api: LocalApi;
+
+beforeAll(() => {
+  home = mkdtempSync(join(tmpdir(), "edgeguard-packed-"));
+  unpacked = join(home, "package");
+  const run = (command: string, ...args: string[]): void => {
+    execFileSync(command, args, { cwd: home, stdio: "ignore" });
+  };
+  const packages = ["--workspace", "plugin", "--workspace", "provider", "--prefix", REPOSITORY];
+  run("npm", "pack", ...packages, "--ignore-scripts", "--pack-destination", home);
+  run("tar", "-xzf", "pulumi-resource-edgeguard-0.1.0.tgz");
+  // The provider comes from here until the registry has it.
+  const provider = join(home, "pulumi-edgeguard-0.1.0.tgz");
+  const quiet = ["--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline", "--no-save"];
+  run("npm", "install", "--omit=dev", "--prefix", unpacked, provider, ...quiet);
+}, 240_000);
+afterAll(() => rmSync(home, { recursive: true, force: true }));
+
+beforeEach(async () => {
+  api = await startLocalApi();
+});
+afterEach(() => api.close());
+
+test("the installed executable has the schema, checks arguments and creates an object", async () => {
+  expect(statSync(join(home, "pulumi-resource-edgeguard-0.1.0.tgz")).size).toBeLessThan(LIMIT_BYTES);
+  const plugin = await PluginClient.start(
+    { apiToken: TOKEN, baseUrl: api.url, accountId: api.accounts.main },
+    { command: [join(unpacked, "pulumi-resource-edgeguard")] },
+  );
+  try {
+    const answer: rpc.GetSchemaResponse = await plugin.call("getSchema", new rpc.GetSchemaRequest());
+    expect(answer.getSchema()).toBe(readFileSync(join(PLUGIN, "schema.json"), "utf8"));
+    const { failures } = await plugin.check("KvNamespace", "flags", { titel: "flags" });
+    expect(failures.join()).toContain('unknown argument "titel"');
+    const { id } = await plugin.create("KvNamespace", "flags", { title: "flags" });
+    const path = `/accounts/${api.accounts.main}/storage/kv/namespaces/${id}`;
+    expect((await raw(api, "GET", path)).result).toMatchObject({ id, title: "flags" });
+  } finally {
+    plugin.stop();
+  }
+});
+
+onYaml("an archive of it is installed by Pulumi's CLI, and a program without a path finds it", async () => {
+  if (cli === undefined) return;
+  rmSync(join(unpacked, "PulumiPlugin.yaml"));
+  const archive = join(home, "edgeguard.tar.gz");
+  execFileSync("tar", ["-czf", archive, "-C", unpacked, "."]);
+  const project = new Project(cli, "archive");
+  try {
+    writeFileSync(
+      join(project.dir, "Pulumi.yaml"),
+      "name: archive\nruntime: yaml\nresources:\n  flags:\n    type: edgeguard:KvNamespace\n    properties:\n      title: flags\n",
+    );
+    project.env = { CLOUDFLARE_API_TOKEN: TOKEN, CLOUDFLARE_ACCOUNT_ID: api.accounts.main };
+    await project.init({ "edgeguard:baseUrl": api.url });
+    await project.ok("plugin", "install", "resource", "edgeguard", "0.1.0", "--file", archive);
+    expect(summaryOf((await project.ok("up", "--yes", "--skip-preview")).text)).toEqual({ create: 2 });
+    await project.ok("destroy", "--yes", "--skip-preview");
+  } finally {
+    project.remove();
+  }
+});

@@ -1,0 +1,229 @@
+import { execFileSync } from "node:child_process";
+import {
+  appendFileSync,
+  copyFileSync,
+  mkdirSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { LOCAL_ENGINE, startLocalApi, type LocalApi } from "edgeguard-local";
+import { engines, Project, REPOSITORY, summaryOf } from "../support/engine";
+import { TOKEN } from "../support/scenario";
+import { hasLanguage, isOnPath } from "./project";
+
+/** The provider plugin from Python and Go: SDKs that Pulumi generates, installed as the documents say. */
+
+const cli = engines().find((engine) => engine !== LOCAL_ENGINE);
+const PYTHON = isThere("python", "python3");
+const GO = isThere("go", "go");
+
+const MODULES = join(REPOSITORY, "node_modules");
+const PYTHON_EXAMPLE = join(REPOSITORY, "examples/python");
+
+const CANARY = "c4nary-of-a-destination";
+const DESTINATION = `https://logs.example.com/in?header_Authorization=Bearer%20${CANARY}`;
+
+let api: LocalApi;
+let project: Project;
+
+beforeEach(async () => {
+  api = await startLocalApi();
+});
+afterEach(async () => {
+  project.remove();
+  await api.close();
+});
+
+function begin(name: string): void {
+  project = new Project(cli ?? LOCAL_ENGINE, name);
+}
+
+async function configure(): Promise<void> {
+  project.env = { CLOUDFLARE_API_TOKEN: TOKEN, CLOUDFLARE_ACCOUNT_ID: api.accounts.main };
+  await project.init({ "edgeguard:baseUrl": api.url });
+  await project.ok("config", "set", "zoneId", api.zones.shop);
+  await project.ok("config", "set", "--secret", "destination", DESTINATION);
+}
+
+const writes = (): string[] =>
+  api.requests
+    .filter(({ method, path }) => method !== "GET" && !path.endsWith("/bulk/get"))
+    .map(({ method, path }) => `${method} ${path}`);
+
+/** Applies a program, sees that its next preview is empty and writes nothing, and destroys what it made. */
+async function play(created: number, between?: () => Promise<void>): Promise<void> {
+  api.clearRequests();
+  const preview = await project.ok("preview");
+  expect(summaryOf(preview.text)).toEqual({ create: created });
+  expect(writes()).toEqual([]);
+  const up = await project.ok("up", "--yes", "--skip-preview");
+  api.clearRequests();
+  const unchanged = await project.ok("preview", "--expect-no-changes");
+  expect(writes()).toEqual([]);
+  await between?.();
+  await project.ok("destroy", "--yes", "--skip-preview");
+  expect((await project.export()).deployment.resources ?? []).toEqual([]);
+  expect([preview, up, unchanged].filter(({ text }) => text.includes(CANARY))).toEqual([]);
+}
+
+(PYTHON.there ? describe : describe.skip)(`Python${PYTHON.why}`, () => {
+  test("the example, from its directory and as `main`, and a program with each argument that has several forms", async () => {
+    begin("python"); // The example's own name.
+    project.copy(PYTHON_EXAMPLE, MODULES);
+    await configure();
+    await project.ok("install");
+    const python = (...args: string[]): string =>
+      execFileSync(join(project.dir, "venv/bin/python"), args, { cwd: project.dir, encoding: "utf8" });
+    python("-m", "pip", "install", "--quiet", "--disable-pip-version-check", "mypy");
+    expect(python("-m", "mypy", "--strict", "__main__.py")).toContain("no issues found");
+    await play(5, async () => {
+      // The paths of entries are relative to the program, wherever the engine is started.
+      mkdirSync(join(project.dir, "program"));
+      for (const file of ["__main__.py", "redirects.json"])
+        renameSync(join(project.dir, file), join(project.dir, "program", file));
+      appendFileSync(join(project.dir, "Pulumi.yaml"), "main: program\n");
+      await project.ok("preview", "--expect-no-changes");
+      expect(writes()).toEqual([]);
+    });
+    writeFileSync(join(project.dir, "program/__main__.py"), SEVERAL_FORMS);
+    await play(7);
+  });
+});
+
+(GO.there ? describe : describe.skip)(`Go${GO.why}`, () => {
+  test("a program of the generated SDK is compiled, applied and destroyed", async () => {
+    begin("languages");
+    rmSync(project.dir, { recursive: true });
+    mkdirSync(project.dir);
+    symlinkSync(MODULES, join(project.dir, "node_modules"));
+    copyFileSync(join(PYTHON_EXAMPLE, "redirects.json"), join(project.dir, "redirects.json"));
+    writeFileSync(join(project.dir, "Pulumi.yaml"), "name: languages\nruntime: go\n");
+    writeFileSync(join(project.dir, "go.mod"), "module languages\n\ngo 1.25\n");
+    writeFileSync(join(project.dir, "main.go"), "package main\n\nfunc main() {}\n");
+    await configure();
+    await project.ok("package", "add", "./node_modules/pulumi-resource-edgeguard");
+    writeFileSync(join(project.dir, "main.go"), GO_PROGRAM);
+    const sdk = "github.com/pulumi/pulumi/sdk/v3@v3.260.0"; // The newest asks for the newest Go.
+    for (const args of [
+      ["get", sdk],
+      ["mod", "tidy"],
+      ["vet", "./..."],
+    ])
+      execFileSync("go", args, { cwd: project.dir, stdio: "pipe" });
+    await play(6);
+  }, 900_000);
+});
+
+const SEVERAL_FORMS = `
+import pulumi
+import pulumi_edgeguard as edgeguard
+
+zone_id = pulumi.Config().require("zoneId")
+
+edgeguard.PageShieldPolicy(
+    "policy", zone_id=zone_id, description="several forms", action=edgeguard.PageShieldPolicyAction.LOG,
+    expression="true", value={"scriptSrc": ["'self'"], "upgradeInsecureRequests": True},
+)
+for name, position, skip in (
+    ("by-words", "last", "all"),
+    ("by-objects", {"after": "security-team/managed"}, {"rulesets": [{"name": "Cloudflare Managed Ruleset"}]}),
+):
+    override = edgeguard.ManagedRulesetOverride(
+        name, zone_id=zone_id, position=position,
+        ruleset={"name": "Cloudflare OWASP Core Ruleset"}, expression=f'http.host eq "{name}.example"',
+        owasp=edgeguard.OwaspArgs(paranoia_level=2, score_threshold=40 if name == "by-words" else "high"),
+        exceptions=[{"expression": 'http.request.uri.path eq "/a"', "skip": skip}],
+    )
+    pulumi.export(name, override.position)
+namespace = edgeguard.KvNamespace("namespace", title="several forms")
+edgeguard.KvEntries("entries", namespace_id=namespace.id, entries={
+    "snake_case": "text", "object": {"value": "x", "metadata": {"snake_case": 1}, "expiration_ttl": 300},
+})
+edgeguard.LogpushJob(
+    "job", zone_id=zone_id, dataset="http_requests", destination_conf="https://logs.example.com/in",
+    output_options={"field_names": ["RayID"], "sample_rate": 0.5},
+)
+`;
+
+const GO_PROGRAM = `
+package main
+
+import (
+	"github.com/pulumi-edgeguard/pulumi-edgeguard/sdk/go/edgeguard"
+	"github.com/pulumi/pulumi/sdk/v3/go/pulumi"
+	"github.com/pulumi/pulumi/sdk/v3/go/pulumi/config"
+)
+
+func main() {
+	pulumi.Run(func(ctx *pulumi.Context) error {
+		settings := config.New(ctx, "")
+		zone := settings.Require("zoneId")
+		_, err := edgeguard.NewPageShieldPolicy(ctx, "checkout", &edgeguard.PageShieldPolicyArgs{
+			ZoneId:      pulumi.String(zone),
+			Description: pulumi.String("From Go"),
+			Action:      edgeguard.PageShieldPolicyActionLog,
+			Expression:  pulumi.String("true"),
+			Value:       pulumi.String("script-src 'self'"),
+		})
+		if err != nil {
+			return err
+		}
+		_, err = edgeguard.NewLogpushJob(ctx, "errors", &edgeguard.LogpushJobArgs{
+			ZoneId:          pulumi.String(zone),
+			Dataset:         pulumi.String("http_requests"),
+			DestinationConf: settings.RequireSecret("destination"),
+			Filter:          pulumi.String(\`{"where":{"key":"EdgeResponseStatus","operator":"geq","value":500}}\`),
+			OutputOptions: edgeguard.OutputOptionsArgs{
+				FieldNames: pulumi.ToStringArray([]string{"RayID", "EdgeResponseStatus"}),
+			},
+		})
+		if err != nil {
+			return err
+		}
+		_, err = edgeguard.NewManagedRulesetOverride(ctx, "owasp", &edgeguard.ManagedRulesetOverrideArgs{
+			ZoneId:   pulumi.String(zone),
+			Ruleset:  pulumi.String("Cloudflare OWASP Core Ruleset"),
+			Position: edgeguard.ManagedRulesetOverridePositionArgs{After: pulumi.String("security-team/managed")},
+			Owasp:    edgeguard.OwaspArgs{ParanoiaLevel: pulumi.Int(2), ScoreThreshold: pulumi.Float64(40)},
+			Exceptions: edgeguard.ExceptionArray{edgeguard.ExceptionArgs{
+				Expression: pulumi.String(\`http.request.uri.path eq "/a"\`),
+				Skip:       edgeguard.ExceptionSkipArgs{Rulesets: pulumi.Array{pulumi.String("Cloudflare OWASP Core Ruleset")}},
+			}},
+		})
+		if err != nil {
+			return err
+		}
+		namespace, err := edgeguard.NewKvNamespace(ctx, "redirects", &edgeguard.KvNamespaceArgs{Title: pulumi.String("From Go")})
+		if err != nil {
+			return err
+		}
+		_, err = edgeguard.NewKvEntries(ctx, "entries", &edgeguard.KvEntriesArgs{
+			NamespaceId: namespace.ID(),
+			File:        pulumi.String("redirects.json"),
+		})
+		if err != nil {
+			return err
+		}
+		rules, err := edgeguard.GetZoneManagedRules(ctx, &edgeguard.GetZoneManagedRulesArgs{ZoneId: zone})
+		if err != nil {
+			return err
+		}
+		ctx.Export("has rules", pulumi.Bool(len(rules.Result.Rules) > 0))
+		return nil
+	})
+}
+`;
+
+interface Tools {
+  readonly there: boolean;
+  /** What's missing, for a test's title. */
+  readonly why: string;
+}
+
+function isThere(language: string, command: string): Tools {
+  const there = hasLanguage(language) && isOnPath(command);
+  return { there, why: there ? "" : ` (skipped: no pulumi-language-${language} or no ${command} on PATH)` };
+}
