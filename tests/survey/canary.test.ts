@@ -60,7 +60,7 @@ describe("the files of a survey", () => {
       pageShield: { enabled: true },
       scripts: { seen: 23 },
       policies: [{ effect: "logging" }],
-      deployments: expect.arrayContaining([expect.objectContaining({ enabled: true })]),
+      deployments: [{ enabled: true }, { enabled: true }],
       jobs: [{ state: "failing", destination: "s3://bucket/logs" }],
     });
   });
