@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { z } from "zod";
 import { Journal } from "../../provider/survey/journal";
 import type { ListedZone, Zone } from "../../provider/survey/model";
+import { callerOf } from "../local-api/client";
 import { sampleZone } from "./sample";
 import { Ground } from "./support";
 
@@ -149,5 +150,82 @@ describe("a survey of managed rulesets", () => {
     expect(row).toContain("Cloudflare Managed Ruleset (off)");
     const { stdout } = await ground.survey("diff", "old/survey.json", "survey/survey.json");
     expect(stdout).toMatch(/Worse[^]*shop\.example: Cloudflare Managed Ruleset: on -> off/);
+  });
+});
+
+describe("a survey of an account that deploys managed rulesets itself", () => {
+  it("shows them in its Enterprise zones that the expression covers, without exceptions for other zones", async () => {
+    const ground = await Ground.with({ zones: 1 });
+    const { shop, blog } = ground.api.zones;
+    const [managed] = z
+      .looseObject({ result: z.array(z.looseObject({ id: z.string(), name: z.string() })) })
+      .parse(
+        (await callerOf(ground.api)("GET", `/accounts/${ground.api.accounts.main}/rulesets`)).body,
+      ).result;
+    const skip = (name: string) => ({
+      id: name.padEnd(32, "0"),
+      action: "skip",
+      action_parameters: { ruleset: "current" },
+      expression: `cf.zone.name eq "${name}.example" and http.request.uri.path eq "/health"`,
+      description: name,
+      enabled: true,
+    });
+    const only = 'cf.zone.name in {"shop.example" "free.example"} and cf.zone.plan eq "ENT"';
+    const deploy = {
+      id: "d".repeat(32),
+      action: "execute",
+      action_parameters: { id: managed?.id },
+      expression: only,
+      description: "everywhere",
+      enabled: true,
+    };
+    const entry = { id: "e".repeat(32), version: "1", rules: [skip("shop"), skip("blog"), deploy] };
+    const { code } = await ground.surveyChanged(
+      (path, found) => {
+        if (path.includes("/accounts/") && path.endsWith(ENTRY_POINT)) return entry;
+        if (!path.includes("/zones?")) return undefined;
+        const zones = z.array(z.looseObject({ id: z.string() })).parse(found);
+        return zones.map((each) => ({
+          ...each,
+          plan: { legacy_id: each.id === blog ? "pro" : "enterprise" },
+        }));
+      },
+      ...BUDGET,
+    );
+    expect(code).toBe(0);
+    const [account] = ground.result().accounts;
+    const deployment = { entryPointId: entry.id, effect: { name: managed?.name, versionsBehind: 0 } };
+    expect(account?.deployments).toMatchObject([
+      { ...deployment, exceptions: [{ description: "shop" }, { description: "blog" }] },
+    ]);
+    expect(ground.zone(shop).accountDeployments).toMatchObject([
+      { ...deployment, exceptions: [{ description: "shop", skips: "all" }] },
+    ]);
+    for (const { name, accountDeployments } of ground.result().zones)
+      expect(accountDeployments).toHaveLength(name === "shop.example" || name === "free.example" ? 1 : 0);
+  });
+});
+
+describe("a survey of zones by name", () => {
+  it("refuses a name that two accounts have, and says which IDs to write", async () => {
+    const ground = await Ground.with();
+    const other = { id: "f".repeat(32), account: { id: "b".repeat(32), name: "other" } };
+    const twice = z.array(z.looseObject({ name: z.string() }));
+    for (const names of ["shop.example", "shop.example\nblog.example"]) {
+      ground.write("names.txt", names);
+      const { code, stderr } = await ground.surveyChanged(
+        (path, found) =>
+          path.includes("/zones?")
+            ? twice
+                .parse(found)
+                .flatMap((each) => (each.name === "shop.example" ? [each, { ...each, ...other }] : [each]))
+            : undefined,
+        ...BUDGET,
+        ...["--zones", "names.txt", "--out", `out-${names.length}`],
+      );
+      expect(stderr).toContain('2 zones are named "shop.example"');
+      expect(stderr).toContain(`${other.id} (account ${other.account.id}). Write the ID instead of the name`);
+      expect(code).toBe(1);
+    }
   });
 });
