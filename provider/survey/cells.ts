@@ -1,16 +1,22 @@
 import { isUnauthenticated } from "../api/credential";
 import { ApiError } from "../api/errors";
 import { permissionFor, permissionName, type RequiredPermission } from "../api/permissions";
+import type { Host } from "../runtime/host";
 import type { Cell } from "./model";
-import type { RefusedRights } from "./trial";
 
 /** How many requests may fail in a row before the survey ends. More than that means that Cloudflare has an outage. */
 const FAILURES_IN_A_ROW = 20;
 
+/** How requests are sent, and what their responses become. */
+export interface Reader {
+  readonly host: Host;
+  readonly cells: Cells;
+}
+
 /** Reads the cells of a survey. */
 export class Cells {
   /** The permissions that are no longer tried. */
-  refused: RefusedRights | undefined;
+  refused: { has(account: string | undefined, right: string): boolean } | undefined;
 
   #failed = 0;
 

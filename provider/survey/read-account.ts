@@ -9,14 +9,12 @@ import { jobsPath } from "../logpush/job-api";
 import { entryPoint, PHASE, rulesetInfo } from "../rulesets/wire";
 import type { AccountFacts, Cell, ListedAccount, NamespaceKeys } from "./model";
 import { deploymentsOf } from "./read-deployments";
-import { readJobs, type Reading } from "./read-zone";
+import { readJobs } from "./read-zone";
+import type { Reader } from "./cells";
 import { isReadable, mapCell } from "./readable";
 
 /** Reads an account: its rulesets and deployments, its own Logpush jobs, and the list of its namespaces. */
-export async function readAccount(
-  reading: Pick<Reading, "host" | "cells">,
-  listed: ListedAccount,
-): Promise<AccountFacts> {
+export async function readAccount(reading: Reader, listed: ListedAccount): Promise<AccountFacts> {
   const { host, cells } = reading;
   const { id } = listed;
   const cell = <T>(path: string, read: () => Promise<T>): Promise<Cell<T>> => cells.read(path, id, read);
@@ -62,7 +60,7 @@ const MAX_KEY_PAGES = 10;
 
 /** Counts at most one page of keys. For most namespaces, that takes one request. */
 export function countKeys(
-  { host, cells }: Pick<Reading, "host" | "cells">,
+  { host, cells }: Reader,
   accountId: string,
   namespaceId: string,
 ): Promise<NamespaceKeys> {

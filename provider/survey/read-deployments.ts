@@ -7,7 +7,7 @@ import { omitAbsent } from "../runtime/members";
 import { matchesZone } from "./coverage";
 import type { Account, Cell, Deployment, ListedZone, NotReadable, Zone } from "./model";
 import { isOn } from "./protection";
-import type { Reading } from "./read-zone";
+import type { Reader } from "./cells";
 import { isNotReadable, isReadable, mapCell, valueOf } from "./readable";
 
 /** Reads the rules that execute managed rulesets, with their effect. */
@@ -27,7 +27,7 @@ const NO_ACCOUNT = {
  * @param holder the zone or account that has the entry point.
  */
 export async function deploymentsOf(
-  reading: Pick<Reading, "host" | "cells">,
+  reading: Reader,
   holder: string,
   account: Rulesets | undefined,
   found: EntryPoint | undefined,
@@ -82,7 +82,7 @@ interface Effect {
  * latest one.
  */
 async function readEffect(
-  { host, cells }: Pick<Reading, "host" | "cells">,
+  { host, cells }: Reader,
   account: Rulesets | undefined,
   rulesetId: string,
   version: string | undefined,

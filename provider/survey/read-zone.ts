@@ -18,7 +18,7 @@ import { entryPoint } from "../rulesets/wire";
 import type { Scope } from "../runtime/composite-id";
 import type { Host } from "../runtime/host";
 import { omitAbsent } from "../runtime/members";
-import { RIGHTS, type Cells } from "./cells";
+import { RIGHTS, type Reader } from "./cells";
 import type { AccountFacts, Cell, ListedZone, NotReadable, SurveyedJob, Zone } from "./model";
 import type { PaymentPages } from "./payment-pages";
 import { coveringDeployments, deploymentsOf, owaspOf } from "./read-deployments";
@@ -27,9 +27,7 @@ import { tasksOf } from "./tasks";
 import { PARTS, type Part } from "./trial";
 
 /** What all zones in a survey share. */
-export interface Reading {
-  readonly host: Host;
-  readonly cells: Cells;
+export interface Reading extends Reader {
   /** The accounts that own the zones. They're read before the zones. */
   readonly accounts: ReadonlyMap<string, AccountFacts>;
   readonly paymentPages: PaymentPages;

@@ -165,12 +165,13 @@ async function collect(
   const trial = trialZones(zones);
   const isTrial = ({ id }: ListedZone): boolean => trial.has(id);
   await inParallel(unread.filter(isTrial), AT_ONCE, read);
-  cells.refused = await refusedIn(journal, trial);
+  const refused = await refusedIn(journal, trial);
+  cells.refused = refused;
   const isReadable = accounts.some(({ id }) => {
     const { rulesets, jobs, namespaces } = journal.accounts.get(id) ?? {};
     return ![rulesets, jobs, namespaces].every(isRefused);
   });
-  if (!isReadable && cells.refused.isEverything)
+  if (!isReadable && refused.isEverything)
     throw new CommandError(
       "the token couldn't read anything in these zones. Check that it's valid, and grant it one of the permissions that `edgeguard survey --help` lists.",
     );

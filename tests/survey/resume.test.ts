@@ -132,7 +132,7 @@ describe("a survey on a disk that's nearly full", () => {
     expectEnd(
       full,
       1,
-      "a file can't be written: Error: ENOSPC: no space left on device, write. Check the disk.",
+      "a file can't be written: Error: ENOSPC: no space left on device, write. Check that the disk",
     );
     expectEnd(full, 1, "of 2 zones. To continue, pass --resume.");
     expect(readFileSync(join(ground.cwd, JOURNAL))).toHaveLength(4_000);

@@ -268,7 +268,7 @@ scripts:
         version: 3,
         deployment: {
           resources: [
-            resource("pulumi:pulumi:Stack", ""),
+            resource("pulumi:pulumi:Stack", "shop-prod"),
             resource(ours("PageShieldSettings"), zones.shop),
             resource(ours("PageShieldPolicy"), policy?.id ?? "", { external: true }),
             resource("edgeguard:index:ManagedRulesetOverride", baseline?.id ?? ""),
