@@ -39,10 +39,10 @@ export function register(program: Command, io: Io): void {
 const HELP = `
 The same detections always produce the same bytes, so the file changes only when the detections do. The file is replaced in one step: if anything fails, the old file stays. A policy made from active scripts alone blocks infrequent ones: pass --status active,infrequent.
 
-Exit codes: 0 written or already up to date; 1 failed, the file is unchanged; 2 usage error; 130 ended by Ctrl-C, the file is
+Exit codes: 0 written or already up to date; 1 failed, the file is unchanged; 2 usage error; 130 interrupted (Ctrl-C), the file is
 unchanged.
 
-Example:
+Examples:
   $ edgeguard detections save --zone 0da42c8d2132a9ddaf714f9e7c920711 --status active,infrequent
   $ git diff detections.json`;
 

@@ -67,9 +67,9 @@ const EXAMPLE = `
 The generated program matches what exists: after \`pulumi import\`, \`pulumi preview\` shows no changes.
 Anything your Cloudflare plan doesn't include or your token can't read is skipped and listed.
 
-Exit codes: 0 written, 1 failed and nothing written, 2 usage error, 130 ended by Ctrl-C.
+Exit codes: 0 written, 1 failed and nothing written, 2 usage error, 130 interrupted (Ctrl-C).
 
-Example:
+Examples:
   $ edgeguard import --zone 0da42c8d2132a9ddaf714f9e7c920711 --out shop
   $ cd shop && pulumi import --file import.json --yes --protect=false --generate-code=false`;
 

@@ -76,7 +76,7 @@ Findings fail the check. A script is a finding if it's new or malicious (approve
 
 For each element of PCI DSS 4.0.1, requirements 6.4.3 and 11.6.1, the evidence says whether this check shows it fully, partly or not at all.
 
-Exit codes: 0 no findings; 1 findings (also printed), or the check failed; 2 usage error; 130 ended by Ctrl-C.
+Exit codes: 0 no findings; 1 findings (also printed), or the check failed; 2 usage error; 130 interrupted (Ctrl-C).
 
 Example:
   $ edgeguard inventory check --zone 0da42c8d2132a9ddaf714f9e7c920711 --hosts checkout.shop.example --evidence evidence`;
@@ -85,9 +85,9 @@ const PROPOSE_HELP = `
 To approve an entry, fill in its "approval" line with who approved it and when, and have that change reviewed. Malicious scripts
 aren't proposed.
 
-Exit codes: 0 added, or nothing is new; 1 failed, the file is unchanged; 2 usage error; 130 ended by Ctrl-C.
+Exit codes: 0 added, or nothing is new; 1 failed, the file is unchanged; 2 usage error; 130 interrupted (Ctrl-C).
 
-Example:
+Examples:
   $ edgeguard inventory propose --zone 0da42c8d2132a9ddaf714f9e7c920711 --owner "Web team"
   $ git diff ${INVENTORY_FILE}`;
 

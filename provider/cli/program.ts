@@ -26,7 +26,7 @@ const GROUPS: readonly Register[] = [
   survey.register,
 ];
 
-/** Runs one command and returns its exit code: 0 for success, 1 for failure, 2 for incorrect usage, 130 for Ctrl-C. */
+/** Runs one command and returns its exit code: 0 for success, 1 for failure, 2 for a usage error, 130 after Ctrl-C. */
 export async function run(args: readonly string[], io: Io): Promise<number> {
   const program = new Command("edgeguard")
     .description(
@@ -40,7 +40,7 @@ export async function run(args: readonly string[], io: Io): Promise<number> {
     })
     .addHelpText(
       "after",
-      "\nExit codes: 0 done, 1 failed, 2 usage error, 130 ended by Ctrl-C.\n\nExample:\n  $ edgeguard kv namespace list",
+      "\nExit codes: 0 done, 1 failed, 2 usage error, 130 interrupted (Ctrl-C).\n\nExample:\n  $ edgeguard kv namespace list",
     );
   for (const register of GROUPS) register(program, io);
   const words = kv.modernized(args, io);

@@ -136,7 +136,7 @@ function digests(text: string, before: readonly string[]): string[] {
 
 async function writeReport(io: Io, files: readonly string[], options: ReportOptions): Promise<void> {
   if (files.filter((file) => file === "-").length > 1)
-    throw new UsageError("standard input holds only one plan. Pass - once.");
+    throw new UsageError('only one plan can come from standard input. Pass "-" only once.');
   const plans = await Promise.all(files.map(async (name) => ({ name, text: await readPlan(io, name) })));
   // eslint-disable-next-line @typescript-eslint/no-require-imports -- loaded on use
   const reports = require("../report") as typeof Reports;

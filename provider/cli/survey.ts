@@ -69,12 +69,12 @@ What the token can't read appears as "not readable", with the missing permission
 Page Shield Read, Zone WAF Read, Firewall Services Read and Logs Write for the zones, and Account Rulesets Read, Logs Write and
 Workers KV Storage Read for the account.
 
-The files show where protection is missing, so only you can read them. After Ctrl-C, a lost network or a rate limit, --resume
-continues where the survey stopped.
+The files show where protection is missing, so they're created readable only by you. After Ctrl-C, a dropped connection or a
+rate limit, --resume picks up where the survey stopped.
 
-Exit codes: 0 written, 1 failed or stopped early, 2 usage error, 130 ended by Ctrl-C.
+Exit codes: 0 written, 1 failed or stopped early, 2 usage error, 130 interrupted (Ctrl-C).
 
-Example:
+Examples:
   $ edgeguard survey --out survey
   $ edgeguard survey --account 5a0c1e7f3b2d4968a7e1c0f2d3b4a5f1 --payment-pages 'checkout.*' --stack infra --out survey
   $ edgeguard survey diff 2026-10/survey.json 2026-11/survey.json`;

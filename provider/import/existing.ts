@@ -43,7 +43,7 @@ export const TYPES = {
   kvEntries: importable(kvEntries),
 } as const;
 
-/** An existing object, in the form in which a program would declare it. */
+/** An existing object, as a program would declare it. */
 export interface ExistingObject extends Named, ObjectAddress {
   readonly resource: ImportableType;
   /** What messages call the object: `policy 0f2a… "checkout"`. */

@@ -107,7 +107,7 @@ export async function adoptExisting(
       : adoptionRefusal(where, names, "");
   if (equal.length > 0)
     ctx.say.info(
-      `${where}: ${formatNumber(equal.length)} declared ${exist} with the declared content (${quoteKeys(equal)}) and ${are} adopted. Destroying the resource deletes ${them}.`,
+      `${where}: ${formatNumber(equal.length)} declared ${exist} with matching content (${quoteKeys(equal)}) and ${are} adopted. Destroying the resource deletes ${them}.`,
     );
 }
 

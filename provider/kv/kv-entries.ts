@@ -43,13 +43,13 @@ const args = z.object({
     "Use the ID of a KvNamespace, or find it with `edgeguard kv namespace list`.",
   ),
   entries: record(z.unknown()).exactOptional(),
-  file: z.string().min(1, "must be a path; it is empty").exactOptional(),
+  file: z.string().min(1, "is empty. Pass a file's path").exactOptional(),
   directory: z
     .union(
       [
-        z.string().min(1, "must be a path; it is empty"),
+        z.string().min(1, "is empty. Pass a file's path"),
         z.strictObject({
-          path: z.string().min(1, "must be a path; it is empty"),
+          path: z.string().min(1, "is empty. Pass a file's path"),
           prefix: z.string().exactOptional(),
           ignore: z.array(z.string()).exactOptional(),
         }),
@@ -128,7 +128,9 @@ export const kvEntries = defineLifecycle({
       if (digest !== olds["digest"]) for (const warning of warnings) ctx.say.warn(`${who}: ${warning}`);
       if (!isWhole) return {};
       if (digest !== olds["digest"] && expired > 0)
-        ctx.say.warn(`${who}: ${expired} of ${keys} entries ${expired === 1 ? "has" : "have"} already expired and won't be written.`);
+        ctx.say.warn(
+          `${who}: ${expired} of ${keys} entries ${expired === 1 ? "has" : "have"} already expired and won't be written.`,
+        );
       // For an existing resource, `review` compares with what was written.
       if (isNew(args, olds)) ctx.say.info(summaryLine(who, compare(catalog, new Map())));
       return {

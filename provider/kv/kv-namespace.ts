@@ -383,7 +383,7 @@ async function decideAdoption(
       most,
       isOurs: (key) => declared.some((keys) => keys.has(key)),
     });
-    more = ours === 0 ? "It has no keys." : "All of its keys are declared by the program.";
+    more = ours === 0 ? "It has no keys." : "The program declares all of its keys.";
     [foreignKey = ""] = first;
     return count === 0;
   };

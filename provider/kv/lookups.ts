@@ -19,7 +19,7 @@ export interface KvNamespaceState {
   readonly title: string;
   /** Whether keys may contain characters that have to be encoded in a URL. */
   readonly supportsUrlEncoding?: boolean;
-  /** Fields of the response that this version doesn't know, under their API names. */
+  /** Response fields that this version of edgeguard doesn't recognize, under their API names. */
   readonly extra?: JsonObject;
 }
 

@@ -219,7 +219,7 @@ export async function deleteFirstReason(
   const full = limitReason(ctx, args, jobs);
   if (full === undefined) return undefined;
   plannedJobs(ctx, args).set(jobKey(args), 0); // It takes the old one's place.
-  return `${jobLabel(args.name)}: ${full}. Job ${id} will be deleted before its replacement is created; nothing is pushed in between.`;
+  return `${jobLabel(args.name)}: ${full}. Job ${id} will be deleted before its replacement is created; no logs will be pushed in between.`;
 }
 
 /**

@@ -283,7 +283,7 @@ function sendingFindings(observation: Observation, configured: readonly WireRule
     changed: `changes the settings of ${pluralize(changed.length, "rule")} in the entry point: ${words(changed)}`,
     dropped: `configuration removes ${pluralize(dropped.length, "rule")} from the entry point: ${named}`,
     passedOver: `proposed by Cloudflare, but not sent: ${words(passedOver, "; ")}`,
-    late: `come after the execute rule, so they have no effect on it: ${words(late)}`,
+    late: `no effect on the execute rule, because they come after it: ${words(late)}`,
   };
   const all: readonly (readonly [boolean, Finding])[] = [
     [changed.length > 0, newFinding("note", "entryPoint", texts.changed, overwritten.map(ruleJson))],

@@ -109,7 +109,10 @@ export async function collectDetections(host: Host, wanted: CollectOptions): Pro
   };
 }
 
-const includeArg = z.array(z.enum(KINDS)).min(1, "is empty. Name at least one kind").optional();
+const includeArg = z
+  .array(z.enum(KINDS))
+  .min(1, "is empty. List at least one of: scripts, connections, cookies")
+  .optional();
 
 /**
  * Reads a file that `saveDetections` or `edgeguard detections save` wrote. Sends no requests.

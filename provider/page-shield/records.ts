@@ -11,7 +11,7 @@ export interface PageShieldSettingsState {
   readonly useReportingEndpoint?: boolean;
   /** Whether Page Shield records the path of a connection's URL, not only the host. */
   readonly useConnectionUrlPath?: boolean;
-  /** Fields of the response that this version doesn't know, under their API names. */
+  /** Response fields that this version of edgeguard doesn't recognize, under their API names. */
   readonly extra?: JsonObject;
 }
 
@@ -29,7 +29,7 @@ export interface PageShieldPolicyState {
   readonly enabled: boolean;
   /** The Content Security Policy, as text. */
   readonly value: string;
-  /** Fields of the response that this version doesn't know, under their API names. */
+  /** Response fields that this version of edgeguard doesn't recognize, under their API names. */
   readonly extra?: JsonObject;
 }
 
@@ -75,7 +75,7 @@ export interface Connection {
    * documented only in Cloudflare's OpenAPI schema.
    */
   readonly pageUrls?: readonly string[];
-  /** Fields of the response that this version doesn't know, under their API names. */
+  /** Response fields that this version of edgeguard doesn't recognize, under their API names. */
   readonly extra?: JsonObject;
 }
 
@@ -100,7 +100,7 @@ export interface ScriptContent {
   readonly malwareScore?: number;
   /** When the content was fetched, in ISO 8601. */
   readonly fetchedAt?: string;
-  /** Fields of the response that this version doesn't know, under their API names. */
+  /** Response fields that this version of edgeguard doesn't recognize, under their API names. */
   readonly extra?: JsonObject;
 }
 
@@ -152,7 +152,7 @@ export interface Cookie {
   readonly pageUrls?: readonly string[];
   /** How recently and how often the cookie was seen. Cloudflare doesn't document this field for cookies. */
   readonly status?: RecordStatus;
-  /** Fields of the response that this version doesn't know, under their API names. */
+  /** Response fields that this version of edgeguard doesn't recognize, under their API names. */
   readonly extra?: JsonObject;
 }
 

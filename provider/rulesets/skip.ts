@@ -160,7 +160,7 @@ export function asDeclared(found: Skip | undefined, declared: readonly unknown[]
 }
 
 /**
- * Returns the existing skip in the form in which a program would declare it, with `"this"` for the resource's own
+ * Returns the existing skip as a program would declare it, with `"this"` for the resource's own
  * ruleset.
  */
 export function skipArgument(

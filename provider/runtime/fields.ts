@@ -32,7 +32,7 @@ export const zoneId = hexId("a zone ID", "Find it on the zone's Overview page in
 
 export const accountId = hexId(
   "an account ID",
-  'Find it on the Overview page of any of its zones, or set it for the whole stack with "pulumi config set edgeguard:accountId <id>".',
+  'Find it on the Overview page of any zone in the account, or set it for the whole stack with "pulumi config set edgeguard:accountId <id>".',
 );
 
 /**

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { nearest } from "./nearest";
 import { hasUnknown, isJsonObject, ownMember, unknownAt, type JsonObject } from "./values";
 
-/** A mistake in the arguments, in the form in which the engine reports it: a property and a reason. */
+/** An invalid argument, in the shape the Pulumi engine reports: a property and a reason. */
 export interface CheckFailure {
   readonly property: string;
   readonly reason: string;

@@ -177,7 +177,7 @@ interface Data<Shape extends z.ZodRawShape, Computed extends object> {
   readonly named?: (about: ProgramName) => JsonObject;
   /** What only one resource in a program may manage. */
   readonly claims?: readonly ClaimRule[];
-  /** A sentence that says what's lost if another resource adopts the object without an alias. */
+  /** A warning about what's lost if another resource adopts the object without an alias. */
   readonly lostOnHandOver?: string;
   /** Returns the lock key for work that this process must not do twice at the same time. */
   lock(args: Args<Shape>): string;

@@ -19,8 +19,8 @@ export type LookupConfig = Readonly<
 /** Options of every lookup. */
 export interface LookupOptions {
   /**
-   * Settings and credentials for this call only, instead of the stack's configuration and the environment. Calls with the
-   * same object share connections.
+   * Settings and credentials for this call only, instead of the stack's configuration and the environment. Calls that
+   * pass the same object share connections.
    *
    * @defaultValue In a program, the stack's `edgeguard:` keys, then the environment. In a plain script, the environment.
    */

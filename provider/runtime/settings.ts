@@ -107,7 +107,7 @@ export const PLAIN = {
       .string()
       .regex(
         /^[0-9a-f]{32}$/i,
-        "must be an account ID (32 hex digits). Find it on the Overview page of any of its zones in the dashboard",
+        "must be an account ID (32 hex digits). Find it on the Overview page of any zone in the account, in the dashboard",
       ),
   },
   maxRetries: { env: ["EDGEGUARD_MAX_RETRIES"], schema: integer(0, 20) },

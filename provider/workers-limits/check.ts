@@ -65,7 +65,7 @@ export interface WorkerToCheck {
    */
   readonly bundle?: string | Uint8Array;
   /**
-   * Environment variables by name. Any value that isn't a string counts as its JSON. Messages never contain a value.
+   * Environment variables by name. Values that aren't strings are measured as JSON. Messages never contain values.
    */
   readonly envVars?: Readonly<Record<string, unknown>>;
   /** The Worker's Cron Triggers. Their limit is per account: see also `checkAccount`. */

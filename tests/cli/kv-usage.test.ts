@@ -233,7 +233,7 @@ preview_id = "${id("d")}"
     expect(new Set(asked)).toEqual(new Set([id("c")]));
   });
 
-  test("selects the account of the environment for kv namespace list --env", async () => {
+  test("uses the environment's account for kv namespace list --env", async () => {
     desk.write("own.toml", `account_id = "${id("1")}"\n[env.staging]\naccount_id = "${id("2")}"\n`);
     await desk.here("kv", "namespace", "list", "--config", "own.toml", "--env", "staging");
     expect(desk.api.requests.map(({ path }) => path.split("/")[2])).toEqual([id("2")]);

@@ -133,7 +133,7 @@ describe("exit code", () => {
     [2, "an empty kind", ["--fail-on", ""], /"" is not a kind/],
     [2, "a short digest", ["--accept", "0d8f6deb"], /"0d8f6deb" is not a digest \(64 hex digits\)/],
     [2, "an unknown format", ["--format", "html"], /Allowed choices are markdown, text, json/],
-    [2, "standard input twice", ["-", "-"], /standard input holds only one plan/],
+    [2, "standard input twice", ["-", "-"], /only one plan can come from standard input/],
     [
       1,
       "two files of which one isn't a plan",

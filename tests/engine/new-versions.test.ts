@@ -36,7 +36,7 @@ describeLong("after Cloudflare published a new version of a managed ruleset", ()
     const pinned =
       /Cloudflare Managed Ruleset is pinned to 87 \(88 and 89 are available\): lacks 2 new rules, /;
 
-    test("the unchanged preview sends nothing, and a preview with a refresh finds no changes", async () => {
+    test("a preview of the unchanged program sends no requests, and `preview --refresh` finds no changes", async () => {
       expect(await requestsOf(...unchanged)).toEqual([]);
       const sent = await requestsOf(...unchanged, "--refresh");
       expect(sent.filter((request) => request.includes("/accounts/")).sort()).toEqual([

@@ -119,7 +119,7 @@ describe.each(onCli)("a plan saved by $name", (surface) => {
       for (const canary of [TOKEN, SECRET]) expect(text).not.toContain(canary);
   });
 
-  it("a saved plan fixes what its preview found, unless EDGEGUARD_SAVED_PLAN leaves that open", async () => {
+  it("an update from a saved plan uses what its preview found, unless EDGEGUARD_SAVED_PLAN says otherwise", async () => {
     project.write(POLICY);
     expect(await save()).toContain("would block 3 of the 4 active scripts");
     api.detect(api.zones.blog, { scripts: [{ url: "https://new.example/x.js" }] });

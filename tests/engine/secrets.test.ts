@@ -41,7 +41,6 @@ export const title = namespace.fullTitle;
 const ASSESSED = `
 import * as pulumi from "@pulumi/pulumi";
 import { WafMigration } from "pulumi-edgeguard";
-import { LONG } from "../support/long";
 const zoneId = new pulumi.Config().require("migrating");
 const rule = { action: "skip", expression: 'http.cookie contains "${CANARY}"', actionParameters: { ruleset: "current" } };
 new WafMigration("migration", { zoneId, target: "assessed", configuration: pulumi.secret([rule]) });

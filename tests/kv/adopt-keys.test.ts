@@ -92,7 +92,7 @@ test("adopts an existing key that matches, says so, and deletes it once it's no 
   await writeElsewhere({ b: "2" }, { metadata: { n: 1 }, expiration_ttl: 3600 });
   const more = declare({ a: "1", b: { value: "2", metadata: { n: 1 }, expirationTtl: 3600 } });
   const adopted =
-    /1 declared key already exists with the declared content \("b"\) and is adopted\. Destroying the resource deletes it\./;
+    /1 declared key already exists with matching content \("b"\) and is adopted\. Destroying the resource deletes it\./;
   expect(await preview(more, recorded)).toMatch(adopted);
   api.clearRequests();
   const after = await up(more, recorded);
@@ -154,7 +154,7 @@ test("reads binary values one by one", async () => {
   await writeElsewhere({ "b-longer": "x" });
   await writeElsewhere({ b: bytes }, { base64: true });
   const more = declare({ a: "1", b: { value: bytes, base64: true } });
-  expect(await preview(more, recorded)).toMatch(/already exists with the declared content \("b"\)/);
+  expect(await preview(more, recorded)).toMatch(/already exists with matching content \("b"\)/);
   expect(requests()).toEqual(["GET /keys", "GET /values/b"]);
   expect(await preview(declare({ a: "1", b: "text" }), recorded)).toMatch(DIFFERS);
 });

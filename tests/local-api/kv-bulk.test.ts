@@ -75,7 +75,7 @@ describe("bulk writes", () => {
     expect((await kv.list()).names).toEqual([]);
   });
 
-  test("accepts pairs at the limits", async () => {
+  test("accepts pairs whose key, metadata and expiration are exactly at the limits", async () => {
     expect(
       await kv.put([
         { key: "ü".repeat(256), value: "", metadata: "x".repeat(1022), expiration_ttl: 60 },

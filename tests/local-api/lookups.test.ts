@@ -45,7 +45,7 @@ describe("Page Shield lists", () => {
     expect(new Set(pages).size).toBe(24);
   });
 
-  test("has 20 records per page by default, at most 100, and none after the last page", async () => {
+  test("returns 20 records per page by default, at most 100, and none after the last page", async () => {
     expect((await call("GET", `${shop}/scripts?status=active,infrequent`)).body).toMatchObject({
       result_info: { per_page: 20, count: 20 },
     });

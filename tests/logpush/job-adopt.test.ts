@@ -25,7 +25,7 @@ describe("an existing job with the same name", () => {
     },
   );
 
-  test("gives advice on interrupted renames when it adopts a job, but not when a replacement adopts its own", async () => {
+  test("explains interrupted renames when a new resource adopts a job, but not when a replacement adopts the job it replaces", async () => {
     const recorded = await up(b.job);
     const rename = new Operation(b.api);
     await rename.up(TYPE, b.job);

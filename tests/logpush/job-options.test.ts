@@ -221,7 +221,7 @@ describe('fieldNames: "all"', () => {
     expect((await new Operation(service).refresh(TYPE, recorded))?.inputs).toEqual(recorded.inputs);
   });
 
-  test("keeps the fields when the dataset changes, and the preview warns", async () => {
+  test("keeps the job's fields when the dataset changes, and the preview warns", async () => {
     const before = await serveFields(["ClientIP", "ClientRequestHost", "EdgeResponseStatus", "RayID"]);
     const recorded = await new Operation(before).up(TYPE, all());
     const after = await serveFields([

@@ -28,7 +28,7 @@ describe("replacing a job in a zone at its job limit", () => {
     const plan = await op.preview(TYPE, events(), recorded);
     expect(plan).toMatchObject({ step: "replace", replaces: ["dataset"], deletesFirst: true });
     expect(op.warned).toEqual([
-      `edgeguard: LogpushJob "shop-requests": zone ${b.api.zones.empty} has 4 Logpush jobs, and the documented limit is 4. Job ${recorded.id} will be deleted before its replacement is created; nothing is pushed in between.`,
+      `edgeguard: LogpushJob "shop-requests": zone ${b.api.zones.empty} has 4 Logpush jobs, and the documented limit is 4. Job ${recorded.id} will be deleted before its replacement is created; no logs will be pushed in between.`,
     ]);
     expect(b.sent()).toEqual(["GET /jobs"]);
 

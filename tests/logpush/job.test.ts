@@ -188,7 +188,7 @@ test("creates a job with one POST /zones/{zone_id}/logpush/jobs, with email and 
   });
 });
 
-describe("the filter of a job", () => {
+describe("a job's filter", () => {
   const typed = where(
     and(
       eq("ClientRequestHost", "example.com"),

@@ -325,7 +325,7 @@ describe.each(["documented", "openapi"] as const)("lookups (%s dialect)", (diale
   });
 });
 
-describe("detections with all members", () => {
+describe("detections with every field set", () => {
   const content = (seed: number) => ({
     hash: String(seed).repeat(64).slice(0, 64),
     js_integrity_score: seed + 1,

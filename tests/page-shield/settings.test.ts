@@ -168,7 +168,7 @@ describe("destroying settings", () => {
     expect(op.said).toEqual([expect.stringContaining('stays as it is (onDestroy: "keep")')]);
   });
 
-  test("fails like a refresh if the zone can't be found, because edgeguard:baseUrl may be wrong", async () => {
+  test("fails, as a refresh does, if the zone isn't found: edgeguard:baseUrl may be wrong", async () => {
     const recorded = await new Operation(api).up(TYPE, { ...zone, enabled: true });
     const { zones, ...rest } = api.snapshot();
     api.restore({ ...rest, zones: zones.filter(({ id }) => id !== zone.zoneId) });

@@ -160,7 +160,7 @@ describe("EDGEGUARD_SAVED_PLAN", () => {
     });
   });
 
-  test("makes an update fail, because its check looks like a preview's to the plugin", async () => {
+  test("makes an update fail, because the plugin can't tell its check from a preview's", async () => {
     await withPlan("true", async (own) => {
       await expect(own.create("PageShieldPolicy", "saved", enforced())).rejects.toThrow(
         "Nothing was sent. Set it only for `pulumi preview --save-plan`",

@@ -51,7 +51,7 @@ test("names an object that it adopts unchanged, and what a destroy does to it", 
 test("compares an adopted policy as in an update, and reports the dangers", async () => {
   const { zoneId, id } = await policyOf({ action: "allow", value: "script-src 'self' cdn.example.com" });
   const { markdown, dangers } = await reported("PageShieldPolicy", { zoneId, ...POLICY, adopt: "takeOver" });
-  expect(markdown).toContain(`Takes over the existing \`policy ${id} in zone ${zoneId}\` and changes it.`);
+  expect(markdown).toContain(`Adopts the existing \`policy ${id} in zone ${zoneId}\` and changes it.`);
   expect(markdown).toContain("| `action` | `allow` | `log` |");
   expect(markdown).toContain("- script-src cdn.example.com");
   expect(dangers).toEqual([expect.stringMatching(/^unprotect: .*no longer/)]);

@@ -557,7 +557,7 @@ describe("dangers of KV entries", () => {
   });
 
   test("shows which keys are adopted, and that a destroy deletes them", () => {
-    const line = `one: 2 declared keys already exist with the declared content ("a", "b") and are adopted. Destroying the resource deletes them.`;
+    const line = `one: 2 declared keys already exist with matching content ("a", "b") and are adopted. Destroying the resource deletes them.`;
     const text = reportOn([line], of("one", 5));
     expect(text).toContain(
       '2 existing keys will be adopted unchanged: `"a"`, `"b"`. Destroying the resource deletes the keys that it adopted.',

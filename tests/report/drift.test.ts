@@ -190,7 +190,7 @@ describe("a manual change", () => {
     expect(resource("page-shield", "expression")).toMatchObject({
       update: "pulumi up puts it back",
       keep: {
-        how: "To keep it, write this in the program",
+        how: "To keep the change, put this in the program",
         code: [`expression: 'http.host eq "expression.empty.example" and ip.src ne 192.0.2.1',`],
       },
     });
@@ -199,7 +199,7 @@ describe("a manual change", () => {
     ]);
     expect(resource("rulesets", "action").keep.code).toEqual(['action: "log",']);
     expect(resource("logpush", "destination").keep).toEqual({
-      how: "To keep it, set destinationConf to the value that it has now, which the plan hides",
+      how: "To keep the change, set destinationConf to its current value, which the plan hides",
       code: [],
     });
     expect(resource("rulesets", "no-argument").keep.how).toBe(
@@ -226,7 +226,7 @@ describe("a manual change", () => {
     const drift = "the rule isn't first";
     const keep = (plan: string) => driftIn(plan).resources[0]?.keep;
     expect(keep(changedRule({ enabled: false, drift }))).toEqual({
-      how: "To keep the arguments, write this in the program. No argument can declare the rest",
+      how: "To keep the arguments, put this in the program. No argument can declare the rest",
       code: ["enabled: false,"],
     });
     expect(keep(changedRule({ enabled: false, drift }, "update", { ...RULE, enabled: false }))).toEqual({
@@ -246,7 +246,7 @@ describe("a manual change", () => {
     expect(driftIn(plan).resources).toMatchObject([
       {
         update: "pulumi up leaves it as it is, because the program only reads it from now on",
-        keep: { how: "To keep it, do nothing", code: [] },
+        keep: { how: "To keep the change, do nothing", code: [] },
       },
     ]);
   });
@@ -256,7 +256,7 @@ describe("a manual change", () => {
       changes: [{ before: "log", now: "allow", planned: "allow" }],
       update:
         "pulumi up leaves it as it is, because the program now declares it this way or ignores it (ignoreChanges)",
-      keep: { how: "To keep it, do nothing" },
+      keep: { how: "To keep the change, do nothing" },
     });
     expect(resource("and-plan", "declared-differently")).toMatchObject({
       changes: [{ before: "declared-differently", now: "changed manually", planned: "declared anew" }],

@@ -9,7 +9,7 @@ const asPlugin = (plan: string): string =>
     .replaceAll("pulumi:providers:pulumi-nodejs", "pulumi:providers:edgeguard");
 
 test.each(RECORDED)(
-  "the recorded plan %s gives the same report and dangers with the plugin as with the classes",
+  "recorded plan %s produces the same report and dangers for the plugin as for the classes",
   (name) => {
     const plan = read(`${name}.json`);
     expect(judged(asPlugin(plan))).toEqual(judged(plan));

@@ -615,7 +615,7 @@ describe("a version that can't be compared", () => {
       expect(warned).toEqual([expect.stringContaining("skipped a record")]);
     });
 
-    test("a rule of another ruleset isn't called missing", async () => {
+    test("doesn't report another ruleset's rule as missing", async () => {
       const { owasp } = managedRulesets;
       const named = (await rulesOf(owasp)).findIndex((each) =>
         String(each["description"]).includes("920272"),
@@ -633,7 +633,7 @@ describe("a version that can't be compared", () => {
       ["unreadable rules", withoutIdOf(0)],
       ["an empty list of rules", (result: object) => ({ ...result, rules: [] })],
       ["null as a rule", (result: object) => ({ ...result, rules: [null] })],
-    ])("a version with %s gives no message about changed settings", async (_what, change) => {
+    ])("doesn't report changed settings for a version with %s", async (_what, change) => {
       const declaration = bench.declare({
         owasp: { paranoiaLevel: 2, scoreThreshold: "high" },
         rules: { "920270": { enabled: false } },

@@ -121,7 +121,7 @@ describe("a rule can be named", () => {
     expect(await overridesSent()).toEqual([{ id, enabled: false }]);
   });
 
-  it("in the pinned version of the ruleset", async () => {
+  it("and the name is looked up in the pinned version of the ruleset", async () => {
     const { id } = await ruleWith(owasp, "934200:");
     await bench.up(bench.declare({ ...off("934200"), version: "37" }));
     expect(await overridesSent()).toEqual([{ id, enabled: false }]);
@@ -129,7 +129,7 @@ describe("a rule can be named", () => {
     expect(refusal).toContain('"934200" matches no rule of "Cloudflare OWASP Core Ruleset" in version 36');
   });
 
-  it("and keeps an override that was declared by ID before, without a write", async () => {
+  it("and replacing an ID with the rule's name writes nothing", async () => {
     const { id } = await ruleWith(owasp, "920272:");
     const byId = await bench.up(bench.declare(off(id)));
     bench.api.clearRequests();
@@ -150,7 +150,7 @@ describe("a name is refused in the preview", () => {
     );
     const five = matching.slice(0, 5).map(({ id, description }) => `${id} (${JSON.stringify(description)})`);
     expect(await refusals(bench.declareManaged(off("sql injection")))).toEqual([
-      `rules["sql injection"]: "sql injection" matches ${matching.length} rules of "${MANAGED}" in version 88: ${five.join(", ")}, and ${matching.length - 5} more. Add words of the description, or use the rule's ID`,
+      `rules["sql injection"]: "sql injection" matches ${matching.length} rules of "${MANAGED}" in version 88: ${five.join(", ")}, and ${matching.length - 5} more. Add more words from its description, or use the rule's ID`,
     ]);
   });
 
@@ -386,7 +386,7 @@ describe("without live checks", () => {
     expect(await overridesSent()).toEqual([{ id, enabled: false }]);
 
     const live = await bench.operation().failedUp(TYPE, { ...change, description: "ours" }, created);
-    expect(live.message).toContain("the preview resolved names of rules to other rules");
+    expect(live.message).toContain("the preview resolved rule names to different rules");
     expect(live.message).toContain("run `pulumi refresh`, which records the rules");
     expect(await overridesSent()).toEqual([{ id, enabled: false }]);
     const refreshed = await bench.operation().refresh(TYPE, created);

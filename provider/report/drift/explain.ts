@@ -190,14 +190,13 @@ export function keepOf(drifted: Drifted, changes: readonly DriftChange[]): Drift
   if (kind === "WafMigration") return migrationKeep(drifted);
   if (next?.op === "same" || next?.op === "discard") return nothing(NOTHING_TO_DO);
   if (kind === "KvEntries" && names.includes(DRIFT))
-    return nothing(say`To keep it, change these keys in the program's ${sourceOf(recorded.inputs)}`);
+    return nothing(say`To keep the change, change these keys in the program's ${sourceOf(recorded.inputs)}`);
   const declarable = names.filter((name) => name !== DRIFT);
   if (declarable.length === 0)
     return nothing(words("No argument can declare it, so the program can't keep it"));
   const secrets = declarable.filter((name) => isHidden || containsSecret(now.inputs[name]));
   const visible = declarable.filter((name) => !secrets.includes(name));
-  const writing =
-    next?.op === "delete" ? say`declare ${full} again with` : words("write this in the program");
+  const writing = next?.op === "delete" ? say`declare ${full} again with` : words("put this in the program");
   const removed = visible.filter((name) => now.inputs[name] === undefined);
   const written = visible.filter(
     (name) => now.inputs[name] !== undefined && !isProgram(next, now.inputs, name),
@@ -206,19 +205,19 @@ export function keepOf(drifted: Drifted, changes: readonly DriftChange[]): Drift
     ...(removed.length === 0 ? [] : [say`remove ${joined(removed.map(value))}`]),
     ...(secrets.length === 0
       ? []
-      : [say`set ${joined(secrets.map(value))} to the value that it has now, which the plan hides`]),
+      : [say`set ${joined(secrets.map(value))} to its current value, which the plan hides`]),
     ...(written.length === 0 ? [] : [writing]),
   ];
   const what = parts.length === 0 || changes.length === 0 ? words("do nothing") : joined(parts, ", and ");
   return {
     how: names.includes(DRIFT)
       ? say`To keep the arguments, ${what}. No argument can declare the rest`
-      : say`To keep it, ${what}`,
+      : say`To keep the change, ${what}`,
     code: written.map((name) => argument(name, recorded.inputs[name], now.inputs[name])),
   };
 }
 
-const NOTHING_TO_DO = words("To keep it, do nothing");
+const NOTHING_TO_DO = words("To keep the change, do nothing");
 
 const isProgram = (next: Step | undefined, now: Readonly<Record<string, unknown>>, name: string): boolean =>
   next?.new !== undefined && sameJson(next.new.inputs[name], now[name]);
@@ -227,7 +226,10 @@ function migrationKeep({ now, recorded }: Drifted): DriftedResource["keep"] {
   const [state, target] = [now?.outputs[MIGRATION_STATE], recorded.inputs["target"]];
   if (target === "assessed" || (state !== "validation" && state !== "finished"))
     return { how: NOTHING_TO_DO, code: [] };
-  return { how: words("To keep it, write this in the program"), code: [argument("target", target, state)] };
+  return {
+    how: words("To keep the change, put this in the program"),
+    code: [argument("target", target, state)],
+  };
 }
 
 /** Formats an argument as TypeScript. For an object, formats only the properties that differ. */

@@ -15,7 +15,7 @@ const change = members({
   now: phrase.describe("The value on Cloudflare."),
   planned: phrase
     .optional()
-    .describe("The value that the program now declares, if that isn't the one in the state."),
+    .describe("The value the program now declares, if it differs from the value in the state."),
 });
 export type DriftChange = z.output<typeof change>;
 

@@ -128,7 +128,8 @@ export function overwritten(all: StepView): OthersKeys | undefined {
 
 /** Returns the existing keys that match the program. */
 function adopted(all: StepView): OthersKeys | undefined {
-  const line = /^([\d,]+) declared (keys?) already exists? with the declared content \((.*)\) and (?:is|are) adopted\. /s;
+  const line =
+    /^([\d,]+) declared (keys?) already exists? with matching content \((.*)\) and (?:is|are) adopted\. /s;
   return othersKeys(
     all,
     line,

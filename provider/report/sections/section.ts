@@ -179,8 +179,8 @@ export function commonBlocks(all: StepView): readonly Block[] {
   return blocks;
 }
 
-/** Shows the adopted object and what a destroy does to it. A replacement also gets a table, because its other tables
- * compare with the old object.
+/** Shows the adopted object and what a destroy does to it. For a replacement, also shows what changes on the adopted
+ * object, because the other tables compare against the replaced one.
  */
 function adoption(all: StepView): readonly Block[] {
   const { step, new: next } = all;
@@ -190,14 +190,14 @@ function adoption(all: StepView): readonly Block[] {
   const does =
     changes === undefined
       ? say`Adopts the existing ${formatValue(object, 300)}, which matches the program.`
-      : say`Takes over the existing ${formatValue(object, 300)} and changes it.`;
+      : say`Adopts the existing ${formatValue(object, 300)} and changes it.`;
   const rows = differences(existing.inputs, next.inputs, [ADOPTED]);
   const table: readonly Block[] =
     isReplaced(step) && rows.length > 0
       ? [
           {
             is: "table",
-            head: ["taken over", "before", "after"],
+            head: ["adopted", "before", "after"],
             rows: rows.map(([name, was, is]) => [value(name), was, is]),
           },
         ]

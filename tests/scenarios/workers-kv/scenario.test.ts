@@ -45,7 +45,7 @@ playScenario({
       run: "up", // The keys match, although no listing shows it yet: nothing is written or deleted.
       program: "split",
       changes: { create: 2, delete: 1, unchanged: 4 },
-      says: [/declared keys? already exists? with the declared content/],
+      says: [/declared keys? already exists? with matching content/],
     },
     { run: "preview", args: ["--expect-no-changes"], requests: 0 },
     {
