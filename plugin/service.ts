@@ -51,7 +51,8 @@ export class Service {
     ) as Record<keyof typeof REFUSED, (call: unknown, done: sendUnaryData<never>) => void>; // The same keys.
     return {
       ...refused,
-      list: (call) => call.emit("error", unimplemented("list", "can't list objects; use edgeguard import")),
+      list: (call) =>
+        call.emit("error", unimplemented("list", "can't list objects; use edgeguard import --for plugin")),
       handshake: this.#answer((request) => {
         this.#engine = request.getEngineAddress();
         return new rpc.ProviderHandshakeResponse().setAcceptSecrets(true);

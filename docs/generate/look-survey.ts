@@ -283,7 +283,10 @@ async function readParts(browser: Browser, written: Written): Promise<void> {
   const page = await visit(browser, { ...written, url: `${written.url}#${id}` });
   const text = await page.getByRole("dialog").innerText();
   expect(typeof name === "string" && text.startsWith(name), "an address with a zone doesn't open it");
-  expect(text.includes("Not readable: missing permission Zone WAF Read"), "a part that can't be read doesn't say why");
+  expect(
+    text.includes("Not readable: missing permission Zone WAF Read"),
+    "a part that can't be read doesn't say why",
+  );
   await picture(page, "unreadable-zone");
   await page.close();
 }

@@ -150,9 +150,7 @@ describeLong("rules by name, on each engine", () => {
           project
             .export()
             .then(
-              (state) =>
-                edgeguardResources(state).get("ManagedRulesetOverride::waf")
-                  ?.inputs?.["ruleIds"],
+              (state) => edgeguardResources(state).get("ManagedRulesetOverride::waf")?.inputs?.["ruleIds"],
             );
         const resolved = { [managed]: { "CVE-2021-44228": cve }, [owasp]: { "920272": number } };
         expect(await ids()).toEqual(resolved);

@@ -543,19 +543,11 @@ describe("a migration can't be undone", () => {
     ["assessed", []],
     [
       "validation",
-      [
-        expect.stringMatching(
-          /removed from the state\. Nothing was sent, .* \(last seen at validation\)/,
-        ),
-      ],
+      [expect.stringMatching(/removed from the state\. Nothing was sent, .* \(last seen at validation\)/)],
     ],
     [
       "finished",
-      [
-        expect.stringMatching(
-          /removed from the state\. Nothing was sent, .* \(last seen at finished\)/,
-        ),
-      ],
+      [expect.stringMatching(/removed from the state\. Nothing was sent, .* \(last seen at finished\)/)],
     ],
   ] as const)("sends nothing when a migration at %s is destroyed", async (target, warnings) => {
     const inputs = { zoneId: zone("migrateEnterprise"), target };

@@ -272,7 +272,7 @@ describe("the confirmation of a step", () => {
     );
     const other = { ...inputs, confirm: "0".repeat(64) };
     expect(await new Operation(api).refusals(TYPE, other)).toEqual([
-      expect.stringMatching(/^confirm: doesn't match: /),
+      expect.stringMatching(/^confirm: doesn't match the current plan/),
     ]);
     // If the preview couldn't check, the update does.
     const blind = new Operation(api, { config: { "edgeguard:liveChecks": "false" } });

@@ -258,7 +258,7 @@ describe("the preview refuses, after reading the ruleset:", () => {
     [
       "an action for rules that only add to the score",
       () => ({ categories: [{ tag: "sqli", action: "log" }] }),
-      'categories[0].action: the rules tagged "sqli" don\'t accept the action "log". These rules only add to the score. Set owasp.action instead',
+      'categories[0].action: the rules tagged "sqli" don\'t accept the action "log". These rules only add to the score. Instead, set owasp.action, which applies to the rule that compares the score',
     ],
     [
       "an action that no rule of the tag accepts",

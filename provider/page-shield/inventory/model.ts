@@ -201,7 +201,9 @@ export const inventoryCheckDocument: z.ZodType<
     approved: count.describe("How many entries were approved on the day of the check."),
   }),
   seen: members({
-    sha256: sha256.describe("The SHA-256 of what was seen. `jq -jcS '[.scripts[].seen]'` prints the text that's hashed."),
+    sha256: sha256.describe(
+      "The SHA-256 of what was seen. `jq -jcS '[.scripts[].seen]'` prints the text that's hashed.",
+    ),
     scripts: count,
     hosts: texts
       .exactOptional()
@@ -302,5 +304,7 @@ export const inventoryCheckDocument: z.ZodType<
       }),
     )
     .readonly()
-    .describe("What this check shows about each part of the requirements. An auditor decides what it's worth."),
+    .describe(
+      "What this check shows about each part of the requirements. An auditor decides what it's worth.",
+    ),
 });

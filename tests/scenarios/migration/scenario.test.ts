@@ -4,7 +4,7 @@ import {
   edgeguardResources,
   engines,
   itAgrees,
-  Project,
+  type Project,
   summaryOf,
   type RunResult,
 } from "../../support/engine";
@@ -146,7 +146,7 @@ describe("migrations of seven zones", () => {
           }));
         const refused = await run(project, ["preview"], last({}));
         expect(refused.code).not.toBe(0);
-        expect(refused.text).toMatch(/doesn't match: .*1\. skip all remaining rules where ssl \[exists\]/s);
+        expect(refused.text).toMatch(/doesn't match.*1\. skip all remaining rules where ssl \[exists\]/s);
         expect(puts(api)).toEqual([]);
         const confirm = /set confirm: "([0-9a-f]{64})"/.exec(refused.text)?.[1] ?? "";
         const third = await run(project, up, last({ confirm }));
