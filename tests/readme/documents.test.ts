@@ -75,8 +75,17 @@ const COMMANDS: Readonly<Record<string, readonly unknown[]>> = {
     ],
   ],
   "docs/guides/other-languages.md": [
-    ["npm install pulumi-resource-edgeguard"], // tests/package
+    ["npm install pulumi-resource-edgeguard"], // this and the archive: tests/package
+    [
+      "npm pack pulumi-resource-edgeguard",
+      "tar -xzf pulumi-resource-edgeguard-0.1.0.tgz",
+      "npm install --omit=dev --prefix package",
+      "rm package/PulumiPlugin.yaml",
+      "tar -czf edgeguard.tar.gz -C package .",
+      "pulumi plugin install resource edgeguard 0.1.0 --file edgeguard.tar.gz",
+    ],
     [expect.stringMatching(/^pulumi package add /)], // tests/plugin
+    [expect.stringMatching(/^npx .* import .* --for plugin --language yaml /)], // tests/import
     [expect.stringMatching(/^pulumi import edgeguard:index:PageShieldPolicy /)], // tests/plugin
   ],
   "docs/guides/pipelines.md": [REPORT, DRIFT],

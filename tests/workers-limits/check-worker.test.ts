@@ -145,7 +145,7 @@ describe("checkWorker", () => {
     expect(finding).toMatchObject({
       level: "warning",
       limit: "routesPerZone",
-      message: expect.stringMatching(/Give each route its zone/) as string,
+      message: expect.stringMatching(/give each route its zone/) as string,
     });
     expect(
       checkWorker({ plan: "paid", routes: routes(700) }).filter(({ level }) => level !== "info"),
@@ -186,11 +186,11 @@ test("checkRequest counts bytes, not characters, and each value of a repeated he
 
 describe("explainError", () => {
   test.each<[Parameters<typeof explainError>[0], RegExp[]]>([
-    [{ status: 413 }, [/free 100 MB, pro 100 MB, business 200 MB, enterprise 500 MB/, /Send less at a time/]],
-    [{ status: 413, plan: "business" }, [/larger than the 200 MB that the business plan allows\. Send less/]],
+    [{ status: 413 }, [/free 100 MB, pro 100 MB, business 200 MB, enterprise 500 MB/, /Send less per request/]],
+    [{ status: 413, plan: "business" }, [/larger than the business plan's limit of 200 MB\. Send less/]],
     [
       { status: 413, plan: "enterprise" },
-      [/500 MB that the enterprise plan allows, unless Cloudflare granted more/],
+      [/enterprise plan's limit of 500 MB, unless Cloudflare granted more/],
     ],
     [
       { status: 429 },
@@ -216,12 +216,12 @@ describe("explainError", () => {
       [
         /Workers Free plan.s 100,000 requests per day/,
         /the route fails closed/,
-        /let the route fail open/,
+        /make the route fail open/,
         /paid plan/,
       ],
     ],
     [{ code: 1004, status: 403 }, [/reached its limit of Logpush jobs, or its plan doesn't include Logpush/]],
-    [{ code: 1004, status: 400 }, [/The filter doesn't match the type of its field/]],
+    [{ code: 1004, status: 400 }, [/A value in the filter has the wrong type/]],
     [{ code: 1004 }, [/Logpush jobs/, /filter/]],
     [{ code: 9106 }, [/email or the API key/]],
     [{ code: 10000 }, [/lacks permission/]],

@@ -239,7 +239,7 @@ describe("compares a size with both meanings of its unit", () => {
     [
       104_857_601,
       ["error"],
-      /^Body of a POST, PUT or PATCH request: 104,857,601 bytes, over the limit of 100 MB on the free plan\. Cloudflare returns 413\./,
+      /^Body of a POST, PUT or PATCH request: 104,857,601 bytes, over the limit of 100 MB on the free plan\. Cloudflare rejects a larger body with a 413\./,
     ],
   ])("compares a body of %d bytes", (bytes, levels, words) => {
     const findings = body(bytes);
