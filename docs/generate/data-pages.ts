@@ -31,7 +31,7 @@ interface Setting {
 
 const SETTINGS: Readonly<Record<(typeof CONFIG_KEYS)[number], Setting>> = {
   apiToken: {
-    meaning: "The API token. Set it with `--secret`. `cloudflare:apiToken` is read, too.",
+    meaning: "The API token. Set it with `--secret`. The classes read `cloudflare:apiToken`, too.",
     env: ["CLOUDFLARE_API_TOKEN"],
   },
   apiEmail: { meaning: "The email of a Global API Key, instead of a token.", env: ["CLOUDFLARE_EMAIL"] },
@@ -104,7 +104,7 @@ function settingsPage(): Page {
         [
           "`edgeguard:apiToken`",
           "`edgeguard:apiEmail` with `edgeguard:apiKey`",
-          "`cloudflare:apiToken`",
+          "`cloudflare:apiToken` (classes only: Pulumi doesn't pass it to the [plugin](../guides/other-languages.md))",
           "`CLOUDFLARE_API_TOKEN`",
           "`CLOUDFLARE_EMAIL` with `CLOUDFLARE_API_KEY`",
         ]

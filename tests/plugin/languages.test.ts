@@ -187,7 +187,7 @@ func main() {
 			ZoneId:   pulumi.String(zone),
 			Ruleset:  pulumi.String("Cloudflare OWASP Core Ruleset"),
 			Position: edgeguard.ManagedRulesetOverridePositionArgs{After: pulumi.String("security-team/managed")},
-			Owasp:    edgeguard.OwaspArgs{ParanoiaLevel: pulumi.Int(2), ScoreThreshold: pulumi.Float64(40)},
+			Owasp:    edgeguard.OwaspArgs{ParanoiaLevel: pulumi.Int(2), ScoreThreshold: pulumi.Int(40)},
 			Exceptions: edgeguard.ExceptionArray{edgeguard.ExceptionArgs{
 				Expression: pulumi.String(\`http.request.uri.path eq "/a"\`),
 				Skip:       edgeguard.ExceptionSkipArgs{Rulesets: pulumi.Array{pulumi.String("Cloudflare OWASP Core Ruleset")}},

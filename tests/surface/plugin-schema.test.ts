@@ -11,6 +11,7 @@ const member = z.looseObject({
   willReplaceOnChanges: z.boolean().optional(),
   default: z.unknown().optional(),
   $ref: z.string().optional(),
+  type: z.unknown().optional(),
 });
 const members = z.record(z.string(), member);
 const schema = z
@@ -42,6 +43,24 @@ test("the plugin's schema contains every resource and every function", () => {
   expect(Object.keys(schema.functions).sort()).toEqual(
     [...LOOKUPS.keys()].map((name) => `edgeguard:index:${name}`).sort(),
   );
+});
+
+test("no union contains fixed choices or a list, which SDKs can't generate, send or read", () => {
+  const unions = specsOf(schema).flatMap(({ path, spec }) =>
+    (spec.oneOf ?? []).map((form) => ({ path, form: form.$ref === undefined ? form : typeAt(form.$ref) })),
+  );
+  expect(unions.length).toBeGreaterThan(5);
+  expect(unions.filter(({ form }) => form.enum !== undefined || form.type === "array")).toEqual([]);
+});
+
+test("numbers are integers, but for those that may have a fraction or more than 32 bits", () => {
+  const others = specsOf(schema).filter(({ spec }) => spec.type === "number");
+  expect([...new Set(others.map(({ path }) => path.at(-1)))].sort()).toEqual([
+    "bytes",
+    "expiration",
+    "requestsPerSecond",
+    "sampleRate",
+  ]);
 });
 
 describe.each(NAMES)("%s", (name) => {
@@ -76,6 +95,12 @@ describe.each(NAMES)("%s", (name) => {
     expect(resource.aliases).toEqual([{ type: `pulumi-nodejs:dynamic/edgeguard:${name}` }]);
   });
 
+  test("has a whole number for each argument of which the lifecycle refuses a fraction", () => {
+    for (const [key, { type }] of Object.entries(inputs))
+      if (type === "integer" || type === "number")
+        expect([key, shape[key]?.safeParse(1.5).success]).toEqual([key, type === "number"]);
+  });
+
   test("lists the allowed values of each argument with fixed choices, and the lifecycle accepts only those", () => {
     for (const [key, { $ref = "" }] of Object.entries(inputs)) {
       const words = schema.types[$ref.replace("#/types/", "")]?.enum;
@@ -93,3 +118,25 @@ describe.each(NAMES)("%s", (name) => {
     }
   });
 });
+
+const anySpec = z.looseObject({
+  $ref: z.string().optional(),
+  type: z.unknown().optional(),
+  enum: z.unknown().optional(),
+  get oneOf() {
+    return z.array(anySpec).optional();
+  },
+});
+type AnySpec = z.infer<typeof anySpec>;
+
+/** Every object of the schema, with the names that lead to it. */
+function specsOf(value: unknown, path: readonly string[] = []): { path: readonly string[]; spec: AnySpec }[] {
+  if (typeof value !== "object" || value === null) return [];
+  const members = Object.entries(value).flatMap(([key, each]) => specsOf(each, [...path, key]));
+  const spec = anySpec.safeParse(value).data;
+  return spec === undefined ? members : [{ path, spec }, ...members];
+}
+
+function typeAt($ref: string): AnySpec {
+  return anySpec.parse(schema.types[$ref.replace("#/types/", "")] ?? {});
+}

@@ -31,6 +31,9 @@ const STATED: Readonly<Record<string, Spec | null>> = {
   "LogpushJob.filter": { type: "string" },
 };
 
+/** Numbers that may have a fraction or, in .NET and Java, more than the 32 bits of an integer. All others are whole. */
+const NOT_INTEGERS = /(RequestsPerSecond|SampleRate|Expiration|KvEntriesBytes)$/;
+
 const ANY: Spec = { $ref: "pulumi.json#/Any" };
 
 export function pluginSchema(): string {
@@ -275,7 +278,8 @@ class SchemaWriter {
     const isEnum = literals.length > 0 && (!isOpen || allowed !== undefined) && given.every(isText);
     if (isEnum) specs.push(this.#enum(name, words));
     else if (given.some(isText)) specs.push({ type: "string" });
-    if (given.some((each) => isA(each, ts.TypeFlags.NumberLike))) specs.push({ type: numberOf(zod) });
+    if (given.some((each) => isA(each, ts.TypeFlags.NumberLike)))
+      specs.push({ type: NOT_INTEGERS.test(name) ? "number" : "integer" });
     if (given.some((each) => isA(each, ts.TypeFlags.BooleanLike))) specs.push({ type: "boolean" });
     for (const each of given) {
       if (isText(each) || objects.includes(each) || (each.flags & ts.TypeFlags.Object) === 0) continue;
@@ -451,13 +455,12 @@ function merge(forms: readonly Members[]): Members {
   return { properties: Object.fromEntries(properties), required };
 }
 
-/** What tells types apart. A whole number that's read has no type of its own. */
+/** What tells types apart. */
 function withoutDocs(spec: Spec): Spec {
   return JSON.parse(
-    JSON.stringify(spec, (key, value: unknown) => {
-      if (value === "integer") return "number";
-      return key === "description" && typeof value === "string" ? undefined : value;
-    }),
+    JSON.stringify(spec, (key, value: unknown) =>
+      key === "description" && typeof value === "string" ? undefined : value,
+    ),
   ) as Spec; // The same, without texts.
 }
 
@@ -484,13 +487,6 @@ function alternativesOf(json: Spec | undefined): readonly Spec[] {
 function enumOf(json: Spec | undefined): readonly string[] | undefined {
   const found = [json, ...alternativesOf(json)].find((each) => each?.["enum"] !== undefined);
   return (found?.["enum"] as readonly unknown[] | undefined)?.map(String);
-}
-
-function numberOf(json: Spec | undefined): "integer" | "number" {
-  const all = [json, ...alternativesOf(json)];
-  const isWhole = ({ type, const: fixed }: Spec = {}): boolean =>
-    type === "integer" || Number.isInteger(fixed);
-  return all.some(isWhole) ? "integer" : "number";
 }
 
 function mayBeUnset(schema: unknown): boolean {
