@@ -1,7 +1,10 @@
-import { credentials } from "@grpc/grpc-js";
+import { credentials, Metadata } from "@grpc/grpc-js";
 import { EngineClient } from "@pulumi/pulumi/proto/engine_grpc_pb";
 import { LogRequest, LogSeverity } from "@pulumi/pulumi/proto/engine_pb";
 import type { HostOptions } from "pulumi-edgeguard/plugin";
+
+/** An engine that doesn't take a message for this long must not keep the preview waiting. */
+const DEADLINE_MS = 5_000;
 
 /** Shows messages through the engine, which hides what a plugin prints. */
 export class EngineLog {
@@ -33,9 +36,13 @@ export class EngineLog {
   async #send(severity: LogSeverity, line: string): Promise<void> {
     const address = this.#address();
     if (address === undefined) return void process.stderr.write(`${line}\n`);
-    this.#engine ??= new EngineClient(address, credentials.createInsecure());
+    // The engine is on this machine, where a proxy of the environment can't reach it.
+    this.#engine ??= new EngineClient(address, credentials.createInsecure(), { "grpc.enable_http_proxy": 0 });
     const request = new LogRequest().setSeverity(severity).setMessage(line);
-    const error = await new Promise<Error | null>((done) => this.#engine?.log(request, done));
+    const deadline = { deadline: Date.now() + DEADLINE_MS };
+    const error = await new Promise<Error | null>((done) =>
+      this.#engine?.log(request, new Metadata(), deadline, done),
+    );
     // An engine that dumps the output of a plugin that failed shows it there.
     if (error !== null) process.stderr.write(`${line}\n`);
   }

@@ -1,8 +1,8 @@
 /** Makes untrusted text (responses, names, files) safe to print: no cursor movements, no hidden text, no CI commands.
  */
 
-/** Characters that hide text or change its direction. A survey's page also shows them by their number. */
-export const INVISIBLE = /[\p{Cc}\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/gu;
+/** Characters that hide text, change its direction, or aren't allowed in a file. A survey's page also shows them by their number. */
+export const INVISIBLE = /[\p{Cc}\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufffe\uffff]/gu;
 const ESCAPES: Readonly<Record<string, string>> = { "\n": "\\n", "\r": "\\r", "\t": "\\t" };
 
 /** `::add-mask::x` at the start of a line (GitHub), `##[group]` and `##vso[…]` anywhere (GitHub, Azure), Pulumi's colors. */

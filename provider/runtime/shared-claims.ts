@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
-import { appendFileSync, closeSync, openSync, readSync } from "node:fs";
-import { join } from "node:path";
+import { appendFileSync, closeSync, fstatSync, mkdirSync, openSync, readSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { z } from "zod";
 import type { ClaimBook, Claimant } from "./claims";
-import { isAlive } from "./machine-lock";
+import { codeOf, isAlive } from "./machine-lock";
 
 const line = z.object({ key: z.string(), pid: z.number(), name: z.string(), holder: z.string() });
 type Line = z.infer<typeof line>;
@@ -33,8 +33,7 @@ export class SharedClaims implements ClaimBook {
     const own = `${key} ${holder}`;
     if (!this.#entered.has(own)) {
       this.#entered.add(own);
-      const entry: Line = { key, pid: process.pid, name, holder };
-      appendFileSync(this.#file, `${JSON.stringify(entry)}\n`, { mode: 0o600 });
+      this.#append({ key, pid: process.pid, name, holder });
     }
     this.#readOn();
     // A dead process belongs to an earlier engine that had the same address.
@@ -42,10 +41,27 @@ export class SharedClaims implements ClaimBook {
     return first === undefined ? claimant : { type, name: first.name, holder: first.holder };
   }
 
+  /** Begins a new line first: a process that was killed may have left half of one. */
+  #append(entry: Line): void {
+    const text = `\n${JSON.stringify(entry)}\n`;
+    try {
+      appendFileSync(this.#file, text, { mode: 0o600 });
+    } catch (error) {
+      if (codeOf(error) !== "ENOENT") throw error;
+      // A cleaner of temporary directories removed it during a long run. What was read before still holds.
+      mkdirSync(dirname(this.#file), { recursive: true, mode: 0o700 });
+      appendFileSync(this.#file, text, { mode: 0o600 });
+    }
+  }
+
   /** Reads what was appended since the last time. */
   #readOn(): void {
-    const added: Buffer[] = [this.#rest];
     const file = openSync(this.#file, "r");
+    if (fstatSync(file).size < this.#bytesRead) {
+      this.#bytesRead = 0; // Another file than the last time.
+      this.#rest = Buffer.alloc(0);
+    }
+    const added: Buffer[] = [this.#rest];
     try {
       for (;;) {
         const chunk = Buffer.alloc(CHUNK_BYTES);
@@ -60,9 +76,18 @@ export class SharedClaims implements ClaimBook {
     const text = Buffer.concat(added);
     const end = text.lastIndexOf("\n") + 1;
     this.#rest = text.subarray(end);
-    for (const each of text.subarray(0, end).toString("utf8").split("\n").slice(0, -1)) {
-      const entry = line.parse(JSON.parse(each));
-      this.#lines.set(entry.key, [...(this.#lines.get(entry.key) ?? []), entry]);
+    for (const each of text.subarray(0, end).toString("utf8").split("\n")) {
+      const entry = lineOf(each);
+      if (entry !== undefined) this.#lines.set(entry.key, [...(this.#lines.get(entry.key) ?? []), entry]);
     }
+  }
+}
+
+/** Undefined for an empty line, and for half of one. */
+function lineOf(text: string): Line | undefined {
+  try {
+    return line.safeParse(JSON.parse(text)).data;
+  } catch {
+    return undefined;
   }
 }

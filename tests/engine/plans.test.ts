@@ -4,7 +4,7 @@ import { LOCAL_ENGINE, startLocalApi, type LocalApi } from "edgeguard-local";
 import { UNKNOWN } from "../../provider/runtime/values";
 import { summaryOf, type Project, type RunResult } from "../support/engine";
 import { sent } from "../support/operation";
-import { surfaces } from "../support/surfaces";
+import { surfaces, type Surface } from "../support/surfaces";
 
 const TOKEN = "canary-token-5f2e9a7c1b";
 const SECRET = "canary-secret-88d1c0";
@@ -57,8 +57,9 @@ export const wouldBlock = policy.wouldBlock;
 
 const onCli = surfaces().filter(({ engine }) => engine !== LOCAL_ENGINE);
 if (onCli.length === 0) test.todo("saved plans: skipped, because no Pulumi CLI is on PATH");
+else describe.each(onCli)("a plan saved by $name", playPlans);
 
-describe.each(onCli)("a plan saved by $name", (surface) => {
+function playPlans(surface: Surface): void {
   let api: LocalApi;
   let project: Project;
 
@@ -160,4 +161,4 @@ describe.each(onCli)("a plan saved by $name", (surface) => {
       'edgeguard: EDGEGUARD_SAVED_PLAN is "yes" but must be true or false.',
     );
   });
-});
+}

@@ -239,6 +239,9 @@ describe("destinations without builders", () => {
     ],
     ["https://hooks.example/0123456789abcdef0123", true, "the whole destination: https://hooks.example"],
     ["kinesis://stream?region=us-east-1&sts-assume-role-arn=arn", true, "the whole destination"],
+    // The older path of Datadog, with the API key.
+    ["datadog://intake.example/v1/input/AKHUSH", true, "the whole destination"],
+    ["splunk://intake.example/AKHUSH?channel=c", true, "the whole destination"],
   ])("%s is text, or one secret if it has a credential", (text, isShown, meaning) => {
     const secrets: unknown[] = [];
     const secret: ArgumentWriter["secret"] = (name, each) => {

@@ -20,7 +20,10 @@ let api: LocalApi;
 let plugin: PluginClient;
 beforeAll(async () => {
   api = await startLocalApi();
-  plugin = await PluginClient.start(settings());
+  // A proxy that refuses everything: the engine isn't behind it.
+  plugin = await PluginClient.start(settings(), {
+    env: { grpc_proxy: "http://127.0.0.1:9" },
+  });
 });
 afterAll(async () => {
   plugin.stop();

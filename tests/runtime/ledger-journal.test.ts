@@ -74,6 +74,31 @@ test("an entry counts only once it's completely written", () => {
   expect(ledger.holding("KvNamespace", "a")).toBe("made");
 });
 
+describe("claims that the provider processes share", () => {
+  const claimant = (name: string) => ({ type: "KvNamespace", name, holder: `urn:${name}` });
+  /** The claims of a second provider of the same engine. Its process is this one. */
+  const others = () => new LedgerJournal(ENGINE, root).claims;
+  const file = (): string => join(root, readdirSync(root)[0] ?? "", "claims");
+
+  test("hold although a killed process left half a line", () => {
+    const { claims } = new LedgerJournal(ENGINE, root);
+    claims.first("a", claimant("one"));
+    writeFileSync(file(), '{"key":"half', { flag: "a" });
+    expect(others().first("a", claimant("two")).name).toBe("one");
+    expect(claims.first("b", claimant("one")).name).toBe("one");
+    expect(others().first("b", claimant("two")).name).toBe("one");
+  });
+
+  test("hold in a process although its directory was removed in the meantime", () => {
+    const { claims } = new LedgerJournal(ENGINE, root);
+    claims.first("a", claimant("one"));
+    rmSync(root, { recursive: true });
+    expect(claims.first("b", claimant("two")).name).toBe("two");
+    expect(claims.first("a", claimant("three")).name).toBe("one");
+    expect(others().first("b", claimant("three")).name).toBe("two");
+  });
+});
+
 test("runs work on one key one at a time, even before there is a second process, and work on other keys in parallel", async () => {
   const journal = new LedgerJournal(ENGINE, root);
   const seen: string[] = [];

@@ -30,17 +30,16 @@ export function destinationCode(
   };
   const parsed = parseDestination(text);
   const members = parsed === undefined || isAmbiguous(parsed) ? undefined : membersOf(parsed);
-  if (parsed !== undefined && members !== undefined && !writing.hasBuilders) {
-    const hasCredential = Object.values(members).some((member) => typeof member === "object");
-    return { destinationConf: hasCredential ? whole(placeOf(text, parsed)) : codeOf(text) };
-  }
   if (parsed !== undefined && members !== undefined) {
     const plain = argumentCode(members, (_name, { value }) => codeOf(value)).value;
     const value = { scheme: parsed.scheme, ...(plain as Members) };
     const rendered = typedDestination.safeParse(value);
+    // What no member covers may be a credential.
     if (rendered.success && isShownAs(rendered.data, text)) {
-      const argument = argumentCode(members, secret);
-      return { destination: call(`destination.${parsed.scheme}`, [argument], value) };
+      if (writing.hasBuilders)
+        return { destination: call(`destination.${parsed.scheme}`, [argumentCode(members, secret)], value) };
+      const hasCredential = Object.values(members).some((member) => typeof member === "object");
+      return { destinationConf: hasCredential ? whole(placeOf(text, parsed)) : codeOf(text) };
     }
   }
   return { destinationConf: whole("the whole destination") };
