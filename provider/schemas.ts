@@ -3,7 +3,7 @@ import { inventoryDocument } from "./page-shield/inventory/file";
 import { inventoryCheckDocument } from "./page-shield/inventory/model";
 import { DRIFT_SCHEMA, driftDocument } from "./report/drift/model";
 import { REPORT_SCHEMA, reportDocument } from "./report/model";
-import { comparison } from "./survey/differences";
+import { comparison } from "./survey/comparison";
 import { survey } from "./survey/model";
 
 export interface PublishedSchema {

@@ -92,12 +92,14 @@ export function listNamespacesOf<T extends { readonly id: string }>(
   api: EdgeApi,
   accountId: string,
   record: z.ZodType<T>,
+  { complete = false }: { readonly complete?: boolean } = {},
 ): AsyncGenerator<T, void, undefined> {
   return byPage(api, namespacesPath(accountId), {
     what: `Listing the namespaces of account ${accountId}`,
     record,
     query: { order: "id", direction: "asc" },
     perPage: KV.MAX_NAMESPACES_PER_PAGE,
+    complete,
     key: ({ id }) => id,
   });
 }

@@ -36,10 +36,13 @@ export const policy = camelRecord({
   value: z.string(),
 });
 
+/** @param complete whether the listing fails if a policy can't be read. By default, it's left out with a warning. */
 export async function listPageShieldPolicies(
   api: EdgeApi,
   zoneId: string,
+  { complete = false }: { readonly complete?: boolean } = {},
 ): Promise<readonly PageShieldPolicyState[]> {
   const what = `Listing the policies in zone ${zoneId}`;
-  return (await api.list(`/zones/${zoneId}/page_shield/policies`, { what, record: policy })).records;
+  return (await api.list(`/zones/${zoneId}/page_shield/policies`, { what, record: policy, complete }))
+    .records;
 }

@@ -2,10 +2,13 @@ import { isUnauthenticated } from "../api/credential";
 import { ApiError } from "../api/errors";
 import { permissionFor, permissionName, type RequiredPermission } from "../api/permissions";
 import type { Host } from "../runtime/host";
-import type { Cell } from "./model";
+import type { Cell, NotReadable } from "./model";
 
 /** How many requests may fail in a row before the survey ends. More than that means that Cloudflare has an outage. */
 const FAILURES_IN_A_ROW = 20;
+
+/** A list with a record that can't be read isn't readable. Without that record, it would show too little. */
+export const COMPLETE = { complete: true } as const;
 
 /** How requests are sent, and what their responses become. */
 export interface Reader {
@@ -46,16 +49,18 @@ export class Cells {
       this.#failed = (error.status ?? 0) >= 500 ? this.#failed + 1 : 0;
       if (this.#failed >= FAILURES_IN_A_ROW) throw error;
       if (error.status === 403 && isUnauthenticated(error)) return { notReadable: "right", what: right };
-      if (error.status === 403) return { notReadable: "plan", what: planReason(error) };
+      if (error.status === 403) return rejected(error);
       const { message } = new ApiError({ ...error.init, advice: undefined });
       return { notReadable: "failed", what: this.redact(message) };
     }
   }
 }
 
-function planReason({ init, errors }: ApiError): string {
-  const [first] = errors;
-  return init.entitlement ?? first?.message ?? init.path;
+/** Returns why Cloudflare rejected a request although the token has the permission. */
+function rejected({ init, errors: [first] }: ApiError): NotReadable {
+  return init.entitlement === undefined
+    ? { notReadable: "failed", what: `Cloudflare rejected the request: ${first?.message ?? init.path}` }
+    : { notReadable: "plan", what: init.entitlement };
 }
 
 /** A path for each permission that a survey uses. */

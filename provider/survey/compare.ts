@@ -3,7 +3,8 @@ import { printable } from "../api/printable";
 import { CommandError } from "../terminal/errors";
 import { readText } from "../terminal/files";
 import { print, printToStderr, type Io } from "../terminal/io";
-import { changesBetween, COMPARISON_SCHEMA, VERDICTS, type Change, type Verdict } from "./differences";
+import { COMPARISON_SCHEMA, VERDICTS, type Change, type Verdict } from "./comparison";
+import { changesBetween } from "./differences";
 import { survey, type Survey } from "./model";
 
 /** The command `edgeguard survey diff`, which reads two surveys and describes the differences. */

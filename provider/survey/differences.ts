@@ -1,48 +1,28 @@
-import { z } from "zod";
 import { formatNumber } from "../limits/workers";
-import { members, schemaUrl } from "../runtime/published";
 import { ownMember, pluralize } from "../runtime/values";
-import type { Account, Cell, Deployment, NotReadable, Survey, SurveyedJob, Zone } from "./model";
-import { isOn } from "./protection";
-import { isNotReadable, isReadable, notReadableText, valueOf } from "./readable";
+import { VERDICTS, type Change } from "./comparison";
+import {
+  ABSENT,
+  changed,
+  fewer,
+  graded,
+  inObjects,
+  inPart,
+  paired,
+  stackDifferences,
+  type Difference,
+  type Fact,
+  type Pair,
+  type Stacks,
+} from "./difference";
+import type { Account, Deployment, NotReadable, Survey, SurveyedJob, Zone } from "./model";
+import { deploymentsIn, isOn } from "./protection";
+import { isNotReadable, isReadable, valueOf } from "./readable";
 
 /**
  * Finds the differences between two surveys, and whether they're better or worse. If only one survey has the
  * information, a difference is neither.
  */
-
-export const VERDICTS = ["worse", "better", "neutral"] as const;
-export type Verdict = (typeof VERDICTS)[number];
-
-export const COMPARISON_SCHEMA = schemaUrl("survey-diff.v1");
-
-/** The JSON that `edgeguard survey diff --format json` writes. */
-export const comparison = members({
-  $schema: z.literal(COMPARISON_SCHEMA),
-  /** When each survey began. */
-  before: z.string(),
-  after: z.string(),
-  /**
-   * The changes. `neutral` ones are neither better nor worse, such as a zone that was added, or a part that only one
-   * survey could read.
-   */
-  changes: z.array(
-    members({
-      verdict: z.enum(VERDICTS),
-      /** Whether a zone or an account changed. */
-      scope: z.enum(["zone", "account"]),
-      id: z.string(),
-      name: z.string(),
-      /** What changed: `Page Shield`, or the name of a policy, ruleset or job. */
-      what: z.string(),
-      /** The ID of the policy, rule or job. */
-      objectId: z.string().exactOptional(),
-      before: z.string(),
-      after: z.string(),
-    }),
-  ),
-});
-export type Change = z.infer<typeof comparison>["changes"][number];
 
 /** Returns all changes. Those for the worse come first; the rest of the order is by name. */
 export function changesBetween(before: Survey, after: Survey): Change[] {
@@ -66,39 +46,6 @@ const byId = ({ id }: { readonly id: string }): string => id;
 const zoneName = ({ name, id }: Zone): string => valueOf(name) ?? id;
 const accountName = ({ name, id }: Account): string => name ?? id;
 
-/** The same item in both surveys. At least one of them contains it. */
-type Pair<T> = readonly [old: T | undefined, now: T | undefined];
-
-/**
- * Pairs items that are the same. Pairs them by the first key, and any that remain by the next key, because an object
- * that was deleted and recreated has a new ID.
- */
-function paired<T>(
-  before: readonly T[],
-  after: readonly T[],
-  ...keys: readonly ((item: T) => string)[]
-): Pair<T>[] {
-  const pairs = new Map<T, T>();
-  const left = new Set(after);
-  for (const key of keys) {
-    const byKey = new Map<string, T[]>();
-    for (const now of left) byKey.set(key(now), [...(byKey.get(key(now)) ?? []), now]);
-    for (const old of before) {
-      const now = pairs.has(old) ? undefined : byKey.get(key(old))?.shift();
-      if (now === undefined) continue;
-      pairs.set(old, now);
-      left.delete(now);
-    }
-  }
-  return [
-    ...before.map((old): Pair<T> => [old, pairs.get(old)]),
-    ...[...left].map((now): Pair<T> => [undefined, now]),
-  ];
-}
-
-/** A change, without its zone or account. */
-type Difference = Pick<Change, "verdict" | "what" | "objectId" | "before" | "after">;
-
 /** Returns the changes in a zone or account. If only one survey contains it, that's neither better nor worse. */
 function within<T extends { readonly id: string }>(
   scope: Change["scope"],
@@ -119,90 +66,12 @@ function within<T extends { readonly id: string }>(
 
 const surveyed = (given: unknown): Fact => ({ text: given === undefined ? "not surveyed" : "surveyed" });
 
-/** One property in a survey, and how good its value is. */
-interface Fact {
-  readonly text: string;
-  /**
-   * How good the value is: higher is better. If there are several grades, all of them must improve, or all must worsen.
-   * Undefined if the value can't be graded.
-   */
-  readonly grades?: readonly (number | undefined)[];
-}
-
-/** The grade of a missing object: the same as for one that's off. */
-const ABSENT: Fact = { text: "none", grades: [0] };
-
-function changed(what: string, before: Fact, after: Fact, objectId?: string): Difference[] {
-  if (before.text === after.text) return [];
-  return [
-    {
-      verdict: verdictOf(before, after),
-      what,
-      ...(objectId === undefined ? {} : { objectId }),
-      before: before.text,
-      after: after.text,
-    },
-  ];
-}
-
-function verdictOf({ grades: before = [] }: Fact, { grades: after = [] }: Fact): Verdict {
-  const steps = before.map((from, index) => {
-    const to = after[index];
-    return from === to ? 0 : from === undefined || to === undefined ? Number.NaN : Math.sign(to - from);
-  });
-  const [direction, ...others] = new Set(steps.filter((step) => step !== 0));
-  if (others.length > 0) return "neutral";
-  return direction === 1 ? "better" : direction === -1 ? "worse" : "neutral";
-}
-
-/** Compares a part that both surveys could read. If only one could read it, that's reported as the change. */
-function inPart<T>(
-  what: string,
-  before: Cell<T>,
-  after: Cell<T>,
-  differences: (before: Exclude<T, NotReadable>, after: Exclude<T, NotReadable>) => readonly Difference[],
-): readonly Difference[] {
-  if (isReadable(before) && isReadable(after)) return differences(before, after);
-  const [from, to] = [before, after].map((each) =>
-    isNotReadable(each) ? { text: notReadableText(each), isRead: false } : { text: "readable", isRead: true },
-  );
-  // Words for the same failure may differ.
-  if (from === undefined || to === undefined || from.isRead === to.isRead) return [];
-  return changed(what, { text: from.text }, { text: to.text });
-}
-
-/**
- * Compares objects that have IDs with their earlier versions. Gives each a name that no other object in the part has.
- */
-function inObjects<T>(
-  pairs: readonly Pair<T>[],
-  identify: (item: T) => { readonly id: string; readonly label: string },
-  differences: (pair: Pair<T>, what: string, id: string) => readonly Difference[],
-): Difference[] {
-  const known = pairs.flatMap((pair) => {
-    const item = pair[1] ?? pair[0];
-    return item === undefined ? [] : [{ pair, ...identify(item) }];
-  });
-  return known.flatMap(({ pair, id, label }) => {
-    const isOnly = known.filter((each) => each.label === label).length === 1;
-    return differences(pair, isOnly ? label : `${label} (${id})`, id);
-  });
-}
-
 const SWITCH_GRADES: Readonly<Record<string, number>> = { off: 0, on: 1 };
 /** The grade of each zone status. Cloudflare protects only active zones. */
 const STATUS_GRADES: Readonly<Record<string, number>> = { paused: 0, pending: 0, moved: 0, active: 1 };
 const POLICY_GRADES: Readonly<Record<string, number>> = { off: 0, logging: 1, enforced: 2 };
 const JOB_GRADES: Readonly<Record<string, number>> = { off: 0, failing: 0, new: 1, working: 2 };
 const READINESS_GRADES: Readonly<Record<string, number>> = { blocked: 0, ready: 1, underWay: 2, done: 3 };
-
-function graded(grades: Readonly<Record<string, number>>, text: string): Fact {
-  return { text, grades: [ownMember(grades, text)] };
-}
-
-function fewer(count: number, text = formatNumber(count)): Fact {
-  return { text, grades: [-count] };
-}
 
 function zoneDifferences(old: Zone, now: Zone, stacks: Stacks): Difference[] {
   return [
@@ -228,6 +97,7 @@ function zoneDifferences(old: Zone, now: Zone, stacks: Stacks): Difference[] {
     ...inPart("managed rulesets", old.deployments, now.deployments, (a, b) =>
       deploymentsDifferences(a, b, stacks),
     ),
+    ...protectionDifferences(old, now),
     ...inPart("OWASP", old.owasp, now.owasp, (a, b) => changed("OWASP", owaspFact(a, b), owaspFact(b, a))),
     ...inPart("WAF migration", old.migration, now.migration, (a, b) => [
       ...changed(
@@ -313,14 +183,11 @@ function deploymentsDifferences(
   now: readonly Deployment[],
   stacks: Stacks,
 ): Difference[] {
-  // A rule keeps its ref where its ID changes, but not every rule has a ref of its own.
-  const pairs = paired(
-    old,
-    now,
-    ({ ruleId }) => ruleId,
-    ({ ref }) => ref,
-    ({ rulesetId, expression }) => JSON.stringify([rulesetId, expression]),
-  );
+  // A rule keeps its ref where its ID changes, but not every rule has a ref of its own. One that executes another
+  // ruleset is another deployment, whatever it kept.
+  const within = (key: "ruleId" | "ref" | "expression") => (each: Deployment) =>
+    JSON.stringify([each.rulesetId, each[key]]);
+  const pairs = paired(old, now, within("ruleId"), within("ref"), within("expression"));
   const names = new Map(
     [...old, ...now].flatMap(({ rulesetId, effect }) =>
       isReadable(effect) ? [[rulesetId, effect.name] as const] : [],
@@ -357,8 +224,9 @@ function deploymentDifferences(
   if (wasOn !== true || isOnNow !== true) return shown;
   return [
     ...shown,
-    ...changed(`${what}: exceptions`, exceptionsFact(old), exceptionsFact(now), id),
+    ...changed(`${what}: exceptions`, ...exceptionFacts(old, now), id),
     ...inPart(`${what}: effect`, old.effect, now.effect, (a, b) => [
+      ...changed(`${what}: action`, actionFact(a.action), actionFact(b.action), id),
       // Another version of the ruleset has other rules.
       ...changed(
         `${what}: rules on`,
@@ -376,11 +244,41 @@ function rulesFact(rulesOn: number, version: string, other: string): Fact {
   return version === other ? { text, grades: [rulesOn] } : { text: `${text} in version ${version}` };
 }
 
-function exceptionsFact({ exceptions }: Deployment): Fact {
-  const all = exceptions.map(
-    ({ skips, expression }) => `${skips === "all" ? "all rules" : pluralize(skips, "rule")} if ${expression}`,
-  );
-  return exceptions.length === 0 ? ABSENT : fewer(exceptions.length, all.join("; "));
+/** Returns the action of a ruleset. One that only logs blocks nothing. */
+function actionFact(action = "default"): Fact {
+  return { text: action, grades: [Number(action !== "log")] };
+}
+
+type Exception = Item<Deployment["exceptions"]>;
+
+/** Returns the exceptions of both surveys, in any order. Each has a grade: skipping fewer rules is better. */
+function exceptionFacts(before: Deployment, after: Deployment): [before: Fact, after: Fact] {
+  const text = ({ skips, expression }: Exception): string =>
+    `${skips === "all" ? "all rules" : pluralize(skips, "rule")} if ${expression}`;
+  const pairs = paired(before.exceptions, after.exceptions, text, ({ expression }) => expression);
+  const fact = (all: readonly (Exception | undefined)[]): Fact => ({
+    text:
+      all
+        .flatMap((each) => (each ? [text(each)] : []))
+        .sort()
+        .join("; ") || ABSENT.text,
+    grades: all.map((each) => (each?.skips === "all" ? -Infinity : -(each?.skips ?? 0))),
+  });
+  return [fact(pairs.map(([old]) => old)), fact(pairs.map(([, now]) => now))];
+}
+
+/**
+ * Returns whether the zone lost or gained its protection. Only the zone knows whether the account's deployments cover it.
+ */
+function protectionDifferences(...zones: readonly [old: Zone, now: Zone]): readonly Difference[] {
+  const [before, after] = zones.map((zone) => {
+    const all = valueOf(deploymentsIn(zone));
+    const on = all?.filter(isOn);
+    // What can't be read may be off.
+    const isKnown = on?.every(({ effect }) => isReadable(effect)) === true;
+    return isKnown ? switched(on.length > 0) : undefined;
+  });
+  return before && after ? changed("protected by a managed ruleset", before, after) : [];
 }
 
 /**
@@ -424,36 +322,6 @@ function jobsDifferences(old: Zone["jobs"], now: Zone["jobs"], stacks: Stacks): 
       },
     ),
   );
-}
-
-/** The stacks that both surveys include. For other stacks, only one survey knows what they manage. */
-type Stacks = ReadonlySet<string>;
-
-interface Stacked {
-  readonly stack?: string | null;
-}
-
-/**
- * Compares which stacks manage an object. Being managed by a stack is better. A new object that no stack manages is
- * worse if a stack could manage it.
- */
-function stackDifferences(
-  what: string,
-  [old, now]: Pair<Stacked>,
-  stacks: Stacks,
-  id?: string,
-): Difference[] {
-  if (now?.stack === undefined || stacks.size === 0) return [];
-  if (old === undefined)
-    return now.stack === null
-      ? changed(`${what}: stack`, ABSENT, { text: "not in a stack", grades: [-1] }, id)
-      : [];
-  if (old.stack === undefined) return [];
-  const fact = (stack: string | null): Fact =>
-    stack === null
-      ? { text: "none", grades: [0] }
-      : { text: stack, ...(stacks.has(stack) ? { grades: [1] } : {}) };
-  return changed(`${what}: stack`, fact(old.stack), fact(now.stack), id);
 }
 
 function compareText(a: string, b: string): number {

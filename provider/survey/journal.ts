@@ -155,8 +155,9 @@ export class Journal {
   }
 
   async addAccount(given: AccountFacts): Promise<void> {
-    await this.#append({ account: given });
-    this.accounts.set(given.id, given);
+    const account = withReadableParts(accountFacts, given);
+    await this.#append({ account });
+    this.accounts.set(account.id, account);
   }
 
   async addKeys(given: CountedKeys): Promise<void> {
@@ -174,7 +175,7 @@ export class Journal {
   }
 
   async addZone(given: Zone): Promise<void> {
-    this.#zones.set(given.id, await this.#append({ zone: withReadableParts(given) }));
+    this.#zones.set(given.id, await this.#append({ zone: withReadableParts(zone, given) }));
   }
 
   /** Yields the zones that were written, one at a time and in the order of the list. */
@@ -234,15 +235,15 @@ export class Journal {
 }
 
 /**
- * Returns the zone with every part in a form that can be read back. If a part doesn't match the schema, only that part
+ * Returns a zone or an account with every part in a form that can be read back. If a part doesn't match the schema, only that part
  * is lost, not the whole journal.
  */
-function withReadableParts(given: Zone): Zone {
-  const { data, error } = zone.safeParse(given);
-  if (data !== undefined) return data;
+function withReadableParts<T extends object>(schema: z.ZodType<T>, given: T): T {
+  const read = schema.safeParse(given);
+  if (read.success) return read.data;
   const what = "Cloudflare's response has a format that this version doesn't recognize";
-  const parts = error.issues.map(({ path: [part] }) => [part, { notReadable: "failed", what }] as const);
-  return zone.parse({ ...given, ...Object.fromEntries(parts) });
+  const parts = read.error.issues.map(({ path: [part] }) => [part, { notReadable: "failed", what }] as const);
+  return schema.parse({ ...given, ...Object.fromEntries(parts) });
 }
 
 function refuseOther(path: string, found: Beginning, wanted: Omit<Beginning, "at">): void {

@@ -13,8 +13,8 @@ export const SURVEY_VERSION = 1;
 export const notReadable = members({
   /**
    * `right`: the token lacks a permission. `notTried`: the token lacks the permission in other zones of the account, so
-   * it wasn't tried in this one. `plan`: Cloudflare rejected the request for another reason, usually the plan.
-   * `account`: the zone's account isn't known. `failed`: the request failed.
+   * it wasn't tried in this one. `plan`: the plan doesn't include it. `account`: the zone's account isn't known.
+   * `failed`: the request failed, or Cloudflare rejected it for another reason.
    */
   notReadable: z.enum(["right", "notTried", "plan", "account", "failed"]),
   /** The missing permission, such as `Page Shield Read`, or what happened. */
@@ -54,9 +54,11 @@ const policy = members({
 });
 
 const script = members({
+  /** The script's URL, without the values of query parameters: they may be credentials. */
   url: z.string(),
   /** The host of the page on which the script was seen. */
   host: z.string(),
+  /** The first page on which the script was seen, without its query. */
   firstPageUrl: z.string().exactOptional(),
   /** The script's score, from 1 to 99; lower is worse. */
   score: z.number().exactOptional(),
@@ -189,8 +191,8 @@ export type ListedZone = z.infer<typeof listedZone>;
 export const zone = members({
   ...listedZoneShape,
   /**
-   * Whether --payment-pages names a host of the zone, or a page on which a script was seen. Without the option, whether a
-   * script of the inventory was seen.
+   * Whether --payment-pages names a host of the zone, with or without a path, or a page on which a script was seen.
+   * Without the option, whether a script of the inventory was seen.
    */
   hasPaymentPages: cell(z.boolean()),
   pageShield: cell(

@@ -34,7 +34,8 @@ export class PaymentPages {
    * @param hosts of the zone that are known without its scripts.
    */
   inZone(scripts: Cell<readonly SeenScript[]>, hosts: readonly string[]): Cell<boolean> {
-    if (hosts.some((host) => this.#hasHost(host))) return true;
+    const seen = isReadable(scripts) ? scripts.map(({ host }) => host) : [];
+    if ([...hosts, ...seen].some((host) => this.#names(host))) return true;
     if (isReadable(scripts)) return scripts.some(this.among(scripts));
     return this.#patterns.length > 0 || this.#isListed !== undefined ? scripts : false;
   }
@@ -45,6 +46,17 @@ export class PaymentPages {
     const listed = (valueOf(scripts) ?? []).filter(({ url }) => this.#isListed?.(url) === true);
     const hosts = new Set(listed.map(({ host }) => host));
     return ({ host }) => hosts.has(host);
+  }
+
+  /**
+   * Whether a pattern names a host, with or without a path: scripts of a payment page are often first seen on another
+   * page. A path on any host (`*`) names none.
+   */
+  #names(host: string): boolean {
+    return this.#patterns.some((pattern) => {
+      const named = pattern.replace(/\/.*$/s, "");
+      return (named === pattern || /[^*]/.test(named)) && matches(host, named);
+    });
   }
 
   #hasHost(host: string): boolean {

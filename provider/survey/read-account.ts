@@ -10,7 +10,7 @@ import { entryPoint, PHASE, rulesetInfo } from "../rulesets/wire";
 import type { AccountFacts, Cell, ListedAccount, NamespaceKeys } from "./model";
 import { deploymentsOf } from "./read-deployments";
 import { readJobs } from "./read-zone";
-import type { Reader } from "./cells";
+import { COMPLETE, type Reader } from "./cells";
 import { isReadable, mapCell } from "./readable";
 
 /** Reads an account: its rulesets and deployments, its own Logpush jobs, and the list of its namespaces. */
@@ -26,12 +26,13 @@ export async function readAccount(reading: Reader, listed: ListedAccount): Promi
           what: `Listing the rulesets of account ${id}`,
           record: rulesetInfo,
           perPage: MANAGED_RULES.MAX_RULESETS_PER_PAGE,
+          ...COMPLETE,
           key: (each) => each.id,
         }),
       ),
     ),
     cell(jobsPath({ kind: "account", id }), () => readJobs(host, { kind: "account", id })),
-    cell(namespacesPath(id), () => collected(listNamespacesOf(host.api, id, namespace))),
+    cell(namespacesPath(id), () => collected(listNamespacesOf(host.api, id, namespace, COMPLETE))),
   ]);
   const rulesets = mapCell(found, (all) =>
     all.map(({ id, name, kind, phase, version }) => ({ id, name, kind, phase, version })),

@@ -18,7 +18,7 @@ import { entryPoint } from "../rulesets/wire";
 import type { Scope } from "../runtime/composite-id";
 import type { Host } from "../runtime/host";
 import { omitAbsent } from "../runtime/members";
-import { RIGHTS, type Reader } from "./cells";
+import { COMPLETE, RIGHTS, type Reader } from "./cells";
 import type { AccountFacts, Cell, ListedZone, NotReadable, SurveyedJob, Zone } from "./model";
 import type { PaymentPages } from "./payment-pages";
 import { coveringDeployments, deploymentsOf, owaspOf } from "./read-deployments";
@@ -56,10 +56,11 @@ export async function readZone(reading: Reading, listed: ListedZone): Promise<Zo
   );
   const [settings, policies, found, entry, migration, jobs] = await Promise.all([
     cell("pageShield", () => readPageShieldSettings(api, id)),
-    cell("policies", () => listPageShieldPolicies(api, id)),
+    cell("policies", () => listPageShieldPolicies(api, id, COMPLETE)),
     cell("scripts", async () => {
       const filters = SCRIPTS.includeAll;
-      return (await listDetected(host, SCRIPTS, { zoneId: id, status: "active,infrequent", filters })).items;
+      const query = { zoneId: id, status: "active,infrequent", filters, ...COMPLETE };
+      return (await listDetected(host, SCRIPTS, query)).items;
     }),
     managedRules,
     cell("migration", () => readMigration(host.api, id, managedRules)),
@@ -119,11 +120,17 @@ function blockedBy(
   const active = scripts.filter(({ status }) => status === "active");
   try {
     const found = wouldBlockOf(policy, active);
-    return found === undefined ? null : { ...found, scripts: [...found.scripts] };
+    return found === undefined ? null : { ...found, scripts: found.scripts.map(shownUrl) };
   } catch (error) {
     if (error instanceof CspError) return null; // Cloudflare holds a policy that it would no longer accept.
     throw error;
   }
+}
+
+/** Returns a script's URL without the values of query parameters, which may be credentials, and without a fragment. */
+function shownUrl(url: string): string {
+  const [, address = "", query] = /^([^?#]*)(\?[^#]*)?/.exec(url) ?? [];
+  return query === undefined ? address : `${address}${query.replace(/([?&][^=&]*=|[?&])[^&]+/g, "$1…")}`;
 }
 
 /** The maximum number of scripts that the survey lists per zone. It counts all of them. */
@@ -139,9 +146,9 @@ function summaryOf(
   const worst = malicious
     .map((each) => ({
       ...omitAbsent({
-        url: each.url,
+        url: shownUrl(each.url),
         host: each.host,
-        firstPageUrl: each.firstPageUrl,
+        firstPageUrl: each.firstPageUrl?.replace(/[?#].*$/s, ""),
         score: each.jsIntegrityScore,
         threats: threatsOf(each),
       }),
@@ -212,7 +219,7 @@ async function readMigration(
 
 /** Reads the Logpush jobs of a zone or account. */
 export async function readJobs({ api }: Host, scope: Scope): Promise<SurveyedJob[]> {
-  return (await listJobs(api, scope))
+  return (await listJobs(api, scope, COMPLETE))
     .map(jobStateOf)
     .map(({ id, name, dataset, enabled, destination, lastComplete, lastError, errorMessage }) => ({
       id,

@@ -78,6 +78,8 @@ function itemsOf<T>(given: readonly T[] | { readonly notReadable: unknown }): re
   return itemOf<readonly T[] | { readonly notReadable: unknown }>(given);
 }
 
+const exception = (expression: string, skips: number | "all") => ({ description: "", expression, skips });
+
 const malicious = (...urls: readonly string[]) => ({
   scripts: {
     ...SCRIPTS,
@@ -157,6 +159,12 @@ const UNCHANGED: readonly Case[] = [
     [],
   ],
   [
+    "exceptions are in another order",
+    { deployments: [{ ...MANAGED, exceptions: [exception("a", 1), exception("b", 1)] }] },
+    { deployments: [{ ...MANAGED, exceptions: [exception("b", 1), exception("a", 1)] }] },
+    [],
+  ],
+  [
     "a deployment that's off has more exceptions",
     { deployments: [{ ...MANAGED, enabled: false }] },
     { deployments: [{ ...MANAGED, enabled: false, exceptions: [] }] },
@@ -213,6 +221,18 @@ const NEUTRAL: readonly Case[] = [
     ["neutral: Cloudflare Managed Ruleset: rules on: 290 in version 87 -> 280 in version 88"],
   ],
   [
+    "exceptions were replaced by one that skips more, but elsewhere",
+    { deployments: [{ ...MANAGED, exceptions: [exception("a", 1), exception("b", 1)] }] },
+    { deployments: [{ ...MANAGED, exceptions: [exception("not c", "all")] }] },
+    ["neutral: Cloudflare Managed Ruleset: exceptions: 1 rule if a; 1 rule if b -> all rules if not c"],
+  ],
+  [
+    "an action that blocks was replaced by another one",
+    { deployments: [MANAGED] },
+    { deployments: [{ ...MANAGED, effect: { ...EFFECT, action: "block" } }] },
+    ["neutral: Cloudflare Managed Ruleset: action: default -> block"],
+  ],
+  [
     "a policy allows something else",
     { policies: [{ ...ENFORCED, value: "script-src 'self'" }] },
     { policies: [{ ...ENFORCED, value: "script-src *" }] },
@@ -249,7 +269,33 @@ const GRADED: readonly Case[] = [
     "a deployment with exceptions was removed",
     { deployments: [{ ...MANAGED, effect: { ...EFFECT, versionsBehind: 3 } }] },
     { deployments: [] },
-    ["worse: Cloudflare Managed Ruleset: on -> none"],
+    ["worse: Cloudflare Managed Ruleset: on -> none", "worse: protected by a managed ruleset: on -> off"],
+  ],
+  [
+    "the account no longer covers the zone",
+    { deployments: [], accountDeployments: [MANAGED] },
+    { deployments: [], accountDeployments: [] },
+    ["worse: protected by a managed ruleset: on -> off"],
+  ],
+  [
+    "a ruleset only logs",
+    { deployments: [MANAGED] },
+    { deployments: [{ ...MANAGED, effect: { ...EFFECT, action: "log" } }] },
+    ["worse: Cloudflare Managed Ruleset: action: default -> log"],
+  ],
+  [
+    "an exception skips more rules",
+    { deployments: [{ ...MANAGED, exceptions: [exception("a", 1), exception("b", 1)] }] },
+    { deployments: [{ ...MANAGED, exceptions: [exception("b", "all"), exception("a", 1)] }] },
+    [
+      "worse: Cloudflare Managed Ruleset: exceptions: 1 rule if a; 1 rule if b -> 1 rule if a; all rules if b",
+    ],
+  ],
+  [
+    "a rule executes another ruleset",
+    { deployments: [MANAGED] },
+    { deployments: [{ ...MANAGED, rulesetId: "f".repeat(32), effect: { ...EFFECT, name: "Exposed" } }] },
+    ["worse: Cloudflare Managed Ruleset: on -> none", "better: Exposed: none -> on"],
   ],
   [
     "an exception was added",

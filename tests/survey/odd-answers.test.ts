@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { z } from "zod";
 import { Journal } from "../../provider/survey/journal";
-import type { ListedZone, Zone } from "../../provider/survey/model";
+import type { Deployment, ListedZone, Zone } from "../../provider/survey/model";
 import { callerOf } from "../local-api/client";
 import { sampleZone } from "./sample";
 import { Ground } from "./support";
@@ -66,6 +66,80 @@ describe("a survey of a zone with an unusual response", () => {
     );
     expect(code).toBe(0);
     expect(JSON.stringify(ground.zone(ground.api.zones.shop).scripts)).toContain('"score":10.5');
+  });
+
+  it("doesn't show fewer policies, scripts or jobs than there are if one can't be read", async () => {
+    const odd = [
+      ["policies", "page_shield/policies", { value: null }],
+      ["scripts", "page_shield/scripts", { js_integrity_score: "3" }],
+      ["jobs", "/logpush/jobs", { dataset: 5 }],
+    ] as const;
+    const ground = await Ground.with();
+    await ground.survey(...BUDGET, "--out", "old");
+    const { code } = await ground.surveyChanged(
+      (url, result) => {
+        const [, , members] = odd.find(([, path]) => url.includes(path)) ?? [];
+        if (members === undefined) return undefined;
+        const [first, ...rest] = z.array(z.looseObject({})).parse(result ?? []);
+        return first && [{ ...first, ...members }, ...rest];
+      },
+      ...BUDGET,
+    );
+    expect(code).toBe(0);
+    const zone = ground.zone(ground.api.zones.shop);
+    for (const [part] of odd) expect(zone[part]).toMatchObject({ notReadable: "failed" });
+    const { stdout } = await ground.survey("diff", "old/survey.json", "survey/survey.json");
+    expect(stdout).not.toMatch(/^(Better|Worse)/m);
+    for (const [part] of odd)
+      expect(stdout).toContain(`${part === "jobs" ? "Logpush jobs" : part}: readable -> not readable: `);
+  });
+
+  it("hides what query parameters say, and the query of a page", async () => {
+    const ground = await Ground.with();
+    const { shop } = ground.api.zones;
+    const { code, stderr } = await ground.surveyChanged(
+      (path, result) => {
+        if (!path.includes("page_shield/scripts")) return undefined;
+        const [first, ...rest] = z.array(z.looseObject({})).parse(result ?? []);
+        const odd = {
+          url: "https://cdn.evil.example/a.js?v=canary-1&access_token=canary-2&canary-3#canary-4",
+          first_page_url: "https://shop.example/reset?token=canary-5#canary-6",
+          js_integrity_score: 1,
+        };
+        return first && [{ ...first, ...odd }, ...rest];
+      },
+      ...BUDGET,
+    );
+    expect(code).toBe(0);
+    const { scripts } = ground.zone(shop);
+    expect("worst" in scripts && scripts.worst).toContainEqual(
+      expect.objectContaining({
+        url: "https://cdn.evil.example/a.js?v=…&access_token=…&…",
+        firstPageUrl: "https://shop.example/reset",
+      }),
+    );
+    for (const file of ["survey.json", "survey.csv", "survey.html"])
+      expect(ground.read(`survey/${file}`)).not.toContain("canary");
+    expect(stderr).not.toContain("canary");
+  });
+
+  it("journals a part of an account with an invalid value as unreadable", async () => {
+    const ground = await Ground.with();
+    const path = join(ground.cwd, "journal.jsonl");
+    const beginning = { tool: "t", options: "o" };
+    const journal = await Journal.create(path, { ...beginning, at: "2026-01-01" }, (text) => text);
+    const facts = sampleZone(2);
+    const [managed] = z.array(z.custom<Deployment>()).parse(facts.deployments);
+    const deployments = [managed, managed].flatMap((each) =>
+      each && "name" in each.effect ? [{ ...each, effect: { ...each.effect, versionsBehind: 0.5 } }] : [],
+    );
+    const account = { id: "a", zones: 1, rulesets: [], deployments, jobs: [], namespaces: [] };
+    await journal.addAccount(account);
+    await journal.close();
+    const resumed = await Journal.resume(path, beginning, (text) => text);
+    await resumed.close();
+    const read = { ...account, deployments: { notReadable: "failed", what: expect.any(String) as string } };
+    expect([journal, resumed].map(({ accounts }) => accounts.get("a"))).toEqual([read, read]);
   });
 
   it("journals a part with an invalid value as unreadable, and keeps the rest of the zone", async () => {

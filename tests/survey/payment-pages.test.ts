@@ -20,7 +20,8 @@ describe("payment pages", () => {
     ["https://shop.example/pay*", "https://www.shop.example/pay", false],
     ["shop.example", "https://notshop.example/", false],
   ])("with the pattern %s include %s: %s", (pattern, page, expected) => {
-    expect(new PaymentPages([pattern]).inZone([script(page)], [])).toBe(expected);
+    const seen = script(page);
+    expect(new PaymentPages([pattern]).among([seen])(seen)).toBe(expected);
   });
 
   it.each(["", "https://", "/payment*", "https:///payment"])(
@@ -30,8 +31,19 @@ describe("payment pages", () => {
     },
   );
 
+  it("are in a zone whose host a pattern with a path names, wherever its scripts were first seen", () => {
+    const home = [script("https://shop.example/"), script("https://www.shop.example/")];
+    for (const scripts of [home, home.slice(0, 1), [], NOT_READABLE])
+      expect(new PaymentPages(["https://shop.example/payment*"]).inZone(scripts, ["shop.example"])).toBe(
+        true,
+      );
+    expect(new PaymentPages(["www.shop.example/payment*"]).inZone(home, ["shop.example"])).toBe(true);
+    expect(new PaymentPages(["*/payment*"]).inZone(home, ["shop.example"])).toBe(false);
+    expect(home.map(new PaymentPages(["shop.example/payment*"]).among(home))).toEqual([false, false]);
+  });
+
   it("aren't denied in a zone whose scripts can't be read", () => {
-    expect(new PaymentPages(["shop.example/pay*"]).inZone(NOT_READABLE, ["shop.example"])).toBe(NOT_READABLE);
+    expect(new PaymentPages(["pay.example/pay*"]).inZone(NOT_READABLE, ["shop.example"])).toBe(NOT_READABLE);
     expect(new PaymentPages([], () => true).inZone(NOT_READABLE, [])).toBe(NOT_READABLE);
     expect(new PaymentPages(["shop.*"]).inZone(NOT_READABLE, ["shop.example"])).toBe(true);
     expect(new PaymentPages([]).inZone(NOT_READABLE, ["shop.example"])).toBe(false);
