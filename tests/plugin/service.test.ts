@@ -142,7 +142,7 @@ test("compares the entries of two components, even if both resources have the sa
   expect(await check("B", "2")).toEqual([expect.stringContaining('both declare the key "k"')]);
 });
 
-describe("EDGEGUARD_SAVED_PLAN", () => {
+describeLong("EDGEGUARD_SAVED_PLAN", () => {
   const withPlan = async (value: string, work: (own: PluginClient) => Promise<void>): Promise<void> => {
     const own = await PluginClient.start(settings(), { env: { EDGEGUARD_SAVED_PLAN: value } });
     try {
@@ -181,7 +181,7 @@ describe("EDGEGUARD_SAVED_PLAN", () => {
   });
 });
 
-describe("two providers of one program, each in its own process", () => {
+describeLong("two providers of one program, each in its own process", () => {
   let engine: FakeEngine;
   let [one, two]: (PluginClient | undefined)[] = [];
   beforeEach(async () => {
