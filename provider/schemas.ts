@@ -26,19 +26,19 @@ export const SCHEMAS: readonly PublishedSchema[] = [
   {
     name: REPORT_SCHEMA,
     title: "Report on a plan",
-    description: "What `edgeguard report --format json` writes about the plans of one or several stacks.",
+    description: "The output of `edgeguard report --format json`, for one or more stacks.",
     model: reportDocument,
   },
   {
     name: "survey.v1",
     title: "Survey of zones",
-    description: "What `edgeguard survey` writes to survey.json about the zones of accounts.",
+    description: "The survey.json that `edgeguard survey` writes.",
     model: survey,
   },
   {
     name: "survey-diff.v1",
     title: "Comparison of two surveys",
-    description: "What `edgeguard survey diff --format json` writes.",
+    description: "The output of `edgeguard survey diff --format json`.",
     model: comparison,
   },
   {
@@ -51,13 +51,13 @@ export const SCHEMAS: readonly PublishedSchema[] = [
   {
     name: "inventory-check.v1",
     title: "Check of a script inventory",
-    description: "What `edgeguard inventory check --format json` writes, which is also its evidence.",
+    description: "The output of `edgeguard inventory check --format json`, also written as evidence.",
     model: inventoryCheckDocument,
   },
   {
     name: DRIFT_SCHEMA,
     title: "Report on drift",
-    description: "What `edgeguard report --drift --format json` writes about what was changed manually.",
+    description: "The output of `edgeguard report --drift --format json`: what was changed manually.",
     model: driftDocument,
   },
 ];

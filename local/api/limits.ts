@@ -42,7 +42,7 @@ export const defaultLimits = {
   /** The page size limits for lists of the previous WAF rules and of firewall rules. */
   minWafPerPage: 5,
   defaultWafPerPage: 50,
-  /** The number of firewall rules that a migration converts without Cloudflare's support. */
+  /** The number of firewall rules that a migration converts without Cloudflare Support. */
   maxMigratableRules: 200,
   /** The size of such a rule's expression in UTF-8. */
   maxMigratableExpressionBytes: 4096,

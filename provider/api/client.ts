@@ -485,7 +485,7 @@ export class EdgeApi {
       detail: reply.cutOff
         ? "the connection closed before the rest of the response arrived"
         : envelope === undefined
-          ? `the body is not an API response but ${excerpt(this.redactor.redact(text))}`
+          ? `the body is not an API response: ${excerpt(this.redactor.redact(text))}`
           : "Cloudflare gave no reason",
       advice: adviceFor(status, errors, asked, this.#options.purpose?.()),
     });

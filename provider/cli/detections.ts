@@ -30,8 +30,8 @@ export function register(program: Command, io: Io): void {
         .argParser(wordsAmong(STATES))
         .default(["active"], "active"),
     )
-    .option("--hosts <hosts>", "only detections on pages of these hosts, comma-separated; default: all")
-    .option("--force", "overwrite a file that isn't a snapshot of this zone", false)
+    .option("--hosts <hosts>", "only detections on these hosts, comma-separated; default: all")
+    .option("--force", "overwrite the file even if it isn't a snapshot of this zone", false)
     .addHelpText("after", HELP)
     .action((options: Save.SaveOptions) => save().saveSnapshot(io, options));
 }

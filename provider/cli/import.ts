@@ -34,7 +34,7 @@ export function register(program: Command, io: Io): void {
     .addOption(
       new Option(
         "--for <surface>",
-        "what declares the resources: dynamic (the classes of pulumi-edgeguard) or plugin (the provider plugin)",
+        "what the program uses: dynamic (the classes of pulumi-edgeguard) or plugin (the provider plugin)",
       )
         .choices(SURFACES)
         .default("dynamic"),

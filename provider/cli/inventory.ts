@@ -19,7 +19,7 @@ export function register(program: Command, io: Io): void {
     )
     .addOption(zones())
     .option("--file <file>", "the inventory, YAML or JSON", INVENTORY_FILE)
-    .option("--hosts <hosts>", "only scripts on pages of these hosts, comma-separated; default: all")
+    .option("--hosts <hosts>", "only scripts on these hosts, comma-separated; default: all")
     .addOption(new Option("--format <format>", "what to print").choices(FORMATS).default("text"))
     .option(
       "--evidence <directory>",
@@ -44,7 +44,7 @@ export function register(program: Command, io: Io): void {
     )
     .addOption(zones())
     .option("--file <file>", "the inventory, YAML or JSON", INVENTORY_FILE)
-    .option("--hosts <hosts>", "only scripts on pages of these hosts, comma-separated; default: all")
+    .option("--hosts <hosts>", "only scripts on these hosts, comma-separated; default: all")
     .option("--owner <owner>", "who on your side is responsible for the new scripts")
     .option("--justification <text>", "why the pages need the new scripts")
     .addOption(threshold())
@@ -68,7 +68,7 @@ const threshold = (): Option =>
 function whole(text: string, least: number, most: number): number {
   const number = Number(text);
   if (/^\d+$/.test(text) && number >= least && number <= most) return number;
-  throw new InvalidArgumentError(`Write a whole number from ${least} to ${most}.`);
+  throw new InvalidArgumentError(`Pass a whole number from ${least} to ${most}.`);
 }
 
 const CHECK_HELP = `

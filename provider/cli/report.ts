@@ -47,7 +47,7 @@ export function register(program: Command, io: Io): void {
     .addOption(
       new Option(
         "--removed-share <percent>",
-        `report "removes" only if those are also at least this percentage of the keys it wrote, 0 to 100`,
+        `report "removes" only if the deleted keys are also at least this percentage of the keys it wrote, 0 to 100`,
       )
         .argParser((text) => whole(text, 100))
         .default(50),

@@ -35,7 +35,7 @@ export function register(program: Command, io: Io): void {
     )
     .option(
       "--inventory <file>",
-      `a script inventory: count the scripts that it doesn't approve, and without --payment-pages, list zones that load its scripts first; default: ${INVENTORY_FILE}, if it exists`,
+      `a script inventory, to count unapproved scripts; without --payment-pages, zones that load its scripts come first; default: ${INVENTORY_FILE}, if it exists`,
     )
     .addOption(
       new Option(

@@ -84,7 +84,7 @@ export function namespaceOf(config: ProjectConfig, { binding, preview, env }: Bi
       env !== undefined && bindings.length === 0 ? ". Environments don't inherit bindings" : "";
     const names = bindings.map((one) => one.binding);
     const missing =
-      bindings.length === 0 ? "has no KV bindings, so it has none named" : "has no KV binding named";
+      bindings.length === 0 ? "has no KV bindings; expected one named" : "has no KV binding named";
     throw new CommandError(
       `${where} ${missing} ${JSON.stringify(binding)}${meant(binding, names)}${inherits}.`,
     );

@@ -102,14 +102,14 @@ function languageOf(file: string, { runtime, resources }: Settings, options: Pro
   const another = "Pass another directory with --out";
   if (language === undefined)
     throw new UsageError(
-      `${file} has the runtime ${runtime}, and programs are written in TypeScript or YAML. ${another}, or import by ID: \`pulumi import\` writes programs in each of Pulumi's languages.`,
+      `${file} sets runtime: ${runtime}, but this command only writes TypeScript and YAML. ${another}, or import by ID: \`pulumi import\` writes programs in each of Pulumi's languages.`,
     );
   if (options.language !== undefined && options.language !== language)
     throw new UsageError(
-      `--language ${options.language}: ${file} has the runtime ${runtime}. Leave out --language, or pass another directory with --out.`,
+      `--language ${options.language}: ${file} sets runtime: ${runtime}. Leave out --language, or pass another directory with --out.`,
     );
   if (language === "yaml" && options.for === "dynamic")
-    throw new UsageError(`${file} has the runtime yaml, and ${CLASSES} ${another}, or --for plugin.`);
+    throw new UsageError(`${file} sets runtime: yaml, and ${CLASSES} ${another}, or --for plugin.`);
   if (language === "yaml" && resources !== undefined)
     throw new UsageError(
       `${file} declares resources, and Pulumi would ignore them beside ${PROGRAM_FILES.yaml}. ${another}.`,

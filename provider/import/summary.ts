@@ -47,7 +47,7 @@ export function summary({ inventory, verified, written }: Outcome): string[] {
     ...bulletList("Not declared:", leftOut),
     ...hiddenSecrets(verified),
     ...notes,
-    "WAF migrations aren't imported: a WafMigration is a step that a zone takes once, not an existing object.",
+    "WAF migrations aren't imported: a WafMigration is a one-time operation, not an existing object.",
     ...(written === undefined ? [] : nextSteps(written, verified)),
   ];
 }

@@ -239,7 +239,7 @@ export const kvEntries = defineLifecycle({
     for await (const { name } of listKeys(ctx.api, address)) keys.add(name);
     ownedKeys(ctx, address).addRead(keys);
     ctx.say.info(
-      `${subjectOf(ctx, id)}: get counts the namespace's keys and can't recover their values, so bytes and digest stay undefined. ` +
+      `${subjectOf(ctx, id)}: get counts the namespace's keys but can't recover their values, so bytes and digest stay undefined. ` +
         `To declare the entries, run \`edgeguard import --account ${scope.id} --only kv --with-values\`.`,
     );
     const manifest = await encodeManifest(new Map());

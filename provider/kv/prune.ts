@@ -83,7 +83,7 @@ export class UnmanagedKeys {
     const noun = this.keys.length === 1 ? "key" : "keys";
     return (
       `prune would delete ${formatNumber(this.keys.length)} ${noun} that others wrote under ${JSON.stringify(prune?.prefix ?? "")}; the limit is ${most}. ` +
-      "Nothing was written. Raise prune.maxDeletes if that's intended, or choose a longer prefix."
+      "Nothing was written. If you do want to delete these keys, raise prune.maxDeletes; otherwise choose a longer prefix."
     );
   }
 

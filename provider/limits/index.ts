@@ -101,7 +101,7 @@ export const LOGPUSH = {
 /**
  * Limits for the WAF migration
  * (https://developers.cloudflare.com/waf/reference/migration-guides/waf-managed-rules-migration/). Zones that exceed
- * the first two limits need Cloudflare's support.
+ * the first two limits need Cloudflare Support.
  */
 export const MIGRATION = {
   /** The maximum number of firewall rules that bypass WAF managed rules. */

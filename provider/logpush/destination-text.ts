@@ -167,9 +167,9 @@ function placeholderProblem(parsed: ParsedDestination): string | false {
   const { scheme, host, path, parameters } = parsed;
   const inPath = path.match(/\{[^}]*\}?/g) ?? [];
   if (inPath.some((word) => word !== "{DATE}"))
-    return "has a placeholder in its path that Cloudflare doesn't replace. Use {DATE}, the only one it replaces";
+    return "has a placeholder in its path that Cloudflare doesn't replace. Use {DATE}, the only supported placeholder";
   if (inPath.length > 0 && schemeOf(parsed).supportsDate !== true)
-    return `has {DATE} in its path, which Cloudflare replaces for s3, r2, gs and azure only, not for ${scheme}. Remove it`;
+    return `has {DATE} in its path, but Cloudflare replaces it only for s3, r2, gs and azure, not for ${scheme}. Remove it`;
   const isElsewhere = [host, ...parameters.map(([, value]) => value)].some((part) => /\{[^}]*\}/.test(part));
   return isElsewhere && "has a placeholder outside its path. Cloudflare replaces {DATE} in the path only";
 }

@@ -233,7 +233,9 @@ export const jobRules: readonly Rule<JobArgs>[] = [
     needs: ["name", "outputOptions"],
     check: ({ name, outputOptions }) =>
       outputOptions?.sampleRate === 0
-        ? { warning: `${jobLabel(name)}: the job will push no lines, since outputOptions.sampleRate is 0.` }
+        ? {
+            warning: `${jobLabel(name)}: the job won't push any lines, because outputOptions.sampleRate is 0.`,
+          }
         : undefined,
   },
   {

@@ -250,7 +250,7 @@ function fieldsFromApi(
   return { fieldNames: sameFields && !isCsv ? fieldNames : (listed as string[]) };
 }
 
-/** Reads a field of the response. Null means missing. The CVE flag has two possible types and two possible names. */
+/** Reads a field of the response. Null counts as missing. The CVE flag may be a boolean or a string, under either of two names. */
 function valueFromApi(raw: JsonObject, name: Name): unknown {
   const value = raw[MEMBERS[name].wire] ?? undefined;
   if (name !== "cve202144228") return value;

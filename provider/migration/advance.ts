@@ -120,7 +120,7 @@ async function send(
   try {
     concurrent = await checkAfterPut(ctx, { zoneId, before: entryPoint, sending, answered });
   } catch (error) {
-    const reason = `the step was sent, but it couldn't be checked whether it overwrote someone else's rule. ${messageOf(error)}`;
+    const reason = `sent the step, but couldn't check whether it overwrote someone else's rule. ${messageOf(error)}`;
     throw partialFailure({ ...run, history }, state, reason);
   }
   for (const { text } of concurrent) ctx.say.warn(`WafMigration of zone ${zoneId}: ${text}`);

@@ -62,7 +62,7 @@ export function findingsOf(observation: Observation, configured?: readonly WireR
   const incompatible =
     compatible === undefined
       ? "Cloudflare's compatibility check gave no verdict, so nothing is sent"
-      : "Cloudflare's check says that the zone isn't compatible, and its settings don't show why: contact Cloudflare's support";
+      : "Cloudflare's check reports the zone as incompatible, and its settings don't show why. Contact Cloudflare Support";
   const undocumented =
     "the zone is in a state that Cloudflare doesn't document: nothing is sent until it changes";
   return [
@@ -83,7 +83,7 @@ export function findingsOf(observation: Observation, configured?: readonly WireR
 }
 
 const FINISHED =
-  "the previous rules are off and the new ones on; manage their settings, groups and rules with ManagedRulesetOverride";
+  "the previous rules are off and the new ones are on; manage their settings, groups and rules with ManagedRulesetOverride";
 const FINISHED_WITHOUT =
   "the previous rules are off, and no enabled rule executes a managed ruleset, so no managed rules act on the zone; deploy a ruleset with ManagedRulesetOverride";
 const CODE =
@@ -115,16 +115,16 @@ function uriOverrides(zone: string, { overrides }: PreviousRules): Finding[] {
   });
 }
 
-/** Finds what exceeds the documented limits. If something does, Cloudflare's support has to migrate the zone. */
+/** Finds what exceeds the documented limits. If something does, Cloudflare Support has to migrate the zone. */
 function supportNeeded({ firewallRules }: PreviousRules): Finding[] {
   const all = itemsOf(firewallRules);
   const migrated = all.filter(isMigrated);
   const { MAX_FIREWALL_RULES, MAX_EXPRESSION_BYTES } = MIGRATION;
-  const tooMany = `${migrated.length} firewall rules bypass the managed rules and would be migrated (of ${pluralize(all.length, "firewall rule")}); the migration takes at most ${MAX_FIREWALL_RULES}: contact Cloudflare's support`;
+  const tooMany = `${migrated.length} of ${all.length} firewall rules bypass the managed rules and would be migrated; the limit is ${MAX_FIREWALL_RULES}. Contact Cloudflare Support`;
   const ids = migrated.map(({ id }) => id);
   const tooLong = migrated.flatMap((rule) => {
     const bytes = Buffer.byteLength(expressionOf(rule));
-    const text = `the expression of firewall rule ${rule.id} has ${bytes} bytes; the migration takes at most ${MAX_EXPRESSION_BYTES}: contact Cloudflare's support`;
+    const text = `the expression of firewall rule ${rule.id} is ${bytes} bytes; the limit is ${MAX_EXPRESSION_BYTES}. Contact Cloudflare Support`;
     return bytes > MAX_EXPRESSION_BYTES ? [newFinding("blocks", "firewallExpression", text)] : [];
   });
   return [
@@ -139,7 +139,7 @@ function supportNeeded({ firewallRules }: PreviousRules): Finding[] {
  */
 function contradiction({ state }: Observation): Finding[] {
   if (state.phase !== "validation" || state.raw?.trim().toLowerCase() !== "start") return [];
-  const text = `Cloudflare shows both versions as enabled, yet reports the state "${state.raw}": it's unclear what a step would do, so nothing is sent; check the dashboard (${DASHBOARD})`;
+  const text = `Cloudflare shows both versions as enabled, but reports the state "${state.raw}". It's unclear what a step would do, so nothing is sent. Check the dashboard (${DASHBOARD})`;
   return [newFinding("blocks", "state", text)];
 }
 
@@ -231,7 +231,7 @@ function exceptions(observation: Observation, configured: readonly WireRule[] | 
   const rules = sending ?? open.proposed?.rules;
   const urls = off.map(urlOf);
   if (rules === undefined) {
-    const text = `have no effect on the new rules unless they become exceptions (skip rules): ${pluralize(bypasses.length, "firewall bypass rule")} and ${pluralize(off.length, "WAF-disabling page rule")}; Cloudflare's proposal could not be read`;
+    const text = `${pluralize(bypasses.length, "firewall bypass rule")} and ${pluralize(off.length, "WAF-disabling page rule")} have no effect on the new rules unless they become exceptions (skip rules). Cloudflare's proposal could not be read`;
     return [newFinding("changes", "pageRules", text, [...bypasses.map(expressionOf), ...urls])];
   }
   const left = rules.filter(({ action }) => action === "skip");
@@ -251,7 +251,7 @@ function exceptions(observation: Observation, configured: readonly WireRule[] | 
     ...share("firewall bypass rule", bypasses.length, missingBypasses.length),
     ...share("WAF-disabling page rule", off.length, missingPages.length),
   ];
-  const become = `become exceptions to the managed rules (skip rules): ${shares.join(", ")}`;
+  const become = `converted to exceptions (skip rules): ${shares.join(", ")}`;
   return [
     newFinding("note", "exceptions", become),
     ...lostFindings("firewallRules", "firewall bypass rule", missingBypasses),
@@ -280,10 +280,10 @@ function sendingFindings(observation: Observation, configured: readonly WireRule
     shortList(found.map(ruleText), between);
   const named = shortList(dropped.map((rule) => `${String(rule["id"])} ${ruleText(rule)}`));
   const texts = {
-    changed: `changes the settings of ${pluralize(changed.length, "rule")} in the entry point: ${words(changed)}`,
-    dropped: `configuration removes ${pluralize(dropped.length, "rule")} from the entry point: ${named}`,
+    changed: `the next step changes the settings of ${pluralize(changed.length, "rule")} in the entry point: ${words(changed)}`,
+    dropped: `the argument configuration removes ${pluralize(dropped.length, "rule")} from the entry point: ${named}`,
     passedOver: `proposed by Cloudflare, but not sent: ${words(passedOver, "; ")}`,
-    late: `no effect on the execute rule, because they come after it: ${words(late)}`,
+    late: `exceptions without effect, because they come after the execute rule: ${words(late)}`,
   };
   const all: readonly (readonly [boolean, Finding])[] = [
     [changed.length > 0, newFinding("note", "entryPoint", texts.changed, overwritten.map(ruleJson))],

@@ -44,7 +44,7 @@ const report = lookup<MigrationReadinessArgs, MigrationReadiness>("migrationRead
  * Zones are judged by phase 2 of Cloudflare's migration: every zone can migrate unless it has URI-based overrides.
  * Phase 1 also required that the previous rules were off or only Cloudflare's own, and that no firewall rule or page
  * rule acted on them. That no longer applies. A zone with more than 200 firewall rules to migrate, or with an
- * expression over 4 KB, needs Cloudflare's support.
+ * expression over 4 KB, needs Cloudflare Support.
  *
  * A zone that can't be read still gets a line in the report.
  *

@@ -47,7 +47,7 @@ const value = cspInput.transform((given, ctx) => {
 
 const args = z.object({
   zoneId,
-  description: z.string().min(1, "is empty. Say in a few words what the policy is for"),
+  description: z.string().min(1, "is empty. Describe the policy in a few words"),
   action: z.enum(["log", "allow", "add_reporting_directives"]),
   expression,
   enabled: z.boolean().default(true),
@@ -607,7 +607,7 @@ const ENTITLEMENT = "Page Shield policies (an Enterprise plan add-on)";
 const WRITE_OPTIONS: Pick<RequestOptions<unknown>, "advice" | "entitlement"> = {
   advice: ({ status }) =>
     status === 400
-      ? `Check the expression and the value in the dashboard's editor, and whether the plan includes ${ENTITLEMENT}.`
+      ? `Check the expression and the value in the dashboard's editor, and make sure your plan includes ${ENTITLEMENT}.`
       : undefined,
   entitlement: ENTITLEMENT,
 };

@@ -189,7 +189,7 @@ export interface DetectedListArgs extends DetectedFilters {
   readonly perPage?: number;
 }
 
-/** A page's position in the list, as Cloudflare reports it. Fields that Cloudflare omits are absent. */
+/** Pagination details, as reported by Cloudflare. Fields that Cloudflare omits are absent. */
 export interface PageInfo {
   /** The page number, from 1. */
   readonly page?: number;

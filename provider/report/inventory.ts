@@ -21,7 +21,7 @@ export function readInventorySummary(text: string): InventorySummary {
     );
   }
   const { passed, checkedAt, seen, inventory, findings } = parsed.data;
-  const where = seen.hosts === undefined ? "" : ` on pages of ${seen.hosts.join(", ")}`;
+  const where = seen.hosts === undefined ? "" : ` on ${seen.hosts.join(", ")}`;
   return {
     passed,
     summary: say`${inventory.file}, checked at ${words(checkedAt)}: ${words(pluralize(seen.scripts, "script"))} seen${unlinked(where)}, ${words(pluralize(findings.length, "finding"))}.`,

@@ -99,7 +99,7 @@ const section = members({
   op: operation,
   kind: z.string().describe("The class, such as `KvEntries`."),
   name: z.string(),
-  summary: phrase.describe("One line of text to follow the name."),
+  summary: phrase.describe("One line of text that follows the name."),
   blocks: z.array(block).readonly(),
 });
 export type Section = z.output<typeof section>;

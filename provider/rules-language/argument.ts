@@ -10,7 +10,8 @@ export const expression = z
   .string()
   .superRefine((text, ctx) => {
     if (text.trim() === "") {
-      const message = 'is empty. Write which requests it selects, such as http.host eq "www.example.com"';
+      const message =
+        'is empty. Set it to an expression that selects requests, such as http.host eq "www.example.com"';
       ctx.addIssue({ code: "custom", message });
       return;
     }

@@ -108,7 +108,7 @@ export const categories = z
   .array(
     z
       .strictObject({
-        tag: z.string().min(1, "is empty. Name a tag of the ruleset"),
+        tag: z.string().min(1, "is empty. Set it to one of the ruleset's tags"),
         enabled: z.boolean().exactOptional(),
         action: action.exactOptional(),
       })
@@ -123,7 +123,7 @@ export const categories = z
       ctx.addIssue({
         code: "custom",
         path: [index, "tag"],
-        message: `${JSON.stringify(tag)} already has the entry categories[${first}]. Merge the two`,
+        message: `${JSON.stringify(tag)} is already used in categories[${first}]. Merge the two entries`,
       });
     });
   })
@@ -139,7 +139,8 @@ const recordByRule = <Out, In>(
     for (const [name, entry] of Object.entries(given)) {
       const refuse = (message: string): void => ctx.addIssue({ code: "custom", path: [name], message });
       const parsed = parseRuleName(name, refuse);
-      if (Object.hasOwn(found, parsed)) refuse("is the ID of another entry, in uppercase. Merge the two");
+      if (Object.hasOwn(found, parsed))
+        refuse("is the ID of another entry, in uppercase. Merge the two entries");
       found[parsed] = entry;
     }
     return found;

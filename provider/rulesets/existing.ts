@@ -92,7 +92,7 @@ export async function readDeployment(
   const { deploys, action } = rule;
   if (deploys === undefined)
     throw new Error(
-      `Rule ${id} in zone ${zone} has the action ${JSON.stringify(action)}, and only rules that execute a managed ruleset can be read. Choose one that does.`,
+      `Rule ${id} in zone ${zone} has the action ${JSON.stringify(action)}, but only rules that execute a managed ruleset can be read. Choose one that does.`,
     );
   // The setting may name another of the user's accounts.
   const account = (await readZoneDetails(ctx.api, zone)).accountId ?? ctx.settings.accountId;

@@ -61,7 +61,9 @@ export function parseRuleName(given: string, refuse: (reason: string) => void): 
       `is not a rule ID (32 hex digits): it has ${pluralize(given.length, "character")}. Find the ID with \`getManagedRuleset\``,
     );
   else if (wordsOf(given).length === 0)
-    refuse("names no rule. Give its ID, words of its description, or its OWASP or CVE number");
+    refuse(
+      "has no words to find a rule by. Use the rule's ID, words from its description, or its OWASP or CVE number",
+    );
   return given;
 }
 

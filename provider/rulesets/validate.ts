@@ -160,7 +160,10 @@ function validateRules({ rules = {}, ruleIds = {} }: Validated, managed: Managed
     if (first !== index) {
       const other = JSON.stringify(Object.keys(rules)[first]);
       return [
-        { property, reason: `is rule ${id} (${which}), which rules[${other}] also overrides. Merge the two` },
+        {
+          property,
+          reason: `is rule ${id} (${which}), which rules[${other}] also overrides. Merge the two entries`,
+        },
       ];
     }
     return [

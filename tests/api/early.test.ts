@@ -80,7 +80,7 @@ describe("a garbled response", () => {
     const server = await serve((_request, response) => void response.end("<html>Sign in</html>"));
     const failure = await failureOf(clientOf(server.url).client.get("/x", { what: "Reading", schema }));
     expect(failure.message).toContain(
-      `the body is not an API response but "<html>Sign in</html>", after 2 attempts`,
+      `the body is not an API response: "<html>Sign in</html>", after 2 attempts`,
     );
   });
 

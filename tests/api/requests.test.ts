@@ -153,7 +153,7 @@ describe("responses that aren't a plain success", () => {
     const failure = await failureOf(get());
     expect(failure).toMatchObject({ status, outcome: "unknown" });
     expect(failure.message).toContain(
-      `the body is not an API response but ${body === "" ? "empty" : JSON.stringify(body.replace("\n", " "))}`,
+      `the body is not an API response: ${body === "" ? "empty" : JSON.stringify(body.replace("\n", " "))}`,
     );
   });
 

@@ -153,7 +153,7 @@ describe("edgeguard inventory check", () => {
     const { code, stdout } = await check(...HOSTS);
     expect(code).toBe(0);
     expect(stdout).toContain(
-      "  - not seen: https://gone.example/old.js (line 93): approved, but not seen on pages of www.shop.example, account.shop.example.",
+      "  - not seen: https://gone.example/old.js (line 93): approved, but not seen on www.shop.example, account.shop.example.",
     );
     expect(stdout).toContain("  - no justification: https://gone.example/old.js");
     expect(stdout).toContain("  - no owner: https://gone.example/old.js");
@@ -168,7 +168,7 @@ describe("edgeguard inventory check", () => {
     const wrongHost = await check("--hosts", "ww.shop.example");
     expect(wrongHost.code).toBe(1);
     expect(wrongHost.stdout).toContain(
-      `  - nothing seen: zone ${shop}: Page Shield has seen no scripts on pages of ww.shop.example. Check the hosts`,
+      `  - nothing seen: zone ${shop}: Page Shield has seen no scripts on ww.shop.example. Check the hosts`,
     );
 
     // The others are still compared.
@@ -310,14 +310,14 @@ describe("evidence", () => {
       ELEMENTS,
     );
     expect(requirements.map(({ scope, standing }) => `${standing}: ${scope}`)).toEqual([
-      "evidenced: external scripts that Page Shield has seen on pages of www.shop.example, account.shop.example",
+      "evidenced: external scripts that Page Shield has seen on www.shop.example, account.shop.example",
       "not: other scripts: inline, not in the sample, or in other sites' frames",
-      "partly: external scripts that Page Shield has seen on pages of www.shop.example, account.shop.example",
+      "partly: external scripts that Page Shield has seen on www.shop.example, account.shop.example",
       "not: other scripts: inline, not in the sample, or in other sites' frames",
-      "evidenced: external scripts that Page Shield has seen on pages of www.shop.example, account.shop.example",
+      "evidenced: external scripts that Page Shield has seen on www.shop.example, account.shop.example",
       "not: other scripts: inline, not in the sample, or in other sites' frames",
       "not: HTTP headers",
-      "partly: external scripts that Page Shield has seen on pages of www.shop.example, account.shop.example",
+      "partly: external scripts that Page Shield has seen on www.shop.example, account.shop.example",
       "not: inline scripts",
       "not: HTTP headers and whole pages",
       "partly: this run",
@@ -417,10 +417,11 @@ describe("evidence", () => {
       const { code, stdout } = await check(...hosts, "--format", format);
       expect(code).toBe(1);
       const plain = stdout.replace(/[`\\]/g, "");
-      expect(plain).toContain("on pages of www.shop.example, acount.shop.example, *.shop.example, nothing*");
-      expect(
-        [...plain.matchAll(/has seen no scripts on pages of (\S+)\. /g)].map(([, host]) => host),
-      ).toEqual(["acount.shop.example", "nothing*"]);
+      expect(plain).toContain("on www.shop.example, acount.shop.example, *.shop.example, nothing*");
+      expect([...plain.matchAll(/has seen no scripts on (\S+)\. /g)].map(([, host]) => host)).toEqual([
+        "acount.shop.example",
+        "nothing*",
+      ]);
     }
     desk.write("check.json", (await check(...HOSTS, "--format", "json")).stdout);
     const { stdout } = await desk.here(
@@ -431,9 +432,7 @@ describe("evidence", () => {
       "--format",
       "text",
     );
-    expect(stdout).toContain(
-      "15 scripts seen on pages of www.shop.example, account.shop.example, 0 findings.",
-    );
+    expect(stdout).toContain("15 scripts seen on www.shop.example, account.shop.example, 0 findings.");
   });
 
   test("a zone that can't be read is listed as a gap for every element", async () => {

@@ -245,7 +245,7 @@ describe("what blocks a migration", () => {
   test.each<[ZoneName, number]>([
     ["migrateManyRules", 12031],
     ["migrateLongRule", 12032],
-  ])("zone %s needs Cloudflare's support team, whether or not the check says so", async (name, code) => {
+  ])("zone %s needs Cloudflare Support, whether or not the check says so", async (name, code) => {
     const zone = new Migrating(api, name);
     expect(result(await zone.check())).toEqual({ compatible: true, migration_state: "start" });
     for (const mode of ["validation", "pending"]) {

@@ -16,7 +16,7 @@ afterAll(() => api.close());
 const notFound = { status: 404, body: { success: false, result: null, errors: [{ code: 10004 }] } };
 
 describe("packages of the previous rules", () => {
-  test("has Cloudflare's package, and OWASP with its sensitivity and action", async () => {
+  test("lists Cloudflare's package, and the OWASP package with its sensitivity and action", async () => {
     const response = await zone.legacy("GET", "/packages");
     const zone_id = api.zones.migrateEnterprise;
     expect(response.body).toMatchObject({

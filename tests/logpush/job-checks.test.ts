@@ -312,7 +312,7 @@ describe("a preview warns about", () => {
     [
       "a sample rate of 0",
       { outputOptions: { sampleRate: 0 } },
-      /the job will push no lines, since outputOptions\.sampleRate is 0\.$/,
+      /the job won't push any lines, because outputOptions\.sampleRate is 0\.$/,
     ],
     [
       "a questionable destination, naming the argument that was used",

@@ -48,9 +48,9 @@ test("reports one line per zone: ready, blocked (with the reason), done or retir
     /blocked +start +URI-based override [0-9a-f]{32} .*: delete it first with DELETE .* \(and 1 more\)$/,
   );
   expect(lines[4]).toMatch(
-    /201 firewall rules bypass the managed rules .* at most 200: contact Cloudflare's support/,
+    /201 of \d+ firewall rules bypass the managed rules .* limit is 200\. Contact Cloudflare Support/,
   );
-  expect(lines[5]).toMatch(/has 4097 bytes; the migration takes at most 4096/);
+  expect(lines[5]).toMatch(/is 4097 bytes; the limit is 4096/);
   expect(markdown.split("\n").slice(0, 3)).toEqual([
     "| zone | readiness | state | reason |",
     "| --- | --- | --- | --- |",

@@ -128,7 +128,7 @@ describe("firewall rules and page rules that bypass the managed rules", () => {
     api.inDashboard(zoneId, { do: "pageRules", rules: PAGE_RULES });
     const { findings, text } = await assessed();
     expect(text).toContain(
-      "become exceptions to the managed rules (skip rules): 1 of 1 firewall bypass rule, 2 of 2 WAF-disabling page rules",
+      "converted to exceptions (skip rules): 1 of 1 firewall bypass rule, 2 of 2 WAF-disabling page rules",
     );
     expect(about(findings, "pageRules")).toBeUndefined();
     expect(about(findings, "firewallRules")).toBeUndefined();

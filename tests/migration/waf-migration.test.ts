@@ -73,7 +73,7 @@ describe("assessing a zone", () => {
       "4. execute Cloudflare OWASP Core Ruleset: paranoia level 1, score threshold 40 (medium), action block",
       "OWASP sensitivity low -> paranoia level 1, score threshold 40 (medium); action block -> block",
       "not carried over: 1 OWASP group override: OWASP XSS Attacks; 2 OWASP rule overrides: 960001, 981002",
-      "become exceptions to the managed rules (skip rules): 1 of 1 firewall bypass rule, 1 of 1 WAF-disabling page rule",
+      "converted to exceptions (skip rules): 1 of 1 firewall bypass rule, 1 of 1 WAF-disabling page rule",
       "packages, groups and rules stops working: use ManagedRulesetOverride",
       "Security > WAF > Managed rules",
       `to finish: target: "finished", confirm: "${String(outputs["configurationDigest"])}"`,
@@ -120,7 +120,7 @@ describe("assessing a zone", () => {
     ],
     [
       "migrateManyRules",
-      [/201 firewall rules bypass the managed rules .*at most 200: contact Cloudflare's support/],
+      [/201 of \d+ firewall rules bypass the managed rules .*limit is 200\. Contact Cloudflare Support/],
       true,
     ],
     [
@@ -540,7 +540,7 @@ describe("migrating a zone", () => {
     ];
     const inputs = { zoneId, target: "finished", configuration };
     const [refusal] = await new Operation(api).refusals(TYPE, inputs);
-    expect(refusal).toContain("configuration removes 2 rules from the entry point");
+    expect(refusal).toContain("the argument configuration removes 2 rules from the entry point");
     await migrated(api, inputs);
     const after = await rulesOf(api, zoneId);
     const idOf = (rules: typeof after, ruleset: string): string | undefined =>

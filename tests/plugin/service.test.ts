@@ -353,7 +353,7 @@ describe("functions", () => {
     return { ...plain(response.getReturn()) };
   };
 
-  test("return objects as they are and anything else as `result`, and KV values as secrets", async () => {
+  test("return objects unchanged, wrap anything else in `result`, and mark KV values as secret", async () => {
     expect(await invoke("getPageShieldSettings", { zoneId: api.zones.shop })).toMatchObject({
       enabled: true,
     });

@@ -445,7 +445,7 @@ describe("secrets in the report on drift", () => {
     },
   );
 
-  test.each(FIXTURES)("shows no secret of %s", (name) => {
+  test.each(FIXTURES)("hides every secret in the plan %s", (name) => {
     for (const format of FORMATS) expect(written(planOf(name), format)).not.toMatch(/canary/i);
   });
 

@@ -104,7 +104,7 @@ describe("the report doesn't depend on the engine's order", () => {
 describe("secrets in a plan", () => {
   const formats = ["markdown", "text", "json"] as const;
 
-  test.each(RECORDED)("shows no secret of %s", (name) => {
+  test.each(RECORDED)("hides every secret in the plan %s", (name) => {
     for (const format of formats) expect(report(read(`${name}.json`), format).text).not.toMatch(/canary/i);
   });
 

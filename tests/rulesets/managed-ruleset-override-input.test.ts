@@ -45,7 +45,7 @@ describe("the preview refuses, without a request:", () => {
       { version: "newest" },
       'version: must be "latest" or a version number as a string, such as "37", not "newest"',
     ],
-    ["an empty expression", { expression: " " }, "expression: is empty. Write which requests"],
+    ["an empty expression", { expression: " " }, "expression: is empty. Set it to an expression"],
     [
       "an unquoted host",
       { expression: "http.host eq www.shop.example" },
@@ -101,7 +101,7 @@ describe("the preview refuses, without a request:", () => {
           { tag: "php", action: "log" },
         ],
       },
-      'categories[1].tag: "php" already has the entry categories[0]. Merge the two',
+      'categories[1].tag: "php" is already used in categories[0]. Merge the two entries',
     ],
     [
       "a category without a tag",
@@ -121,12 +121,12 @@ describe("the preview refuses, without a request:", () => {
     [
       "a rule without a word",
       { rules: { " ?": { enabled: false } } },
-      'rules[" ?"]: names no rule. Give its ID, words of its description, or its OWASP or CVE number',
+      'rules[" ?"]: has no words to find a rule by. Use the rule\'s ID, words from its description, or its OWASP or CVE number',
     ],
     [
       "two entries for one rule ID",
       { rules: { [UPPER]: { enabled: false }, [UPPER.toLowerCase()]: { action: "log" } } },
-      `rules.${UPPER.toLowerCase()}: is the ID of another entry, in uppercase. Merge the two`,
+      `rules.${UPPER.toLowerCase()}: is the ID of another entry, in uppercase. Merge the two entries`,
     ],
     [
       "an unknown position",

@@ -201,7 +201,7 @@ describe("a name is refused in the preview", () => {
 
   it("if two overrides name the same rule", async () => {
     const { id } = await ruleWith(owasp, "920272:");
-    const reason = `is rule ${id} ("920272: Protocol enforcement in arguments"), which rules["920272"] also overrides. Merge the two`;
+    const reason = `is rule ${id} ("920272: Protocol enforcement in arguments"), which rules["920272"] also overrides. Merge the two entries`;
     expect(await refusals(bench.declare(off("920272", "protocol 920272")))).toEqual([
       `rules["protocol 920272"]: ${reason}`,
     ]);

@@ -255,7 +255,7 @@ describe("arguments that the check refuses", () => {
     ["enabled", ["x"], /^enabled: must be a boolean, not a list of 1$/],
     ["description", "", /^description: is empty/],
     ["description", { a: 1 }, /^description: must be a string, not an object$/],
-    ["expression", "  ", /^expression: is empty\. Write which requests/],
+    ["expression", "  ", /^expression: is empty\. Set it to an expression/],
     ["adopt", "always", /^adopt: must be "ifEqual", "never" or "takeOver", not "always"$/],
     [
       "value",

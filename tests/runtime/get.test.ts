@@ -148,7 +148,7 @@ describe("get says what it can't know", () => {
     expect(outputs).toMatchObject({ accountId: account, namespaceId: namespace, keys: 2 });
     expect(Object.keys(outputs)).not.toEqual(expect.arrayContaining(["bytes", "digest", "entries"]));
     expect(op.said).toEqual([
-      `edgeguard: KvEntries existing: get counts the namespace's keys and can't recover their values, so bytes and digest stay undefined. To declare the entries, run \`edgeguard import --account ${account} --only kv --with-values\`.`,
+      `edgeguard: KvEntries existing: get counts the namespace's keys but can't recover their values, so bytes and digest stay undefined. To declare the entries, run \`edgeguard import --account ${account} --only kv --with-values\`.`,
     ]);
     expect(JSON.stringify([outputs, op.said, op.warned])).not.toContain("c4nary");
   });
@@ -282,7 +282,7 @@ describe("an ID that get can't use", () => {
     const { rules } = await result(entryPoint);
     const theirs = (rules as { id: string; ref: string }[]).find(({ ref }) => ref === "theirs")?.id ?? "";
     expect(await failure(new Operation(api).get("ManagedRulesetOverride", `${zone}/${theirs}`))).toBe(
-      `Rule ${theirs} in zone ${zone} has the action "skip", and only rules that execute a managed ruleset can be read. Choose one that does.`,
+      `Rule ${theirs} in zone ${zone} has the action "skip", but only rules that execute a managed ruleset can be read. Choose one that does.`,
     );
   });
 });

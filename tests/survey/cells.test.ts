@@ -216,16 +216,16 @@ async function expectedMigration({ call }: Source, id: string) {
   const bypass = all.filter(
     ({ action, products = ["waf"] }) => action === "bypass" && String(products).includes("waf"),
   );
-  const advice = "contact Cloudflare's support";
+  const advice = "Contact Cloudflare Support";
   if (bypass.length > 200)
     because.push(
-      `${bypass.length} firewall rules bypass the managed rules and would be migrated (of ${all.length} firewall rules); the migration takes at most 200: ${advice}`,
+      `${bypass.length} of ${all.length} firewall rules bypass the managed rules and would be migrated; the limit is 200. ${advice}`,
     );
   for (const rule of bypass) {
     const bytes = Buffer.byteLength(String(row(rule["filter"])["expression"]));
     if (bytes > 4_096)
       because.push(
-        `the expression of firewall rule ${String(rule["id"])} has ${bytes} bytes; the migration takes at most 4096: ${advice}`,
+        `the expression of firewall rule ${String(rule["id"])} is ${bytes} bytes; the limit is 4096. ${advice}`,
       );
   }
   return { readiness: because.length > 0 ? "blocked" : "ready", state, because };

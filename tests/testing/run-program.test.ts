@@ -59,7 +59,7 @@ describe("without an API", () => {
     expect(resources).toMatchObject([{ inputs: { rules: { "CVE-2021-44228": { enabled: false } } } }]);
     expect(result).toBeUndefined();
     const failure = await failureOf(runProgram(deploy("?")));
-    expect(failure.message).toContain('rules["?"]: names no rule');
+    expect(failure.message).toContain('rules["?"]: has no words to find a rule by');
   });
 
   test("reports the registered resources in canonical form, with what the preview computes", async () => {

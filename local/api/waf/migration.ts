@@ -145,7 +145,7 @@ function overridesLeft({ overrides }: WafZone): ApiFailure[] {
   return overrides.length === 0 ? [] : [wafFailures.overridesLeft(overrides.length)];
 }
 
-/** Returns why Cloudflare's support has to migrate the zone. Counts only firewall rules that are migrated. */
+/** Returns why Cloudflare Support has to migrate the zone. Counts only firewall rules that are migrated. */
 function supportNeeded(zone: WafZone, limits: Limits): ApiFailure[] {
   const { maxMigratableRules: mostRules, maxMigratableExpressionBytes: mostBytes } = limits;
   const rules = bypassing(zone);

@@ -32,7 +32,7 @@ const STANDING: Readonly<Record<RequirementStanding["standing"], string>> = {
 };
 
 function summary({ inventory, seen, zones, findings, notices }: InventoryCheck): string {
-  const where = seen.hosts === undefined ? "" : ` on pages of ${seen.hosts.join(", ")}`;
+  const where = seen.hosts === undefined ? "" : ` on ${seen.hosts.join(", ")}`;
   return [
     `${inventory.file}: ${inventory.approved} of ${inventory.entries === 1 ? "1 entry" : `${inventory.entries} entries`} approved.`,
     `Page Shield has seen ${pluralize(seen.scripts, "script")}${where} in ${pluralize(zones.length, "zone")}.`,
@@ -119,7 +119,7 @@ function toMarkdown(check: InventoryCheck): string {
     "## Notices",
     bullets(notices.map(noticeLine)),
     "## What this check evidences",
-    "By element of PCI DSS 4.0.1, for an assessor to judge.",
+    "Results by PCI DSS 4.0.1 element, for an assessor to review.",
     table(
       ["requirement", "element", "scope", "standing", "why"],
       requirements.map(({ requirement, element, scope, standing, why }) =>

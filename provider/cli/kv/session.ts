@@ -85,11 +85,13 @@ export function projectOf(io: Io, options: ProjectOptions, { envNeedsFile = true
       `--env needs a configuration file, but there is no ${CONFIG_FILES} in ${io.cwd} or its parent directories. Leave out --env, or pass a file with --config.`,
     );
   const fromFile = config === undefined ? undefined : accountOf(config, options.env);
-  const fromEnv = io.env["EDGEGUARD_ACCOUNT_ID"] ?? io.env["CLOUDFLARE_ACCOUNT_ID"];
+  const variable =
+    io.env["EDGEGUARD_ACCOUNT_ID"] === undefined ? "CLOUDFLARE_ACCOUNT_ID" : "EDGEGUARD_ACCOUNT_ID";
+  const fromEnv = io.env[variable];
   if (options.accountId === undefined && fromFile !== undefined && differs(fromFile, fromEnv))
     printToStderr(
       io,
-      `edgeguard: using account ${fromFile} from ${config?.name ?? "the file"}, not the one in the environment variable.`,
+      `edgeguard: using account ${fromFile} from ${config?.name ?? "the file"}, not the one in ${variable}.`,
     );
   return { accountId: options.accountId ?? fromFile, config };
 }

@@ -50,7 +50,7 @@ export async function readRulesets(
         `rule ${inWords(rule)} in ${zone.what}`,
         rule.action === "skip"
           ? "it can't be declared as an exception for the deployment after it, so it's left unchanged"
-          : `its action is ${JSON.stringify(rule.action)}, and only rules that execute a managed ruleset can be declared`,
+          : `its action is ${JSON.stringify(rule.action)}, but only rules that execute a managed ruleset can be declared`,
       );
     }
   });

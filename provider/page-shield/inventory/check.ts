@@ -230,6 +230,6 @@ function nothingSeen(hosts: string | undefined): NonNullable<ZoneReading["proble
   const message =
     hosts === undefined
       ? "Page Shield has seen no scripts. Wait until visitors have loaded its pages, or leave out the zone."
-      : `Page Shield has seen no scripts on pages of ${hosts.replaceAll(",", ", ")}. Check the hosts, or wait until visitors have loaded their pages.`;
+      : `Page Shield has seen no scripts on ${hosts.replaceAll(",", ", ")}. Check the hosts, or wait until visitors have loaded their pages.`;
   return { kind: "nothing seen", message };
 }

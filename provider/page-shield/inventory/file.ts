@@ -29,7 +29,7 @@ export function isDate(text: string): boolean {
 const HASH_FORM = `must be the SHA-256 of the script's content (64 hex digits) or "${CHANGES}"`;
 
 const approval = members({
-  by: z.string().min(1, "is empty. Name the person who approves").describe("Who approved the script."),
+  by: z.string().min(1, "is empty. Set it to the approver's name").describe("Who approved the script."),
   on: date.describe("The day of the approval: YYYY-MM-DD."),
   until: date
     .optional()

@@ -142,7 +142,7 @@ function unseenHosts(
       kind: "nothing seen",
       zoneId: first.zoneId,
       host,
-      message: `Page Shield has seen no scripts on pages of ${host}${zones.length > 1 ? ", in any of the zones" : ""}. Check the host, or wait until visitors have loaded its pages.`,
+      message: `Page Shield has seen no scripts on ${host}${zones.length > 1 ? ", in any of the zones" : ""}. Check the host, or wait until visitors have loaded its pages.`,
     }));
 }
 
@@ -328,7 +328,7 @@ function scriptFindings(script: CheckedScript, options: JudgeOptions): Inventory
     findings.push(
       finding(
         "changed",
-        `its content has the hash ${others.join(" and ")}, but line ${entry?.line ?? 0} expects ${expected}. Review the new content, then write its hash there.`,
+        `its content has the hash ${others.join(" and ")}, but line ${entry?.line ?? 0} expects ${expected}. Review the new content, then update the hash on that line.`,
       ),
     );
   }
@@ -413,16 +413,26 @@ function noticesAbout(entry: InventoryEntry, { isNeeded, isWhole, options }: Abo
     line,
     message,
   });
-  const where = options.hosts === undefined ? "" : ` on pages of ${options.hosts.join(", ")}`;
+  const where = options.hosts === undefined ? "" : ` on ${options.hosts.join(", ")}`;
   return [
     ...(isNeeded || !isWhole
       ? []
       : [notice("not seen", `approved, but not seen${where}. Remove the entry if no page needs it.`)]),
     ...(justification === undefined
-      ? [notice("no justification", "approved without a written justification. Write why the pages need it.")]
+      ? [
+          notice(
+            "no justification",
+            "approved without a written justification. Set justification to the reason the pages need it.",
+          ),
+        ]
       : []),
     ...(owner === undefined
-      ? [notice("no owner", "approved without an owner. Write who is responsible for it.")]
+      ? [
+          notice(
+            "no owner",
+            "approved without an owner. Set owner to the person or team responsible for the script.",
+          ),
+        ]
       : []),
   ];
 }

@@ -22,8 +22,8 @@ const NOTICES = ["not seen", "no justification", "no owner"] as const;
 /** Whether an entry approves a script on the day of the check. `new` means that no entry covers the script. */
 export type ApprovalState = (typeof APPROVALS)[number];
 /**
- * Whether a script's content is the expected one. `not watched` means that the entry or Page Shield has no hash for the
- * script.
+ * Whether a script's content matches the expected hash. `not watched` means there's no hash to compare, in either the
+ * entry or Page Shield.
  */
 export type ContentState = (typeof CONTENTS)[number];
 /** The kind of problem that makes a check fail. */
@@ -167,7 +167,7 @@ export interface InventoryCheck {
    * `hosts` is absent, all pages were checked.
    */
   readonly seen: { readonly sha256: string; readonly scripts: number; readonly hosts?: readonly string[] };
-  /** The limits for findings: scores below `threshold`, and approvals that expire in fewer than `expiringDays` days. */
+  /** The limits for findings: a score below `threshold`, or an approval that expires in fewer than `expiringDays` days. */
   readonly judgedBy: { readonly threshold: number; readonly expiringDays: number };
   /** The zones, in the order given. */
   readonly zones: readonly CheckedZone[];
@@ -179,7 +179,7 @@ export interface InventoryCheck {
   readonly scripts: readonly CheckedScript[];
   /** The standard that `requirements` refers to. */
   readonly standard: "PCI DSS 4.0.1";
-  /** What this check shows about each part of the requirements. An auditor decides what it's worth. */
+  /** What this check shows about each part of the requirements. An assessor decides whether that's enough. */
   readonly requirements: readonly RequirementStanding[];
 }
 
@@ -210,7 +210,7 @@ export const inventoryCheckDocument: z.ZodType<
       .describe("The check covers only pages on these hosts. If absent, it covers all pages."),
   }),
   judgedBy: members({ threshold: z.number(), expiringDays: count }).describe(
-    "The limits for findings: scores below `threshold`, and approvals that expire in fewer than `expiringDays` days.",
+    "The limits for findings: a score below `threshold`, or an approval that expires in fewer than `expiringDays` days.",
   ),
   zones: z
     .array(
@@ -286,7 +286,7 @@ export const inventoryCheckDocument: z.ZodType<
         content: z
           .enum(CONTENTS)
           .describe(
-            "Whether the content is the expected one. `not watched` means that the entry or Page Shield has no hash for the script.",
+            "Whether the content matches the expected hash. `not watched` means there's no hash to compare, in either the entry or Page Shield.",
           ),
         malicious: z.boolean(),
       }),
@@ -305,6 +305,6 @@ export const inventoryCheckDocument: z.ZodType<
     )
     .readonly()
     .describe(
-      "What this check shows about each part of the requirements. An auditor decides what it's worth.",
+      "What this check shows about each part of the requirements. An assessor decides whether that's enough.",
     ),
 });

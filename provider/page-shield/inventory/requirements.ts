@@ -15,7 +15,7 @@ export function requirementStandings(
       : [],
   );
   const { hosts } = check.seen;
-  const external = `external scripts that Page Shield has seen${hosts === undefined ? "" : ` on pages of ${hosts.join(", ")}`}`;
+  const external = `external scripts that Page Shield has seen${hosts === undefined ? "" : ` on ${hosts.join(", ")}`}`;
   return [
     ...ELEMENTS_6_4_3.flatMap(({ element, judge }): RequirementStanding[] => [
       {

@@ -23,13 +23,13 @@ const resource = members({
   found,
   kind: z.string().describe("The class, such as `KvEntries`."),
   name: z.string(),
-  summary: phrase.describe("One line of text to follow the name."),
+  summary: phrase.describe("One line of text that follows the name."),
   changes: z.array(change).readonly().describe("What was changed manually. Empty if it's gone."),
   lost: z
     .array(phrase)
     .readonly()
-    .describe("What protects, records or stores less because of the manual change."),
-  gained: z.array(phrase).readonly().describe("What will protect or record less once the change is undone."),
+    .describe("Where the manual change reduced protection, logging or stored data."),
+  gained: z.array(phrase).readonly().describe("Where undoing the change will reduce protection or logging."),
   concerns: phrase.describe("Who should know about the change."),
   update: phrase.describe("What `pulumi up` does about it."),
   keep: members({
@@ -64,7 +64,7 @@ export const driftDocument = members({
   counts: members({
     changed: z.int().min(0),
     gone: z.int().min(0),
-    asRecorded: z.int().min(0).describe("Resources that are as the state has them."),
+    asRecorded: z.int().min(0).describe("How many resources match the state."),
   }).describe("How many resources of all providers were refreshed."),
   notes: z.array(phrase).readonly().describe("Caveats about the refresh as a whole."),
   errors: z.array(message).readonly().describe("Why the preview failed. Empty if it didn't."),

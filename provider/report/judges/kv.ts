@@ -11,7 +11,9 @@ export const namespaceData: Judge = (all) => {
   if (!losesObject(all)) return [];
   const title = cell(old.inputs["title"], 60);
   if (isReplaced(step)) {
-    return [["irreversible", say`namespace ${title} is replaced by an empty one, without its keys`]];
+    return [
+      ["irreversible", say`namespace ${title} is replaced by a new, empty one; its keys aren't copied`],
+    ];
   }
   if (old.inputs["forceDestroy"] !== true) return []; // The update fails while the namespace still has keys.
   return successor(all, ["title", "accountId"]) === undefined

@@ -91,7 +91,7 @@ scripts:
   expect(message.split("\n")[0]).toBe("the script inventory has 9 mistakes:");
   for (const line of [
     'script-inventory.yaml:3: scripts[0].script: "*.com" covers a whole top-level domain',
-    "script-inventory.yaml:4: scripts[0].approval.by: is empty. Name the person who approves.",
+    "script-inventory.yaml:4: scripts[0].approval.by: is empty. Set it to the approver's name.",
     'script-inventory.yaml:4: scripts[0].approval.on: must be a date, as YYYY-MM-DD, not "2026-02-30".',
     'scripts[2]: unknown option "approvel". Did you mean "approval"?',
     "script-inventory.yaml:10: scripts[3].approval.until: is before the date of the approval.",

@@ -94,8 +94,8 @@ describe("migrations of seven zones", () => {
         expect(puts(api)).toEqual([]);
         for (const words of [
           /a605: blocked; [\s\S]*URI-based override [0-9a-f]{32} .*: delete it first with DELETE/,
-          /a606: blocked; [\s\S]*201 firewall rules bypass the managed rules .*contact Cloudflare's support/,
-          /a607: blocked; [\s\S]*has 4097 bytes; the migration takes at most 4096: contact Cloudflare's support/,
+          /a606: blocked; [\s\S]*201 of \d+ firewall rules bypass the managed rules .*Contact Cloudflare Support/,
+          /a607: blocked; [\s\S]*is 4097 bytes; the limit is 4096\. Contact Cloudflare Support/,
           /a60c: finished: the previous rules are off and the new ones on/,
         ])
           expect(first.text).toMatch(words);
