@@ -362,7 +362,7 @@ preview_id = "${id("d")}"
     expect(both).toMatchObject({
       code: 0,
       stderr: expect.stringMatching(
-        /using account [0-9a-f]{32} from wrangler\.toml, not the one in the environment variable/,
+        /using account [0-9a-f]{32} from wrangler\.toml, not the one in CLOUDFLARE_ACCOUNT_ID/,
       ) as string,
     });
     const chosen = await desk.at({ env }, "kv", "namespace", "list", "--account-id", "d".repeat(32));

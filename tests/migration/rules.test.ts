@@ -382,7 +382,7 @@ describe("the assessment of a migration", () => {
   test("sends nothing if the check doesn't say whether the zone is eligible, or why it isn't", () => {
     for (const [compatible, words] of [
       [undefined, "check gave no verdict"],
-      [false, "check says that the zone isn't compatible"],
+      [false, "check reports the zone as incompatible"],
     ] as const) {
       const { next } = assess(many(0, { compatible }), { target: "finished", confirm: "0".repeat(64) });
       expect(next).toMatchObject({
