@@ -13,6 +13,7 @@ import {
   type NamespaceKeys,
   type Zone,
 } from "./model";
+import { isNotReadable } from "./readable";
 import type { Scope } from "./zones";
 
 /**
@@ -96,7 +97,8 @@ export class Journal {
   }
 
   /**
-   * Opens the journal of an unfinished survey. Drops an incomplete last line.
+   * Opens the journal of an unfinished survey. Drops an incomplete last line, and whatever has a part that failed, so
+   * that it's read again: the survey may have ended because of the same outage.
    *
    * @throws CommandError if there's no journal, it's damaged, or it belongs to a survey with different options.
    */
@@ -226,6 +228,7 @@ export class Journal {
   #note(line: unknown, place: Place): boolean {
     const read = laterLine.safeParse(line).data;
     if (read === undefined) return false;
+    if (hasFailure(read)) return true;
     if ("zone" in read) this.#zones.set(read.zone.id, place);
     else if ("account" in read) this.accounts.set(read.account.id, read.account);
     else if ("keys" in read) this.#noteKeys(read.keys);
@@ -244,6 +247,13 @@ function withReadableParts<T extends object>(schema: z.ZodType<T>, given: T): T 
   const what = "Cloudflare's response has a format that this version doesn't recognize";
   const parts = read.error.issues.map(({ path: [part] }) => [part, { notReadable: "failed", what }] as const);
   return schema.parse({ ...given, ...Object.fromEntries(parts) });
+}
+
+/** Whether reading failed somewhere in a line. That a token lacks a permission isn't a failure. */
+function hasFailure(value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  if (isNotReadable(value)) return value.notReadable === "failed";
+  return Object.values(value).some(hasFailure);
 }
 
 function refuseOther(path: string, found: Beginning, wanted: Omit<Beginning, "at">): void {

@@ -88,6 +88,7 @@ export async function survey(io: Io, options: SurveyOptions): Promise<void> {
         for (const line of summary(head, files, stacks)) printToStderr(io, line);
       } catch (error) {
         status.clear();
+        if (error instanceof NothingRead) await rm(path);
         throw ended(error, journal, stop.aborted);
       } finally {
         await journal.close();
@@ -99,6 +100,9 @@ export async function survey(io: Io, options: SurveyOptions): Promise<void> {
     await host.close();
   }
 }
+
+/** There's nothing to resume: with another token, the survey starts again. */
+class NothingRead extends CommandError {}
 
 interface Collecting {
   readonly host: Host;
@@ -172,7 +176,7 @@ async function collect(
     return ![rulesets, jobs, namespaces].every(isRefused);
   });
   if (!isReadable && refused.isEverything)
-    throw new CommandError(
+    throw new NothingRead(
       "the token couldn't read anything in these zones. Check that it's valid, and grant it one of the permissions that `edgeguard survey --help` lists.",
     );
   await inParallel(

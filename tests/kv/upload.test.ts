@@ -291,7 +291,7 @@ describe("unsuccessful_keys", () => {
     const outcome = await uploaded(manyEntries(2_000), contextFor(api).ctx);
     expect(outcome.error).toBeUndefined();
     expect(outcome.done).toBe(1_998);
-    const reason = "Cloudflare reported it as unsuccessful 4 times without giving a reason.";
+    const reason = "Cloudflare rejected it 4 times without giving a reason.";
     expect([...outcome.failed].sort((a, b) => (a.key < b.key ? -1 : 1))).toEqual([
       { key: keyAt(3), reason },
       { key: keyAt(1_200), reason },

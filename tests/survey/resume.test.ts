@@ -20,6 +20,25 @@ function revokeAt(ground: Ground, path: string): void {
 }
 
 describe("a resumed survey", () => {
+  it("reads again what an outage made fail", async () => {
+    const ground = await Ground.with();
+    await ground.survey(...BUDGET, "--out", "whole");
+    ground.api.fault({ kind: "status", status: 503, match: { path: "/zones/" }, times: 20 });
+    expectEnd(await ground.survey(...BUDGET, "--out", "resumed"), 1, "To continue, pass --resume.");
+    expect(ground.read(`resumed/${JOURNAL.slice("survey/".length)}`)).toContain('"notReadable":"failed"');
+    expectEnd(await ground.survey(...BUDGET, "--out", "resumed", "--resume"), 0, "");
+    expect({ ...ground.result("resumed"), at: "" }).toEqual({ ...ground.result("whole"), at: "" });
+  });
+
+  it("isn't needed after one that could read nothing, which starts again once the token may read", async () => {
+    const ground = await Ground.with({ credentials: [{ token: "none", paths: /^$/ }] });
+    const { shop, blog } = ground.api.zones;
+    const options = ["--zones", ground.write("ids.txt", `${shop}\n${blog}\n`), ...BUDGET];
+    const none = await ground.run({ env: { CLOUDFLARE_API_TOKEN: "none" } }, ...options);
+    expectEnd(none, 1, "the token couldn't read anything in these zones");
+    expectEnd(await ground.survey(...options), 0, "2 zones");
+  });
+
   it("tries a permission in the same zones as one that was never interrupted", async () => {
     const ids = (await Ground.with({ zones: 24 })).api.snapshot().zones.map(({ id }) => id);
     // Each twentieth zone is tried, and this one says that the permission may be granted in others.
