@@ -241,7 +241,7 @@ describe("a switch that takes time", () => {
     const zoneId = zone("migrateValidating");
     api.changeWaf({ stateNames: { validation: "start" } });
     expect(await new Operation(api).refusals(TYPE, { zoneId, target: "finished" })).toEqual([
-      expect.stringMatching(/both versions as enabled, yet reports the state "start"/),
+      expect.stringMatching(/both versions as enabled, but reports the state "start"/),
     ]);
     expect(puts(api)).toEqual([]);
   });

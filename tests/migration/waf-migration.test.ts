@@ -125,7 +125,7 @@ describe("assessing a zone", () => {
     ],
     [
       "migrateLongRule",
-      [/expression of firewall rule [0-9a-f]{32} has 4097 bytes; .*at most 4096: contact/],
+      [/expression of firewall rule [0-9a-f]{32} is 4097 bytes; the limit is 4096\. Contact/],
       true,
     ],
   ] as const)("zone %s is blocked, and the messages say why", async (name, sentences, compatible) => {
