@@ -170,7 +170,11 @@ describe("the language of the project in the output folder", () => {
       ["--language", "yaml"],
       /--language yaml: the classes are for TypeScript only\. Pass --for plugin\.\n$/,
     ],
-    ["runtime: yaml", [], /runtime: yaml, and the classes are for TypeScript only\. Pass .*--for plugin\.\n$/],
+    [
+      "runtime: yaml",
+      [],
+      /runtime: yaml, and the classes are for TypeScript only\. Pass .*--for plugin\.\n$/,
+    ],
     ["runtime: nodejs", YAML, /--language yaml: \S+ sets runtime: nodejs\. Leave out --language/],
     ["runtime: python", PLUGIN, /sets runtime: python, but this command only writes TypeScript and YAML/],
     ["runtime: python", [], /sets runtime: python/],

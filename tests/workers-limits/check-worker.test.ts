@@ -186,7 +186,10 @@ test("checkRequest counts bytes, not characters, and each value of a repeated he
 
 describe("explainError", () => {
   test.each<[Parameters<typeof explainError>[0], RegExp[]]>([
-    [{ status: 413 }, [/free 100 MB, pro 100 MB, business 200 MB, enterprise 500 MB/, /Send less per request/]],
+    [
+      { status: 413 },
+      [/free 100 MB, pro 100 MB, business 200 MB, enterprise 500 MB/, /Send less per request/],
+    ],
     [{ status: 413, plan: "business" }, [/larger than the business plan's limit of 200 MB\. Send less/]],
     [
       { status: 413, plan: "enterprise" },
