@@ -60,6 +60,16 @@ export function effectiveRules(
 }
 
 /**
+ * Whether any rule acts on a request, apart from rules that are skipped. Most rules of a ruleset that scores only add to
+ * the score, so one of them and the rule that compares the score must be on.
+ */
+export function canAct(rules: readonly EffectiveRule[], skipped: readonly unknown[] = []): boolean {
+  const compares = ({ scoreThreshold }: EffectiveRule): boolean => scoreThreshold !== undefined;
+  const on = rules.filter(({ id, enabled }) => enabled && !skipped.includes(id));
+  return on.some((rule) => !compares(rule)) && (!rules.some(compares) || on.some(compares));
+}
+
+/**
  * Whether an override can give the rule this action. If Cloudflare doesn't list a rule's allowed actions, only scoring
  * rules don't accept it.
  */

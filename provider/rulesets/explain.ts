@@ -40,7 +40,7 @@ export interface ExplainedDeployment {
   readonly ruleset: { readonly id: string; readonly name?: string; readonly version?: string };
   /** The highest paranoia level with rules that are on. Present only for a ruleset with paranoia levels. */
   readonly paranoiaLevel?: number;
-  /** The score at which the ruleset acts. Present only for a ruleset that scores. */
+  /** The score at which the ruleset acts. Present only for a ruleset that scores, if the rule that compares the score is on. */
   readonly scoreThreshold?: number;
   /** What a ruleset that scores does at the threshold. For other rulesets, the action that overrides all rules. */
   readonly action?: string;
@@ -107,7 +107,7 @@ function explainDeployment(
   const { rulesetId = "", overrides = { categories: [], rules: {} } } = deploys ?? {};
   const effective = managed === undefined ? [] : effectiveRules(managed, overrides);
   const on = enabled ? effective.filter((rule) => rule.enabled).length : 0;
-  const score = effective.find(({ scoreThreshold }) => scoreThreshold !== undefined);
+  const score = effective.find((rule) => rule.enabled && rule.scoreThreshold !== undefined);
   const changed = (member: "enabled" | "action", to: (rule: EffectiveRule) => boolean): ExplainedRule[] =>
     effective.flatMap((rule) => {
       const by = rule.decided[member];

@@ -66,7 +66,7 @@ function within<T extends { readonly id: string }>(
 
 const surveyed = (given: unknown): Fact => ({ text: given === undefined ? "not surveyed" : "surveyed" });
 
-const SWITCH_GRADES: Readonly<Record<string, number>> = { off: 0, on: 1 };
+const SWITCH_GRADES: Readonly<Record<string, number>> = { off: 0, perhaps: 0.5, on: 1 };
 /** The grade of each zone status. Cloudflare protects only active zones. */
 const STATUS_GRADES: Readonly<Record<string, number>> = { paused: 0, pending: 0, moved: 0, active: 1 };
 const POLICY_GRADES: Readonly<Record<string, number>> = { off: 0, logging: 1, enforced: 2 };
@@ -209,19 +209,20 @@ function deploymentDifferences(
   id: string,
 ): readonly Difference[] {
   if (old === undefined || now === undefined) {
-    const [before, after] = [old, now].map((each) => (each === undefined ? ABSENT : switched(isOn(each))));
+    const [before, after] = [old, now].map((each) => (each === undefined ? ABSENT : stateFact(each)));
     return changed(what, before ?? ABSENT, after ?? ABSENT, id);
   }
   // What an unreadable ruleset leaves unknown isn't compared.
   const unread = [old.effect, now.effect].find(isNotReadable);
-  const [wasOn, isOnNow] = [old, now].map((each) =>
-    isOn(unread === undefined ? each : { ...each, effect: unread }),
-  );
   const shown = [
-    ...changed(what, switched(wasOn === true), switched(isOnNow === true), id),
+    ...(unread === undefined || old.enabled !== now.enabled
+      ? changed(what, stateFact(old), stateFact(now), id)
+      : []),
     ...changed(`${what}: requests`, { text: old.expression }, { text: now.expression }, id),
   ];
-  if (wasOn !== true || isOnNow !== true) return shown;
+  const isOff = ({ enabled, state }: Deployment): boolean =>
+    !enabled || (unread === undefined && state === "off");
+  if (isOff(old) || isOff(now)) return shown;
   return [
     ...shown,
     ...changed(`${what}: exceptions`, ...exceptionFacts(old, now), id),
@@ -237,6 +238,10 @@ function deploymentDifferences(
       ...changed(`${what}: versions behind`, fewer(a.versionsBehind), fewer(b.versionsBehind), id),
     ]),
   ];
+}
+
+function stateFact({ state }: Deployment): Fact {
+  return graded(SWITCH_GRADES, state);
 }
 
 function rulesFact(rulesOn: number, version: string, other: string): Fact {

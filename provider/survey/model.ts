@@ -93,6 +93,12 @@ const deployment = members({
   ref: z.string(),
   description: z.string(),
   enabled: z.boolean(),
+  /**
+   * `off` if nothing of the deployment can act: it's disabled, its rules are off, its expression doesn't match the zone,
+   * or an exception stops it for all requests. `perhaps` if that isn't known: its ruleset couldn't be read, or it's the
+   * account's, and whether its expression matches depends on the request. Otherwise `on`.
+   */
+  state: z.enum(["on", "off", "perhaps"]),
   expression: z.string(),
   rulesetId: z.string(),
   /** Enabled skip rules before the deployment that apply to it. */
@@ -102,6 +108,11 @@ const deployment = members({
       expression: z.string(),
       /** What the exception skips: `all` for the whole deployment, or the number of its rules that are skipped. */
       skips: z.union([z.literal("all"), z.int()]),
+      /**
+       * Whether nothing of the deployment acts on a request to which the exception applies. A few skipped rules are
+       * enough if one of them compares the OWASP score.
+       */
+      stops: z.boolean(),
     }),
   ),
   effect: cell(
@@ -112,7 +123,7 @@ const deployment = members({
       versionsBehind: z.int(),
       /** The paranoia level. Present only for a ruleset with paranoia levels. */
       paranoiaLevel: z.int().exactOptional(),
-      /** The score at which the ruleset acts. Present only for a ruleset that scores. */
+      /** The score at which the ruleset acts. Present only for a ruleset that scores, if the rule that compares it is on. */
       scoreThreshold: z.int().exactOptional(),
       /** The action at the score threshold or, for other rulesets, the one that an override gives all rules. */
       action: z.string().exactOptional(),
@@ -171,6 +182,8 @@ export type Task = z.infer<typeof task>;
 /** Objects that none of the given stacks manages, and the command that writes a program for them. */
 const unmanaged = members({
   objects: z.array(members({ type: z.string(), id: z.string(), name: z.string() })),
+  /** The parts that couldn't be read, such as `policies`. They may contain more objects. */
+  unread: z.array(z.string()),
   command: z.string(),
 });
 export type Unmanaged = z.infer<typeof unmanaged>;
@@ -209,14 +222,13 @@ export const zone = members({
   /** The rules that execute a managed ruleset, in the order in which they run. */
   deployments: cell(z.array(deployment)),
   /**
-   * The account's deployments that may act on the zone. They run before the zone's own. Only the conditions on the zone
-   * are evaluated, so a request may still not match the others.
+   * The account's deployments, without those whose expression never matches the zone. They run before the zone's own.
    */
   accountDeployments: cell(z.array(deployment)),
-  /** The first enabled deployment with paranoia levels. */
+  /** The first deployment with paranoia levels that's on. If none is, the first that perhaps is. */
   owasp: cell(
     members({
-      state: z.enum(["on", "off"]),
+      state: z.enum(["on", "off", "perhaps"]),
       paranoiaLevel: z.int().exactOptional(),
       scoreThreshold: z.int().exactOptional(),
       action: z.string().exactOptional(),
@@ -295,8 +307,8 @@ export const CHARTS = {
   pageShield: ["on", "off", "notReadable"],
   policies: ["enforced", "logging", "off", "other"],
   scripts: ["malicious", "notScored", "other"],
-  managedRulesets: ["on", "none", "notReadable"],
-  owasp: ["on", "off", "notReadable"],
+  managedRulesets: ["on", "perhaps", "none", "notReadable"],
+  owasp: ["on", "perhaps", "off", "notReadable"],
   migration: ["done", "ready", "blocked", "underWay", "notCounted", "retired", "notReadable"],
   jobs: ["working", "failing", "new", "off"],
   /** What no stack manages. Present only in a survey with stacks. */

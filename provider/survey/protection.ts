@@ -1,48 +1,48 @@
 import type { Cell, Deployment, Zone } from "./model";
-import { isNotReadable, isReadable } from "./readable";
-
-/** Decides which deployments act. The page's script also uses this module, so it doesn't import any libraries. */
-
-type Acting = Pick<Deployment, "enabled" | "effect" | "exceptions">;
+import { isNotReadable, isReadable, valueOf } from "./readable";
 
 /**
- * Whether a deployment acts on any request: at least one of its rules is on, and no exception skips it for all
- * requests.
+ * Counts what protects a zone. Which deployments are on was decided when they were read. The page's script also uses this
+ * module, so it doesn't import any libraries.
  */
-export function isOn({ enabled, effect, exceptions }: Acting): boolean {
-  const hasNoRule = "rulesOn" in effect && effect.rulesOn === 0;
-  return (
-    enabled &&
-    !hasNoRule &&
-    !exceptions.some(({ skips, expression }) => skips === "all" && isAlways(expression))
-  );
+
+type Protected = Pick<Zone, "accountDeployments" | "deployments">;
+
+export function isOn({ state }: Pick<Deployment, "state">): boolean {
+  return state === "on";
 }
 
 /**
- * What acts on a zone: the account's deployments, which run first, and its own. If some couldn't be read, the others still
+ * Returns a zone's deployments: the account's, which run first, and its own. If some couldn't be read, the others still
  * count where one is on.
  */
-export function deploymentsIn({
-  accountDeployments,
-  deployments,
-}: Pick<Zone, "accountDeployments" | "deployments">): Cell<Deployment[]> {
+export function deploymentsIn({ accountDeployments, deployments }: Protected): Cell<Deployment[]> {
   const lists = [accountDeployments, deployments];
   const all = lists.filter(isReadable).flat();
-  return all.some(isOn) ? all : (lists.find(isNotReadable) ?? all);
+  const unknown = all.filter(({ state }) => state === "perhaps").map(({ effect }) => effect);
+  return all.some(isOn) ? all : ([...lists, ...unknown].find(isNotReadable) ?? all);
+}
+
+/** Whether a managed ruleset protects a zone. `perhaps` if that depends on the request. */
+export function protectionOf(zone: Protected): Cell<"on" | "perhaps" | "none"> {
+  const found = deploymentsIn(zone);
+  if (!isReadable(found)) return found;
+  return found.some(isOn) ? "on" : found.some(({ state }) => state === "perhaps") ? "perhaps" : "none";
+}
+
+/** Whether every part of a zone that may ask for a task could be read. */
+export function isWhole(zone: Zone): boolean {
+  const { pageShield, policies, scripts, owasp, migration, jobs } = zone;
+  return [pageShield, policies, scripts, deploymentsIn(zone), owasp, migration, jobs].every(isReadable);
 }
 
 /** How many versions the furthest behind of those that are on is. */
-export function mostBehind(deployments: readonly Acting[]): number {
+export function mostBehind(deployments: readonly Deployment[]): number {
   const on = deployments.filter(isOn);
-  return Math.max(0, ...on.map(({ effect }) => ("versionsBehind" in effect ? effect.versionsBehind : 0)));
+  return Math.max(0, ...on.map(({ effect }) => valueOf(effect)?.versionsBehind ?? 0));
 }
 
 /** How many exceptions those that are on have. */
-export function exceptionCount(deployments: readonly Acting[]): number {
+export function exceptionCount(deployments: readonly Deployment[]): number {
   return deployments.filter(isOn).reduce((sum, { exceptions }) => sum + exceptions.length, 0);
-}
-
-/** Whether an expression is `true`, with or without parentheses. */
-function isAlways(expression: string): boolean {
-  return expression.replace(/[()\s]/g, "") === "true";
 }

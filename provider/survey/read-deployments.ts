@@ -1,14 +1,15 @@
 import { isAbsent } from "../api/errors";
+import { canAct, effectiveRules } from "../rulesets/effective";
 import { explain, type ExecutedRuleset } from "../rulesets/explain";
 import { readVersion } from "../rulesets/managed";
 import { isPinned } from "../rulesets/deployment";
+import { skippedRulesOf } from "../rulesets/skip";
 import type { EntryPoint, ManagedRuleset, ZoneRule } from "../rulesets/wire";
 import { omitAbsent } from "../runtime/members";
 import { matchesZone } from "./coverage";
-import type { Account, Cell, Deployment, ListedZone, NotReadable, Zone } from "./model";
-import { isOn } from "./protection";
+import type { Account, Cell, Deployment, ListedZone, Zone } from "./model";
 import type { Reader } from "./cells";
-import { isNotReadable, isReadable, mapCell, valueOf } from "./readable";
+import { isNotReadable, mapCell, valueOf } from "./readable";
 
 /** Reads the rules that execute managed rulesets, with their effect. */
 
@@ -32,14 +33,24 @@ export async function deploymentsOf(
   account: Rulesets | undefined,
   found: EntryPoint | undefined,
 ): Promise<Deployment[]> {
+  const rules = new Map(found?.rules.map((rule) => [rule.id, rule]));
   const effects = new Map<string, Cell<Effect>>();
-  for (const rule of found?.rules ?? [])
+  for (const rule of rules.values())
     if (rule.deploys !== undefined)
       effects.set(rule.id, await readEffect(reading, account, rule.deploys.rulesetId, rule.deploys.version));
   const effectOf = (ruleId: string): Cell<Effect> => effects.get(ruleId) ?? NO_ACCOUNT;
   const rulesetOf = ({ id }: ZoneRule): ExecutedRuleset | undefined => {
     const deployed = valueOf(effectOf(id))?.deployed;
     return deployed === undefined ? undefined : { managed: deployed };
+  };
+  /** Whether a deployment acts, even where an exception applies. Undefined if its ruleset couldn't be read. */
+  const acts = (ruleId: string, exceptionId?: string): boolean | undefined => {
+    const managed = valueOf(effectOf(ruleId))?.deployed;
+    const deploys = rules.get(ruleId)?.deploys;
+    if (managed === undefined || deploys === undefined) return undefined;
+    const skips = rules.get(exceptionId ?? "")?.skips;
+    const skipped = skips === undefined ? [] : skippedRulesOf(skips, deploys.rulesetId);
+    return canAct(effectiveRules(managed, deploys.overrides), skipped);
   };
   return explain(holder, found, rulesetOf).deployments.map(
     ({ ruleId, ref, description, enabled, expression, ruleset, exceptions, ...each }) => ({
@@ -48,12 +59,14 @@ export async function deploymentsOf(
       ref,
       description,
       enabled,
+      state: stateOf(enabled && acts(ruleId)),
       expression,
       rulesetId: ruleset.id,
-      exceptions: exceptions.map(({ description, expression, skips }) => ({
+      exceptions: exceptions.map(({ ruleId: id, description, expression, skips }) => ({
         description,
         expression,
         skips,
+        stops: skips === "all" || acts(ruleId, id) === false,
       })),
       effect: mapCell(effectOf(ruleId), ({ deployed, latest }) => ({
         name: deployed.name,
@@ -104,41 +117,62 @@ async function readEffect(
   });
 }
 
+function stateOf(acts: boolean | undefined): State {
+  return acts === undefined ? "perhaps" : acts ? "on" : "off";
+}
+type State = Deployment["state"];
+
+/** Returns a deployment's state in a zone. It's off if its expression or an exception rules out all requests there. */
+function stateIn(zone: ListedZone, { state, expression, exceptions }: Deployment): State {
+  const isStopped = exceptions.some((each) => each.stops && matchesZone(each.expression, zone) === true);
+  return isStopped || matchesZone(expression, zone) === false ? "off" : state;
+}
+
+/** Adds to a zone's own deployments what the zone's name and plan decide. */
+export function inZone(zone: ListedZone, own: readonly Deployment[]): Deployment[] {
+  return own.map((each) => ({ ...each, state: stateIn(zone, each) }));
+}
+
 /**
- * Returns the account's deployments that may act on a zone, without exceptions for other zones. An account's rules
- * apply only to its Enterprise zones: https://developers.cloudflare.com/waf/account/.
+ * Returns the account's deployments in a zone, without those that never match it, and without exceptions for other
+ * zones. An account's rules apply only to its Enterprise zones: https://developers.cloudflare.com/waf/account/.
  */
 export function coveringDeployments(
   account: Pick<Account, "deployments"> | undefined,
   zone: ListedZone,
 ): Zone["accountDeployments"] {
-  if (["free", "pro", "business"].includes(valueOf(zone.plan) ?? "")) return [];
+  const plan = valueOf(zone.plan);
+  if (plan !== undefined && !ENTERPRISE.includes(plan)) return [];
   if (account === undefined) return NO_ACCOUNT;
   return mapCell(account.deployments, (all) =>
     all
       .filter(({ expression }) => matchesZone(expression, zone) !== false)
-      .map((each) => ({
-        ...each,
-        exceptions: each.exceptions.filter(({ expression }) => matchesZone(expression, zone) !== false),
-      }))
-      .filter(
-        ({ exceptions }) =>
-          !exceptions.some(
-            ({ skips, expression }) => skips === "all" && matchesZone(expression, zone) === true,
-          ),
-      ),
+      .map((each) => {
+        const state = stateIn(zone, each);
+        const mayMiss = matchesZone(each.expression, zone) === undefined;
+        return {
+          ...each,
+          state: state === "on" && mayMiss ? "perhaps" : state,
+          exceptions: each.exceptions.filter(({ expression }) => matchesZone(expression, zone) !== false),
+        };
+      }),
   );
 }
 
-/** Returns the first active deployment with paranoia levels. */
+const ENTERPRISE = ["enterprise", "partners_enterprise"];
+
+/** Returns the settings of the first deployment with paranoia levels that's on, or else of one that perhaps is. */
 export function owaspOf(lists: readonly Cell<Deployment[]>[]): Zone["owasp"] {
-  let unread: NotReadable | undefined = lists.find(isNotReadable);
-  for (const { effect } of lists.flatMap((each) => valueOf(each) ?? []).filter(isOn)) {
-    if (!isReadable(effect)) unread ??= effect;
-    else if (effect.paranoiaLevel !== undefined) {
-      const { paranoiaLevel, scoreThreshold, action } = effect;
-      return { state: "on", paranoiaLevel, ...omitAbsent({ scoreThreshold, action }) };
+  const all = lists.flatMap((each) => valueOf(each) ?? []);
+  for (const wanted of ["on", "perhaps"] as const) {
+    for (const { state, effect } of all) {
+      const { paranoiaLevel, scoreThreshold, action } = valueOf(effect) ?? {};
+      if (state === wanted && paranoiaLevel !== undefined)
+        return { state, paranoiaLevel, ...omitAbsent({ scoreThreshold, action }) };
     }
+    const effects = all.filter(({ state }) => state === "perhaps").map(({ effect }) => effect);
+    const unread = [...lists, ...effects].find(isNotReadable);
+    if (unread !== undefined) return unread;
   }
-  return unread ?? { state: "off" };
+  return { state: "off" };
 }

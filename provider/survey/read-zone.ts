@@ -21,7 +21,7 @@ import { omitAbsent } from "../runtime/members";
 import { COMPLETE, RIGHTS, type Reader } from "./cells";
 import type { AccountFacts, Cell, ListedZone, NotReadable, SurveyedJob, Zone } from "./model";
 import type { PaymentPages } from "./payment-pages";
-import { coveringDeployments, deploymentsOf, owaspOf } from "./read-deployments";
+import { coveringDeployments, deploymentsOf, inZone, owaspOf } from "./read-deployments";
 import { isNotReadable, isReadable, mapCell, valueOf } from "./readable";
 import { tasksOf } from "./tasks";
 import { PARTS, type Part } from "./trial";
@@ -66,7 +66,9 @@ export async function readZone(reading: Reading, listed: ListedZone): Promise<Zo
     cell("migration", () => readMigration(host.api, id, managedRules)),
     cell("jobs", () => readJobs(host, { kind: "zone", id })),
   ]);
-  const deployments = isReadable(entry) ? await deploymentsOf(reading, id, account, entry?.explained) : entry;
+  const deployments = isReadable(entry)
+    ? inZone(listed, await deploymentsOf(reading, id, account, entry?.explained))
+    : entry;
   const accountDeployments = coveringDeployments(account, listed);
   const scripts = isReadable(found) ? found : [];
   const hosts = (valueOf(policies) ?? []).flatMap(({ expression }) => hostsIn(expression));

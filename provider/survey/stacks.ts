@@ -9,8 +9,8 @@ import { slug } from "../import/names";
 import { CommandError } from "../terminal/errors";
 import { readText } from "../terminal/files";
 import type { Io } from "../terminal/io";
-import type { Account, Deployment, Head, Unmanaged, Zone } from "./model";
-import { mapCell, valueOf } from "./readable";
+import type { Account, Cell, Deployment, Head, Unmanaged, Zone } from "./model";
+import { isNotReadable, mapCell, valueOf } from "./readable";
 
 /** The objects that stacks manage, with this package's resources or those from Cloudflare's own provider. */
 export class Stacks {
@@ -156,7 +156,8 @@ async function exportStack(io: Io, folder: string): Promise<string> {
 function unmanagedIn(zone: Zone): Unmanaged {
   const settings = valueOf(zone.pageShield);
   const name = valueOf(zone.name) ?? zone.id;
-  return unmanagedOf(`--zone ${zone.id}`, name, [
+  const { pageShield, policies, deployments, jobs } = zone;
+  return unmanagedOf(`--zone ${zone.id}`, name, { pageShield, policies, deployments, jobs }, [
     ...(settings?.enabled === true ? [row("PageShieldSettings", zone.id, "", settings.stack)] : []),
     ...(valueOf(zone.policies) ?? []).map((each) =>
       row("PageShieldPolicy", each.id, each.description, each.stack),
@@ -168,9 +169,9 @@ function unmanagedIn(zone: Zone): Unmanaged {
   ]);
 }
 
-/** Lists an account's objects that no stack manages. */
+/** Lists an account's objects that no stack manages. Its own managed rulesets aren't listed: import doesn't write them. */
 function unmanagedInAccount({ id, jobs, namespaces }: Account): Unmanaged {
-  return unmanagedOf(`--account ${id}`, `account-${id.slice(0, 8)}`, [
+  return unmanagedOf(`--account ${id}`, `account-${id.slice(0, 8)}`, { jobs, namespaces }, [
     ...jobRows(valueOf(jobs)),
     ...(valueOf(namespaces) ?? []).map((each) => row("KvNamespace", each.id, each.title, each.stack)),
   ]);
@@ -203,11 +204,17 @@ const PRODUCTS = {
   KvNamespace: "kv",
 } as const;
 
-function unmanagedOf(scope: string, name: string, rows: readonly Row[]): Unmanaged {
+function unmanagedOf(
+  scope: string,
+  name: string,
+  parts: Readonly<Record<string, Cell<unknown>>>,
+  rows: readonly Row[],
+): Unmanaged {
   const objects = rows.filter(({ stack }) => stack === null);
   const products = [...new Set(objects.map(({ type }) => PRODUCTS[type]))];
   return {
     objects: objects.map(({ type, id, name }) => ({ type, id, name })),
+    unread: Object.keys(parts).filter((part) => isNotReadable(parts[part])),
     command:
       objects.length === 0
         ? ""

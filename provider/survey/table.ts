@@ -1,6 +1,6 @@
 import type { Cell as CsvCell } from "../terminal/csv";
 import type { Cell, Deployment, Zone } from "./model";
-import { exceptionCount, isOn, mostBehind } from "./protection";
+import { deploymentsIn, exceptionCount, isWhole, mostBehind } from "./protection";
 import { isReadable, textOf } from "./readable";
 
 type Column = (zone: Zone) => CsvCell;
@@ -51,8 +51,8 @@ const COLUMNS: Readonly<Record<string, Column>> = {
   ),
   managed_rulesets: of(({ deployments }) => deployments, rulesetNames),
   account_managed_rulesets: of(({ accountDeployments }) => accountDeployments, rulesetNames),
-  versions_behind: of(({ deployments }) => deployments, mostBehind),
-  exceptions: of(({ deployments }) => deployments, exceptionCount),
+  versions_behind: of(deploymentsIn, mostBehind),
+  exceptions: of(deploymentsIn, exceptionCount),
   owasp: of(
     ({ owasp }) => owasp,
     ({ state }) => state,
@@ -95,10 +95,21 @@ const COLUMNS: Readonly<Record<string, Column>> = {
         ),
       ),
   ),
-  unmanaged: ({ unmanaged }) => unmanaged?.objects.length ?? "no stack given",
-  first_task: ({ tasks: [first] }) => first?.text ?? "none",
-  first_task_rank: ({ tasks: [first] }) => first?.rank ?? "none",
+  unmanaged: ({ unmanaged }) => {
+    if (unmanaged === undefined) return "no stack given";
+    const count = unmanaged.objects.length;
+    if (unmanaged.unread.length === 0) return count;
+    return count === 0 ? "not known" : `at least ${count}`;
+  },
+  first_task: (zone) => zone.tasks[0]?.text ?? withoutTask(zone),
+  first_task_rank: (zone) => zone.tasks[0]?.rank ?? withoutTask(zone),
 };
+
+function withoutTask(zone: Zone): string {
+  return isWhole(zone) ? "none" : "not known";
+}
+
+const STATE_WORDS = { on: "", off: " (off)", perhaps: " (perhaps on)" } as const;
 
 function rulesetNames(deployments: readonly Deployment[]): string {
   return many(
@@ -106,7 +117,7 @@ function rulesetNames(deployments: readonly Deployment[]): string {
       const { effect, rulesetId } = each;
       const name = textOf(effect, (ruleset) => ruleset.name);
       const known = isReadable(effect) ? name : `${rulesetId} (${name})`;
-      return isOn(each) ? known : `${known} (off)`;
+      return `${known}${STATE_WORDS[each.state]}`;
     }),
   );
 }

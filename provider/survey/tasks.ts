@@ -1,5 +1,5 @@
 import { pluralize } from "../runtime/values";
-import { deploymentsIn, isOn } from "./protection";
+import { protectionOf } from "./protection";
 import { valueOf } from "./readable";
 import { TASKS, type Head, type Task, type TaskKind, type Zone } from "./model";
 
@@ -43,10 +43,13 @@ const FINDERS: Readonly<Record<TaskKind, (zone: Omit<Zone, "tasks">) => Found | 
       text: `Approve or remove ${pluralize(unapproved, "script")} without an approval in the inventory.`,
     };
   },
-  noManagedRuleset: (zone) =>
-    valueOf(deploymentsIn(zone))?.some(isOn) === false
-      ? { text: "Deploy a managed ruleset: none is on for this zone." }
-      : undefined,
+  noManagedRuleset: (zone) => {
+    const protection = valueOf(protectionOf(zone));
+    if (protection === "none") return { text: "Deploy a managed ruleset: none is on for this zone." };
+    return protection === "perhaps"
+      ? { text: "Deploy a managed ruleset: the account's may not match all requests to this zone." }
+      : undefined;
+  },
   readyToMigrate: ({ migration }) =>
     valueOf(migration)?.readiness === "ready"
       ? { text: "Migrate to the current WAF managed rules: nothing blocks the migration." }
@@ -74,7 +77,7 @@ const FINDERS: Readonly<Record<TaskKind, (zone: Omit<Zone, "tasks">) => Found | 
     };
   },
   owaspOff: (zone) =>
-    valueOf(zone.owasp)?.state === "off" && valueOf(deploymentsIn(zone))?.some(isOn) === true
+    valueOf(zone.owasp)?.state === "off" && valueOf(protectionOf(zone)) === "on"
       ? { text: "Consider the OWASP Core Ruleset: it's off." }
       : undefined,
   pageShieldOff: ({ pageShield }) =>

@@ -8,7 +8,7 @@ import {
   type NotReadable,
   type Zone,
 } from "./model";
-import { deploymentsIn, isOn } from "./protection";
+import { protectionOf } from "./protection";
 import { isNotReadable, valueOf } from "./readable";
 import { byUrgency } from "./tasks";
 import { VERSION } from "../version";
@@ -78,7 +78,7 @@ function count(zone: Zone, add: (chart: Chart, bar: string, count?: number) => v
     add(chart, value === undefined ? "notReadable" : of(value));
   };
   bar("pageShield", zone.pageShield, ({ enabled }) => (enabled ? "on" : "off"));
-  bar("managedRulesets", deploymentsIn(zone), (all) => (all.some(isOn) ? "on" : "none"));
+  bar("managedRulesets", protectionOf(zone), String);
   bar("owasp", zone.owasp, ({ state }) => state);
   bar("migration", zone.migration, ({ readiness }) => readiness);
   for (const { effect } of valueOf(zone.policies) ?? [])

@@ -54,7 +54,8 @@ function skippedOf(rule: Raw, ruleset: string): unknown[] {
   const { ruleset: current, rulesets = [], rules = {} } = skip.action_parameters;
   const skips = current === "current" || rulesets.includes(ruleset) ? "all" : rules[ruleset]?.length;
   const { description = "", expression } = skip;
-  return skips === undefined ? [] : [{ description, expression, skips }];
+  // No rule that an exception lists here is the one that compares the score.
+  return skips === undefined ? [] : [{ description, expression, skips, stops: skips === "all" }];
 }
 
 const effective = z.looseObject({
@@ -101,6 +102,7 @@ async function expectedDeployments({ call, control, managed, latest }: Source, i
       ref,
       description: rules[at]?.["description"] ?? "",
       enabled,
+      state: enabled && on > 0 ? "on" : "off",
       expression,
       rulesetId: ruleset.id,
       exceptions: rules.slice(0, at).flatMap((rule) => skippedOf(rule, ruleset.id)),
@@ -315,6 +317,9 @@ async function expectedZone(source: Source, id: string): Promise<Record<string, 
     jobs,
     unmanaged: {
       objects: objects.map(([type, id, name]) => ({ type, id, name })),
+      unread: Object.entries({ pageShield: settings, policies: listed })
+        .filter(([, { status }]) => status !== 200)
+        .map(([part]) => part),
       command: objects.length === 0 ? "" : `edgeguard import --zone ${id} --only ${only} --out ${out}`,
     },
   };
@@ -358,6 +363,7 @@ async function expectedAccount({ call, account, managed }: Source, zones: number
     namespaces,
     unmanaged: {
       objects,
+      unread: [],
       command: `edgeguard import --account ${account} --only logpush,kv --out account-${account.slice(0, 8)}`,
     },
   };

@@ -78,7 +78,12 @@ function itemsOf<T>(given: readonly T[] | { readonly notReadable: unknown }): re
   return itemOf<readonly T[] | { readonly notReadable: unknown }>(given);
 }
 
-const exception = (expression: string, skips: number | "all") => ({ description: "", expression, skips });
+const exception = (expression: string, skips: number | "all") => ({
+  description: "",
+  expression,
+  skips,
+  stops: skips === "all",
+});
 
 const malicious = (...urls: readonly string[]) => ({
   scripts: {
@@ -166,8 +171,8 @@ const UNCHANGED: readonly Case[] = [
   ],
   [
     "a deployment that's off has more exceptions",
-    { deployments: [{ ...MANAGED, enabled: false }] },
-    { deployments: [{ ...MANAGED, enabled: false, exceptions: [] }] },
+    { deployments: [{ ...MANAGED, enabled: false, state: "off" }] },
+    { deployments: [{ ...MANAGED, enabled: false, state: "off", exceptions: [] }] },
     [],
   ],
 ];
@@ -176,15 +181,15 @@ const NEUTRAL: readonly Case[] = [
   [
     "the token lost the permission for rulesets",
     { deployments: [MANAGED] },
-    { deployments: [{ ...MANAGED, effect: NO_RULESETS }] },
+    { deployments: [{ ...MANAGED, state: "perhaps", effect: NO_RULESETS }] },
     [
       "neutral: Cloudflare Managed Ruleset: effect: readable -> not readable: missing permission Account Rulesets Read",
     ],
   ],
   [
     "a ruleset whose rules were all off can't be read",
-    { deployments: [{ ...MANAGED, effect: { ...EFFECT, rulesOn: 0 } }] },
-    { deployments: [{ ...MANAGED, effect: NO_RULESETS }] },
+    { deployments: [{ ...MANAGED, state: "off", effect: { ...EFFECT, rulesOn: 0 } }] },
+    { deployments: [{ ...MANAGED, state: "perhaps", effect: NO_RULESETS }] },
     [
       "neutral: Cloudflare Managed Ruleset: effect: readable -> not readable: missing permission Account Rulesets Read",
     ],

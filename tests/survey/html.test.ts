@@ -181,7 +181,7 @@ it("describes unreadable parts and counts deployments that are off as survey.csv
   expect([csv("versions_behind", zone), csv("exceptions", zone)]).toEqual([3, 1]);
   const deployments = zone.deployments;
   if (!Array.isArray(deployments)) throw new Error("the sample has no deployments");
-  const off = { ...zone, deployments: deployments.map((each) => ({ ...each, enabled: false })) };
+  const off = { ...zone, deployments: deployments.map((each) => ({ ...each, state: "off" as const })) };
   expect([csv("versions_behind", off), csv("exceptions", off)]).toEqual([0, 0]);
   expect(page("Managed rulesets", off)).toBe("None");
   expect(CHARTS.find(({ id }) => id === "managedRulesets")?.of(off)).toEqual({ none: 1 });

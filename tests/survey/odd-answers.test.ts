@@ -199,7 +199,83 @@ const OFF: readonly (readonly [string, (rules: z.infer<typeof wire>["rules"]) =>
   ],
 ];
 
+const OWASP = "4814384a9e5d4991b9815dcfc25d2f1f";
+const COMPARES_SCORE = "6179ae15870a4bb7b2d480d4843b323c";
+const owaspRule = (given: { overrides?: object; expression?: string } = {}): object => ({
+  id: "b".repeat(32),
+  version: "1",
+  action: "execute",
+  expression: given.expression ?? "true",
+  enabled: true,
+  action_parameters: { id: OWASP, overrides: given.overrides ?? {} },
+});
+const skipRule = (expression: string, parameters: object): object => ({
+  id: "a".repeat(32),
+  version: "1",
+  action: "skip",
+  expression,
+  enabled: true,
+  action_parameters: parameters,
+});
+const DEAD: readonly (readonly [string, readonly object[]])[] = [
+  [
+    "the rule that compares the score is off",
+    [owaspRule({ overrides: { rules: [{ id: COMPARES_SCORE, enabled: false }] } })],
+  ],
+  [
+    "an exception for all requests skips the rule that compares the score",
+    [skipRule("true", { rules: { [OWASP]: [COMPARES_SCORE] } }), owaspRule()],
+  ],
+  [
+    "only the rule that compares the score is on",
+    [
+      owaspRule({
+        overrides: {
+          categories: [1, 2, 3, 4].map((level) => ({ category: `paranoia-level-${level}`, enabled: false })),
+        },
+      }),
+    ],
+  ],
+  ["the expression matches no request", [owaspRule({ expression: "false" })]],
+  ["the expression matches only another zone", [owaspRule({ expression: 'cf.zone.name eq "x.invalid"' })]],
+  [
+    "an exception matches every request to the zone",
+    [skipRule('(cf.zone.name eq "shop.example") or not false', { ruleset: "current" }), owaspRule()],
+  ],
+];
+
 describe("a survey of managed rulesets", () => {
+  it.each(DEAD)("doesn't count a ruleset as protection if %s", async (_, rules) => {
+    const ground = await Ground.with();
+    const { shop } = ground.api.zones;
+    const entry = { id: "e".repeat(32), version: "1", rules };
+    const { code } = await ground.surveyChanged(
+      (path) => (path.includes("/zones/") && path.endsWith(ENTRY_POINT) ? entry : undefined),
+      ...BUDGET,
+    );
+    expect(code).toBe(0);
+    const zone = ground.zone(shop);
+    expect([zone.deployments, zone.owasp]).toMatchObject([[{ state: "off" }], { state: "off" }]);
+    expect(zone.tasks.map(({ kind }) => kind)).toContain("noManagedRuleset");
+    expect(ground.result().totals["managedRulesets"]).toMatchObject({ on: 0, perhaps: 0, none: 2 });
+  });
+
+  it("doesn't count a ruleset that doesn't exist as protection", async () => {
+    const ground = await Ground.with();
+    const rule = { ...owaspRule(), action_parameters: { id: "f".repeat(32) } };
+    await ground.surveyChanged(
+      (path) =>
+        path.includes("/zones/") && path.endsWith(ENTRY_POINT)
+          ? { id: "e".repeat(32), version: "1", rules: [rule] }
+          : undefined,
+      ...BUDGET,
+    );
+    const { zones, totals } = ground.result();
+    expect(zones).toMatchObject([{ deployments: [{ state: "perhaps" }] }, {}]);
+    expect(totals["managedRulesets"]).toMatchObject({ on: 0, notReadable: 2 });
+    expect(totals["owasp"]).toMatchObject({ on: 0, notReadable: 2 });
+  });
+
   it.each(OFF)("every file and a comparison report rulesets as off if %s", async (_, change) => {
     const ground = await Ground.with();
     const { shop } = ground.api.zones;
@@ -228,6 +304,36 @@ describe("a survey of managed rulesets", () => {
 });
 
 describe("a survey of an account that deploys managed rulesets itself", () => {
+  const ENTERPRISE = 'cf.zone.plan eq "ENT"';
+  it.each([
+    ["enterprise", ENTERPRISE, "on"],
+    ["enterprise", `http.host eq "only.this.example" and ${ENTERPRISE}`, "perhaps"],
+    ["enterprise", `ends_with(cf.zone.name, ".de") and ${ENTERPRISE}`, "perhaps"],
+    ["enterprise", "not an expression", "perhaps"],
+    ["partners_pro", ENTERPRISE, "none"],
+    ["lite", "true", "none"],
+  ])("with the plan %s and the expression %s, protection is: %s", async (plan, expression, protection) => {
+    const ground = await Ground.with();
+    const entry = { id: "e".repeat(32), version: "1", rules: [owaspRule({ expression })] };
+    await ground.surveyChanged(
+      (path, found) => {
+        if (path.endsWith(ENTRY_POINT))
+          return path.includes("/accounts/") ? entry : { id: "f".repeat(32), version: "1", rules: [] };
+        if (!path.includes("/zones?")) return undefined;
+        const zones = z.array(z.looseObject({})).parse(found);
+        return zones.map((each) => ({ ...each, plan: { legacy_id: plan } }));
+      },
+      ...BUDGET,
+    );
+    const { zones, totals } = ground.result();
+    expect(totals["managedRulesets"]).toMatchObject({ [protection]: 2 });
+    expect(totals["owasp"]).toMatchObject({ [protection === "none" ? "off" : protection]: 2 });
+    for (const { tasks } of zones)
+      expect(tasks.some(({ kind }) => kind === "noManagedRuleset")).toBe(protection !== "on");
+    const [, row] = ground.read("survey/survey.csv").split("\n");
+    expect(row?.includes("Cloudflare OWASP Core Ruleset (perhaps on)")).toBe(protection === "perhaps");
+  });
+
   it("shows them in its Enterprise zones that the expression covers, without exceptions for other zones", async () => {
     const ground = await Ground.with({ zones: 1 });
     const { shop, blog } = ground.api.zones;
@@ -277,6 +383,23 @@ describe("a survey of an account that deploys managed rulesets itself", () => {
     ]);
     for (const { name, accountDeployments } of ground.result().zones)
       expect(accountDeployments).toHaveLength(name === "shop.example" || name === "free.example" ? 1 : 0);
+  });
+});
+
+describe("a survey that could read nothing of a zone", () => {
+  it("says that tasks and unmanaged objects aren't known, instead of none", async () => {
+    const ground = await Ground.with();
+    ground.write("state.json", JSON.stringify({ version: 3, deployment: { resources: [] } }));
+    for (const path of ["page_shield", "logpush/jobs", ENTRY_POINT])
+      ground.api.fault({ kind: "status", status: 400, match: { path }, times: 1_000 });
+    await ground.survey(...BUDGET, "--stack", "state.json");
+    const unread = ["pageShield", "policies", "deployments", "jobs"];
+    expect(ground.zone(ground.api.zones.blog).unmanaged).toEqual({ objects: [], unread, command: "" });
+    const row = ground
+      .read("survey/survey.csv")
+      .split("\n")
+      .find((line) => line.startsWith(ground.api.zones.blog));
+    expect(row).toMatch(/,not known,not known,not known\r?$/);
   });
 });
 

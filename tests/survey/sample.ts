@@ -114,10 +114,16 @@ function readable(number: number): Omit<Zone, "tasks"> {
             ref: "security-team/managed",
             description: "Baseline of the security team",
             enabled: true,
+            state: "on" as const,
             expression: "true",
             rulesetId: idOf("managed"),
             exceptions: [
-              { description: "Monitoring", expression: 'http.request.uri.path eq "/health"', skips: "all" },
+              {
+                description: "Monitoring",
+                expression: 'http.request.uri.path eq "/health"',
+                skips: "all",
+                stops: true,
+              },
             ],
             effect: {
               name: "Cloudflare Managed Ruleset",
@@ -136,6 +142,7 @@ function readable(number: number): Omit<Zone, "tasks"> {
                   ref: "owasp",
                   description: "",
                   enabled: true,
+                  state: "on" as const,
                   expression: "true",
                   rulesetId: idOf("owasp"),
                   exceptions: [],
@@ -177,6 +184,7 @@ function readable(number: number): Omit<Zone, "tasks"> {
     ],
     unmanaged: {
       objects: [{ type: "LogpushJob", id: String(100 + number), name: "logs" }],
+      unread: [],
       command: `edgeguard import --zone ${id} --only logpush --out zone-${number}`,
     },
   };
@@ -194,7 +202,7 @@ function unreadable(number: number): Omit<Zone, "tasks"> {
     owasp: right("Zone WAF Read"),
     migration: { notReadable: "failed", what: "GET /waf_migration/status returned 500" },
     jobs: right("Logs Write"),
-    unmanaged: { objects: [], command: "" },
+    unmanaged: { objects: [], unread: ["pageShield", "policies", "deployments", "jobs"], command: "" },
   };
 }
 
@@ -206,6 +214,7 @@ function accountDeployment(): Deployment {
     ref: "everywhere",
     description: "Baseline of the account",
     enabled: true,
+    state: "on",
     expression: '(cf.zone.plan eq "ENT")',
     rulesetId: idOf("managed"),
     exceptions: [],

@@ -295,7 +295,7 @@ scripts:
       },
     });
     const [account] = ground.result().accounts;
-    expect(account?.unmanaged).toEqual({ objects: [], command: "" });
+    expect(account?.unmanaged).toEqual({ objects: [], unread: [], command: "" });
     expect(account?.id).toBe(accounts.main);
     const broken = await ground.survey("--stack", ground.write("other.json", "{}"), "--out", "o2");
     expectEnd(broken, 1, "is not an exported state");

@@ -1,5 +1,5 @@
 import type { CHARTS as Bars, Chart as ChartId, TaskKind, Zone } from "../model";
-import { deploymentsIn, isOn } from "../protection";
+import { protectionOf } from "../protection";
 import { valueOf } from "../readable";
 
 /** The charts: what they count, their labels, and which bars a zone belongs to. */
@@ -32,13 +32,19 @@ export const TASK_WORDS: Words<TaskKind> = {
 };
 
 const NOT_READABLE = ["Not readable"] as const;
+const PERHAPS = ["Depends on the request", "warn"] as const;
 
 const MODEL_WORDS: { readonly [Id in ChartId]: Words<(typeof Bars)[Id][number]> } = {
   pageShield: { on: ["On", "good"], off: ["Off", "warn"], notReadable: NOT_READABLE },
   policies: { enforced: ["Enforced", "good"], logging: ["Logging"], off: ["Off"], other: ["Other"] },
   scripts: { malicious: ["Malicious", "bad"], notScored: ["Not scored", "warn"], other: ["Other"] },
-  managedRulesets: { on: ["Deployed", "good"], none: ["None", "bad"], notReadable: NOT_READABLE },
-  owasp: { on: ["On", "good"], off: ["Off", "warn"], notReadable: NOT_READABLE },
+  managedRulesets: {
+    on: ["Deployed", "good"],
+    perhaps: PERHAPS,
+    none: ["None", "bad"],
+    notReadable: NOT_READABLE,
+  },
+  owasp: { on: ["On", "good"], perhaps: PERHAPS, off: ["Off", "warn"], notReadable: NOT_READABLE },
   migration: {
     done: ["Done", "good"],
     ready: ["Ready", "warn"],
@@ -91,7 +97,7 @@ export const CHARTS: readonly Chart[] = [
     title: "Managed rulesets",
     unit: "zone",
     bars: managedRulesets,
-    of: (zone) => one(valueOf(deploymentsIn(zone)), (all) => (all.some(isOn) ? "on" : "none")),
+    of: (zone) => one(valueOf(protectionOf(zone)), String),
   },
   {
     id: "owasp",

@@ -1,6 +1,6 @@
 import type { Head, Zone } from "../model";
-import { deploymentsIn, exceptionCount, isOn, mostBehind } from "../protection";
-import { isReadable, textOf, valueOf } from "../readable";
+import { deploymentsIn, exceptionCount, isOn, isWhole, mostBehind, protectionOf } from "../protection";
+import { textOf, valueOf } from "../readable";
 import { amount, capitalized, counted } from "./cells";
 import { TASK_WORDS, type Tone } from "./charts";
 import type { SortKey } from "./rows";
@@ -103,14 +103,19 @@ const COLUMNS: readonly Column[] = [
     text: (zone) =>
       textOf(deploymentsIn(zone), (all) => {
         const on = all.filter(isOn);
+        const perhaps = all.filter(({ state }) => state === "perhaps").length;
         const [behind, exceptions] = [mostBehind(all), exceptionCount(all)];
         return listed([
           ...(on.length > 0 ? [`${on.length} deployed`] : []),
+          ...(perhaps > 0 ? [`${perhaps} for some requests`] : []),
           ...(behind > 0 ? [`${counted(behind, "version")} behind`] : []),
           ...(exceptions > 0 ? [counted(exceptions, "exception")] : []),
         ]);
       }),
-    tone: (zone) => (valueOf(deploymentsIn(zone))?.some(isOn) === false ? "bad" : undefined),
+    tone: (zone) => {
+      const protection = valueOf(protectionOf(zone));
+      return protection === "none" ? "bad" : protection === "perhaps" ? "warn" : undefined;
+    },
     key: (zone) => valueOf(deploymentsIn(zone))?.filter(isOn).length,
   },
   {
@@ -121,6 +126,7 @@ const COLUMNS: readonly Column[] = [
         state === "off"
           ? "Off"
           : [
+              state === "perhaps" ? "For some requests" : undefined,
               paranoiaLevel === undefined ? "On" : `PL${paranoiaLevel}`,
               scoreThreshold === undefined ? undefined : `score ${scoreThreshold}`,
               action,
@@ -128,7 +134,7 @@ const COLUMNS: readonly Column[] = [
               .filter((part) => part !== undefined)
               .join(", "),
       ),
-    tone: ({ owasp }) => (valueOf(owasp)?.state === "off" ? "warn" : undefined),
+    tone: ({ owasp }) => (["off", "perhaps"].includes(valueOf(owasp)?.state ?? "") ? "warn" : undefined),
     key: ({ owasp }) => {
       const value = valueOf(owasp);
       return value === undefined ? undefined : value.state === "off" ? 0 : (value.paranoiaLevel ?? 0.5);
@@ -166,20 +172,17 @@ const COLUMNS: readonly Column[] = [
   },
 ];
 
-/** Whether every part that may ask for something could be read. */
-function isWhole(zone: Zone): boolean {
-  const { pageShield, policies, scripts, owasp, migration, jobs } = zone;
-  return [pageShield, policies, scripts, deploymentsIn(zone), owasp, migration, jobs].every(isReadable);
-}
-
 const MANAGED: Column = {
   id: "managed",
   title: "Not in a stack",
-  text: ({ unmanaged }) =>
-    unmanaged === undefined
-      ? ""
-      : listed(unmanaged.objects.length === 0 ? [] : [counted(unmanaged.objects.length, "object")]),
-  key: ({ unmanaged }) => unmanaged?.objects.length,
+  text: ({ unmanaged }) => {
+    if (unmanaged === undefined) return "";
+    const { objects, unread } = unmanaged;
+    if (objects.length === 0) return unread.length === 0 ? "None" : "Not known";
+    return `${unread.length === 0 ? "" : "At least "}${counted(objects.length, "object")}`;
+  },
+  key: ({ unmanaged }) =>
+    unmanaged?.objects.length === 0 && unmanaged.unread.length > 0 ? undefined : unmanaged?.objects.length,
   highestFirst: true,
 };
 

@@ -1,5 +1,4 @@
 import type { Account, Cell, Deployment, Head, NotReadable, SurveyedJob, Unmanaged, Zone } from "../model";
-import { isOn } from "../protection";
 import { textOf, valueOf } from "../readable";
 import { amount, capitalized, counted, timeOf } from "./cells";
 import { element, link, type Child } from "./dom";
@@ -192,11 +191,13 @@ function accountDeployments({ accountDeployments: given }: Zone): HTMLElement[] 
     : [section("Managed rulesets of the account", `${DOCS}/waf/account/managed-rulesets/`, ...shown)];
 }
 
+const STATE_WORDS = { on: "On", off: "Off", perhaps: "Perhaps on" } as const;
+
 function deployment(given: Deployment): HTMLElement {
   const { effect, description, expression, exceptions, stack } = given;
   const name = textOf(effect, (ruleset) => ruleset.name);
   const ruleset = valueOf(effect);
-  return block(`${isOn(given) ? "On" : "Off"}: ${name}`, [
+  return block(`${STATE_WORDS[given.state]}: ${name}`, [
     ["Rule", description === "" ? undefined : description],
     ["Requests", element("code", {}, expression)],
     [
@@ -259,17 +260,26 @@ function jobs(all: readonly SurveyedJob[]): HTMLElement {
 
 /** Returns the objects that no stack manages, with the command to import them. */
 function unmanaged(given: Unmanaged | undefined): HTMLElement[] {
-  if (given === undefined || given.objects.length === 0) return [];
+  if (given === undefined) return [];
+  const { objects, unread, command } = given;
+  if (objects.length === 0 && unread.length === 0) return [];
   return [
     section(
       "Not in a stack",
       undefined,
-      list(
-        given.objects.map(({ type, name, id }) => `${type} ${name === "" ? id : name}`),
-        "ul",
-      ),
-      paragraph("To write a program for them, run:"),
-      element("pre", { tabindex: 0 }, given.command),
+      ...(unread.length === 0
+        ? []
+        : [paragraph(`There may be more: some parts couldn't be read (${unread.join(", ")}).`)]),
+      ...(objects.length === 0
+        ? []
+        : [
+            list(
+              objects.map(({ type, name, id }) => `${type} ${name === "" ? id : name}`),
+              "ul",
+            ),
+            paragraph("To write a program for them, run:"),
+            element("pre", { tabindex: 0 }, command),
+          ]),
     ),
   ];
 }
