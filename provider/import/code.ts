@@ -1,7 +1,7 @@
 import { ownMember } from "../runtime/values";
 
 /**
- * An expression in the generated program, in whatever language, and its value when the program runs. Keeping the two
+ * An expression in the generated program, in any supported language, with the value it has when the program runs. Keeping the two
  * together ensures that the program and the inputs in the import file match.
  */
 export class Code {

@@ -49,7 +49,10 @@ export function projectFor(cwd: string, folder: string, options: ProjectOptions)
     return { language, text: undefined, lacksPlugin: hasPlugin ? undefined : pluginFolder(folder) };
   }
   const out = (path: string): string => `--out ${relative(cwd, path) || "."}`;
-  if (isOwn) throw new UsageError(`the program of ${file} is in ${program}. Pass ${out(program)}.`);
+  if (isOwn)
+    throw new UsageError(
+      `${file} says that its program is in ${program}, not here. To write it there, pass ${out(program)}.`,
+    );
   throw new UsageError(
     `${folder} has no ${PROJECT}, so Pulumi would import into the project that ${file} defines. ` +
       `Pass --project ${projectName(basename(folder))} to create a project there, or ${out(program)} to import into that one.`,

@@ -118,7 +118,7 @@ export function assertNoMaliciousScripts(
     if (unscored > 0) {
       host.say.warn(
         `${what}: couldn't check ${unscored} of ${scripts.length} scripts in zone ${wanted.zoneId}, because they have no score. ` +
-          "Scores depend on the plan, and appear after a script's first analysis.",
+          "Cloudflare scores scripts only on some plans, and only after it has analyzed a script for the first time.",
       );
     }
   });

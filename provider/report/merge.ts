@@ -29,7 +29,7 @@ export function mergeReports(reports: readonly Report[], { accepted }: Gate): Re
   };
 }
 
-/** Merges the reports on the drift of several stacks in the same way. */
+/** Merges the drift reports of several stacks, as `mergeReports` does for plans. */
 export function mergeDrift(reports: readonly DriftReport[]): DriftReport {
   const { title, stacks } = stacksOf(reports);
   const sum = (of: keyof DriftReport["counts"]): number =>

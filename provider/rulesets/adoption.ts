@@ -67,7 +67,7 @@ export async function chooseExisting(
   if (named !== undefined && (ref.startsWith(REF_PREFIX) || ctx.holding(named.id) !== undefined)) {
     if (adopt !== "never") return { rule: named, from: ctx.holding(named.id) === undefined ? "left" : "own" };
     throw new AdoptionError(
-      `Zone ${zoneId} already has a rule with the ref ${JSON.stringify(ref)} (${named.id}), and adopt: "never" prevents adopting it. ${RENAME_HINT} Otherwise set adopt: "ifEqual", delete that rule, or declare another ref.`,
+      `Zone ${zoneId} already has a rule with the ref ${JSON.stringify(ref)} (${named.id}), and adopt: "never" prevents adopting it. ${RENAME_HINT} Otherwise set adopt: "ifEqual", delete that rule, or use a different ref.`,
     );
   }
   const running = rulesRunningTheSame(declared, prepared, found);
@@ -99,7 +99,7 @@ async function adoptOthers(
       : `Zone ${zoneId} already has a rule with the ref ${JSON.stringify(ref)},`;
   const conflictWith = ({ id, description }: ZoneRule): string =>
     `${conflict} rule ${id}${description === "" ? "" : ` (${JSON.stringify(description)})`}`;
-  const alternative = `declare another ${named === undefined ? "expression" : "ref"}`;
+  const alternative = `use a different ${named === undefined ? "expression" : "ref"}`;
   const differencesOf = (rule: ZoneRule): string[] => [
     ...differences(rule, { ...desiredRule(declared, prepared, rule), ref: rule.ref }, prepared.sharedTags),
     ...(exceptionsInFront({ ...prepared, ref: declared.ref }, found, rule) === undefined
@@ -113,7 +113,7 @@ async function adoptOthers(
     equal: () => alike.filter((each) => differencesOf(each).length === 0),
     refusals: {
       several: () =>
-        `${runsAlready}, in ${alike.length} rules: ${alike.map(({ id }) => id).join(", ")}. Delete all but one, or declare another expression. ${RENAME_HINT}`,
+        `${runsAlready}, in ${alike.length} rules: ${alike.map(({ id }) => id).join(", ")}. Delete all but one, or use a different expression. ${RENAME_HINT}`,
       never: (found) =>
         `${found.map(conflictWith).join("; ")}, and adopt: "never" prevents adopting it. ${RENAME_HINT} Otherwise set adopt: "ifEqual" or "takeOver", delete that rule, or ${alternative}.`,
       different: (each) => {

@@ -173,8 +173,8 @@ function reasonOf(was: EffectiveRule, is: EffectiveRule): string | undefined {
   const [from, to] = [was, is].map(({ tags }) => tags.flatMap((tag) => levelOf(tag) ?? [])[0]);
   if (from !== undefined && to !== undefined && from !== to) return `paranoia level ${from} → ${to}`;
   return after === undefined
-    ? `your override of tag ${JSON.stringify(before)} no longer applies`
-    : `your override of tag ${JSON.stringify(after)} now applies`;
+    ? `your override for the tag ${JSON.stringify(before)} no longer applies`
+    : `your override for the tag ${JSON.stringify(after)} now applies`;
 }
 
 const tagOf = (decided: string): string | undefined => /^category (.*)$/s.exec(decided)?.[1];

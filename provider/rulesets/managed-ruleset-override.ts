@@ -732,5 +732,5 @@ function otherOwner(ctx: Context, state: OverrideState, { id, ref }: ZoneRule): 
   if (ctx.holding(id) === "made") return "another resource has adopted it.";
   // A rule that this resource created, with a ref that this package gave it for another resource.
   if (state.previous !== undefined || ref === state.ref || !ref.startsWith(REF_PREFIX)) return undefined;
-  return `its ref is ${JSON.stringify(ref)}, so another resource has adopted it. If none has, delete the rule in the dashboard.`;
+  return `its ref is ${JSON.stringify(ref)}, so another resource has probably adopted it. If not, delete the rule in the dashboard.`;
 }

@@ -100,7 +100,7 @@ export const RUN_REFRESH = "run `pulumi refresh`, which records the rules that t
  */
 export const OTHER_RULES: Finding = {
   property: "ruleIds",
-  reason: `the preview resolved rule names to different rules than the last update, which couldn't check them live. To continue, ${RUN_REFRESH}`,
+  reason: `these names now match other rules than in the last update, which ran without live checks. To continue, ${RUN_REFRESH}`,
 };
 
 /** Merges two records. If both contain a name, the first record's ID is used. */

@@ -256,7 +256,7 @@ export function doubtfulConfig(
     .filter((key) => config[`${run.project}:${key}`] !== undefined)
     .map((key) => {
       const set = `pulumi config set${key === "apiEmail" ? "" : " --secret"} edgeguard:${key}`;
-      return `pulumi-edgeguard doesn't read "${run.project}:${key}" in the stack's configuration: its keys begin with "edgeguard:". Set it with "${set}", and remove the old key with "pulumi config rm ${key}".`;
+      return `pulumi-edgeguard ignores "${run.project}:${key}" in the stack's configuration: it only reads keys that start with "edgeguard:". Set it with "${set}", and remove the old key with "pulumi config rm ${key}".`;
     });
   return [...plain, ...misplaced];
 }

@@ -618,7 +618,7 @@ describe("edgeguard inventory propose", () => {
     const { stderr } = await inventory("propose", "--zone", `${shop},${empty}`);
     expect(stderr).toContain(`edgeguard: zone ${empty}: Page Shield is off`);
     expect(read().match(/- script: /g)).toHaveLength(1);
-    expect(read()).toContain("with 2 different hashes, so none is written here.");
+    expect(read()).toContain("with 2 different hashes, so no hash is filled in.");
     expect(read()).not.toContain("hash: ");
   });
 

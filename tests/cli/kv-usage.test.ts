@@ -124,7 +124,7 @@ describe("exits with 1 after a failure:", () => {
     expect(ran.stderr).not.toContain("0815");
   });
 
-  test("exits with 1 without an account", async () => {
+  test("exits with 1 if no account is set", async () => {
     const other = join(desk.cwd, "elsewhere.toml");
     desk.write("elsewhere.toml", "");
     const ran = await desk.here(...get, "--namespace-id", "a".repeat(32), "--config", other);

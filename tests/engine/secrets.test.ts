@@ -114,7 +114,7 @@ describe.each(surfaces().map((surface) => [surface.name, surface] as const))("on
       await project.ok("config", "set", "--secret", "apiToken", TOKEN);
       project.env = {};
       const misplaced = await project.ok("preview");
-      expect(misplaced.text).toMatch(/pulumi-edgeguard doesn't read "secretive:apiToken"/);
+      expect(misplaced.text).toMatch(/pulumi-edgeguard ignores "secretive:apiToken"/);
       expect(misplaced.text).toContain("pulumi config set --secret edgeguard:apiToken");
       for (const { text } of [plain, misplaced]) expect(text).not.toContain(TOKEN);
     },

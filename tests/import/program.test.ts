@@ -379,7 +379,7 @@ describe("the Pulumi project", () => {
       "a project whose program is in another directory",
       "Pulumi.yaml",
       "main: src/",
-      /the program of \S+out\/Pulumi\.yaml is in \S+out\/src\. Pass --out src\.\n$/,
+      /\S+out\/Pulumi\.yaml says that its program is in \S+out\/src, not here\. To write it there, pass --out src\.\n$/,
     ],
   ])("refuses %s before sending any request", async (_, file, main, words) => {
     const desk = await ImportDesk.from();

@@ -62,7 +62,7 @@ describe.each(SOURCES)("%s", (_, source, path) => {
     expect(difference(storedValues(api), declared)).toEqual([]);
   });
 
-  test("stops sending a source that changes during the update, and the next update continues", async () => {
+  test("stops if a source changes during the update, and resumes on the next one", async () => {
     const op = new Operation(api, { config: { "edgeguard:concurrency": "1" } });
     const inputs = { ...address, ...source() };
     api.fault({ kind: "slow", delayMs: 100, times: 2, match: { method: "PUT" } });

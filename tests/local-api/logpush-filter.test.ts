@@ -193,7 +193,7 @@ describe("Logpush filters", () => {
     expect(await post(nested(15))).toMatchObject(tooLarge);
   });
 
-  test("accepts a filter of 1000 bytes of UTF-8, and not one more", async () => {
+  test("accepts a filter of up to 1,000 bytes in UTF-8, and no more", async () => {
     const start = '{"where":{"key":"ClientRequestPath","operator":"eq","value":"';
     const filter = (value: string) => `${start}${value}"}}`;
     expect(start).toHaveLength(61);

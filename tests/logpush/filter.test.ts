@@ -52,7 +52,7 @@ describe("filter builders", () => {
     expect(JSON.parse(text)).toEqual({ where: { and: [{ key: "A", ...written }] } });
   });
 
-  test("compiles builders to the same filter as JSON with numbers and booleans", () => {
+  test("compiles numbers and booleans the same from builders as from JSON", () => {
     const raw = `{ "where" : {"and":[ {"value":200, "key":"EdgeResponseStatus","operator":"eq"},
       {"operator":"eq","key":"WorkerSubrequest","value":true} ] } }`;
     expect(filter.compile(raw)).toBe(

@@ -947,7 +947,7 @@ describe("an error from the API", () => {
     expect(message).toContain(
       "exceeded the maximum number of rules in the phase http_response_page_shield: 1 out of 0 [code 10011]",
     );
-    expect(message).toContain("whether the plan includes Page Shield policies");
+    expect(message).toContain("make sure your plan includes Page Shield policies");
     expect(recorded).toBeUndefined();
     expect(bodies("POST").map(({ enabled }) => enabled)).toEqual(["true", true]); // The 400 has no pointer.
   });

@@ -151,7 +151,7 @@ describe("someone else's rule that runs the same ruleset for the same requests",
       const declared = { ...(await shop()), ...change };
       expect(await bench.operation().refusals(TYPE, declared)).toEqual([
         `adopt: Zone ${bench.zone} already runs "Cloudflare Managed Ruleset" for the same requests, in rule ${seededRules.shop.managed} ("Baseline of the security team"), ` +
-          `which differs in ${differ}. ${keep}Set adopt: "takeOver" to change that rule and manage it, or declare another expression. ${RENAME_HINT}`,
+          `which differs in ${differ}. ${keep}Set adopt: "takeOver" to change that rule and manage it, or use a different expression. ${RENAME_HINT}`,
       ]);
       const unchecked = bench.operation({ "edgeguard:liveChecks": "false" });
       expect((await unchecked.failedUp(TYPE, declared)).message).toContain(`differs in ${differ}`);
@@ -216,7 +216,7 @@ describe("someone else's rule that runs the same ruleset for the same requests",
       expression: "true",
     });
     expect(await bench.operation().refusals(TYPE, declared)).toEqual([
-      `adopt: Zone ${bench.zone} already runs "Cloudflare OWASP Core Ruleset" for the same requests, in 2 rules: ${rule?.id ?? ""}, ${second.id}. Delete all but one, or declare another expression. ${RENAME_HINT}`,
+      `adopt: Zone ${bench.zone} already runs "Cloudflare OWASP Core Ruleset" for the same requests, in 2 rules: ${rule?.id ?? ""}, ${second.id}. Delete all but one, or use a different expression. ${RENAME_HINT}`,
     ]);
   });
 
@@ -241,7 +241,7 @@ describe("someone else's rule with the declared ref", () => {
       `adopt: Zone ${bench.zone} already has a rule with the ref "security-team/managed", rule ${seededRules.shop.managed} ("Baseline of the security team"), ` +
         'which differs in categories.wordpress.enabled: false → not set; categories.anomaly.action: "log" → not set; expression: "true" → "ssl". ' +
         'To keep its current settings, declare: categories: [{ tag: "wordpress", enabled: false }, { tag: "anomaly", action: "log" }], expression: "true". ' +
-        `Set adopt: "takeOver" to change that rule and manage it, or declare another ref. ${RENAME_HINT}`,
+        `Set adopt: "takeOver" to change that rule and manage it, or use a different ref. ${RENAME_HINT}`,
     ]);
   });
 
@@ -543,7 +543,7 @@ describe("a rename without an alias", () => {
     await op.destroy(TYPE, refreshed);
     expect(bench.writes()).toEqual([]);
     expect(op.said).toEqual([
-      `edgeguard: Rule ${recorded.id} in zone ${bench.zone} is kept: its ref is "${REF}-renamed", so another resource has adopted it. If none has, delete the rule in the dashboard.`,
+      `edgeguard: Rule ${recorded.id} in zone ${bench.zone} is kept: its ref is "${REF}-renamed", so another resource has probably adopted it. If not, delete the rule in the dashboard.`,
     ]);
   });
 

@@ -147,10 +147,10 @@ describe("a refresh after Cloudflare published a version", () => {
     const { said } = await refresh(recorded);
     expect(said).toEqual([
       [
-        'Cloudflare Managed Ruleset 88 → 89: 1 rule log → block (your override of tag "wordpress" no longer applies), ' +
-          '1 rule block → log (your override of tag "wordpress" now applies).',
-        `${String(out["description"])} (${out.id}): log → block; your override of tag "wordpress" no longer applies`,
-        `${String(into["description"])} (${into.id}): block → log; your override of tag "wordpress" now applies`,
+        'Cloudflare Managed Ruleset 88 → 89: 1 rule log → block (your override for the tag "wordpress" no longer applies), ' +
+          '1 rule block → log (your override for the tag "wordpress" now applies).',
+        `${String(out["description"])} (${out.id}): log → block; your override for the tag "wordpress" no longer applies`,
+        `${String(into["description"])} (${into.id}): block → log; your override for the tag "wordpress" now applies`,
       ].join("\n  "),
     ]);
   });

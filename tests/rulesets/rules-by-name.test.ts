@@ -386,7 +386,7 @@ describe("without live checks", () => {
     expect(await overridesSent()).toEqual([{ id, enabled: false }]);
 
     const live = await bench.operation().failedUp(TYPE, { ...change, description: "ours" }, created);
-    expect(live.message).toContain("the preview resolved rule names to different rules");
+    expect(live.message).toContain("these names now match other rules");
     expect(live.message).toContain("run `pulumi refresh`, which records the rules");
     expect(await overridesSent()).toEqual([{ id, enabled: false }]);
     const refreshed = await bench.operation().refresh(TYPE, created);

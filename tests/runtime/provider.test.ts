@@ -164,7 +164,9 @@ describe("a lookup with a provider", () => {
   test("needs known arguments, unless its result may be unknown too", async () => {
     const provider = new Provider("eu", { ...args, apiToken: unknownText() });
     const failure = await failureOf(getPageShieldSettings({ zoneId }, { provider }));
-    expect(failure.message).toMatch(/a lookup's provider has an argument that this preview doesn't know yet/);
+    expect(failure.message).toMatch(
+      /a lookup's provider has an argument whose value this preview doesn't know yet/,
+    );
     const found = getPageShieldSettingsOutput({ zoneId }, { provider });
     expect(await pulumi.isSecret(found)).toBe(false);
     expect(got).toEqual([]);

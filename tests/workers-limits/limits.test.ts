@@ -162,7 +162,7 @@ const SOURCES = Object.entries({ ...limits.WORKERS, ...limits.REQUESTS }).map(
   ([name, { source }]) => [name, source] as const,
 );
 
-test.each(ROWS)("%s: warns up to the limit and reports an error above it", (name, check, limit) => {
+test.each(ROWS)("%s: warns near and at the limit, and fails above it", (name, check, limit) => {
   const levels = (measured: number): string[] => check(measured).map(({ level }) => level);
   expect({ below: levels(limit - 1), at: levels(limit), above: levels(limit + 1) }).toEqual({
     below: ["warning"],

@@ -10,7 +10,7 @@ import { openLocalData } from "./local-data";
 
 const CONFIG_FILES = "wrangler.toml, wrangler.json or wrangler.jsonc";
 
-/** Options for every command. */
+/** Options shared by all `kv` commands. */
 export interface ProjectOptions {
   readonly env?: string;
   readonly accountId?: string;

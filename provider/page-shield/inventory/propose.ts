@@ -165,7 +165,7 @@ function yamlLines({ script, hash, hashes, seen }: Proposal, { owner, justificat
     `Seen on ${firstPages(pages)}`,
     ...(first?.firstSeenAt === undefined ? [] : [`first on ${first.firstSeenAt.slice(0, 10)}`]),
     first?.score === undefined ? "without a score" : `score ${first.score}`,
-    ...(hashes > 1 ? [`with ${hashes} different hashes, so none is written here`] : []),
+    ...(hashes > 1 ? [`with ${hashes} different hashes, so no hash is filled in`] : []),
   ];
   return [
     `# ${escapeInvisible(facts.join(", "))}.`,

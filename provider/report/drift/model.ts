@@ -29,7 +29,7 @@ const resource = members({
     .array(phrase)
     .readonly()
     .describe("Where the manual change reduced protection, logging or stored data."),
-  gained: z.array(phrase).readonly().describe("Where undoing the change will reduce protection or logging."),
+  gained: z.array(phrase).readonly().describe("What protection or logging you lose if the change is undone."),
   concerns: phrase.describe("Who should know about the change."),
   update: phrase.describe("What `pulumi up` does about it."),
   keep: members({

@@ -45,7 +45,7 @@ function afterDestroy({ old }: StepView): readonly Block[] {
   const mode = modeOf(old);
   if (mode === "keep") return [textBlock(words("The rule stays as it is, unmanaged (onDestroy: keep)."))];
   return mode === "restore"
-    ? [textBlock(words("The rule was adopted, so its original settings are restored."))]
+    ? [textBlock(words("The rule was adopted, so its original settings will be restored."))]
     : [];
 }
 
