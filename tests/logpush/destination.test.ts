@@ -153,7 +153,7 @@ describe("rejects a destination", () => {
     [
       "https://logs.example.com/{DATE}",
       [
-        /^has \{DATE\} in its path, which Cloudflare replaces for s3, r2, gs and azure only, not for https\. Remove it$/,
+        /^has \{DATE\} in its path, but Cloudflare replaces it only for s3, r2, gs and azure, not for https\. Remove it$/,
       ],
     ],
   ])("%s", (text, sentences) => {

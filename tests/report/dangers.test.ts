@@ -617,7 +617,7 @@ describe("dangers of a migration", () => {
     [
       "is already finished",
       [],
-      step("finished", "start", assessed("finished: the previous rules are off and the new ones on")),
+      step("finished", "start", assessed("finished: the previous rules are off and the new ones are on")),
     ],
     ["is in an unknown state", [], step("finished", "start", assessed('state "switching"'))],
     ["isn't finished in state and has no assessment", ["irreversible m"], step("finished", "validation")],

@@ -96,7 +96,7 @@ describe("migrations of seven zones", () => {
           /a605: blocked; [\s\S]*URI-based override [0-9a-f]{32} .*: delete it first with DELETE/,
           /a606: blocked; [\s\S]*201 of \d+ firewall rules bypass the managed rules .*Contact Cloudflare Support/,
           /a607: blocked; [\s\S]*is 4097 bytes; the limit is 4096\. Contact Cloudflare Support/,
-          /a60c: finished: the previous rules are off and the new ones on/,
+          /a60c: finished: the previous rules are off and the new ones are on/,
         ])
           expect(first.text).toMatch(words);
 

@@ -127,7 +127,7 @@ playScenario({
       run: "up",
       program: "policy-alone",
       code: "failure",
-      says: [/whether the plan includes Page Shield policies/],
+      says: [/make sure your plan includes Page Shield policies/],
       // The refusal names no field, so the other form of `enabled` is tried once.
       writes: ["POST /zones/{zone}/page_shield/policies", "POST /zones/{zone}/page_shield/policies"],
     },
