@@ -106,7 +106,7 @@ describe("zones without an enabled rule that executes a managed ruleset", () => 
     const op = new Operation(api);
     await op.check(TYPE, { zoneId, target: "assessed" });
     expect(op.said.join("\n")).toMatch(words);
-    expect(op.said.join("\n")).not.toContain("the new ones on");
+    expect(op.said.join("\n")).not.toContain("the new ones are on");
   });
 
   test("newRulesEnabled is also false in validation", async () => {
