@@ -113,7 +113,7 @@ async function lookAtCrowded(browser: Browser, folder: string, look: string): Pr
         value: expression,
       })),
       jobs: copies(zone.jobs, (at) => ({ id: `${at}`, name: `${long}${at}`, destination: `s3://${long}` })),
-    } as Zone;
+    };
   });
   const head = await headOf({ ...(await sampleHead(0)), at: "2026-11-02T09:30:00.000Z" }, zonesOf(crowded));
   const written = await write(join(folder, "crowded.html"), head, zonesOf(crowded));
