@@ -22,6 +22,7 @@ export class Cells {
   refused: { has(account: string | undefined, right: string): boolean } | undefined;
 
   #failed = 0;
+  readonly #unavailable = new WeakSet();
 
   /** @param redact hides secrets in error messages. */
   constructor(readonly redact: (text: string) => string) {}
@@ -51,8 +52,16 @@ export class Cells {
       if (error.status === 403 && isUnauthenticated(error)) return { notReadable: "right", what: right };
       if (error.status === 403) return rejected(error);
       const { message } = new ApiError({ ...error.init, advice: undefined });
-      return { notReadable: "failed", what: this.redact(message) };
+      const cell = { notReadable: "failed", what: this.redact(message) } as const;
+      if ((error.status ?? 0) >= 500) this.#unavailable.add(cell);
+      return cell;
     }
+  }
+
+  /** Whether Cloudflare had an outage when a part of the value was read. */
+  wasUnavailable(value: unknown): boolean {
+    if (typeof value !== "object" || value === null) return false;
+    return this.#unavailable.has(value) || Object.values(value).some((part) => this.wasUnavailable(part));
   }
 }
 

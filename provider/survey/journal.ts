@@ -13,7 +13,6 @@ import {
   type NamespaceKeys,
   type Zone,
 } from "./model";
-import { isNotReadable } from "./readable";
 import type { Scope } from "./zones";
 
 /**
@@ -37,12 +36,14 @@ const scope = z.strictObject({
     accounts: z.array(listedAccount),
   }),
 });
-const zoneLine = z.strictObject({ zone });
+/** Whether a part wasn't available, so that a resumed survey reads the zone or account again. */
+const again = z.literal(true).optional();
+const zoneLine = z.strictObject({ zone, again });
 /** The schema of any line after the first. */
 const laterLine = z.union([
   zoneLine,
-  z.strictObject({ account: accountFacts }),
-  z.strictObject({ keys: countedKeys }),
+  z.strictObject({ account: accountFacts, again }),
+  z.strictObject({ keys: countedKeys, again }),
   scope,
 ]);
 
@@ -97,8 +98,8 @@ export class Journal {
   }
 
   /**
-   * Opens the journal of an unfinished survey. Drops an incomplete last line, and whatever has a part that failed, so
-   * that it's read again: the survey may have ended because of the same outage.
+   * Opens the journal of an unfinished survey. Drops an incomplete last line, and what is to be read again: the
+   * survey may have ended because of the same outage.
    *
    * @throws CommandError if there's no journal, it's damaged, or it belongs to a survey with different options.
    */
@@ -156,14 +157,15 @@ export class Journal {
     await this.#append({ scope: given });
   }
 
-  async addAccount(given: AccountFacts): Promise<void> {
+  /** @param isIncomplete whether a resumed survey reads it again, here and below. */
+  async addAccount(given: AccountFacts, isIncomplete = false): Promise<void> {
     const account = withReadableParts(accountFacts, given);
-    await this.#append({ account });
+    await this.#append({ account, ...flag(isIncomplete) });
     this.accounts.set(account.id, account);
   }
 
-  async addKeys(given: CountedKeys): Promise<void> {
-    await this.#append({ keys: given });
+  async addKeys(given: CountedKeys, isIncomplete = false): Promise<void> {
+    await this.#append({ keys: given, ...flag(isIncomplete) });
     this.#noteKeys(given);
   }
 
@@ -176,8 +178,9 @@ export class Journal {
     this.#keys.set(`${accountId} ${namespaceId}`, keys);
   }
 
-  async addZone(given: Zone): Promise<void> {
-    this.#zones.set(given.id, await this.#append({ zone: withReadableParts(zone, given) }));
+  async addZone(given: Zone, isIncomplete = false): Promise<void> {
+    const line = { zone: withReadableParts(zone, given), ...flag(isIncomplete) };
+    this.#zones.set(given.id, await this.#append(line));
   }
 
   /** Yields the zones that were written, one at a time and in the order of the list. */
@@ -228,7 +231,7 @@ export class Journal {
   #note(line: unknown, place: Place): boolean {
     const read = laterLine.safeParse(line).data;
     if (read === undefined) return false;
-    if (hasFailure(read)) return true;
+    if ("again" in read) return true;
     if ("zone" in read) this.#zones.set(read.zone.id, place);
     else if ("account" in read) this.accounts.set(read.account.id, read.account);
     else if ("keys" in read) this.#noteKeys(read.keys);
@@ -249,11 +252,8 @@ function withReadableParts<T extends object>(schema: z.ZodType<T>, given: T): T 
   return schema.parse({ ...given, ...Object.fromEntries(parts) });
 }
 
-/** Whether reading failed somewhere in a line. That a token lacks a permission isn't a failure. */
-function hasFailure(value: unknown): boolean {
-  if (typeof value !== "object" || value === null) return false;
-  if (isNotReadable(value)) return value.notReadable === "failed";
-  return Object.values(value).some(hasFailure);
+function flag(isIncomplete: boolean): { again?: true } {
+  return isIncomplete ? { again: true } : {};
 }
 
 function refuseOther(path: string, found: Beginning, wanted: Omit<Beginning, "at">): void {

@@ -133,7 +133,8 @@ async function collect(
   const cells = new Cells(host.redact);
   for (const account of accounts.filter(({ id }) => !journal.accounts.has(id))) {
     status.show(`reading account ${account.id}`);
-    await journal.addAccount(await readAccount({ host, cells }, account));
+    const facts = await readAccount({ host, cells }, account);
+    await journal.addAccount(facts, cells.wasUnavailable(facts));
   }
   const namespaces = [...journal.accounts.values()].flatMap(({ id, namespaces }) =>
     (valueOf(namespaces) ?? []).map((each) => ({ accountId: id, namespaceId: each.id })),
@@ -151,7 +152,7 @@ async function collect(
   const counting = new Progress(api, status, "namespaces", all.namespaces, uncounted.length);
   await inParallel(uncounted, AT_ONCE, async ({ accountId, namespaceId }) => {
     const keys = await countKeys({ host, cells }, accountId, namespaceId);
-    await journal.addKeys({ accountId, namespaceId, keys });
+    await journal.addKeys({ accountId, namespaceId, keys }, cells.wasUnavailable(keys));
     counting.step();
   });
   const reading: Reading = {
@@ -163,7 +164,8 @@ async function collect(
   };
   const progress = new Progress(api, status, "zones", all.zones, unread.length);
   const read = async (zone: ListedZone): Promise<void> => {
-    await journal.addZone(await readZone(reading, zone));
+    const facts = await readZone(reading, zone);
+    await journal.addZone(facts, cells.wasUnavailable(facts));
     progress.step();
   };
   const trial = trialZones(zones);

@@ -136,11 +136,10 @@ describe("a survey of a zone with an unusual response", () => {
     const account = { id: "a", zones: 1, rulesets: [], deployments, jobs: [], namespaces: [] };
     await journal.addAccount(account);
     await journal.close();
-    const read = { ...account, deployments: { notReadable: "failed", what: expect.any(String) as string } };
-    expect(journal.accounts.get("a")).toEqual(read);
     const resumed = await Journal.resume(path, beginning, (text) => text);
     await resumed.close();
-    expect(resumed.accounts.has("a")).toBe(false); // It's read again.
+    const read = { ...account, deployments: { notReadable: "failed", what: expect.any(String) as string } };
+    expect([journal, resumed].map(({ accounts }) => accounts.get("a"))).toEqual([read, read]);
   });
 
   it("journals a part with an invalid value as unreadable, and keeps the rest of the zone", async () => {
@@ -152,13 +151,12 @@ describe("a survey of a zone with an unusual response", () => {
     await journal.begin({ zones: [listedOf(facts)], accounts: [] });
     const scripts = { seen: 1.5, malicious: 0, notScored: 0, unapproved: null, onPaymentPages: 0, worst: [] };
     await journal.addZone({ ...facts, scripts });
-    const zones: Zone[] = [];
-    for await (const zone of journal.zones()) zones.push(zone);
     await journal.close();
-    expect(zones).toMatchObject([{ scripts: { notReadable: "failed" }, policies: facts.policies }]);
     const resumed = await Journal.resume(path, beginning, (text) => text);
+    const zones: Zone[] = [];
+    for await (const zone of resumed.zones()) zones.push(zone);
     await resumed.close();
-    expect(resumed.has(facts.id)).toBe(false); // It's read again.
+    expect(zones).toMatchObject([{ scripts: { notReadable: "failed" }, policies: facts.policies }]);
   });
 });
 
