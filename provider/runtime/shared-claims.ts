@@ -8,8 +8,6 @@ import { codeOf, isAlive } from "./machine-lock";
 const line = z.object({ key: z.string(), pid: z.number(), name: z.string(), holder: z.string() });
 type Line = z.infer<typeof line>;
 
-const CHUNK_BYTES = 64 * 1024;
-
 /**
  * The claims of all provider processes of an engine. They append to one file, so what's entered first is first for every
  * process.
@@ -18,8 +16,8 @@ export class SharedClaims implements ClaimBook {
   readonly #file: string;
   readonly #entered = new Set<string>();
   readonly #lines = new Map<string, Line[]>();
+  /** Up to the end of the last whole line. */
   #bytesRead = 0;
-  #rest = Buffer.alloc(0);
 
   /** @param folder where all these processes find the file, and nobody else does. */
   constructor(folder: string) {
@@ -54,31 +52,22 @@ export class SharedClaims implements ClaimBook {
     }
   }
 
-  /** Reads what was appended since the last time. */
+  /** Reads the lines that were appended since the last time. */
   #readOn(): void {
     const file = openSync(this.#file, "r");
-    if (fstatSync(file).size < this.#bytesRead) {
-      this.#bytesRead = 0; // Another file than the last time.
-      this.#rest = Buffer.alloc(0);
-    }
-    const added: Buffer[] = [this.#rest];
     try {
-      for (;;) {
-        const chunk = Buffer.alloc(CHUNK_BYTES);
-        const bytes = readSync(file, chunk, 0, CHUNK_BYTES, this.#bytesRead);
-        if (bytes === 0) break;
-        this.#bytesRead += bytes;
-        added.push(chunk.subarray(0, bytes));
+      const { size } = fstatSync(file);
+      if (size < this.#bytesRead) this.#bytesRead = 0; // Another file than the last time.
+      const added = Buffer.alloc(size - this.#bytesRead);
+      readSync(file, added, 0, added.length, this.#bytesRead);
+      const whole = added.subarray(0, added.lastIndexOf("\n") + 1);
+      this.#bytesRead += whole.length;
+      for (const each of whole.toString("utf8").split("\n")) {
+        const entry = lineOf(each);
+        if (entry !== undefined) this.#lines.set(entry.key, [...(this.#lines.get(entry.key) ?? []), entry]);
       }
     } finally {
       closeSync(file);
-    }
-    const text = Buffer.concat(added);
-    const end = text.lastIndexOf("\n") + 1;
-    this.#rest = text.subarray(end);
-    for (const each of text.subarray(0, end).toString("utf8").split("\n")) {
-      const entry = lineOf(each);
-      if (entry !== undefined) this.#lines.set(entry.key, [...(this.#lines.get(entry.key) ?? []), entry]);
     }
   }
 }
