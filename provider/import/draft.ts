@@ -31,7 +31,11 @@ export interface UsedSecret extends ConfigSecret {
 /** A constant in the program that contains an ID. */
 export interface IdConstant {
   readonly id: string;
-  /** The constant's name: `zoneId`, or `zones.shopExample` for one of several zones. */
+  /** The constant's name: `zoneId`, or `zones` for one of several zones. */
+  readonly variable: string;
+  /** The zone's name in the constant. Undefined if there's only one. */
+  readonly member: string | undefined;
+  /** Both: `zoneId`, or `zones.shopExample`. */
   readonly text: string;
   /** The zone's name, shown as a comment. */
   readonly comment: string | undefined;
@@ -117,11 +121,12 @@ export class Drafter {
 /** Returns the constants for IDs: `zoneId` for a single zone, `zones.shopExample` for one of several. */
 function constantsOf(owners: readonly Owner[], kind: Scope["kind"]): IdConstant[] {
   const members = distinctNames(owners, kind);
-  return owners.map(({ id, comment }, index) => ({
-    id,
-    text: owners.length === 1 ? `${kind}Id` : `${kind}s.${members[index] ?? ""}`,
-    comment,
-  }));
+  return owners.map(({ id, comment }, index) => {
+    if (owners.length === 1)
+      return { id, variable: `${kind}Id`, member: undefined, text: `${kind}Id`, comment };
+    const [variable, member] = [`${kind}s`, members[index] ?? ""];
+    return { id, variable, member, text: `${variable}.${member}`, comment };
+  });
 }
 
 /** A zone or account. */

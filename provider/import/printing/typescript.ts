@@ -1,6 +1,7 @@
 import { JS_NAME, keyText } from "../../runtime/changes";
 import type { Code, Item } from "../code";
 import type { IdConstant } from "../draft";
+import { oneLine } from "../names";
 import { promptFor, type Declaration, type Program } from "../program";
 import { PACKAGES } from "../target";
 import { CREDENTIALS, header, WIDTH, wrapped } from "./comments";
@@ -44,13 +45,13 @@ function configText({ secrets }: Program): string {
 /** Returns the declarations of the IDs: `const zoneId = "…"`, or `const zones = { … }` for several zones. */
 function idsText(used: readonly IdConstant[]): string {
   const behind = (comment: string | undefined): string =>
-    comment === undefined ? "" : ` ${commented(comment).replace(/\n\/\/ ?/g, " ")}`;
+    comment === undefined ? "" : ` // ${oneLine(comment)}`;
   const [first] = used;
   if (first === undefined) return "";
-  const [variable = "", member] = first.text.split(".");
-  if (member === undefined) return `const ${variable} = ${JSON.stringify(first.id)};${behind(first.comment)}`;
+  const { variable, member, id, comment } = first;
+  if (member === undefined) return `const ${variable} = ${JSON.stringify(id)};${behind(comment)}`;
   const lines = used.map(
-    ({ text, id, comment }) => `  ${text.split(".")[1] ?? ""}: ${JSON.stringify(id)},${behind(comment)}`,
+    (each) => `  ${each.member ?? ""}: ${JSON.stringify(each.id)},${behind(each.comment)}`,
   );
   return `const ${variable} = {\n${lines.join("\n")}\n};`;
 }

@@ -40,13 +40,13 @@ function configEntry({ key, meaning }: UsedSecret): Entry {
 
 /** Declares the IDs: `zoneId: …`, or `zones:` with several. */
 function idEntries(used: readonly IdConstant[]): Entry[] {
-  const entries = used.map(({ text, id, comment }) => {
+  const entries = used.map(({ variable, member, id, comment }) => {
     const value = scalar(id);
     if (comment !== undefined) value.comment = ` ${comment}`;
-    return pair(text.split(".")[1] ?? text, value);
+    return pair(member ?? variable, value);
   });
-  const [variable, member] = used[0]?.text.split(".") ?? [];
-  return variable === undefined || member === undefined ? entries : [pair(variable, map(entries))];
+  const [first] = used;
+  return first?.member === undefined ? entries : [pair(first.variable, map(entries))];
 }
 
 function resourceEntry({ type, name, args, comment }: Declaration): Entry {
