@@ -131,7 +131,7 @@ export class Provider {
       ...(makesSavedPlan(process.env) ? { [SAVED_PLAN]: true } : {}),
     });
     if (failures.length === 0) failures.push(...(await this.#clashes(resource, inputs)));
-    return checkResponse(sent(inputs, secretNames(facts, inputs)), failures);
+    return checkResponse(sentOf(facts, inputs), failures);
   }
 
   async diff(request: rpc.DiffRequest): Promise<rpc.DiffResponse> {
@@ -165,11 +165,9 @@ export class Provider {
     const { facts, verbs } = resourceOf(request);
     const { values: inputs } = received(request.getProperties());
     if (request.getPreview())
-      return new rpc.CreateResponse().setProperties(
-        sent(previewed(facts, inputs), secretNames(facts, inputs)),
-      );
+      return new rpc.CreateResponse().setProperties(sentOf(facts, previewed(facts, inputs)));
     const { id, outs } = await this.#whole(facts, () => verbs.create(this.#host, inputs));
-    return new rpc.CreateResponse().setId(id).setProperties(sent(outs, secretNames(facts, outs)));
+    return new rpc.CreateResponse().setId(id).setProperties(sentOf(facts, outs));
   }
 
   /** Reads a resource, for a refresh, an import or a `get`. Only a refresh passes properties. */
@@ -196,9 +194,9 @@ export class Provider {
     const { values: olds } = received(request.getOlds());
     const { values: news } = received(request.getNews());
     if (request.getPreview())
-      return new rpc.UpdateResponse().setProperties(sent(previewed(facts, news), secretNames(facts, news)));
+      return new rpc.UpdateResponse().setProperties(sentOf(facts, previewed(facts, news)));
     const { outs } = await this.#whole(facts, () => verbs.update(this.#host, request.getId(), olds, news));
-    return new rpc.UpdateResponse().setProperties(sent(outs, secretNames(facts, outs)));
+    return new rpc.UpdateResponse().setProperties(sentOf(facts, outs));
   }
 
   async delete(request: rpc.DeleteRequest): Promise<void> {
@@ -273,7 +271,7 @@ export class Provider {
       const { id, properties, reasons } = error as Error & Half; // Of `handingOverHalf`.
       const detail = new rpc.ErrorResourceInitFailed()
         .setId(id)
-        .setProperties(sent(properties, secretNames(facts, properties)))
+        .setProperties(sentOf(facts, properties))
         .setReasonsList([...reasons]);
       throw new PartialError(error.message, detail);
     }
@@ -329,6 +327,11 @@ function secretNames(
   const names = [...Object.keys(secret), ...namesOfSecrets(bag)];
   const derived = Object.entries(derivedFrom).filter(([, from]) => from.some((each) => names.includes(each)));
   return new Set([...names, ...secretOutputs, ...derived.map(([output]) => output)]);
+}
+
+/** Writes a resource's inputs or outputs. Marks the secret ones. */
+function sentOf(facts: Facts, bag: JsonObject): ReturnType<typeof sent> {
+  return sent(bag, secretNames(facts, bag));
 }
 
 /** Returns the outputs that a preview knows: those that are also inputs. */
