@@ -3,7 +3,6 @@ import { INVISIBLE, unicodeEscape } from "../../api/printable";
 import type { Code, Member } from "../code";
 import type { IdConstant, UsedSecret } from "../draft";
 import { setCommand, type Declaration, type Program } from "../program";
-import { TYPE_PREFIXES } from "../../runtime/type-tokens";
 import { CREDENTIALS, header, WIDTH, wrapped } from "./comments";
 
 /** Prints a program for Pulumi's YAML runtime. */
@@ -50,7 +49,7 @@ function idEntries(used: readonly IdConstant[]): Entry[] {
 }
 
 function resourceEntry({ type, name, args, comment }: Declaration): Entry {
-  const token = scalar(TYPE_PREFIXES.plugin.replace("index:", "") + type);
+  const token = scalar(`edgeguard:${type}`); // Short for `edgeguard:index:…`.
   return pair(name, map([pair("type", token), pair("properties", nodeOf(args))]), comment);
 }
 
