@@ -151,10 +151,9 @@ function exceptionsIn({ before, after }: Change, isShared: (after: Side) => bool
   // A new rule goes last, unless its position says otherwise.
   const position = after.inputs["position"];
   const isLast = before === undefined && (position === undefined || position === "last");
-  const [old, next] = idsOfBoth(before, after).map((ruleIds): Side => {
-    return { ...after, inputs: { ...after.inputs, ruleIds } };
-  });
-  if (old === undefined || next === undefined) return [];
+  const withIds = (ruleIds: RuleIds): Side => ({ ...after, inputs: { ...after.inputs, ruleIds } });
+  const [oldIds, nextIds] = idsOfBoth(before, after);
+  const [old, next] = [withIds(oldIds), withIds(nextIds)];
   return asList(are)
     .map(asObject)
     .filter((one) => !isLast && (isProtected || !isOwn(one, after) || isShared(after)))
@@ -174,9 +173,9 @@ function exceptionsIn({ before, after }: Change, isShared: (after: Side) => bool
  * Returns the rule IDs that names refer to, before and after. A name that's recorded on only one side is resolved with
  * that record.
  */
-function idsOfBoth(before: Side | undefined, after: Side): readonly RuleIds[] {
-  const [old, next] = [before?.inputs ?? {}, after.inputs].map(recordedRuleIds);
-  return old === undefined || next === undefined ? [] : [mergeRuleIds(old, next), mergeRuleIds(next, old)];
+function idsOfBoth(before: Side | undefined, after: Side): readonly [old: RuleIds, next: RuleIds] {
+  const [old, next] = [recordedRuleIds(before?.inputs ?? {}), recordedRuleIds(after.inputs)];
+  return [mergeRuleIds(old, next), mergeRuleIds(next, old)];
 }
 
 /** Whether another rule in the zone runs the same ruleset, as far as the plan knows. Rules that the plan deletes don't count. */
@@ -354,7 +353,7 @@ function weakerAsDeclared(before: Side, after: Side): readonly string[] {
   const scoreRule = asText(asObject(before.outputs["known"])["scoreRule"]) ?? "that compares the score";
   // The same rule may be declared by its ID on one side and by name on the other.
   const ruleset = ownId(after) ?? asText(before.outputs["rulesetId"]) ?? "";
-  const [oldIds = {}, nextIds = {}] = idsOfBoth(before, after).map((ids) => ids[ruleset]);
+  const [{ [ruleset]: oldIds = {} }, { [ruleset]: nextIds = {} }] = idsOfBoth(before, after);
   // A rule whose name stands for another rule now is compared, and shown, by its ID.
   const shared = Object.fromEntries(Object.entries(nextIds).filter(([name, id]) => oldIds[name] === id));
   const compile = (side: typeof old, ids: typeof nextIds): Overrides => {
