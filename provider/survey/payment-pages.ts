@@ -59,13 +59,9 @@ export class PaymentPages {
     });
   }
 
-  #hasHost(host: string): boolean {
-    return this.#patterns.some((pattern) => !pattern.includes("/") && matches(host, pattern));
-  }
-
   #hasScript({ host, firstPageUrl }: SeenScript): boolean {
     const page = withoutScheme(firstPageUrl ?? host);
-    return this.#hasHost(host) || this.#patterns.some((each) => each.includes("/") && matches(page, each));
+    return this.#patterns.some((pattern) => matches(pattern.includes("/") ? page : host, pattern));
   }
 }
 
