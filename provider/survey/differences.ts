@@ -16,7 +16,7 @@ import {
   type Stacks,
 } from "./difference";
 import type { Account, Deployment, NotReadable, Survey, SurveyedJob, Zone } from "./model";
-import { deploymentsIn, isOn } from "./protection";
+import { protectionOf } from "./protection";
 import { isNotReadable, isReadable, valueOf } from "./readable";
 
 /**
@@ -208,10 +208,7 @@ function deploymentDifferences(
   what: string,
   id: string,
 ): readonly Difference[] {
-  if (old === undefined || now === undefined) {
-    const [before, after] = [old, now].map((each) => (each === undefined ? ABSENT : stateFact(each)));
-    return changed(what, before ?? ABSENT, after ?? ABSENT, id);
-  }
+  if (old === undefined || now === undefined) return changed(what, stateFact(old), stateFact(now), id);
   // What an unreadable ruleset leaves unknown isn't compared.
   const unread = [old.effect, now.effect].find(isNotReadable);
   const shown = [
@@ -240,8 +237,8 @@ function deploymentDifferences(
   ];
 }
 
-function stateFact({ state }: Deployment): Fact {
-  return graded(SWITCH_GRADES, state);
+function stateFact(given: Deployment | undefined): Fact {
+  return given === undefined ? ABSENT : graded(SWITCH_GRADES, given.state);
 }
 
 function rulesFact(rulesOn: number, version: string, other: string): Fact {
@@ -277,11 +274,8 @@ function exceptionFacts(before: Deployment, after: Deployment): [before: Fact, a
  */
 function protectionDifferences(...zones: readonly [old: Zone, now: Zone]): readonly Difference[] {
   const [before, after] = zones.map((zone) => {
-    const all = valueOf(deploymentsIn(zone));
-    const on = all?.filter(isOn);
-    // What can't be read may be off.
-    const isKnown = on?.every(({ effect }) => isReadable(effect)) === true;
-    return isKnown ? switched(on.length > 0) : undefined;
+    const protection = valueOf(protectionOf(zone));
+    return protection && switched(protection === "on");
   });
   return before && after ? changed("protected by a managed ruleset", before, after) : [];
 }
