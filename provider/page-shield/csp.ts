@@ -1,6 +1,7 @@
 import { parseUrl } from "../api/url";
 import { describe } from "../runtime/inputs";
 import { nearest } from "../runtime/nearest";
+import { compareText } from "../runtime/values";
 
 /**
  * Parses Content Security Policies, renders them in canonical order, lints them, and decides whether one allows a
@@ -144,7 +145,7 @@ function toCamelCase(name: string): string {
 /** Renders the policy as text, with the directives in canonical order. */
 export function renderCsp(directives: Directives): string {
   return [...directives]
-    .sort(([a], [b]) => rank(SUPPORTED, a) - rank(SUPPORTED, b) || compare(a, b))
+    .sort(([a], [b]) => rank(SUPPORTED, a) - rank(SUPPORTED, b) || compareText(a, b))
     .map(([name, sources]) => [name, ...sources].join(" "))
     .join("; ");
 }
@@ -358,7 +359,7 @@ function canonicalSources(name: string, sources: readonly string[]): readonly st
   if (sources.length === 0) return ["'none'"];
   const group = (source: string): number =>
     /^'(nonce|sha\d+)-/.test(source) ? 1 : source.startsWith("'") ? 0 : 2;
-  return [...new Set(sources.map(canonicalSource))].sort((a, b) => group(a) - group(b) || compare(a, b));
+  return [...new Set(sources.map(canonicalSource))].sort((a, b) => group(a) - group(b) || compareText(a, b));
 }
 
 /** Lowercases keywords, schemes and hosts. Case matters in paths, nonces and hashes. */
@@ -373,8 +374,4 @@ function canonicalSource(source: string): string {
 function rank(order: readonly string[], name: string): number {
   const index = order.indexOf(name);
   return index === -1 ? order.length : index;
-}
-
-function compare(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
 }

@@ -19,7 +19,7 @@ import type { Operation, Plan, Step } from "./plan";
 import { overwritten, pruned } from "./sections/kv";
 import { commonBlocks, textBlock, viewOf } from "./sections/section";
 import { sectionWriterOf } from "./sections/writers";
-import { compare } from "./values";
+import { compareText } from "../runtime/values";
 
 /** Operations that change nothing. */
 const UNCHANGING: ReadonlySet<Operation> = new Set([
@@ -94,10 +94,10 @@ export function isChange({ op, old, new: next }: Step): boolean {
 /** Sorts steps by name, because the engine's order varies. */
 export function byName(a: Step, b: Step): number {
   return (
-    compare(a.kind ?? a.type, b.kind ?? b.type) ||
-    compare(a.name, b.name) ||
-    compare(a.urn, b.urn) ||
-    compare(a.op, b.op)
+    compareText(a.kind ?? a.type, b.kind ?? b.type) ||
+    compareText(a.name, b.name) ||
+    compareText(a.urn, b.urn) ||
+    compareText(a.op, b.op)
   );
 }
 
@@ -143,7 +143,7 @@ export function notesOf({ steps, diagnostics, complete, maybeCorrupt }: Plan): P
       ? []
       : [
           say`Providers created, changed or deleted: ${joined(
-            [...new Set(providers.map((step) => step.name))].sort(compare).map(value),
+            [...new Set(providers.map((step) => step.name))].sort(compareText).map(value),
           )}.`,
         ]),
     ...(complete
@@ -206,5 +206,5 @@ function messageOf({ urn, text }: Diagnostic): Message {
 export function uniqueSorted(messages: readonly Message[]): Message[] {
   const line = ({ about = "", text }: Message): string => `${about}\n${text}`;
   const once = new Map(messages.map((message) => [line(message), message]));
-  return [...once.entries()].sort(([a], [b]) => compare(a, b)).map(([, message]) => message);
+  return [...once.entries()].sort(([a], [b]) => compareText(a, b)).map(([, message]) => message);
 }

@@ -1,12 +1,12 @@
 import { digestOf } from "../runtime/digest";
 import { ADOPTED } from "../runtime/adopted";
 import { omitAbsent } from "../runtime/members";
-import { pick } from "../runtime/values";
+import { compareText, pick } from "../runtime/values";
 import { judgedArguments, judgesOf } from "./effects";
 import { DANGERS, type Danger, type RemovalGate } from "./model";
 import type { Plan, Step } from "./plan";
 import { viewOf, type StepView } from "./sections/section";
-import { asObject, compare } from "./values";
+import { asObject } from "./values";
 
 /** Finds a plan's dangers, worst first. */
 export function dangersOf(plan: Plan, steps: readonly Step[], gate: RemovalGate): readonly Danger[] {
@@ -27,9 +27,9 @@ export function dangersOf(plan: Plan, steps: readonly Step[], gate: RemovalGate)
     .sort(
       (a, b) =>
         a.order - b.order ||
-        compare(a.danger.type, b.danger.type) ||
-        compare(a.danger.name, b.danger.name) ||
-        compare(a.text, b.text),
+        compareText(a.danger.type, b.danger.type) ||
+        compareText(a.danger.name, b.danger.name) ||
+        compareText(a.text, b.text),
     )
     .map(({ danger }) => danger);
 }

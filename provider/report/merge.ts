@@ -3,7 +3,7 @@ import type { DriftReport } from "./drift/model";
 import { COUNTED, type Gate, type Message, type Report } from "./model";
 import { joined, name as nameOf, say, type Phrase } from "./phrase";
 import { PlanError } from "./plan";
-import { compare } from "./values";
+import { compareText } from "../runtime/values";
 
 /** Merges the reports of several stacks: each name gets its stack, and messages that stacks share appear once. */
 export function mergeReports(reports: readonly Report[], { accepted }: Gate): Report {
@@ -68,7 +68,7 @@ function stacksOf<R extends AnyReport>(
   const isOne = projects.size === 1 && project !== undefined;
   const stacks = reports
     .map((report) => ({ ...report, stack: isOne ? report.title.slice(project.length + 1) : report.title }))
-    .sort((a, b) => compare(a.stack, b.stack));
+    .sort((a, b) => compareText(a.stack, b.stack));
   return { title: isOne ? `${project}/all stacks` : "all stacks", stacks };
 }
 

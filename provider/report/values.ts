@@ -102,5 +102,3 @@ export const asObject = (given: unknown): JsonObject => (isJsonObject(given) ? g
 export function counted(count: number, one: string, many = `${one}s`): string {
   return `${formatNumber(count)} ${count === 1 ? one : many}`;
 }
-
-export const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);

@@ -37,9 +37,14 @@ export function sameJson(a: unknown, b: unknown): boolean {
 export function canonicalJson(value: unknown): string {
   return JSON.stringify(value, (_key, member: unknown) =>
     isJsonObject(member)
-      ? Object.fromEntries(Object.entries(member).sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0)))
+      ? Object.fromEntries(Object.entries(member).sort(([a], [b]) => compareText(a, b)))
       : member,
   );
+}
+
+/** Compares texts for a sort, by their UTF-16 units: the same in any locale. */
+export function compareText(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
 }
 
 /** Looks up a property by an untrusted name. Ignores inherited properties, such as `constructor`. */

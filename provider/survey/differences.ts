@@ -1,5 +1,5 @@
 import { formatNumber } from "../limits/workers";
-import { ownMember, pluralize } from "../runtime/values";
+import { compareText, ownMember, pluralize } from "../runtime/values";
 import { VERDICTS, type Change } from "./comparison";
 import {
   ABSENT,
@@ -321,8 +321,4 @@ function jobsDifferences(old: Zone["jobs"], now: Zone["jobs"], stacks: Stacks): 
       },
     ),
   );
-}
-
-function compareText(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
 }

@@ -1,4 +1,4 @@
-import { pluralize } from "../runtime/values";
+import { compareText, pluralize } from "../runtime/values";
 import { protectionOf } from "./protection";
 import { valueOf } from "./readable";
 import { TASKS, type Head, type Task, type TaskKind, type Zone } from "./model";
@@ -105,8 +105,4 @@ export function byUrgency(a: RankedTask, b: RankedTask): number {
     compareText(a.zoneId, b.zoneId) ||
     compareText(a.text, b.text)
   );
-}
-
-function compareText(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
 }

@@ -2,7 +2,8 @@ import { say, valuesOf, words, type Phrase } from "../phrase";
 import { formatNumber } from "../../limits/workers";
 import { ownMessages } from "../diagnostics";
 import { escapeInvisible } from "../../api/printable";
-import { asObject, cell, compare, counted, asNumber, asText } from "../values";
+import { compareText } from "../../runtime/values";
+import { asObject, cell, counted, asNumber, asText } from "../values";
 import type { Step } from "../plan";
 import {
   argumentTable,
@@ -166,7 +167,7 @@ const linePrefix = ({ name }: Step): string => escapeInvisible(`KvEntries ${name
 
 const linesByPrefix = oncePerPlan((plan): ReadonlyMap<string, readonly string[]> => {
   const lines = new Map<string, string[]>();
-  for (const message of ownMessages(plan.diagnostics).sort(compare)) {
+  for (const message of ownMessages(plan.diagnostics).sort(compareText)) {
     const [whole, start = "", line = ""] =
       /^(KvEntries .*?: )((?:\+\d+ ~\d+ -\d|prune deletes |[\d,]+ declared keys? already exists? ).*)$/s.exec(
         message,
