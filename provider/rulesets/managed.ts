@@ -13,7 +13,7 @@ import {
   type ManagedRulesetInfo,
 } from "./wire";
 
-const accountRulesetsPath = (account: string): string => `/accounts/${account}/rulesets`;
+export const accountRulesetsPath = (account: string): string => `/accounts/${account}/rulesets`;
 
 /** A choice of managed ruleset, by ID or by name. */
 export interface RulesetChoice {
@@ -35,14 +35,27 @@ export class UnknownRulesetError extends Error {
 /** Returns the managed rulesets that zones of an account can deploy, without their rules. */
 export async function listManagedRulesets(api: EdgeApi, account: string): Promise<ManagedRulesetInfo[]> {
   const found: ManagedRulesetInfo[] = [];
-  const pages = byCursor(api, accountRulesetsPath(account), {
+  for await (const ruleset of rulesetsOf(api, account)) if (isDeployable(ruleset)) found.push(ruleset);
+  return found;
+}
+
+/**
+ * Yields the rulesets of an account: those that its zones can deploy, and its own.
+ *
+ * @param complete whether the listing fails if a ruleset can't be read. By default, it's left out with a warning.
+ */
+export function rulesetsOf(
+  api: EdgeApi,
+  account: string,
+  { complete = false }: { readonly complete?: boolean } = {},
+): AsyncGenerator<ManagedRulesetInfo, void, undefined> {
+  return byCursor(api, accountRulesetsPath(account), {
     what: `Listing the rulesets of account ${account}`,
     record: rulesetInfo,
     perPage: MANAGED_RULES.MAX_RULESETS_PER_PAGE,
+    complete,
     key: ({ id }) => id,
   });
-  for await (const ruleset of pages) if (isDeployable(ruleset)) found.push(ruleset);
-  return found;
 }
 
 /** Reads a managed ruleset with its rules, in a given version. */

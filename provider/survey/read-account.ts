@@ -1,12 +1,12 @@
 import { z } from "zod";
 import type { List } from "../api/client";
 import { unlessAbsent } from "../api/errors";
-import { byCursor } from "../api/pages";
 import { listNamespacesOf } from "../kv/listing";
 import { namespacePath, namespacesPath } from "../kv/address";
-import { KV, MANAGED_RULES } from "../limits";
+import { KV } from "../limits";
 import { jobsPath } from "../logpush/job-api";
-import { entryPoint, PHASE, rulesetInfo } from "../rulesets/wire";
+import { accountRulesetsPath, rulesetsOf } from "../rulesets/managed";
+import { entryPoint, PHASE } from "../rulesets/wire";
 import type { AccountFacts, Cell, ListedAccount, NamespaceKeys } from "./model";
 import { deploymentsOf } from "./read-deployments";
 import { readJobs } from "./read-zone";
@@ -18,19 +18,9 @@ export async function readAccount(reading: Reader, listed: ListedAccount): Promi
   const { host, cells } = reading;
   const { id } = listed;
   const cell = <T>(path: string, read: () => Promise<T>): Promise<Cell<T>> => cells.read(path, id, read);
-  const rulesetsPath = `/accounts/${id}/rulesets`;
+  const rulesetsPath = accountRulesetsPath(id);
   const [found, jobs, namespaces] = await Promise.all([
-    cell(rulesetsPath, () =>
-      collected(
-        byCursor(host.api, rulesetsPath, {
-          what: `Listing the rulesets of account ${id}`,
-          record: rulesetInfo,
-          perPage: MANAGED_RULES.MAX_RULESETS_PER_PAGE,
-          ...COMPLETE,
-          key: (each) => each.id,
-        }),
-      ),
-    ),
+    cell(rulesetsPath, () => collected(rulesetsOf(host.api, id, COMPLETE))),
     cell(jobsPath({ kind: "account", id }), () => readJobs(host, { kind: "account", id })),
     cell(namespacesPath(id), () => collected(listNamespacesOf(host.api, id, namespace, COMPLETE))),
   ]);
