@@ -495,7 +495,7 @@ describeLong("faults, through the plugin's service", () => {
     });
   });
 
-  test("a token without a right is told the right, and never shown", async () => {
+  test("an error names the permission that the token lacks, and doesn't show the token", async () => {
     await retrying(async (own) => {
       api.fault({
         kind: "status",
