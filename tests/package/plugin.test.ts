@@ -5,9 +5,10 @@ import { join } from "node:path";
 import * as rpc from "@pulumi/pulumi/proto/provider_pb";
 import { LOCAL_ENGINE, startLocalApi, type LocalApi } from "edgeguard-local";
 import { PluginClient } from "../plugin/client";
-import { hasLanguage, PLUGIN } from "../plugin/project";
+import { missingFor, PLUGIN } from "../plugin/project";
 import { engines, Project, REPOSITORY, summaryOf } from "../support/engine";
 import { raw, TOKEN } from "../support/scenario";
+import { testUnless } from "../support/skip";
 
 /** The provider plugin as it's published, in a folder that knows nothing of this repository. */
 
@@ -15,7 +16,7 @@ import { raw, TOKEN } from "../support/scenario";
 const LIMIT_BYTES = 50_000;
 
 const cli = engines().find((engine) => engine !== LOCAL_ENGINE);
-const onYaml = hasLanguage("yaml") ? test : test.skip;
+const onYaml = testUnless(missingFor("yaml"));
 
 let home: string;
 let unpacked: string;

@@ -6,16 +6,15 @@ import { isolatedEnvironment, LOCAL_ENGINE, startLocalApi, type LocalApi } from 
 import { stringify } from "yaml";
 import { engines, Project, REPOSITORY, summaryOf, type Deployment } from "../support/engine";
 import { raw, TOKEN } from "../support/scenario";
+import { testUnless } from "../support/skip";
 import { BIN, ended } from "../cli/support";
-import { generateSdk, hasLanguage, PLUGIN, PluginProject } from "./project";
+import { generateSdk, missingFor, PLUGIN, PluginProject } from "./project";
 
 /** The provider plugin on a real Pulumi CLI: programs of the generated SDK and in YAML. */
 
 const cli = engines().find((engine) => engine !== LOCAL_ENGINE);
 const onCli = cli === undefined ? describe.skip : describe;
-const HAS_YAML = hasLanguage("yaml");
-const onYaml = HAS_YAML ? test : test.skip;
-const YAML = `YAML${HAS_YAML ? "" : " (skipped: no pulumi-language-yaml on PATH)"}`;
+const onYaml = testUnless(missingFor("yaml"));
 
 const CANARY = "c4nary-of-a-destination";
 
@@ -166,7 +165,7 @@ onCli(`on ${cli?.name ?? "the Pulumi CLI: skipped, because none is on PATH"}`, (
     "a program in %s that edgeguard import wrote",
     (language) => {
       (language === "yaml" ? onYaml : test)(
-        `matches what exists after the import: ${language === "yaml" ? YAML : "it compiles, too"}`,
+        `matches what exists after the import: ${language === "yaml" ? "YAML" : "it compiles, too"}`,
         async () => {
           const { PageShieldSettings: zone } = await existing();
           const account = `/accounts/${api.accounts.main}`;
@@ -309,7 +308,7 @@ onCli(`on ${cli?.name ?? "the Pulumi CLI: skipped, because none is on PATH"}`, (
   });
 
   onYaml(
-    `a ${YAML} program takes over resources that the classes created, changes one argument and reads other objects`,
+    "a YAML program takes over resources that the classes created, changes one argument and reads other objects",
     async () => {
       const zoneId = api.zones.shop;
       const policy = {
@@ -350,7 +349,7 @@ onCli(`on ${cli?.name ?? "the Pulumi CLI: skipped, because none is on PATH"}`, (
   );
 
   onYaml(
-    `the ${YAML} example runs when installed as the docs say, and the next preview shows no changes`,
+    "the YAML example runs when installed as the docs say, and the next preview shows no changes",
     async () => {
       if (cli === undefined) return;
       const example = new Project(cli, "yaml");

@@ -12,13 +12,12 @@ import { join } from "node:path";
 import { LOCAL_ENGINE, startLocalApi, type LocalApi } from "edgeguard-local";
 import { engines, Project, REPOSITORY, summaryOf } from "../support/engine";
 import { TOKEN } from "../support/scenario";
-import { hasLanguage, isOnPath } from "./project";
+import { testUnless } from "../support/skip";
+import { missingFor } from "./project";
 
 /** The provider plugin from Python and Go: SDKs that Pulumi generates, installed as the documents say. */
 
 const cli = engines().find((engine) => engine !== LOCAL_ENGINE);
-const PYTHON = isThere("python", "python3");
-const GO = isThere("go", "go");
 
 const MODULES = join(REPOSITORY, "node_modules");
 const PYTHON_EXAMPLE = join(REPOSITORY, "examples/python");
@@ -69,52 +68,59 @@ async function play(created: number, between?: () => Promise<void>): Promise<voi
   expect([preview, up, unchanged].filter(({ text }) => text.includes(CANARY))).toEqual([]);
 }
 
-(PYTHON.there ? describe : describe.skip)(`Python${PYTHON.why}`, () => {
-  test("the example, from its directory and as `main`, and a program with each argument that has several forms", async () => {
-    begin("python"); // The example's own name.
-    project.copy(PYTHON_EXAMPLE, MODULES);
-    await configure();
-    await project.ok("install");
-    const python = (...args: string[]): string =>
-      execFileSync(join(project.dir, "venv/bin/python"), args, { cwd: project.dir, encoding: "utf8" });
-    python("-m", "pip", "install", "--quiet", "--disable-pip-version-check", "mypy");
-    expect(python("-m", "mypy", "--strict", "__main__.py")).toContain("no issues found");
-    await play(5, async () => {
-      // The paths of entries are relative to the program, wherever the engine is started.
-      mkdirSync(join(project.dir, "program"));
-      for (const file of ["__main__.py", "redirects.json"])
-        renameSync(join(project.dir, file), join(project.dir, "program", file));
-      appendFileSync(join(project.dir, "Pulumi.yaml"), "main: program\n");
-      await project.ok("preview", "--expect-no-changes");
-      expect(writes()).toEqual([]);
-    });
-    writeFileSync(join(project.dir, "program/__main__.py"), SEVERAL_FORMS);
-    await play(7);
-  });
+describe("Python", () => {
+  testUnless(missingFor("python", "python3"))(
+    "the example, from its directory and as `main`, and a program with each argument that has several forms",
+    async () => {
+      begin("python"); // The example's own name.
+      project.copy(PYTHON_EXAMPLE, MODULES);
+      await configure();
+      await project.ok("install");
+      const python = (...args: string[]): string =>
+        execFileSync(join(project.dir, "venv/bin/python"), args, { cwd: project.dir, encoding: "utf8" });
+      python("-m", "pip", "install", "--quiet", "--disable-pip-version-check", "mypy");
+      expect(python("-m", "mypy", "--strict", "__main__.py")).toContain("no issues found");
+      await play(5, async () => {
+        // The paths of entries are relative to the program, wherever the engine is started.
+        mkdirSync(join(project.dir, "program"));
+        for (const file of ["__main__.py", "redirects.json"])
+          renameSync(join(project.dir, file), join(project.dir, "program", file));
+        appendFileSync(join(project.dir, "Pulumi.yaml"), "main: program\n");
+        await project.ok("preview", "--expect-no-changes");
+        expect(writes()).toEqual([]);
+      });
+      writeFileSync(join(project.dir, "program/__main__.py"), SEVERAL_FORMS);
+      await play(7);
+    },
+  );
 });
 
-(GO.there ? describe : describe.skip)(`Go${GO.why}`, () => {
-  test("a program of the generated SDK is compiled, applied and destroyed", async () => {
-    begin("languages");
-    rmSync(project.dir, { recursive: true });
-    mkdirSync(project.dir);
-    symlinkSync(MODULES, join(project.dir, "node_modules"));
-    copyFileSync(join(PYTHON_EXAMPLE, "redirects.json"), join(project.dir, "redirects.json"));
-    writeFileSync(join(project.dir, "Pulumi.yaml"), "name: languages\nruntime: go\n");
-    writeFileSync(join(project.dir, "go.mod"), "module languages\n\ngo 1.25\n");
-    writeFileSync(join(project.dir, "main.go"), "package main\n\nfunc main() {}\n");
-    await configure();
-    await project.ok("package", "add", "./node_modules/pulumi-resource-edgeguard");
-    writeFileSync(join(project.dir, "main.go"), GO_PROGRAM);
-    const sdk = "github.com/pulumi/pulumi/sdk/v3@v3.260.0"; // The newest asks for the newest Go.
-    for (const args of [
-      ["get", sdk],
-      ["mod", "tidy"],
-      ["vet", "./..."],
-    ])
-      execFileSync("go", args, { cwd: project.dir, stdio: "pipe" });
-    await play(6);
-  }, 900_000);
+describe("Go", () => {
+  testUnless(missingFor("go", "go"))(
+    "a program of the generated SDK is compiled, applied and destroyed",
+    async () => {
+      begin("languages");
+      rmSync(project.dir, { recursive: true });
+      mkdirSync(project.dir);
+      symlinkSync(MODULES, join(project.dir, "node_modules"));
+      copyFileSync(join(PYTHON_EXAMPLE, "redirects.json"), join(project.dir, "redirects.json"));
+      writeFileSync(join(project.dir, "Pulumi.yaml"), "name: languages\nruntime: go\n");
+      writeFileSync(join(project.dir, "go.mod"), "module languages\n\ngo 1.25\n");
+      writeFileSync(join(project.dir, "main.go"), "package main\n\nfunc main() {}\n");
+      await configure();
+      await project.ok("package", "add", "./node_modules/pulumi-resource-edgeguard");
+      writeFileSync(join(project.dir, "main.go"), GO_PROGRAM);
+      const sdk = "github.com/pulumi/pulumi/sdk/v3@v3.260.0"; // The newest asks for the newest Go.
+      for (const args of [
+        ["get", sdk],
+        ["mod", "tidy"],
+        ["vet", "./..."],
+      ])
+        execFileSync("go", args, { cwd: project.dir, stdio: "pipe" });
+      await play(6);
+    },
+    900_000,
+  );
 });
 
 const SEVERAL_FORMS = `
@@ -216,14 +222,3 @@ func main() {
 	})
 }
 `;
-
-interface Tools {
-  readonly there: boolean;
-  /** What's missing, for a test's title. */
-  readonly why: string;
-}
-
-function isThere(language: string, command: string): Tools {
-  const there = hasLanguage(language) && isOnPath(command);
-  return { there, why: there ? "" : ` (skipped: no pulumi-language-${language} or no ${command} on PATH)` };
-}

@@ -42,12 +42,14 @@ export class PluginProject extends Project {
   }
 }
 
-/** Whether there's a Pulumi CLI that runs programs in this language. */
-export function hasLanguage(name: string): boolean {
-  return engines().some((engine) => engine !== LOCAL_ENGINE) && isOnPath(`pulumi-language-${name}`);
+/** Why programs in this language can't run here. Undefined if there's a Pulumi CLI that runs them, and these commands. */
+export function missingFor(language: string, ...commands: readonly string[]): string | undefined {
+  const needed = [`pulumi-language-${language}`, ...commands];
+  if (needed.every(isOnPath) && engines().some((engine) => engine !== LOCAL_ENGINE)) return undefined;
+  return `no ${needed.join(" or no ")} on PATH`;
 }
 
-export function isOnPath(command: string): boolean {
+function isOnPath(command: string): boolean {
   try {
     execFileSync("sh", ["-c", `command -v ${command}`]);
     return true;
