@@ -1,17 +1,13 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { PassThrough } from "node:stream";
-import { text } from "node:stream/consumers";
-import { run } from "../../provider/cli/program";
 import { SURVEY_SCHEMA, type Account, type Head, type Survey, type Zone } from "../../provider/survey/model";
+import { Shell } from "../cli/shell";
 import { schemaProblems } from "../support/published";
 import { sampleHead, sampleZone } from "./sample";
 
 /** What `edgeguard survey diff` says of two files. */
 
-const FOLDER = mkdtempSync(join(tmpdir(), "edgeguard-diff-"));
-afterAll(() => rmSync(FOLDER, { recursive: true }));
+const shell = new Shell("survey");
 
 let head: Head;
 beforeAll(async () => {
@@ -22,21 +18,11 @@ type Parts = Partial<Omit<Survey, "zones">> & { readonly zones?: readonly object
 
 function write(name: string, { zones = [ZONE], ...parts }: Parts): string {
   const file = { $schema: SURVEY_SCHEMA, ...head, zoneCount: zones.length, ...parts, zones };
-  writeFileSync(join(FOLDER, name), JSON.stringify(file));
+  writeFileSync(join(shell.cwd, name), JSON.stringify(file));
   return name;
 }
 
-async function diff(...args: readonly string[]): Promise<{ code: number; stdout: string; stderr: string }> {
-  const [stdin, stdout, stderr] = [new PassThrough(), new PassThrough(), new PassThrough()];
-  const said = Promise.all([text(stdout), text(stderr)]);
-  const interrupted = () => new AbortController().signal;
-  const io = { stdin, stdout, stderr, env: {}, cwd: FOLDER, interrupted };
-  const code = await run(["survey", "diff", ...args], io);
-  stdout.end();
-  stderr.end();
-  const [out, err] = await said;
-  return { code, stdout: out, stderr: err };
-}
+const diff = (...args: readonly string[]): ReturnType<Shell["here"]> => shell.here(["diff", ...args]);
 
 /** The lines of a comparison below its headings, each with its verdict. */
 async function compared(before: Parts, after: Parts): Promise<string[]> {
