@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { managedRulesets } from "edgeguard-local";
 import { z } from "zod";
 import { Journal } from "../../provider/survey/journal";
 import type { Deployment, ListedZone, Zone } from "../../provider/survey/model";
@@ -124,41 +125,42 @@ describe("a survey of a zone with an unusual response", () => {
   });
 
   it("journals a part of an account with an invalid value as unreadable", async () => {
-    const ground = await Ground.with();
-    const path = join(ground.cwd, "journal.jsonl");
-    const beginning = { tool: "t", options: "o" };
-    const journal = await Journal.create(path, { ...beginning, at: "2026-01-01" }, (text) => text);
     const facts = sampleZone(2);
     const [managed] = z.array(z.custom<Deployment>()).parse(facts.deployments);
     const deployments = [managed, managed].flatMap((each) =>
       each && "name" in each.effect ? [{ ...each, effect: { ...each.effect, versionsBehind: 0.5 } }] : [],
     );
     const account = { id: "a", zones: 1, rulesets: [], deployments, jobs: [], namespaces: [] };
-    await journal.addAccount(account);
-    await journal.close();
-    const resumed = await Journal.resume(path, beginning, (text) => text);
-    await resumed.close();
+    const { journal, resumed } = await journaled((writing) => writing.addAccount(account));
     const read = { ...account, deployments: { notReadable: "failed", what: expect.any(String) as string } };
     expect([journal, resumed].map(({ accounts }) => accounts.get("a"))).toEqual([read, read]);
   });
 
   it("journals a part with an invalid value as unreadable, and keeps the rest of the zone", async () => {
-    const ground = await Ground.with();
     const facts = sampleZone(2);
-    const path = join(ground.cwd, "journal.jsonl");
-    const beginning = { tool: "t", options: "o" };
-    const journal = await Journal.create(path, { ...beginning, at: "2026-01-01" }, (text) => text);
-    await journal.begin({ zones: [listedOf(facts)], accounts: [] });
     const scripts = { seen: 1.5, malicious: 0, notScored: 0, unapproved: null, onPaymentPages: 0, worst: [] };
-    await journal.addZone({ ...facts, scripts });
-    await journal.close();
-    const resumed = await Journal.resume(path, beginning, (text) => text);
-    const zones: Zone[] = [];
-    for await (const zone of resumed.zones()) zones.push(zone);
-    await resumed.close();
+    const { zones } = await journaled(async (writing) => {
+      await writing.begin({ zones: [listedOf(facts)], accounts: [] });
+      await writing.addZone({ ...facts, scripts });
+    });
     expect(zones).toMatchObject([{ scripts: { notReadable: "failed" }, policies: facts.policies }]);
   });
 });
+
+/** A journal after the writes, the same journal as a resumed survey reads it, and the zones that it reads. */
+async function journaled(write: (journal: Journal) => Promise<void>) {
+  const { cwd } = await Ground.with();
+  const path = join(cwd, "journal.jsonl");
+  const beginning = { tool: "t", options: "o" };
+  const journal = await Journal.create(path, { ...beginning, at: "2026-01-01" }, (text) => text);
+  await write(journal);
+  await journal.close();
+  const resumed = await Journal.resume(path, beginning, (text) => text);
+  const zones: Zone[] = [];
+  for await (const zone of resumed.zones()) zones.push(zone);
+  await resumed.close();
+  return { journal, resumed, zones };
+}
 
 function listedOf({ id, name, plan, status, accountId }: Zone): ListedZone {
   return { id, name, plan, status, accountId };
@@ -199,7 +201,7 @@ const OFF: readonly (readonly [string, (rules: z.infer<typeof wire>["rules"]) =>
   ],
 ];
 
-const OWASP = "4814384a9e5d4991b9815dcfc25d2f1f";
+const OWASP = managedRulesets.owasp;
 const COMPARES_SCORE = "6179ae15870a4bb7b2d480d4843b323c";
 const owaspRule = (given: { overrides?: object; expression?: string } = {}): object => ({
   id: "b".repeat(32),
@@ -293,11 +295,7 @@ describe("a survey of managed rulesets", () => {
     expect(ground.result().totals["managedRulesets"]).toMatchObject({ on: 0 });
     expect(zone.owasp).toEqual({ state: "off" });
     expect(zone.tasks.map(({ kind }) => kind)).toContain("noManagedRuleset");
-    const row = ground
-      .read("survey/survey.csv")
-      .split("\n")
-      .find((line) => line.startsWith(shop));
-    expect(row).toContain("Cloudflare Managed Ruleset (off)");
+    expect(ground.row(shop)).toContain("Cloudflare Managed Ruleset (off)");
     const { stdout } = await ground.survey("diff", "old/survey.json", "survey/survey.json");
     expect(stdout).toMatch(/Worse[^]*shop\.example: Cloudflare Managed Ruleset: on -> off/);
   });
@@ -395,11 +393,7 @@ describe("a survey that could read nothing of a zone", () => {
     await ground.survey(...BUDGET, "--stack", "state.json");
     const unread = ["pageShield", "policies", "deployments", "jobs"];
     expect(ground.zone(ground.api.zones.blog).unmanaged).toEqual({ objects: [], unread, command: "" });
-    const row = ground
-      .read("survey/survey.csv")
-      .split("\n")
-      .find((line) => line.startsWith(ground.api.zones.blog));
-    expect(row).toMatch(/,not known,not known,not known\r?$/);
+    expect(ground.row(ground.api.zones.blog)).toMatch(/,not known,not known,not known\r?$/);
   });
 });
 

@@ -123,6 +123,13 @@ export class Ground {
     return survey.parse(JSON.parse(this.read(`${folder}/survey.json`)));
   }
 
+  /** A zone's line of survey.csv. */
+  row(id: string): string | undefined {
+    return this.read("survey/survey.csv")
+      .split("\n")
+      .find((line) => line.startsWith(id));
+  }
+
   zone(id: string, folder?: string): Zone {
     const found = this.result(folder).zones.find((each) => each.id === id);
     if (found === undefined) throw new Error(`the survey has no zone ${id}`);
