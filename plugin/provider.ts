@@ -11,7 +11,6 @@ import {
   Lifeline,
   LOOKUPS,
   makesSavedPlan,
-  MissingCredentialsError,
   NAME,
   namesOfSecrets,
   omit,
@@ -26,6 +25,7 @@ import {
   SECRETS,
   sharedLedger,
   UNKNOWN,
+  unlessSkipped,
   type ConfigGetter,
   type Facts,
   type HostOptions,
@@ -214,17 +214,18 @@ export class Provider {
       );
     const args = withoutNulls(received(request.getArgs()).values);
     const outputs = this.#outputsOf(token);
-    const response = new rpc.InvokeResponse();
-    try {
+    const unknown = Object.fromEntries(outputs.map((output) => [output, UNKNOWN]));
+    const answer = async (): Promise<ReturnType<typeof sent>> => {
       const result = await lookup.answer(this.#host, args);
       const members = outputs.includes(RESULT) || !isJsonObject(result) ? { [RESULT]: result } : result;
-      return response.setReturn(sent(members, new Set(lookup.traits.secret === true ? outputs : [])));
+      return sent(members, new Set(lookup.traits.secret === true ? outputs : []));
+    };
+    try {
+      const isPreview = request.getPreview();
+      const returned = await unlessSkipped(this.#host, name, answer, sent(unknown), isPreview);
+      return new rpc.InvokeResponse().setReturn(returned);
     } catch (error) {
-      if (!(error instanceof Error)) throw error;
-      if (!request.getPreview() || !(error instanceof MissingCredentialsError))
-        throw new Error(this.#host.presentable(error.message));
-      this.#host.warnOnce(`${name}: skipped in this preview. ${error.message}`, `no credentials for ${name}`);
-      return response.setReturn(sent(Object.fromEntries(outputs.map((output) => [output, UNKNOWN]))));
+      throw error instanceof Error ? new Error(this.#host.presentable(error.message)) : error;
     }
   }
 

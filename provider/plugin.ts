@@ -6,13 +6,12 @@ import type { Verbs } from "./runtime/verbs";
 
 /** The entry point `pulumi-edgeguard/plugin` for the provider plugin of the same version. Programs don't use it. */
 
-export { MissingCredentialsError } from "./api/credential";
 export { Claims } from "./runtime/claims";
 export { Host, type HostOptions } from "./runtime/host";
 export { propertyPath } from "./runtime/inputs";
 export { sharedLedger } from "./runtime/ledger-journal";
 export { Lifeline } from "./runtime/lifeline";
-export { LOOKUPS } from "./runtime/lookup";
+export { LOOKUPS, unlessSkipped } from "./runtime/lookup";
 export { argumentProblem } from "./runtime/provider";
 export { namesOfSecrets, SECRETS, WIRE_SECRET, WIRE_SIGNATURE } from "./runtime/secrets";
 export {

@@ -141,17 +141,22 @@ function askOrUnknown<T>(what: string, opts: LookupOptions, work: (host: Host) =
   return ask(opts, (host) => unlessSkipped(host, what, () => work(host), pulumi.unknown as T));
 }
 
-/** Does work that needs credentials. Without them, a preview warns and returns `skipped`, and an update fails. */
+/**
+ * Does work that needs credentials. Without them, a preview warns and returns `skipped`, and an update fails.
+ *
+ * @param isPreview by default, whether the program that this process runs is being previewed.
+ */
 export async function unlessSkipped<T, S>(
   host: Host,
   what: string,
   work: () => Promise<T>,
   skipped: S,
+  isPreview = inProgram() && pulumi.runtime.isDryRun(),
 ): Promise<T | S> {
   try {
     return await work();
   } catch (error) {
-    if (!(error instanceof MissingCredentialsError && inProgram() && pulumi.runtime.isDryRun())) throw error;
+    if (!(error instanceof MissingCredentialsError && isPreview)) throw error;
     host.warnOnce(`${what}: skipped in this preview. ${error.message}`, `no credentials for ${what}`);
     return skipped;
   }
