@@ -40,7 +40,7 @@ const isDefaultName = (name: string): boolean => /^(default(_\d.*)?)?$/.test(nam
 
 /** Returns the function that reads settings for the lifecycles. An explicit provider has only its own settings. */
 export function configOf(values: JsonObject, name: string | undefined): ConfigGetter {
-  const texts = new Map(settings(values).map(([key, text]) => [NAMESPACE + key, text]));
+  const texts = textsOf(values);
   if (name !== undefined) return (key) => (key === PROVIDER_NAME ? name : texts.get(key));
   const stack = stackConfig(process.env);
   return (key) => texts.get(key) ?? (key.startsWith("cloudflare:") ? stack?.[key] : undefined);
@@ -75,13 +75,18 @@ function settings(values: JsonObject): Setting[] {
   return Object.entries(omit(values, OF_ENGINE)).map(([key, value]) => [key, settingText(value)]);
 }
 
+/** Returns the settings as a stack's configuration has them. */
+function textsOf(values: JsonObject): ReadonlyMap<string, string | undefined> {
+  return new Map(settings(values).map(([key, text]) => [NAMESPACE + key, text]));
+}
+
 type Setting = [key: string, text: string | undefined];
 
 /** Whether these settings come from the stack's configuration, like the default provider's. */
 function isOfStack(values: JsonObject): boolean {
   const stack = stackConfig(process.env);
   if (stack === undefined) return true; // Nothing to compare with.
-  const given = new Map(settings(values).map(([key, text]) => [NAMESPACE + key, text]));
+  const given = textsOf(values);
   const added = OF_ENGINE.map((key) => NAMESPACE + key);
   const keys = [...given.keys(), ...Object.keys(stack).filter((key) => key.startsWith(NAMESPACE))];
   return keys.every((key) => added.includes(key) || given.get(key) === stack[key]);
