@@ -1,5 +1,5 @@
 import { LOCAL_ENGINE, type LocalApi, startLocalApi } from "edgeguard-local";
-import { edgeguardResources, engines, Project, summaryOf } from "../support/engine";
+import { describeOnCli, edgeguardResources, Project, summaryOf } from "../support/engine";
 import { raw } from "../support/scenario";
 
 /** `get` in a program, on a real CLI. */
@@ -46,14 +46,8 @@ test("the local engine refuses `get`, and says so", async () => {
   expect(text).toContain("reading resources that the stack does not manage (`Resource.get`)");
 });
 
-const cli = engines().find((engine) => engine !== LOCAL_ENGINE);
-const onCli = cli === undefined ? test.skip : test;
-const WHERE = cli?.name ?? "the Pulumi CLI: skipped, because none is on PATH";
-
-onCli(
-  `get reads without managing, keeps a destination secret, and gives the bare ID to other resources, on ${WHERE}`,
-  async () => {
-    if (cli === undefined) return;
+describeOnCli("get", (cli) => {
+  test("get reads without managing, keeps a destination secret, and gives the bare ID to other resources", async () => {
     await projectOn(cli);
     const { shop } = api.zones;
     const account = api.accounts.main;
@@ -106,13 +100,9 @@ onCli(
     });
     const deleted = api.requests.filter(({ method }) => method === "DELETE");
     expect(deleted.map(({ path }) => path).filter((path) => !path.includes("/bulk"))).toEqual([]);
-  },
-);
+  });
 
-onCli(
-  `a policy isn't deleted if the program stops declaring it and reads it with get, on ${WHERE}`,
-  async () => {
-    if (cli === undefined) return;
+  test("a policy isn't deleted if the program stops declaring it and reads it with get", async () => {
     await projectOn(cli);
     const { empty } = api.zones;
     program(
@@ -128,21 +118,20 @@ onCli(
     expect(await raw(api, "GET", `/zones/${empty}/page_shield/policies/${id}`)).toMatchObject({
       result: POLICY,
     });
-  },
-);
+  });
 
-onCli(`a get whose ID doesn't exist or has the wrong form fails the preview, on ${WHERE}`, async () => {
-  if (cli === undefined) return;
-  await projectOn(cli);
-  const missing = `${api.zones.empty}/${"0".repeat(32)}`;
-  program(`edgeguard.PageShieldPolicy.get("one", "${missing}");`);
-  const gone = await project.run("preview");
-  expect(gone.code).not.toBe(0);
-  expect(gone.text).toContain(`PageShieldPolicy.get: there is no ${missing}.`);
-  program('edgeguard.PageShieldPolicy.get("one", "checkout");');
-  const wrong = await project.run("preview");
-  expect(wrong.code).not.toBe(0);
-  expect(wrong.text).toContain(
-    'edgeguard: PageShieldPolicy.get("one"): "checkout" is not "<zone ID>/<policy ID>".',
-  );
+  test("a get whose ID doesn't exist or has the wrong form fails the preview", async () => {
+    await projectOn(cli);
+    const missing = `${api.zones.empty}/${"0".repeat(32)}`;
+    program(`edgeguard.PageShieldPolicy.get("one", "${missing}");`);
+    const gone = await project.run("preview");
+    expect(gone.code).not.toBe(0);
+    expect(gone.text).toContain(`PageShieldPolicy.get: there is no ${missing}.`);
+    program('edgeguard.PageShieldPolicy.get("one", "checkout");');
+    const wrong = await project.run("preview");
+    expect(wrong.code).not.toBe(0);
+    expect(wrong.text).toContain(
+      'edgeguard: PageShieldPolicy.get("one"): "checkout" is not "<zone ID>/<policy ID>".',
+    );
+  });
 });

@@ -2,9 +2,9 @@ import { execFile, execFileSync } from "node:child_process";
 import { cpSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { LOCAL_ENGINE, startLocalApi, type LocalApi } from "edgeguard-local";
+import { startLocalApi, type LocalApi } from "edgeguard-local";
 import { z } from "zod";
-import { engines, Project, REPOSITORY } from "../support/engine";
+import { describeOnCli, engines, Project, REPOSITORY } from "../support/engine";
 
 const SCRIPTS = join(REPOSITORY, "examples/pipelines/ci");
 const EDGEGUARD = `${process.execPath} ${join(REPOSITORY, "provider/dist/cli/main.js")}`;
@@ -134,15 +134,13 @@ describe("the pipeline script", () => {
 const SCRIPT = { url: "https://new.example/x.js" };
 const PASSPHRASE = "canary-passphrase-3c90";
 
-const cli = engines().find((engine) => engine !== LOCAL_ENGINE);
-
-(cli === undefined ? describe.skip : describe)("the pipeline script with a saved plan", () => {
+describeOnCli("the pipeline script with a saved plan", (cli) => {
   let api: LocalApi;
   let project: Project;
 
   beforeEach(async () => {
     api = await startLocalApi();
-    project = new Project(cli ?? LOCAL_ENGINE, "pipeline");
+    project = new Project(cli, "pipeline");
     project.write(PROGRAM.replace('"log"', '"allow"'));
     await project.init({ zoneId: api.zones.blog });
     git("init", "--quiet");

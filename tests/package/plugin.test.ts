@@ -3,10 +3,10 @@ import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import * as rpc from "@pulumi/pulumi/proto/provider_pb";
-import { LOCAL_ENGINE, startLocalApi, type LocalApi } from "edgeguard-local";
+import { startLocalApi, type LocalApi } from "edgeguard-local";
 import { PluginClient } from "../plugin/client";
 import { missingFor, PLUGIN } from "../plugin/project";
-import { engines, Project, REPOSITORY, summaryOf } from "../support/engine";
+import { cliEngine, Project, REPOSITORY, summaryOf } from "../support/engine";
 import { raw, TOKEN } from "../support/scenario";
 import { testUnless } from "../support/skip";
 
@@ -15,7 +15,7 @@ import { testUnless } from "../support/skip";
 /** A guard against packing what nobody needs. */
 const LIMIT_BYTES = 50_000;
 
-const cli = engines().find((engine) => engine !== LOCAL_ENGINE);
+const cli = cliEngine();
 const onYaml = testUnless(missingFor("yaml"));
 
 let home: string;

@@ -2,9 +2,9 @@ import { spawn, spawnSync } from "node:child_process";
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { isolatedEnvironment, LOCAL_ENGINE, startLocalApi, type LocalApi } from "edgeguard-local";
+import { isolatedEnvironment, startLocalApi, type LocalApi } from "edgeguard-local";
 import { stringify } from "yaml";
-import { engines, Project, REPOSITORY, summaryOf, type Deployment } from "../support/engine";
+import { describeOnCli, Project, REPOSITORY, summaryOf, type Deployment } from "../support/engine";
 import { raw, TOKEN } from "../support/scenario";
 import { testUnless } from "../support/skip";
 import { BIN, ended } from "../cli/support";
@@ -12,26 +12,23 @@ import { generateSdk, missingFor, PLUGIN, PluginProject } from "./project";
 
 /** The provider plugin on a real Pulumi CLI: programs of the generated SDK and in YAML. */
 
-const cli = engines().find((engine) => engine !== LOCAL_ENGINE);
-const onCli = cli === undefined ? describe.skip : describe;
 const onYaml = testUnless(missingFor("yaml"));
 
 const CANARY = "c4nary-of-a-destination";
 
-onCli(`on ${cli?.name ?? "the Pulumi CLI: skipped, because none is on PATH"}`, () => {
+describeOnCli("the provider plugin", (cli) => {
   let folder: string;
   let api: LocalApi;
   let project: PluginProject;
 
   beforeAll(() => {
     folder = mkdtempSync(join(tmpdir(), "edgeguard-sdk-"));
-    if (cli !== undefined) generateSdk(cli, folder, { PULUMI_HOME: folder, PULUMI_SKIP_UPDATE_CHECK: "1" });
+    generateSdk(cli, folder, { PULUMI_HOME: folder, PULUMI_SKIP_UPDATE_CHECK: "1" });
   });
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
   beforeEach(async () => {
     api = await startLocalApi();
-    if (cli === undefined) return;
     project = new PluginProject(cli, "moves");
     symlinkSync(join(folder, "nodejs/bin"), join(project.dir, "sdk"));
     project.env = { CLOUDFLARE_API_TOKEN: TOKEN, CANARY };
@@ -74,7 +71,7 @@ onCli(`on ${cli?.name ?? "the Pulumi CLI: skipped, because none is on PATH"}`, (
       .map(({ method, path }) => `${method} ${path}`);
 
   test("the schema is valid by Pulumi's own schema of schemas", () => {
-    const [pulumi = "", ...before] = cli?.command ?? [];
+    const [pulumi, ...before] = cli.command;
     const env = { ...process.env, ...isolatedEnvironment(folder) };
     const check = (file: string): number | null =>
       spawnSync(pulumi, [...before, "schema", "check", file], { env }).status;
@@ -351,7 +348,6 @@ onCli(`on ${cli?.name ?? "the Pulumi CLI: skipped, because none is on PATH"}`, (
   onYaml(
     "the YAML example runs when installed as the docs say, and the next preview shows no changes",
     async () => {
-      if (cli === undefined) return;
       const example = new Project(cli, "yaml");
       try {
         example.copy(join(REPOSITORY, "examples/yaml"), join(REPOSITORY, "node_modules"));

@@ -10,14 +10,12 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { LOCAL_ENGINE, startLocalApi, type LocalApi } from "edgeguard-local";
-import { engines, Project, REPOSITORY, summaryOf } from "../support/engine";
+import { cliEngine, Project, REPOSITORY, summaryOf } from "../support/engine";
 import { TOKEN } from "../support/scenario";
 import { testUnless } from "../support/skip";
 import { missingFor } from "./project";
 
 /** The provider plugin from Python and Go: SDKs that Pulumi generates, installed as the documents say. */
-
-const cli = engines().find((engine) => engine !== LOCAL_ENGINE);
 
 const MODULES = join(REPOSITORY, "node_modules");
 const PYTHON_EXAMPLE = join(REPOSITORY, "examples/python");
@@ -37,7 +35,7 @@ afterEach(async () => {
 });
 
 function begin(name: string): void {
-  project = new Project(cli ?? LOCAL_ENGINE, name);
+  project = new Project(cliEngine() ?? LOCAL_ENGINE, name);
 }
 
 async function configure(): Promise<void> {

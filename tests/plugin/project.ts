@@ -1,8 +1,8 @@
 import { execFileSync } from "node:child_process";
 import { appendFileSync, copyFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { LOCAL_ENGINE, type EngineCommand } from "edgeguard-local";
-import { engines, Project, REPOSITORY } from "../support/engine";
+import type { EngineCommand } from "edgeguard-local";
+import { cliEngine, Project, REPOSITORY } from "../support/engine";
 
 export const PLUGIN = join(REPOSITORY, "plugin");
 
@@ -45,7 +45,7 @@ export class PluginProject extends Project {
 /** Why programs in this language can't run here. Undefined if there's a Pulumi CLI that runs them, and these commands. */
 export function missingFor(language: string, ...commands: readonly string[]): string | undefined {
   const needed = [`pulumi-language-${language}`, ...commands];
-  if (needed.every(isOnPath) && engines().some((engine) => engine !== LOCAL_ENGINE)) return undefined;
+  if (needed.every(isOnPath) && cliEngine() !== undefined) return undefined;
   return `no ${needed.join(" or no ")} on PATH`;
 }
 

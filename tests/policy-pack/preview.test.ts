@@ -2,12 +2,12 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { LOCAL_ENGINE, startLocalApi, type LocalApi } from "edgeguard-local";
 import { edgePolicies } from "pulumi-edgeguard/policies";
-import { engines, Project, REPOSITORY } from "../support/engine";
+import { cliEngine, Project, REPOSITORY } from "../support/engine";
 import { analyze, type Analyzed } from "../support/policies";
 
 /** The Pulumi CLI runs the example's policy pack. For the local engine, which runs none, the test hands its plan to the policies. */
 
-const CLI = engines().find(({ name }) => name !== LOCAL_ENGINE.name);
+const CLI = cliEngine();
 const OPTIONS = { production: "^dev$", plan: "free" } as const;
 const VIOLATIONS = [
   "advisory workers-near-limits small",

@@ -27,10 +27,24 @@ export { REPOSITORY };
 
 /** Runs a Pulumi engine by its command line: always the local engine, and also the real CLI if one is on PATH. */
 
-/** All engines on this machine. EDGEGUARD_TEST_ENGINE=local leaves out the CLI. */
+/** The Pulumi CLI, if there's one on this machine. EDGEGUARD_TEST_ENGINE=local leaves it out. */
+export function cliEngine(): EngineCommand | undefined {
+  return process.env["EDGEGUARD_TEST_ENGINE"] === "local" ? undefined : pulumiCli();
+}
+
+/** All engines on this machine. */
 export function engines(): EngineCommand[] {
-  const cli = process.env["EDGEGUARD_TEST_ENGINE"] === "local" ? undefined : pulumiCli();
+  const cli = cliEngine();
   return cli === undefined ? [LOCAL_ENGINE] : [LOCAL_ENGINE, cli];
+}
+
+/** For tests of what the local engine refuses. Without a Pulumi CLI, they're skipped, and the title says why. */
+export function describeOnCli(title: string, tests: (cli: EngineCommand) => void): void {
+  const cli = cliEngine();
+  if (cli !== undefined) describe(`${title} on ${cli.name}`, () => tests(cli));
+  // Skipped tests are declared, too, and run nothing.
+  else
+    describe.skip(`${title} on the Pulumi CLI: skipped, because none is on PATH`, () => tests(LOCAL_ENGINE));
 }
 
 export interface RunResult {
