@@ -1,15 +1,16 @@
 import { mkdtempSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { pulumiCli } from "edgeguard-local";
+import { cliEngine } from "../support/engine";
 import { packedModules } from "../support/packed";
+import { testUnless } from "../support/skip";
 import { inFolder, writeProject } from "./install";
 import { play } from "./play";
 import { ROWS, type Row } from "./rows";
 
 /** The rows that need nothing from the registry; `own-project.test.ts` beside the README's has npm and the oldest SDK. */
 
-const CLI = pulumiCli() !== undefined;
+const onCli = testUnless(cliEngine() === undefined ? "no Pulumi CLI on PATH" : undefined);
 const rowOf = (name: string): Row => {
   const row = ROWS.find((each) => each.name === name);
   if (row === undefined) throw new Error(`no row is named ${name}`);
@@ -36,6 +37,6 @@ it("a program that is an ES module runs on the local engine", async () => {
   await play(installed("JavaScript, ES module"), "local");
 });
 
-(CLI ? it : it.skip)("an inline program of the Automation API runs on the Pulumi CLI", async () => {
+onCli("an inline program of the Automation API runs on the Pulumi CLI", async () => {
   await play(installed("Automation API, inline program"), "cli");
 });
