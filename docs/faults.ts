@@ -151,7 +151,7 @@ export const FAULTS: readonly { readonly area: string; readonly rows: readonly F
         result: "`refresh` and `destroy` use the environment's token, and say so.",
         test: [
           "tests/engine/interruptions.test.ts",
-          "refreshes and destroys with the environment's token after the saved one was rotated, and says so",
+          "refreshes and destroys with the environment's token after the saved token was rotated, and says so",
         ],
       },
       {

@@ -93,7 +93,7 @@ async function guarded<T>(type: string, done: string, work: (verbs: Verbs) => T 
     const verbs = ownMember(REGISTER, type);
     if (verbs === undefined) {
       throw new Error(
-        `this version of pulumi-edgeguard has no resource ${type}. Install the version that wrote the state, or a later one`,
+        `this version of pulumi-edgeguard has no resource type ${type}. Install the version that wrote the state, or a later one`,
       );
     }
     return await lifeline.answering(() => work(verbs));
@@ -121,7 +121,7 @@ function presentable(error: unknown, headline: string): Error {
   const debugging = process.env["EDGEGUARD_DEBUG"] === "1";
   shown.stack = debugging
     ? host.redact(original.stack ?? "")
-    : "see the resource (EDGEGUARD_DEBUG=1 adds a stack trace)";
+    : "see the error on the resource (set EDGEGUARD_DEBUG=1 for a stack trace)";
   Object.defineProperty(shown, "toString", { value: () => headline });
   return shown;
 }

@@ -532,7 +532,7 @@ export class EdgeApi {
       outcome: "unknown",
       detail: this.redactor.redact(problem),
       advice:
-        "This version of pulumi-edgeguard does not understand the response: check edgeguard:baseUrl, then check for a newer version.",
+        "This version of pulumi-edgeguard can't read the response. Check edgeguard:baseUrl, then check for a newer version.",
     });
   }
 

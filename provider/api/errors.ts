@@ -144,6 +144,6 @@ function sentence(init: ApiErrorInit): string {
   if (init.attempts !== undefined && init.attempts > 1) parts.push(`after ${init.attempts} attempts`);
   if (init.requestId !== undefined) parts.push(`request ID ${escapeInvisible(init.requestId)}`);
   const unknown =
-    init.outcome === "unknown" && init.method !== "GET" ? " Cloudflare may have applied it." : "";
+    init.outcome === "unknown" && init.method !== "GET" ? " Cloudflare may have applied the change." : "";
   return `${parts.join(", ")}.${unknown}${init.advice === undefined ? "" : ` ${init.advice}`}`;
 }

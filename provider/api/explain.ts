@@ -94,15 +94,16 @@ export const MEANINGS: Readonly<Record<number, string>> = {
   7003: "The path doesn't lead to an object: an ID in it is wrong or malformed, or the base URL is wrong.",
   9106: "The email or the API key is missing or wrong. Set both again, or use a token.",
   10000: "The token lacks permission for this call, or was revoked. Check its permissions in the dashboard.",
-  10003: "The zone has no rules in this phase yet. Deploying the first one creates the entry point ruleset.",
+  10003:
+    "The zone has no rules in this phase yet. The first rule you deploy creates the entry point ruleset.",
   10009: "The namespace has no such key, or the key has expired.",
   10012: "Cloudflare can't parse the body of the bulk request: send an array of entries or keys.",
   10013: "The account has no such namespace: it was deleted, or its ID belongs to another account.",
   10014:
     "Namespace titles must be unique per account. Choose another, or use the namespace that has this title.",
   10019: "A namespace needs a title of 1 to 512 characters.",
-  10029: "A bulk read takes 1 to 100 keys.",
+  10029: "A bulk read must list 1 to 100 keys.",
   10034: "TTL must be at least 60 seconds.",
   10405: "The path doesn't accept this method. An ID in it may be empty.",
-  20217: "The phase already has an entry point ruleset. Update that one instead.",
+  20217: "The phase already has an entry point ruleset. Update that ruleset instead.",
 };

@@ -108,7 +108,7 @@ function endless(what: string, path: string, repeated: "page" | "cursor"): ApiEr
   return unreadable(
     what,
     path,
-    `the list returned the same ${repeated} twice, so it can't be read completely`,
+    `Cloudflare returned the same ${repeated} twice, so the list can't be read completely`,
     "Run the command again. If it happens again, report it with the time of the request.",
   );
 }

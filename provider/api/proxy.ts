@@ -45,7 +45,7 @@ export function proxies(env: Readonly<Record<string, string | undefined>>): read
     if (scheme === "" || parseUrl(value) === undefined) {
       throw new ProxyError(
         `${name}: ${shown} is not a proxy URL`,
-        `Set ${name} to a URL with its scheme, such as "http://${host === "" ? "proxy.example:3128" : host}", or unset it.`,
+        `Set ${name} to a full URL, such as "http://${host === "" ? "proxy.example:3128" : host}", or unset it.`,
       );
     }
     return [{ name, shown }];
@@ -62,8 +62,8 @@ export function explainProxy(error: unknown, url: URL): unknown {
   const all = proxies(process.env);
   const { name = "HTTPS_PROXY", shown = "" } = (url.protocol === "https:" ? all.at(-1) : all[0]) ?? {};
   return new ProxyError(
-    `the proxy ${shown} from ${name} refused to connect to ${url.host} with status ${status}`,
-    `Check ${name} and what the proxy allows, or add ${url.hostname} to NO_PROXY.`,
+    `the proxy ${shown} from ${name} refused to connect to ${url.host} (status ${status})`,
+    `Check ${name} and the proxy's access rules, or add ${url.hostname} to NO_PROXY.`,
     { cause: error },
   );
 }

@@ -49,6 +49,6 @@ export function excerpt(text: string): string {
 export function cancelledError(what: string, outcome: Outcome): CancelledError {
   const why = "the operation was cancelled, or the Pulumi engine exited";
   return outcome === "unknown"
-    ? new CancelledError(`${what} was interrupted: ${why}. Cloudflare may have applied it.`, outcome)
+    ? new CancelledError(`${what} was interrupted: ${why}. Cloudflare may have applied the change.`, outcome)
     : new CancelledError(`${what} was not sent: ${why}.`, outcome);
 }

@@ -51,11 +51,11 @@ export function projectFor(cwd: string, folder: string, options: ProjectOptions)
   const out = (path: string): string => `--out ${relative(cwd, path) || "."}`;
   if (isOwn)
     throw new UsageError(
-      `${file} says that its program is in ${program}, not here. To write it there, pass ${out(program)}.`,
+      `${file} sets the program's directory to ${program}. To write the program there, pass ${out(program)}.`,
     );
   throw new UsageError(
     `${folder} has no ${PROJECT}, so Pulumi would import into the project that ${file} defines. ` +
-      `Pass --project ${projectName(basename(folder))} to create a project there, or ${out(program)} to import into that one.`,
+      `Pass --project ${projectName(basename(folder))} to create a project there, or ${out(program)} to import into the existing project.`,
   );
 }
 
@@ -105,14 +105,14 @@ function languageOf(file: string, { runtime, resources }: Settings, options: Pro
   const another = "Pass another directory with --out";
   if (language === undefined)
     throw new UsageError(
-      `${file} sets runtime: ${runtime}, but this command only writes TypeScript and YAML. ${another}, or import by ID: \`pulumi import\` writes programs in each of Pulumi's languages.`,
+      `${file} sets runtime: ${runtime}, but this command only writes TypeScript and YAML. ${another}, or import by ID: \`pulumi import\` writes programs in any Pulumi language.`,
     );
   if (options.language !== undefined && options.language !== language)
     throw new UsageError(
       `--language ${options.language}: ${file} sets runtime: ${runtime}. Leave out --language, or pass another directory with --out.`,
     );
   if (language === "yaml" && options.for === "dynamic")
-    throw new UsageError(`${file} sets runtime: yaml, and ${CLASSES} ${another}, or --for plugin.`);
+    throw new UsageError(`${file} sets runtime: yaml, but ${CLASSES} ${another}, or --for plugin.`);
   if (language === "yaml" && resources !== undefined)
     throw new UsageError(
       `${file} declares resources, and Pulumi would ignore them beside ${PROGRAM_FILES.yaml}. ${another}.`,

@@ -38,7 +38,7 @@ export function summary({ inventory, verified, written }: Outcome): string[] {
   const { skipped, leftOut, notes } = inventory;
   return [
     ...(written === undefined
-      ? ["edgeguard: found nothing to declare. Nothing was written."]
+      ? ["edgeguard: found nothing to import. Nothing was written."]
       : [
           `edgeguard: wrote ${written.files.join(", ")}: ${countsOf(verified)}.`,
           ...compileLines(written.compiled),

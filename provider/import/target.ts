@@ -27,4 +27,4 @@ export const PACKAGES: Readonly<Record<Surface, string>> = {
 export const PLUGIN = "pulumi-resource-edgeguard";
 
 /** Ends a sentence: why a program in YAML can't have the classes. */
-export const CLASSES = "the classes are for TypeScript only.";
+export const CLASSES = "this package's classes only work in TypeScript.";

@@ -37,7 +37,7 @@ export async function verify(inventory: Inventory, drafting: Drafter): Promise<V
       if (twin !== undefined) {
         inventory.leaveOut(
           what,
-          `a program can't tell it apart from ${twin.what}, because their arguments are the same`,
+          `it has the same identifying arguments as ${twin.what}, so a program can't distinguish them`,
         );
         continue;
       }

@@ -91,7 +91,7 @@ export const RENAME_HINT =
  */
 export function sharedIdHint(id: string): string {
   return (
-    `If \`pulumi stack --show-ids --show-urns\` lists ${id} twice after this update, the older one is left over from an interrupted rename: ` +
-    "run `pulumi up` again, or `pulumi state delete '<its URN>'`. Destroying only that entry would delete the object that both share."
+    `If \`pulumi stack --show-ids --show-urns\` lists ${id} twice after this update, the older entry is left over from an interrupted rename: ` +
+    "run `pulumi up` again, or `pulumi state delete '<its URN>'`. Destroying only the older entry would delete the object that both entries share."
   );
 }

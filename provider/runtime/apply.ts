@@ -113,7 +113,7 @@ export async function readExisting<Shape extends z.ZodRawShape, Computed extends
 }
 
 function missing(type: string, given: string): string {
-  return `${type}.get: there is no ${given}. Check the ID, or remove the get from the program.`;
+  return `${type}.get: ${given} doesn't exist. Check the ID, or remove the get call from the program.`;
 }
 
 export async function update<Shape extends z.ZodRawShape, Computed extends object>(
@@ -131,8 +131,8 @@ export async function update<Shape extends z.ZodRawShape, Computed extends objec
     host.exclusively(lifecycle.lock(args), async () => {
       if (host.ledger.holding(type, id) === "made") {
         throw new Error(
-          `${type} ${id} was adopted by another resource in this program, which now declares what this one used to declare. ` +
-            "Nothing was changed. Give that resource different content, or give this one an alias, then run `pulumi up` again.",
+          `${type} ${id} was adopted by another resource in this program, because that resource now declares what this resource used to declare. ` +
+            "Nothing was changed. Give the other resource different arguments, or add an alias to this resource, then run `pulumi up` again.",
         );
       }
       const inputs = pick(news, resource.computedInputs);

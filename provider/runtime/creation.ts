@@ -76,7 +76,7 @@ export async function createOnce<T>(ctx: Context, creation: Creation<T>): Promis
     const [object, ...twins] = await findAfterLoss(ctx, creation, lost, possible);
     if (object !== undefined) {
       ctx.say.info(
-        `the response to creating ${creation.what} was lost, but Cloudflare created it, and the update uses it.`,
+        `the response to creating ${creation.what} was lost, but Cloudflare created it, and this update uses it.`,
       );
       return { object, doubled: doubledBy(creation, object, twins) };
     }
@@ -131,7 +131,7 @@ async function findAfterLoss<T>(
     return await pollUntil(ctx, list, (shown) => shown.length >= possible);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    const sentence = `Checking whether it did failed: ${reason}`;
+    const sentence = `The follow-up check failed: ${reason}`;
     const both = new ApiError({ ...lost.init, outcome: "unknown", advice: sentence });
     throw error instanceof CancelledError ? new CancelledError(both.message, "unknown") : both;
   }

@@ -49,7 +49,7 @@ export function refuseImport(
   const command = `edgeguard import --${kind} ${scope?.id ?? `<${kind} ID>`} ${importedWith}`;
   const instead =
     importedWith === undefined
-      ? "remove the option, and set target to the step that the zone has reached; the update then records the zone without sending anything"
+      ? "remove the option, and set target to the zone's current step, so that the update records the zone without sending anything"
       : `run \`${command}\`, which writes the program and the file for \`pulumi import\``;
   throw refusal(
     `edgeguard: ${type} "${name}": the import option can't import a dynamic resource: ${instead}.`,

@@ -147,7 +147,7 @@ export function sharedLedger(
     if (name === undefined) return {}; // This is the only provider, unless an explicit one has the same problem.
     const reason = error instanceof Error ? error.message : String(error);
     return {
-      problem: `Provider ${JSON.stringify(name)} can't tell the stack's other providers which objects it owns: ${reason}. Set TMPDIR to a writable directory.`,
+      problem: `Provider ${JSON.stringify(name)} can't share which objects it owns with the stack's other providers: ${reason}. Set TMPDIR to a writable directory.`,
     };
   }
 }

@@ -64,7 +64,7 @@ function provesFailure(error: unknown): error is ApiError {
 function skipReason(error: unknown): string | undefined {
   if (error instanceof CancelledError) return undefined;
   if (error instanceof MissingCredentialsError)
-    return `${error.reason.replace(/^none/, "no credentials")}. pulumi up, refresh and destroy need them`;
+    return `${error.reason.replace(/^none/, "no credentials")}. pulumi up, refresh and destroy need credentials`;
   return error instanceof ApiError ? withoutPeriod(error.message) : undefined;
 }
 

@@ -152,7 +152,7 @@ export function settingsOf(provider: Provider): pulumi.Output<Config> {
   const found = CONFIGS.get(provider);
   if (found !== undefined) return found;
   throw refusal(
-    "edgeguard: a lookup's provider isn't a Provider from this package. Import the lookup and its Provider from the same pulumi-edgeguard.",
+    "edgeguard: a lookup's provider isn't a Provider from this package. Import the lookup and its Provider from the same copy of pulumi-edgeguard.",
   );
 }
 

@@ -218,7 +218,7 @@ export function refuseProto(resource: string, value: unknown): void {
   }
   if (Object.hasOwn(value, "__proto__"))
     throw refusal(
-      `edgeguard: ${resource} has a member "__proto__", which Pulumi's SDK drops. Choose another name. KvEntries accepts such a key from a file or directory.`,
+      `edgeguard: ${resource} has a property named "__proto__", which Pulumi's SDK drops. Choose another name. KvEntries accepts such a key from a file or directory.`,
     );
   for (const member of Object.values(value)) refuseProto(resource, member);
 }

@@ -22,7 +22,7 @@ const schema = z.unknown();
 const saved: Credential = { kind: "token", token: "stale-token", origin: "edgeguard:apiToken" };
 const fresh: Credential = { kind: "token", token: "fresh-token", origin: "CLOUDFLARE_API_TOKEN" };
 
-describe("a refused credential", () => {
+describe("when a credential is refused", () => {
   test("if a token from stack config is refused, the error says that a refresh uses the token saved by the last up", async () => {
     const { client } = clientOf(api.url, { credential: saved, purpose: refreshing });
     const failure = await failureOf(client.get(settings, { what: WHAT, schema }));
@@ -64,7 +64,7 @@ describe("a refused credential", () => {
     expect(warnings).toHaveLength(1);
   });
 
-  test("tries the fallback only once, and if it's refused as well, the error is about the first token", async () => {
+  test("tries the fallback only once; if both tokens are refused, the error is about the first one", async () => {
     const other: Credential = { ...fresh, token: "other-stale-token" };
     const { client, warnings } = clientOf(api.url, { credential: saved, fallback: other });
     expect((await failureOf(client.get(settings, { what: WHAT, schema }))).message).toContain(
@@ -163,7 +163,7 @@ test("without credentials, nothing is sent, and the error says where to set them
   expect(api.requests).toHaveLength(0);
 });
 
-describe("secrets in Cloudflare's responses aren't shown", () => {
+describe("secrets in Cloudflare's responses", () => {
   const token = { kind: "token", token: 'c4n"ary/T0ken+x', origin: "t" } as const;
   const pair = { kind: "key", email: "canary+1@example.com", key: "c4naryK3y&", origin: "p" } as const;
   const forms = (secret: string) => [secret, encodeURIComponent(secret), JSON.stringify(secret).slice(1, -1)];
@@ -218,7 +218,7 @@ describe("secrets in Cloudflare's responses aren't shown", () => {
     }
   });
 
-  test("hides a secret that contains another one, but not strings that are too short to be secrets", () => {
+  test("hides a secret that contains another secret, but not strings that are too short to be secrets", () => {
     const redactor = new Redactor();
     redactor.add("abcd", "abcdefgh", "x", undefined);
     expect(redactor.redact("abcdefgh abcd x")).toBe("[secret] [secret] x");

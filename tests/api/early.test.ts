@@ -19,7 +19,7 @@ function answerAndClose(socket: Socket, text = REFUSAL): void {
 const write = (url: string) =>
   failureOf(clientOf(url, { maxRetries: 0 }).client.put("/x", { what: "Writing", schema, body }));
 
-test("reports a request as refused if the refusal arrives while its body is still being sent", async () => {
+test("reports a refusal that arrives while the request body is still being sent", async () => {
   const server = await serve((request) => {
     let read = 0;
     request.on("data", (chunk: Buffer) => {
@@ -38,7 +38,7 @@ test("reports a request as refused if the refusal arrives while its body is stil
   }
 });
 
-test("reports a request as refused even if only the start of the refusal arrives", async () => {
+test("reports a refusal even if only the start of the response arrives", async () => {
   const server = await serve((request) => answerAndClose(request.socket, REFUSAL.slice(0, 20)));
   const failure = await write(server.url);
   expect(failure).toMatchObject({ status: 413, outcome: "notDone" });
@@ -48,7 +48,7 @@ test("reports a request as refused even if only the start of the refusal arrives
 });
 
 test.each(["read", "close"] as const)(
-  "the local API refuses an oversized body as a server behind a proxy would (largeBodies: %s)",
+  "the local API refuses an oversized body the way a server behind a proxy does (largeBodies: %s)",
   async (largeBodies) => {
     const api = await startLocalApi({ largeBodies, limits: { maxBodyBytes: 1_000_000 } });
     const failure = await write(api.url);
@@ -84,7 +84,7 @@ describe("a garbled response", () => {
     );
   });
 
-  test("doesn't retry a PUT after a garbled response, because Cloudflare applied it", async () => {
+  test("doesn't retry a PUT after a garbled response, because Cloudflare has applied the change", async () => {
     const server = await serve((_request, response) => void response.end("<html>"));
     await failureOf(clientOf(server.url).client.put("/x", { what: "Writing", schema, body: {} }));
     expect(server.seen).toHaveLength(1);

@@ -40,7 +40,7 @@ describe("responses without a result", () => {
     expect(server.seen.some((request) => request.startsWith(`GET ${path}/keys`))).toBe(true);
   });
 
-  test("keeps the error code, so a create whose title is taken can find the namespace that has it", async () => {
+  test("keeps the error code, so that a create can find the existing namespace if the title is taken", async () => {
     const path = `/accounts/${ACCOUNT_ID}/storage/kv/namespaces`;
     const server = await answering({
       [`POST ${path}`]: [400, { success: false, errors: [{ code: 10014, message: "already exists" }] }],
@@ -51,7 +51,7 @@ describe("responses without a result", () => {
     expect(recorded.id).toBe(NAMESPACE_ID);
   });
 
-  test("treats a response without a result as a confirmed bulk write", async () => {
+  test("treats a response without a result as confirmation of a bulk write", async () => {
     const server = await answering({
       [`PUT /accounts/${ACCOUNT_ID}/storage/kv/namespaces/${NAMESPACE_ID}/bulk`]: [
         200,
@@ -75,7 +75,7 @@ describe("responses without a result", () => {
     ["messages that aren't text", { ...gone, messages: [7, { text: "x" }, "said"] }],
     ["invalid paging information", { ...gone, result_info: { page: "one", cursors: 3 } }],
     ["a list as paging information", { ...gone, result_info: [] }],
-  ])("a refresh understands a 404 with %s", async (_name, odd) => {
+  ])("a refresh treats a 404 with %s as a deleted object", async (_name, odd) => {
     const server = await answering({
       [`GET /accounts/${ACCOUNT_ID}/storage/kv/namespaces/${NAMESPACE_ID}`]: [
         404,
@@ -108,7 +108,7 @@ describe("lists with a record that can't be read", () => {
     expect(warnings.join()).not.toContain("hunter22");
   });
 
-  test("fails if every record is needed, and the error identifies the unreadable one", async () => {
+  test("fails if every record is needed, and the error identifies the unreadable record", async () => {
     const server = await serve((_request, response) => void response.end(envelope([odd])));
     const { client } = clientOf(server.url);
     const failure = await failureOf(

@@ -28,8 +28,8 @@ const pages = (perPage: number) => byPage(clientOf(server.url).client, "/list", 
 const cursors = (more: { sizeParameter?: "limit" } = {}) =>
   byCursor(clientOf(server.url).client, "/list", { ...list, perPage: 2, ...more });
 
-describe("reads up to the last page that Cloudflare counts", () => {
-  test("reads to the last page that Cloudflare counts", async () => {
+describe("paging by number", () => {
+  test("reads as many pages as Cloudflare's count implies", async () => {
     await answering(
       envelope(items("a", "b"), { result_info: { page: 1, per_page: 2, total_pages: 2 } }),
       envelope(items("c", "d"), { result_info: { page: 2, per_page: 2, total_pages: 2 } }),
@@ -66,13 +66,13 @@ describe("reads up to the last page that Cloudflare counts", () => {
 
   test("stops if the API keeps returning the same page", async () => {
     await answering(envelope(items("a", "b")));
-    expect((await failureOf(ids(pages(2)))).message).toContain("the list returned the same page twice");
+    expect((await failureOf(ids(pages(2)))).message).toContain("Cloudflare returned the same page twice");
     expect(server.seen).toHaveLength(2);
   });
 
   test.each([2, 3])("refuses a list of %i pages that returns the first page every time", async (n) => {
     await answering(envelope(items("a", "b"), { result_info: { page: 1, per_page: 2, total_pages: n } }));
-    expect((await failureOf(ids(pages(2)))).message).toContain("the list returned the same page twice");
+    expect((await failureOf(ids(pages(2)))).message).toContain("Cloudflare returned the same page twice");
     expect(server.seen).toHaveLength(2);
   });
 
@@ -114,7 +114,7 @@ describe("reads up to the last page that Cloudflare counts", () => {
       expect(server.seen).toHaveLength(4);
     });
 
-    test("warns if the list never stops changing", async () => {
+    test("warns that records may be missing if the list never stops changing", async () => {
       await answering(
         ...[page(5, 2, "a", "b"), page(4, 2, "d")],
         ...[page(5, 2, "b", "e"), page(4, 2, "f")],
@@ -127,7 +127,7 @@ describe("reads up to the last page that Cloudflare counts", () => {
       ]);
     });
 
-    test("fails instead if the list must be complete", async () => {
+    test("fails if the list must be complete but never stops changing", async () => {
       await answering(
         ...[page(5, 2, "a", "b"), page(4, 2, "d")],
         ...[page(5, 2, "b", "e"), page(4, 2, "f")],
@@ -191,7 +191,7 @@ describe("paging by cursor", () => {
 
   test("refuses a cursor that repeats, because the list would never end", async () => {
     await answering(page("one", "a"), page("two", "b"), page("one", "c"));
-    expect((await failureOf(ids(cursors()))).message).toContain("the list returned the same cursor twice");
+    expect((await failureOf(ids(cursors()))).message).toContain("Cloudflare returned the same cursor twice");
     expect(server.seen).toHaveLength(3);
   });
 });

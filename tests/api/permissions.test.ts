@@ -94,7 +94,7 @@ test.each(NAMES)("%s needs only the permissions that it documents", async (name)
   expect(needed.filter((permission) => !allowed.includes(permission))).toEqual([]);
 });
 
-describe("a 403 names the missing permission", () => {
+describe("the error for a 403", () => {
   const schema = z.unknown();
   const zone = "/zones/5a0c1e7f3b2d4968a7e1c0f2d3b4a505";
   const account = "/accounts/5a0c1e7f3b2d4968a7e1c0f2d3b4a5f1";
@@ -124,7 +124,7 @@ describe("a 403 names the missing permission", () => {
       `${kv}/1/bulk`,
       "Workers KV Storage Write (in the dashboard: Account > Workers KV Storage > Edit)",
     ],
-  ] as const)("names the permission for %s %s", async (method, path, permission) => {
+  ] as const)("names the missing permission for %s %s", async (method, path, permission) => {
     api.fault({ match: {}, kind: "status", status: 403, code: 10000, message: "Authentication error" });
     const { client } = clientOf(api.url);
     const { message } = await failureOf(client.send(method, path, { what: "Asking", schema }));
@@ -166,7 +166,7 @@ test("skips a read that the update doesn't depend on, and the warning names the 
   ]);
 });
 
-describe("the advice after a refusal matches the operation", () => {
+describe("the advice after a refusal", () => {
   const zoneId = "0123456789abcdef0123456789abcdef";
   const gone = { match: {}, kind: "status", status: 404, code: 7003, message: "Could not route" } as const;
 
@@ -183,7 +183,7 @@ describe("the advice after a refusal matches the operation", () => {
   });
 
   test.each(["PageShieldPolicy", "LogpushJob", "ManagedRulesetOverride"] as const)(
-    "refreshing a %s in a deleted zone says to remove the resource from state, or to check the token",
+    "for a refresh of a %s in a deleted zone, says to remove the resource from state or check the token",
     async (type) => {
       const [declared] = LIVES[type]();
       const made = await new Operation(api).up(type, { ...declared });
@@ -195,7 +195,7 @@ describe("the advice after a refusal matches the operation", () => {
     },
   );
 
-  test("mentions the last up if a refresh's token is refused, but not if a preview's is", async () => {
+  test("mentions the last up if the token is refused in a refresh, but not in a preview", async () => {
     const made = await new Operation(api).up("PageShieldSettings", {
       zoneId: api.zones.empty,
       enabled: true,
@@ -209,7 +209,7 @@ describe("the advice after a refusal matches the operation", () => {
     expect(message).toContain("A refresh or destroy uses the token saved by the last `pulumi up`");
   });
 
-  test("refreshing a resource in a deleted zone says to remove the resource from state, not to refresh", async () => {
+  test("for a refresh in a deleted zone, says to remove the resource from state, not to refresh", async () => {
     const [first] = LIVES.PageShieldPolicy();
     const made = await new Operation(api).up("PageShieldPolicy", { ...first });
     api.fault({ ...gone, times: 9 });
@@ -219,14 +219,14 @@ describe("the advice after a refusal matches the operation", () => {
   });
 });
 
-test("says that an empty secret is empty, not that it's unset", async () => {
+test("the warning says that a credential is empty, not that none is set", async () => {
   const op = new Operation(api, {
     config: { "edgeguard:apiToken": "" },
     env: { CLOUDFLARE_API_TOKEN: " " },
   });
   await op.preview("PageShieldSettings", { zoneId: api.zones.empty, enabled: true });
   expect(op.warned).toEqual([
-    "edgeguard: live checks skipped: CLOUDFLARE_API_TOKEN is empty. pulumi up, refresh and destroy need them",
+    "edgeguard: live checks skipped: CLOUDFLARE_API_TOKEN is empty. pulumi up, refresh and destroy need credentials",
   ]);
   const { message } = await op.failedUp("PageShieldSettings", { zoneId: api.zones.empty, enabled: true });
   expect(message).toContain("needs credentials, and CLOUDFLARE_API_TOKEN is empty");

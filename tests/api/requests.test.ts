@@ -28,7 +28,7 @@ const newPolicy = {
 test.each([
   ["token", { kind: "token", token: "local-token", origin: "edgeguard:apiToken" }],
   ["key", { kind: "key", email: "local@example.com", key: "local-key", origin: "edgeguard:apiEmail" }],
-] as const)("sends a %s only in the headers for it, with every method", async (kind, credential) => {
+] as const)("sends a %s only in the matching headers, with every method", async (kind, credential) => {
   const { client } = clientOf(api.url, { credential });
   await client.get(settings, { what: WHAT, schema: any });
   await client.put(settings, { what: WHAT, schema: any, body: { enabled: true } });
@@ -84,11 +84,11 @@ test("an error is one sentence with the attempt, request, status, message, code,
     "returned 503 Service Unavailable: Down for repair [code 10503], request ID ",
   );
   expect(trouble.message).toMatch(
-    / Cloudflare may have applied it\. The problem is on Cloudflare's side.*Run the command again\.$/,
+    / Cloudflare may have applied the change\. The problem is on Cloudflare's side.*Run the command again\.$/,
   );
 });
 
-test("puts the caller's advice first, and lets it depend on the status and codes", async () => {
+test("prefers the caller's advice, which may depend on the status and error codes", async () => {
   api.fault({ match: {}, kind: "status", status: 409, code: 1234 });
   const failure = await failureOf(
     clientOf(api.url).client.get(settings, {

@@ -119,7 +119,7 @@ describe("POST", () => {
       api.fault({ match: {}, kind: "status", status });
       const failure = await failureOf(send("POST", 5));
       expect(failure).toMatchObject({ status, outcome: "unknown" });
-      expect(failure.message).toContain("Cloudflare may have applied it.");
+      expect(failure.message).toContain("Cloudflare may have applied the change.");
       expect(api.requests).toHaveLength(1);
     },
   );
@@ -172,7 +172,7 @@ describe("the outcome of a request covers all its attempts", () => {
       const failure = await failureOf(send("PUT"));
       expect(failure).toMatchObject({ status, outcome: "unknown" });
       expect(failure.message).toContain("after 2 attempts");
-      expect(failure.message).toContain("Cloudflare may have applied it.");
+      expect(failure.message).toContain("Cloudflare may have applied the change.");
       expect(mayHaveBeenApplied(failure)).toBe(true);
     },
   );
@@ -214,7 +214,7 @@ describe("an unreachable host", () => {
   );
 });
 
-test.each([0, 2])("with maxRetries: %i, makes one more attempt than that", async (maxRetries) => {
+test.each([0, 2])("with maxRetries: %i, makes that many attempts after the first one", async (maxRetries) => {
   api.fault({ match: {}, kind: "status", status: 503, times: 50 });
   const failure = await failureOf(send("GET", maxRetries));
   expect(api.requests).toHaveLength(maxRetries + 1);
@@ -292,7 +292,7 @@ describe("Retry-After", () => {
     expect(api.requests).toHaveLength(1);
   });
 
-  test("makes every caller with the same rate budget wait after a 429, and no others", async () => {
+  test("after a 429, makes only the callers with the same rate budget wait", async () => {
     const time = virtualTime();
     time.stop();
     api.fault({ match: {}, kind: "status", status: 429, retryAfter: 1 });
@@ -519,7 +519,7 @@ describe("a cancelled operation", () => {
       name: "CancelledError",
       outcome: "unknown",
       message:
-        "Setting was interrupted: the operation was cancelled, or the Pulumi engine exited. Cloudflare may have applied it.",
+        "Setting was interrupted: the operation was cancelled, or the Pulumi engine exited. Cloudflare may have applied the change.",
     });
   });
 

@@ -7,7 +7,7 @@ import { Operation } from "../support/operation";
 const schema = z.unknown();
 
 describe("the time limit for one attempt", () => {
-  test("ends a response that keeps trickling in, and retries the GET", async () => {
+  test("cuts off a response that keeps trickling in, and retries the GET", async () => {
     let asked = 0;
     const server = await serve((_request, response) => {
       asked += 1;
@@ -20,7 +20,7 @@ describe("the time limit for one attempt", () => {
     expect(debug[0]).toContain("-> ETIMEDOUT in ");
   });
 
-  test("reports a cut-off response if the last attempt reaches the time limit", async () => {
+  test("reports that the response was cut off if the last attempt reaches the time limit", async () => {
     const server = await serve((_request, response) => void response.write("{"));
     const { client } = clientOf(server.url, { attemptMs: 2_000, maxRetries: 0 });
     const failure = await failureOf(client.put("/x", { what: "Writing", schema, body: {} }));
@@ -106,13 +106,13 @@ describe("a proxy", () => {
     ["https_proxy", "https"],
     ["http_proxy", "https"], // Which stands for both where there is no other.
   ])(
-    "if a proxy refuses to connect, names it and its variable (%s for %s), and sends nothing",
+    "if a proxy refuses to connect, names the proxy and its variable (%s for %s), and sends nothing",
     async (name, scheme) => {
       process.env[name] = `http://user:pa%40ss@word@${at}`;
       const failure = await create(`${scheme}://api.example/v4`);
       expect(failure.message).toMatch(
         new RegExp(
-          `^Creating failed: POST /x was not sent: the proxy "http://${at}" from ${name} refused to connect to api\\.example(:443)? with status 403\\. Check ${name} and what the proxy allows, or add api\\.example to NO_PROXY\\.$`,
+          `^Creating failed: POST /x was not sent: the proxy "http://${at}" from ${name} refused to connect to api\\.example(:443)? \\(status 403\\)\\. Check ${name} and the proxy's access rules, or add api\\.example to NO_PROXY\\.$`,
         ),
       );
       expect(failure).toMatchObject({ outcome: "notDone" });
@@ -127,13 +127,13 @@ describe("a proxy", () => {
     ["HTTP_PROXY", "http://", "http://", "http://proxy.example:3128"],
     ["HTTPS_PROXY", "http://user:pass@proxy:port", "http://proxy:port", "http://proxy:port"],
   ])(
-    "describes %s=%s without its credentials, and says what to set instead",
+    "refuses %s=%s without showing its credentials, and says what to set instead",
     async (name, value, shown, better) => {
       process.env[name] = value;
       const failure = await create("https://api.example/v4");
       expect(failure.message).toBe(
         `Creating failed: POST /x was not sent: ${name}: ${JSON.stringify(shown)} is not a proxy URL. ` +
-          `Set ${name} to a URL with its scheme, such as "${better}", or unset it.`,
+          `Set ${name} to a full URL, such as "${better}", or unset it.`,
       );
       expect(failure).toMatchObject({ outcome: "notDone" });
     },

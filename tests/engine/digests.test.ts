@@ -67,7 +67,7 @@ describe.each(engines().map((engine) => [engine.name, engine] as const))("on %s"
     return preview;
   }
 
-  it("no plan, state or output shows a digest of content", async () => {
+  it("no plan, state or output shows a digest of KV content", async () => {
     await declare("412873");
     await up();
     await declare("412874");

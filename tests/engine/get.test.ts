@@ -38,7 +38,7 @@ const POLICY = {
   value: "script-src 'self'",
 };
 
-test("the local engine refuses `get`, and says so", async () => {
+test("the local engine refuses `get`, and says that it can't read resources", async () => {
   await projectOn(LOCAL_ENGINE);
   program(`edgeguard.PageShieldSettings.get("one", "${api.zones.shop}");`);
   const { code, text } = await project.run("preview");
@@ -47,7 +47,7 @@ test("the local engine refuses `get`, and says so", async () => {
 });
 
 describeOnCli("get", (cli) => {
-  test("get reads without managing, keeps a destination secret, and gives the bare ID to other resources", async () => {
+  test("get reads an object without managing it, keeps its destination secret, and passes its bare ID to other resources", async () => {
     await projectOn(cli);
     const { shop } = api.zones;
     const account = api.accounts.main;
@@ -102,7 +102,7 @@ describeOnCli("get", (cli) => {
     expect(deleted.map(({ path }) => path).filter((path) => !path.includes("/bulk"))).toEqual([]);
   });
 
-  test("a policy isn't deleted if the program stops declaring it and reads it with get", async () => {
+  test("a policy isn't deleted if the program stops declaring it and reads it with get instead", async () => {
     await projectOn(cli);
     const { empty } = api.zones;
     program(
@@ -120,13 +120,13 @@ describeOnCli("get", (cli) => {
     });
   });
 
-  test("a get whose ID doesn't exist or has the wrong form fails the preview", async () => {
+  test("a get with a nonexistent or malformed ID fails the preview", async () => {
     await projectOn(cli);
     const missing = `${api.zones.empty}/${"0".repeat(32)}`;
     program(`edgeguard.PageShieldPolicy.get("one", "${missing}");`);
     const gone = await project.run("preview");
     expect(gone.code).not.toBe(0);
-    expect(gone.text).toContain(`PageShieldPolicy.get: there is no ${missing}.`);
+    expect(gone.text).toContain(`PageShieldPolicy.get: ${missing} doesn't exist.`);
     program('edgeguard.PageShieldPolicy.get("one", "checkout");');
     const wrong = await project.run("preview");
     expect(wrong.code).not.toBe(0);

@@ -91,7 +91,7 @@ describe.each(surfaces().map((surface) => [surface.name, surface] as const))("on
     await project.ok("preview", "--expect-no-changes");
   });
 
-  it("refreshes and destroys with the environment's token after the saved one was rotated, and says so", async () => {
+  it("refreshes and destroys with the environment's token after the saved token was rotated, and says so", async () => {
     await tokenInConfig();
     await project.ok("up", "--yes", "--skip-preview");
     await api.close();

@@ -46,7 +46,7 @@ describeLong("after Cloudflare published a new version of a managed ruleset", ()
       ]);
     }, 60_000);
 
-    test("the plan of a preview with a refresh contains the message, for the report", async () => {
+    test("the report on a preview with a refresh mentions the new version", async () => {
       const { stdout } = await project.ok("preview", "--refresh", "--json", "--show-sames");
       const { dangers, text } = report(stdout, "text");
       expect(dangers).toEqual([]);
@@ -54,7 +54,7 @@ describeLong("after Cloudflare published a new version of a managed ruleset", ()
       expect(text).toMatch(pinned);
     }, 60_000);
 
-    test("a refresh reports the new version and records it, so that the next one only says what the pinned version lacks", async () => {
+    test("a refresh reports and records the new version; the next refresh only says what the pinned version lacks", async () => {
       const refreshed = await project.ok("refresh", "--yes");
       expect(refreshed.text).toMatch(latest);
       expect(refreshed.text).toMatch(pinned);

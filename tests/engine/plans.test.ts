@@ -135,7 +135,7 @@ function playPlans(surface: Surface): void {
     expect(JSON.stringify(await project.export())).toMatch(/"wouldBlock":\{"count":5/);
   });
 
-  it("refuses an edited program before anything is sent", async () => {
+  it("refuses to apply a saved plan to an edited program, before anything is sent", async () => {
     project.write(POLICY);
     await save({ EDGEGUARD_SAVED_PLAN: "true" });
     project.write(POLICY.replace('"allow"', '"log"'));

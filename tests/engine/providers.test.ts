@@ -99,7 +99,7 @@ describe.each(engines().map((engine) => [engine.name, engine] as const))("on %s"
   /** Which token each object was written and read with. */
   const used = (): string[] => [...new Set(sent)].sort();
 
-  it("reads and writes each object with its own provider's token, and state has the token only in encrypted form", async () => {
+  it("reads and writes each object with its own provider's token, and encrypts the tokens in state", async () => {
     project.write(`${PROGRAM}
       const { id: namespaceId } = new KvNamespace("flags", { title: "flags" }, { provider: eu });
       new KvEntries("before", { namespaceId, entries: { a: "1", b: "2" } }, { provider: eu });
@@ -144,7 +144,7 @@ describe.each(engines().map((engine) => [engine.name, engine] as const))("on %s"
     }
   }, 120_000);
 
-  describeLong("without a program, and with one that changes providers", () => {
+  describeLong("explicit providers in detail", () => {
     it("refreshes and destroys each object with the token in its own provider's state", async () => {
       project.write(`${PROGRAM}
         new KvNamespace("eu", { title: "flags" }, { provider: eu });
@@ -158,7 +158,7 @@ describe.each(engines().map((engine) => [engine.name, engine] as const))("on %s"
       }
     }, 120_000);
 
-    it("never tries another token if a provider's own is refused, and names the provider", async () => {
+    it("if a provider's token is refused, names the provider and tries no other token", async () => {
       project.write(`${PROGRAM}
         new PageShieldSettings("eu", { zoneId, enabled: true }, { provider: eu });`);
       project.env["EU"] = "old-revoked-token";
@@ -171,7 +171,7 @@ describe.each(engines().map((engine) => [engine.name, engine] as const))("on %s"
       }
     }, 120_000);
 
-    it("previews an empty token without live checks, and sends nothing", async () => {
+    it("a preview with an empty token skips live checks and sends nothing", async () => {
       project.write(`${PROGRAM}
         new PageShieldSettings("eu", { zoneId, enabled: true }, { provider: eu });`);
       project.env["EU"] = "";
@@ -182,7 +182,7 @@ describe.each(engines().map((engine) => [engine.name, engine] as const))("on %s"
       expect(sent).toEqual([]);
     }, 120_000);
 
-    it("counts each provider's requests separately, even if two use one token", async () => {
+    it("each provider has its own rate limit, even if two providers share a token", async () => {
       project.write(`${PROGRAM}
         const slow = (name: string) => ({
           provider: new Provider(name, { apiToken: process.env.EU, baseUrl, requestsPerSecond: 1 }),
@@ -200,7 +200,7 @@ describe.each(engines().map((engine) => [engine.name, engine] as const))("on %s"
       expect(seconds([...one, ...two])).toBeLessThan(one.length + two.length - 1.5); // As with a shared budget.
     }, 120_000);
 
-    it("refuses invalid arguments that become known late, in one sentence without their secrets", async () => {
+    it("refuses invalid provider arguments from outputs, in one sentence without their secrets", async () => {
       project.write(`${PROGRAM}
         const account = pulumi.secret(process.env.EU);
         new Provider("late", { apiToken: account, accountId: account });`);
@@ -231,7 +231,7 @@ describe.each(engines().map((engine) => [engine.name, engine] as const))("on %s"
       await ok("preview", "--expect-no-changes");
     }, 120_000);
 
-    it("writes the rules of a zone one after the other, even with two providers", async () => {
+    it("two providers write the rules of a zone one after the other", async () => {
       project.write(`${PROGRAM}
         const rule = (ruleset: string) => ({ zoneId, accountId, ruleset });
         new ManagedRulesetOverride("eu", rule("Cloudflare Managed Ruleset"), { provider: eu });

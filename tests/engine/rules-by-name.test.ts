@@ -89,7 +89,7 @@ describeLong("rules by name, on each engine", () => {
       project.remove();
     });
 
-    it("names of rules are shown in the preview, written as IDs, and kept when Cloudflare renames the rules", async () => {
+    it("previews resolve rule names, updates write the rules' IDs, and a rename by Cloudflare changes nothing", async () => {
       const shown = await project.ok("preview", "--diff");
       expect(shown.text).toContain(`is rule ${cve} (`);
       expect(shown.text).toContain(`is rule ${number} (`);
@@ -118,7 +118,7 @@ describeLong("rules by name, on each engine", () => {
       expect(await overrides()).toEqual([]);
     }, 300_000);
 
-    it("overrides that were removed manually appear by name in the drift report", async () => {
+    it("the drift report names the rules whose overrides were removed manually", async () => {
       await project.ok("up", "--yes", "--skip-preview");
       const { id, rules } = await entryPoint();
       const own = rules.find(({ ref }) => ref.endsWith("/waf"));
@@ -132,7 +132,7 @@ describeLong("rules by name, on each engine", () => {
       expect(await overrides()).toEqual(expected());
     }, 300_000);
 
-    it("names of rules are resolved by the update if the preview had no credentials", async () => {
+    it("the update resolves rule names if the preview had no credentials", async () => {
       const preview = await withoutCredentials("preview", "--diff");
       expect(preview.text).toContain("live checks skipped: no credentials");
       expect(preview.text).not.toContain(cve);

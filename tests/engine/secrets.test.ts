@@ -74,7 +74,7 @@ describe.each(surfaces().map((surface) => [surface.name, surface] as const))("on
     project.remove();
   });
 
-  it("keeps an output secret if it comes from a secret argument, and no others", async () => {
+  it("keeps an output secret only if it comes from a secret argument", async () => {
     project.write(HEALTHY);
     const { text } = await project.ok("up", "--yes", "--diff");
     expect(text).not.toContain(CANARY);
@@ -90,7 +90,7 @@ describe.each(surfaces().map((surface) => [surface.name, surface] as const))("on
     await project.ok("preview", "--expect-no-changes");
   });
 
-  it("keeps the assessment secret if the configuration is secret, because the assessment lists its rules", async () => {
+  it("keeps an assessment secret if the configuration is secret, because the assessment lists the configuration's rules", async () => {
     project.write(ASSESSED);
     for (const command of [["preview"], ["up", "--yes"], ["refresh", "--yes"]])
       expect(leaks((await project.ok(...command, "--diff")).text)).toEqual([]);
@@ -99,8 +99,8 @@ describe.each(surfaces().map((surface) => [surface.name, surface] as const))("on
   });
 
   // An engine tells a plugin neither which settings are secret nor the settings of other packages.
-  testUnless(surface.by === "SDK" ? "an engine doesn't tell a plugin about them" : undefined)(
-    "warns about a token in plain text, or without its namespace, in the stack's configuration",
+  testUnless(surface.by === "SDK" ? "an engine doesn't pass these settings to a plugin" : undefined)(
+    "warns if a token in the stack's configuration is plain text or lacks the edgeguard: namespace",
     async () => {
       project.write(`
       const { PageShieldSettings } = require("pulumi-edgeguard");

@@ -122,46 +122,49 @@ describe("a program in YAML", () => {
       leftOut: [],
     });
 
-  it.each(["1.1", "1.2"] as const)("keeps any text and any name, whatever YAML %s makes of it", (version) => {
-    const texts = [
-      "yes, no, on, null, ~, 1_000, 0x1f, 1:30, 2027-01-31, 1e3, 12e45678901234567890123456789012".split(
-        ", ",
-      ),
-      [
-        "",
-        " ",
-        "a: b # c",
-        "- a",
-        "{a}",
-        "'a\"b",
-        "a\\n",
-        "x\ty",
-        "tail \n",
-        "\r\n",
-        "lines\nof\n\n  text\n",
-        "\u{1f600}",
-      ],
-      [
-        "word ".repeat(60).trim(),
-        `${"word ".repeat(30)}: # ${"word  ".repeat(30)}end`,
-        `lines\n${"x".repeat(200)}`,
-      ],
-      ["\u0085\u2028\u202e\ufeff", "`<!-- fn::toJSON", "----", "@a", "%b", "!c", "&d", "*e"],
-    ].flat();
-    const members = Object.fromEntries(texts.map((text) => [`${text}key`, text]));
-    const { resources } = parse(printed({ texts, members }), { version }) as {
-      resources: { one: { properties: unknown } };
-    };
-    expect(resources.one.properties).toEqual({ texts, members });
-  });
+  it.each(["1.1", "1.2"] as const)(
+    "keeps any text and any name unchanged when read as YAML %s",
+    (version) => {
+      const texts = [
+        "yes, no, on, null, ~, 1_000, 0x1f, 1:30, 2027-01-31, 1e3, 12e45678901234567890123456789012".split(
+          ", ",
+        ),
+        [
+          "",
+          " ",
+          "a: b # c",
+          "- a",
+          "{a}",
+          "'a\"b",
+          "a\\n",
+          "x\ty",
+          "tail \n",
+          "\r\n",
+          "lines\nof\n\n  text\n",
+          "\u{1f600}",
+        ],
+        [
+          "word ".repeat(60).trim(),
+          `${"word ".repeat(30)}: # ${"word  ".repeat(30)}end`,
+          `lines\n${"x".repeat(200)}`,
+        ],
+        ["\u0085\u2028\u202e\ufeff", "`<!-- fn::toJSON", "----", "@a", "%b", "!c", "&d", "*e"],
+      ].flat();
+      const members = Object.fromEntries(texts.map((text) => [`${text}key`, text]));
+      const { resources } = parse(printed({ texts, members }), { version }) as {
+        resources: { one: { properties: unknown } };
+      };
+      expect(resources.one.properties).toEqual({ texts, members });
+    },
+  );
 
-  it("escapes what Pulumi would read as a reference, and nothing else", () => {
+  it("escapes only what Pulumi would read as a reference", () => {
     expect(printed({ a: "${b} $$ $c d$", "${e}": reference("zoneId", "0da4") })).toContain(
       "      a: $${b} $$$ $c d$\n      $${e}: ${zoneId}\n",
     );
   });
 
-  it("folds a long text, and wraps comments that no text can break out of", () => {
+  it("folds long texts, and wraps comments so that no text can break out of them", () => {
     const text = printed({ a: "word ".repeat(30).trim() }, `first\nresources: ${"word ".repeat(30)}`);
     expect(text).toMatch(/^ {6}a: >-\n {8}word [^\n]+\n {8}word/m);
     expect(text.match(/^ *resources:/gm)).toHaveLength(1);
@@ -242,7 +245,7 @@ describe("destinations without builders", () => {
     // The older path of Datadog, with the API key.
     ["datadog://intake.example/v1/input/AKHUSH", true, "the whole destination"],
     ["splunk://intake.example/AKHUSH?channel=c", true, "the whole destination"],
-  ])("%s is text, or one secret if it has a credential", (text, isShown, meaning) => {
+  ])("prints %s as text, or as one secret if it contains a credential", (text, isShown, meaning) => {
     const secrets: unknown[] = [];
     const secret: ArgumentWriter["secret"] = (name, each) => {
       secrets.push({ name, ...each });
@@ -256,7 +259,7 @@ describe("destinations without builders", () => {
 });
 
 describe("filters", () => {
-  it("are a document without builders, and text if printing the document would change it", () => {
+  it("without builders, are printed as a document, or as text if that would change them", () => {
     const where = '{"where":{"key":"ClientRequestHost","operator":"eq","value":"a"}}';
     expect(print(filterCode(where, false))).toBe(
       'JSON.stringify({ where: { key: "ClientRequestHost", operator: "eq", value: "a" } })',

@@ -9,7 +9,7 @@ import { ImportDesk } from "./support";
 const ONLY_READS = /^(GET|POST .*\/bulk\/get$)/;
 
 describe("edgeguard import", () => {
-  it("only reads, and writes a state that every resource's preview and refresh leave unchanged", async () => {
+  it("only reads from the API, and writes a state in which previews and refreshes find no changes", async () => {
     const desk = await ImportDesk.from();
     await desk.job("audit", { destination_conf: "https://logs.example/in?header_X-Key=hush-1" });
     desk.api.clearRequests();
@@ -79,7 +79,7 @@ describe("an existing exception in front of a deployment", () => {
     return { desk, recorded, before: await rulesOf(desk) };
   };
 
-  it("declares an existing exception with its deployment, which can change it, and a destroy restores it", async () => {
+  it("is declared with its deployment; an update can change it, and a destroy restores it", async () => {
     const { desk, recorded, before } = await imported();
     expect(recorded.inputs["exceptions"]).toEqual([
       {
@@ -171,7 +171,7 @@ const idOf = (rule: unknown): unknown => (rule as { id: unknown }).id;
 const content = (rule: unknown): unknown => ({ ...(rule as object), version: "", last_updated: "" });
 
 describe("objects that can't be declared", () => {
-  it("lists them with the reason in the summary and the program, and declares the rest", async () => {
+  it("are listed with a reason in the summary and the program; the rest is declared", async () => {
     const desk = await ImportDesk.from();
     const policy = {
       action: "log",
@@ -193,11 +193,11 @@ describe("objects that can't be declared", () => {
     const { code, stderr } = await desk.run(["--zone", desk.zone]);
     expect(code).toBe(0);
     expect(stderr).toContain(
-      `policy ${String(second["id"])} "twice" in zone shop.example: a program can't tell it apart from policy ${String(first["id"])} "twice"`,
+      `policy ${String(second["id"])} "twice" in zone shop.example: it has the same identifying arguments as policy ${String(first["id"])} "twice" in zone shop.example, so a program can't distinguish them`,
     );
     expect(stderr).toMatch(/Logpush job 102 "" of zone shop\.example: name: must not be empty/);
     expect(stderr).toMatch(
-      /Logpush job 104 "same" of zone shop\.example: a program can't tell it apart from Logpush job 103 "same"/,
+      /Logpush job 104 "same" of zone shop\.example: it has the same identifying arguments as Logpush job 103 "same"/,
     );
     expect(desk.read("index.ts").replace(/\n\/\/ (?!Not)/g, " ")).toContain(
       `// Not declared: policy ${String(second["id"])}`,
@@ -237,7 +237,7 @@ describe("objects that can't be declared", () => {
     );
     expect(stderr).toMatch(/doesn't show the filter of Logpush job 102 "audit"/);
     expect(desk.read("index.ts")).toMatch(
-      /\/\/ filter: Cloudflare doesn't show it[^]*new LogpushJob\("audit"/,
+      /\/\/ Cloudflare doesn't show the job's filter[^]*new LogpushJob\("audit"/,
     );
 
     const recorded = desk.recorded().get("LogpushJob audit");
@@ -252,7 +252,7 @@ describe("objects that can't be declared", () => {
 });
 
 describe("objects that can't be read", () => {
-  it("lists what can't be read, and imports the rest", async () => {
+  it("are listed in the summary; the rest is imported", async () => {
     const desk = await ImportDesk.from();
     desk.api.fault({ kind: "status", status: 403, code: 10000, match: { path: "/page_shield/policies" } });
     const { code, stderr } = await desk.run(["--zone", desk.zone]);
@@ -340,7 +340,7 @@ describe("the account of managed rulesets", () => {
     expect([...desk.recorded().keys()][0]).toBe("PageShieldSettings checkoutShopExample");
   });
 
-  it("also uses the zone's own account for namespaces if --only asks for them", async () => {
+  it("also uses the zone's own account for namespaces if --only includes kv", async () => {
     const desk = await ImportDesk.from();
     const env = { ...desk.env, ...ACCOUNT };
     expect(await desk.run(["--zone", desk.zone, "--only", "kv"], { env })).toMatchObject({ code: 0 });
@@ -373,13 +373,13 @@ describe("the Pulumi project", () => {
       "a project in a parent directory",
       "../Pulumi.yaml",
       "",
-      /^edgeguard: \S+out has no Pulumi\.yaml, so Pulumi would import into the project that \S+\/Pulumi\.yaml defines\. Pass --project out to create a project there, or --out \.\. to import into that one\.\n$/,
+      /^edgeguard: \S+out has no Pulumi\.yaml, so Pulumi would import into the project that \S+\/Pulumi\.yaml defines\. Pass --project out to create a project there, or --out \.\. to import into the existing project\.\n$/,
     ],
     [
       "a project whose program is in another directory",
       "Pulumi.yaml",
       "main: src/",
-      /\S+out\/Pulumi\.yaml says that its program is in \S+out\/src, not here\. To write it there, pass --out src\.\n$/,
+      /\S+out\/Pulumi\.yaml sets the program's directory to \S+out\/src\. To write the program there, pass --out src\.\n$/,
     ],
   ])("refuses %s before sending any request", async (_, file, main, words) => {
     const desk = await ImportDesk.from();
@@ -438,7 +438,7 @@ describe("the command line", () => {
     expect(desk.api.requests).toEqual([]);
   });
 
-  it("takes several zones, prefixes names with the zone's, and reads all pages of an account", async () => {
+  it("accepts several zones, prefixes each name with the zone's name, and reads all pages of an account", async () => {
     const desk = await ImportDesk.from();
     const titles = Array.from({ length: 100 }, (_, i) => `n${i}`);
     const path = "/accounts/{account}/storage/kv/namespaces";

@@ -43,7 +43,7 @@ describe("a program for the provider plugin", () => {
     yaml = declaredInYaml(desk.read("Main.yaml"), config, ids);
   });
 
-  it("is YAML with Pulumi's own references, and a project that finds the plugin", () => {
+  it("is written in YAML with references, next to a project file that names the plugin", () => {
     expect(desk.read("Pulumi.yaml")).toBe(
       "name: out\nruntime: yaml\nplugins:\n  providers:\n    - name: edgeguard\n      path: node_modules/pulumi-resource-edgeguard\n",
     );
@@ -62,7 +62,7 @@ describe("a program for the provider plugin", () => {
     expect(desk.read("import.json")).toContain('"type": "edgeguard:index:KvEntries"');
   });
 
-  it("is unchanged to the plugin, which sends nothing, and so is a refresh", async () => {
+  it("shows no changes in the plugin's diff, which sends nothing, and none in its refresh", async () => {
     expect(yaml.map(({ type, name }) => `${type} ${name}`)).toEqual(
       recorded.map(({ type, name }) => `${type} ${name}`),
     );
@@ -92,7 +92,7 @@ describe("a program for the provider plugin", () => {
     }
   });
 
-  it("is the same in TypeScript, on the SDK that Pulumi generates", async () => {
+  it("declares the same in TypeScript, with the SDK that Pulumi generates", async () => {
     desk.write("Pulumi.yaml", "name: out\nruntime: nodejs\n");
     const { stderr } = await desk.run([...everything(desk), ...PLUGIN, "--force"]);
     const program = desk.read("index.ts");
@@ -110,7 +110,7 @@ describe("a program for the provider plugin", () => {
     expect(PACKAGES.plugin).toBe(schema.language.nodejs.packageName);
   });
 
-  it("has the destination that Cloudflare shows in part as one secret, with the parts to know", async () => {
+  it("declares a partly hidden destination as one secret; the summary lists the parts that Cloudflare shows", async () => {
     const desk = await ImportDesk.from({ logpush: { destination: "redacted", filter: "hidden" } });
     await desk.job("audit", {
       destination_conf: `r2://logs/http?account-id=${desk.account}&access-key-id=AKID&secret-access-key=${CANARY}`,
@@ -120,10 +120,10 @@ describe("a program for the provider plugin", () => {
     expect(stderr).toContain(
       `pulumi config set --secret auditDestination   # the whole destination: r2://logs/http account-id=${desk.account} access-key-id=… secret-access-key=…`,
     );
-    expect(desk.read("Main.yaml")).toMatch(/# filter: Cloudflare doesn't show it[^]*\n {2}audit:\n/);
+    expect(desk.read("Main.yaml")).toMatch(/# Cloudflare doesn't show the job's filter[^]*\n {2}audit:\n/);
   });
 
-  it("names several zones, and every resource of YAML, uniquely", async () => {
+  it("has unique names for zones and, in YAML, for all resources", async () => {
     const desk = await ImportDesk.from();
     const path = "/accounts/{account}/storage/kv/namespaces";
     for (const title of ["zones", "account id"]) await desk.send("POST", path, { title });
@@ -139,13 +139,13 @@ describe("a program for the provider plugin", () => {
   });
 });
 
-describe("the language of the project in the output folder", () => {
+describe("a project in the output directory", () => {
   it.each([
     ["runtime: yaml", PLUGIN, "Main.yaml"],
     ["runtime:\n  name: yaml", PLUGIN, "Main.yaml"],
     ["runtime: nodejs", PLUGIN, "index.ts"],
     ["runtime:\n  name: bun\n  options: {}", [], "index.ts"],
-  ])("is the program's: %j", async (runtime, args, file) => {
+  ])("determines the program's language: %j", async (runtime, args, file) => {
     const desk = await ImportDesk.from();
     desk.write("Pulumi.yaml", `name: infra\n${runtime}\n`);
     const { code, stderr } = await desk.run(["--zone", desk.zone, "--only", "page-shield", ...args]);
@@ -156,7 +156,7 @@ describe("the language of the project in the output folder", () => {
     );
   });
 
-  it("keeps a project that finds the plugin", async () => {
+  it("needs no change if it already names the plugin", async () => {
     const desk = await ImportDesk.from();
     const plugins = "plugins: { providers: [{ name: edgeguard, path: ../plugin }] }";
     desk.write("Pulumi.yaml", `name: infra\nruntime: yaml\n${plugins}\n`);
@@ -168,12 +168,12 @@ describe("the language of the project in the output folder", () => {
     [
       "",
       ["--language", "yaml"],
-      /--language yaml: the classes are for TypeScript only\. Pass --for plugin\.\n$/,
+      /--language yaml: this package's classes only work in TypeScript\. Pass --for plugin\.\n$/,
     ],
     [
       "runtime: yaml",
       [],
-      /runtime: yaml, and the classes are for TypeScript only\. Pass .*--for plugin\.\n$/,
+      /runtime: yaml, but this package's classes only work in TypeScript\. Pass .*--for plugin\.\n$/,
     ],
     ["runtime: nodejs", YAML, /--language yaml: \S+ sets runtime: nodejs\. Leave out --language/],
     ["runtime: python", PLUGIN, /sets runtime: python, but this command only writes TypeScript and YAML/],
@@ -185,14 +185,17 @@ describe("the language of the project in the output folder", () => {
       /declares resources, and Pulumi would ignore them beside Main\.yaml/,
     ],
     ["", ["--for", "terraform"], /Allowed choices are dynamic, plugin/],
-  ])("refuses what it can't run, before any request: %j with %j", async (runtime, args, words) => {
-    const desk = await ImportDesk.from();
-    if (runtime !== "") desk.write("Pulumi.yaml", `name: infra\n${runtime}\n`);
-    const { code, stderr } = await desk.run(["--zone", desk.zone, ...args]);
-    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringMatching(words) as string });
-    expect(desk.api.requests).toEqual([]);
-    expect(desk.has("import.json")).toBe(false);
-  });
+  ])(
+    "is refused before any request if it can't run the program: %j with %j",
+    async (runtime, args, words) => {
+      const desk = await ImportDesk.from();
+      if (runtime !== "") desk.write("Pulumi.yaml", `name: infra\n${runtime}\n`);
+      const { code, stderr } = await desk.run(["--zone", desk.zone, ...args]);
+      expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringMatching(words) as string });
+      expect(desk.api.requests).toEqual([]);
+      expect(desk.has("import.json")).toBe(false);
+    },
+  );
 });
 
 interface Declared {

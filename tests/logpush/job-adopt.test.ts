@@ -30,7 +30,7 @@ describe("an existing job with the same name", () => {
     const rename = new Operation(b.api);
     await rename.up(TYPE, b.job);
     expect(rename.said.join()).toContain(
-      `If \`pulumi stack --show-ids --show-urns\` lists ${recorded.id} twice after this update, the older one is left over from an interrupted rename: run \`pulumi up\` again, or \`pulumi state delete '<its URN>'\`.`,
+      `If \`pulumi stack --show-ids --show-urns\` lists ${recorded.id} twice after this update, the older entry is left over from an interrupted rename: run \`pulumi up\` again, or \`pulumi state delete '<its URN>'\`.`,
     );
     const replacement = new Operation(b.api);
     const { inputs } = await replacement.preview(TYPE, b.job, recorded);

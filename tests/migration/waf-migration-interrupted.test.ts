@@ -269,7 +269,7 @@ describe("the response to the PUT", () => {
       } else {
         const { message, recorded } = await new Operation(api).failedUp(TYPE, inputs);
         expect(message).toMatch(
-          /Cloudflare may have applied it\. .*The zone is still at start\. Run `pulumi up` again/,
+          /Cloudflare may have applied the change\. .*The zone is still at start\. Run `pulumi up` again/,
         );
         expect(recorded?.outputs["history"]).toMatchObject([{ step: "finished", event: "unclear" }]);
         expect(puts(api)).toEqual([PUT.pending]); // Not sent again by a timer: by a person's next up.

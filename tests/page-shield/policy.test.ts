@@ -382,7 +382,7 @@ describe("a policy that already exists", () => {
     expect(recorded).toMatchObject({ id, outputs: { adopted } });
     expect(op.said).toEqual([
       line,
-      expect.stringContaining("the older one is left over from an interrupted rename"),
+      expect.stringContaining("the older entry is left over from an interrupted rename"),
     ]);
     expect(sent(api, "POST", "PUT")).toEqual([]);
   });
@@ -515,7 +515,7 @@ describe("creates a policy exactly once", () => {
       const { recorded, op } = await create(kind);
       expect((await stored()).map(({ id }) => id)).toEqual([recorded.id]);
       expect(bodies("POST")).toHaveLength(1);
-      expect(op.said.join()).toContain("was lost, but Cloudflare created it, and the update uses it");
+      expect(op.said.join()).toContain("was lost, but Cloudflare created it, and this update uses it");
     },
   );
 

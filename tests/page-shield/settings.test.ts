@@ -294,7 +294,7 @@ describe("lost responses", () => {
   test("records the original settings even if every response is lost, so a destroy restores them", async () => {
     api.fault({ match: { method: "PUT" }, kind: "dropAfter", times: 2 });
     const { recorded, message } = await new Operation(api).failedUp(TYPE, { ...zone, enabled: true });
-    expect(message).toContain("Cloudflare may have applied it.");
+    expect(message).toContain("Cloudflare may have applied the change.");
     expect(await current()).toEqual([true, true, false]);
     expect(recorded).toMatchObject({ id: zone.zoneId, outputs: { previous: { enabled: false } } });
     await new Operation(api).destroy(TYPE, recorded as never);

@@ -308,7 +308,7 @@ test("an import takes a composite ID, and the error for any other ID shows the r
     __resourceName: "their",
   });
   await expect(read(id)).rejects.toThrow('is not "<account ID>/<namespace ID>"');
-  await expect(read(`${api.accounts.main}/${"0".repeat(32)}`)).rejects.toThrow("there is no");
+  await expect(read(`${api.accounts.main}/${"0".repeat(32)}`)).rejects.toThrow("doesn't exist. Check the ID");
 });
 
 test("a refresh keeps the provider code that a class stored in state, and an update removes it", async () => {

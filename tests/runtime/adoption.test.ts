@@ -62,7 +62,7 @@ async function creation({ posts, retryAfter, looks = 200, maxRetries = 3, closin
   return { made, postedAt, seen: server.seen };
 }
 
-test("retries a create after a 503 if the object isn't found, and obeys Retry-After", async () => {
+test("retries a create after a 503 if Cloudflare doesn't list the object, and obeys Retry-After", async () => {
   const { made, postedAt } = await creation({ posts: [503, 200], retryAfter: 30 });
   expect(await made).toMatchObject({ object: { id: "made" } });
   expect(postedAt).toEqual([0, 30_000]);
@@ -80,12 +80,12 @@ test("makes no more attempts than the settings allow", async () => {
   expect(postedAt).toHaveLength(1);
 });
 
-test("gives both reasons if the lookup after a failed create also fails, and the outcome is unknown", async () => {
+test("if the lookup after a failed create also fails, gives both reasons and an unknown outcome", async () => {
   const { made } = await creation({ posts: [500], looks: 403 });
   const failure = await failureOf(made);
   expect(failure).toMatchObject({ name: "ApiError", outcome: "unknown", status: 500 });
   expect(failure.message).toMatch(
-    /^Creating thing 1 failed: .* Cloudflare may have applied it\. Checking whether it did failed: Listing things failed: .* 403 Forbidden/,
+    /^Creating thing 1 failed: .* Cloudflare may have applied the change\. The follow-up check failed: Listing things failed: .* 403 Forbidden/,
   );
 });
 
@@ -99,7 +99,7 @@ test("the outcome is unknown if the lookup after a failed create is cancelled", 
     name: "CancelledError",
     outcome: "unknown",
     message: expect.stringMatching(
-      /^Creating thing 1 failed: .* Checking whether it did failed: .* cancelled/,
+      /^Creating thing 1 failed: .* The follow-up check failed: .* cancelled/,
     ) as string,
   });
 });
@@ -135,7 +135,7 @@ describe("an existing object", () => {
     ${["a", "b"]} | ${[]}         | ${false} | ${undefined}             | ${undefined}             | ${"several alike: a, b"}
     ${["a", "b"]} | ${["a", "b"]} | ${false} | ${"several equal: a, b"} | ${"never: a, b"}         | ${"several equal: a, b"}
   `(
-    "if $alike have the name and $equal match (names are unique: $isUnique), decides as the table says",
+    "is chosen by the adopt mode (same name: $alike, equal: $equal, unique names: $isUnique)",
     async ({ alike, equal, isUnique, ...expected }: Row) => {
       const found = { alike, equal, isUnique };
       expect(await decide(undefined, found)).toBe(expected.ifEqual);
@@ -144,7 +144,7 @@ describe("an existing object", () => {
     },
   );
 
-  test("doesn't compare an existing object if the mode alone decides", async () => {
+  test("isn't compared with the program if the adopt mode alone decides", async () => {
     const equal = jest.fn(() => ["a"]);
     await adopt({ adopt: "takeOver", alike: ["a"], equal, refusals: { ...refusals, different } });
     expect(equal).not.toHaveBeenCalled();
@@ -160,7 +160,7 @@ interface Row {
   readonly takeOver: string | undefined;
 }
 
-test("reads again with growing pauses until the result is good enough, and otherwise returns the last one", async () => {
+test("reads again with growing pauses until the result is sufficient; after the last pause, returns it anyway", async () => {
   const pauses: number[] = [];
   const ctx = { pause: (ms: number) => Promise.resolve(void pauses.push(ms)) };
   let reading = 0;

@@ -100,7 +100,7 @@ describe("values that aren't known yet", () => {
     ]);
   });
 
-  test("treats an unknown value as an update, never as a replacement by itself", async () => {
+  test("an unknown value alone leads to an update, never to a replacement", async () => {
     const op = new Operation(api);
     const first = await op.up("PageShieldPolicy", policy);
     const second = await op.up("PageShieldSettings", settings);
@@ -287,7 +287,7 @@ describe("arguments that the check refuses", () => {
     ]);
   });
 
-  test("reports problems between arguments along with those of single arguments", async () => {
+  test("reports conflicts between arguments along with problems in single arguments", async () => {
     const found = await refusals("LogpushJob", {
       name: "",
       dataset: "http_requests",
@@ -397,14 +397,14 @@ describe("arguments that the check refuses", () => {
   });
 });
 
-describe("the checked inputs are canonical", () => {
+describe("canonical inputs", () => {
   test.each([
     ["as text", "Script-Src https://CDN.example.com/Lib.js 'SELF'  ; default-src 'none'"],
     [
       "as directives",
       { defaultSrc: ["'none'"], scriptSrc: ["'self'", "https://cdn.example.com/Lib.js", "'self'"] },
     ],
-  ])("makes a policy canonical %s, and another check changes nothing", async (_how, value) => {
+  ])("a check makes a policy %s canonical, and a second check changes nothing", async (_how, value) => {
     const op = new Operation(api, off);
     const zoneId = api.zones.empty.toUpperCase();
     const unset = omit(policy, ["enabled"]);
@@ -429,7 +429,7 @@ describe("the checked inputs are canonical", () => {
 });
 
 describe("live checks", () => {
-  test("makes no live checks for an unchanged stack, even if its text is in another order", async () => {
+  test("makes no live checks for an unchanged stack, even if directives are written as an object", async () => {
     const up = new Operation(api);
     const before = await up.up("PageShieldPolicy", policy);
     const set = await up.up("PageShieldSettings", settings);
@@ -464,7 +464,7 @@ describe("live checks", () => {
     for (const description of ["a", "b", "c"])
       await op.preview("PageShieldPolicy", { ...policy, description });
     expect(op.warned).toEqual([
-      "edgeguard: live checks skipped: no credentials are set. pulumi up, refresh and destroy need them",
+      "edgeguard: live checks skipped: no credentials are set. pulumi up, refresh and destroy need credentials",
     ]);
     expect(api.requests).toHaveLength(0);
   });
@@ -501,12 +501,15 @@ describe("live checks", () => {
     ]);
   });
 
-  test.each([401, 403, 404])("warns about a %i with a proxy's own page", async (status) => {
-    api.fault({ match: {}, kind: "raw", status, body: "<html>Sign in</html>" });
-    const op = new Operation(api);
-    expect(await op.preview("PageShieldPolicy", policy)).toMatchObject({ step: "create" });
-    expect(op.warned).toEqual([expect.stringContaining("live checks skipped: ")]);
-  });
+  test.each([401, 403, 404])(
+    "only warns about a %i if the response is a proxy's error page",
+    async (status) => {
+      api.fault({ match: {}, kind: "raw", status, body: "<html>Sign in</html>" });
+      const op = new Operation(api);
+      expect(await op.preview("PageShieldPolicy", policy)).toMatchObject({ step: "create" });
+      expect(op.warned).toEqual([expect.stringContaining("live checks skipped: ")]);
+    },
+  );
 
   test.each([429, 500, 503, 400])("warns once about a %i, and doesn't retry", async (status) => {
     api.fault({ match: {}, kind: "status", status, times: 9, retryAfter: 1 });

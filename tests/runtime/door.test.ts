@@ -45,7 +45,7 @@ function given(output: string): unknown {
   return JSON.parse(line?.slice(6) ?? "null");
 }
 
-test("reports an error of a create as one sentence, with a summary beside it and no stack trace", async () => {
+test("reports a failed create as one sentence on the resource, with a summary and no stack trace", async () => {
   api.fault({ match: {}, kind: "status", status: 503, message: "down" });
   const output = await inProvider(
     `const e = await failing(runtime.create("PageShieldSettings", { zoneId, enabled: true }));
@@ -55,7 +55,7 @@ test("reports an error of a create as one sentence, with a summary beside it and
     message: expect.stringMatching(
       /^Reading Page Shield settings of zone \w+ failed: .*Run the command again\.$/,
     ) as string,
-    stack: "see the resource (EDGEGUARD_DEBUG=1 adds a stack trace)",
+    stack: "see the error on the resource (set EDGEGUARD_DEBUG=1 for a stack trace)",
     text: "edgeguard: PageShieldSettings could not be created",
   });
 });
@@ -67,7 +67,7 @@ test("refuses a resource type unknown to this version, and says what to install"
   );
   expect(given(output)).toMatchObject({
     message:
-      "this version of pulumi-edgeguard has no resource KvTable. Install the version that wrote the state, or a later one",
+      "this version of pulumi-edgeguard has no resource type KvTable. Install the version that wrote the state, or a later one",
     text: "edgeguard: KvTable could not be deleted",
   });
 });
@@ -110,7 +110,7 @@ test("missing credentials fail the verb that needs them, not the check", async (
   expect(api.requests).toHaveLength(0);
 });
 
-test("prints nothing extra for many resources at once, because users would also see Node's warnings", async () => {
+test("many resources at once cause no Node.js warnings, because users would see them", async () => {
   const output = await inProvider(
     `const inputs = { zoneId, description: "d", action: "log", expression: "true", value: "script-src 'self'", enabled: true };
      await Promise.all(Array.from({ length: 30 }, (_, i) => runtime.create("PageShieldPolicy", { ...inputs, description: "policy " + i, zoneId: ${JSON.stringify([api.zones.shop, api.zones.empty])}[i % 2] })));

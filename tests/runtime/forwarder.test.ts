@@ -21,7 +21,7 @@ test.each(TYPES)(
   },
 );
 
-test("the forwarder's text is compared with a snapshot, because refresh and destroy run the text in the state", () => {
+test("the forwarder's text matches its snapshot, because refresh and destroy run the text in the state", () => {
   expect(forwarder("PageShieldPolicy")).toMatchSnapshot();
 });
 
@@ -81,7 +81,7 @@ test("passes every verb on with the type's name first, and returns its result", 
   ]);
 });
 
-test("configure returns at once, because the engine doesn't wait for it either", () => {
+test("configure returns at once, because the engine doesn't wait for it", () => {
   install("exports.configure = () => 'at once';");
   expect(inHost("KvEntries", "return typeof provider.configure({}).then")).toBe("undefined");
 });
@@ -96,7 +96,7 @@ test("if the package is missing, the error says where, what to add, and what a b
   });
 });
 
-test("if the package is broken, the error gives the reason, and no other copy is looked for", () => {
+test("if the package is broken, the error gives the reason, and the search for another copy stops", () => {
   install("throw new Error('half installed\\nat line 7')");
   pack("node_modules/company", { dependencies: { "pulumi-edgeguard": "1" } });
   install("exports.read = () => 'another copy'", "node_modules/company");

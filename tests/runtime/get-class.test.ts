@@ -58,7 +58,7 @@ test.each(TYPES)(
   },
 );
 
-test("the result has its class: its arguments are outputs, and its ID can be another resource's argument", async () => {
+test("get returns an instance of the class, with arguments as outputs and an ID that other resources can use", async () => {
   const settings: edgeguard.PageShieldSettings = edgeguard.PageShieldSettings.get("settings", ZONE);
   expect(await valueOf(settings.zoneId)).toBe(ZONE);
   const namespace = edgeguard.KvNamespace.get("namespace", pulumi.output(`${ACCOUNT}/${OBJECT}`));
@@ -75,7 +75,7 @@ test("a program can read an object that it also declares", async () => {
   expect(await Promise.all(found.map(({ id }) => valueOf(id)))).toEqual([ZONE, ZONE]);
 });
 
-test.each(TYPES)("%s.get throws at the call if the ID has another form", (type) => {
+test.each(TYPES)("%s.get throws at once if the ID is malformed", (type) => {
   expect(() => CLASSES[type].get("existing", "shop.example")).toThrow(
     new RegExp(
       `^edgeguard: ${type}\\.get\\("existing"\\): "shop\\.example" is not "[^"]*<(zone|account) ID>`,
@@ -124,7 +124,7 @@ describe("refuses the import option and names the command to use", () => {
 
   test("a migration needs no import", () => {
     expect(refusalOf("WafMigration", {}, ZONE)).toBe(
-      'edgeguard: WafMigration "one": the import option can\'t import a dynamic resource: remove the option, and set target to the step that the zone has reached; the update then records the zone without sending anything.',
+      "edgeguard: WafMigration \"one\": the import option can't import a dynamic resource: remove the option, and set target to the zone's current step, so that the update records the zone without sending anything.",
     );
   });
 });

@@ -133,7 +133,7 @@ describe("get reads an existing object with every argument, and has its bare ID"
   });
 });
 
-describe("get says what it can't know", () => {
+describe("get of an object that can't be read in full", () => {
   test("counts the keys of KvEntries, and shows no values in state or messages", async () => {
     const account = api.accounts.main;
     const namespace = await made(`/accounts/${account}/storage/kv/namespaces`, { title: "theirs" });
@@ -185,7 +185,7 @@ describe("get says what it can't know", () => {
   });
 });
 
-describe("the account of a ManagedRulesetOverride that the program reads", () => {
+describe("ManagedRulesetOverride.get", () => {
   const CONFIG = { "edgeguard:accountId": HEX };
   let zone: string;
   let rule: { id: string; action: string; action_parameters: { id: string } };
@@ -210,7 +210,7 @@ describe("the account of a ManagedRulesetOverride that the program reads", () =>
     expect(outputs).toMatchObject({ accountId: api.accounts.main });
   });
 
-  test("names the account if it lacks the ruleset, because the rule itself isn't missing", async () => {
+  test("names the account if the ruleset isn't in it, because the rule itself isn't missing", async () => {
     refuse(`/zones/${zone}`, 403);
     const { id: ruleset } = rule.action_parameters;
     refuse(`/accounts/${HEX}/rulesets/${ruleset}`, 404);
@@ -221,7 +221,7 @@ describe("the account of a ManagedRulesetOverride that the program reads", () =>
       `Rule ${rule.id} in zone ${zone} executes the managed ruleset ${ruleset}, which can't be read in account ${HEX}: `,
     );
     expect(message).toContain("give the token Zone Read, or set edgeguard:accountId to that account.");
-    expect(message).not.toContain("there is no");
+    expect(message).not.toContain("doesn't exist");
   });
 });
 
@@ -260,7 +260,7 @@ describe("an ID that get can't use", () => {
   ])("%s fails if %s doesn't exist, because the engine would record it anyway", async (type, id) => {
     const real = id.replace("shop", api.zones.shop).replace("main", api.accounts.main);
     expect(await failure(new Operation(api).get(type, real))).toBe(
-      `${type}.get: there is no ${real}. Check the ID, or remove the get from the program.`,
+      `${type}.get: ${real} doesn't exist. Check the ID, or remove the get call from the program.`,
     );
   });
 
@@ -287,7 +287,7 @@ describe("an ID that get can't use", () => {
   });
 });
 
-describe("the program used to declare the object, and now reads it with get", () => {
+describe("if the program used to declare an object and now reads it with get", () => {
   const policy = { description: "Checkout", action: "log", expression: "true", value: "script-src 'self'" };
 
   test("sends nothing when the engine deletes the declared resource", async () => {
@@ -306,7 +306,7 @@ describe("the program used to declare the object, and now reads it with get", ()
     });
   });
 
-  test("also keeps the entries", async () => {
+  test("keeps the entries of a namespace", async () => {
     const accountId = api.accounts.main;
     const namespace = await made(`/accounts/${accountId}/storage/kv/namespaces`, { title: "theirs" });
     const address = { accountId, namespaceId: namespace };
@@ -320,7 +320,7 @@ describe("the program used to declare the object, and now reads it with get", ()
     );
   });
 
-  test("still deletes an object that the program doesn't read", async () => {
+  test("an object that the program doesn't read is still deleted", async () => {
     const zoneId = api.zones.empty;
     const one = await new Operation(api).up("PageShieldPolicy", { zoneId, ...policy });
     const other = await new Operation(api).up("PageShieldPolicy", {
@@ -336,7 +336,7 @@ describe("the program used to declare the object, and now reads it with get", ()
   });
 });
 
-describe("the program reads a namespace's entries with get, and also declares some", () => {
+describe("if the program reads a namespace's entries with get and also declares some", () => {
   let address: { accountId: string; namespaceId: string };
   beforeEach(async () => {
     const accountId = api.accounts.main;

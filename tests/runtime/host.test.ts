@@ -33,7 +33,7 @@ async function service() {
   return { server, most, span: () => (at[1] ?? 0) - (at[0] ?? 0) };
 }
 
-test("requests with one credential share a rate budget, wherever it was found and however the base URL is written", async () => {
+test("requests with the same credential share a rate budget, wherever it's set and however the base URL is written", async () => {
   virtualTime();
   const { server, span } = await service();
   await look(hostOf(server.url, { apiToken: "one-token", requestsPerSecond: "1" }).api);
@@ -41,7 +41,7 @@ test("requests with one credential share a rate budget, wherever it was found an
   expect(span()).toBe(1000);
 });
 
-test("another credential has its own rate budget, and so does the fallback", async () => {
+test("a different credential has its own rate budget, and so does the fallback", async () => {
   virtualTime();
   const { server, span } = await service();
   const config = { apiToken: "stale-token", requestsPerSecond: "0.2" };

@@ -25,7 +25,7 @@ function writtenBy(pid: number, ...entries: readonly [string, string][]): void {
   writeFileSync(join(root, folder, String(pid)), lines.join(""), { flag: "a" });
 }
 
-test("an object that another process created or adopted belongs to that process, and a delete leaves it alone", () => {
+test("a delete keeps an object that another process created or adopted", () => {
   const ledger = open();
   expect(ledger.whyKept("KvNamespace", "a")).toBeUndefined();
   writtenBy(process.ppid, ["KvNamespace a", "made"], ["KvNamespace b", "changing"]);
@@ -39,7 +39,7 @@ test("an object that another process created or adopted belongs to that process,
   ]);
 });
 
-test("a delete leaves an object alone that another process declares, as after a crash between create and delete", () => {
+test("a delete keeps an object that another process declares, as after a crash between create and delete", () => {
   const ledger = open();
   ledger.enter("KvNamespace", "a", "changing");
   expect(ledger.whyKept("KvNamespace", "a")).toBeUndefined();
@@ -47,7 +47,7 @@ test("a delete leaves an object alone that another process declares, as after a 
   expect(ledger.whyKept("KvNamespace", "a")).toBe("adopted");
 });
 
-test("a delete leaves an object alone that another process reads, though reading doesn't own it", () => {
+test("a delete keeps an object that another process only reads", () => {
   const ledger = open();
   writtenBy(process.ppid, ["read KvEntries a/1", "unchanged"]);
   expect(ledger.whyKept("KvEntries", "a/1")).toBe("read");
@@ -80,7 +80,7 @@ describe("claims that the provider processes share", () => {
   const others = () => new LedgerJournal(ENGINE, root).claims;
   const file = (): string => join(root, readdirSync(root)[0] ?? "", "claims");
 
-  test("hold although a killed process left half a line", () => {
+  test("still apply if a killed process left half a line", () => {
     const { claims } = new LedgerJournal(ENGINE, root);
     claims.first("a", claimant("one"));
     writeFileSync(file(), '{"key":"half', { flag: "a" });
@@ -89,7 +89,7 @@ describe("claims that the provider processes share", () => {
     expect(others().first("b", claimant("two")).name).toBe("one");
   });
 
-  test("hold in a process although its directory was removed in the meantime", () => {
+  test("still apply in a process after their directory was removed", () => {
     const { claims } = new LedgerJournal(ENGINE, root);
     claims.first("a", claimant("one"));
     rmSync(root, { recursive: true });
@@ -99,7 +99,7 @@ describe("claims that the provider processes share", () => {
   });
 });
 
-test("runs work on one key one at a time, even before there is a second process, and work on other keys in parallel", async () => {
+test("runs work with the same key one at a time, even in a single process, and with different keys in parallel", async () => {
   const journal = new LedgerJournal(ENGINE, root);
   const seen: string[] = [];
   const options = { pause: (ms: number) => delay(ms), say: { warn: (line: string) => void seen.push(line) } };

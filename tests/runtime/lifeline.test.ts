@@ -61,7 +61,7 @@ test.each([
   expect(provider.output()).not.toContain("lingered");
 });
 
-test("SIGINT between a response and the reply to the engine lets the reply go out", async () => {
+test("after a SIGINT between a response and the reply to the engine, the reply is still sent", async () => {
   // The signal arrives between the two turns of the event loop that the engine's host may need for its reply.
   const provider = start(
     `await runtime.check("PageShieldSettings", {}, { zoneId: "${api.zones.empty}", enabled: true });
@@ -72,7 +72,7 @@ test("SIGINT between a response and the reply to the engine lets the reply go ou
   expect(provider.output()).toContain("replied");
 });
 
-test("SIGINT waits no longer than the engine does", async () => {
+test("after SIGINT, the process gives up waiting before the engine kills it", async () => {
   api.fault({ match: { method: "PUT" }, kind: "slow", delayMs: 60_000 });
   const provider = create(
     `process.prependListener("SIGINT", () => {
@@ -88,7 +88,7 @@ test("SIGINT waits no longer than the engine does", async () => {
   expect(writes()).toMatchObject([{ endedAt: null }]);
 });
 
-test("SIGINT lets a write in flight finish, and starts nothing more", async () => {
+test("after SIGINT, a write in flight finishes, and nothing more is sent", async () => {
   api.fault({ match: { method: "PUT" }, kind: "slow", delayMs: 500, when: "before" });
   const provider = create();
   await until(() => writes().length === 1);

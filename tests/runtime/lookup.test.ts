@@ -31,7 +31,7 @@ describe("lookups in a program", () => {
   const settings = (enabled: string): string =>
     `new edgeguard.PageShieldSettings("s", { zoneId: "${api.zones.empty}", enabled: ${enabled} });`;
 
-  test("an awaited assertion fails the preview with the list, before anything is declared", async () => {
+  test("an awaited assertion fails the preview and lists the scripts, before anything is declared", async () => {
     const { code, text } = await preview(`export = async () => {
       await edgeguard.assertNoMaliciousScripts({ zoneId: "${api.zones.shop}" });
       ${settings("true")}
@@ -43,7 +43,7 @@ describe("lookups in a program", () => {
     expect(text).not.toMatch(/^\s+at /m);
   });
 
-  test("an assertion that nobody awaits also fails the preview", async () => {
+  test("an assertion that isn't awaited also fails the preview", async () => {
     const { code, text } = await preview(
       `void edgeguard.assertNoMaliciousScripts({ zoneId: "${api.zones.shop}" });
       const args = { inventory: { file: "list.yaml", sha256: "", entries: [] }, zoneIds: ["${api.zones.shop}"] };
@@ -54,7 +54,7 @@ describe("lookups in a program", () => {
     expect(text).toMatch(/warning: edgeguard: the scripts don't match list\.yaml, with 23 findings:/);
   });
 
-  test("an output uses the stack's configuration and feeds a resource", async () => {
+  test("a lookup's output uses the stack's configuration and can be a resource's argument", async () => {
     const { code, text } = await preview(`
       const found = edgeguard.getPageShieldSettingsOutput({ zoneId: Promise.resolve("${api.zones.shop}") });
       ${settings("found.enabled")}
@@ -63,7 +63,7 @@ describe("lookups in a program", () => {
     expect(summaryOf(text)).toMatchObject({ create: 2 });
   });
 
-  test("an output of a lookup that fails also fails the preview, with one sentence", async () => {
+  test("a failed lookup in its output form also fails the preview, with one sentence", async () => {
     const { code, text } = await preview(`
       const found = edgeguard.getPageShieldSettingsOutput({ zoneId: "${api.zones.free}" });
       ${settings("found.enabled")}`);
@@ -74,7 +74,7 @@ describe("lookups in a program", () => {
     expect(text).not.toMatch(/^\s+at /m);
   });
 
-  test("without credentials, a preview leaves outputs unknown and says so, and an up fails", async () => {
+  test("without credentials, a preview leaves outputs unknown and warns, and an up fails", async () => {
     const { code, text } = await preview(
       `
       const found = edgeguard.getPageShieldSettingsOutput({ zoneId: "${api.zones.shop}" });
@@ -161,7 +161,7 @@ describe("lookups in a plain script", () => {
     expect(stderr).toMatch(/^edgeguard: assertNoMaliciousScripts: couldn't check 2 of 2 scripts/);
   });
 
-  test("gives an error its name and status, so a script can handle it", async () => {
+  test("throws errors with a name and status, so that a script can handle them", async () => {
     const env = { EDGEGUARD_BASE_URL: api.url, CLOUDFLARE_API_TOKEN: "wrong" };
     const { stdout } = await script(
       `await edgeguard.getScripts({ zoneId: "${api.zones.small}" }).catch((e) => console.log(e.name, e.status));`,

@@ -67,7 +67,7 @@ test("each key has its own lock, and a failure releases it", async () => {
   expect(await locked(() => Promise.resolve("free"))).toBe("free");
 });
 
-test("eight processes that find a dead holder together still take over one after the other", async () => {
+test("eight processes that find a dead holder at the same time take over one after the other", async () => {
   await claimBy(await deadPid());
   let holders = 0;
   await Promise.all(

@@ -22,15 +22,15 @@ afterAll(() => api.close());
 
 const member = (name: string, value: unknown): Record<string, unknown> => Object.fromEntries([[name, value]]);
 
-describe.each(NAMES)("the name %s of an inherited member", (name) => {
-  test("no resource accepts it as an argument's name", async () => {
+describe.each(NAMES)("a property named %s", (name) => {
+  test("is refused as an argument of any resource", async () => {
     for (const type of Object.keys(REGISTER)) {
       const sentence = expect.stringContaining(`${name}: unknown argument "${name}". `) as string;
       expect(await new Operation(api).refusals(type, member(name, 1))).toContainEqual(sentence);
     }
   });
 
-  test("a policy refuses it as a directive, and passes it on as a member of extra", async () => {
+  test("is refused as a policy's directive, and passed through in extra", async () => {
     const policy = { zoneId: api.zones.shop, description: "d", action: "log", expression: "true" };
     const op = new Operation(api);
     const value = { scriptSrc: ["'self'"], ...member(name, ["x.example"]) };
@@ -47,7 +47,7 @@ describe.each(NAMES)("the name %s of an inherited member", (name) => {
     expect(JSON.stringify(passed.inputs["extra"])).toBe(`{"${name}":{"${name}":1}}`);
   });
 
-  test("a filter refuses it as an operator, and accepts it as a field", () => {
+  test("is refused as a filter's operator, and accepted as its field", () => {
     const where = (leaf: object): object => ({ where: { and: [leaf] } });
     const unknown = readFilter(where({ key: "a", operator: name, value: "1" }));
     expect(unknown).toEqual({
@@ -62,7 +62,7 @@ describe.each(NAMES)("the name %s of an inherited member", (name) => {
     expect(passes(read.filter, {})).toBe(false);
   });
 
-  test("a migration accepts it as a rule's member, an unknown sensitivity and an unknown ruleset", () => {
+  test("is kept in a migrated rule, and treated as an unknown sensitivity or ruleset", () => {
     const rule = { action: name, expression: "true", ...member(name, { deep: member(name, 1) }) };
     expect(JSON.stringify(toWire(fromWire(rule)))).toContain(`"${name}":{"deep":{"${name}":1}}`);
     expect(ruleText(rule)).toMatch(new RegExp(`^${name}`));
@@ -70,7 +70,7 @@ describe.each(NAMES)("the name %s of an inherited member", (name) => {
     expect(rulesetName(name)).toBe(`ruleset ${name}`);
   });
 
-  test("the report shows it as an action's name", () => {
+  test("is shown in the report if it's the name of an action", () => {
     const plan = read("created.json").replaceAll('"action": "log"', `"action": "${name}"`);
     expect(plan).not.toBe(read("created.json"));
     const { text } = report(plan, "text");
@@ -78,7 +78,7 @@ describe.each(NAMES)("the name %s of an inherited member", (name) => {
     expect(text).not.toMatch(/native code|\[object/);
   });
 
-  test("a lookup accepts it as a parameter's name", async () => {
+  test("is accepted as a parameter of a lookup", async () => {
     api.clearRequests();
     const config = { baseUrl: api.url, apiToken: "local-token" };
     await getScripts({ zoneId: api.zones.shop, filters: member(name, "x") as { x: string } }, { config });
@@ -86,7 +86,7 @@ describe.each(NAMES)("the name %s of an inherited member", (name) => {
   });
 });
 
-test("refuses a member that Pulumi's SDK would silently drop", async () => {
+test("refuses a property that Pulumi's SDK would silently drop", async () => {
   await pulumi.runtime.setMocks({
     newResource: ({ inputs }) => ({ id: "x", state: inputs as Record<string, unknown> }),
     call: ({ inputs }) => inputs as Record<string, unknown>,
@@ -95,7 +95,7 @@ test("refuses a member that Pulumi's SDK would silently drop", async () => {
   const declare = (name: string, value: unknown): KvEntries =>
     new KvEntries(name, { accountId, namespaceId, entries: member(name, value) as Record<string, string> });
   expect(() => declare("__proto__", "v")).toThrow(
-    'edgeguard: KvEntries "__proto__" has a member "__proto__", which Pulumi\'s SDK drops. Choose another name. KvEntries accepts such a key from a file or directory.',
+    'edgeguard: KvEntries "__proto__" has a property named "__proto__", which Pulumi\'s SDK drops. Choose another name. KvEntries accepts such a key from a file or directory.',
   );
   expect(() => declare("deep", { value: "v", metadata: member("__proto__", 1) })).toThrow(/SDK drops/);
   expect(() => declare("constructor", "v")).not.toThrow();

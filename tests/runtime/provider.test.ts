@@ -65,7 +65,7 @@ test("a provider's arguments are strings, and its credential is a secret even if
   });
 });
 
-test("a preview accepts an empty token, as pull requests from forks have it, and an update refuses it", async () => {
+test("a preview accepts an empty token, as in pull requests from forks, but an update refuses it", async () => {
   expect(await registered({ apiToken: "" })).toMatchObject({ "edgeguard:apiToken": secret("") });
   await startProgram(false);
   const refusal = await refusalOf({ apiToken: "" });
@@ -152,7 +152,7 @@ describe("a lookup with a provider", () => {
   });
   afterEach(() => pulumi.runtime.setAllConfig({}));
 
-  test("both forms of a lookup use the provider's settings and token, and the result isn't secret", async () => {
+  test("uses the provider's settings and token in both forms, and the result isn't secret", async () => {
     const provider = new Provider("eu", { ...args, apiToken: pulumi.secret(TOKEN) });
     expect((await getPageShieldSettings({ zoneId }, { provider })).enabled).toBe(true);
     const found = getPageShieldSettingsOutput({ zoneId }, { provider });
@@ -161,7 +161,7 @@ describe("a lookup with a provider", () => {
     expect(got).toEqual([`Bearer ${TOKEN}`, `Bearer ${TOKEN}`, "Bearer other"]);
   });
 
-  test("needs known arguments, unless its result may be unknown too", async () => {
+  test("fails if the provider has an unknown argument, unless the lookup is in its output form", async () => {
     const provider = new Provider("eu", { ...args, apiToken: unknownText() });
     const failure = await failureOf(getPageShieldSettings({ zoneId }, { provider }));
     expect(failure.message).toMatch(
@@ -172,7 +172,7 @@ describe("a lookup with a provider", () => {
     expect(got).toEqual([]);
   });
 
-  test("refuses other settings beside a provider", async () => {
+  test("fails if it also has config", async () => {
     const options = { provider: new Provider("eu", args), config: { apiToken: "other" } };
     const failure = await failureOf(getPageShieldSettings({ zoneId }, options));
     expect(failure.message).toBe("edgeguard: a lookup has both config and provider: pass only one of them.");

@@ -231,7 +231,7 @@ function leak(lines: readonly string[], value: unknown): string | undefined {
   return piece === undefined ? undefined : `${piece} in ${lines.find((line) => line.includes(piece)) ?? ""}`;
 }
 
-test("covers every argument of every type", () => {
+test("the examples cover every argument of every type", () => {
   expect(LIFECYCLES.map(({ type }) => type)).toEqual(Object.keys(REGISTER));
   for (const { type, args } of LIFECYCLES)
     expect({ type, args: Object.keys(EXAMPLES[type] ?? {}) }).toEqual({

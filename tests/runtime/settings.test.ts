@@ -46,7 +46,7 @@ describe("credentials in the settings", () => {
     ["CLOUDFLARE_EMAIL and CLOUDFLARE_API_KEY", {}, { CLOUDFLARE_EMAIL: "e@x.y", CLOUDFLARE_API_KEY: "k2" }],
   ];
 
-  test.each(sources)("uses %s if nothing before it is set", (origin) => {
+  test.each(sources)("uses %s if no credential with precedence over it is set", (origin) => {
     const rank = sources.findIndex(([name]) => name === origin);
     // A token and a pair in one namespace are refused; the pair is left out below its token.
     const weaker = sources.slice(rank).filter((_, i) => rank !== 0 || i !== 1);
@@ -86,7 +86,7 @@ describe("credentials in the settings", () => {
     });
   });
 
-  test("trims whitespace around credentials, and treats a blank one as unset", () => {
+  test("trims whitespace around credentials, and treats blank credentials as unset", () => {
     expect(settings({ "edgeguard:apiToken": " " }, { CLOUDFLARE_API_TOKEN: "" }).credential).toBeUndefined();
     expect(settings({ "edgeguard:apiToken": " t1\n" }).credential).toMatchObject({ token: "t1" });
   });
@@ -114,7 +114,7 @@ describe("credentials in the settings", () => {
     expect(message).not.toContain("canary");
   });
 
-  test("accepts half a pair in the environment if a complete credential comes before it", () => {
+  test("accepts an email without a key in the environment if another credential takes precedence", () => {
     const env = { CLOUDFLARE_EMAIL: "e@x.y" };
     expect(settings({ "edgeguard:apiToken": "t1" }, env).credential?.origin).toBe("edgeguard:apiToken");
     expect(settings({}, { ...env, CLOUDFLARE_API_TOKEN: "t3" }).credential?.origin).toBe(
@@ -136,7 +136,7 @@ describe("credentials in the settings", () => {
 });
 
 describe("the other settings", () => {
-  test("reads the other settings from config first, then from the environment", () => {
+  test("reads settings from config first, then from the environment", () => {
     const env = {
       EDGEGUARD_BASE_URL: "http://env/v4",
       CLOUDFLARE_BASE_URL: "http://vendor/v4",
@@ -183,7 +183,7 @@ describe("the other settings", () => {
     ["concurrency", "0", "must be a whole number from 1 to 64"],
     ["concurrency", "65", "must be a whole number from 1 to 64"],
     ["liveChecks", "yes", "must be true or false"],
-  ])("refuses edgeguard:%s of %j, and names it", (key, text, sentence) => {
+  ])("refuses edgeguard:%s = %j, and names the setting", (key, text, sentence) => {
     const message = problem({ [`edgeguard:${key}`]: text });
     expect(message).toContain(`edgeguard:${key} is `);
     expect(message).toContain(sentence);

@@ -27,7 +27,7 @@ const policyCount = async () => {
 };
 
 describe("a rename without an alias", () => {
-  test("adopts the same object, and the delete of the old name sends nothing", async () => {
+  test("adopts the same object, and deleting the old name sends nothing", async () => {
     const before = await new Operation(api).up("PageShieldPolicy", policy);
     api.clearRequests();
     const op = new Operation(api);
@@ -41,7 +41,7 @@ describe("a rename without an alias", () => {
     );
   });
 
-  test("finishes a rename that crashed before the delete in the next operation", async () => {
+  test("the next operation finishes a rename that was interrupted before the delete", async () => {
     const before = await new Operation(api).up("PageShieldPolicy", policy);
     const after = await new Operation(api).up("PageShieldPolicy", policy);
     api.clearRequests();
@@ -89,7 +89,7 @@ describe("objects that another resource of the program owns", () => {
     expect(sent(api, "PUT", "POST", "DELETE")).toEqual([]);
   });
 
-  test("doesn't take over an object because of its name", async () => {
+  test("doesn't take over an object just because its name matches", async () => {
     const held = await new Operation(api).up("PageShieldPolicy", policy);
     const op = new Operation(api);
     await op.preview("PageShieldPolicy", policy, held);
@@ -98,7 +98,7 @@ describe("objects that another resource of the program owns", () => {
   });
 });
 
-describe("a delete in an operation", () => {
+describe("a delete", () => {
   test("deletes the object if no other resource owns it", async () => {
     const op = new Operation(api);
     const one = await op.up("PageShieldPolicy", policy);
@@ -273,7 +273,7 @@ describe("recorded state", () => {
     expect(seen).toEqual([]);
   });
 
-  test("refuses a state whose version can't be read, or that has no upgrade", async () => {
+  test("refuses a state whose version is unreadable or can't be upgraded", async () => {
     expect((await failureOf(operation().refresh("Thing", old({ schemaVersion: 0 })))).message).toContain(
       "can't upgrade Thing from state schema 0",
     );
@@ -282,7 +282,7 @@ describe("recorded state", () => {
     );
   });
 
-  test("refuses a state that lacks what the resource needs, and names the member", async () => {
+  test("refuses a state without a required property, and names the property", async () => {
     const recorded = { ...old({ size: 5, schemaVersion: 3 }) };
     const outputs = omit(recorded.outputs, ["madeAt"]);
     expect((await failureOf(operation().refresh("Thing", { ...recorded, outputs }))).message).toMatch(
@@ -290,7 +290,7 @@ describe("recorded state", () => {
     );
   });
 
-  test("records what a partial failure reached, the provider, and the reason", async () => {
+  test("after a partial failure, records how far the change got, the provider and the reason", async () => {
     const { message, recorded, error } = await operation({ half: true }).failedUp("Thing", inputs);
     expect(message).toBe("Made, but [secret] is not done.");
     expect(recorded).toMatchObject({ id: "id-1", inputs: { size: 5 } });

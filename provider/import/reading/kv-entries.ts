@@ -39,7 +39,7 @@ export async function readEntries(
   }
   if (staging.has(ENTRIES_FOLDER))
     inventory.notes.push(
-      `The program reads ${ENTRIES_FOLDER}/, which .gitignore excludes because values may be secrets. Commit the files without secrets, and provide the others wherever the program runs.`,
+      `The program reads ${ENTRIES_FOLDER}/, which .gitignore excludes because values may be secrets. Commit the files that contain no secrets, and copy the others to wherever the program runs.`,
     );
 }
 
@@ -91,7 +91,7 @@ async function writeEntries(
   }
   if (expiring > 0)
     inventory.notes.push(
-      `In the file for ${namespace.what}, ${formatNumber(expiring)} of ${formatNumber(written)} entries ${expiring === 1 ? "has" : "have"} an expiration. Updates don't write expired entries again.`,
+      `In the file for ${namespace.what}, ${formatNumber(expiring)} of ${formatNumber(written)} entries ${expiring === 1 ? "has" : "have"} an expiration. Once an entry expires, updates don't write it again.`,
     );
   return written;
 }

@@ -31,7 +31,7 @@ async function readJob(
   if (typeof shown !== "string" || shown === "") {
     inventory.leaveOut(
       what,
-      'Cloudflare doesn\'t show its destination. Declare the job manually under the same name with adopt: "takeOver", and the update adopts the job',
+      'Cloudflare doesn\'t show the destination. Declare the job manually with the same name and adopt: "takeOver", and the next update adopts it',
     );
     return undefined;
   }
@@ -50,7 +50,7 @@ async function readJob(
     ...(hidesFilter
       ? {
           comment:
-            "filter: Cloudflare doesn't show it. If the job has a filter, add it here first: an update without it removes the filter.",
+            "Cloudflare doesn't show the job's filter. If there is one, add it here first, because an update without it removes the filter.",
         }
       : {}),
     classInputs: ({ destination, ...rest }) =>
@@ -75,9 +75,9 @@ async function readJob(
 function notesOn(what: string, destination: string, hidesFilter: boolean): string[] {
   const notes = [
     needsProof(destination) &&
-      `Cloudflare doesn't show the ownership token of ${what}. You only need one, as ownershipChallenge, to push to a new destination.`,
+      `Cloudflare doesn't show the ownership token of ${what}. Set ownershipChallenge only if you change the destination.`,
     hidesFilter &&
-      `Cloudflare doesn't show the filter of ${what}. If the job has a filter, declare it before you change anything else: an update without it removes the filter.`,
+      `Cloudflare doesn't show the filter of ${what}. If the job has a filter, declare it before you change anything else, because an update without it removes the filter.`,
   ];
   return notes.filter((note) => note !== false);
 }

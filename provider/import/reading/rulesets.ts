@@ -94,7 +94,7 @@ async function readDeployment(where: DeploymentContext, rule: ZoneRule): Promise
   const descriptions = descriptionsOf(managed);
   if (isOwn)
     inventory.notes.push(
-      `The ${what} was created by a program that uses this package. If its stack still exists, remove one of the two declarations.`,
+      `The ${what} was created by a program that uses this package. If that program's stack still exists, remove the deployment from one of the two programs.`,
     );
   return {
     resource,
