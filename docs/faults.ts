@@ -101,7 +101,7 @@ export const FAULTS: readonly { readonly area: string; readonly rows: readonly F
         result: "Steps under way finish and are recorded. No other step begins.",
         test: [
           "tests/local-engine/interruption.test.ts",
-          "Ctrl-C lets the running step finish, and starts no others",
+          "after Ctrl-C, the running step finishes and no others start",
         ],
       },
       {

@@ -14,7 +14,7 @@ function run(...args: string[]): { process: ChildProcess; output: () => string }
 }
 
 test.each(["SIGINT", "SIGTERM"] as const)(
-  "starts, says how to point a program at it, and stops on %s",
+  "the local API starts, prints how to point a program at it, and stops on %s",
   async (signal) => {
     const { process: child, output } = run("--port", "0", "--dialect", "documented", "--token", "my-token");
     while (!output().includes("Ctrl-C")) await once(child.stdout ?? child, "data");
@@ -35,7 +35,7 @@ test.each(["SIGINT", "SIGTERM"] as const)(
   },
 );
 
-test("exits with 1 and one sentence if the port is in use", async () => {
+test("the local API exits with code 1 and a one-sentence error if its port is in use", async () => {
   const api = await startLocalApi();
   const { port } = new URL(api.url);
   const { process: child, output } = run("--port", port);
@@ -44,7 +44,7 @@ test("exits with 1 and one sentence if the port is in use", async () => {
   await api.close();
 });
 
-test("refuses an invalid argument and names it", async () => {
+test("the local API rejects an invalid argument and quotes it", async () => {
   const { process: child, output } = run("--port", "high");
   expect(await once(child, "close")).toEqual([1, null]);
   expect(output()).toContain("'--port <number>' argument 'high' is invalid");

@@ -76,7 +76,7 @@ withContract.each([
   const pageShield = (zone: keyof LocalApi["zones"]) => `/zones/${api.zones[zone]}/page_shield`;
   const unknownId = "0".repeat(32);
 
-  test("reads and changes settings as the OpenAPI document says", async () => {
+  test("responses match the OpenAPI document when settings are read and changed", async () => {
     const path = pageShield("shop");
     await call("GET", path, 200);
     await call("PUT", path, 200, { enabled: false, use_connection_url_path: true });
@@ -88,7 +88,7 @@ withContract.each([
     await call("GET", pageShield("free"), 403);
   });
 
-  test("creates, changes and deletes a policy as the OpenAPI document says", async () => {
+  test("responses match the OpenAPI document when a policy is created, changed and deleted", async () => {
     const path = `${pageShield("shop")}/policies`;
     await call("GET", path, 200);
     const id = idOf(await call("POST", path, 200, { ...newPolicy, enabled: "true", note: "further" }));
@@ -106,7 +106,7 @@ withContract.each([
   });
 
   test.each(["scripts", "connections", "cookies"])(
-    "lists and reads %s as the OpenAPI document says",
+    "responses match the OpenAPI document when %s are listed and read",
     async (kind) => {
       for (const zone of ["shop", "blog", "empty"] as const) {
         const path = `${pageShield(zone)}/${kind}`;
@@ -124,12 +124,12 @@ withContract.each([
     },
   );
 
-  test("returns smaller records on a lower plan as the OpenAPI document says", async () => {
+  test("responses match the OpenAPI document even on a lower plan, where records have fewer properties", async () => {
     const list = await call("GET", `${pageShield("small")}/scripts`, 200);
     for (const id of each(list, "id")) await call("GET", `${pageShield("small")}/scripts/${String(id)}`, 200);
   });
 
-  test("creates, renames and deletes a KV namespace as the OpenAPI document says", async () => {
+  test("responses match the OpenAPI document when a KV namespace is created, renamed and deleted", async () => {
     const path = `/accounts/${api.accounts.main}/storage/kv/namespaces`;
     await call("GET", path, 200);
     await call("GET", `${path}?per_page=1001`, 400);
@@ -145,7 +145,7 @@ withContract.each([
     await call("POST", path, 403, { title: "x" }, { authorization: "Bearer reader" });
   });
 
-  test("writes, reads, lists and deletes KV keys as the OpenAPI document says", async () => {
+  test("responses match the OpenAPI document when KV keys are written, read, listed and deleted", async () => {
     const path = `/accounts/${api.accounts.main}/storage/kv/namespaces/${api.namespaces.existing}`;
     const pairs = Array.from({ length: 12 }, (_, index) => ({ key: `k${index}`, value: "1" }));
     const rich = [
@@ -187,7 +187,7 @@ withContract.each([
     await call("GET", path.replace(api.namespaces.existing, unknownId) + "/keys", 404);
   });
 
-  test("reads managed rulesets and refuses to change them as the OpenAPI document says", async () => {
+  test("responses match the OpenAPI document when managed rulesets are read, and when a change to one is rejected", async () => {
     const root = `/accounts/${api.accounts.main}/rulesets`;
     await call("GET", root, 200);
     await call("GET", `${root}?per_page=1`, 200);
@@ -198,7 +198,7 @@ withContract.each([
     await call("DELETE", `${root}/${managedRulesets.owasp}`, 405);
   });
 
-  test("creates, changes and deletes an entry point and its rules as the OpenAPI document says", async () => {
+  test("responses match the OpenAPI document when an entry point and its rules are created, changed and deleted", async () => {
     const root = `/zones/${api.zones.empty}/rulesets`;
     const entryPoint = `${root}/phases/http_request_firewall_managed/entrypoint`;
     const score = { id: OWASP_SCORE_RULE, score_threshold: 25, action: "managed_challenge" };
@@ -258,7 +258,7 @@ withContract.each([
   });
 
   test.each(["zones", "accounts"] as const)(
-    "serves Logpush for %s as the OpenAPI document says",
+    "Logpush responses for %s match the OpenAPI document",
     async (kind) => {
       const scope = kind === "zones" ? `/zones/${api.zones.empty}` : `/accounts/${api.accounts.main}`;
       const [dataset, elsewhere] =
@@ -301,7 +301,7 @@ withContract.each([
   );
 
   test.each(["page_shield", "storage/kv", "zones/{zone_id}/rulesets", "logpush"])(
-    "checks every %s operation of the document, with a success and a failure",
+    "the tests above cover every %s operation in the OpenAPI document, with a success and a failure",
     (part) => {
       for (const { method, template } of contract?.operations(part) ?? []) {
         const operation = `${method} ${template}`;
@@ -316,19 +316,19 @@ withContract.each([
   );
 });
 
-withContract("the check against the OpenAPI document", () => {
+withContract("checking responses against the OpenAPI document", () => {
   const path = `/zones/${"0".repeat(32)}/page_shield`;
   const complaints = (status: number, body: unknown) =>
     contract?.complaints("GET", path, { status, body }) ?? [];
 
-  test("reports a response that lacks a required member", () => {
+  test("the contract check reports a response that lacks a required property", () => {
     const result = { enabled: true, updated_at: "2026-01-01T00:00:00Z", use_connection_url_path: false };
     expect(complaints(200, { success: true, errors: [], messages: [], result }).join()).toContain(
       "use_cloudflare_reporting_endpoint",
     );
   });
 
-  test("reports an error code below 1000, and a failure with success: true", () => {
+  test("the contract check reports an error code below 1000, and a failure with success: true", () => {
     const errors = [{ code: 999, message: "x" }];
     expect(complaints(400, { success: false, errors, messages: [], result: null }).join()).toContain(
       ">= 1000",
@@ -336,7 +336,7 @@ withContract("the check against the OpenAPI document", () => {
     expect(complaints(400, { success: true, errors: [], messages: [], result: null })).not.toEqual([]);
   });
 
-  test("accepts null only where the document says nullable", () => {
+  test("the contract check accepts null only where the OpenAPI document says nullable", () => {
     const script = {
       ...{
         id: "0".repeat(32),
@@ -356,7 +356,7 @@ withContract("the check against the OpenAPI document", () => {
     expect(judge({ ...script, host: null })).not.toEqual([]);
   });
 
-  test("reports undocumented statuses and operations", () => {
+  test("the contract check reports undocumented statuses and operations", () => {
     expect(complaints(302, {})).toEqual([`GET /zones/{zone_id}/page_shield does not publish status 302`]);
     expect(contract?.complaints("PATCH", path, { status: 200, body: {} })).toEqual([
       `PATCH ${path} is not published`,
@@ -364,7 +364,7 @@ withContract("the check against the OpenAPI document", () => {
   });
 });
 
-test("prints one line saying that the contract tests didn't run if the OpenAPI document is missing", () => {
+test("if the OpenAPI document is missing, one line says that the contract tests didn't run", () => {
   const said = jest.spyOn(process.stderr, "write").mockReturnValue(true);
   expect(openContract("/nowhere/openapi.json")).toBeUndefined();
   expect(said.mock.calls).toEqual([["Contract tests did not run: /nowhere/openapi.json is not there.\n"]]);

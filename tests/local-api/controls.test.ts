@@ -14,7 +14,7 @@ const listed = z.object({
   ),
 });
 
-test("every listed control route works with the body shown for it", async () => {
+test("every control route in the list accepts its example bodies", async () => {
   const api = await startLocalApi();
   try {
     const control = controlOf(api);
@@ -45,7 +45,7 @@ test("every listed control route works with the body shown for it", async () => 
   }
 });
 
-test("refuses an unknown control route and says where to find the list", async () => {
+test("the error for an unknown control route says where to find the list of routes", async () => {
   const api = await startLocalApi();
   try {
     const { status, body } = await controlOf(api)("POST", "/fault", {});

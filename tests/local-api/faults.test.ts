@@ -16,7 +16,7 @@ const create = () => callerOf(api)("POST", policies, newPolicy);
 const stored = async () => each(await callerOf(api)("GET", policies), "id").length;
 const posts: Pick<Fault, "match"> = { match: { method: "POST" } };
 
-test("status: returns an error with Retry-After and doesn't apply the request", async () => {
+test('the fault "status" returns an error with Retry-After and doesn\'t apply the request', async () => {
   api.fault({ ...posts, kind: "status", status: 429, retryAfter: 2, message: "slow down" });
   const response = await create();
   expect(response).toMatchObject({ status: 429, body: { errors: [{ code: 10429, message: "slow down" }] } });
@@ -24,7 +24,7 @@ test("status: returns an error with Retry-After and doesn't apply the request", 
   expect(await stored()).toBe(0);
 });
 
-test("dropBefore: drops the connection and doesn't apply the request", async () => {
+test('the fault "dropBefore" drops the connection and doesn\'t apply the request', async () => {
   api.fault({ ...posts, kind: "dropBefore" });
   await expect(create()).rejects.toThrow("fetch failed");
   expect(await stored()).toBe(0);
@@ -36,14 +36,14 @@ test("dropBefore: drops the connection and doesn't apply the request", async () 
   });
 });
 
-test("dropAfter: applies the request, then drops the connection without a response", async () => {
+test('the fault "dropAfter" applies the request, then drops the connection without a response', async () => {
   api.fault({ ...posts, kind: "dropAfter" });
   await expect(create()).rejects.toThrow("fetch failed");
   expect(await stored()).toBe(1);
   expect(api.requests[0]).toMatchObject({ status: null, fault: "dropAfter" });
 });
 
-test("truncated: applies the request, sends the headers and half of the body, then drops the connection", async () => {
+test('the fault "truncated" applies the request, sends the headers and half of the body, then drops the connection', async () => {
   api.fault({ ...posts, kind: "truncated" });
   const response = await fetch(api.url + policies, {
     method: "POST",
@@ -57,7 +57,7 @@ test("truncated: applies the request, sends the headers and half of the body, th
   expect(api.requests[0]).toMatchObject({ status: 200, fault: "truncated" });
 });
 
-test("raw: returns exactly the given text and doesn't apply the request", async () => {
+test('the fault "raw" returns exactly the given text and doesn\'t apply the request', async () => {
   api.fault({ ...posts, kind: "raw", status: 502, body: "<html>Bad gateway</html>" });
   const response = await create();
   expect(response).toMatchObject({ status: 502, body: "<html>Bad gateway</html>" });
@@ -77,7 +77,7 @@ test.each([
   ["before", 0],
   ["after", 1],
 ] as const)(
-  "slow: waits %s it applies the request, so a client that gives up leaves %i policies",
+  'if the fault "slow" waits %s applying a POST and the client gives up, the zone has %i policies',
   async (when, count) => {
     api.fault({ ...posts, kind: "slow", delayMs: 60_000, when });
     const patience = new AbortController();
@@ -95,14 +95,14 @@ test.each([
   },
 );
 
-test("slow: eventually returns the usual response", async () => {
+test('the fault "slow" delays the usual response', async () => {
   const { waits } = virtualTime();
   api.fault({ ...posts, kind: "slow", delayMs: 60 });
   expect(await create()).toMatchObject({ status: 200 });
   expect(waits).toEqual([60]);
 });
 
-test("each fault hits as many matching requests as it was set for, in the order of the faults", async () => {
+test("faults hit matching requests in the order they were added, each as many times as requested", async () => {
   api.fault({ match: { path: "policies" }, kind: "status", status: 503, times: 2 });
   api.fault({ match: { path: "/policies$" }, kind: "status", status: 500 });
   const settings = `/zones/${api.zones.empty}/page_shield`;
@@ -130,7 +130,7 @@ test("faults can be cleared, and added over HTTP", async () => {
   expect(await create()).toMatchObject({ status: 200 });
 });
 
-test("refuses an invalid fault when it's added", async () => {
+test("adding an invalid fault fails", async () => {
   expect(() => api.fault({ match: { path: "(" }, kind: "dropAfter" })).toThrow("not a regular expression");
   expect(await controlOf(api)("POST", "/faults", { match: {}, kind: "explode" })).toMatchObject({
     status: 400,

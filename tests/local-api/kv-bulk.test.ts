@@ -21,7 +21,7 @@ const counts = (successful: number, ...unsuccessful: string[]) => ({
   body: { result: { successful_key_count: successful, unsuccessful_keys: unsuccessful } },
 });
 
-describe("bulk writes", () => {
+describe("a bulk write", () => {
   test("stores the value, metadata and expiration of each pair; the last pair of a key wins", async () => {
     const response = await kv.put([
       { key: "a", value: "first" },
@@ -67,7 +67,7 @@ describe("bulk writes", () => {
       10033,
       "/0/expiration",
     ],
-  ])("refuses a whole bulk write with %s", async (_, body, status, code, pointer) => {
+  ])("is rejected as a whole if it contains %s", async (_, body, status, code, pointer) => {
     const good = { key: "good", value: "1" };
     const shifted = pointer?.replace("/0", "/1");
     const sent = Array.isArray(body) ? [good, ...(body as unknown[])] : body;
@@ -104,7 +104,7 @@ describe("bulk writes", () => {
     expect(Buffer.from(await read.arrayBuffer()).equals(value)).toBe(true);
   });
 
-  test('returns null for a bulk write in the "documented" dialect', async () => {
+  test('returns null in the "documented" dialect', async () => {
     const documented = await startLocalApi({ dialect: "documented" });
     const other = await newNamespace(documented);
     expect(await other.put([{ key: "a", value: "1" }])).toMatchObject({
@@ -117,11 +117,11 @@ describe("bulk writes", () => {
   });
 });
 
-describe("bulk deletes", () => {
+describe("a bulk delete", () => {
   test.each([
     ["POST", "/bulk/delete"],
     ["DELETE", "/bulk"],
-  ])("a bulk delete by %s %s deletes the given keys, whether they exist or not", async (method, path) => {
+  ])("with %s %s deletes the given keys, whether or not they exist", async (method, path) => {
     await kv.put(["a", "b", "c"].map((key) => ({ key, value: key })));
     expect(await kv.call(method, kv.path + path, ["a", "c", "never"])).toMatchObject(counts(3));
     expect((await kv.list()).names).toEqual(["b"]);
@@ -134,7 +134,7 @@ describe("bulk deletes", () => {
   });
 });
 
-describe("bulk reads", () => {
+describe("a bulk read", () => {
   const read = (body: unknown) => kv.call("POST", `${kv.path}/bulk/get`, body);
   const values = (values: object) => ({ status: 200, body: { result: { values } } });
 
@@ -156,7 +156,7 @@ describe("bulk reads", () => {
     });
   });
 
-  test("accepts 1 to 100 keys in a bulk read", async () => {
+  test("accepts 1 to 100 keys", async () => {
     const keys = Array.from({ length: 101 }, (_, index) => `k${index}`);
     expect(await read({ keys: keys.slice(1) })).toMatchObject({ status: 200 });
     expect(await read({ keys })).toMatchObject(failed(400, 10029));
@@ -164,7 +164,7 @@ describe("bulk reads", () => {
     expect(await read({})).toMatchObject(failed(400, 10029));
   });
 
-  test("refuses values that aren't of the requested type, and invalid requests", async () => {
+  test("fails if a value isn't of the requested type, or the request is invalid", async () => {
     await kv.put([
       { key: "binary", value: "/w==", base64: true },
       { key: "text", value: "text" },
@@ -193,7 +193,7 @@ describe('the fault "unsuccessful"', () => {
     expect(api.requests.filter(({ fault }) => fault === "unsuccessful")).toHaveLength(3);
   });
 
-  test("lets a test name the keys to skip, and also applies to deletes", async () => {
+  test("skips the keys that it names, also in a bulk delete", async () => {
     await kv.put(pairs);
     api.fault({ kind: "unsuccessful", match: {}, keys: ["b", "x"] });
     const response = await kv.call("POST", `${kv.path}/bulk/delete`, ["a", "b"]);
@@ -201,7 +201,7 @@ describe('the fault "unsuccessful"', () => {
     expect((await kv.list()).names).toEqual(["b", "c", "d"]);
   });
 
-  test("hits the next bulk request, and accepts exactly one of keys, count and fraction", async () => {
+  test("affects bulk writes but not reads, and requires exactly one of keys, count and fraction", async () => {
     expect(() => api.fault({ kind: "unsuccessful", match: {} })).toThrow("one of keys, count and fraction");
     expect(() => api.fault({ kind: "unsuccessful", match: {}, count: 1, fraction: 1 })).toThrow("one of");
     api.fault({ kind: "unsuccessful", match: {}, count: 1 });

@@ -26,8 +26,8 @@ async function put(key: string, body: string | Uint8Array<ArrayBuffer> | FormDat
 
 const binary = new Uint8Array([0, 255, 13, 10, 45, 45, 200, 0xef, 0xbb, 0xbf]);
 
-describe("KV values", () => {
-  test("writes and reads a value byte for byte, without an envelope", async () => {
+describe("the KV API", () => {
+  test("stores a value byte for byte, and returns it without an envelope", async () => {
     expect(await put("raw", binary)).toMatchObject({ status: 200, body: { success: true, result: null } });
     const response = await get("raw");
     expect(new Uint8Array(await response.arrayBuffer())).toEqual(binary);
@@ -43,7 +43,7 @@ describe("KV values", () => {
     expect(await kv.text("empty")).toBe("");
   });
 
-  test("accepts a value in a form with its metadata, as text or as a file", async () => {
+  test("accepts a form with metadata and a value, as text or as a file", async () => {
     const form = new FormData();
     form.append("value", new Blob([binary]), "value.bin");
     form.append("metadata", JSON.stringify({ revision: 2 }));
@@ -74,7 +74,7 @@ describe("KV values", () => {
     expect(await kv.text("a")).toBe("2");
   });
 
-  test("returns 404 for a missing key, and accepts its deletion", async () => {
+  test("returns 404 for reading a missing key, but 200 for deleting it", async () => {
     expect(await kv.call("GET", `${kv.path}/values/none`)).toMatchObject(failed(404, 10009));
     expect(await metadata("none")).toMatchObject(failed(404, 10009));
     const remove = () => kv.call("DELETE", `${kv.path}/values/a`);
@@ -93,13 +93,13 @@ describe("KV values", () => {
     }
   });
 
-  test("refuses a value above the limit", async () => {
+  test("rejects a value above the size limit", async () => {
     expect(await put("a", "x".repeat(5000))).toMatchObject({ status: 200 });
     expect(await put("a", "x".repeat(5001))).toMatchObject(failed(413, 10024));
   });
 });
 
-describe("KV keys", () => {
+describe("the KV API", () => {
   test.each([
     "a/b",
     "a%2Fb",
@@ -127,13 +127,13 @@ describe("KV keys", () => {
     expect(await put("ü".repeat(257), "1")).toMatchObject(failed(414, 10030));
   });
 
-  test("refuses a key that isn't a single, correctly encoded path segment", async () => {
+  test("rejects a key that isn't a single, correctly encoded path segment", async () => {
     expect(await kv.call("PUT", `${kv.path}/values/a/b`, "1")).toMatchObject({ status: 404 });
     expect(await kv.call("PUT", `${kv.path}/values/%FF`, "1")).toMatchObject(failed(400, 10042));
   });
 });
 
-describe("KV expirations", () => {
+describe("the KV API", () => {
   test("hides an expired key from reads and listings once the clock reaches its expiration", async () => {
     await put("ttl", "1", "?expiration_ttl=60");
     await put("time", "2", `?expiration=${SECONDS + 120}`);
@@ -154,7 +154,7 @@ describe("KV expirations", () => {
     expect((await controlOf(api)("GET", "/clock")).body).toEqual({ now: "2026-10-01T00:02:00.500Z" });
   });
 
-  test("refuses an expiration less than 60 seconds in the future, unless a TTL overrides it", async () => {
+  test("rejects an expiration less than 60 seconds in the future, unless a TTL overrides it", async () => {
     expect(await put("a", "1", "?expiration_ttl=59")).toMatchObject(failed(400, 10034));
     expect(await put("a", "1", "?expiration_ttl=soon")).toMatchObject(failed(400, 10034));
     expect(await put("a", "1", `?expiration=${SECONDS + 59}`)).toMatchObject(failed(400, 10033));
@@ -168,7 +168,7 @@ describe("KV expirations", () => {
   });
 });
 
-test('the strict "documented" dialect refuses keys with whitespace and metadata that isn\'t an object', async () => {
+test('the strict "documented" dialect rejects keys with whitespace and metadata that isn\'t an object', async () => {
   const strict = await startLocalApi({ dialect: "documented", strict: true });
   try {
     const path = `${namespacesOf(strict)}/${strict.namespaces.existing}/bulk`;

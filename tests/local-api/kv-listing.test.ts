@@ -21,7 +21,7 @@ describe("listing keys", () => {
     expect(byBytes).not.toEqual([...names].sort());
   });
 
-  test("continues by cursor, lists each key once, and ends with an empty cursor", async () => {
+  test("uses cursors for its pages, lists each key once, and ends with an empty cursor", async () => {
     const { kv } = await namespaceIn();
     const names = numbered(0, 2500);
     await kv.put(pairs([...names].reverse()));
@@ -31,14 +31,14 @@ describe("listing keys", () => {
     expect((await kv.list("prefix=k0024&limit=100")).cursor).toBe("");
   });
 
-  test('ends a listing without a cursor in the "documented" dialect', async () => {
+  test('omits the cursor on the last page in the "documented" dialect', async () => {
     const { kv } = await namespaceIn({ dialect: "documented" });
     await kv.put(pairs(numbered(0, 11)));
     expect((await kv.list("limit=10")).cursor).toMatch(/./);
     expect((await kv.list()).cursor).toBeUndefined();
   });
 
-  test("lists only keys with the prefix, which the request for each page has to repeat", async () => {
+  test("returns only keys with the prefix, which the request for each page has to repeat", async () => {
     const { kv } = await namespaceIn();
     await kv.put(pairs(["a", "ü/1", "ü/2", "ü", "v", ...numbered(0, 30)]));
     expect((await kv.list(`prefix=${encodeURIComponent("ü")}`)).names).toEqual(["ü", "ü/1", "ü/2"]);
@@ -51,7 +51,7 @@ describe("listing keys", () => {
     expect((await kv.list("prefix=none")).names).toEqual([]);
   });
 
-  test("continues after the last key, whatever was written or deleted in between", async () => {
+  test("continues after the last listed key, even if keys were written or deleted in between", async () => {
     const { kv } = await namespaceIn();
     await kv.put(pairs(numbered(0, 40)));
     const first = await kv.list("limit=10");
@@ -62,7 +62,7 @@ describe("listing keys", () => {
     expect((await kv.list()).names).toEqual(["a", ...numbered(0, 7), "k000009x", ...numbered(15, 40)]);
   });
 
-  test("refuses limits outside 10 to 1000, and invalid cursors", async () => {
+  test("rejects limits outside 10 to 1000, and invalid cursors", async () => {
     const { kv } = await namespaceIn();
     for (const limit of ["9", "1001", "x", "10.5"]) {
       expect(await kv.call("GET", `${kv.path}/keys?limit=${limit}`)).toMatchObject(failed(400, 10028));
@@ -84,8 +84,8 @@ describe("listing keys", () => {
   });
 });
 
-describe("listing and read lags", () => {
-  test("hides writes and deletes from listings until the lag has passed", async () => {
+describe("a simulated KV lag", () => {
+  test("hides writes and deletes from listings until it has passed", async () => {
     const { api, kv } = await namespaceIn({ kvLagMs: { listing: 1000 } });
     await kv.put(pairs(["a", "b"]));
     expect((await kv.list()).names).toEqual([]);
@@ -99,7 +99,7 @@ describe("listing and read lags", () => {
     expect((await kv.list()).names).toEqual(["b"]);
   });
 
-  test("hides writes from reads, metadata and bulk reads during a separate lag", async () => {
+  test("can hide writes from reads, bulk reads and metadata for a different time than from listings", async () => {
     const { api, kv } = await namespaceIn({ kvLagMs: { reads: 1000, listing: 200 } });
     const read = () => kv.call("POST", `${kv.path}/bulk/get`, { keys: ["a"] });
     await kv.put([{ key: "a", value: "1", metadata: 1 }]);
@@ -114,7 +114,7 @@ describe("listing and read lags", () => {
     expect(await kv.text("a")).toBe("2");
   });
 
-  test("can start and end a lag at any time, for one namespace", async () => {
+  test("can be started and ended at any time, for a single namespace", async () => {
     const { api, kv } = await namespaceIn();
     const other = await newNamespace(api);
     await kv.put(pairs(["a"]));
@@ -137,8 +137,8 @@ describe("listing and read lags", () => {
   });
 });
 
-describe("100,000 keys", () => {
-  test("writes, lists, lists by prefix and deletes 100,000 keys", async () => {
+describe("a namespace of 100,000 keys", () => {
+  test("can be written, listed, listed by prefix and deleted", async () => {
     const { api, kv } = await namespaceIn({ kvStore: "digests" });
     const names = numbered(0, 100_000);
     const batches = Array.from({ length: 10 }, (_, index) =>

@@ -38,7 +38,7 @@ test('in the "documented" dialect, a namespace has only an ID and a title, and a
   expect(result(await call("GET", `${namespacesOf(api)}/${id}`))).toEqual({ id, title: "other" });
 });
 
-test("refuses a title that's taken, empty or longer than 512 characters", async () => {
+test("rejects a namespace title that's taken, empty or longer than 512 characters", async () => {
   const api = await start();
   const call = callerOf(api);
   const path = namespacesOf(api);
@@ -53,7 +53,7 @@ test("refuses a title that's taken, empty or longer than 512 characters", async 
   expect(await call("POST", path, [])).toMatchObject(failed(400, 10012));
 });
 
-test("lists namespaces by page in the requested order, without a page count", async () => {
+test("lists namespaces page by page in the requested order, without a page count", async () => {
   const api = await start();
   const call = callerOf(api);
   const path = namespacesOf(api);
@@ -88,7 +88,7 @@ test("limits the number of namespaces in an account", async () => {
   expect(await call("POST", namespacesOf(api), { title: "b" })).toMatchObject(failed(400, 10018));
 });
 
-test("refuses other accounts, malformed IDs, unknown methods and missing permissions", async () => {
+test("rejects requests for other accounts, with malformed IDs, with unknown methods or without permission", async () => {
   const api = await start({ credentials: [{ token: "local-token" }, { token: "reader", readOnly: true }] });
   const call = callerOf(api);
   const code = (response: unknown) =>
@@ -110,7 +110,7 @@ test("refuses other accounts, malformed IDs, unknown methods and missing permiss
   expect(await callerOf(api, {})("GET", `${path}/keys`)).toMatchObject(failed(400, 9106));
 });
 
-test("starts with a namespace that has keys of every kind", async () => {
+test("the initial data includes a namespace with every kind of key", async () => {
   const api = await start();
   const { keys } = await kvCaller(api, api.namespaces.existing).list();
   expect(keys).toEqual([

@@ -15,7 +15,7 @@ import { failed, kvCaller, namespacesOf, newNamespace } from "./kv-client";
 import { virtualTime } from "../support/virtual-time";
 
 describe("the request log", () => {
-  test("logs counts instead of keys and values", async () => {
+  test("contains counts and the first five keys instead of KV bodies", async () => {
     const api = await start();
     const kv = await newNamespace(api);
     api.clearRequests();
@@ -45,7 +45,7 @@ describe("the request log", () => {
     ]);
   });
 
-  test("also counts requests that a fault dropped", async () => {
+  test("includes requests that a fault dropped", async () => {
     const api = await start();
     const kv = await newNamespace(api);
     api.fault({ kind: "dropBefore", match: { method: "PUT" } });
@@ -54,7 +54,7 @@ describe("the request log", () => {
     expect((await kv.list()).names).toEqual([]);
   });
 
-  test("records when each request started and ended, by the real clock", async () => {
+  test("records when each request started and ended, using the real clock", async () => {
     const time = virtualTime();
     const api = await start({ latencyMs: 100, clock: () => new Date(0) });
     const kv = kvCaller(api, api.namespaces.existing);
@@ -80,7 +80,7 @@ describe("the request log", () => {
   });
 });
 
-test("stores only digests of values if asked to, and then can't return the values", async () => {
+test('with kvStore: "digests", the API stores only digests of KV values and can\'t return the values', async () => {
   const api = await start({ kvStore: "digests" });
   const kv = await newNamespace(api);
   await kv.put([{ key: "a", value: "abc", metadata: 1 }]);
@@ -92,8 +92,8 @@ test("stores only digests of values if asked to, and then can't return the value
   expect(kept).toEqual([{ key: "a", sha256, length: 3, metadata: 1 }]);
 });
 
-describe("state", () => {
-  test("saves, restores and resets KV with the rest of the state", async () => {
+describe("the state", () => {
+  test("includes KV when it's saved, restored and reset", async () => {
     const api = await start();
     const before = api.snapshot();
     const existing = kvCaller(api, api.namespaces.existing);
@@ -117,7 +117,7 @@ describe("state", () => {
     expect(api.snapshot().kv).toEqual(after.kv);
   });
 
-  test("keeps KV in the account that /info lists", async () => {
+  test("/info lists the account that KV belongs to", async () => {
     const api = await start();
     expect((await controlOf(api)("GET", "/info")).body).toMatchObject({
       accounts: [{ id: api.accounts.main, name: "main" }],
@@ -195,7 +195,7 @@ describe("KV in a data directory", () => {
     expect((await kvCaller(third, kv.id).list()).names).toEqual(["a", "b"]);
   });
 
-  test("also restores and resets KV", async () => {
+  test("can be restored and reset", async () => {
     const first = await start({ persistTo: folder });
     const kv = await newNamespace(first);
     await kv.put([{ key: "a", value: "1" }]);
@@ -205,7 +205,7 @@ describe("KV in a data directory", () => {
     expect((await start({ persistTo: folder })).snapshot().kv).toEqual(kept);
   });
 
-  test("refuses to start with invalid KV data, and says why in one sentence", async () => {
+  test("the API doesn't start if the data is invalid, and says why in one sentence", async () => {
     const first = await start({ persistTo: folder });
     await newNamespace(first);
     await first.close();

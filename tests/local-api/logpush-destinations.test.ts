@@ -50,7 +50,7 @@ describe("Logpush destinations", () => {
     ).toEqual({ valid: false, message: expect.stringContaining(why) as string });
   });
 
-  test("accepts a destination of up to 4096 characters", async () => {
+  test("a destination may have up to 4,096 characters", async () => {
     const long = (length: number) =>
       `https://logs.example/${"x".repeat(length - "https://logs.example/".length)}`;
     const path = `${scope}/logpush/validate/destination`;
@@ -62,7 +62,7 @@ describe("Logpush destinations", () => {
     expect(await call("POST", path, { destination_conf: long(4097) })).toMatchObject(refused);
   });
 
-  test("reports that a destination exists if a job in the zone or account pushes to its bucket and path, whatever the parameters", async () => {
+  test("a destination is reported as existing if a job in the zone or account pushes to its bucket and path", async () => {
     const path = `${scope}/logpush/validate/destination/exists`;
     expect(result(await call("POST", path, { destination_conf: DATADOG }))).toEqual({ exists: false });
     await create(call, jobs);
@@ -72,7 +72,7 @@ describe("Logpush destinations", () => {
     expect(result(await call("POST", account, { destination_conf: DATADOG }))).toEqual({ exists: false });
   });
 
-  test("refuses a job, a validation and a challenge for a destination that rejects writes", async () => {
+  test("creating a job, a validation and an ownership challenge fail if the destination rejects writes", async () => {
     const control = controlOf(api);
     const knob = await control("PATCH", "/logpush/behavior", { unwritable: ["datadog://intake"] });
     expect(knob).toMatchObject({ status: 200, body: { unwritable: ["datadog://intake"], filter: "shown" } });
@@ -97,17 +97,14 @@ describe("Logpush destinations", () => {
     ["fields=RayId", false, "logpull_options: unknown field RayId"],
     ["timestamps=iso", false, "logpull_options: unknown timestamps iso"],
     ["sample=2", false, "logpull_options: sample must be between 0 and 1"],
-  ])(
-    "the destination doesn't affect how logpull_options are validated: %s",
-    async (options, valid, message) => {
-      const response = await call("POST", `${scope}/logpush/validate/origin`, { logpull_options: options });
-      expect(result(response)).toEqual({ valid, message });
-    },
-  );
+  ])("logpull_options are validated without a destination: %s", async (options, valid, message) => {
+    const response = await call("POST", `${scope}/logpush/validate/origin`, { logpull_options: options });
+    expect(result(response)).toEqual({ valid, message });
+  });
 });
 
 describe("Logpush ownership", () => {
-  test("requires an ownership token for buckets, but not for destinations with credentials", async () => {
+  test("buckets require an ownership token, but destinations with credentials don't", async () => {
     const keys = "access-key-id=a&secret-access-key=b";
     const asked = [
       S3,
@@ -134,7 +131,7 @@ describe("Logpush ownership", () => {
     expect(responses.slice(5).map(({ status }) => status)).toEqual(free.map(() => 200));
   });
 
-  test("proves ownership by a challenge in a file at the destination, which the job sends back", async () => {
+  test("a job proves ownership by sending back the token from a file at its destination", async () => {
     const withDate = "s3://shop-logs/edge/{DATE}?region=eu-central-1";
     const response = await call("POST", `${scope}/logpush/ownership`, { destination_conf: withDate });
     expect(result(response)).toEqual({
@@ -149,7 +146,7 @@ describe("Logpush ownership", () => {
     expect((await controlOf(api)("GET", `/logpush/sink/${file?.path ?? ""}`)).body).toBe(token);
   });
 
-  test("issues a token for one scope and destination, valid for seven days", async () => {
+  test("a token is valid for one destination of one zone or account, for seven days", async () => {
     const token = await tokenFor(api, call, scope, S3);
     const issued = Date.parse("2026-10-01T12:00:00Z") / 1000;
     expect(token).toMatch(/^[\w-]+\.[\w-]+\.[\w-]+$/);
@@ -165,7 +162,7 @@ describe("Logpush ownership", () => {
     expect(claimsOf(ofAccount)).toMatchObject({ object_type: "account", object_id: api.accounts.main });
   });
 
-  test("rejects a token for another scope or destination, a changed one, and an expired one", async () => {
+  test("a token is rejected if it's for another zone, account or destination, was changed, or has expired", async () => {
     const token = await tokenFor(api, call, scope, S3);
     const [header = "", , signature = ""] = token.split(".");
     const forged = Buffer.from(JSON.stringify({ ...Object(claimsOf(token)), exp: 9e9 })).toString(
@@ -193,7 +190,7 @@ describe("Logpush ownership", () => {
     );
   });
 
-  test("requires a new token for another bucket or path, but not for other parameters", async () => {
+  test("a job needs a new token if its bucket or path changes, but not if only parameters change", async () => {
     const ownership_challenge = await tokenFor(api, call, scope, S3);
     const path = `${jobs}/${await create(call, jobs, { destination_conf: S3, ownership_challenge })}`;
 
@@ -214,7 +211,7 @@ describe("Logpush ownership", () => {
     ["gs://shop-logs/a b/ü", "gs/shop-logs/a_b/_/"],
     ["sumo://collectors.example/receiver/v1/http/canary", "sumo/collectors.example/receiver/v1/http/secret/"],
   ])(
-    "writes the token's file inside the sink, without a secret in the path: %s",
+    "the token's file stays inside the destinations' directory, without secrets in its path: %s",
     async (destination, folder) => {
       await call("POST", `${scope}/logpush/ownership`, { destination_conf: destination });
       expect(api.logpush.files().map(({ path }) => path)).toEqual([
@@ -224,7 +221,7 @@ describe("Logpush ownership", () => {
   );
 });
 
-describe("Logpush datasets", () => {
+describe("the API for Logpush datasets", () => {
   const path = (of: string, dataset: string, what: string) => `${of}/logpush/datasets/${dataset}/${what}`;
 
   test("lists the fields of a dataset with their types", async () => {
@@ -262,7 +259,7 @@ describe("Logpush datasets", () => {
     );
   });
 
-  test("adds and removes fields through a control route", async () => {
+  test("has a control route that adds and removes fields", async () => {
     const fields = {
       http_requests: { NewField: "int", BotScore: null },
       casb_findings: { FindingID: "string" },
@@ -280,7 +277,7 @@ describe("Logpush datasets", () => {
     expect(await call("POST", jobs, gone)).toMatchObject(refusal(400, 1004, "unknown field BotScore"));
   });
 
-  test("accepts jobs for a dataset whose fields it doesn't know, and says so if they're requested", async () => {
+  test("accepts jobs for a dataset whose fields it doesn't know, but returns an error for its fields", async () => {
     const account = `/accounts/${api.accounts.main}`;
     const unknown = refusal(404, 1002, "doesn't know the fields of dataset casb_findings");
     expect(await call("GET", path(account, "casb_findings", "fields"))).toMatchObject(unknown);

@@ -24,13 +24,13 @@ const leaf = (key: string, operator: string, value: Json) => ({ key, operator, v
 const where = (node: Json): string => JSON.stringify({ where: node });
 const host = leaf("ClientRequestHost", "eq", "example.com");
 
-describe("Logpush filters", () => {
+describe("the API for Logpush jobs", () => {
   test.each<[string, string]>([
     ["the documented example", where({ and: [leaf("ClientRequestPath", "contains", "/static"), host] })],
     ["a bare comparison", where(host)],
     ["nested groups", where({ or: [{ and: [host, { or: [host, host] }] }, host] })],
     [
-      "whitespace and members in another order",
+      "whitespace and properties in another order",
       '{ "where" : { "or" : [ {"value":"x","operator":"eq","key":"RayID"} ] } }',
     ],
     ["a number as text", where(leaf("EdgeResponseStatus", "geq", "500"))],
@@ -56,7 +56,7 @@ describe("Logpush filters", () => {
     ["text that is not JSON", "{where", "not a JSON object"],
     ["a list", "[]", "not a JSON object"],
     ["an object without where", JSON.stringify({ and: [host] }), "missing key where"],
-    ["a member beside where", JSON.stringify({ where: host, limit: 1 }), "unknown key limit beside where"],
+    ["a property beside where", JSON.stringify({ where: host, limit: 1 }), "unknown key limit beside where"],
     ["a string as where", where("x"), "a node must be an object"],
     ["a list of nodes", where([host]), "a node must be an object"],
     ["an empty group", where({ and: [] }), "and needs at least one node"],
@@ -64,12 +64,12 @@ describe("Logpush filters", () => {
     ["two logical keys", where({ and: [host], or: [host] }), "and must be the only key"],
     ["a comparison with a group", where({ ...host, and: [host] }), "and must be the only key"],
     ["a number for a node", where({ and: [1] }), "a node must be an object"],
-    ["an extra member in a comparison", where({ ...host, not: true }), "unknown key not in a comparison"],
+    ["an extra property in a comparison", where({ ...host, not: true }), "unknown key not in a comparison"],
     ["a comparison without a key", where({ operator: "eq", value: "x" }), "a comparison needs a key"],
     ["a comparison without an operator", where({ key: "RayID", value: "x" }), "unknown operator undefined"],
     ["an operator from an outdated example", where(leaf("RayID", "neq", "x")), 'unknown operator "neq"'],
     [
-      "an inherited member's name as operator",
+      "an inherited property's name as operator",
       where(leaf("RayID", "constructor", "x")),
       'unknown operator "constructor"',
     ],
@@ -146,7 +146,7 @@ describe("Logpush filters", () => {
     );
   });
 
-  test("rejects an invalid filter in an update with the update's message, and keeps the old one", async () => {
+  test("rejects an invalid filter in an update, with the update's message, and keeps the old filter", async () => {
     const id = await create(call, jobs, { filter: where(host) });
     const refused = refusal(
       400,
@@ -180,7 +180,7 @@ describe("Logpush filters", () => {
 
   const tooLarge = refusal(400, 1002, "filter exceeds the limit", "/filter");
 
-  test("accepts a filter of 30 operators, including groups, and not one more", async () => {
+  test("accepts a filter of up to 30 operators, including groups", async () => {
     // Counted manually: 1 + 29, then 1 + (1 + 13) + (1 + 14).
     const many = (count: number): Json[] => Array.from({ length: count }, () => leaf("JA4", "eq", ""));
     const flat = (count: number) => where({ and: many(count) });
@@ -193,7 +193,7 @@ describe("Logpush filters", () => {
     expect(await post(nested(15))).toMatchObject(tooLarge);
   });
 
-  test("accepts a filter of up to 1,000 bytes in UTF-8, and no more", async () => {
+  test("accepts a filter of up to 1,000 bytes in UTF-8", async () => {
     const start = '{"where":{"key":"ClientRequestPath","operator":"eq","value":"';
     const filter = (value: string) => `${start}${value}"}}`;
     expect(start).toHaveLength(61);
@@ -205,7 +205,7 @@ describe("Logpush filters", () => {
   });
 });
 
-describe("testing a line", () => {
+describe("filtering a log line", () => {
   const line = {
     RayID: "8c1f",
     ClientRequestHost: "www.example.com",
@@ -267,7 +267,7 @@ describe("testing a line", () => {
     ["ClientCity", "contains", "x", false],
     ["BotScore", "lt", "30", false],
     ["BotScore", "!in", [1], true],
-  ])("passes or drops a line by %s %s %j: %s", async (key, operator, value, passes) => {
+  ])("the line passes the filter %s %s %j: %s", async (key, operator, value, passes) => {
     const id = await create(call, jobs, { filter: where(leaf(key, operator, value)) });
     expect(api.logpush.push(id, [line])).toMatchObject({ lines: 1, passed: passes ? 1 : 0 });
   });
@@ -283,7 +283,7 @@ describe("testing a line", () => {
     [{ and: [{ or: [yes, no] }, { or: [no] }] }, false],
     [yes, true],
     [no, false],
-  ])("combines the conditions of a group: %j is %s", async (node, passes) => {
+  ])("the line passes the nested filter %j: %s", async (node, passes) => {
     const id = await create(call, jobs, { filter: where(node) });
     expect(api.logpush.push(id, [line]).passed).toBe(passes ? 1 : 0);
   });

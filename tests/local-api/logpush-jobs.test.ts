@@ -15,7 +15,7 @@ afterAll(() => Promise.all(running.map((api) => api.close())));
 
 const zonePath = (api: LocalApi) => `/zones/${api.zones.empty}/logpush/jobs`;
 
-describe("Logpush jobs", () => {
+describe("the API for Logpush jobs", () => {
   let api: LocalApi;
   let call: Call;
   let path: string;
@@ -27,7 +27,7 @@ describe("Logpush jobs", () => {
   });
   beforeEach(() => api.reset());
 
-  test("creates a job that's disabled, has no filter, and pushes http_requests by default", async () => {
+  test("by default, creates a disabled job for http_requests, without a filter", async () => {
     const response = await call("POST", path, { destination_conf: DATADOG });
     expect(response.status).toBe(200);
     expect(result(response)).toEqual({
@@ -50,7 +50,7 @@ describe("Logpush jobs", () => {
     });
   });
 
-  test("returns a job with the defaults of its output options", async () => {
+  test("fills in the defaults of a job's output options", async () => {
     const id = await create(call, path);
     expect(result(await call("GET", `${path}/${id}`))["output_options"]).toEqual({
       ...newJob.output_options,
@@ -67,7 +67,7 @@ describe("Logpush jobs", () => {
     });
   });
 
-  test("lists a job in its own scope, and under its dataset", async () => {
+  test("lists a job only in its own zone or account, and under its dataset", async () => {
     const account = `/accounts/${api.accounts.main}/logpush`;
     const zoneJob = await create(call, path);
     const events = await create(call, path, { dataset: "firewall_events", output_options: null });
@@ -80,7 +80,7 @@ describe("Logpush jobs", () => {
     expect(await call("GET", `${account}/jobs/${zoneJob}`)).toMatchObject({ status: 404 });
   });
 
-  test("keeps what a PUT omits, except output options, which it replaces as a whole", async () => {
+  test("keeps what a PUT omits, but replaces the output options as a whole", async () => {
     const filter = '{"where":{"and":[{"key":"ClientIP","operator":"eq","value":"192.0.2.1"}]}}';
     const id = await create(call, path, { filter, max_upload_records: 5000 });
     await call("PUT", `${path}/${id}`, { name: "renamed" });
@@ -98,7 +98,7 @@ describe("Logpush jobs", () => {
     });
   });
 
-  test("stores and returns unknown members", async () => {
+  test("stores and returns unknown properties of a job", async () => {
     const id = await create(call, path, { note: "ours", id: 7, last_error: "x" });
     await call("PUT", `${path}/${id}`, { weight: 3 });
     const job = result(await call("GET", `${path}/${id}`));
@@ -115,7 +115,7 @@ describe("Logpush jobs", () => {
     expect(await create(call, path)).toBe(id + 1);
   });
 
-  test("also accepts an email and API key for jobs", async () => {
+  test("accepts an email and API key instead of a token", async () => {
     const withKey = callerOf(api, { "x-auth-email": "local@example.com", "x-auth-key": "local-key" });
     expect(await withKey("POST", path, newJob)).toMatchObject({ status: 200 });
     const wrong = callerOf(api, { "x-auth-email": "local@example.com", "x-auth-key": "wrong" });
@@ -125,12 +125,15 @@ describe("Logpush jobs", () => {
     });
   });
 
-  test.each(["0", "-1", "x", "1.5", "0".repeat(32)])("has no route for ID %s", async (id) => {
-    expect(await call("GET", `${path}/${id}`)).toMatchObject({
-      status: 400,
-      body: { errors: [{ code: 7003 }, {}] },
-    });
-  });
+  test.each(["0", "-1", "x", "1.5", "0".repeat(32)])(
+    "returns a routing error for the job ID %s",
+    async (id) => {
+      expect(await call("GET", `${path}/${id}`)).toMatchObject({
+        status: 400,
+        body: { errors: [{ code: 7003 }, {}] },
+      });
+    },
+  );
 
   test("refuses to change a job's dataset or kind", async () => {
     const id = await create(call, path, { kind: "edge" });
@@ -283,7 +286,7 @@ describe("the job limit", () => {
     expect(await call("POST", path, newJob)).toMatchObject({ status: 200 });
   });
 
-  test("rejects every job on a plan without Logpush, with the same message; an account has its own limit", async () => {
+  test("rejects every job in a zone whose plan has no Logpush, and limits an account's jobs separately", async () => {
     const api = await start({ limits: { maxAccountLogpushJobs: 1 } });
     const call = callerOf(api);
     const refused = refusal(403, 1004, "exceeded max jobs allowed");
@@ -299,7 +302,7 @@ describe("Logpush responses", () => {
   const r2 = (api: LocalApi) =>
     `r2://logs/shop/{DATE}?account-id=${api.accounts.main}&access-key-id=canary-id&secret-access-key=canary-key`;
 
-  test("shows a destination in full or redacted, and rejects a redacted one", async () => {
+  test("can show a destination in full or redacted, and a client can't send the redacted one back", async () => {
     const api = await start({ logpush: { destination: "redacted" } });
     const call = callerOf(api);
     const path = zonePath(api);
@@ -325,7 +328,7 @@ describe("Logpush responses", () => {
       "splunk://splunk.example/hec?channel=1&sourcetype=edge&header_Authorization=<>",
     ],
     ["azure://acc.blob.example/logs?sp=w&sig=canary", "azure://acc.blob.example/logs?sp=<>&sig=<>"],
-  ])("redacts %s", async (destination, shown) => {
+  ])("can redact the secrets in %s", async (destination, shown) => {
     const api = await start({ logpush: { destination: "redacted", mask: "<>" } });
     const snapshot = api.snapshot();
     const [job] = snapshot.logpush.jobs;
@@ -335,7 +338,7 @@ describe("Logpush responses", () => {
     expect(each(list, "destination_conf")).toEqual([shown]);
   });
 
-  test("can be set to return neither filters, defaults nor the job that was created", async () => {
+  test("can omit filters, defaults and the created job", async () => {
     const api = await start({ logpush: { filter: "hidden", defaults: "hidden", created: "none" } });
     const call = callerOf(api);
     const path = zonePath(api);
@@ -353,22 +356,25 @@ describe("Logpush responses", () => {
     ["string", { dialect: "documented" }, ["true", true], "none", "true"],
     ["boolean", { dialect: "openapi", strict: true }, [true], "true", true],
     ["string", { dialect: "documented", strict: true }, ["true"], true, "true"],
-  ] as const)("returns the CVE flag as a %s with %j", async (_, options, accepted, refused, shown) => {
-    const api = await start(options);
-    const call = callerOf(api);
-    const path = zonePath(api);
-    for (const value of accepted) {
-      const created = await call("POST", path, { ...newJob, output_options: { [flag]: value } });
-      expect(result(created)["output_options"]).toMatchObject({ [flag]: shown });
-    }
-    const pointed = { source: { pointer: `/output_options/${flag}` } };
-    expect(await call("POST", path, { ...newJob, output_options: { [flag]: refused } })).toMatchObject({
-      status: 400,
-      body: { errors: [pointed] },
-    });
-  });
+  ] as const)(
+    "contain the CVE flag as a %s if the API's options are %j",
+    async (_, options, accepted, refused, shown) => {
+      const api = await start(options);
+      const call = callerOf(api);
+      const path = zonePath(api);
+      for (const value of accepted) {
+        const created = await call("POST", path, { ...newJob, output_options: { [flag]: value } });
+        expect(result(created)["output_options"]).toMatchObject({ [flag]: shown });
+      }
+      const pointed = { source: { pointer: `/output_options/${flag}` } };
+      expect(await call("POST", path, { ...newJob, output_options: { [flag]: refused } })).toMatchObject({
+        status: 400,
+        body: { errors: [pointed] },
+      });
+    },
+  );
 
-  test("a strict API refuses unknown members, and dataset and kind in a PUT", async () => {
+  test("in strict mode, a job can't have unknown properties, and a PUT can't contain its dataset or kind", async () => {
     const api = await start({ strict: true });
     const call = callerOf(api);
     const path = zonePath(api);
@@ -400,7 +406,7 @@ describe("the health of a Logpush job", () => {
   });
 });
 
-describe("Logpush jobs in a state file", () => {
+describe("the state", () => {
   test("Logpush jobs survive a restart, and are restored from a snapshot", async () => {
     const folder = mkdtempSync(join(tmpdir(), "edgeguard-test-"));
     const first = await startLocalApi({ persistTo: folder });

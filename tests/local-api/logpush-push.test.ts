@@ -40,7 +40,7 @@ async function written(output_options: Record<string, unknown>, members: Record<
 
 const names = ["ClientIP", "EdgeStartTimestamp", "RayID"];
 
-describe("the records of a push", () => {
+describe("a Logpush push", () => {
   test.each<[string, Record<string, unknown>, string]>([
     [
       "JSON lines, and timestamps in nanoseconds",
@@ -124,7 +124,7 @@ describe("the records of a push", () => {
     expect(await written({ field_names: names, ...options })).toEqual([text]);
   });
 
-  test("logpull_options apply only without output_options", async () => {
+  test("uses logpull_options only without output_options", async () => {
     const older = { logpull_options: "fields=RayID,EdgeStartTimestamp&timestamps=rfc3339" };
     const id = await create(call, jobs, { ...older, output_options: null });
     const [file = ""] = api.logpush.push(id, lines.slice(0, 1)).files;
@@ -134,7 +134,7 @@ describe("the records of a push", () => {
     ]);
   });
 
-  test("a push starts a new file after enough records or bytes", async () => {
+  test("starts a new file when the current one has enough records or bytes", async () => {
     const records = Array.from({ length: 2500 }, (_, index) => ({ RayID: String(index) }));
     const split = async (members: Record<string, unknown>, given: typeof records) => {
       const id = await create(call, jobs, { output_options: { field_names: ["RayID"] }, ...members });
@@ -148,7 +148,7 @@ describe("the records of a push", () => {
   });
 });
 
-describe("Logpush pushes", () => {
+describe("a Logpush push", () => {
   const errors = '{"where":{"and":[{"key":"EdgeResponseStatus","operator":"geq","value":"500"}]}}';
 
   test("writes the lines that pass the filter to the destination's directory", async () => {
@@ -170,7 +170,7 @@ describe("Logpush pushes", () => {
     );
   });
 
-  test("pushes the same sample of the lines that pass the filter every time", async () => {
+  test("samples the same lines every time, from those that pass the filter", async () => {
     const id = await create(call, jobs, { output_options: { field_names: ["RayID"], sample_rate: 0.1 } });
     const first = api.logpush.push(id, { count: 400 });
     expect(first).toMatchObject({ lines: 400, passed: 400 });
@@ -181,7 +181,7 @@ describe("Logpush pushes", () => {
     expect(api.logpush.push(id, { count: 100 })).toMatchObject({ passed: 100, sent: 0, files: [] });
   });
 
-  test("refuses to push for a disabled or missing job", async () => {
+  test("fails for a disabled or missing job", async () => {
     const id = await create(call, jobs, { enabled: false });
     const control = controlOf(api);
     const path = (job: number | string) => `/logpush/jobs/${job}/push`;
@@ -211,7 +211,7 @@ describe("Logpush pushes", () => {
     });
   });
 
-  test("accepts lines over HTTP, as JSON, NDJSON or generated, and serves the pushed files", async () => {
+  test("works over HTTP, with JSON, NDJSON or generated lines, and its files can be downloaded", async () => {
     const id = await create(call, jobs, { filter: errors, output_options: { field_names: ["RayID"] } });
     const control = controlOf(api);
     const path = `/logpush/jobs/${id}/push`;
@@ -247,7 +247,7 @@ describe("generated log lines", () => {
   const get = async (query: string) =>
     (await fetch(new URL(`/__local/logpush/lines/${query}`, api.url))).text();
 
-  test("generates the same lines for the same seed, and different lines for a different seed", async () => {
+  test("are the same for the same seed, and different for a different seed", async () => {
     const first = await get("http_requests?count=20&seed=1");
     expect(await get("http_requests?count=20")).toBe(first);
     expect(await get("http_requests?count=20&seed=2")).not.toBe(first);
@@ -261,7 +261,7 @@ describe("generated log lines", () => {
     "spectrum_events",
     "workers_trace_events",
     "audit_logs",
-  ])("generates every field of %s, with its type", async (dataset) => {
+  ])("have every field of %s, with its type", async (dataset) => {
     const scope = ["workers_trace_events", "audit_logs"].includes(dataset)
       ? `/accounts/${api.accounts.main}`
       : `/zones/${api.zones.empty}`;
@@ -284,12 +284,12 @@ describe("generated log lines", () => {
     }
   });
 
-  test("generates no lines for an unknown dataset", async () => {
+  test("aren't available for an unknown dataset", async () => {
     expect(await get("nonsense")).toContain("dataset nonsense not found");
   });
 });
 
-test("deletes its temporary directory when the API is closed", async () => {
+test("closing the API deletes the temporary directory for Logpush destinations", async () => {
   const own = await startLocalApi();
   await callerOf(own)("POST", `/zones/${own.zones.empty}/logpush/ownership`, {
     destination_conf: newJob.destination_conf,

@@ -18,8 +18,8 @@ const EVERY = "page=all&status=active,infrequent,inactive&exclude_cdn_cgi=false&
 const list = async (kind: string, query: string, member = "url") =>
   each(await call("GET", `${shop}/${kind}?${query}`), member);
 
-describe("Page Shield lists", () => {
-  test("lists only active records unless the query asks for others", async () => {
+describe("a Page Shield list", () => {
+  test("contains only active records unless the query asks for others", async () => {
     expect(new Set(await list("scripts", "page=all", "status"))).toEqual(new Set(["active"]));
     expect(await list("scripts", "status=infrequent,inactive", "status")).toHaveLength(3);
     expect(await list("connections", "status=infrequent")).toEqual(["https://beacon.experiments.example/v"]);
@@ -27,7 +27,7 @@ describe("Page Shield lists", () => {
     expect(await list("cookies", "status=infrequent", "name")).toEqual(["ab_variant"]);
   });
 
-  test("reads lists page by page, without overlaps or gaps", async () => {
+  test("can be read page by page, without overlaps or gaps", async () => {
     const whole = await list("scripts", EVERY, "id");
     const pages: unknown[] = [];
     for (let page = 1; page <= 5; page++) {
@@ -45,7 +45,7 @@ describe("Page Shield lists", () => {
     expect(new Set(pages).size).toBe(24);
   });
 
-  test("returns 20 records per page by default, at most 100, and none after the last page", async () => {
+  test("has 20 records per page by default, 100 at most, and none after the last page", async () => {
     expect((await call("GET", `${shop}/scripts?status=active,infrequent`)).body).toMatchObject({
       result_info: { per_page: 20, count: 20 },
     });
@@ -58,7 +58,7 @@ describe("Page Shield lists", () => {
     }
   });
 
-  test("sorts lists newest first, or as the query asks", async () => {
+  test("is sorted newest first, or as the query asks", async () => {
     const newestFirst = (await list("scripts", EVERY, "last_seen_at")).map(String);
     expect(newestFirst).toEqual([...newestFirst].sort().reverse());
     const oldestFirst = (
@@ -67,7 +67,7 @@ describe("Page Shield lists", () => {
     expect(oldestFirst).toEqual([...oldestFirst].sort());
   });
 
-  test("filters by host, with wildcards at either end", async () => {
+  test("can be filtered by host, with wildcards at either end", async () => {
     expect(new Set(await list("scripts", "hosts=checkout.shop.example", "host"))).toEqual(
       new Set(["checkout.shop.example"]),
     );
@@ -78,14 +78,14 @@ describe("Page Shield lists", () => {
     expect(await list("scripts", "hosts=shop.example")).toEqual([]);
   });
 
-  test("filters by parts of the URL and by page", async () => {
+  test("can be filtered by part of the URL and by page", async () => {
     expect(await list("scripts", "urls=libraries.example&exclude_urls=react")).toEqual([
       "https://cdn.libraries.example/jquery/3.4.1/jquery.min.js",
     ]);
     expect(await list("scripts", "page_url=*/login")).toHaveLength(2);
   });
 
-  test("omits duplicates and /cdn-cgi/ unless the query includes them", async () => {
+  test("omits duplicates and /cdn-cgi/ URLs unless the query includes them", async () => {
     expect(await list("scripts", "urls=tag.js")).toHaveLength(1);
     expect(await list("scripts", "urls=tag.js&exclude_duplicates=false")).toHaveLength(2);
     expect(await list("scripts", "urls=/cdn-cgi/")).toEqual([]);
@@ -93,7 +93,7 @@ describe("Page Shield lists", () => {
     expect(await list("connections", "urls=/cdn-cgi/&exclude_cdn_cgi=false")).toHaveLength(1);
   });
 
-  test("lists malicious records first if the query asks for it", async () => {
+  test("starts with malicious records if the query asks for it", async () => {
     const scores = await list("scripts", "prioritize_malicious=true", "js_integrity_score");
     expect(new Set(scores.slice(0, 2))).toEqual(new Set([4, 32]));
     expect((await list("connections", "prioritize_malicious=true"))[0]).toBe(
@@ -101,7 +101,7 @@ describe("Page Shield lists", () => {
     );
   });
 
-  test("filters cookies by their attributes", async () => {
+  test("can be filtered by cookie attributes", async () => {
     expect(await list("cookies", "name=*session*&secure=true", "name")).toHaveLength(2);
     expect(await list("cookies", "same_site=none&type=unknown&http_only=false", "name")).toEqual([
       "_metrics",
@@ -112,7 +112,7 @@ describe("Page Shield lists", () => {
     expect(await call("GET", `${shop}/cookies?name=${"x".repeat(1025)}`)).toMatchObject({ status: 400 });
   });
 
-  test("exports a whole list as CSV, not page by page", async () => {
+  test("can be exported as CSV as a whole, but not by page", async () => {
     const { body, headers } = await call("GET", `${shop}/cookies?export=csv`);
     expect(headers.get("content-type")).toBe("text/csv");
     expect(String(body).split("\r\n")).toHaveLength(1 + 5 + 1);
@@ -127,7 +127,7 @@ describe("Page Shield records", () => {
     expect(scores.filter((score) => score === null)).toHaveLength(2);
   });
 
-  test("returns more members if a script is read by ID", async () => {
+  test("a script that's read by ID has more properties than in a list", async () => {
     const [id] = await list("scripts", "urls=pay.js", "id");
     const listed = await call("GET", `${shop}/scripts?urls=pay.js`);
     expect(each(listed, "versions")).toEqual([undefined]);
@@ -138,7 +138,7 @@ describe("Page Shield records", () => {
     });
   });
 
-  test("omits members that a lower plan doesn't include", async () => {
+  test("records omit properties that a lower plan doesn't include", async () => {
     const [id] = each(await call("GET", `/zones/${api.zones.small}/page_shield/scripts`), "id");
     const script = await call("GET", `/zones/${api.zones.small}/page_shield/scripts/${String(id)}`);
     expect(Object.keys(result(script)).sort()).toEqual(
@@ -160,7 +160,7 @@ describe("Page Shield records", () => {
     }
   });
 
-  test("omits more members in the dialect of Cloudflare's guides, and has null ages and short versions", async () => {
+  test("records have fewer properties in the dialect of Cloudflare's guides, and a cookie's max age may be null", async () => {
     const inSeed = callerOf(documentedApi);
     const scripts = await inSeed("GET", `${shop}/scripts?page=all`);
     expect(each(scripts, "magecart_score").every((value) => value === undefined)).toBe(true);
@@ -194,7 +194,7 @@ describe("Page Shield records", () => {
   });
 });
 
-test("a script whose score drops later has a new version first", async () => {
+test("if a script's score drops, the script gets a new version, which comes first", async () => {
   const [id] = await list("scripts", "urls=banner.js", "id");
   api.detect(api.zones.shop, { scripts: [{ id: String(id), js_integrity_score: 7 }] });
   const detail = await call(

@@ -4,7 +4,7 @@ import { type Call, callerOf, each, idOf, newPolicy, result } from "./client";
 describe.each<[Dialect, "string" | "boolean"]>([
   ["documented", "string"],
   ["openapi", "boolean"],
-])("policies in the %s dialect", (dialect, form) => {
+])("the policy API in the %s dialect", (dialect, form) => {
   let api: LocalApi;
   let call: Call;
   let path: string;
@@ -26,7 +26,7 @@ describe.each<[Dialect, "string" | "boolean"]>([
     expect((await call("GET", path)).body).toMatchObject({ result: [result(created)] });
   });
 
-  test("lists policies in the order they were created, with the dialect's result_info", async () => {
+  test("lists policies in the order of their creation, with the dialect's result_info", async () => {
     const first = idOf(await call("POST", path, newPolicy));
     const second = idOf(await call("POST", path, newPolicy));
     const list = await call("GET", path);
@@ -55,14 +55,14 @@ describe.each<[Dialect, "string" | "boolean"]>([
     },
   );
 
-  test(`accepts both forms of enabled, and returns the ${form}`, async () => {
+  test(`accepts enabled as a string or a boolean, and returns a ${form}`, async () => {
     for (const enabled of [true, "true", false, "false"]) {
       const created = await call("POST", path, { ...newPolicy, enabled });
       expect(result(created)["enabled"]).toBe(wire(String(enabled) === "true"));
     }
   });
 
-  test("changes only the sent members of a policy on PUT", async () => {
+  test("changes only the properties that a PUT contains", async () => {
     const id = idOf(await call("POST", path, newPolicy));
     expect(result(await call("PUT", `${path}/${id}`, { action: "log", enabled: false }))).toEqual({
       ...newPolicy,
@@ -72,13 +72,13 @@ describe.each<[Dialect, "string" | "boolean"]>([
     });
   });
 
-  test("stores unknown members of a policy and returns them", async () => {
+  test("stores and returns unknown properties of a policy", async () => {
     const id = idOf(await call("POST", path, { ...newPolicy, report_group: "csp", weight: 3 }));
     await call("PUT", `${path}/${id}`, { weight: 4 });
     expect(result(await call("GET", `${path}/${id}`))).toMatchObject({ report_group: "csp", weight: 4 });
   });
 
-  test("rejects a body that lacks members, with a pointer to each", async () => {
+  test("rejects a body without required properties, with a pointer to each", async () => {
     const response = await call("POST", path, { description: "x", action: "block" });
     expect(response).toMatchObject({
       status: 400,
@@ -101,7 +101,7 @@ describe.each<[Dialect, "string" | "boolean"]>([
     });
   });
 
-  test("accepts the deletion of a missing policy, with the dialect's response", async () => {
+  test("returns the dialect's response when a policy is deleted, and when it's already gone", async () => {
     const id = idOf(await call("POST", path, newPolicy));
     const first = await call("DELETE", `${path}/${id}`);
     const second = await call("DELETE", `${path}/${id}`);
@@ -117,7 +117,7 @@ describe.each<[Dialect, "string" | "boolean"]>([
     expect(each(await call("GET", path), "id")).toEqual([]);
   });
 
-  test("rejects policies above the quota, which is zero without the entitlement", async () => {
+  test("rejects policies above the quota, which is zero on the free plan", async () => {
     const free = `/zones/${api.zones.free}/page_shield/policies`;
     const { body, status } = await call("POST", free, newPolicy);
     expect(status).toBe(400);
@@ -130,7 +130,7 @@ describe.each<[Dialect, "string" | "boolean"]>([
     });
   });
 
-  test("a strict API rejects the other dialect's form of enabled", async () => {
+  test("in strict mode, rejects the other dialect's type of enabled", async () => {
     const strict = await startLocalApi({ dialect, strict: true });
     const enabled = form === "string" ? true : "true";
     expect(await callerOf(strict)("POST", path, { ...newPolicy, enabled })).toMatchObject({

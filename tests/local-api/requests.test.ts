@@ -23,17 +23,17 @@ const failed = (status: number, code: number) => ({
   body: { success: false, result: null, errors: [{ code }], messages: [] },
 });
 
-describe("credentials", () => {
+describe("authentication", () => {
   const get = (headers: Record<string, string>) => callerOf(api, headers)("GET", settings);
 
-  test("accepts a token, or an email with its key", async () => {
+  test("accepts a token, or an email with its API key", async () => {
     expect(await get(token)).toMatchObject({ status: 200 });
     expect(await get({ "x-auth-email": "local@example.com", "x-auth-key": "local-key" })).toMatchObject({
       status: 200,
     });
   });
 
-  test("refuses missing, incomplete and wrong credentials the way Cloudflare does", async () => {
+  test("rejects missing, incomplete and wrong credentials like Cloudflare", async () => {
     expect(await get({})).toMatchObject(failed(400, 9106));
     expect(await get({ "x-auth-email": "local@example.com" })).toMatchObject(failed(400, 9106));
     expect(await get({ "x-auth-email": "local@example.com", "x-auth-key": "no" })).toMatchObject(
@@ -45,7 +45,7 @@ describe("credentials", () => {
     }
   });
 
-  test("refuses a write with read-only credentials", async () => {
+  test("rejects a write with read-only credentials", async () => {
     const reader = callerOf(api, { authorization: "Bearer reader" });
     expect(await reader("GET", settings)).toMatchObject({ status: 200 });
     expect(await reader("PUT", settings, { enabled: false })).toMatchObject(failed(403, 10000));
@@ -68,18 +68,18 @@ describe("requests that match no route or object", () => {
   });
 });
 
-describe("request bodies", () => {
+describe("the local API", () => {
   const put = (body: string, contentType?: string) =>
     callerOf(api)("PUT", settings, body, contentType === undefined ? {} : { "content-type": contentType });
 
-  test("refuses a body that isn't JSON, or whose Content-Type isn't", async () => {
+  test("rejects a body that isn't JSON, or has another Content-Type", async () => {
     expect(await put("{enabled}")).toMatchObject(failed(400, 10001));
     expect(await put("[]")).toMatchObject(failed(400, 10001));
     expect(await put('{"enabled":true}', "text/plain")).toMatchObject(failed(415, 10415));
     expect(await put('{"enabled":true}', "application/json; charset=utf-8")).toMatchObject({ status: 200 });
   });
 
-  test("refuses a body above the limit", async () => {
+  test("rejects a body above the size limit", async () => {
     expect(await put(JSON.stringify({ enabled: true, padding: "x".repeat(1000) }))).toMatchObject(
       failed(413, 10413),
     );
@@ -114,7 +114,7 @@ describe("the request log", () => {
     expect(JSON.stringify(api.requests)).not.toMatch(/local-token|local-key|local@example/);
   });
 
-  test("clearing the request log keeps the same array", async () => {
+  test("is still the same array after it's cleared", async () => {
     const { requests } = api;
     await callerOf(api)("GET", settings);
     expect(requests).toHaveLength(1);

@@ -48,7 +48,7 @@ describe("a zone's entry point", () => {
     }
   });
 
-  test("an entry point keeps every version with its rules", async () => {
+  test("keeps every version with its rules", async () => {
     const before = await shop.read();
     const root = `${shop.root}/${idOf(before)}`;
     await shop.call("DELETE", `${root}/rules/${monitoring}`);
@@ -60,7 +60,7 @@ describe("a zone's entry point", () => {
     expect(await shop.call("GET", `${root}/versions/${version + 2}`)).toMatchObject({ status: 404 });
   });
 
-  test("creates an entry point once, and a second POST fails with 20217", async () => {
+  test("can be created once, and a second POST fails with code 20217", async () => {
     const made = await empty.create();
     expect(made).toMatchObject({
       status: 200,
@@ -86,7 +86,7 @@ describe("a zone's entry point", () => {
     ]);
   });
 
-  test("a PUT also creates the entry point, which keeps its first name", async () => {
+  test("can also be created with a PUT, and keeps its first name", async () => {
     const made = await empty.put({ name: "default", rules: [execute] });
     const again = await empty.put({ name: "other", rules: [] });
     expect([made, again]).toMatchObject([
@@ -95,7 +95,7 @@ describe("a zone's entry point", () => {
     ]);
   });
 
-  test("gives a rule an ID, a ref, a version and defaults", async () => {
+  test("gives a new rule an ID, a ref, a version and default values", async () => {
     const [rule] = rulesOf(await empty.put({ rules: [execute] }));
     expect(rule?.id).toMatch(/^[0-9a-f]{32}$/);
     expect(rule).toEqual({
@@ -111,13 +111,13 @@ describe("a zone's entry point", () => {
     });
   });
 
-  test("skip rules log by default", async () => {
+  test("enables logging for skip rules by default", async () => {
     const skip = { action: "skip", action_parameters: { ruleset: "current" }, expression: "true" };
     const rules = rulesOf(await empty.put({ rules: [skip, { ...skip, logging: { enabled: false } }] }));
     expect(rules.map((rule) => rule["logging"])).toEqual([{ enabled: true }, { enabled: false }]);
   });
 
-  test("keeps the rules whose IDs a PUT sends, and replaces all others", async () => {
+  test("keeps the rules whose IDs are in a PUT, and replaces all others", async () => {
     const before = rulesOf(await shop.read());
     const [first, second] = before;
     now = new Date("2026-09-02T11:00:00Z");
@@ -134,14 +134,14 @@ describe("a zone's entry point", () => {
     });
   });
 
-  test("treats empty IDs and refs as unset, as in the configuration of a migration", async () => {
+  test("treats empty IDs and refs as unset, because a WAF migration's configuration contains them", async () => {
     const [rule] = rulesOf(
       await empty.put({ name: "default", rules: [{ ...execute, id: "", ref: "", version: "" }] }),
     );
     expect(rule?.ref).toBe(rule?.id);
   });
 
-  test("keeps its rules if a PUT only has a description", async () => {
+  test("keeps its rules if a PUT contains only a description", async () => {
     const before = result(await shop.read());
     await shop.call("PUT", `${shop.root}/${seededEntryPoints.shop}`, { description: "reviewed" });
     expect(result(await shop.read())).toMatchObject({ description: "reviewed", rules: before["rules"] });
@@ -172,7 +172,7 @@ describe("a zone's entry point", () => {
     ]);
   });
 
-  test("moves a rule without giving it a new version if only its position is sent", async () => {
+  test("moves a rule without changing its version if a PATCH contains only a position", async () => {
     const before = rulesOf(await shop.read());
     const response = await shop.change(credentials, { position: { before: managed } });
     expect(rulesOf(response)).toEqual([before[0], before[2], before[1]]);
@@ -184,7 +184,7 @@ describe("a zone's entry point", () => {
     ]);
   });
 
-  test("replaces a rule's definition: what a PATCH omits gets its default", async () => {
+  test("replaces a rule's whole definition on a PATCH, with defaults for omitted properties", async () => {
     const before = rulesOf(await shop.read());
     now = new Date("2026-09-02T11:00:00Z");
     const after = rulesOf(await shop.change(managed, execute));
@@ -202,7 +202,7 @@ describe("a zone's entry point", () => {
     expect([after[0], after[2]]).toEqual([before[0], before[2]]);
   });
 
-  test("a PATCH that changes nothing keeps the rule's version, but the entry point gets a new one", async () => {
+  test("gets a new version from a PATCH that changes nothing, but the rule keeps its version", async () => {
     const [, rule] = rulesOf(await shop.read());
     now = new Date("2026-09-02T11:00:00Z");
     const response = await shop.change(managed, rule ?? {});
@@ -210,7 +210,7 @@ describe("a zone's entry point", () => {
     expect(result(response)["version"]).toBe("7");
   });
 
-  test("an entry point still exists when its last rule is deleted", async () => {
+  test("still exists after its last rule is deleted", async () => {
     const blog = new ZoneRulesets(api, api.zones.blog);
     expect(await blog.remove(seededRules.blog.owasp)).toMatchObject({
       status: 200,
@@ -220,7 +220,7 @@ describe("a zone's entry point", () => {
     expect(result(await blog.read())).toMatchObject({ rules: [] });
   });
 
-  test("deletes an entry point with its rules, and creates it again", async () => {
+  test("can be deleted with its rules, and created again", async () => {
     const path = `${shop.root}/${seededEntryPoints.shop}`;
     expect(await shop.call("DELETE", path)).toMatchObject({ status: 204, body: undefined });
     expect(await shop.read()).toMatchObject({ status: 404, body: { errors: [{ code: 10003 }] } });
@@ -228,7 +228,7 @@ describe("a zone's entry point", () => {
     expect((await shop.create()).status).toBe(200);
   });
 
-  test("a dry run doesn't change the entry point, and refuses the same mistakes", async () => {
+  test("isn't changed by a dry run, which still rejects mistakes", async () => {
     const before = result(await shop.read());
     const rule = `${shop.root}/${seededEntryPoints.shop}/rules/${managed}?dry_run=true`;
     expect(await shop.call("PUT", `${shop.entryPoint}?dry_run=true`, { rules: [] })).toMatchObject({
@@ -243,7 +243,7 @@ describe("a zone's entry point", () => {
     expect(result(await shop.read())).toEqual(before);
   });
 
-  test("loses no rule when writes run in parallel", async () => {
+  test("loses no rules when writes run in parallel", async () => {
     await empty.create();
     const refs = Array.from({ length: 30 }, (_, index) => `writer-${index}`);
     const path = `${empty.root}/${idOf(await empty.read())}/rules`;
@@ -263,7 +263,7 @@ describe("a zone's entry point", () => {
     expect(result(await empty.read())["version"]).toBe("61");
   });
 
-  test("reads show a write only after the lag, but a later write sees it at once", async () => {
+  test("shows a write to reads only after the lag, but to other writes immediately", async () => {
     const slow = await startLocalApi({ readLagMs: 1000, clock: () => now });
     const zone = new ZoneRulesets(slow, slow.zones.blog);
     const path = `${zone.root}/${seededEntryPoints.blog}/rules`;
@@ -275,7 +275,7 @@ describe("a zone's entry point", () => {
     await slow.close();
   });
 
-  test("includes the entry point in a snapshot, and removes it if the snapshot has no rulesets", async () => {
+  test("is part of a snapshot, and is removed when a snapshot without rulesets is restored", async () => {
     await shop.add({ ...execute, ref: "kept" });
     const snapshot = api.snapshot();
     const before = result(await shop.read());
@@ -293,7 +293,7 @@ describe("a zone's entry point", () => {
     expect((await shop.read()).status).toBe(404);
   });
 
-  test("has an entry point only for the managed rules phase", async () => {
+  test("exists only for the managed rules phase", async () => {
     const other = `${shop.root}/phases/http_ratelimit/entrypoint`;
     expect(await shop.call("GET", other)).toMatchObject({ status: 404, body: { errors: [{ code: 10003 }] } });
     expect(await shop.call("PUT", other, { rules: [] })).toMatchObject({

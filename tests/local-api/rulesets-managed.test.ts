@@ -3,7 +3,7 @@ import { z } from "zod";
 import { type Call, callerOf, controlOf, each, result } from "./client";
 import { type Rule, rulesOf } from "./rulesets-client";
 
-describe("the managed rulesets of an account", () => {
+describe("the API for managed rulesets", () => {
   let api: LocalApi;
   let call: Call;
   let root: string;
@@ -55,7 +55,7 @@ describe("the managed rulesets of an account", () => {
     expect((await call("GET", `${root}?per_page=51`)).status).toBe(400);
   });
 
-  test("managed rulesets have many rules with several tags, some of them off, some with fewer actions", async () => {
+  test("the Cloudflare Managed Ruleset has rules with several tags, rules that are off, and rules with fewer actions", async () => {
     const rules = await read(managedRulesets.managed);
     expect(rules.length).toBeGreaterThanOrEqual(120);
     expect(unique(rules.map(({ id }) => id))).toBe(rules.length);
@@ -74,7 +74,7 @@ describe("the managed rulesets of an account", () => {
     await other.close();
   });
 
-  test("each scoring rule has one paranoia level, and the last rule acts on the score", async () => {
+  test("each scoring rule of the OWASP Core Ruleset has one paranoia level, and the last rule acts on the score", async () => {
     const rules = await read(managedRulesets.owasp);
     const scoring = rules.slice(0, -1);
     const levels = scoring.map(({ categories }) =>
@@ -89,7 +89,7 @@ describe("the managed rulesets of an account", () => {
     expect(rules.at(-1)).toMatchObject({ id: OWASP_SCORE_RULE, action: "block", score_threshold: 40 });
   });
 
-  test("shows a rule's expression only in the dialect whose schema requires one", async () => {
+  test('returns a rule\'s expression in the "openapi" dialect, but not in the "documented" one', async () => {
     const documented = await startLocalApi({ dialect: "documented" });
     const [rule] = rulesOf(await callerOf(documented)("GET", `${root}/${managedRulesets.free}`));
     expect(rule).not.toHaveProperty("expression");
@@ -97,7 +97,7 @@ describe("the managed rulesets of an account", () => {
     await documented.close();
   });
 
-  test("reads a managed ruleset in an older version", async () => {
+  test("returns an older version of a managed ruleset", async () => {
     const path = `${root}/${managedRulesets.managed}/versions`;
     expect(each(await call("GET", path), "version")).toEqual(["87", "88"]);
     const [before, after] = [
@@ -108,7 +108,7 @@ describe("the managed rulesets of an account", () => {
     expect((await call("GET", `${path}/86`)).status).toBe(404);
   });
 
-  test("publishing a version changes the rules, and the rule that compares the score stays last", async () => {
+  test("publishing a version changes the rules, but the rule that acts on the score stays last", async () => {
     const before = await read(managedRulesets.owasp);
     const [gone, changed] = before;
     const published = await publish(managedRulesets.owasp, {
@@ -131,7 +131,7 @@ describe("the managed rulesets of an account", () => {
     expect(after.at(-1)).toEqual(before.at(-1));
   });
 
-  test("keeps a published version in a snapshot, and drops it in a reset", async () => {
+  test("keeps a published version in a snapshot, and removes it in a reset", async () => {
     const version = async () => result(await call("GET", `${root}/${managedRulesets.free}`))["version"];
     await publish(managedRulesets.free, { add: [{ description: "new", categories: ["log4j"] }] });
     const snapshot = api.snapshot();
@@ -141,7 +141,7 @@ describe("the managed rulesets of an account", () => {
     expect(await version()).toBe("22");
   });
 
-  test("returns managed rulesets as one plain array in the dialect without pages", async () => {
+  test('returns all managed rulesets at once in the "documented" dialect, which has no pages', async () => {
     const documented = await startLocalApi({ dialect: "documented" });
     const list = await callerOf(documented)("GET", `${root}?per_page=1`);
     expect(each(list, "id")).toEqual(Object.values(managedRulesets));
@@ -158,12 +158,17 @@ describe("the managed rulesets of an account", () => {
       { add: [{ id: OWASP_SCORE_RULE, description: "x" }] },
       400,
     ],
-    ["a member that rules don't have", managedRulesets.free, { add: [{ description: "x", tags: [] }] }, 400],
+    [
+      "a property that rules don't have",
+      managedRulesets.free,
+      { add: [{ description: "x", tags: [] }] },
+      400,
+    ],
   ])("refuses to publish %s", async (_, id, body, status) => {
     expect((await publish(id, body)).status).toBe(status);
   });
 
-  test("refuses writes to managed rulesets, unknown IDs and unknown paths", async () => {
+  test("rejects writes to managed rulesets, unknown IDs and unknown paths", async () => {
     const owasp = `${root}/${managedRulesets.owasp}`;
     expect(await call("GET", `${root}/${"0".repeat(32)}`)).toMatchObject({ status: 404 });
     expect(await call("GET", `${root}/owasp`)).toMatchObject({

@@ -45,7 +45,7 @@ test.each([
   expect(rulesOf(await other.read())).toMatchObject([{ expression }]);
 });
 
-test("refuses an invalid expression with line and column", async () => {
+test("the error for an invalid expression says at which line and column", async () => {
   const rule = expressed("ssl\n or http.host eq shop.example");
   const { body } = await shop.add(rule);
   expect(JSON.stringify(body)).toContain(
@@ -53,7 +53,7 @@ test("refuses an invalid expression with line and column", async () => {
   );
 });
 
-describe("refuses a rule, with error code and pointer:", () => {
+describe("a rule is rejected with an error code and a pointer", () => {
   test.each<[string, object, number, string]>([
     ["without an expression", { ...execute({}), expression: undefined }, 20125, "/expression"],
     ["with a blank expression", expressed(" "), 20125, "/expression"],
@@ -76,7 +76,7 @@ describe("refuses a rule, with error code and pointer:", () => {
     ["without an action", { ...execute({}), action: undefined }, 20119, "/action"],
     ["with an action from another phase", { ...execute({}), action: "block" }, 20120, "/action"],
     ["without parameters", { ...execute({}), action_parameters: undefined }, 20118, "/action_parameters"],
-    ["with a member that does not exist", { ...execute({}), note: "x" }, 10001, "/note"],
+    ["with a property that does not exist", { ...execute({}), note: "x" }, 10001, "/note"],
     [
       "with a parameter of another action",
       execute({ ruleset: "current" }),
@@ -98,8 +98,8 @@ describe("refuses a rule, with error code and pointer:", () => {
 
   const at = "/action_parameters/overrides";
   test.each<[string, object, number, string]>([
-    ["no members", overrides({}), 20123, at],
-    ["an unknown member", overrides({ tags: [] }), 10001, `${at}/tags`],
+    ["nothing", overrides({}), 20123, at],
+    ["an unknown property", overrides({ tags: [] }), 10001, `${at}/tags`],
     ["an empty list of categories", overrides({ categories: [] }), 20123, `${at}/categories`],
     [
       "a category without a change",
@@ -148,11 +148,11 @@ describe("refuses a rule, with error code and pointer:", () => {
       10001,
       `${at}/rules/0/score_threshold`,
     ],
-  ])("overrides with %s", async (_, rule, code, pointer) => {
+  ])("if its overrides contain %s", async (_, rule, code, pointer) => {
     await expectRefused(rule, code, pointer);
   });
 
-  test("refuses to override the threshold of a rule that doesn't compare the score", async () => {
+  test("if it overrides the score threshold of a rule that doesn't have one", async () => {
     const account = await callerOf(api)("GET", `/accounts/${api.accounts.main}/rulesets/${owasp}`);
     const id = rulesOf(account)[0]?.id;
     const rules = [{ id, score_threshold: 25 }];
@@ -186,7 +186,7 @@ describe("refuses a rule, with error code and pointer:", () => {
     ],
     ["rules without a ruleset", skip({ rules: {} }), 20141, `${skipped}/rules`],
     ["a phase", skip({ phases: ["http_ratelimit"] }), 20142, `${skipped}/phases/0`],
-  ])("an exception that skips %s", async (_, rule, code, pointer) => {
+  ])("if it's an exception that skips %s", async (_, rule, code, pointer) => {
     await expectRefused(rule, code, pointer);
   });
 
@@ -197,12 +197,12 @@ describe("refuses a rule, with error code and pointer:", () => {
     ["after an unknown rule", { after: NONE }, 20161, "/after"],
     ["at index 0", { index: 0 }, 20162, "/index"],
     ["at an index beyond the end", { index: 5 }, 20162, "/index"],
-    ["with an unknown member", { first: true }, 10001, "/first"],
-  ])("a position %s", async (_, position, code, pointer) => {
+    ["with an unknown property", { first: true }, 10001, "/first"],
+  ])("if it's placed %s", async (_, position, code, pointer) => {
     await expectRefused({ ...execute({}), position }, code, `/position${pointer}`);
   });
 
-  test("refuses a rule placed next to itself", async () => {
+  test("if it's placed next to itself", async () => {
     const position = { after: seededRules.shop.managed };
     expect(await shop.change(seededRules.shop.managed, { position })).toMatchObject({
       status: 400,
@@ -239,7 +239,7 @@ test.each([
   ).toBe(200);
 });
 
-test("reports all problems at once", async () => {
+test("reports all problems with a rule at once", async () => {
   const rules = [expressed(""), { ...overrides({}), expression: "(" }, { ...execute({}), id: NONE }];
   expect(await shop.put({ rules })).toMatchObject({
     status: 400,
@@ -254,7 +254,7 @@ test("reports all problems at once", async () => {
   });
 });
 
-test("refuses two rules with the same ref or ID in one list", async () => {
+test("rejects two rules with the same ref or ID in one list", async () => {
   const [rule] = rulesOf(await shop.read());
   const twice = [
     { ...execute({}), ref: "same" },
@@ -273,7 +273,7 @@ test.each([
   ["of another phase", { phase: "http_ratelimit" }, 50002],
   ["of a phase that does not exist", { phase: "none" }, 10001],
   ["without a name", { name: "" }, 10001],
-  ["with an unknown member", { source: "mine" }, 10001],
+  ["with an unknown property", { source: "mine" }, 10001],
 ])("refuses to create a ruleset %s", async (_, members, code) => {
   const zone = new ZoneRulesets(api, api.zones.empty);
   expect(
@@ -295,7 +295,7 @@ test("refuses to change the kind or phase of a ruleset, or any part of a managed
   expect((await shop.call("GET", `${shop.root}/${owasp}`)).status).toBe(200);
 });
 
-test("the free plan can only execute the free ruleset", async () => {
+test("a zone on the free plan can only execute the Free Managed Ruleset", async () => {
   const zone = new ZoneRulesets(api, api.zones.free);
   for (const id of [managed, owasp, exposedCredentials]) {
     expect(await zone.put({ rules: [execute({ id })] })).toMatchObject({
@@ -306,7 +306,7 @@ test("the free plan can only execute the free ruleset", async () => {
   expect((await zone.put({ rules: [execute({ id: free })] })).status).toBe(200);
 });
 
-test("refuses more rules than the limit", async () => {
+test("rejects a rule above the limit of rules per zone", async () => {
   const small = await startLocalApi({ limits: { maxZoneRules: 3 } });
   const zone = new ZoneRulesets(small, small.zones.shop);
   expect((await zone.add(execute({}))).body).toMatchObject({

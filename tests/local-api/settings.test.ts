@@ -4,7 +4,7 @@ import { type Call, callerOf, result } from "./client";
 describe.each<[Dialect, string, string]>([
   ["documented", "use_platform_reporting_endpoint", "use_cloudflare_reporting_endpoint"],
   ["openapi", "use_cloudflare_reporting_endpoint", "use_platform_reporting_endpoint"],
-])("settings in the %s dialect", (dialect, reporting, foreign) => {
+])("the settings API in the %s dialect", (dialect, reporting, foreign) => {
   let api: LocalApi;
   let call: Call;
   const pathOf = (zone: keyof LocalApi["zones"]) => `/zones/${api.zones[zone]}/page_shield`;
@@ -15,7 +15,7 @@ describe.each<[Dialect, string, string]>([
   });
   afterEach(() => api.close());
 
-  test("Page Shield is off in a new zone, with reports to Cloudflare", async () => {
+  test("by default, Page Shield is off and uses Cloudflare's reporting endpoint", async () => {
     expect((await call("GET", pathOf("empty"))).body).toMatchObject({
       success: true,
       result: { enabled: false, [reporting]: true, use_connection_url_path: false },
@@ -33,13 +33,13 @@ describe.each<[Dialect, string, string]>([
     });
   });
 
-  test("returns the dialect's members after an update", async () => {
+  test("returns the dialect's properties after an update", async () => {
     const members = ["enabled", "updated_at"];
     const all = dialect === "documented" ? members : [...members, reporting, "use_connection_url_path"];
     expect(Object.keys(result(await call("PUT", pathOf("shop"), { enabled: true })))).toEqual(all);
   });
 
-  test("ignores the other dialect's name for the reporting member", async () => {
+  test("ignores the other dialect's name for the reporting setting", async () => {
     expect(await call("PUT", pathOf("shop"), { [foreign]: false })).toMatchObject({ status: 200 });
     expect(result(await call("GET", pathOf("shop")))).toMatchObject({ [reporting]: true });
   });
@@ -62,7 +62,7 @@ describe.each<[Dialect, string, string]>([
   });
 });
 
-test("a strict API rejects the other dialect's name for the reporting member", async () => {
+test("in strict mode, the settings API rejects the other dialect's name for the reporting setting", async () => {
   const api = await startLocalApi({ strict: true });
   const body = { use_platform_reporting_endpoint: false };
   expect(await callerOf(api)("PUT", `/zones/${api.zones.shop}/page_shield`, body)).toMatchObject({

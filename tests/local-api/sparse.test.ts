@@ -13,7 +13,7 @@ afterEach(() => api.close());
 
 const body = async (method: string, path: string, sent?: unknown) => (await call(method, path, sent)).body;
 
-test("responses contain only what the OpenAPI document requires and what a client set", async () => {
+test("sparse responses contain only what the OpenAPI document requires and what a client set", async () => {
   const zone = `/zones/${api.zones.shop}`;
   const account = `/accounts/${api.accounts.main}`;
   const namespaces = `${account}/storage/kv/namespaces`;
@@ -52,7 +52,7 @@ test("responses contain only what the OpenAPI document requires and what a clien
   ).toEqual(success);
 });
 
-test("error responses contain only what the OpenAPI document requires", async () => {
+test("sparse error responses contain only what the OpenAPI document requires", async () => {
   const unknown = "0".repeat(32);
   const code = expect.any(Number) as unknown;
   const message = expect.any(String) as unknown;
@@ -75,7 +75,7 @@ test("error responses contain only what the OpenAPI document requires", async ()
   });
 });
 
-test("a listing still returns its cursor, and a bulk write the keys that failed", async () => {
+test("sparse responses still contain the cursor of a listing, and the failed keys of a bulk write", async () => {
   const path = `/accounts/${api.accounts.main}/storage/kv/namespaces/${api.namespaces.existing}`;
   const pairs = Array.from({ length: 12 }, (_, index) => ({ key: `k${index}`, value: "1" }));
   api.fault({ kind: "unsuccessful", match: {}, count: 1 });
@@ -87,7 +87,7 @@ test("a listing still returns its cursor, and a bulk write the keys that failed"
   });
 });
 
-test("with a listing lag, lists show a write later than reads do", async () => {
+test("with a listing lag, a write shows up in lists later than in reads", async () => {
   await api.close();
   let now = 0;
   api = await startLocalApi({ listLagMs: 5_000, clock: () => new Date(Date.UTC(2026, 9, 1) + now) });

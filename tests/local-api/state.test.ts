@@ -26,7 +26,7 @@ describe("the read lag", () => {
 });
 
 describe("the rate limit", () => {
-  test("announces the rate limit in headers, then blocks every request with that credential until the block ends", async () => {
+  test("is announced in headers; above it, every request with that credential is rejected for a while", async () => {
     let now = 0;
     const api = await start({
       clock: () => new Date(now),
@@ -59,7 +59,7 @@ describe("the rate limit", () => {
 });
 
 describe("the state", () => {
-  test("saves, restores and resets the state", async () => {
+  test("can be saved, restored and reset", async () => {
     const api = await start();
     const call = callerOf(api);
     const path = `/zones/${api.zones.empty}/page_shield/policies`;
@@ -76,7 +76,7 @@ describe("the state", () => {
     expect(api.snapshot()).toEqual(before);
   });
 
-  describe("state in a folder", () => {
+  describe("in a directory", () => {
     let folder: string;
     beforeEach(() => {
       folder = join(mkdtempSync(join(tmpdir(), "local-api-")), "state");
@@ -97,7 +97,7 @@ describe("the state", () => {
       expect(readdirSync(folder)).toEqual(["in-use.json", "local-api.json"]);
     });
 
-    test("refuses to start on another program's file, and says so in one sentence", async () => {
+    test("the API doesn't start if the state file is invalid, and says so in one sentence", async () => {
       await (await start({ persistTo: folder })).close();
       const kept = await start({ persistTo: folder });
       kept.reset();
@@ -114,7 +114,7 @@ describe("the state", () => {
 });
 
 describe("the control routes", () => {
-  test("the control routes describe the running API, and need no credentials", async () => {
+  test("describe the running API, and need no credentials", async () => {
     const api = await start({ dialect: "documented" });
     const control = controlOf(api);
     expect(await control("GET", "/health")).toMatchObject({ status: 200, body: { healthy: true } });
@@ -127,7 +127,7 @@ describe("the control routes", () => {
     });
   });
 
-  test("the control routes show and clear the request log, which doesn't include them", async () => {
+  test("show and clear the request log, and don't appear in it", async () => {
     const api = await start();
     const control = controlOf(api);
     await callerOf(api)("GET", `/zones/${api.zones.shop}/page_shield`);
@@ -136,7 +136,7 @@ describe("the control routes", () => {
     expect((await control("GET", "/requests")).body).toEqual([]);
   });
 
-  test("a control route adds to a zone's Page Shield detections, or replaces them", async () => {
+  test("can add to a zone's Page Shield detections, or replace them", async () => {
     const api = await start();
     const control = controlOf(api);
     const found = `/zones/${api.zones.blog}/scripts`;
@@ -153,7 +153,7 @@ describe("the control routes", () => {
     expect(await control("PATCH", `/zones/${"0".repeat(32)}/scripts`, [])).toMatchObject({ status: 404 });
   });
 
-  test("the control routes save, restore and reset the state", async () => {
+  test("save, restore and reset the state", async () => {
     const api = await start();
     const control = controlOf(api);
     const before = (await control("GET", "/state")).body;
@@ -185,7 +185,7 @@ describe("the server", () => {
     expect(api.snapshot().pageShield[api.zones.shop]?.settings.enabled).toBe(true);
   });
 
-  test("says in one sentence that its port is in use", async () => {
+  test("fails with one sentence if its port is in use", async () => {
     const api = await start();
     const port = Number(new URL(api.url).port);
     await expect(startLocalApi({ port })).rejects.toThrow(

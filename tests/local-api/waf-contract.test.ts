@@ -60,7 +60,7 @@ withContract("the previous WAF rules in the openapi dialect", () => {
 
   const waf = (zone: keyof LocalApi["zones"]) => `/zones/${api.zones[zone]}/firewall/waf`;
 
-  test("reads and changes packages as the OpenAPI document says", async () => {
+  test("responses match the OpenAPI document when WAF packages are read and changed", async () => {
     const path = `${waf("migratePro")}/packages`;
     await call("GET", path, 200);
     await call("GET", `${path}?per_page=4`, 400);
@@ -74,7 +74,7 @@ withContract("the previous WAF rules in the openapi dialect", () => {
   });
 
   test.each([OWASP, VENDOR])(
-    "serves groups and rules of package %s as the OpenAPI document says",
+    "responses match the OpenAPI document for the groups and rules of WAF package %s",
     async (id) => {
       const path = `${waf("migratePro")}/packages/${id}`;
       const [group] = each(await call("GET", `${path}/groups`, 200), "id");
@@ -93,7 +93,7 @@ withContract("the previous WAF rules in the openapi dialect", () => {
     },
   );
 
-  test("creates, changes and deletes a URI-based override as the OpenAPI document says", async () => {
+  test("responses match the OpenAPI document when a URI-based override is created, changed and deleted", async () => {
     const path = `${waf("migratePro")}/overrides`;
     const sent = { urls: ["shop.example.com/*"], rules: { "100100": "disable" } };
     const id = idOf(await call("POST", path, 200, sent));
@@ -108,7 +108,7 @@ withContract("the previous WAF rules in the openapi dialect", () => {
     await call("GET", `${path}/${id}`, 404);
   });
 
-  test("checks every operation of the document, with a success and a failure", () => {
+  test("the tests above cover every operation on previous WAF rules, with a success and a failure", () => {
     for (const { method, template } of contract?.operations("/firewall/waf/") ?? []) {
       const operation = `${method} ${template}`;
       const outcomes = new Set(judged.filter((one) => one.operation === operation).map((one) => one.failed));
@@ -116,7 +116,7 @@ withContract("the previous WAF rules in the openapi dialect", () => {
     }
   });
 
-  test("still checks responses where the OpenAPI document contradicts itself", () => {
+  test("the contract check still finds errors where the OpenAPI document contradicts itself", () => {
     const path = `${waf("migratePro")}/packages/${OWASP}`;
     const failure = { success: false, errors: [{ code: 1000, message: "x" }], messages: [], result: null };
     const judge = (status: number, body: unknown, at = path) =>

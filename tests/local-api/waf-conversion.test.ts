@@ -20,7 +20,7 @@ async function proposedAfter(...actions: WafAction[]) {
 const blank = { id: "", version: "", ref: "" };
 const level = (number: number) => ({ category: `paranoia-level-${number}`, enabled: false });
 
-test("the configuration of a zone with default settings has both rulesets, with empty id, version and ref", async () => {
+test("the proposed configuration of a zone with default settings has both rulesets, with empty id, version and ref", async () => {
   const zone = new Migrating(api, "migrateRetired");
   api.inDashboard(api.zones.migrateRetired, { do: "retire", status: null });
   expect(result(await zone.config())).toEqual({
@@ -58,7 +58,7 @@ test.each<["high" | "medium" | "low" | "default", number[], number]>([
   ["low", [2, 3, 4], 40],
   ["default", [3, 4], 40],
 ])(
-  "converts sensitivity %s to the disabled paranoia levels %j and a threshold of %i",
+  "a WAF migration converts OWASP sensitivity %s to disabled paranoia levels %j and score threshold %i",
   async (sensitivity, off, score) => {
     const [, rule] = await proposedAfter({ do: "package", sensitivity });
     expect(rule).toMatchObject({
@@ -70,7 +70,7 @@ test.each<["high" | "medium" | "low" | "default", number[], number]>([
   },
 );
 
-test("leaves out an OWASP package that's off", async () => {
+test("a WAF migration doesn't deploy the OWASP ruleset if the OWASP package is off", async () => {
   const rules = await proposedAfter({ do: "package", sensitivity: "off" });
   expect(rules).toMatchObject([{ action_parameters: { id: NEW_VENDOR } }]);
 });
@@ -79,12 +79,12 @@ test.each<["block" | "challenge" | "simulate", string]>([
   ["block", "block"],
   ["challenge", "challenge"],
   ["simulate", "log"],
-])("converts the action %s to %s", async (action_mode, action) => {
+])("a WAF migration converts the OWASP action %s to %s", async (action_mode, action) => {
   const [, rule] = await proposedAfter({ do: "package", action_mode });
   expect(rule).toMatchObject({ action_parameters: { overrides: { rules: [{ id: SCORE_RULE, action }] } } });
 });
 
-test("changed OWASP groups and rules don't change the configuration", async () => {
+test("a WAF migration ignores changes to OWASP groups and rules", async () => {
   const untouched = await proposedAfter();
   const zone = new Migrating(api, "migrateRetired");
   const groups = await zone.legacy("GET", `/packages/${OWASP}/groups`);
@@ -96,7 +96,7 @@ test("changed OWASP groups and rules don't change the configuration", async () =
   expect(changed).toEqual(untouched);
 });
 
-test("converts changed groups and rules in Cloudflare's package to overrides of tags and rules", async () => {
+test("a WAF migration converts changed groups and rules in Cloudflare's package to category and rule overrides", async () => {
   const zone = new Migrating(api, "migrateRetired");
   api.inDashboard(api.zones.migrateRetired, { do: "retire", status: null });
   const named = async (name: string) => {
@@ -127,16 +127,19 @@ test.each<["disable" | "simulate" | "block" | "challenge", object]>([
   ["simulate", { action: "log", enabled: true }],
   ["block", { action: "block", enabled: true }],
   ["challenge", { action: "challenge", enabled: true }],
-])("converts a rule with mode %s in Cloudflare's package to the override %j", async (mode, override) => {
-  const [rule] = await proposedAfter({ do: "rule", id: "100000", mode });
-  const id = "23ee7cebe6e8443e99ecf932ab579455";
-  expect(rule?.["action_parameters"]).toEqual({
-    id: NEW_VENDOR,
-    overrides: { rules: [{ id, ...override }] },
-  });
-});
+])(
+  "a WAF migration converts a rule with mode %s in Cloudflare's package to the override %j",
+  async (mode, override) => {
+    const [rule] = await proposedAfter({ do: "rule", id: "100000", mode });
+    const id = "23ee7cebe6e8443e99ecf932ab579455";
+    expect(rule?.["action_parameters"]).toEqual({
+      id: NEW_VENDOR,
+      overrides: { rules: [{ id, ...override }] },
+    });
+  },
+);
 
-test("converts firewall rules that bypass the managed rules to the first exceptions, and ignores other rules", async () => {
+test("a WAF migration converts firewall rules that bypass the managed rules to exceptions, and ignores all others", async () => {
   const rules = await proposedAfter({
     do: "firewallRules",
     rules: [
@@ -172,12 +175,15 @@ test.each([
     'http.host eq "shop.example" and http.request.uri.path wildcard "/*/img/*.png"',
   ],
   ["*", "true"],
-])("converts a page rule that disables the WAF on %s to an exception for %s", async (url, expression) => {
-  const [rule] = await proposedAfter({ do: "pageRules", rules: [{ url, actions: off }] });
-  expect(rule).toMatchObject({ action: "skip", expression, action_parameters: { ruleset: "current" } });
-});
+])(
+  "a WAF migration converts a page rule that disables the WAF on %s to an exception for %s",
+  async (url, expression) => {
+    const [rule] = await proposedAfter({ do: "pageRules", rules: [{ url, actions: off }] });
+    expect(rule).toMatchObject({ action: "skip", expression, action_parameters: { ruleset: "current" } });
+  },
+);
 
-test("also converts a page rule that disables security to an exception, but not disabled or other page rules", async () => {
+test("a WAF migration also converts a page rule that disables security to an exception, but no other page rules", async () => {
   const rules = await proposedAfter({
     do: "pageRules",
     rules: [
@@ -194,7 +200,7 @@ test("also converts a page rule that disables security to an exception, but not 
   ]);
 });
 
-test("applies the page rule with the higher priority if two match", async () => {
+test("if two page rules match, a WAF migration applies the one with the higher priority", async () => {
   const [rule] = await proposedAfter({
     do: "pageRules",
     rules: [
@@ -207,7 +213,7 @@ test("applies the page rule with the higher priority if two match", async () => 
   );
 });
 
-test("keeps the new rules off if the zone's old rules are off, unless a page rule turns them on", async () => {
+test("if a zone's previous rules are off, the new rules stay off unless a page rule turns them on", async () => {
   const all = await proposedAfter({ do: "setting", value: "off" });
   expect(all.map(({ enabled }) => enabled)).toEqual([false, false]);
   const some = await proposedAfter({
@@ -225,7 +231,7 @@ test("keeps the new rules off if the zone's old rules are off, unless a page rul
   ]);
 });
 
-test("every seeded zone's entry point accepts its configuration", async () => {
+test("every seeded zone accepts its own proposed configuration", async () => {
   for (const name of [
     ...(["migratePro", "migrateBusiness", "migrateEnterprise", "migrateDeployed"] as const),
     ...(["migrateLimits", "migratePageRule", "migrateOff"] as const),

@@ -30,8 +30,8 @@ const state = (migration_state: string, old_waf: string, new_waf: string) => ({
 
 const execute = { action: "execute", action_parameters: { id: NEW_VENDOR }, expression: "true" };
 
-describe("a whole migration", () => {
-  test("migrates an Enterprise zone with a check, the configuration, a PUT to validate and one to finish", async () => {
+describe("a WAF migration", () => {
+  test("takes a check, the proposed configuration, a PUT to validate and a PUT to finish for an Enterprise zone", async () => {
     const zone = new Migrating(api, "migrateEnterprise");
     api.clearRequests();
 
@@ -84,7 +84,7 @@ describe("a whole migration", () => {
     ["migrateBusiness", "1"],
     ["migrateEnterprise", "pending"],
   ])(
-    "migrates zone %s with one PUT (mode %s), which turns off the APIs of the previous rules",
+    "takes one PUT for zone %s (mode %s), which turns off the APIs of the previous rules",
     async (name, mode) => {
       const zone = new Migrating(api, name);
       expect(await zone.put(mode, await zone.proposed())).toMatchObject({ status: 200 });
@@ -142,7 +142,7 @@ describe("the states of a migration", () => {
     ["finished", "migratePro", "1", 200, "finished", false],
     ["finished", "migratePro", undefined, 200, "finished", undefined],
   ])(
-    "in state %s of zone %s, a PUT with mode %s returns %i and leads to %s",
+    "from state %s of zone %s, a PUT with mode %s returns %i and leads to state %s",
     async (from, name, mode, status, to, effective) => {
       const zone = new Migrating(api, name);
       reach[from]?.(name);
@@ -162,7 +162,7 @@ describe("the states of a migration", () => {
     },
   );
 
-  test("a zone's state doesn't change without phase_two=1, or for an unknown mode, a refused body or a dry run", async () => {
+  test("a PUT without phase_two=1, with an unknown mode, with an invalid body or as a dry run doesn't change a zone's state", async () => {
     const zone = new Migrating(api, "migrateEnterprise");
     expect(await zone.put("pending", [execute], "")).toMatchObject(refused(400, 12020));
     expect(await zone.put("pending", [execute], "&phase_two=2")).toMatchObject(refused(400, 12020));
@@ -183,7 +183,7 @@ describe("the states of a migration", () => {
     expect(stepsOf("migratePro").filter(({ effective }) => effective)).toHaveLength(1);
   });
 
-  test("a zone below Enterprise can prepare new rules that are disabled", async () => {
+  test("before its migration, a zone below Enterprise can only add new rules that are disabled", async () => {
     const zone = new Migrating(api, "migratePro");
     expect(await zone.put(undefined, [{ ...execute, enabled: false }, execute])).toMatchObject({
       status: 400,
@@ -208,7 +208,7 @@ describe("the states of a migration", () => {
     expect(await zone.status()).toMatchObject(state("finished", "disabled", "enabled"));
   });
 
-  test("the names, members and values of states in responses are configurable", async () => {
+  test("the names, properties and values of states in responses are configurable", async () => {
     api.changeWaf({
       stateNames: { validation: "SIDE_BY_SIDE", finished: "Phase2Done" },
       statusMembers: { state: "state", previous: "previous_rules", next: "new_rules" },
@@ -230,7 +230,7 @@ describe("the states of a migration", () => {
 });
 
 describe("what blocks a migration", () => {
-  test("offers no migration until URI-based overrides are deleted", async () => {
+  test("a zone can't migrate until its URI-based overrides are deleted", async () => {
     const zone = new Migrating(api, "migrateOverrides");
     expect(result(await zone.check())).toEqual({ compatible: false });
     expect(await zone.put("pending", [execute])).toMatchObject(refused(400, 12030));
@@ -272,7 +272,7 @@ describe("what blocks a migration", () => {
 });
 
 describe("the seeded zones", () => {
-  test("each seeded zone contains what its name says", async () => {
+  test("the migrateDeployed, migrateValidating and migrateFinished zones are in the state that their name says", async () => {
     const deployed = new Migrating(api, "migrateDeployed");
     const [office, executed] = await deployed.saved();
     expect([office?.action, executed?.action]).toEqual(["skip", "execute"]);
@@ -308,7 +308,7 @@ describe("the seeded zones", () => {
   });
 
   test.each([404, 410] as const)(
-    "seeded zones return %i once Cloudflare has retired the migration",
+    "all migration and previous WAF routes return %i once Cloudflare has retired the migration",
     async (status) => {
       const zone = new Migrating(api, "migrateRetired");
       act("migrateRetired", { do: "retire", status });
@@ -328,7 +328,7 @@ describe("the seeded zones", () => {
   );
 });
 
-describe("a colleague in the dashboard", () => {
+describe("simulated changes in the dashboard", () => {
   test("if a colleague finishes a migration straight from the start phase, the zone's own rules stay ahead of the proposed ones", async () => {
     const zone = new Migrating(api, "migrateDeployed");
     const own = await zone.saved();
@@ -358,7 +358,7 @@ describe("a colleague in the dashboard", () => {
     expect(() => act("migratePro", { do: "rule", id: "1", mode: "off" })).toThrow("WAF rule not found");
   });
 
-  test("a colleague can adjust members of a rule", async () => {
+  test("a colleague can change properties of a rule", async () => {
     const zone = new Migrating(api, "migrateValidating");
     const [first, second] = await zone.saved();
     act("migrateValidating", { do: "adjust", rule: String(second?.["id"]), change: { enabled: false } });
@@ -403,7 +403,7 @@ describe("a colleague in the dashboard", () => {
 });
 
 describe("the control routes for migrations", () => {
-  test("the control routes offer the same steps over HTTP", async () => {
+  test("offer the simulated dashboard changes over HTTP", async () => {
     const control = controlOf(api);
     const path = `/zones/${api.zones.migratePro}/waf`;
     expect(await control("POST", path, { do: "package", sensitivity: "low" })).toMatchObject({ status: 200 });
@@ -426,7 +426,7 @@ describe("the control routes for migrations", () => {
     expect(await control("PATCH", "/waf", { pendingMs: -1 })).toMatchObject({ status: 400 });
   });
 
-  test("saves migrations with the rest of the state", async () => {
+  test("snapshots of the state include migrations", async () => {
     const zone = new Migrating(api, "migratePro");
     await zone.put("pending", [execute]);
     const kept = api.snapshot();

@@ -15,7 +15,7 @@ afterAll(() => api.close());
 
 const notFound = { status: 404, body: { success: false, result: null, errors: [{ code: 10004 }] } };
 
-describe("packages of the previous rules", () => {
+describe("the API for previous WAF packages", () => {
   test("lists Cloudflare's package, and the OWASP package with its sensitivity and action", async () => {
     const response = await zone.legacy("GET", "/packages");
     const zone_id = api.zones.migrateEnterprise;
@@ -33,7 +33,7 @@ describe("packages of the previous rules", () => {
   });
 
   test.each(["high", "medium", "low", "off", "default"])(
-    "the OWASP package accepts the sensitivity %s",
+    "accepts the sensitivity %s for the OWASP package",
     async (sensitivity) => {
       const changed = await zone.legacy("PATCH", `/packages/${OWASP}`, { sensitivity });
       expect(result(changed)).toMatchObject({ sensitivity, action_mode: "block" });
@@ -45,7 +45,7 @@ describe("packages of the previous rules", () => {
     [OWASP, { sensitivity: "extreme" }, "/sensitivity"],
     [OWASP, { action_mode: "log" }, "/action_mode"],
     [VENDOR, { action_mode: "block" }, "/action_mode"],
-  ])("refuses to change package %s to %j, and points at the member", async (id, body, pointer) => {
+  ])("refuses to change package %s to %j, with a pointer to the property", async (id, body, pointer) => {
     expect(await zone.legacy("PATCH", `/packages/${id}`, body)).toMatchObject({
       status: 400,
       body: { success: false, errors: [{ code: 10001, source: { pointer } }] },
@@ -60,8 +60,8 @@ describe("packages of the previous rules", () => {
   });
 });
 
-describe("groups and rules of the previous packages", () => {
-  test("shows and counts changed groups and rules", async () => {
+describe("the API for groups and rules of previous WAF packages", () => {
+  test("shows the modes of changed groups and rules, and counts the changed rules in each group", async () => {
     const groups = await zone.legacy("GET", `/packages/${OWASP}/groups`);
     expect(groups.body).toMatchObject({
       result: [
@@ -84,7 +84,7 @@ describe("groups and rules of the previous packages", () => {
     });
   });
 
-  test("changes groups and rules by PATCH, and counts them as unchanged once they have their default mode again", async () => {
+  test("changes groups and rules, and counts them as unchanged once they have their default mode again", async () => {
     const before = api.waf(api.zones.migrateEnterprise).vendor;
     const rule = `/packages/${VENDOR}/rules/100300`;
     expect(result(await zone.legacy("PATCH", rule, { mode: "simulate" }))).toMatchObject({
@@ -125,12 +125,12 @@ describe("groups and rules of the previous packages", () => {
     ["mode=BLK", ["100201"]],
     ["mode=DIS&priority=2&match=any&per_page=5", ["100000", "100001", "100101", "100201", "100301"]],
     ["priority=1&order=description&direction=desc&per_page=5&page=2", ["100100"]],
-  ])("lists rules by %s", async (query, ids) => {
+  ])("lists rules with the query %s", async (query, ids) => {
     expect(each(await zone.legacy("GET", `/packages/${VENDOR}/rules?${query}`), "id")).toEqual(ids);
   });
 
   test.each(["per_page=4", "per_page=101", "page=0", "order=mode", "direction=up", "match=some"])(
-    "refuses to list rules by %s",
+    "rejects the query %s for a list of rules",
     async (query) => {
       expect(await zone.legacy("GET", `/packages/${VENDOR}/rules?${query}`)).toMatchObject({
         status: 400,
@@ -143,7 +143,7 @@ describe("groups and rules of the previous packages", () => {
 describe("URI-based overrides", () => {
   const sent = { urls: ["shop.example.com/cart/*"], rules: { "100100": "disable" } };
 
-  test("creates URI-based overrides with defaults, lists, replaces and deletes them", async () => {
+  test("can be created with defaults, listed, replaced and deleted", async () => {
     const created = await zone.legacy("POST", "/overrides", sent);
     const id = idOf(created);
     expect(result(created)).toEqual({
@@ -169,14 +169,14 @@ describe("URI-based overrides", () => {
     [{ urls: ["a"], rules: { "1": "log" } }, "/rules/1"],
     [{ ...sent, priority: 1e9 + 1 }, "/priority"],
     [{ ...sent, description: "x".repeat(1025) }, "/description"],
-  ])("refuses a URI-based override of %j", async (body, pointer) => {
+  ])("can't be created as %j", async (body, pointer) => {
     expect(await zone.legacy("POST", "/overrides", body)).toMatchObject({
       status: 400,
       body: { errors: [{ source: { pointer } }] },
     });
   });
 
-  test("replaces a URI-based override only as a whole, and only if the body has the same ID", async () => {
+  test("can only be replaced as a whole, with the same ID in the body", async () => {
     const id = idOf(await zone.legacy("POST", "/overrides", sent));
     expect(await zone.legacy("PUT", `/overrides/${id}`, { ...sent, id })).toMatchObject({
       status: 400,
@@ -187,8 +187,8 @@ describe("URI-based overrides", () => {
   });
 });
 
-describe("beside the previous rules", () => {
-  test("the zone's setting turns the previous rules on and off", async () => {
+describe("the local API", () => {
+  test("has a zone setting that turns the previous WAF rules on and off", async () => {
     const path = `${zone.root}/settings/waf`;
     expect(result(await zone.call("GET", path))).toMatchObject({ id: "waf", value: "on", editable: true });
     expect(result(await zone.call("PATCH", path, { value: "off" }))).toMatchObject({ value: "off" });
@@ -237,7 +237,7 @@ describe("beside the previous rules", () => {
     });
   });
 
-  test("refuses an unknown zone and a missing credential", async () => {
+  test("rejects an unknown zone and a missing credential", async () => {
     const anonymous = callerOf(api, {});
     for (const path of ["/firewall/waf/packages", "/firewall/rules", "/pagerules", "/waf_migration/status"]) {
       expect(await anonymous("GET", zone.root + path)).toMatchObject({ status: 400 });

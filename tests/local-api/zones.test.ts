@@ -12,7 +12,7 @@ async function started(...args: Parameters<typeof startLocalApi>): Promise<Local
 }
 
 describe("the list of zones", () => {
-  it("has pages of at most 50, and filters by name and account", async () => {
+  it("has pages of at most 50 zones, and can be filtered by name and account", async () => {
     const api = await started({ zones: 40 });
     const call = callerOf(api);
     const first = await call("GET", "/zones?per_page=50");
@@ -25,14 +25,14 @@ describe("the list of zones", () => {
     expect(each(await call("GET", `/zones?account.id=${"0".repeat(32)}`), "id")).toEqual([]);
   });
 
-  it("has simulated zones that differ by number and are the same at every start", async () => {
+  it("contains simulated zones on all plans, which are the same at every start", async () => {
     const [one, other] = [await started({ zones: 60 }), await started({ zones: 60 })];
     expect(one.snapshot()).toEqual(other.snapshot());
     const plans = new Set(one.snapshot().zones.map(({ plan }) => plan));
     expect([...plans].sort()).toEqual(["business", "enterprise", "free", "pro"]);
   });
 
-  it("is refused if the token may only use other paths", async () => {
+  it("is rejected if the token may only use other paths", async () => {
     const api = await started({ credentials: [{ token: "jobs-only", paths: /\/logpush\// }] });
     const call = callerOf(api, { authorization: "Bearer jobs-only" });
     expect((await call("GET", "/zones")).status).toBe(403);

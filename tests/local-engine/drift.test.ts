@@ -78,7 +78,7 @@ describeLong("a stack with existing resources", () => {
     await stack.ok("stack", "select", "dev");
   });
 
-  it("refuses an import file that has only an ID", async () => {
+  it("rejects an import file that contains only a resource's ID", async () => {
     const stack = getStack();
     const file = stack.file("import.json");
     writeFileSync(
@@ -90,7 +90,7 @@ describeLong("a stack with existing resources", () => {
     );
   });
 
-  it("--target limits updates and destroys to those resources", async () => {
+  it("--target limits updates and destroys to the given resources", async () => {
     const stack = getStack();
     stack.setProgram({
       resources: {

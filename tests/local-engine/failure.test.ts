@@ -7,10 +7,10 @@ import { goalOf } from "../../local/engine/goal";
 import { readProject } from "../../local/engine/project";
 import { nameOf, opsOf, sharedStack } from "./support";
 
-describe("failures on the local engine", () => {
+describe("the local engine", () => {
   const getStack = sharedStack({ resources: { bad: { args: { size: -1 } } } });
 
-  it("shows a failed check on the resource and fails the preview", async () => {
+  it("shows a failed check next to its resource, and fails the preview", async () => {
     const plan = await getStack().preview();
     expect(plan.diagnostics).toEqual([
       {
@@ -23,7 +23,7 @@ describe("failures on the local engine", () => {
     expect(plan.exitCode).toBe(1);
   });
 
-  it("doesn't record a failed create: parallel steps finish, and dependents don't start", async () => {
+  it("doesn't record a failed create, lets parallel steps finish, and doesn't start dependents", async () => {
     const stack = getStack();
     stack.setProgram({
       resources: {
@@ -42,7 +42,7 @@ describe("failures on the local engine", () => {
     expect(pending_operations).toEqual([]);
   });
 
-  it("records an object that was created before the failure, and the next update continues from there", async () => {
+  it("records an object that was created before the failure, and continues from there in the next update", async () => {
     const stack = getStack();
     stack.setProgram({ resources: { half: { args: { fail: "init" } } }, outputs: { said: "before" } });
     expect((await stack.run("up", "--yes", "--skip-preview")).out).toContain("* the wheels are missing");
@@ -59,7 +59,7 @@ describe("failures on the local engine", () => {
     expect(quarter?.inputs["size"]).toBeUndefined();
   });
 
-  it("a failing program changes nothing, not even the outputs", async () => {
+  it("changes nothing if the program fails, not even the stack's outputs", async () => {
     const stack = getStack();
     stack.calls();
     stack.setProgram({ throws: true });
@@ -71,7 +71,7 @@ describe("failures on the local engine", () => {
     expect(JSON.parse(await stack.ok("stack", "output", "--json"))).toEqual({ said: "before" });
   });
 
-  it("names the unsupported feature, command or option", async () => {
+  it("names an unsupported feature, command or option in the error", async () => {
     const stack = getStack();
     stack.setProgram({ uses: "invoke" });
     const plan = await stack.preview();
@@ -100,7 +100,7 @@ describe("failures on the local engine", () => {
   });
 });
 
-describe("registrations", () => {
+describe("the local engine", () => {
   function hooks(): RegisterResourceRequest.ResourceHooksBinding {
     const binding = new RegisterResourceRequest.ResourceHooksBinding();
     binding.addBeforeCreate("h");
@@ -133,7 +133,7 @@ describe("registrations", () => {
       request().setCustomtimeouts(new RegisterResourceRequest.CustomTimeouts().setCreate("5m")),
     ],
     ["the resource option `hooks`", request().setHooks(hooks())],
-  ])("refuses a registration with %s, and says why", (feature, asked) => {
+  ])("rejects a resource registration with %s, and says why", (feature, asked) => {
     expect(() => goalOf(asked, "/")).toThrow(`the local engine does not support ${feature}`);
   });
 });
@@ -141,7 +141,7 @@ describe("registrations", () => {
 it.each([
   ["`plugins` in Pulumi.yaml", "runtime: nodejs\nplugins: { providers: [{ name: edgeguard, path: . }] }"],
   ["the runtime yaml", "runtime: yaml"],
-])("refuses a project that uses the provider plugin: %s", async (feature, project) => {
+])("the local engine rejects a project that uses the provider plugin: %s", async (feature, project) => {
   const folder = mkdtempSync(join(tmpdir(), "edgeguard-project-"));
   try {
     writeFileSync(join(folder, "Pulumi.yaml"), `name: shop\n${project}\n`);

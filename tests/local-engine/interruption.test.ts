@@ -54,7 +54,7 @@ describe("an interrupted update", () => {
     expect((await stack.export()).pending_operations).toEqual([]);
   });
 
-  it("Ctrl-C lets the running step finish, and starts no others", async () => {
+  it("after Ctrl-C, the running step finishes and no others start", async () => {
     const stack = getStack();
     stack.calls();
     stack.setProgram({
@@ -74,7 +74,7 @@ describe("an interrupted update", () => {
     ]);
   });
 
-  it("runs one step at a time with --parallel 1, even after an interrupted update", async () => {
+  it("with --parallel 1, the next update runs one step at a time", async () => {
     const stack = getStack();
     stack.setProgram({ resources: { x: { args: { wait: 100 } }, y: { args: { wait: 100 } } } });
     await stack.up("--parallel", "1");

@@ -3,7 +3,7 @@ import { nameOf, opsOf, sharedStack, withoutIds } from "./support";
 
 const URN = "urn:pulumi:dev::test::pulumi-nodejs:dynamic/test:Thing::";
 
-describe("a stack, from its first preview to its removal", () => {
+describe("the local engine", () => {
   const getStack = sharedStack({
     resources: {
       group: { type: "Group" },
@@ -61,7 +61,7 @@ describe("a stack, from its first preview to its removal", () => {
     });
   });
 
-  it("does nothing the second time, and leaves the state file unchanged", async () => {
+  it("does nothing in a second update, and leaves the state file unchanged", async () => {
     const stack = getStack();
     const before = stack.stateFile();
     const shown = await stack.up("--expect-no-changes");
@@ -70,7 +70,7 @@ describe("a stack, from its first preview to its removal", () => {
     expect(withoutTime(stack.stateFile())).toBe(withoutTime(before));
   });
 
-  it("keeps secrets encrypted, and shows them only when asked", async () => {
+  it("keeps secrets encrypted, and shows them only on request", async () => {
     const stack = getStack();
     expect(stack.stateFile()).not.toMatch(/hush-hush|very-secret/);
     const settings = readFileSync(stack.file("Pulumi.dev.yaml"), "utf8");
@@ -96,7 +96,7 @@ describe("a stack, from its first preview to its removal", () => {
     stack.env["PULUMI_CONFIG_PASSPHRASE"] = passphrase;
   });
 
-  it("previews changes element by element", async () => {
+  it("previews changes to objects and lists element by element", async () => {
     const stack = getStack();
     stack.setProgram({
       resources: {

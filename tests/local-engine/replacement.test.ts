@@ -24,7 +24,7 @@ const programWith = (kind: string, x: number, safe = "one"): ProgramSpec => ({
 describeLong("a replacement", () => {
   const getStack = sharedStack(programWith("one", 1));
 
-  it("plans a replacement as one step, with its reasons", async () => {
+  it("is planned as one step, with its reasons", async () => {
     const stack = getStack();
     await stack.up();
     stack.calls();
@@ -52,7 +52,7 @@ describeLong("a replacement", () => {
     });
   });
 
-  it("creates the new resource before it deletes the old one, or the other way around", async () => {
+  it("can create the new resource first, or delete the old one first", async () => {
     const stack = getStack();
     await stack.up();
     const calls = withoutIds(stack.calls()).filter((call) => !call.startsWith("created"));
@@ -68,7 +68,7 @@ describeLong("a replacement", () => {
     expect((await stack.export()).resources.filter((each) => each["delete"] === true)).toEqual([]);
   });
 
-  it("refuses to replace a protected resource, and replaces only the targets of --target-replace", async () => {
+  it("fails for a protected resource, and is limited to the targets of --target-replace", async () => {
     const stack = getStack();
     stack.setProgram(programWith("two", 2, "two"));
     const { exitCode, out } = await stack.run("up", "--yes", "--skip-preview");
@@ -84,7 +84,7 @@ describeLong("a replacement", () => {
 describeLong("a replacement that fails halfway", () => {
   const getStack = sharedStack({ resources: { base: { args: { kind: "one", deleteFirst: true } } } });
 
-  it("continues a replacement that failed after the old resource was deleted", async () => {
+  it("continues in the next update if the old resource was already deleted", async () => {
     const stack = getStack();
     await stack.up();
     stack.setProgram({ resources: { base: { args: { kind: "two", deleteFirst: true, fail: "create" } } } });

@@ -19,7 +19,7 @@ describe("values", () => {
     closed: { "4dabf18193072939515e22adb298388d": "1b47061264138c4ac30d75fd1eb44270", value: { a: 1 } },
   };
 
-  it("keeps secret and unknown values in what it sends and receives", () => {
+  it("stay secret or unknown when they're sent and received", () => {
     const value = fromWire({ ...wire, later: "04da6b54-80e4-46f7-96ec-b56ff0331ba9" });
     expect(value).toEqual({ plain: [1, "two", null], closed: new Secret({ a: 1 }), later: Unknown.value });
     expect(toWire(fromWire(wire))).toEqual(wire);
@@ -27,7 +27,7 @@ describe("values", () => {
     expect(toRedacted(fromWire(wire))).toEqual({ plain: [1, "two", null], closed: "[secret]" });
   });
 
-  it("makes values secret again by key, including inside objects", () => {
+  it("are marked as secret again by key, including inside objects", () => {
     const sent = { token: new Secret("t"), deep: { token: new Secret("t"), list: [new Secret(1)] } };
     expect(markSecretsLike({ token: "new", deep: { token: "x", list: [1] }, other: 1 }, sent)).toEqual({
       token: new Secret("new"),
@@ -36,21 +36,21 @@ describe("values", () => {
     });
   });
 
-  it("refuses values of unsupported kinds, and names the kind", () => {
+  it("of an unsupported kind are rejected, and the error names the kind", () => {
     const asset = { "4dabf18193072939515e22adb298388d": "c44067f5952c0a294b673a41bacd8c17" };
     expect(() => fromWire({ deep: [asset] })).toThrow("the local engine does not support assets");
   });
 });
 
-describe("paths", () => {
+describe("property paths", () => {
   it.each(["a", "a.b[0].c", 'a["b.c"][1]', '["x y"].z'])(
-    "parses and formats the property path %s",
+    "%s is the same after parsing and formatting",
     (text) => {
       expect(formatPath(parsePath(text) ?? [])).toBe(text);
     },
   );
 
-  it("resets ignored changes", () => {
+  it("in ignoreChanges reset values to the old ones", () => {
     const old = { a: { b: 1, c: 1 }, list: [{ x: 1 }, { x: 2 }], token: new Secret({ k: 1 }) };
     const current = { a: { b: 2, c: 2 }, list: [{ x: 5 }, { x: 6 }], token: new Secret({ k: 2 }), extra: 1 };
     const reset = (...paths: string[]) => resetTo(old, current, paths).inputs;
@@ -62,13 +62,13 @@ describe("paths", () => {
     expect(resetTo({ a: 1 }, { a: { b: 1 } }, ["a.b"]).impossible).toEqual(["a.b"]);
   });
 
-  it("a property path covers everything inside it", () => {
+  it("cover everything inside them", () => {
     expect(covers(["a", "*"], ["a", 0, "b"])).toBe(true);
     expect(covers(["a", "b"], ["a"])).toBe(false);
   });
 });
 
-describe("differences", () => {
+describe("comparing inputs", () => {
   it("finds differences element by element, and treats null as absent", () => {
     const changes = diffMaps({ a: 1, b: [1, 2], c: { d: 1 }, n: null }, { a: 1, b: [1, 3, 4], c: {}, e: 1 });
     expect(detailed(changes)).toEqual({
@@ -82,7 +82,7 @@ describe("differences", () => {
 });
 
 describe("the deletion order", () => {
-  it("deletes a component's dependents first, then its children, then the component", () => {
+  it("is a component's dependents first, then its children, then the component", () => {
     const state = (urn: string, more: object = {}) => newState({ urn, type: "t", custom: true, ...more });
     const base = state("base");
     const component = state("component", { custom: false });
@@ -98,7 +98,7 @@ describe("the deletion order", () => {
 });
 
 describe("aliases", () => {
-  it("follows the aliases of a renamed parent", () => {
+  it("of a renamed parent also apply to its children", () => {
     const urn = (type: string, name: string) => `urn:pulumi:dev::test::${type}::${name}`;
     const parent = urn("test:Group", "page");
     const of = { urn: urn("test:Group$test:Thing", "page-rules"), parent, aliases: [] };

@@ -49,7 +49,7 @@ const DATA: Readonly<Record<string, readonly string[]>> = {
   "pulumi-resource-edgeguard": ["PulumiPlugin.yaml", "schema.json"],
 };
 
-it("publishes three packages", () => {
+it("the repository publishes three packages", () => {
   expect(PACKAGES.map(({ name }) => name)).toEqual([
     "pulumi-edgeguard",
     "edgeguard-local",
@@ -88,7 +88,7 @@ describe.each([
   const isLeftover = (path: string): boolean => /^dist\/.*\.(js|d\.ts)$/.test(path) && !built.includes(path);
   const paths = files.map(({ path }) => path).filter((path) => !isLeftover(path));
 
-  it("contains README, license, manifest, command, schemas, styles and the build of each source, and nothing else", () => {
+  it("contains its README, license, manifest, commands, schemas, styles and built code, and nothing else", () => {
     expect(paths.toSorted()).toEqual(
       [
         "LICENSE",
@@ -104,7 +104,7 @@ describe.each([
     expect(unpackedSize).toBeLessThan(LIMIT_BYTES);
   });
 
-  it("contains every file that it refers to: entry points exist, and no line names a source map", () => {
+  it("contains its entry points, and doesn't refer to source maps, which aren't published", () => {
     for (const entry of [manifest.main, manifest.types ?? [], Object.values(manifest.bin), entries].flat()) {
       const [start = "", end = start] = withoutDot(entry).split("*");
       const found = paths.filter((path) => path.startsWith(start) && path.endsWith(end));
@@ -118,12 +118,12 @@ describe.each([
     expect(mapped).toEqual([]);
   });
 
-  it("has commands that are executable as installed", () => {
+  it("installs its commands as executable files", () => {
     const commands = files.filter(({ path }) => Object.values(manifest.bin).includes(path));
     expect(commands.map(({ mode }) => mode & 0o111)).toEqual([0o111]);
   });
 
-  it("names the license, the oldest Node.js, and the repository and directory that provenance is checked against", () => {
+  it("states its license, the oldest supported Node.js, and the repository and directory that npm checks provenance against", () => {
     expect(manifest).toMatchObject({
       license: "Apache-2.0",
       engines: { node: ">=20.18.1" },
@@ -151,7 +151,7 @@ function withoutDot(path: string): string {
   return path.replace(/^\.\//, "");
 }
 
-it("shows the README's first program on npm", () => {
+it("the package's README on npm starts with the same program as the repository's README", () => {
   expect(programsOf("provider/README.md")[0]).toEqual(programsOf("README.md")[0]);
   expect(blocksOf("local/README.md").map(({ language }) => language)).toEqual(["sh", "ts"]);
 });

@@ -43,7 +43,7 @@ beforeEach(async () => {
 });
 afterEach(() => api.close());
 
-test("the installed executable has the schema, checks arguments and creates an object", async () => {
+test("the installed executable returns the schema, checks arguments and creates an object", async () => {
   expect(statSync(join(home, "pulumi-resource-edgeguard-0.1.0.tgz")).size).toBeLessThan(LIMIT_BYTES);
   const plugin = await PluginClient.start(
     { apiToken: TOKEN, baseUrl: api.url, accountId: api.accounts.main },

@@ -22,32 +22,32 @@ const CHANGELOG = `# Changelog
 const VERSIONS = { "pulumi-edgeguard": "0.1.0", "edgeguard-local": "0.1.0" };
 
 describe("preparing a release", () => {
-  it("moves the unreleased changes under the version and its date", () => {
+  it("moves the unreleased changes under a heading with the version and date", () => {
     const changelog = releasedChangelog(CHANGELOG, "0.2.0", "2026-03-04");
     expect(changelog).toContain("## Unreleased\n\n## 0.2.0 – 2026-03-04\n\n- Something new.\n\n## 0.1.0 –");
     expect(notesOf(changelog, "v0.2.0", { "pulumi-edgeguard": "0.2.0" })).toBe("- Something new.");
   });
 
-  it("refuses an invalid version, an existing one, and a release without changes", () => {
+  it("fails for an invalid version, an existing version, or a release without changes", () => {
     expect(() => releasedChangelog(CHANGELOG, "v0.2.0", "2026-03-04")).toThrow('"v0.2.0" is not a version');
     expect(() => releasedChangelog(CHANGELOG, "0.1.0", "2026-03-04")).toThrow("has 0.1.0 already");
     const empty = CHANGELOG.replace("- Something new.\n\n", "");
     expect(() => releasedChangelog(empty, "0.2.0", "2026-03-04")).toThrow('nothing under "Unreleased"');
   });
 
-  it("can read the changelog", () => {
+  it("works with this repository's changelog", () => {
     const changelog = readFileSync(join(REPOSITORY, "CHANGELOG.md"), "utf8");
     const released = releasedChangelog(changelog, "999.0.0", "2026-03-04");
     expect(notesOf(released, "v999.0.0", { "pulumi-edgeguard": "999.0.0" })).toMatch(/^###? \w/);
   });
 });
 
-describe("the notes of a tag", () => {
-  it("takes a tag's notes from the changelog", () => {
+describe("the release notes", () => {
+  it("are the changelog's section for the tag", () => {
     expect(notesOf(CHANGELOG, "v0.1.0", VERSIONS)).toBe("### Added\n\n- Everything.");
   });
 
-  it("refuses a tag that isn't the packages' version, or that isn't in the changelog", () => {
+  it("can't be created for a tag that isn't the packages' version, or that isn't in the changelog", () => {
     expect(() => notesOf(CHANGELOG, "v0.2.0", VERSIONS)).toThrow(
       "The tag is v0.2.0, but pulumi-edgeguard is 0.1.0: tag v0.1.0.",
     );
@@ -96,7 +96,7 @@ describe("the release workflow", () => {
     expect(commands).toContain("for package in edgeguard-local pulumi-edgeguard pulumi-resource-edgeguard;");
   });
 
-  it("needs no npm token, and lets only the publishing job publish", () => {
+  it("uses no npm token, and only its publishing job may publish", () => {
     expect(text).not.toContain("secrets.");
     expect(workflow.permissions).toEqual({ contents: "read" });
     expect(verify.permissions).toBeUndefined();
