@@ -12,14 +12,14 @@ export interface Amount {
   readonly unit: Unit;
 }
 
-/** One row in a table of limits. It has a value for each column, or `null` if there's no limit. */
+/** A limit with its value for each plan or usage model. `null` means that there's no limit. */
 export interface Limit<Column extends string> {
   /** What's limited. */
   readonly feature: string;
   readonly limit: Readonly<Record<Column, Amount | null>>;
   /** Cloudflare's page about the limit. */
   readonly source: string;
-  /** The columns in which Cloudflare raises the limit on request. */
+  /** The plans or usage models for which Cloudflare raises the limit on request. */
   readonly onRequest?: readonly Column[];
 }
 
@@ -119,7 +119,7 @@ export const WORKERS = {
   ),
   cacheObject: row("Object size in the Cache API", CACHE_API, every(of(512, "MB"))),
   cacheCalls: row(
-    "Cache API calls per request, sharing one quota with fetch()",
+    "Cache API calls per request (one quota with fetch())",
     CACHE_API,
     byModel(of(50), of(50), of(1000)),
   ),
@@ -187,21 +187,21 @@ export const WORKERS_NOTES: readonly WorkersNote[] = [
   },
   {
     about: "CPU time",
-    text: "CPU time counts computing, not waiting. Occasional overruns are tolerated; exceeding the limit consistently terminates the Worker. You can set a lower limit per Worker.",
+    text: "CPU time counts computing, not waiting. Cloudflare tolerates occasional overruns, but terminates a Worker that exceeds the limit consistently. You can set a lower limit per Worker.",
     limits: ["cpuPerRequest", "cpuPerCronTrigger"],
     source: CPU_TIME,
   },
   {
     about: "Requests on the free plan",
     text:
-      "The limits per minute and per day apply to the account: all its zones and its workers.dev subdomain count toward them. " +
+      "The limits per minute and per day apply to the whole account: requests to all its zones and its workers.dev subdomain count. " +
       "The daily count resets at midnight UTC. Paid plans and Enterprise have neither limit.",
     limits: ["requestsPerDay", "requestsPerMinute"],
     source: PAGE,
   },
   {
     about: "Abuse protection",
-    text: "Requests per second have no general limit. Many thousands per second from a few client addresses can trigger abuse protection: error 1015.",
+    text: "There's no general limit on requests per second. However, many thousands of requests per second from a few client addresses can trigger abuse protection (error 1015).",
     limits: [],
     source: PAGE,
   },
@@ -214,7 +214,7 @@ export const WORKERS_NOTES: readonly WorkersNote[] = [
   {
     about: "Subrequests",
     text:
-      "Every redirect in a chain counts as a subrequest. Internal services have a separate limit, the same for every usage model. " +
+      "Every redirect in a chain counts as a subrequest. Subrequests to internal services have a separate limit, which is the same for every usage model. " +
       "A fetch() to a Worker on the same zone fails without a service binding; a fetch() to a Worker on a custom domain is allowed.",
     limits: ["subrequests", "internalSubrequests"],
     source: SUBREQUESTS,
@@ -222,8 +222,8 @@ export const WORKERS_NOTES: readonly WorkersNote[] = [
   {
     about: "Connections",
     text:
-      "Attempts beyond the limit wait until a connection closes. An unread response body holds its connection; response.body.cancel() frees it. " +
-      "If all of an invocation's connections wait for each other, the least recently used one is canceled, and any further use of it throws an error.",
+      "New connections beyond the limit wait until another one closes. An unread response body keeps its connection open; response.body.cancel() closes it. " +
+      "If all of an invocation's connections wait for each other, Cloudflare cancels the least recently used one. Using it after that throws an error.",
     limits: ["connections"],
     source: CONNECTIONS,
   },
@@ -241,7 +241,7 @@ export const WORKERS_NOTES: readonly WorkersNote[] = [
   },
   {
     about: "Console output",
-    text: "Log statements, exceptions, request metadata and headers count together. Output beyond the limit is not recorded.",
+    text: "Log statements, exceptions, request metadata and headers all count toward one limit. Cloudflare doesn't record output beyond it.",
     limits: ["consoleOutput"],
     source: LOG_SIZE,
   },
@@ -255,8 +255,8 @@ export const LIMIT_ERRORS = {
 } as const;
 
 /**
- * Returns both possible values of a size, so that a check doesn't report an error for something that Cloudflare may
- * accept.
+ * Returns both possible values of a limit. Checks report an error only above the larger one, because Cloudflare may
+ * accept everything up to it.
  */
 export function boundsOf({ amount, unit }: Amount): Bounds {
   const bytes = ["B", "KB", "MB", "GB"].indexOf(unit);

@@ -9,9 +9,9 @@ import { jobLabel, type JobArgs } from "./job-args";
 import { hasSameIdentity, jobFromApi, type Job } from "./job";
 
 /**
- * Finds the existing job for a create to adopt. Undefined if the create should make a new one.
+ * Returns the existing job that a create should adopt. Undefined if the create should make a new one.
  *
- * @throws AdoptionError, which lists the IDs of the jobs that match.
+ * @throws AdoptionError with the IDs of the matching jobs.
  */
 export async function findJobToAdopt(
   ctx: Context,
@@ -21,7 +21,7 @@ export async function findJobToAdopt(
 ): Promise<Job | undefined> {
   const alike = jobs.filter((job) => hasSameIdentity(args, job) && isUnclaimed(ctx, job.id));
   const ids = alike.map(({ id }) => id).join(", ");
-  const object = `Logpush job ${JSON.stringify(args.name)} of dataset ${args.dataset} in ${scopeName(scopeOf(args))}`;
+  const object = `Logpush job ${JSON.stringify(args.name)} for dataset ${args.dataset} in ${scopeName(scopeOf(args))}`;
   return await adopt({
     adopt: args.adopt,
     alike,
@@ -33,7 +33,7 @@ export async function findJobToAdopt(
         `A ${object} already exists (${ids}), and adopt: "never" prevents adopting it. ${RENAME_HINT} Otherwise choose another name, or delete the job.`,
       different: (job) =>
         `A ${object} already exists (${ids}) but differs in ${changesInWords(changesOf(shownJob(args, job, allFields), shownArgs(args), ctx))}. ` +
-        `If an interrupted \`pulumi up\` of this resource created it (it has the same name), set adopt: "takeOver" to continue. ${RENAME_HINT} Otherwise choose another name, or delete the job.`,
+        `If it's left over from an interrupted \`pulumi up\`, set adopt: "takeOver" to continue. ${RENAME_HINT} Otherwise choose another name, or delete the job.`,
     },
   });
 }
@@ -42,10 +42,7 @@ function isAsDeclared(args: JobArgs, job: Job, allFields: readonly string[] | un
   return sameJson(jobFromApi(args, job, { allFields, strict: true }), args);
 }
 
-/**
- * Returns the preview's message about adopting the job. Undefined if this program already owns the job, because a
- * replacement then hands it over.
- */
+/** Describes the adoption for the preview. Empty if this program already owns the job, as in a replacement. */
 export function adoptionOf(
   ctx: Context,
   args: JobArgs,
@@ -64,7 +61,7 @@ export function adoptionOf(
   return { adopts };
 }
 
-/** Converts the existing job to arguments, as far as the API shows them. */
+/** Converts the existing job to arguments for messages: without secrets, and as far as the API returns them. */
 function shownJob(args: JobArgs, job: Job, allFields: readonly string[] | undefined): JsonObject {
   const exists = jobFromApi(args, job, { allFields, strict: true });
   const names = Object.keys({ ...args, ...exists }).filter((name) => !SECRETS.includes(name));
@@ -78,7 +75,7 @@ function shownJob(args: JobArgs, job: Job, allFields: readonly string[] | undefi
   return { ...members, destinationShown: differs };
 }
 
-/** Returns the declared job's arguments under the same names. */
+/** Returns the declared arguments without secrets, for comparison with the existing job's. */
 function shownArgs(args: JobArgs): JsonObject {
   return { ...omit({ ...args }, SECRETS), destinationShown: shownDestination(args.destinationConf) };
 }

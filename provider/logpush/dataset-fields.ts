@@ -1,9 +1,9 @@
 import { ownMember } from "../runtime/values";
 
 /**
- * Fields of the main datasets by type. They provide the types of the filter builders, and let a preview check a filter
- * without sending a request. Which fields a zone has depends on its plan, so a live check asks the API. Source:
- * https://developers.cloudflare.com/logs/logpush/logpush-job/datasets/.
+ * The fields of the main datasets, by type. The filter builders derive their types from these fields, and a preview
+ * uses them to check a filter without a request. Which fields a zone has depends on its plan, so a live check reads
+ * the API's list. Source: https://developers.cloudflare.com/logs/logpush/logpush-job/datasets/.
  */
 
 const FIELD_TYPES = [
@@ -19,8 +19,8 @@ const FIELD_TYPES = [
 ] as const;
 
 /**
- * A field's type, as Cloudflare names it. `"int or string"` is a time. The job's `timestampFormat` determines which of
- * the two it is.
+ * A field's type, as Cloudflare names it. `"int or string"` is a time: a number or a string, depending on the job's
+ * `timestampFormat`.
  */
 export type FieldType = (typeof FIELD_TYPES)[number];
 
@@ -134,13 +134,13 @@ type Tables = typeof DATASET_FIELDS;
 type NamesIn<Table, Type extends FieldType> =
   Table extends Readonly<Partial<Record<Type, readonly (infer Name)[]>>> ? Name : never;
 
-/** Names of the fields that have this type in at least one of the datasets above. */
+/** The names of the fields that have this type in at least one documented dataset. */
 export type FieldsOfType<Type extends FieldType> = {
   [D in keyof Tables]: Type extends keyof Tables[D] ? NamesIn<Pick<Tables[D], Type>, Type> : never;
 }[keyof Tables] &
   string;
 
-/** Names of all the fields above. */
+/** The names of all documented fields. */
 export type KnownField = { [Type in FieldType]: FieldsOfType<Type> }[FieldType];
 
 /**
@@ -180,7 +180,7 @@ export function documentedFields(dataset: string): ReadonlyMap<string, FieldType
   return TYPES.get(dataset);
 }
 
-/** Returns the names of the datasets whose fields are documented. */
+/** Returns each documented dataset with its fields and their types. */
 export function documentedDatasets(): readonly (readonly [string, ReadonlyMap<string, FieldType>])[] {
   return [...TYPES];
 }
@@ -194,7 +194,7 @@ export function typesOf(
   return new Map(listed.map(({ name, type }) => [name, type ?? documented?.get(name)]));
 }
 
-/** Returns the types that a field has in the datasets above; none for an unknown field. */
+/** Returns every type that a field has in the documented datasets; none for an unknown field. */
 export function documentedTypes(field: string): readonly FieldType[] {
   return [...TYPES.values()].flatMap((types) => types.get(field) ?? []);
 }
@@ -244,7 +244,7 @@ export const DATASETS = [
   "zero_trust_network_sessions",
 ] as const;
 
-/** A dataset that this version knows. */
+/** A dataset that this package knows. */
 export type Dataset = (typeof DATASETS)[number];
 
 /** The datasets that belong to zones. The others belong to accounts. */

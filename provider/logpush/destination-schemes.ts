@@ -22,7 +22,7 @@ export interface ParsedDestination {
   readonly parameters: readonly (readonly [name: string, value: string])[];
 }
 
-/** A builder's argument that holds a credential. */
+/** A builder's argument that contains a credential. */
 export class Credential {
   constructor(
     readonly value: string,
@@ -33,7 +33,7 @@ export class Credential {
 
 export type Member = string | boolean | Credential | Readonly<Record<string, Credential>>;
 
-/** A builder's arguments, in the order in which a program writes them. */
+/** A builder's arguments, in the order in which a generated program lists them. */
 export type Members = Readonly<Record<string, Member | undefined>>;
 
 type Shape = Readonly<Record<string, z.ZodType<string>>>;
@@ -41,16 +41,16 @@ type Strings = Readonly<Record<string, string>>;
 
 /** A query parameter. */
 export interface Parameter {
-  /** The builder's argument that sets the parameter. Undefined if no builder has one. */
+  /** The builder's argument that sets the parameter. Undefined if no builder can set it. */
   readonly member?: string;
   readonly required?: true;
   /** The value to write if the argument is omitted. */
   readonly defaultValue?: string;
-  /** What messages call the parameter if it's a credential. */
+  /** The parameter's name in messages. Set only if it's a credential. */
   readonly secret?: string;
   /** Whether the argument is a boolean. */
   readonly flag?: true;
-  /** A prefix that's part of the value but not of the argument. */
+  /** A word that the builder puts in front of the argument's value, such as `Splunk`. */
   readonly prefix?: string;
   /** The only documented value. */
   readonly onlyValue?: string;
@@ -65,7 +65,7 @@ export interface Parameter {
 /** Converts between the builder's arguments and the destination without its query parameters. */
 interface Address {
   readonly shape: Shape;
-  /** Returns the part that follows `://`. */
+  /** Returns the text that follows `://`. */
   readonly write: (members: Strings) => string;
   /** Returns the builder's arguments, or undefined if no arguments produce this address. */
   readonly read: (parsed: ParsedDestination) => Members | undefined;
@@ -133,7 +133,7 @@ const SIGNED_CONTAINER: Address = {
 
 const HEADER = "header_";
 
-/** For any URL. The destination string has the headers as query parameters. */
+/** An HTTPS URL with optional headers. In the destination string, the headers are query parameters. */
 const URL_WITH_HEADERS: Address = {
   shape: {
     url: credential.refine((url) => url.startsWith("https://"), {
@@ -223,7 +223,7 @@ const SCHEMES = {
         required: true,
         problem: (id) =>
           !/^([0-9a-f]{32})?$/i.test(id) &&
-          "is not an account ID (32 hex digits). Find it on the Overview page of any of the account's zones",
+          "is not an account ID (32 hex digits). Find it on the Overview page of any zone in the account",
       },
       "access-key-id": { ...KEYS["access-key-id"], required: true },
       "secret-access-key": { ...KEYS["secret-access-key"], required: true },
@@ -281,7 +281,7 @@ const SCHEMES = {
     path: {
       form: /\/receiver\/v1\/http\/[^/]+/,
       problem:
-        "must be the URL of an HTTP source: https://endpoint/receiver/v1/http/… (as a string, with sumo:// instead of https://)",
+        "must be the URL of an HTTP source: https://endpoint/receiver/v1/http/…, or sumo://endpoint/receiver/v1/http/… in destinationConf",
     },
   },
   // Documented only on Cloudflare's pages; the OpenAPI schema is older.
@@ -346,7 +346,9 @@ export function valueOf({ parameters }: ParsedDestination, name: string): string
   return parameters.find(([each]) => each === name)?.[1];
 }
 
-/** The object that a builder returns. Its canonical form is the string, with each value encoded. */
+/**
+ * The schema of the object that a builder returns. Its canonical form is the API's string, with each value encoded.
+ */
 export const typedDestination = z.discriminatedUnion("scheme", [
   builderSchema("s3"),
   builderSchema("r2"),
@@ -475,8 +477,8 @@ export function isMasked(text: string): boolean {
 }
 
 /**
- * The same as `isMasked`, but for parts that users name, such as folders. Only symbols count, because a word may be the
- * name.
+ * The same as `isMasked`, but for parts that users name, such as folders. Only symbols count as a placeholder here,
+ * because a word may be a real name.
  */
 export function isMaskedAddress(text: string): boolean {
   return /^[*•.]+$|\*{3}|•{3}/.test(decoded(text));

@@ -28,14 +28,15 @@ const HOST = /^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d{1,5})?$/i;
 
 /**
  * Whether a user name or password may contain an unencoded `/`, `?` or `&`. If so, the string can't be split reliably,
- * and no part of it may be shown. An `@` in a path or query is written as %40.
+ * and no part of it may be shown. An `@` in the path or query is a sign of this, because a correct destination has %40
+ * there.
  */
 export function isAmbiguous({ host, path, parameters }: ParsedDestination): boolean {
   return (host !== "" && !HOST.test(host)) || [path, ...parameters.flat()].some((part) => part.includes("@"));
 }
 
 export interface DestinationProblem {
-  /** The builder's argument that causes it, if there is one. */
+  /** The builder's argument that causes the problem, if there is one. */
   readonly member?: string | undefined;
   /** The rest of the message, after the property's path. */
   readonly reason: string;
@@ -83,7 +84,7 @@ function hostProblems(parsed: ParsedDestination, fromBuilder: boolean): readonly
       : [{ reason: `the ${hostIs} ${reason}` }];
   }
   const reason =
-    "has an invalid host. Write host or host:port after :// and after the @ of a user and password; write @ / ? # in a password as %40 %2F %3F %23";
+    "has an invalid host. Use host or host:port, after user:password@ if there is one. In a password, write @ / ? # as %40 %2F %3F %23";
   return [{ reason }];
 }
 
@@ -101,7 +102,7 @@ export function destinationWarnings(text: string): readonly string[] {
       const value = valueOf(parsed, name);
       return value === undefined ? [] : valueWarnings(name, value, parameter);
     }),
-    parsed.path.includes("//") && "its path has an empty segment (//)",
+    parsed.path.includes("//") && "the path has an empty segment (//)",
   ];
   return warnings.filter((warning) => typeof warning === "string");
 }
@@ -134,12 +135,12 @@ function missingProblems(parsed: ParsedDestination, fromBuilder: boolean): reado
   const members = missing.map(([, { member }]) => member);
   if (fromBuilder && members.every((member) => member !== undefined)) {
     return [
-      `lacks ${members.join(" and ")}. Set both accessKeyId and secretAccessKey, or neither; an endpoint requires both`,
+      `is missing ${members.join(" and ")}. Set both accessKeyId and secretAccessKey, or neither; an endpoint requires both`,
     ];
   }
   const names = missing.map(([name]) => JSON.stringify(name)).join(", ");
   const query = missing.map(([name]) => `${name}=…`).join("&");
-  return [`lacks the query parameters that ${parsed.scheme}:// requires: ${names}. Add ${query}`];
+  return [`is missing query parameters that ${parsed.scheme}:// requires: ${names}. Add ${query}`];
 }
 
 function duplicateProblem(parsed: ParsedDestination): string | false {
@@ -171,7 +172,10 @@ function placeholderProblem(parsed: ParsedDestination): string | false {
   if (inPath.length > 0 && schemeOf(parsed).supportsDate !== true)
     return `has {DATE} in its path, but Cloudflare replaces it only for s3, r2, gs and azure, not for ${scheme}. Remove it`;
   const isElsewhere = [host, ...parameters.map(([, value]) => value)].some((part) => /\{[^}]*\}/.test(part));
-  return isElsewhere && "has a placeholder outside its path. Cloudflare replaces {DATE} in the path only";
+  return (
+    isElsewhere &&
+    "has a placeholder outside its path. Cloudflare replaces {DATE} only in the path. Move or remove it"
+  );
 }
 
 /** Whether Cloudflare always requires an ownership token for the destination. */
@@ -201,8 +205,8 @@ export function hideDestination(redactor: Redactor, text: string): void {
 }
 
 /**
- * Returns every form in which a message might contain a secret of the destination. If it can't be parsed reliably,
- * that's the whole destination.
+ * Returns the destination's secrets, in every encoding that a message might contain. If the destination can't be
+ * parsed reliably, all of it counts as secret.
  */
 function secretsOfDestination(text: string): string[] {
   const parsed = parseDestination(text);
@@ -223,7 +227,10 @@ const SAS_PARAMETERS = ["sv", "ss", "sr", "srt", "sp", "se", "st", "spr", "sip",
 
 const SECRET_NAME = /^header_|key|token|secret|sig|pass|auth|cred/i;
 
-/** Shorter values, such as `index=main`, aren't hidden: that would garble every message and protect nothing. */
+/**
+ * The minimum length at which the value of an unknown parameter is hidden. Hiding shorter values, such as
+ * `index=main`, would garble messages and protect nothing.
+ */
 const LONG_VALUE_CHARACTERS = 8;
 
 /** Whether a parameter may be secret, judging by its name or, if the name doesn't say, by the value's length. */
@@ -262,7 +269,7 @@ function lowerCased(encoded: string): string {
   return encoded.replace(/%[0-9A-F]{2}/g, (code) => code.toLowerCase());
 }
 
-/** Whether all parts are equal. The order and encoding of the parameters don't matter. */
+/** Whether two destinations are equal. The order and encoding of their parameters don't matter. */
 export function sameDestination(a: string, b: string): boolean {
   if (a === b) return true;
   const [left, right] = [parseDestination(a), parseDestination(b)];
@@ -275,7 +282,7 @@ function canonical(parsed: ParsedDestination): string {
   return JSON.stringify([scheme, userInfo, hostOf(parsed), trimEnd(path, "/"), sorted]);
 }
 
-/** Normalizes the host. A bucket stays as written. For a host, neither case nor port 443 matters. */
+/** Returns a hostname in lower case and without port 443. A bucket name stays as written. */
 function hostOf(parsed: ParsedDestination): string {
   return schemeOf(parsed).place === "bucket" ? parsed.host : plainHost(parsed.host);
 }
@@ -288,7 +295,7 @@ function comparable(name: string, value: string): string {
   return name === "endpoint" ? plainHost(decoded(value)) : decoded(value);
 }
 
-/** Whether the scheme, the host and each folder in the path match. */
+/** Whether the schemes, hosts and paths of two destinations match. */
 function placesAgree(
   one: ParsedDestination,
   other: ParsedDestination,
@@ -307,8 +314,8 @@ function placesAgree(
 }
 
 /**
- * Whether both refer to the same bucket or host and the same folder. Credentials are ignored, because an ownership
- * token is bound only to the location. A hidden folder matches any folder.
+ * Whether two destinations have the same bucket or host, and the same path. Credentials are ignored, because an
+ * ownership token is bound only to the location. A masked folder matches any folder.
  */
 export function samePlace(a: string, b: string): boolean {
   const [left, right] = [parseDestination(a), parseDestination(b)];
@@ -321,8 +328,8 @@ export function samePlace(a: string, b: string): boolean {
 }
 
 /**
- * Whether the destination that Cloudflare shows can be the declared one. Cloudflare may hide credentials or leave out
- * parameters, but whatever it shows must match.
+ * Whether the destination that Cloudflare returns can be the declared one. Cloudflare may mask credentials or omit
+ * parameters, but everything else must match.
  */
 export function agreesWith(declared: string, shown: string | null | undefined): boolean {
   if (shown === undefined || shown === null || shown === "") return true;
@@ -344,7 +351,7 @@ export function agreesWith(declared: string, shown: string | null | undefined): 
   );
 }
 
-/** Whether `shown` is the complete destination, with or without hidden credentials. */
+/** Whether `shown` is the declared destination with all its parameters. Its credentials may be masked. */
 export function isShownAs(declared: string, shown: string): boolean {
   if (sameDestination(declared, shown)) return true;
   const [wanted, found] = [parseDestination(declared), parseDestination(shown)];

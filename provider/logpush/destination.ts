@@ -117,7 +117,7 @@ export interface DatadogDestination {
   /** The Datadog API key. Updates in place. */
   readonly apiKey: pulumi.Input<string>;
   /**
-   * The source, by which Datadog recognizes the format of the lines. Updates in place.
+   * Datadog's `ddsource` for the lines. Datadog uses it to recognize their format. Updates in place.
    * @defaultValue `cloudflare`
    */
   readonly ddsource?: pulumi.Input<string>;
@@ -135,7 +135,7 @@ export interface SumoDestination {
   readonly url: pulumi.Input<string>;
 }
 
-/** What a builder returns. */
+/** A destination, as a builder returns it. */
 export type Destination =
   | ({ readonly scheme: "s3" } & S3Destination)
   | ({ readonly scheme: "r2" } & R2Destination)

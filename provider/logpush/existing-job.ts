@@ -4,8 +4,8 @@ import { jobFromApi, type Job } from "./job";
 import type { JobArgs } from "./job-args";
 
 /**
- * Converts an existing job to a declaration, leaving out defaults. The destination is empty if Cloudflare doesn't show
- * it.
+ * Converts an existing job to the arguments that declare it, without defaults. The destination is empty if Cloudflare
+ * doesn't return it.
  */
 export function existingJob(scope: Scope, job: Job): JobArgs {
   const { raw, name, dataset, kind } = job;

@@ -18,8 +18,8 @@ export interface FieldList {
   /** The type of each field. Undefined if a field exists but its type is unknown. */
   readonly types: ReadonlyMap<string, FieldType | undefined>;
   /**
-   * Whether the list is complete. If it is, using any other field is an error. The API's list is complete; the
-   * documented one isn't.
+   * Whether the list is complete. If it is, using any other field is an error. The API's list is complete; the list in
+   * Cloudflare's docs isn't.
    */
   readonly complete: boolean;
   /** Whether to report only fields that don't exist. */
@@ -51,7 +51,7 @@ function leafIssues(leaf: Leaf, fields: FieldList): readonly LeafIssue[] {
   return type === undefined ? [] : typeIssues(leaf, type);
 }
 
-/** Returns the message that a dataset doesn't have a field. It suggests the field that was probably meant. */
+/** Returns the message about a field that a dataset doesn't have. It suggests a field with a similar name. */
 export function unknownField(name: string, { dataset, types }: Pick<FieldList, "dataset" | "types">): string {
   const near = nearest(name, [...types.keys()]);
   const advice =

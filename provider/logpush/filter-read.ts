@@ -136,7 +136,7 @@ export function parseFilter(given: unknown): CheckedFilter {
 }
 
 /**
- * The maximum nesting. It's far above what Cloudflare accepts: each group counts as an operator, and the limit is about
+ * The maximum nesting of groups. Cloudflare accepts far less: each group counts as an operator, and the limit is about
  * 30.
  */
 const MAX_DEPTH = 100;
@@ -144,7 +144,7 @@ const MAX_DEPTH = 100;
 const SHAPE = '{"where": {"and": [{"key": "…", "operator": "eq", "value": "…"}]}}';
 const LEAF = ["key", "operator", "value"];
 const GROUPS = ["and", "or"];
-const INEXACT_REASON = `is a whole number above ${Number.MAX_SAFE_INTEGER}, which would lose digits. Write it as a string, in quotes`;
+const INEXACT_REASON = `is too large to be exact in JavaScript (the limit is ${Number.MAX_SAFE_INTEGER}). Write it as a string, in quotes`;
 
 /**
  * Reads a filter. Continues after a problem, so that all problems are reported. Parts that couldn't be read are `null`.
@@ -189,7 +189,7 @@ class Reader {
     if (path.length > 2 * MAX_DEPTH)
       return this.#refuse(path, `is nested more than ${MAX_DEPTH} groups deep. Flatten the filter`);
     if (!isJsonObject(json))
-      return this.#refuse(path, `must be a comparison or a group of them, not ${describe(json)}`);
+      return this.#refuse(path, `must be a comparison or a group of comparisons, not ${describe(json)}`);
     const keys = keysOf(json);
     const groups = keys.filter((key) => GROUPS.includes(key));
     const members = keys.filter((key) => LEAF.includes(key));
@@ -238,14 +238,17 @@ class Reader {
     const advice = Array.isArray(value) ? `. For a list, use "in" or "!in"` : "";
     return this.#refuse(
       path,
-      `${must(value)} be a string, a number, true or false for ${operator}${insteadOf(value)}${advice}`,
+      `${must(value)} be a string, a number, true or false for operator "${operator}"${insteadOf(value)}${advice}`,
     );
   }
 
   #list(operator: Operator, value: unknown, path: FilterPath): readonly (string | number)[] | null {
     if (!Array.isArray(value)) {
       const what = typeof value === "string" && value.includes(",") ? "the comma-separated string " : "";
-      return this.#refuse(path, `${must(value)} be a list for ${operator}${insteadOf(value, what)}`);
+      return this.#refuse(
+        path,
+        `${must(value)} be a list for operator "${operator}"${insteadOf(value, what)}`,
+      );
     }
     if (value.length === 0)
       return this.#refuse(path, "is an empty list, which no line can match. Add at least one value");
@@ -278,7 +281,7 @@ function isFiniteNumber(value: unknown): value is number {
   return typeof value === "number" && Number.isFinite(value);
 }
 
-/** How other tools, and one example in Cloudflare's OpenAPI schema, write the operators. */
+/** Operators as other tools, and one example in Cloudflare's OpenAPI schema, write them. */
 const FOREIGN_OPERATORS: Readonly<Record<string, Operator>> = {
   neq: "!eq",
   ne: "!eq",

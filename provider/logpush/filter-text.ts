@@ -18,15 +18,14 @@ function grouped({ where }: CheckedFilter): Group {
   return isLeaf(where) ? { and: [where] } : where;
 }
 
-/** Always writes the properties in the same order. */
+/** Puts the properties of each comparison in the same order. */
 function withOrderedMembers(node: Node): Node {
   if (isLeaf(node)) return { key: node.key, operator: node.operator, value: node.value };
   return "and" in node ? { and: node.and.map(withOrderedMembers) } : { or: node.or.map(withOrderedMembers) };
 }
 
 /**
- * Returns the same text for filters that mean the same. The order of a group's conditions or a list's elements doesn't
- * matter.
+ * Returns the same text for equivalent filters. The order of a group's conditions or a list's elements doesn't matter.
  */
 export function canonicalFilter(filter: CheckedFilter): string {
   return JSON.stringify({ where: sorted(grouped(filter)) });

@@ -40,7 +40,7 @@ type ListField = FieldsOfType<"array[string]" | "array[int]">;
 type Ordered = NumberField | TimeField;
 type Comparable = TextField | FlagField | Ordered;
 
-/** Any string. Written this way, the editor still suggests the known names. */
+/** Accepts any string, but the editor still suggests the known names. */
 type Other = string & {};
 
 /**
@@ -86,7 +86,9 @@ export function or(...conditions: readonly [FilterNode, ...FilterNode[]]): Condi
   return { or: conditions };
 }
 
-/** Compares a field of one of these types, or an unknown field, with a value of its type. */
+/**
+ * Creates a builder that compares a field of the given types, or an unknown field, with a value of the field's type.
+ */
 const comparison =
   <Good extends string>(operator: Operator) =>
   <Field extends Good | Other>(field: Fitting<Field, Good>, value: pulumi.Input<ValueOf<Field>>): Condition =>
@@ -107,47 +109,53 @@ const membership =
     values: readonly pulumi.Input<ElementOf<Field>>[],
   ): Condition => ({ key: field, operator, value: values });
 
-/** Equals the value: strings exactly, numbers by value, booleans as true or false. */
+/** Matches if the field equals the value: strings exactly, numbers by value, booleans as true or false. */
 export const eq = comparison<Comparable>("eq");
 
-/** Doesn't equal the value. Cloudflare's `!eq`. */
+/** Matches if the field doesn't equal the value. Cloudflare's `!eq`. */
 export const notEq = comparison<Comparable>("!eq");
 
-/** Is less than the value, for numbers and times. */
+/** Matches if the field, a number or a time, is less than the value. */
 export const lt = comparison<Ordered>("lt");
 
-/** Is less than or equal to the value, for numbers and times. */
+/** Matches if the field, a number or a time, is less than or equal to the value. */
 export const leq = comparison<Ordered>("leq");
 
-/** Is greater than the value, for numbers and times. */
+/** Matches if the field, a number or a time, is greater than the value. */
 export const gt = comparison<Ordered>("gt");
 
-/** Is greater than or equal to the value, for numbers and times. */
+/** Matches if the field, a number or a time, is greater than or equal to the value. */
 export const geq = comparison<Ordered>("geq");
 
-/** Starts with the string. */
+/** Matches if the field starts with the string. */
 export const startsWith = affix("startsWith");
 
-/** Ends with the string. */
+/** Matches if the field ends with the string. */
 export const endsWith = affix("endsWith");
 
-/** Doesn't start with the string. Cloudflare's `!startsWith`. */
+/** Matches if the field doesn't start with the string. Cloudflare's `!startsWith`. */
 export const notStartsWith = affix("!startsWith");
 
-/** Doesn't end with the string. Cloudflare's `!endsWith`. */
+/** Matches if the field doesn't end with the string. Cloudflare's `!endsWith`. */
 export const notEndsWith = affix("!endsWith");
 
-/** Contains the value: a string contains a substring, or a list contains an element. */
+/** Matches if the field contains the value, as a substring of a string or an element of a list. */
 export const contains = comparison<TextField | ListField>("contains");
 
-/** Doesn't contain the value: neither as a substring of a string, nor as an element of a list. Cloudflare's `!contains`. */
+/**
+ * Matches if the field doesn't contain the value, as a substring of a string or an element of a list. Cloudflare's
+ * `!contains`.
+ */
 export const notContains = comparison<TextField | ListField>("!contains");
 
-/** Is one of the values: numbers for a numeric field, strings for a string field. Cloudflare's `in`. */
+/**
+ * Matches if the field is one of the values: numbers for a numeric field, strings for a string field. Cloudflare's
+ * `in`.
+ */
 export const isIn = membership("in");
 export { isIn as in };
 
-/** Is none of the values. Cloudflare's `!in`. */
+/** Matches if the field is none of the values. Cloudflare's `!in`. */
 export const notIn = membership("!in");
 
 /**

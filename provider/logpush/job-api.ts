@@ -53,7 +53,8 @@ interface JobListOptions {
   /** Lists only jobs of this dataset. */
   readonly dataset?: string | undefined;
   /**
-   * Whether the listing fails if a job can't be read. Set before a create, because that job may be the one to adopt.
+   * Whether to fail if a listed job can't be parsed. Set before a create, because the create may have to adopt that
+   * job.
    */
   readonly complete?: boolean;
 }
@@ -67,7 +68,7 @@ export async function readJob(api: EdgeApi, scope: Scope, id: string): Promise<J
 }
 
 const DELETED_ADVICE =
-  "If it was deleted elsewhere, run `pulumi refresh`; the next `pulumi up` creates it again.";
+  "If the job was deleted elsewhere, run `pulumi refresh`; the next `pulumi up` creates it again.";
 
 /** A field of a dataset, as the API describes it. */
 export interface ListedField {
@@ -96,7 +97,7 @@ export async function listFields(api: EdgeApi, scope: Scope, dataset: string): P
 const ENTITLEMENT = "Logpush";
 
 /**
- * Returns what to do if Cloudflare rejects a request for a Zero Trust dataset:
+ * Returns advice if Cloudflare rejects a request for a Zero Trust dataset:
  * https://developers.cloudflare.com/logs/logpush/permissions/.
  */
 const zeroTrustAdvice: Advice = ({ status, errors }) =>
@@ -118,16 +119,13 @@ export function isProofRequired(error: unknown): boolean {
   );
 }
 
-/**
- * Returns what to do after Cloudflare rejects a create or update, if the error's status, code or pointer suggests
- * something.
- */
+/** Returns advice for a create or update that Cloudflare rejected, based on the error's status, codes and pointers. */
 const jobAdvice: Advice = ({ status, errors }) => {
   const points = (to: string): boolean => errors.some(({ pointer }) => pointer?.startsWith(to) === true);
   const ofProduct = zeroTrustAdvice({ status, errors });
   if (ofProduct !== undefined) return ofProduct;
   if (status === 403 && errors.some(({ code }) => code === 1004)) {
-    return `Either the Logpush job limit is reached (documented: ${LOGPUSH.MAX_JOBS_PER_ZONE} jobs per zone), or the plan doesn't include Logpush. Delete a job, or ask Cloudflare for the entitlement. If this job replaces another one in the program, set deleteBeforeReplace: true in its options.`;
+    return `Either the Logpush job limit is reached (documented: ${LOGPUSH.MAX_JOBS_PER_ZONE} jobs per zone), or the plan doesn't include Logpush. Delete a job, or ask Cloudflare to raise the limit or enable Logpush. If Pulumi is replacing a job, set deleteBeforeReplace: true in the resource's options.`;
   }
   if (points(CHALLENGE_POINTER)) {
     return "Remove ownershipChallenge and run `pulumi up`: Cloudflare then writes a new token to the destination.";
@@ -170,13 +168,13 @@ export async function requestChallenge(
   if (valid !== false && typeof filename === "string" && filename !== "") return { filename, note };
   throw new Error(
     `Cloudflare couldn't write the ownership token to ${shownDestination(destination)}${note === "" ? "" : `: ${note}`}. ` +
-      "Check that the destination exists and that Cloudflare may write there, then run `pulumi up` again.",
+      "Check that the destination exists and lets Cloudflare write to it, then run `pulumi up` again.",
   );
 }
 
 /**
- * The CVE flag, in either spelling. A request is repeated with the flag's other type only if Cloudflare complains about
- * it, because each request writes to the destination.
+ * The CVE flag, under either of its names. If Cloudflare's error points at the flag, the request is repeated with the
+ * flag as a boolean. Other errors aren't retried this way, because each request writes to the destination.
  */
 const CVE_FLAG = { key: "the CVE flag", pointer: "/output_options/CVE-2021-44", doubtful: false };
 

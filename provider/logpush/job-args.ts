@@ -18,7 +18,7 @@ import { fieldsInTemplate, outputOptions } from "./output-options";
  * The schemas of a Logpush job's arguments, with their canonical forms, and the rules that compare several arguments.
  */
 
-/** The API's job fields that this version knows. */
+/** The fields of a job in the API that this package knows. */
 export const JOB_MEMBERS = [
   "id",
   "name",
@@ -46,7 +46,7 @@ const destinationConf = z.unknown().transform((given, ctx): string => {
   const refuse = (message: string, path: PropertyKey[] = []): void =>
     ctx.addIssue({ code: "custom", path, message });
   if (given === undefined) {
-    refuse("is required. Set destination, or destinationConf as a string");
+    refuse("is required. Set destination, or destinationConf for a plain string");
     return z.NEVER;
   }
   let text: string;
@@ -82,7 +82,7 @@ export function destinationName(given: JsonObject): "destination" | "destination
  * no filter.
  */
 const filter = z
-  .union([z.string(), z.looseObject({})], "must come from filter.where(…), or be JSON as a string")
+  .union([z.string(), z.looseObject({})], "must come from filter.where(…) or be a JSON string")
   .transform((given, ctx): string | undefined => {
     if (given === "") return undefined;
     const result = readFilter(given);
@@ -112,7 +112,7 @@ const boundedString = (most: number): z.ZodType<string, string> =>
       error: ({ input }) => `must be at most ${most} characters, not ${String(input).length}`,
     });
 
-/** A dataset's name. Cloudflare may add datasets that this version doesn't know. */
+/** The schema of a dataset's name. Unknown names are valid, because Cloudflare may add datasets. */
 export const datasetName = z.string().regex(/^[a-z][a-z0-9_]*$/, {
   error: ({ input }) =>
     `${JSON.stringify(input)} is not the name of a dataset. Use lowercase letters, digits and _, as in http_requests`,
@@ -206,7 +206,7 @@ export const jobRules: readonly Rule<JobArgs>[] = [
       const ofZone = ZONE_DATASETS.includes(dataset);
       if (ofZone === (zoneId !== undefined)) return undefined;
       return {
-        warning: `${jobLabel(name)}: Cloudflare may reject dataset ${dataset} here: it was last seen on ${ofZone ? "zones" : "accounts"}. If it does, set ${ofZone ? "zoneId" : "accountId"} instead.`,
+        warning: `${jobLabel(name)}: Cloudflare may reject dataset ${dataset}, which it documents for ${ofZone ? "zones" : "accounts"}. If it does, set ${ofZone ? "zoneId instead of accountId" : "accountId instead of zoneId"}.`,
       };
     },
   },
@@ -253,7 +253,7 @@ export const jobRules: readonly Rule<JobArgs>[] = [
   },
 ];
 
-/** Returns what messages call the job. */
+/** Returns the job's name for messages, such as `LogpushJob "requests"`. */
 export function jobLabel(name: string): string {
   return `LogpushJob ${JSON.stringify(name)}`;
 }

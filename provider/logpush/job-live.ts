@@ -94,7 +94,7 @@ function checkFields(
   if (names.length === 0) {
     failures.push({
       property: "outputOptions.fieldNames",
-      reason: `can't be "all", since the API lists no fields of dataset ${dataset}. Name the fields`,
+      reason: `can't be "all", since the API lists no fields of dataset ${dataset}. List the fields by name`,
     });
   }
   const pinned = pinnedFields(args, olds) ?? names;
@@ -102,7 +102,10 @@ function checkFields(
   return { computed: { allFields: pinned }, failures };
 }
 
-/** Returns the fields that "all" meant when it was set, if the dataset and the zone or account are still the same. */
+/**
+ * Returns the fields that `fieldNames: "all"` meant when it was set. Undefined if the dataset, zone or account has
+ * changed.
+ */
 function pinnedFields(args: JobArgs, olds: JsonObject): readonly string[] | undefined {
   const before = olds["outputOptions"] as { readonly fieldNames?: unknown } | undefined;
   const same = (["zoneId", "accountId", "dataset"] as const).every((key) => sameJson(olds[key], args[key]));
@@ -113,7 +116,7 @@ function pinnedFields(args: JobArgs, olds: JsonObject): readonly string[] | unde
     : undefined;
 }
 
-/** Returns the fields that "all" means. Once resolved, they don't change. */
+/** Returns the fields that `fieldNames: "all"` means. Once resolved, they don't change. */
 export async function resolvedFields(
   ctx: Context,
   args: JobArgs,
@@ -140,12 +143,12 @@ function warnOfFieldChanges(
     const it = more.length === 1 ? "it" : "them";
     ctx.say.warn(
       `${jobLabel(args.name)}: the job won't push ${more.length} new ${more.length === 1 ? "field" : "fields"} of ${args.dataset}: ${firstFields(more)}. ` +
-        `fieldNames "all" stands for the ${pinned.length} fields that the dataset had when "all" was set. To push ${it} as well, name the fields, or take their names from getLogpushFields.`,
+        `fieldNames: "all" means the ${pinned.length} fields that the dataset had when you set it. To push ${it} too, list the fields by name, or get the names from getLogpushFields.`,
     );
   }
   if (fewer.length > 0) {
     ctx.say.warn(
-      `${jobLabel(args.name)}: fieldNames "all" includes fields that ${args.dataset} no longer has: ${firstFields(fewer)}. To drop them, name the fields.`,
+      `${jobLabel(args.name)}: fieldNames: "all" includes fields that ${args.dataset} no longer has: ${firstFields(fewer)}. To drop them, list the other fields by name.`,
     );
   }
 }
@@ -192,7 +195,7 @@ function jobsOf(ctx: Context, args: JobArgs): Promise<readonly Job[]> {
   return ctx.once(`Logpush jobs of ${scopeName(scope)}`, () => listJobs(ctx.api, scope));
 }
 
-/** Returns the failure for a new job that exceeds the limit. */
+/** Returns the preview's failure if a new job would exceed the zone's job limit. */
 function limitFailure(ctx: Context, args: JobArgs, jobs: readonly Job[]): CheckFailure | undefined {
   const full = limitReason(ctx, args, jobs);
   if (full === undefined) return undefined;
@@ -235,8 +238,8 @@ function jobKey({ name, dataset, kind }: JobArgs): string {
 }
 
 /**
- * Returns why the job limit doesn't allow this job in addition to the others that the operation creates. If it does,
- * reserves a place for the job.
+ * Returns why the job limit doesn't allow this job in addition to the others that the operation creates. If the limit
+ * allows it, counts the job and returns undefined.
  */
 function limitReason(ctx: Context, args: JobArgs, jobs: readonly Job[]): string | undefined {
   if (args.zoneId === undefined) return undefined; // No limit is documented for accounts.

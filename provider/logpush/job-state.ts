@@ -17,10 +17,7 @@ export interface LogpushJobState {
   readonly enabled: boolean;
   /** `"edge"` for an Edge Log Delivery job. */
   readonly kind?: "edge";
-  /**
-   * The destination, shown as the scheme with the bucket and path, or with the host: `s3://bucket/path`,
-   * `https://host`.
-   */
+  /** The destination without anything that may be a credential: `s3://bucket/path`, `https://host`. */
   readonly destination: string;
   /** The filter, as JSON. Absent if there is none, or if the API doesn't return it. */
   readonly filter?: string;

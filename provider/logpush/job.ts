@@ -38,12 +38,12 @@ export const wireJob = z
     raw,
   }));
 
-/** Whether the job has the same name and dataset, and the same kind, which no update changes. */
+/** Whether an existing job has the declared name, dataset and kind. */
 export function hasSameIdentity({ name, dataset, kind }: JobArgs, job: Job): boolean {
   return job.name === name && job.dataset === dataset && job.kind === kind;
 }
 
-/** The health of a job. Properties without a value are absent. */
+/** The health of a job, as Cloudflare reports it. Properties without a value are absent. */
 export interface JobHealth {
   readonly lastComplete?: string;
   readonly lastError?: string;
@@ -72,7 +72,7 @@ const SIMPLE = {
 type SimpleMember = keyof typeof SIMPLE;
 const SIMPLE_MEMBERS = Object.keys(SIMPLE) as readonly SimpleMember[];
 
-/** Whether someone has set the field. Null means missing. */
+/** Whether the field has a value other than its default. Null counts as the default. */
 function isSet(member: SimpleMember, raw: JsonObject): boolean {
   const value = raw[SIMPLE[member].name] ?? undefined;
   return value !== undefined && !(SIMPLE[member].defaults as readonly unknown[]).includes(value);
@@ -109,7 +109,9 @@ export function jobFromApi(
   return omitUndefined({ ...found, ...extraFound(declared.extra, raw) }) as JobArgs;
 }
 
-/** Reads the fields that are sent as declared. Null means the default; if a field is missing, its value is unknown. */
+/**
+ * Converts a field to its argument. Null means the default. If the API omits the field, returns the declared value.
+ */
 function simpleFromApi(member: SimpleMember, own: unknown, value: unknown): unknown {
   if (value === undefined) return own;
   if (value !== null) return value;
@@ -224,7 +226,7 @@ export function differs(
   );
 }
 
-/** Whether something changed that the API doesn't return. */
+/** Whether the program changed something that the API doesn't return. */
 function hasHiddenChange(args: JobArgs, before: JobArgs, { raw }: Job): boolean {
   const hidden = (name: string): boolean => raw[name] === undefined;
   return (
@@ -244,7 +246,7 @@ function hasHiddenChange(args: JobArgs, before: JobArgs, { raw }: Job): boolean 
   );
 }
 
-/** Whether something that's no longer declared is still set. */
+/** Whether the live job still has a value that the program no longer declares. */
 function hasLeftovers(args: JobArgs, before: JobArgs, { raw }: Job): boolean {
   const isIn = (holder: JsonObject, name: string): boolean => (holder[name] ?? undefined) !== undefined;
   const options = raw["output_options"];

@@ -88,7 +88,7 @@ export const logpushJob = defineLifecycle({
         return [
           {
             key: JSON.stringify([owner, dataset, name]),
-            clash: `both declare the Logpush job ${JSON.stringify(name)} of dataset ${String(dataset)} in ${owner}: give each its own name`,
+            clash: `both declare Logpush job ${JSON.stringify(name)} for dataset ${String(dataset)} in ${owner}. Give each job a different name`,
           },
         ];
       },
@@ -254,8 +254,9 @@ export interface LogpushJobArgs {
    */
   readonly filter?: pulumi.Input<Filter | string>;
   /**
-   * What to do with a filter that exceeds the documented limits ("about 30 operators and 1000 bytes") or doesn't fit its
-   * fields as documented. `"error"` fails the preview; `"warn"` warns and sends it. Changing it writes nothing.
+   * What to do with a filter that exceeds the documented limits ("about 30 operators and 1000 bytes") or doesn't match
+   * the documented types of its fields. `"error"` fails the preview; `"warn"` warns and sends the filter anyway.
+   * Changing it writes nothing.
    *
    * @defaultValue `"error"`
    */
@@ -442,9 +443,8 @@ function mayMeanAllFields(outputOptions: unknown): boolean {
 }
 
 /**
- * Returns the message that the destination is the same but has a new credential. After an import, credentials are
- * masked in the outputs, so only the last run's inputs can show the difference, unless those come from the import as
- * well.
+ * Returns a message if the destination's credentials or options change but its location doesn't. After a refresh or an
+ * import, the recorded credentials may be masked. A change can't be detected then, so this function only warns.
  */
 function credentialChange(
   ctx: Context,
@@ -454,12 +454,12 @@ function credentialChange(
   if (typeof before !== "string" || sameDestination(declared, before)) return undefined;
   if (hidesCredentials(before)) {
     ctx.say.warn(
-      `${jobLabel(name)}: a changed credential won't be detected, because the recorded destination hides its credentials. It will be sent with the next change to the job.`,
+      `${jobLabel(name)}: this preview can't tell whether the destination's credentials changed, because the state has them masked. The next change to the job will send them.`,
     );
     return undefined;
   }
   return samePlace(declared, before)
-    ? `${jobLabel(name)}: the update writes the job, because its destination is the same place but with different credentials or options.`
+    ? `${jobLabel(name)}: the update writes the job, because the destination has new credentials or options. Its location stays the same.`
     : undefined;
 }
 

@@ -109,13 +109,13 @@ const MEMBERS = {
 type Name = keyof typeof MEMBERS;
 const NAMES = Object.keys(MEMBERS) as readonly Name[];
 
-/** How Cloudflare's OpenAPI schema of 2024 spells the flag. */
+/** The CVE flag's name in Cloudflare's OpenAPI schema of 2024. */
 const MISSPELT_FLAG = "CVE-2021-4428";
 const KNOWN_ON_WIRE: readonly string[] = [...NAMES.map((name) => MEMBERS[name].wire), MISSPELT_FLAG];
 
 const fieldNames = z
   .array(z.string().min(1, "must be the name of a log field, not an empty string"))
-  .min(1, 'must not be an empty list. Name at least one field, or set "all"')
+  .min(1, 'must not be an empty list. List at least one field, or set "all"')
   .superRefine((names, ctx) => {
     const seen = new Set<string>();
     for (const [index, name] of names.entries()) {
@@ -168,7 +168,7 @@ export const outputOptions: z.ZodType<OutputOptions> = z.strictObject({
   sampleRate: z
     .number()
     .refine((rate) => rate >= 0 && rate <= 1, {
-      error: ({ input }) => `must be from 0 to 1 \(the share of lines to send\), not ${String(input)}`,
+      error: ({ input }) => `must be from 0 to 1 (the share of log lines to send), not ${String(input)}`,
     })
     .exactOptional(),
   timestampFormat: z.enum(["unixnano", "unix", "rfc3339", "rfc3339ms", "rfc3339ns"]).exactOptional(),
@@ -204,7 +204,9 @@ export function optionsToRequest(
   return { ...extra, ...omit(Object.fromEntries(named), []) };
 }
 
-/** Returns options that this version doesn't know. A PUT without them would drop them. */
+/**
+ * Returns the options that this package doesn't know. An update must send them, because a PUT replaces all options.
+ */
 export function unknownOptions(raw: unknown): Record<string, unknown> {
   return isJsonObject(raw)
     ? Object.fromEntries(Object.entries(omit(raw, KNOWN_ON_WIRE)).filter(([, value]) => value !== null))

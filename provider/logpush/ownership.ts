@@ -62,18 +62,18 @@ export function tokenFinding(args: JobArgs): TokenFinding {
   const objectId = claim("objectId")?.toLowerCase();
   if (objectId !== undefined && /^[0-9a-f]{32}$/.test(objectId) && objectId !== scope.id) {
     return {
-      reason: `was issued for ${scope.kind} ${objectId}, but this job belongs to ${scope.id}. ${GET_NEW_TOKEN}`,
+      reason: `was issued for ${scope.kind} ${objectId}, but this job belongs to ${scope.kind} ${scope.id}. ${GET_NEW_TOKEN}`,
     };
   }
   const claimed = claim("destination");
   if (claimed !== undefined && !sameDestination(claimed, destination)) {
     const other = shownDestination(claimed);
     const own = shownDestination(destination);
-    const which =
+    const reason =
       parseDestination(claimed) === undefined || other === own
-        ? "for a destination other than this job's"
-        : `for ${other}, but this job pushes to ${own}`;
-    return { reason: `was issued ${which}. ${GET_NEW_TOKEN}` };
+        ? "was issued for a different destination"
+        : `was issued for ${other}, but this job pushes to ${own}`;
+    return { reason: `${reason}. ${GET_NEW_TOKEN}` };
   }
   return undefined;
 }
@@ -92,7 +92,7 @@ export function lacksProof({ ownershipChallenge, destinationConf }: JobArgs): bo
 export function warnOfMissingProof(ctx: Context, args: JobArgs): void {
   if (!lacksProof(args)) return;
   ctx.say.warn(
-    `${jobLabel(args.name)}: ${shownDestination(args.destinationConf)} needs an ownership challenge, and ownershipChallenge is not set. The update will ask Cloudflare to write a token to the destination, then stop and tell you the token's file name. It won't create or change the job.`,
+    `${jobLabel(args.name)}: ${shownDestination(args.destinationConf)} needs an ownership challenge, and ownershipChallenge is not set. The update will ask Cloudflare to write a token to the destination, then stop and print the token's file name. It won't create or change the job.`,
   );
 }
 

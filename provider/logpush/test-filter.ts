@@ -27,7 +27,7 @@ export interface TestFilterOptions {
   readonly examples?: number;
 }
 
-/** What a filter does with the lines. */
+/** The result of testing a filter on sample log lines. */
 export interface FilterTest {
   /** The number of lines that were read, not counting blank ones. */
   readonly lines: number;
@@ -38,8 +38,8 @@ export interface FilterTest {
   /** How many of these lines aren't JSON objects. They count neither as passed nor as rejected. */
   readonly unreadable: number;
   /**
-   * The filter's fields that some lines lack, with the number of these lines. Such a line can't show what Cloudflare
-   * will do: sample lines need all the fields in the filter, no matter which fields the job pushes.
+   * The filter's fields that some lines lack, with the number of those lines. The results for those lines aren't
+   * reliable: sample lines need every field in the filter, even if the job doesn't push it.
    */
   readonly missingFields: Readonly<Record<string, number>>;
   /** The first lines of each kind. `line` counts from 1, including blank lines. */

@@ -14,7 +14,10 @@ export function isEdgeguard({ type }: Declared, ...names: string[]): boolean {
   return names.some((name) => name === kindOf(type));
 }
 
-/** Whether the resource has one of these types from @pulumi/cloudflare, which renamed `Worker…` to `Workers…`. */
+/**
+ * Whether the resource has one of these types from @pulumi/cloudflare. `Worker…` also matches `Workers…`, the newer
+ * name.
+ */
 export function isCloudflare({ type }: Declared, ...names: string[]): boolean {
   const [, name = ""] = /^cloudflare:index\/\w+:(\w+)$/.exec(type) ?? [];
   return names.includes(name.replace(/^Workers(?=[A-Z])/, "Worker"));

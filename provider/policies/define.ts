@@ -9,7 +9,7 @@ import {
 import type { CustomResource, Unwrap } from "@pulumi/pulumi";
 import type { Declared } from "./declared";
 
-/** Options of every policy. */
+/** The options that every policy has. */
 export interface PolicyOptions {
   /**
    * What a violation does: `"mandatory"` fails the preview and the update, `"advisory"` only warns, and `"disabled"` turns
@@ -43,8 +43,8 @@ export interface Violation {
 }
 
 /**
- * Creates a policy for the resources of one class. If it reads an unknown argument, the check ends and the CLI says
- * what's unknown.
+ * Creates a policy for the resources of one class. If the policy reads an argument that isn't known yet, Pulumi ends
+ * the check and names the argument.
  */
 export function onResource<Args, T extends object>(
   about: About,

@@ -16,9 +16,9 @@ export interface PrunePolicyOptions extends PolicyOptions {
 }
 
 /**
- * Rejects a `KvEntries` whose `prune` may delete more keys written by others than the limit allows: its `maxDeletes` is
- * higher, or is left out while the limit is below 100. The policy checks only the arguments, not which keys the
- * namespace currently contains.
+ * Rejects a `KvEntries` whose `prune` may delete more keys written by others than `maxPruned` allows. If `maxDeletes`
+ * isn't set, its default of 100 counts. The policy checks only the arguments, not which keys the namespace currently
+ * contains.
  *
  * @example Lower the limit to 20 keys
  * ```ts
@@ -35,7 +35,7 @@ export function pruneStaysUnderLimit({
   return onResource(
     {
       name: "prune-stays-under-limit",
-      description: "Pruning KV entries deletes only a few keys that others wrote.",
+      description: "Pruning KV entries deletes only a limited number of keys that others wrote.",
       enforcementLevel,
     },
     KvEntries,
@@ -79,7 +79,7 @@ export function noForceDestroyInProduction({
   return onResource(
     {
       name: "no-force-destroy-in-production",
-      description: "Destroying a production stack keeps KV namespaces that have keys.",
+      description: "Destroying a production stack never deletes a KV namespace that has keys.",
       enforcementLevel,
     },
     KvNamespace,

@@ -26,7 +26,7 @@ export function noPlainCredential({ enforcementLevel }: PolicyOptions = {}): Res
   );
 }
 
-/** Arguments that are always secret, and text about requests that only looks like a credential. */
+/** Arguments that aren't checked: two are always secret, and a name or filter may only look like a credential. */
 const UNCHECKED_MEMBERS: readonly string[] = ["destinationConf", "ownershipChallenge", "name", "filter"];
 
 function plainCredentials(resource: Declared): string[] {
@@ -37,17 +37,17 @@ function plainCredentials(resource: Declared): string[] {
     );
     return places.map(
       (name) =>
-        `${name} contains what looks like a credential, and isn't secret. Move the credential to destination.`,
+        `${name} contains what looks like a credential but isn't secret. Move the credential to destination.`,
     );
   }
   if (isCloudflare(resource, "LogpushJob") && hasCredential(member(props, "destinationConf")))
     return [
-      "destinationConf contains a credential, which the state may keep in plain text. Use the LogpushJob of pulumi-edgeguard, which always makes it secret.",
+      "destinationConf contains a credential, which the state may keep in plain text. Use LogpushJob from pulumi-edgeguard, which always keeps it secret.",
     ];
   return [];
 }
 
-/** Destination parameters that carry credentials, authorization headers and access keys. */
+/** Matches destination parameters that contain credentials, authorization headers and access keys. */
 const CREDENTIAL =
   /(?:[?&]|^)(?:access-key-id|secret-access-key|sig|sharedaccesssignature|header_[\w-]+|api[-_]?key|dd-api-key|token|password)=[^&]+|(?:\bAuthorization\b["']?\s*[:=]?\s*|=)["']?(?:Bearer|Basic|Splunk)(?: |%20)[\w.~+/=-]{8,}|\bAKIA[0-9A-Z]{16}\b/i;
 

@@ -69,8 +69,8 @@ function unprotectedZones(resources: readonly Declared[], except: readonly strin
 }
 
 /**
- * Returns the zone's ID in lower case. Undefined if it isn't known yet. Such a deployment doesn't count for any other
- * zone.
+ * Returns the zone's ID in lower case. Undefined if it isn't known yet. A deployment in an unknown zone doesn't cover
+ * any other zone.
  */
 function zoneOf({ props }: Declared): string | undefined {
   return text(props, "zoneId")?.toLowerCase();

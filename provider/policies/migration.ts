@@ -23,6 +23,6 @@ export function migrationNeedsProtect({ enforcementLevel }: PolicyOptions = {}):
     (_args, { opts, name, props }) =>
       opts.protect
         ? undefined
-        : `WafMigration ${JSON.stringify(name)} of zone ${text(props, "zoneId") ?? "(not known yet)"} isn't protected, so a destroy would drop the record of the zone's previous settings. Add { protect: true } as the resource's third argument.`,
+        : `WafMigration ${JSON.stringify(name)} of zone ${text(props, "zoneId") ?? "(not known yet)"} isn't protected, so a destroy would delete the only record of the zone's previous settings. Add { protect: true } as the resource's third argument.`,
   );
 }

@@ -159,7 +159,10 @@ function unreadable(file: string): Finding {
   };
 }
 
-/** Returns text and JSON bindings. Different versions of @pulumi/cloudflare declare them in different forms. */
+/**
+ * Returns a Worker's environment variables: its text and JSON bindings, in either form that @pulumi/cloudflare has for
+ * them.
+ */
 function variablesOf(props: Declared["props"]): Record<string, unknown> {
   const typed = list(props, "bindings").filter((binding) =>
     ["plain_text", "secret_text", "json"].includes(text(binding, "type") ?? ""),

@@ -3,14 +3,16 @@ import { CommandError, UsageError } from "./errors";
 import type { Io } from "./io";
 
 /**
- * Asks y or n. Without a terminal, Wrangler assumes yes; this CLI requires --yes.
+ * Asks a yes-or-no question. Without a terminal, this CLI requires --yes, whereas Wrangler assumes yes.
  *
  * @throws UsageError without a terminal, or CommandError if the answer is no.
  */
 export async function confirm(io: Io, question: string, yes = false): Promise<void> {
   if (yes) return;
   if (io.stdin.isTTY !== true || io.stderr.isTTY !== true)
-    throw new UsageError(`nothing was deleted: no terminal to ask "${question}". Pass --yes to confirm.`);
+    throw new UsageError(
+      `nothing was deleted, because there's no terminal to ask "${question}". Pass --yes to confirm.`,
+    );
   const answer = await ask(io, `${question} [y/n] `);
   if (!/^y(es)?$/i.test(answer.trim())) throw new CommandError("nothing was deleted.");
 }

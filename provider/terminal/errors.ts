@@ -8,7 +8,7 @@ export class CommandError extends Error {
   override readonly name = "CommandError";
 }
 
-/** Thrown if there are manual changes. Exit code 3, so that a pipeline can distinguish this from a failure. */
+/** Thrown if a command finds drift. Exit code 3, which lets a pipeline distinguish drift from a failure. */
 export class DriftError extends Error {
   override readonly name = "DriftError";
 }

@@ -39,13 +39,16 @@ function messageOf(error: unknown, group: string | undefined, isDebugging: boole
   return isDebugging && !isOurs ? (error.stack ?? error.message) : error.message;
 }
 
-/** What to do next, by group of commands. On the command line, there's no stack to refresh. */
+/**
+ * Advice for API errors, by group of commands. The provider's own advice doesn't apply: the command line has no stack
+ * to refresh.
+ */
 const ADVICE: Readonly<Record<string, (error: ApiError) => string | undefined>> = {
   kv: (error) => {
     const isGone: boolean = isNamespaceGone(error);
     if (isGone) return "Run `edgeguard kv namespace list` to see the account's namespaces.";
     return error.hasCode(7003)
-      ? "Check the IDs of the account and the namespace: --account-id, --namespace-id, or the configuration file."
+      ? "Check the account ID and the namespace ID (--account-id, --namespace-id, or the configuration file)."
       : undefined;
   },
   detections: (error) => (isUnroutable(error) ? "Check the zone ID: --zone." : undefined),

@@ -3,7 +3,7 @@ import { withVariables } from "./failure";
 import { printToStderr, type Io } from "./io";
 import type { StatusLine } from "./status-line";
 
-/** Returns the host for a command that reads a lot. It prints only warnings. */
+/** Returns the host for a command that sends many requests. It prints only warnings. */
 export function hostOf(
   io: Io,
   { account }: { readonly account?: string },

@@ -62,7 +62,7 @@ export async function startLocalApi(): Promise<TestApi> {
   const module = loadOptional(PACKAGE, [__dirname, process.cwd()]);
   if (module === undefined)
     throw new Error(
-      `startLocalApi needs the package ${PACKAGE}, which is not installed here. Run "npm install --save-dev ${PACKAGE}".`,
+      `startLocalApi needs the package ${PACKAGE}, which isn't installed here. Run "npm install --save-dev ${PACKAGE}".`,
     );
   if (!isLocalPackage(module))
     throw new Error(

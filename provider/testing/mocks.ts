@@ -181,7 +181,8 @@ export class Checker implements pulumi.runtime.Mocks {
 }
 
 /**
- * Returns the settings for lookups in a run with these options. Without an API, a lookup would need a real credential.
+ * Returns the settings for lookups in a test. Without a local API, lookups fail, because they would need a real
+ * credential.
  */
 export function lookupsOf({ api }: CheckedMocksOptions): MockedRun {
   const problem =
@@ -192,7 +193,8 @@ export function lookupsOf({ api }: CheckedMocksOptions): MockedRun {
 }
 
 /**
- * Returns the settings that the program's configuration can't change. With an API, the only credential is its token.
+ * Returns the settings that the program's configuration can't change. With a local API, its token is the only
+ * credential.
  */
 function fixedSettings(api: ApiAddress | undefined): MockedRun["fixed"] {
   if (api === undefined) return new Map([["edgeguard:liveChecks", "false"]]);

@@ -60,11 +60,12 @@ export class RefusedProgramError extends Error {
 }
 
 /**
- * Runs a program, or a part of one, as a unit test: with mocks that run this package's checks, in this process, without
- * the Pulumi CLI. Waits until every resource is registered. Each call is a new run, independent of earlier calls.
+ * Runs a program, or a part of one, as a unit test: with mocks that run this package's checks, in this process,
+ * without the Pulumi CLI. Waits until every resource is registered. Each call is a new run, independent of earlier
+ * calls.
  *
  * Runs in one process can't overlap, because the SDK keeps the mocks in one place. Node.js loads a module once: pass a
- * function that declares the resources, or clear your test runner's modules before an `import("./index")`.
+ * function that declares the resources, or reset your test runner's module cache before an `import("./index")`.
  *
  * Lookups read from `api`, never with a credential from the environment. Without `api`, they fail.
  *
@@ -87,7 +88,7 @@ export class RefusedProgramError extends Error {
  * }
  * ```
  *
- * @param program declares resources. It may be asynchronous.
+ * @param program a function that declares resources. It may be asynchronous.
  * @param options configuration, a local API, and your own mocks.
  * @returns the registered resources, and what the preview would print.
  * @throws RefusedProgramError if a preview would reject an argument.

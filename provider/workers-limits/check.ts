@@ -25,7 +25,7 @@ export type WorkersPlan = "free" | "paid" | "enterprise";
 /** The usage model of a paid plan. */
 export type UsageModel = "bundled" | "unbound" | "standard";
 
-/** A route: only its pattern, or the pattern with its zone. */
+/** A route: its pattern, or its pattern and its zone. */
 export type Route = string | { readonly pattern: string; readonly zone: string };
 
 /**
@@ -50,7 +50,7 @@ export const RUN_TIME_LIMITS = [
 /** A limit that can be checked only at run time. */
 export type RunTimeLimit = (typeof RUN_TIME_LIMITS)[number];
 
-/** A Worker as you're about to deploy it. */
+/** A Worker to check before you deploy it. */
 export interface WorkerToCheck {
   readonly plan: WorkersPlan;
   /**
@@ -107,7 +107,7 @@ export function checkWorker(given: WorkerToCheck): readonly LimitFinding[] {
     ...(bundle === undefined
       ? []
       : compareWithLimit(
-          measure("size", { advice: "Remove what the Worker doesn't use, or split it." }),
+          measure("size", { advice: "Remove unused code from the Worker, or split it into several." }),
           compressedBytes(bundle),
         )),
     ...compareWithLimit(measure("envVars"), names.length),
@@ -140,7 +140,7 @@ export function checkWorker(given: WorkerToCheck): readonly LimitFinding[] {
   ]);
 }
 
-/** All Workers in an account together. */
+/** The Workers in an account, to check together. */
 export interface AccountToCheck {
   readonly plan: WorkersPlan;
   /** The number of Workers in the account. */
@@ -180,7 +180,7 @@ export function checkAccount(given: AccountToCheck): readonly LimitFinding[] {
   ]);
 }
 
-/** A request to a zone. */
+/** A request to a zone, to check against the zone's limits. */
 export interface RequestToCheck {
   /** The zone's plan. */
   readonly plan: ZonePlan;
@@ -194,8 +194,8 @@ export interface RequestToCheck {
 }
 
 /**
- * Checks a request against the limits of its zone. A header's size is that of the line that's sent: `name: value` with
- * its line end. Sends no requests.
+ * Checks a request against the limits of its zone. The size of a header includes its name, the colon and the line
+ * break. Sends no requests.
  *
  * @returns errors and warnings, in the order of the arguments.
  * @throws CheckError if the plan or a number is invalid.
@@ -222,7 +222,9 @@ export function checkRequest(given: RequestToCheck): readonly LimitFinding[] {
     column: plan,
     where: `on the ${plan} plan`,
     ...(subject === undefined ? {} : { subject }),
-    ...(name === "body" ? { advice: "Cloudflare rejects a larger body with a 413. Send it in parts." } : {}),
+    ...(name === "body"
+      ? { advice: "Cloudflare rejects larger bodies with a 413. Send the body in several requests." }
+      : {}),
   });
   const lines = Object.entries(headers).flatMap(([name, values]) =>
     (typeof values === "string" ? [values] : values).map((value) => ({
@@ -281,7 +283,9 @@ function isCpu(name: string): boolean {
 function cpuLimitFindings(measure: Measures, cpuLimitMs: number | undefined): LimitFinding[] {
   if (cpuLimitMs === undefined) return [];
   if (!Number.isInteger(cpuLimitMs) || cpuLimitMs < 1)
-    throw new CheckError(`cpuLimitMs: ${cpuLimitMs} is not a CPU limit. Use whole milliseconds, 1 or more.`);
+    throw new CheckError(
+      `cpuLimitMs: ${cpuLimitMs} is not a CPU limit. Use a whole number of milliseconds, 1 or more.`,
+    );
   const own = measure("cpuPerCronTrigger", { subject: "CPU limit of this Worker" });
   return compareWithLimit(own, cpuLimitMs).filter(({ level }) => level === "error");
 }
@@ -346,7 +350,7 @@ function routeFindings(measure: Measures, routes: readonly Route[]): LimitFindin
   ).map((finding): LimitFinding => ({
     ...finding,
     level: "warning",
-    message: `${finding.message} To count per zone, give each route its zone: { pattern, zone }.`,
+    message: `${finding.message} To count the routes per zone, pass each route with its zone: { pattern, zone }.`,
   }));
   return [...perZone, ...unnamed, ...compareWithLimit(measure("zonesPerWorker"), zones.size)];
 }
@@ -367,7 +371,7 @@ function sorted(findings: readonly LimitFinding[]): readonly LimitFinding[] {
 }
 
 /**
- * Returns the size after gzip at its default level, which is the size that Wrangler reports. Source maps aren't
+ * Returns the bundle's size after gzip at its default level. Wrangler reports the same size. Source maps aren't
  * counted, because they don't run.
  */
 function compressedBytes(bundle: string | Uint8Array): number {

@@ -1,6 +1,6 @@
 import { boundsOf, formatAmount, formatMeasured, type Limit } from "../limits/workers";
 
-/** What a check finds about one limit. */
+/** A check's result for one limit. */
 export interface LimitFinding {
   /**
    * `"error"`: above the limit with the larger unit (1 MB is 1,048,576 bytes). `"warning"`: at 80% or more of the limit

@@ -509,7 +509,9 @@ describe("a delete", () => {
   test.each(DELETES)("without a terminal, a %s delete requires --yes", async (_, args) => {
     const refused = await desk.here(...args, "--binding", "EXISTING");
     expect(refused).toMatchObject({ code: 2, stdout: "" });
-    expect(refused.stderr).toMatch(/nothing was deleted: no terminal to ask ".*"\. Pass --yes to confirm\./);
+    expect(refused.stderr).toMatch(
+      /nothing was deleted, because there's no terminal to ask ".*"\. Pass --yes to confirm\./,
+    );
     expect(await greeting()).toBe("Hello");
     expect(await desk.here(...args, "--binding", "EXISTING", "-y")).toMatchObject({ code: 0, stdout: "" });
     expect(await greeting()).toBe("undefined");
@@ -554,6 +556,6 @@ test("says where the account ID came from if the account doesn't exist", async (
   const ran = await desk.here("kv", "namespace", "list", "--account-id", "f".repeat(32));
   expect(ran).toMatchObject({ code: 1 });
   expect(ran.stderr).toContain(
-    "Check the IDs of the account and the namespace: --account-id, --namespace-id, or the configuration file.",
+    "Check the account ID and the namespace ID (--account-id, --namespace-id, or the configuration file).",
   );
 });

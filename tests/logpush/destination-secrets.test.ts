@@ -69,11 +69,11 @@ function leaked(shown: string, credential: string): string | undefined {
     .find((piece) => shown.includes(piece));
 }
 
-describe.each(Object.entries(destinations))("a credential of %s", (_scheme, write) => {
+describe.each(Object.entries(destinations))("a credential in a destination (%s)", (_scheme, write) => {
   test.each([
     ["unencoded", (it: string) => it],
     ["encoded", encodeURIComponent],
-  ])("never shows a credential that's written %s", (_how, spell) => {
+  ])("never appears in a message when it's %s", (_how, spell) => {
     fc.assert(
       fc.property(secret, (credential) => {
         const text = write(spell(credential));
@@ -107,7 +107,7 @@ test.each([
     "https://u:1234/CANARYtail99@logs.example.com/in",
     "a hidden destination",
   ],
-])("no check shows %s", async (_what, destinationConf, shown) => {
+])("a check never shows %s", async (_what, destinationConf, shown) => {
   const operation = new Operation(
     { url: "http://127.0.0.1:9/client/v4" },
     { config: { "edgeguard:liveChecks": "false" } },
@@ -122,5 +122,5 @@ test.each([
   expect(JSON.stringify([others, failures, operation.said, operation.warned])).not.toMatch(/CANARY|hunter2/);
   expect(others["destinationShown"]).toBe(shown);
   if (shown === undefined)
-    expect(failures[0]?.reason).toContain("write @ / ? # in a password as %40 %2F %3F %23");
+    expect(failures[0]?.reason).toContain("In a password, write @ / ? # as %40 %2F %3F %23");
 });

@@ -85,7 +85,7 @@ describe("turns a builder's destination into the API's string", () => {
   });
 });
 
-describe("rejects a destination", () => {
+describe("reports what's wrong with a destination", () => {
   const LONG = `gs://${"b".repeat(4_096 - 5)}`;
   test.each([
     ["logs", [/^must be a URL such as s3:\/\/bucket\/path \(secret value not shown\)$/]],
@@ -102,12 +102,12 @@ describe("rejects a destination", () => {
     ],
     [LONG, []],
     [`${LONG}b`, [/^must be at most 4096 characters, not 4097$/]],
-    ["s3://logs", [/^lacks the query parameters that s3:\/\/ requires: "region"\. Add region=…$/]],
+    ["s3://logs", [/^is missing query parameters that s3:\/\/ requires: "region"\. Add region=…$/]],
     ["s3://?region=us-east-1", [/^has no bucket name after s3:\/\/$/]],
     ["s3://my bucket?region=us-east-1", [/^the bucket name has invalid characters\. Use letters/]],
     ["s3://my%20bucket?region=us-east-1", [/^the bucket name has invalid characters\. Use letters/]],
     ["kinesis://my+stream?region=us-east-1", [/^the stream name has invalid characters/]],
-    ["https://my+host/in", [/^has an invalid host\. Write host or host:port after :\/\//]],
+    ["https://my+host/in", [/^has an invalid host\. Use host or host:port/]],
     [
       "s3://logs?region=cn-north-1",
       [/^"region" is "cn-north-1", an AWS China region, which Logpush doesn't support\. Use another region$/],
@@ -115,16 +115,16 @@ describe("rejects a destination", () => {
     ["s3://logs?region=us-east-1&region=us-east-2", [/^has the parameter "region" twice\. Remove one$/]],
     [
       "s3://logs?region=sfo2&endpoint=sfo2.example.com",
-      [/^lacks the query parameters that s3:\/\/ requires: "access-key-id", "secret-access-key"/],
+      [/^is missing query parameters that s3:\/\/ requires: "access-key-id", "secret-access-key"/],
     ],
     [
       "s3://logs?region=sfo2&access-key-id=KEY",
-      [/^lacks the query parameters that s3:\/\/ requires: "secret-access-key"/],
+      [/^is missing query parameters that s3:\/\/ requires: "secret-access-key"/],
     ],
     [
       "r2://logs",
       [
-        /^lacks the query parameters that r2:\/\/ requires: "account-id", "access-key-id", "secret-access-key"\. Add account-id=…&access-key-id=…&secret-access-key=…$/,
+        /^is missing query parameters that r2:\/\/ requires: "account-id", "access-key-id", "secret-access-key"\. Add account-id=…&access-key-id=…&secret-access-key=…$/,
       ],
     ],
     [
@@ -134,15 +134,15 @@ describe("rejects a destination", () => {
     ["gs:///http", [/^has no bucket name after gs:\/\/$/]],
     [
       "azure://shop.blob.core.windows.net/logs",
-      [/^lacks the query parameters that azure:\/\/ requires: "sig"/],
+      [/^is missing query parameters that azure:\/\/ requires: "sig"/],
     ],
     [
       "splunk://s.example.com:8088/services/collector/raw?channel=c",
-      [/^lacks the query parameters that splunk:\/\/ requires: "header_Authorization"/],
+      [/^is missing query parameters that splunk:\/\/ requires: "header_Authorization"/],
     ],
     [
       "datadog://http-intake.logs.datadoghq.com/api/v2/logs?ddsource=cloudflare",
-      [/^lacks the query parameters that datadog:\/\/ requires: "header_DD-API-KEY"/],
+      [/^is missing query parameters that datadog:\/\/ requires: "header_DD-API-KEY"/],
     ],
     ["sumo://collectors.sumologic.com/http/abc", [/^must be the URL of an HTTP source/]],
     ["https://", [/^has no host after https:\/\/$/]],
@@ -170,7 +170,7 @@ test.each([
     "splunk://s.example.com?channel=c&header_Authorization=x&insecure-skip-verify=yes",
     '"insecure-skip-verify" is neither true nor false',
   ],
-  ["gs://logs//http", "its path has an empty segment (//)"],
+  ["gs://logs//http", "the path has an empty segment (//)"],
 ])("only warns about a destination that Cloudflare may accept: %s", (text, warning) => {
   expect(destinationProblems(text)).toEqual([]);
   expect(destinationWarnings(text)).toEqual([warning]);
@@ -186,7 +186,7 @@ test.each([
   ["https://logs.example.com", false],
   ["splunk://s.example.com?channel=c&header_Authorization=x", false],
   ["datadog://d.example.com?header_DD-API-KEY=x", false],
-])("%s needs an ownership challenge: %s", (text, needed) => {
+])("%s requires an ownership challenge: %s", (text, needed) => {
   expect(needsProof(text)).toBe(needed);
 });
 
@@ -196,7 +196,7 @@ test.each([
   ["https://user:pw@logs.example.com:8443/services/T0/B0/token?key=x", "https://logs.example.com:8443"],
   ["sumo://c.sumologic.com/receiver/v1/http/token", "sumo://c.sumologic.com"],
   ["nonsense with a token", "a hidden destination"],
-])("shows %s as %s", (text, shown) => {
+])("messages show the destination %s as %s", (text, shown) => {
   expect(shownDestination(text)).toBe(shown);
 });
 
@@ -213,14 +213,14 @@ describe("compares two destinations", () => {
     ["sumo://c.example.com/receiver/v1/http/abc", "sumo://c.example.com/receiver/v1/http/****", false, true],
     ["nonsense", "nonsense", true, true],
     ["nonsense", "other", false, false],
-  ])("%s and %s: same %s, same place %s", (a, b, same, place) => {
+  ])("%s and %s: equal %s, same location %s", (a, b, same, place) => {
     expect(sameDestination(a, b)).toBe(same);
     expect(sameDestination(b, a)).toBe(same);
     expect(samePlace(a, b)).toBe(place);
   });
 });
 
-describe("recognizes the declared destination in what Cloudflare shows", () => {
+describe("compares the declared destination with the one that Cloudflare returns", () => {
   const own = "s3://logs/http?region=us-east-1&access-key-id=KEYKEY&secret-access-key=a%2Fb";
   test.each([
     [own],
@@ -237,7 +237,7 @@ describe("recognizes the declared destination in what Cloudflare shows", () => {
     [""],
     [null],
     [undefined],
-  ])("recognizes %s", (shown) => {
+  ])("%s matches", (shown) => {
     expect(agreesWith(own, shown)).toBe(true);
   });
 
@@ -252,11 +252,11 @@ describe("recognizes the declared destination in what Cloudflare shows", () => {
     ["s3://logs/http?secret-access-key=another"],
     ["something else"],
     ["s3://logs/http?region=us-east-1&sse="],
-  ])("doesn't recognize %s", (shown) => {
+  ])("%s doesn't match", (shown) => {
     expect(agreesWith(own, shown)).toBe(false);
   });
 
-  test("recognizes the declared destination even if the secret is a path segment or comes before the host", () => {
+  test("they match even if Cloudflare hides a path segment or the part before the host", () => {
     const sumo = "sumo://c.sumologic.com/receiver/v1/http/ZaVnC4";
     expect(agreesWith(sumo, "sumo://c.sumologic.com/receiver/v1/http/****")).toBe(true);
     expect(agreesWith(sumo, "sumo://c.sumologic.com/receiver/v1/http/other")).toBe(false);
@@ -267,7 +267,7 @@ describe("recognizes the declared destination in what Cloudflare shows", () => {
   });
 });
 
-describe("hides a credential in every form that a message may contain", () => {
+describe("hides a destination's credential in every encoding that a message may contain", () => {
   const hidden = (text: string, message: string) => {
     const redactor = new Redactor();
     hideDestination(redactor, text);

@@ -121,7 +121,7 @@ function rewritten(given: CheckedFilter): string {
   return JSON.stringify(turned(JSON.parse(compileFilter(given))), null, 3);
 }
 
-test(`${RUNS} random filters (10,000 with EDGEGUARD_TEST_LONG=1) pass the same lines in every notation, in both evaluators`, () => {
+test(`${RUNS} random filters (10,000 with EDGEGUARD_TEST_LONG=1) pass the same lines however they're written, and both evaluators agree`, () => {
   let passed = 0;
   let lines = 0;
   fc.assert(
@@ -154,7 +154,7 @@ test(`${RUNS} random filters (10,000 with EDGEGUARD_TEST_LONG=1) pass the same l
   expect(passed / lines).toBeLessThan(0.85);
 });
 
-test("changing any part of a comparison changes the meaning", () => {
+test("changing any part of a filter changes its canonical form", () => {
   const base = { key: "ClientRequestHost", operator: "eq", value: "a" };
   const meanings = [
     base,

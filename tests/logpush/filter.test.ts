@@ -16,7 +16,7 @@ const leaf = (key: string, operator: string, value: unknown) => ({
   where: { and: [{ key, operator, value }] },
 });
 
-describe("filter builders", () => {
+describe("filter.compile", () => {
   test("compiles a filter to Cloudflare's JSON, in the program's order", () => {
     const typed = where(
       and(
@@ -52,7 +52,7 @@ describe("filter builders", () => {
     expect(JSON.parse(text)).toEqual({ where: { and: [{ key: "A", ...written }] } });
   });
 
-  test("compiles numbers and booleans the same from builders as from JSON", () => {
+  test("compiles numbers and booleans from builders and from JSON to the same text", () => {
     const raw = `{ "where" : {"and":[ {"value":200, "key":"EdgeResponseStatus","operator":"eq"},
       {"operator":"eq","key":"WorkerSubrequest","value":true} ] } }`;
     expect(filter.compile(raw)).toBe(
@@ -78,7 +78,7 @@ describe("filter builders", () => {
   });
 });
 
-describe("rejects a filter", () => {
+describe("reading a filter", () => {
   test.each([
     ['{"where":', /^filter: is not valid JSON \(.*\)\. Write it like \{"where"/],
     ['"text"', /^filter: must be an object like .*, not "text"$/],
@@ -86,7 +86,7 @@ describe("rejects a filter", () => {
     [{}, 'filter: has no "where". Wrap its conditions in {"where": …}'],
     [{ and: [] }, 'filter: has no "where". Wrap its conditions in {"where": …}'],
     [{ ...leaf("A", "eq", "x"), limit: 3 }, 'filter: must have only "where", not "limit"'],
-    [{ where: "A eq x" }, 'filter.where: must be a comparison or a group of them, not "A eq x"'],
+    [{ where: "A eq x" }, 'filter.where: must be a comparison or a group of comparisons, not "A eq x"'],
     [{ where: {} }, /^filter\.where: must be a comparison, .*, or a group, .*\]\}$/],
     [{ where: { not: [] } }, /^filter\.where: must be a comparison, .*; it has "not"$/],
     [{ where: { and: {} } }, "filter.where.and: must be a list of conditions, not an object"],
@@ -126,16 +126,16 @@ describe("rejects a filter", () => {
     [leaf("A", 5 as never, "x"), /operator: must be one of eq, .*, not 5$/],
     [
       leaf("A", "eq", undefined),
-      "filter.where.and[0].value: is required and must be a string, a number, true or false for eq",
+      'filter.where.and[0].value: is required and must be a string, a number, true or false for operator "eq"',
     ],
     [leaf("A", "eq", null), /, not null$/],
     [leaf("A", "eq", Number.NaN), /, not NaN$/],
     [leaf("A", "eq", ["x"]), /, not a list of 1\. For a list, use "in" or "!in"$/],
     [
       leaf("A", "in", "200,201"),
-      'filter.where.and[0].value: must be a list for in, not the comma-separated string "200,201"',
+      'filter.where.and[0].value: must be a list for operator "in", not the comma-separated string "200,201"',
     ],
-    [leaf("A", "!in", 200), "filter.where.and[0].value: must be a list for !in, not 200"],
+    [leaf("A", "!in", 200), 'filter.where.and[0].value: must be a list for operator "!in", not 200'],
     [
       leaf("A", "in", []),
       "filter.where.and[0].value: is an empty list, which no line can match. Add at least one value",
@@ -145,14 +145,14 @@ describe("rejects a filter", () => {
       leaf("A", "in", ["200", 201]),
       'filter.where.and[0].value[1]: is 201 in a list that starts with "200". Use only strings or only numbers',
     ],
-  ])("rejects a filter written as %j", (given, sentence) => {
+  ])("rejects %j", (given, sentence) => {
     const [only, ...more] = problems(given);
     expect(more).toEqual([]);
     if (typeof sentence === "string") expect(only).toBe(sentence);
     else expect(only).toMatch(sentence);
   });
 
-  test("rejects a filter that's nested so deeply that reading it would exhaust the stack", () => {
+  test("rejects a filter that's nested too deeply, without exhausting the stack", () => {
     const deep = `{"where":${'{"and":['.repeat(120)}{"key":"A","operator":"eq","value":"x"}${"]}".repeat(120)}}`;
     expect(problems(deep)).toEqual([expect.stringContaining("is nested more than 100 groups deep")]);
     const deeper = `{"where":${'{"and":['.repeat(200_000)}`;
@@ -207,7 +207,7 @@ describe("the size of a filter", () => {
 });
 
 /** Which lines pass a comparison, by the field's value in the line. */
-describe("a comparison", () => {
+describe("evaluates a comparison on log lines", () => {
   test.each<[string, unknown, readonly unknown[], readonly boolean[]]>([
     ["eq", "5", [4, 5, "5", "05", true, undefined], [false, true, true, false, false, false]],
     ["!eq", "5", [4, 5, "5", "05", true, undefined], [true, false, false, true, true, true]],
@@ -245,13 +245,13 @@ describe("a comparison", () => {
       [1_738_281_599_999, 1_738_281_600_000, 1_738_281_599_000_000_000],
       [true, false, true],
     ],
-  ])("evaluates %s %j", (operator, value, values, verdicts) => {
+  ])("%s %j", (operator, value, values, verdicts) => {
     const checked = parseFilter(leaf("Field", operator, value));
     expect(values.map((Field) => passes(checked, { Field }))).toEqual(verdicts);
   });
 });
 
-describe("checks a filter against the fields of its dataset:", () => {
+describe("checking a filter against the fields of its dataset", () => {
   const found = (dataset: string, key: string, operator: string, value: unknown, complete = false) => {
     const types = documentedFields(dataset) ?? new Map();
     return fieldIssues(parseFilter(leaf(key, operator, value)), { dataset, types, complete }).map(issueText);
@@ -271,7 +271,7 @@ describe("checks a filter against the fields of its dataset:", () => {
     ["SecurityActions", "contains", "block"],
     ["BotDetectionIDs", "!contains", "7"],
     ["SomethingNew", "eq", "x"],
-  ])("%s %s %j fits", (key, operator, value) => {
+  ])("accepts %s %s %j", (key, operator, value) => {
     expect(found(HTTP, key, operator, value)).toEqual([]);
   });
 
@@ -320,7 +320,7 @@ describe("checks a filter against the fields of its dataset:", () => {
       [49],
       /must be a string, not 49, since ClientCountry is a field of type string$/,
     ],
-  ])("%s %s %j doesn't fit", (key, operator, value, sentence) => {
+  ])("rejects %s %s %j", (key, operator, value, sentence) => {
     const [only, ...more] = found(HTTP, key, operator, value);
     expect(more).toEqual([]);
     if (typeof sentence === "string") expect(only).toBe(sentence);
@@ -336,13 +336,13 @@ describe("checks a filter against the fields of its dataset:", () => {
     "OriginatorRayID",
     "RuleID",
     "Source",
-  ])("firewall_events can't be filtered by %s", (key) => {
+  ])("rejects field %s in a filter of firewall_events", (key) => {
     expect(found("firewall_events", key, "eq", "x")).toEqual([
       `filter.where.and[0].key: ${key} can't be used in a filter of dataset firewall_events. Choose another field`,
     ]);
   });
 
-  test("rejects a field that isn't in a complete list, and suggests the nearest one", () => {
+  test("rejects a field that isn't in a complete list, and suggests a similar name", () => {
     expect(found(HTTP, "ClientRequestHots", "eq", "x", true)).toEqual([
       'filter.where.and[0].key: "ClientRequestHots" is not a field of dataset http_requests. Did you mean "ClientRequestHost"?',
     ]);
@@ -359,7 +359,7 @@ describe("checks a filter against the fields of its dataset:", () => {
     ["int or string; a time", "int or string"],
     ["The client's IP address", undefined],
     ["", undefined],
-  ])("a field described as %j has type %s", (text, type) => {
+  ])("reads the type from the description %j: %s", (text, type) => {
     expect(typeInText(text)).toBe(type);
   });
 });

@@ -6,9 +6,9 @@ import { b, benchForEach, FILTER, refreshed, restart, step, TYPE, up, type Membe
 
 benchForEach();
 
-describe("an existing job with the same name", () => {
+describe("if a job with the same name exists", () => {
   test.each([{}, { filter: "hidden" }, { destination: "redacted", defaults: "hidden" }] as const)(
-    "adopts a job and writes it once if everything that the API shows matches, and the preview says so (%j)",
+    "adopts the job and writes it once if everything that the API returns matches, and the preview says so (%j)",
     async (logpush) => {
       await restart({ logpush });
       const id = await b.made();
@@ -38,7 +38,7 @@ describe("an existing job with the same name", () => {
     expect(replacement.said).toEqual([]);
   });
 
-  test("sends the declared filter to an adopted job if the API doesn't show the job's filter", async () => {
+  test("overwrites the filter of an adopted job if the API doesn't return that filter", async () => {
     await restart({ logpush: { filter: "hidden" } });
     const id = await b.made({ filter: FILTER.replace("500", "400") });
     expect((await up(omit(b.job, ["filter"]))).id).toBe(id);
@@ -78,7 +78,7 @@ describe("an existing job with the same name", () => {
     "refuses in preview and update to adopt a job that differs in %s, and gives its ID",
     async (key, more) => {
       const id = await b.made(more);
-      const sentence = `A Logpush job "shop-requests" of dataset http_requests in zone ${b.api.zones.empty} already exists (${id}) but differs in ${key}. If an interrupted \`pulumi up\` of this resource created it (it has the same name), set adopt: "takeOver" to continue. If you renamed or moved this resource, add its old name to its options: aliases: [{ name: "old-name" }]. Otherwise choose another name, or delete the job.`;
+      const sentence = `A Logpush job "shop-requests" for dataset http_requests in zone ${b.api.zones.empty} already exists (${id}) but differs in ${key}. If it's left over from an interrupted \`pulumi up\`, set adopt: "takeOver" to continue. If you renamed or moved this resource, add its old name to its options: aliases: [{ name: "old-name" }]. Otherwise choose another name, or delete the job.`;
       const [reason, ...others] = await new Operation(b.api).refusals(TYPE, b.job);
       expect(reason).toContain(`adopt: ${sentence}`);
       expect(others).toEqual([]);
@@ -92,7 +92,7 @@ describe("an existing job with the same name", () => {
     const left = await up({ ...b.job, enabled: false }); // Not recorded in the state.
     const [reason] = await new Operation(b.api).refusals(TYPE, b.job);
     expect(reason).toContain(
-      `(${left.id}) but differs in enabled: false → true. If an interrupted \`pulumi up\``,
+      `(${left.id}) but differs in enabled: false → true. If it's left over from an interrupted \`pulumi up\``,
     );
     expect((await up({ ...b.job, adopt: "takeOver" })).id).toBe(left.id);
     expect(await b.stored()).toHaveLength(1);
@@ -148,7 +148,7 @@ describe("an existing job with the same name", () => {
     expect(await b.stored()).toHaveLength(2);
   });
 
-  test("ignores other jobs once the resource's own job is recorded", async () => {
+  test("ignores other jobs once the resource's own job is in the state", async () => {
     const recorded = await up({ ...b.job, adopt: "never" });
     await up({ ...b.job, adopt: "never", enabled: false }, recorded);
     expect(await b.stored()).toHaveLength(1);
@@ -170,7 +170,7 @@ describe("creates exactly one job", () => {
   );
 
   test.each([5_000, 12_000])(
-    "names both jobs if the response is lost and the list lags by %i ms",
+    "creates one job, or names both, if the response is lost and the list lags by %i ms",
     async (readLagMs) => {
       await restart({ readLagMs });
       b.api.fault({ match: { method: "POST" }, kind: "dropAfter" });
@@ -212,7 +212,7 @@ describe("creates exactly one job", () => {
     expect(b.sent("POST")).toEqual(["POST /jobs"]);
   });
 
-  test("reads the new job by its ID if the response contains nothing else", async () => {
+  test("reads the new job by its ID if the response contains only the ID", async () => {
     const fault = (id: number) =>
       b.api.fault({
         match: { method: "POST" },
@@ -233,7 +233,7 @@ describe("creates exactly one job", () => {
     expect(unread.id).toBe(id);
   });
 
-  test("creates exactly one job if the previous update was killed between the POST and its record", async () => {
+  test("creates exactly one job if the previous update was killed before it recorded the job", async () => {
     await create();
     const next = await create();
     expect((await b.stored()).map(({ id }) => String(id))).toEqual([next.id]);

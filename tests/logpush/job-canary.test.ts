@@ -74,91 +74,96 @@ async function failing(inputs: Members, previous?: Recorded): Promise<void> {
   states.push(recorded);
 }
 
-test.each(Object.keys(DESTINATIONS))("never shows a credential in a destination of %s", async (scheme) => {
-  const first = DESTINATIONS[scheme]?.("first");
-  const second = DESTINATIONS[scheme]?.("second");
-  const text = typedDestination.parse(first);
-  const tokenOf = async (destination_conf: unknown): Promise<string> => {
-    await rawSend(b.api, "POST", b.jobs.replace("/jobs", "/ownership"), { destination_conf });
-    const place = new RegExp(`^${scheme}/.*first|second`);
-    const file = b.api.logpush.files().find(({ path }) => path.startsWith(`${scheme}/`) && place.test(path));
-    return b.api.logpush.read(file?.path ?? "");
-  };
-  const proven = ["gs", "azure", "sumo"].includes(scheme);
-  const ownershipChallenge = proven ? await tokenOf(text) : undefined;
-  const inputs = { ...b.job, name: `canary-${scheme}`, destinationConf: first };
-  const full = { ...inputs, ...(ownershipChallenge === undefined ? {} : { ownershipChallenge }) };
-  const bare = text.includes(encodeURIComponent(CANARY)) ? CANARY : "";
-  const echo = `cannot use ${text}, that is ${decodeURIComponent(text)} or ${encodeURIComponent(text)} with ${bare}, ${ownershipChallenge ?? ""}`;
-  const echoed = (method: string) =>
-    b.api.fault({ match: { method }, kind: "status", status: 400, code: 1002, message: echo });
+test.each(Object.keys(DESTINATIONS))(
+  "never shows a credential in a destination of type %s",
+  async (scheme) => {
+    const first = DESTINATIONS[scheme]?.("first");
+    const second = DESTINATIONS[scheme]?.("second");
+    const text = typedDestination.parse(first);
+    const tokenOf = async (destination_conf: unknown): Promise<string> => {
+      await rawSend(b.api, "POST", b.jobs.replace("/jobs", "/ownership"), { destination_conf });
+      const place = new RegExp(`^${scheme}/.*first|second`);
+      const file = b.api.logpush
+        .files()
+        .find(({ path }) => path.startsWith(`${scheme}/`) && place.test(path));
+      return b.api.logpush.read(file?.path ?? "");
+    };
+    const proven = ["gs", "azure", "sumo"].includes(scheme);
+    const ownershipChallenge = proven ? await tokenOf(text) : undefined;
+    const inputs = { ...b.job, name: `canary-${scheme}`, destinationConf: first };
+    const full = { ...inputs, ...(ownershipChallenge === undefined ? {} : { ownershipChallenge }) };
+    const bare = text.includes(encodeURIComponent(CANARY)) ? CANARY : "";
+    const echo = `cannot use ${text}, that is ${decodeURIComponent(text)} or ${encodeURIComponent(text)} with ${bare}, ${ownershipChallenge ?? ""}`;
+    const echoed = (method: string) =>
+      b.api.fault({ match: { method }, kind: "status", status: 400, code: 1002, message: echo });
 
-  // 1. Every way that a create can fail.
-  if (proven) await failing(inputs);
-  echoed("GET");
-  await failing(full);
-  echoed("POST");
-  await failing(full);
-  b.api.fault({ match: { method: "GET" }, kind: "raw", status: 500, body: `<html>${echo}</html>` });
-  await failing(full);
-  const recorded = await within((op) => op.up(TYPE, full));
-  states.push(recorded);
+    // 1. Every way that a create can fail.
+    if (proven) await failing(inputs);
+    echoed("GET");
+    await failing(full);
+    echoed("POST");
+    await failing(full);
+    b.api.fault({ match: { method: "GET" }, kind: "raw", status: 500, body: `<html>${echo}</html>` });
+    await failing(full);
+    const recorded = await within((op) => op.up(TYPE, full));
+    states.push(recorded);
 
-  // 2. The job's health quotes the destination, and so does a message of the API.
-  b.api.logpush.setHealth(Number(recorded.id), { last_error: "2026-02-03T10:00:00Z", error_message: echo });
-  const job = (await b.stored()).find(({ id }) => id === Number(recorded.id));
-  b.api.fault({
-    match: { method: "GET" },
-    kind: "raw",
-    status: 200,
-    body: envelope(job, { messages: [{ code: 1000, message: echo }] }),
-    contentType: "application/json",
-  });
-  const sick = await within((op) => op.refresh(TYPE, recorded));
-  expect(sick?.outputs["errorMessage"]).toContain("cannot use");
-  states.push(sick);
+    // 2. The job's health quotes the destination, and so does a message of the API.
+    b.api.logpush.setHealth(Number(recorded.id), { last_error: "2026-02-03T10:00:00Z", error_message: echo });
+    const job = (await b.stored()).find(({ id }) => id === Number(recorded.id));
+    b.api.fault({
+      match: { method: "GET" },
+      kind: "raw",
+      status: 200,
+      body: envelope(job, { messages: [{ code: 1000, message: echo }] }),
+      contentType: "application/json",
+    });
+    const sick = await within((op) => op.refresh(TYPE, recorded));
+    expect(sick?.outputs["errorMessage"]).toContain("cannot use");
+    states.push(sick);
 
-  // 3. A failed update, a new destination, drift, and a failed delete.
-  echoed("PUT");
-  await failing({ ...full, enabled: false }, recorded);
-  if (proven) await failing({ ...inputs, destinationConf: second }, recorded);
-  else states.push(await within((op) => op.up(TYPE, { ...inputs, destinationConf: second }, recorded)));
-  await b.changed(recorded.id, { destination_conf: text.replace("first", "third") });
-  states.push(await within((op) => op.refresh(TYPE, recorded)));
-  echoed("DELETE");
-  await within((op) => op.destroy(TYPE, recorded)).catch((error: unknown) =>
-    shown.push((error as Error).message),
-  );
+    // 3. A failed update, a new destination, drift, and a failed delete.
+    echoed("PUT");
+    await failing({ ...full, enabled: false }, recorded);
+    if (proven) await failing({ ...inputs, destinationConf: second }, recorded);
+    else states.push(await within((op) => op.up(TYPE, { ...inputs, destinationConf: second }, recorded)));
+    await b.changed(recorded.id, { destination_conf: text.replace("first", "third") });
+    states.push(await within((op) => op.refresh(TYPE, recorded)));
+    echoed("DELETE");
+    await within((op) => op.destroy(TYPE, recorded)).catch((error: unknown) =>
+      shown.push((error as Error).message),
+    );
 
-  // 4. Invalid input that contains the credential.
-  const broken = [
-    text.replace("://", ":/"),
-    text.replace(scheme, "nope"),
-    `${text}&<x>`,
-    `${text} `.repeat(99),
-  ];
-  for (const destinationConf of [
-    ...broken,
-    { ...(first as object), extra: CANARY },
-    [CANARY],
-    { scheme: CANARY },
-  ]) {
-    const refused = await within((op) => op.refusals(TYPE, { ...full, destinationConf }));
-    expect(refused.length).toBeGreaterThan(0);
-    shown.push(...refused);
-  }
-  shown.push(
-    ...(await within((op) => op.refusals(TYPE, { ...full, ownershipChallenge: { token: CANARY } }))),
-  );
+    // 4. Invalid input that contains the credential.
+    const broken = [
+      text.replace("://", ":/"),
+      text.replace(scheme, "nope"),
+      `${text}&<x>`,
+      `${text} `.repeat(99),
+    ];
+    for (const destinationConf of [
+      ...broken,
+      { ...(first as object), extra: CANARY },
+      [CANARY],
+      { scheme: CANARY },
+    ]) {
+      const refused = await within((op) => op.refusals(TYPE, { ...full, destinationConf }));
+      expect(refused.length).toBeGreaterThan(0);
+      shown.push(...refused);
+    }
+    shown.push(
+      ...(await within((op) => op.refusals(TYPE, { ...full, ownershipChallenge: { token: CANARY } }))),
+    );
 
-  expect(shown.length).toBeGreaterThan(12);
-  expect(shown.join("\n")).toContain("[secret]");
-  const plain = states.map((state) =>
-    state === undefined ? {} : [omit(state.inputs, SECRET), omit(state.outputs, SECRET)],
-  );
-  for (const word of [...FORBIDDEN, ...(ownershipChallenge === undefined ? [] : [ownershipChallenge])]) {
-    expect(shown.join("\n")).not.toContain(word);
-    expect(JSON.stringify(plain)).not.toContain(word);
-  }
-  await rawSend(b.api, "DELETE", `${b.jobs}/${recorded.id}`);
-});
+    expect(shown.length).toBeGreaterThan(12);
+    expect(shown.join("\n")).toContain("[secret]");
+    const plain = states.map((state) =>
+      state === undefined ? {} : [omit(state.inputs, SECRET), omit(state.outputs, SECRET)],
+    );
+    for (const word of [...FORBIDDEN, ...(ownershipChallenge === undefined ? [] : [ownershipChallenge])]) {
+      expect(shown.join("\n")).not.toContain(word);
+      expect(JSON.stringify(plain)).not.toContain(word);
+    }
+    await rawSend(b.api, "DELETE", `${b.jobs}/${recorded.id}`);
+  },
+);

@@ -26,7 +26,7 @@ const A = (conditions: number, value = "") => ({
   },
 });
 
-describe("a preview rejects, without any request,", () => {
+describe("a preview without live checks", () => {
   test.each<[string, Members, string | RegExp]>([
     [
       "neither a zone nor an account",
@@ -39,7 +39,7 @@ describe("a preview rejects, without any request,", () => {
       "accountId: set either zoneId or accountId; both are set",
     ],
     [
-      "a zone that is none",
+      "an invalid zone ID",
       { zoneId: "shop.example" },
       /^zoneId: "shop.example" is not a zone ID \(32 hex digits\)/,
     ],
@@ -54,7 +54,7 @@ describe("a preview rejects, without any request,", () => {
     [
       "no destination",
       { destinationConf: undefined },
-      "destination: is required. Set destination, or destinationConf as a string",
+      "destination: is required. Set destination, or destinationConf for a plain string",
     ],
     [
       "a destination of another type",
@@ -69,7 +69,7 @@ describe("a preview rejects, without any request,", () => {
     [
       "a destination without its region",
       { destinationConf: "s3://logs" },
-      /^destinationConf: lacks the query parameters that s3:\/\/ requires: "region"/,
+      /^destinationConf: is missing query parameters that s3:\/\/ requires: "region"/,
     ],
     [
       "a builder's destination without its region",
@@ -77,7 +77,7 @@ describe("a preview rejects, without any request,", () => {
       "destination.region: is required and must be a string",
     ],
     [
-      "a bucket that no bucket can be called",
+      "an invalid bucket name",
       { destinationConf: destination.s3({ bucket: "my bucket", region: "us-east-1" }) },
       'destination.bucket: has invalid characters. Use letters, digits, ".", "-" and "_"',
     ],
@@ -101,7 +101,7 @@ describe("a preview rejects, without any request,", () => {
     [
       "a builder's destination with half a key pair",
       { destinationConf: destination.s3({ bucket: "b", region: "r", accessKeyId: "K" }) },
-      /^destination: lacks secretAccessKey\. Set both accessKeyId and secretAccessKey, or neither/,
+      /^destination: is missing secretAccessKey\. Set both accessKeyId and secretAccessKey, or neither/,
     ],
     [
       "a URL over plain HTTP",
@@ -111,7 +111,7 @@ describe("a preview rejects, without any request,", () => {
     [
       "a sample rate above 1",
       { outputOptions: { sampleRate: 1.5 } },
-      "outputOptions.sampleRate: must be from 0 to 1 (the share of lines to send), not 1.5",
+      "outputOptions.sampleRate: must be from 0 to 1 (the share of log lines to send), not 1.5",
     ],
     ["a negative sample rate", { outputOptions: { sampleRate: -0.1 } }, /not -0\.1$/],
     [
@@ -122,7 +122,7 @@ describe("a preview rejects, without any request,", () => {
     [
       "no fields",
       { outputOptions: { fieldNames: [] } },
-      'outputOptions.fieldNames: must not be an empty list. Name at least one field, or set "all"',
+      'outputOptions.fieldNames: must not be an empty list. List at least one field, or set "all"',
     ],
     [
       "a repeated field",
@@ -130,7 +130,7 @@ describe("a preview rejects, without any request,", () => {
       'outputOptions.fieldNames[2]: repeats "A". Remove it',
     ],
     [
-      "another word than all",
+      'a word other than "all" as fieldNames',
       { outputOptions: { fieldNames: "every" } },
       /^outputOptions\.fieldNames: .*"all"/,
     ],
@@ -155,20 +155,24 @@ describe("a preview rejects, without any request,", () => {
       /^outputOptions\.cve202144228: /,
     ],
     [
-      "too few bytes",
+      "a maxUploadBytes that's too small",
       { maxUploadBytes: 4_999_999 },
       "maxUploadBytes: must be a whole number of bytes from 5000000 to 1000000000, or 0 for no limit, not 4999999",
     ],
-    ["too many bytes", { maxUploadBytes: 1_000_000_001 }, /not 1000000001$/],
+    ["a maxUploadBytes that's too large", { maxUploadBytes: 1_000_000_001 }, /not 1000000001$/],
     [
-      "too few seconds",
+      "a maxUploadIntervalSeconds that's too small",
       { maxUploadIntervalSeconds: 29 },
       /seconds from 30 to 300, or 0 for no limit, not 29$/,
     ],
-    ["too many seconds", { maxUploadIntervalSeconds: 301 }, /not 301$/],
-    ["too few lines", { maxUploadRecords: 999 }, /lines from 1000 to 1000000, or 0 for no limit, not 999$/],
-    ["too many lines", { maxUploadRecords: 1_000_001 }, /not 1000001$/],
-    ["half a line", { maxUploadRecords: 1_000.5 }, /not 1000\.5$/],
+    ["a maxUploadIntervalSeconds that's too large", { maxUploadIntervalSeconds: 301 }, /not 301$/],
+    [
+      "a maxUploadRecords that's too small",
+      { maxUploadRecords: 999 },
+      /lines from 1000 to 1000000, or 0 for no limit, not 999$/,
+    ],
+    ["a maxUploadRecords that's too large", { maxUploadRecords: 1_000_001 }, /not 1000001$/],
+    ["a maxUploadRecords with a fraction", { maxUploadRecords: 1_000.5 }, /not 1000\.5$/],
     ["an unknown kind", { kind: "fast" }, /^kind: must be "" or "edge", not "fast"$/],
     [
       'kind "edge" for another dataset',
@@ -183,7 +187,7 @@ describe("a preview rejects, without any request,", () => {
     [
       "a filter that is a number",
       { filter: 5 },
-      "filter: must come from filter.where(…), or be JSON as a string, not 5",
+      "filter: must come from filter.where(…) or be a JSON string, not 5",
     ],
     [
       "a filter without where",
@@ -226,7 +230,7 @@ describe("a preview rejects, without any request,", () => {
       /^extra\.destination_conf: has its own argument/,
     ],
     ["an unknown argument", { fieldNames: ["A"] }, /^fieldNames: unknown argument "fieldNames"/],
-  ])("%s", async (_what, more, sentence) => {
+  ])("rejects %s without sending a request", async (_what, more, sentence) => {
     const [only, ...others] = await refusals(more);
     expect(others).toEqual([]);
     if (typeof sentence === "string") expect(only).toBe(sentence);
@@ -265,7 +269,7 @@ describe("a preview rejects, without any request,", () => {
   });
 });
 
-describe('with filterChecks: "warn", only warns that', () => {
+describe('with filterChecks: "warn", a preview', () => {
   test.each<[string, Members, RegExp]>([
     [
       "a filter is larger than documented",
@@ -277,7 +281,7 @@ describe('with filterChecks: "warn", only warns that', () => {
       { filter: FILTER.replace('"500"', '"5xx"') },
       /^edgeguard: LogpushJob "shop-requests": Cloudflare may reject the filter, which is sent as written: filter\.where\.and\[1\]\.value: must be a whole number, not "5xx"/,
     ],
-  ])("%s, once", async (_what, more, sentence) => {
+  ])("only warns, once, that %s", async (_what, more, sentence) => {
     for (const live of [false, true]) {
       expect(await warnings({ ...more, filterChecks: "warn" }, live)).toEqual([
         expect.stringMatching(sentence),
@@ -285,14 +289,14 @@ describe('with filterChecks: "warn", only warns that', () => {
     }
   });
 
-  test('with filterChecks: "warn", an invalid filter still fails', async () => {
+  test("still rejects an invalid filter", async () => {
     expect(await refusals({ filterChecks: "warn", filter: "{}" })).toEqual([
       expect.stringContaining('filter: has no "where"'),
     ]);
   });
 });
 
-describe("a preview warns about", () => {
+describe("a preview", () => {
   test.each<[string, Members, RegExp]>([
     [
       "an unknown dataset",
@@ -302,7 +306,7 @@ describe("a preview warns about", () => {
     [
       "an account's dataset for a zone",
       { dataset: "audit_logs", filter: undefined },
-      /Cloudflare may reject dataset audit_logs here: it was last seen on accounts\. If it does, set accountId instead\.$/,
+      /Cloudflare may reject dataset audit_logs, which it documents for accounts\. If it does, set accountId instead of zoneId\.$/,
     ],
     [
       "a name with unsupported characters",
@@ -317,7 +321,7 @@ describe("a preview warns about", () => {
     [
       "a questionable destination, naming the argument that was used",
       { destinationConf: "gs://logs//http", ownershipChallenge: "token" },
-      /Cloudflare may reject destinationConf, which is sent as written: its path has an empty segment \(\/\/\)\.$/,
+      /Cloudflare may reject destinationConf, which is sent as written: the path has an empty segment \(\/\/\)\.$/,
     ],
     [
       "a template with fields that aren't listed",
@@ -329,7 +333,7 @@ describe("a preview warns about", () => {
       },
       /Cloudflare will write null for ClientIP, which outputOptions\.recordTemplate uses but fieldNames doesn't list\.$/,
     ],
-  ])("%s", async (_what, more, sentence) => {
+  ])("warns about %s", async (_what, more, sentence) => {
     expect(await warnings(more)).toContainEqual(expect.stringMatching(sentence));
   });
 
@@ -346,8 +350,8 @@ describe("a preview warns about", () => {
   });
 });
 
-describe("live checks of a Logpush job", () => {
-  test("rejects unknown fields and suggests the nearest", async () => {
+describe("the live check of a Logpush job", () => {
+  test("rejects unknown fields and suggests similar names", async () => {
     const more = {
       outputOptions: { fieldNames: ["RayID", "ClientIp", "EdgeStartTimestmp"] },
       filter: filter.where(filter.and(filter.eq("ClientRequestHots", "x"))),
@@ -366,7 +370,7 @@ describe("live checks of a Logpush job", () => {
     expect(b.sent()).toEqual(["GET /jobs", "GET /datasets/http_requests/fields"]);
   });
 
-  test("doesn't request the list of fields if the job names none", async () => {
+  test("doesn't request the dataset's fields if the job uses none", async () => {
     await new Operation(b.api).preview(TYPE, omit(b.job, ["filter", "outputOptions"]));
     expect(b.sent()).toEqual(["GET /jobs"]);
   });
@@ -399,7 +403,7 @@ describe("live checks of a Logpush job", () => {
     ]);
   });
 
-  test("fails if the plan or the token doesn't allow listing jobs, because the update also needs to", async () => {
+  test("fails if the plan or token doesn't allow listing jobs, because the update has to list them too", async () => {
     b.api.fault({ match: { method: "GET" }, kind: "status", status: 403, message: "not entitled" });
     expect(await new Operation(b.api).refusals(TYPE, b.job)).toEqual([
       expect.stringMatching(
@@ -409,7 +413,7 @@ describe("live checks of a Logpush job", () => {
   });
 });
 
-test("an API error says what to do, based on its status, code and pointer", async () => {
+test("advice is added to an API error, based on its status, code and pointer", async () => {
   const zoneId = b.api.zones.free;
   const quota = await new Operation(b.api, offline).failedUp(TYPE, { ...b.job, zoneId });
   expect(quota.message).toContain("exceeded max jobs allowed [code 1004]");

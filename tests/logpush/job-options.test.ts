@@ -86,7 +86,7 @@ describe("Logpush output options", () => {
     },
   );
 
-  test("reports no drift for options at their defaults, whether and however the API returns them", async () => {
+  test("reports no drift for options at their defaults, even if the API omits them or returns them in another form", async () => {
     const recorded = await up(b.job);
     const answers: Members[] = [
       { field_names: ["ClientIP", "RayID"] },
@@ -124,7 +124,7 @@ describe("Logpush output options", () => {
     }
   });
 
-  test("sends a changed order of fields, and doesn't report Cloudflare's own order as drift", async () => {
+  test("sends the fields again if the program reorders them, but doesn't report Cloudflare's own order as drift", async () => {
     const recorded = await up(b.job);
     await b.changed(recorded.id, { output_options: { field_names: ["RayID", "ClientIP"] } });
     expect((await refreshed(recorded)).inputs).toEqual(recorded.inputs);
@@ -221,7 +221,7 @@ describe('fieldNames: "all"', () => {
     expect((await new Operation(service).refresh(TYPE, recorded))?.inputs).toEqual(recorded.inputs);
   });
 
-  test("keeps the job's fields when the dataset changes, and the preview warns", async () => {
+  test("keeps the job's fields when the dataset's fields change, and the preview warns", async () => {
     const before = await serveFields(["ClientIP", "ClientRequestHost", "EdgeResponseStatus", "RayID"]);
     const recorded = await new Operation(before).up(TYPE, all());
     const after = await serveFields([
@@ -235,10 +235,10 @@ describe('fieldNames: "all"', () => {
     expect(await op.preview(TYPE, all(), recorded)).toMatchObject({ step: "same" });
     expect(op.warned).toEqual([
       expect.stringMatching(
-        /the job won't push 2 new fields of http_requests: JA4, BotScore\. fieldNames "all" stands for the 4 fields that the dataset had when "all" was set\. To push them as well, name the fields/,
+        /the job won't push 2 new fields of http_requests: JA4, BotScore\. fieldNames: "all" means the 4 fields that the dataset had when you set it\. To push them too, list the fields by name/,
       ),
       expect.stringMatching(
-        /includes fields that http_requests no longer has: RayID\. To drop them, name the fields\./,
+        /includes fields that http_requests no longer has: RayID\. To drop them, list the other fields by name\./,
       ),
     ]);
     const changed = await new Operation(after).up(TYPE, { ...all(), enabled: false }, recorded);
@@ -255,7 +255,7 @@ describe('fieldNames: "all"', () => {
     expect(after.outputs).not.toHaveProperty("allFields");
   });
 
-  test("reports drift if someone selected other fields, and the update restores them", async () => {
+  test("reports drift if someone selected other fields, and the update restores the job's fields", async () => {
     const recorded = await up(all());
     await b.changed(recorded.id, { output_options: { field_names: ["RayID"], sample_rate: 0.5 } });
     const drifted = await refreshed(recorded);

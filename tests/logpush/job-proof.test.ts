@@ -40,7 +40,7 @@ function claiming(claims: Members): string {
 }
 
 describe("without an ownership token", () => {
-  test("a create requests a token, creates no job, and names the file; with the token, it creates the job", async () => {
+  test("a create requests a token and names its file instead of creating a job; with the token, it creates the job", async () => {
     const { message, recorded } = await new Operation(b.api).failedUp(TYPE, job);
     expect(recorded).toBeUndefined();
     expect(await b.stored()).toEqual([]);
@@ -71,14 +71,14 @@ describe("without an ownership token", () => {
     await op.preview(TYPE, job);
     expect(op.warned).toEqual([
       expect.stringMatching(
-        /s3:\/\/shop-logs\/http\/\{DATE\} needs an ownership challenge, and ownershipChallenge is not set\. The update will ask Cloudflare to write a token to the destination, then stop and tell you the token's file name\. It won't create or change the job\.$/,
+        /s3:\/\/shop-logs\/http\/\{DATE\} needs an ownership challenge, and ownershipChallenge is not set\. The update will ask Cloudflare to write a token to the destination, then stop and print the token's file name\. It won't create or change the job\.$/,
       ),
     ]);
     expect(b.sent("POST", "PUT")).toEqual([]);
     expect(b.api.logpush.files()).toEqual([]);
   });
 
-  test("needs no token for an existing job that matches", async () => {
+  test("a create adopts an existing job that matches", async () => {
     const id = await b.made({ destination_conf: BUCKET, ownership_challenge: await token() });
     b.api.clearRequests();
     const op = new Operation(b.api);
@@ -87,7 +87,7 @@ describe("without an ownership token", () => {
     expect(op.warned).toEqual([]);
   });
 
-  test("a create requests a token if Cloudflare's response says that one is needed", async () => {
+  test("a create requests a token if Cloudflare rejects the job because the token is missing", async () => {
     // Only Cloudflare knows which account owns the bucket.
     const foreign =
       "r2://logs?account-id=00000000000000000000000000000001&access-key-id=KEYKEY&secret-access-key=SECRET";
@@ -104,12 +104,12 @@ describe("without an ownership token", () => {
     const { message } = await new Operation(b.api).failedUp(TYPE, job);
     expect(message).toBe(
       "Cloudflare couldn't write the ownership token to s3://shop-logs/http/{DATE}: error writing object: access denied. " +
-        "Check that the destination exists and that Cloudflare may write there, then run `pulumi up` again.",
+        "Check that the destination exists and lets Cloudflare write to it, then run `pulumi up` again.",
     );
   });
 });
 
-describe("rejects a token before any request", () => {
+describe("checking an ownership token", () => {
   const now = () => Math.floor(Date.now() / 1000);
   const good = () => ({
     object_type: "zone",
@@ -131,7 +131,7 @@ describe("rejects a token before any request", () => {
     [
       "for another zone",
       () => ({ object_id: b.api.zones.shop }),
-      /^ownershipChallenge: was issued for zone 5a0c1e7f3b2d4968a7e1c0f2d3b4a501, but this job belongs to 5a0c1e7f3b2d4968a7e1c0f2d3b4a505\. /,
+      /^ownershipChallenge: was issued for zone 5a0c1e7f3b2d4968a7e1c0f2d3b4a501, but this job belongs to zone 5a0c1e7f3b2d4968a7e1c0f2d3b4a505\. /,
     ],
     [
       "for another bucket",
@@ -141,9 +141,9 @@ describe("rejects a token before any request", () => {
     [
       "for another region",
       () => ({ destination_conf: BUCKET.replace("eu-west-1", "us-east-1") }),
-      /^ownershipChallenge: was issued for a destination other than this job's\. /,
+      /^ownershipChallenge: was issued for a different destination\. /,
     ],
-  ])("rejects a token %s, in preview and update", async (_what, wrong, sentence) => {
+  ])("rejects a token %s before sending a request, in preview and update", async (_what, wrong, sentence) => {
     const inputs = { ...job, ownershipChallenge: claiming({ ...good(), ...wrong() }) };
     expect(await new Operation(b.api).refusals(TYPE, inputs)).toEqual([expect.stringMatching(sentence)]);
     expect(b.sent()).toEqual([]);
@@ -169,7 +169,7 @@ describe("rejects a token before any request", () => {
     );
   });
 
-  test("rejects a token whose claims have other names", async () => {
+  test("also reads claims that are spelled differently", async () => {
     const other = { "object-type": "ZONE", objectId: b.api.zones.shop.toUpperCase(), dest_conf: BUCKET };
     expect(
       await new Operation(b.api, offline).refusals(TYPE, { ...job, ownershipChallenge: claiming(other) }),
@@ -186,7 +186,7 @@ describe("rejects a token before any request", () => {
   });
 });
 
-describe("ownership of an existing job", () => {
+describe("the ownership token of an existing job", () => {
   let recorded: Recorded;
   let inputs: Members;
   beforeEach(async () => {
@@ -199,7 +199,7 @@ describe("ownership of an existing job", () => {
     ["removed", () => omit(inputs, ["ownershipChallenge"])],
     ["expired", () => ({ ...inputs, ownershipChallenge: claiming({ exp: 1 }) })],
     ["replaced", () => ({ ...inputs, ownershipChallenge: "anything" })],
-  ])("doesn't change the job if its token is %s", async (_what, other) => {
+  ])("isn't sent, and changes nothing, if it's %s", async (_what, other) => {
     const op = new Operation(b.api);
     expect(await op.preview(TYPE, other(), recorded)).toMatchObject({ step: "same" });
     expect(op.warned).toEqual([]);
@@ -209,11 +209,11 @@ describe("ownership of an existing job", () => {
     expect(b.bodies("PUT")[0]).not.toHaveProperty("ownership_challenge");
   });
 
-  test("a refresh keeps the job's token, since the API never returns it", async () => {
+  test("stays in the state after a refresh, although the API never returns it", async () => {
     expect((await new Operation(b.api).refresh(TYPE, recorded))?.inputs).toEqual(recorded.inputs);
   });
 
-  test("a job needs a new token to push to another destination", async () => {
+  test("must be a new one to push to another destination", async () => {
     const moved = { ...omit(inputs, ["ownershipChallenge"]), destinationConf: ELSEWHERE };
     const { message, recorded: half } = await new Operation(b.api).failedUp(TYPE, moved, recorded);
     expect(message).toContain("was not changed: prove that you own s3://other-logs/http.");
@@ -233,7 +233,7 @@ describe("ownership of an existing job", () => {
     expect(await b.one()).toMatchObject({ destination_conf: ELSEWHERE });
   });
 
-  test("needs no new token if only parameters of the bucket change, and doesn't send a token for another destination", async () => {
+  test("isn't sent if only the destination's parameters change", async () => {
     const encrypted = { ...inputs, destinationConf: `${BUCKET}&sse=AES256` };
     await up(encrypted, recorded);
     expect(b.bodies("PUT")).toMatchObject([{ destination_conf: `${BUCKET}&sse=AES256` }]);
@@ -241,7 +241,7 @@ describe("ownership of an existing job", () => {
   });
 });
 
-test("a create fails if the token expired by Cloudflare's clock, and the message says what to do", async () => {
+test("a create fails with advice if the token has expired by Cloudflare's clock", async () => {
   const inputs = { ...job, ownershipChallenge: await token() };
   b.api.advance(8 * DAY);
   const { message } = await new Operation(b.api, offline).failedUp(TYPE, inputs);

@@ -54,7 +54,7 @@ describe("replacing a job in a zone at its job limit", () => {
     expect(b.sent("POST", "DELETE")).toEqual(["POST /jobs", `DELETE /jobs/${recorded.id}`]);
   });
 
-  test("counts the jobs that the same operation creates", async () => {
+  test("counts the other jobs that the same update creates", async () => {
     const [other] = (await b.stored()).filter(({ id }) => String(id) !== recorded.id);
     await new Operation(b.api).destroy(TYPE, { ...recorded, id: String(other?.["id"]) });
     const op = new Operation(b.api);
@@ -74,20 +74,20 @@ describe("replacing a job in a zone at its job limit", () => {
     await b.made({ dataset: "firewall_events", output_options: null });
     b.api.clearRequests();
     await expect(new Operation(b.api).preview(TYPE, events(), recorded)).rejects.toThrow(
-      /A Logpush job "shop-requests" of dataset firewall_events .* differs in filter/,
+      /A Logpush job "shop-requests" for dataset firewall_events .* differs in filter/,
     );
     await new Operation(b.api).failedUp(TYPE, events(), recorded);
     expect(b.sent("POST", "DELETE")).toEqual([]);
   });
 
-  test("a replacement that adopts an existing job doesn't count as another job", async () => {
+  test("doesn't count a replacement that adopts an existing job as another job", async () => {
     const [another] = (await b.stored()).filter(({ id }) => String(id) !== recorded.id);
     await new Operation(b.api).destroy(TYPE, { ...recorded, id: String(another?.["id"]) });
     await b.made({ dataset: "firewall_events", output_options: null, filter: "" });
     expect((await new Operation(b.api).preview(TYPE, events(), recorded)).deletesFirst).toBe(false);
   });
 
-  test("plans the same replacement when the engine asks twice", async () => {
+  test("plans the same replacement if the engine previews it twice", async () => {
     const op = new Operation(b.api);
     expect((await op.preview(TYPE, events(), recorded)).deletesFirst).toBe(true);
     expect((await op.preview(TYPE, events(), recorded)).deletesFirst).toBe(true);
@@ -98,7 +98,7 @@ describe("replacing a job in a zone at its job limit", () => {
     expect((await new Operation(b.api).preview(TYPE, moved, recorded)).deletesFirst).toBe(false);
   });
 
-  test("keeps the old job without live checks, and the error mentions deleteBeforeReplace", async () => {
+  test("keeps the old job if live checks are off, and the error recommends deleteBeforeReplace", async () => {
     const op = new Operation(b.api, dry);
     expect((await op.preview(TYPE, events(), recorded)).deletesFirst).toBe(false);
     const { message } = await op.failedUp(TYPE, events(), recorded);
@@ -108,7 +108,7 @@ describe("replacing a job in a zone at its job limit", () => {
 });
 
 describe("a new job", () => {
-  test("a new job above the zone's limit fails the preview, unless the limit was raised", async () => {
+  test("fails the preview if it exceeds the zone's limit, unless the limit was raised", async () => {
     await fill(4);
     expect(await new Operation(b.api).refusals(TYPE, b.job)).toEqual([
       `LogpushJob "shop-requests": zone ${b.api.zones.empty} has 4 Logpush jobs, and the documented limit is 4. Delete a job first, in a separate update. If Cloudflare has raised your limit, run "pulumi config set edgeguard:logpushJobsPerZone <number>".`,
@@ -120,7 +120,7 @@ describe("a new job", () => {
     ]);
   });
 
-  test("a job that adopts one of the zone's four jobs fits within the limit", async () => {
+  test("stays within the limit if it adopts one of the zone's four jobs", async () => {
     await b.made();
     await fill(4);
     const op = new Operation(b.api);

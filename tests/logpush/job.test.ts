@@ -11,7 +11,7 @@ const { and, contains, eq, geq, or, where } = filter;
 benchForEach();
 
 describe("a Logpush job", () => {
-  test("creates, updates and destroys a job; destroying it again is safe", async () => {
+  test("is created, updated and destroyed; destroying it again is safe", async () => {
     const recorded = await up(b.job);
     expect(await b.stored()).toEqual([
       expect.objectContaining({
@@ -49,7 +49,7 @@ describe("a Logpush job", () => {
     { logpush: { destination: "redacted" } },
     { logpush: { filter: "hidden" } },
     { logpush: { defaults: "hidden", created: "none", filter: "hidden", destination: "redacted" } },
-  ])("shows no changes in preview, refresh and another update after the create (%j)", async (options) => {
+  ])("has no changes in a preview, a refresh or another update after its creation (%j)", async (options) => {
     await restart(options);
     const inputs = { ...b.job, frequency: "high", maxUploadRecords: 1_000, kind: "edge" };
     const recorded = await up(inputs);
@@ -63,7 +63,7 @@ describe("a Logpush job", () => {
     expect(b.sent("POST", "PUT", "DELETE")).toEqual([]);
   });
 
-  test("manages a job of an account", async () => {
+  test("can belong to an account", async () => {
     const account = b.api.accounts.main;
     const inputs = {
       ...omit(b.job, ["zoneId", "filter"]),
@@ -85,7 +85,7 @@ describe("a Logpush job", () => {
     ["zoneId", () => ({ zoneId: b.api.zones.shop })],
     ["dataset", () => ({ dataset: "firewall_events", outputOptions: {}, filter: undefined })],
     ["kind", () => ({ kind: "edge" })],
-  ])("replaces the job if its %s changes", async (key, more) => {
+  ])("is replaced if its %s changes", async (key, more) => {
     const recorded = await up(b.job);
     const other = { ...b.job, ...more() };
     expect(await new Operation(b.api).preview(TYPE, other, recorded)).toMatchObject({ replaces: [key] });
@@ -94,13 +94,13 @@ describe("a Logpush job", () => {
     expect((await b.stored()).map(({ id }) => String(id))).toEqual(key === "zoneId" ? [] : [there.id]);
   });
 
-  test("omits an empty kind", async () => {
+  test("is sent without its kind if that's empty", async () => {
     const recorded = await up({ ...b.job, kind: "" });
     expect(b.bodies("POST")[0]).not.toHaveProperty("kind");
     expect(await step(b.job, recorded)).toBe("same");
   });
 
-  test("an update of a job that was deleted elsewhere fails, and advises a refresh", async () => {
+  test("can't be updated if it was deleted elsewhere, and the error advises a refresh", async () => {
     const recorded = await up(b.job);
     await rawSend(b.api, "DELETE", `${b.jobs}/${recorded.id}`);
     const { message } = await new Operation(b.api).failedUp(TYPE, { ...b.job, name: "till" }, recorded);
@@ -109,7 +109,7 @@ describe("a Logpush job", () => {
     expect(await new Operation(b.api).refresh(TYPE, recorded)).toBeUndefined();
   });
 
-  test("previews a job while some of its arguments are unknown", async () => {
+  test("can be previewed while some of its arguments are unknown", async () => {
     const unknown = { ...b.job, destinationConf: UNKNOWN, outputOptions: { fieldNames: [UNKNOWN] } };
     expect(await new Operation(b.api).preview(TYPE, unknown)).toMatchObject({ step: "create" });
     expect(b.sent()).toEqual([]);
@@ -123,7 +123,7 @@ describe("a Logpush job", () => {
 });
 
 /** The complete example of https://developers.cloudflare.com/logs/logpush/examples/example-logpush-curl/. */
-test("creates a job with one POST /zones/{zone_id}/logpush/jobs, with email and API key", async () => {
+test("creates a job with a single POST /zones/{zone_id}/logpush/jobs, authenticated by email and API key", async () => {
   const arrived: { method: string; url: string; headers: Members; body: unknown }[] = [];
   const service = await serve(async (request, response) => {
     const chunks: Buffer[] = [];
@@ -201,7 +201,7 @@ describe("a job's filter", () => {
     { "or": [ {"operator":"geq","key":"EdgeResponseStatus","value":500}, {"value":"/api","key":"ClientRequestPath","operator":"contains"} ] },
     { "key": "ClientRequestHost", "operator": "eq", "value": "example.com" } ] } }`;
 
-  test("treats a filter from builders, as JSON, and as reordered JSON as the same", async () => {
+  test("doesn't change if it's rewritten with builders, as JSON or as reordered JSON", async () => {
     const recorded = await up({ ...b.job, filter: typed });
     b.api.clearRequests();
     for (const form of [typed, filter.compile(typed), JSON.stringify(typed, null, 2), elsewise]) {
@@ -212,13 +212,13 @@ describe("a job's filter", () => {
     expect(b.sent("PUT", "POST")).toEqual([]);
   });
 
-  test("reports no drift if the dashboard wrote the filter in another order", async () => {
+  test("isn't drift if the dashboard wrote it in another order", async () => {
     const recorded = await up({ ...b.job, filter: typed });
     await b.changed(recorded.id, { filter: elsewise.replace(":500", ':"500"').replace(/\s+/g, " ") });
     expect((await refreshed(recorded)).inputs).toEqual(recorded.inputs);
   });
 
-  test("reports drift if the filter matches other lines, and the update restores it", async () => {
+  test("is drift if it matches other lines, and the update restores it", async () => {
     const recorded = await up(b.job);
     const other = FILTER.replace("500", "400");
     await b.changed(recorded.id, { filter: other });
@@ -230,7 +230,7 @@ describe("a job's filter", () => {
     expect(await b.one()).toMatchObject({ filter: FILTER });
   });
 
-  test("reports drift if the filter was removed, or added to a job without one", async () => {
+  test("is drift if it was removed, or added to a job without a filter", async () => {
     const recorded = await up(b.job);
     await b.changed(recorded.id, { filter: "" });
     const without = await refreshed(recorded);
@@ -248,7 +248,7 @@ describe("a job's filter", () => {
     expect(await b.one()).toMatchObject({ filter: "" });
   });
 
-  test("keeps the filter from the state if the API doesn't return it, and writes a change", async () => {
+  test("is kept in the state if the API doesn't return it, and is sent if it changes", async () => {
     await restart({ logpush: { filter: "hidden" } });
     const recorded = await up(b.job);
     expect((await refreshed(recorded)).inputs["filter"]).toBe(FILTER);
@@ -259,7 +259,7 @@ describe("a job's filter", () => {
     expect(b.bodies("PUT")[1]).toMatchObject({ filter: "" });
   });
 
-  test("shows an invalid filter as it is, and the update restores the declared one", async () => {
+  test("is shown unchanged if it's invalid, and the update restores the declared filter", async () => {
     const recorded = await up(b.job);
     const raw = { ...(await b.one()), filter: '{"where":"tomorrow"}' };
     const drifted = () =>
@@ -330,7 +330,7 @@ describe("updating a job", () => {
     expect(await step(without, await refreshed(after))).toBe("same");
   });
 
-  test("keeps members of a job that this version doesn't support", async () => {
+  test("keeps API fields of a job that this version doesn't know", async () => {
     const recorded = await up(b.job);
     await b.changed(recorded.id, {
       label: { a: [1] },
@@ -345,7 +345,7 @@ describe("updating a job", () => {
     expect(b.bodies("PUT").at(-1)).not.toHaveProperty("last_complete");
   });
 
-  test("sends what extra contains, detects its drift, and drops what it no longer contains", async () => {
+  test("sends the fields in extra, detects drift in them, and drops a field that's removed from extra", async () => {
     const options = { ...b.job.outputOptions, extra: { compress: "zstd" } };
     const inputs = { ...b.job, outputOptions: options, extra: { label: "a" } };
     const recorded = await up(inputs);
@@ -362,7 +362,7 @@ describe("updating a job", () => {
     expect(body?.["output_options"]).toEqual({ field_names: ["ClientIP", "RayID"] });
   });
 
-  test("sends a new credential of the destination, although the API hides it", async () => {
+  test("sends a new credential of the destination, even though the API hides credentials", async () => {
     await restart({ logpush: { destination: "redacted" } });
     const recorded = await up(b.job);
     const rotated = HTTPS.replace("first", "second");
@@ -372,7 +372,7 @@ describe("updating a job", () => {
     expect(b.api.snapshot().logpush.jobs.map(({ destination_conf }) => destination_conf)).toContain(rotated);
   });
 
-  test("sends a new credential after an import whose outputs hide the old one", async () => {
+  test("sends a new credential after an import that recorded the old one masked", async () => {
     await restart({ logpush: { destination: "redacted" } });
     const made = await up(b.job);
     const shown = String((await b.one())["destination_conf"]);
@@ -386,7 +386,7 @@ describe("updating a job", () => {
     const applied = await first.up(TYPE, b.job, imported); // Nothing to do, and the inputs are now the program's.
     expect(b.sent("PUT")).toEqual([]);
     expect(first.warned.join()).toMatch(
-      /a changed credential won't be detected, because the recorded destination hides its credentials/,
+      /this preview can't tell whether the destination's credentials changed, because the state has them masked/,
     );
 
     const rotated = HTTPS.replace("first", "second");
@@ -396,7 +396,7 @@ describe("updating a job", () => {
     expect(b.bodies("PUT")).toMatchObject([{ destination_conf: rotated }]);
   });
 
-  test("sends a new folder, even if the old one's name looks like a hidden credential", async () => {
+  test("sends a new path, even if the old path looks like a hidden credential", async () => {
     const place = (folder: string) => ({ ...b.job, destinationConf: `https://logs.example.com/${folder}` });
     const recorded = await up(place("redacted"));
     expect(await step(place("raw"), recorded)).toBe("update");
@@ -415,19 +415,22 @@ describe("updating a job", () => {
     ["maxUploadRecords", 0],
     ["maxUploadRecords", 100_000],
     ["maxUploadIntervalSeconds", 30],
-  ])("sends %s set to its default %s, for which the API returns null", async (name, value) => {
-    const recorded = await up(b.job);
-    const limited = await up({ ...b.job, [name]: value }, recorded);
-    expect(b.sent("PUT")).toHaveLength(1);
-    expect(await step({ ...b.job, [name]: value }, limited)).toBe("same");
-    expect((await refreshed(limited)).inputs).toEqual(limited.inputs);
-  });
+  ])(
+    "sends %s if it's set to its default %s, although the API returns null for a default",
+    async (name, value) => {
+      const recorded = await up(b.job);
+      const limited = await up({ ...b.job, [name]: value }, recorded);
+      expect(b.sent("PUT")).toHaveLength(1);
+      expect(await step({ ...b.job, [name]: value }, limited)).toBe("same");
+      expect((await refreshed(limited)).inputs).toEqual(limited.inputs);
+    },
+  );
 });
 
 describe("the health of a job", () => {
   const ERROR = { last_error: "2026-02-03T10:00:00Z", error_message: "no permission to write." };
 
-  test("records the health of the job, and previews no changes when it changes", async () => {
+  test("is recorded, and never causes a change in the preview", async () => {
     const recorded = await up(b.job);
     b.api.logpush.setHealth(Number(recorded.id), { last_complete: "2026-02-03T09:00:00Z", ...ERROR });
     const sick = await refreshed(recorded);
@@ -479,7 +482,7 @@ describe("drift of a job", () => {
     ["maxUploadBytes", { max_upload_bytes: 6_000_000 }, 6_000_000],
     ["maxUploadIntervalSeconds", { max_upload_interval_seconds: null }, undefined],
     ["maxUploadRecords", { max_upload_records: 2_000 }, 2_000],
-  ])("detects and reverts drift in %s", async (key, members, shown) => {
+  ])("is detected and reverted in %s", async (key, members, shown) => {
     const inputs = {
       ...b.job,
       frequency: "high",
@@ -498,7 +501,7 @@ describe("drift of a job", () => {
     expect((await refreshed(mended)).inputs).toEqual({ ...recorded.inputs, ...moved });
   });
 
-  test("a credential that was changed manually is drift, but one that the program changes isn't", async () => {
+  test("includes a credential that was changed manually, but not one that the program changes", async () => {
     const recorded = await up({ ...b.job, destinationConf: HTTPS });
     expect(driftOf(TYPE, recorded, await refreshed(recorded))).toBeUndefined();
     await b.changed(recorded.id, { destination_conf: HTTPS.replace("first", "canary") });
@@ -511,33 +514,30 @@ describe("drift of a job", () => {
   });
 
   test.each([
-    ["its host in upper case", "https://Logs.Example.com/in", "https://logs.example.com/in"],
-    ["its host without the default port", "https://logs.example.com:443/in", "https://logs.example.com/in"],
+    ["the host in upper case", "https://Logs.Example.com/in", "https://logs.example.com/in"],
+    ["the host with its default port", "https://logs.example.com:443/in", "https://logs.example.com/in"],
     [
       "the endpoint of S3-compatible storage in upper case",
       "s3://logs/in?region=auto&endpoint=S3.Example.com:443&access-key-id=a&secret-access-key=b",
       "s3://logs/in?region=auto&endpoint=s3.example.com&access-key-id=a&secret-access-key=b",
     ],
-  ])(
-    "reports no drift if the API returns the destination with %s, and writes nothing",
-    async (_what, declared, shown) => {
-      const job = { ...b.job, destinationConf: declared };
-      const recorded = await up(job);
-      await b.changed(recorded.id, { destination_conf: shown });
-      const found = await refreshed(recorded);
-      expect(found.inputs).toEqual(recorded.inputs);
-      b.api.clearRequests();
-      await new Operation(b.api).update(TYPE, recorded.inputs, recorded);
-      expect(
-        await new Operation(b.api).preview(TYPE, { ...job, destinationConf: shown }, found),
-      ).toMatchObject({
+  ])("isn't reported, and nothing is written, if the program declares %s", async (_what, declared, shown) => {
+    const job = { ...b.job, destinationConf: declared };
+    const recorded = await up(job);
+    await b.changed(recorded.id, { destination_conf: shown });
+    const found = await refreshed(recorded);
+    expect(found.inputs).toEqual(recorded.inputs);
+    b.api.clearRequests();
+    await new Operation(b.api).update(TYPE, recorded.inputs, recorded);
+    expect(await new Operation(b.api).preview(TYPE, { ...job, destinationConf: shown }, found)).toMatchObject(
+      {
         step: "same",
-      });
-      expect(b.sent("PUT", "POST")).toEqual([]);
-    },
-  );
+      },
+    );
+    expect(b.sent("PUT", "POST")).toEqual([]);
+  });
 
-  test("reports drift if the port or the case of the bucket's name differs", async () => {
+  test("is reported if the port or the case of the bucket name differs", async () => {
     for (const [declared, shown] of [
       [
         "s3://logs/in?region=auto&access-key-id=a&secret-access-key=b",
@@ -551,7 +551,7 @@ describe("drift of a job", () => {
     }
   });
 
-  test("reports drift in a destination with hidden credentials, but not in the hidden part", async () => {
+  test("is reported in a destination with hidden credentials, but not in the hidden part", async () => {
     await restart({ logpush: { destination: "redacted" } });
     const recorded = await up(b.job);
     await b.changed(recorded.id, { destination_conf: HTTPS.replace("first", "other") });

@@ -147,7 +147,7 @@ test.each([
   expect(api.requests).toEqual([]);
 });
 
-test("fails if the zone or account has no such dataset", async () => {
+test("getLogpushFields fails if the zone has no such dataset", async () => {
   await expect(getLogpushFields({ zoneId, dataset: "audit_logs" }, opts)).rejects.toMatchObject({
     name: "ApiError",
     status: 404,

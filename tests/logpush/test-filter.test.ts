@@ -38,7 +38,7 @@ const RESULT = {
   },
 };
 
-test("counts the lines that pass and keeps the first of each kind, for every source of lines", async () => {
+test("counts the lines that pass and keeps the first ones as examples, for every source of lines", async () => {
   const file = join(FOLDER, "lines.ndjson");
   writeFileSync(file, NDJSON);
   const packed = join(FOLDER, "lines.log.gz");
@@ -106,11 +106,11 @@ test.each([
     /^Can't read log lines from ".*": it is not a file\. Pass an NDJSON file\.$/,
   ],
   ["an invalid filter", () => testFilter('{"where":{}}', LINES), /^filter\.where: must be a comparison/],
-])("fails for %s", async (_what, run, sentence) => {
+])("fails with a reason for %s", async (_what, run, sentence) => {
   await expect(run()).rejects.toThrow(sentence);
 });
 
-test("fails for a corrupt .gz file", async () => {
+test("fails with a reason for a corrupt .gz file", async () => {
   const broken = join(FOLDER, "broken.gz");
   writeFileSync(broken, "plain");
   await expect(testFilter(errors, broken)).rejects.toThrow(

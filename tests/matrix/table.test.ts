@@ -13,7 +13,7 @@ it("every row passed in the last npm run test:matrix", () => {
   );
 });
 
-it("the oldest Node.js and the oldest SDK that the package allows have a row", () => {
+it("the table includes the oldest Node.js and the oldest SDK that the package supports", () => {
   const manifest = z
     .object({ engines: z.object({ node: z.string() }), peerDependencies: z.record(z.string(), z.string()) })
     .parse(JSON.parse(readFileSync(join(REPOSITORY, "provider/package.json"), "utf8")));

@@ -33,7 +33,7 @@ const cloudflare = (type: string, props: Record<string, unknown>): Analyzed =>
 const messages = async (policy: Policies[number], ...resources: Analyzed[]): Promise<string[]> =>
   (await analyze([policy], resources)).map(({ message }) => message);
 
-describe("a Page Shield policy with action allow", () => {
+describe("the policy allow-needs-log", () => {
   const found = (props: Record<string, unknown>): Promise<string[]> =>
     messages(
       allowNeedsLog(),
@@ -46,29 +46,29 @@ describe("a Page Shield policy with action allow", () => {
       }),
     );
 
-  test("refuses an enforced policy unless it was a log policy first", async () => {
+  test("rejects a Page Shield policy that would block scripts it never logged", async () => {
     expect(await found({ logged: false })).toEqual([
       expect.stringMatching(
-        /^action: "Shop" would block scripts that it never logged\. Set action: "log", run/,
+        /^action: "allow" would block scripts that policy "Shop" never logged\. Set action: "log", run/,
       ),
     ]);
     expect(await found({ logged: true })).toEqual([]);
   });
 
-  test("accepts a policy that's disabled, or whose history isn't known", async () => {
+  test("accepts a Page Shield policy that's disabled, or whose history isn't known", async () => {
     expect(await found({ logged: false, enabled: false })).toEqual([]);
     expect(await found({})).toEqual([]);
     expect(await found({ logged: UNKNOWN })).toEqual([]);
   });
 
-  test("accepts adopting an enforced policy unchanged, and refuses to change it", async () => {
+  test("accepts adopting an enforced Page Shield policy unchanged, but not changing it", async () => {
     const adopted = { object: "policy 1", onDestroy: "deletes it" };
     expect(await found({ logged: false, adopted })).toEqual([]);
     const changes = { action: { before: "log", after: "allow" } };
     expect(await found({ logged: false, adopted: { ...adopted, changes } })).toHaveLength(1);
   });
 
-  test("says that it can't check an action that isn't known yet", async () => {
+  test("reports that it can't check an action that isn't known yet", async () => {
     const [only, ...more] = await analyze(
       [allowNeedsLog()],
       [edgeguard("PageShieldPolicy", { zoneId: ZONE, action: UNKNOWN, logged: false })],
@@ -81,7 +81,7 @@ describe("a Page Shield policy with action allow", () => {
   });
 });
 
-test("refuses a WAF migration without protect", async () => {
+test("migration-needs-protect rejects a WAF migration that isn't protected", async () => {
   const migration = edgeguard("WafMigration", { zoneId: ZONE, target: "finished" });
   expect(await messages(migrationNeedsProtect(), migration)).toEqual([
     expect.stringMatching(`^WafMigration "one" of zone ${ZONE} isn't protected, .* Add { protect: true }`),
@@ -89,7 +89,7 @@ test("refuses a WAF migration without protect", async () => {
   expect(await messages(migrationNeedsProtect(), { ...migration, protect: true })).toEqual([]);
 });
 
-describe("Logpush credentials", () => {
+describe("the policy no-plain-credential", () => {
   const found = (resource: Analyzed): Promise<string[]> => messages(noPlainCredential(), resource);
   test.each([
     "https://logs.example/in?header_Authorization=Basic%20abcdefghijkl",
@@ -98,10 +98,10 @@ describe("Logpush credentials", () => {
     "Bearer s3cret-s3cret",
     "Basic dXNlcjpwYXNz",
     '{"Authorization": "Splunk abcdefgh-0123"}',
-  ])("reports a credential outside of destination: %s", async (value) => {
+  ])("reports a credential outside the destination: %s", async (value) => {
     const job = edgeguard("LogpushJob", { destinationConf: value, extra: { nested: [value] } });
     expect(await found(job)).toEqual([
-      "extra contains what looks like a credential, and isn't secret. Move the credential to destination.",
+      "extra contains what looks like a credential but isn't secret. Move the credential to destination.",
     ]);
     const other = await found(cloudflare("LogpushJob", { destinationConf: value }));
     expect(other).toEqual([expect.stringMatching(/^destinationConf contains a credential/)]);
@@ -118,7 +118,7 @@ describe("Logpush credentials", () => {
     expect(await found(cloudflare("LogpushJob", { destinationConf: value }))).toEqual([]);
   });
 
-  test("doesn't mistake ordinary text about requests for a credential", async () => {
+  test("doesn't mistake plain English or a filter for a credential", async () => {
     const filter = '{"where":{"key":"ClientRequestURI","operator":"contains","value":"/?token=abc"}}';
     const job = edgeguard("LogpushJob", { name: "Basic authentication logs", filter });
     expect(await found(job)).toEqual([]);
@@ -126,14 +126,14 @@ describe("Logpush credentials", () => {
   });
 });
 
-describe("prune", () => {
+describe("the policy prune-stays-under-limit", () => {
   const found = (prune: object, maxPruned?: number): Promise<string[]> =>
     messages(
       pruneStaysUnderLimit(maxPruned === undefined ? {} : { maxPruned }),
       edgeguard("KvEntries", { namespaceId: "a", prune }),
     );
 
-  test("refuses a maxDeletes above the policy's limit", async () => {
+  test("rejects a maxDeletes above the policy's limit", async () => {
     expect(await found({ prefix: "a/", maxDeletes: 101 })).toEqual([
       'prune.maxDeletes is 101 for the prefix "a/"; this stack\'s policy allows at most 100. Set prune.maxDeletes to 100 or less.',
     ]);
@@ -141,19 +141,19 @@ describe("prune", () => {
     expect(await found({ prefix: "a/", maxDeletes: 21 }, 20)).toHaveLength(1);
   });
 
-  test("refuses an unset maxDeletes if the limit is below its default of 100", async () => {
+  test("rejects an unset maxDeletes if the policy's limit is below 100, the default", async () => {
     expect(await found({ prefix: "a/" })).toEqual([]);
     expect(await found({ prefix: "a/" }, 99)).toEqual([
       expect.stringMatching(/^prune\.maxDeletes is not set, /),
     ]);
   });
 
-  test("accepts entries without prune", async () => {
+  test("accepts KvEntries without prune", async () => {
     expect(await messages(pruneStaysUnderLimit({ maxPruned: 0 }), edgeguard("KvEntries", {}))).toEqual([]);
   });
 });
 
-test("refuses forceDestroy in production only", async () => {
+test("no-force-destroy-in-production rejects forceDestroy only in production stacks", async () => {
   const found = (stack: string, forceDestroy?: unknown, production?: string): Promise<string[]> =>
     messages(
       noForceDestroyInProduction(production === undefined ? {} : { production }),
@@ -173,14 +173,14 @@ test("refuses forceDestroy in production only", async () => {
   expect(await found("production")).toEqual([]);
 });
 
-describe("the zones of a stack", () => {
+describe("the policy zones-need-managed-ruleset", () => {
   const settingsOf = (zoneId: string): Analyzed => edgeguard("PageShieldSettings", { zoneId, name: zoneId });
   const zones = async (...resources: Analyzed[]): Promise<string[]> =>
     (await messages(zonesNeedManagedRuleset(), ...resources)).map(
       (text) => /zone (\w+)/.exec(text)?.[1] ?? "",
     );
 
-  test("requires a managed ruleset for each zone, and reports a zone without one once", async () => {
+  test("reports each zone without a managed ruleset once", async () => {
     const policy = edgeguard("PageShieldPolicy", { zoneId: ZONE });
     expect(await zones(settingsOf(ZONE), policy, settingsOf(OTHER))).toEqual([ZONE, OTHER]);
     expect(await analyze([zonesNeedManagedRuleset()], [settingsOf(ZONE)])).toMatchObject([
@@ -237,18 +237,18 @@ describe("the zones of a stack", () => {
         rules: [{ action: "execute" }],
       }),
     ],
-  ])("reports a zone despite %s in a zone that isn't known yet", async (_, deployment) => {
+  ])("reports a zone despite %s whose own zone isn't known yet", async (_, deployment) => {
     expect(await zones(settingsOf(ZONE), deployment, settingsOf(UNKNOWN))).toEqual([ZONE]);
   });
 
-  test("matches zone IDs in upper and lower case, in rulesets and in exceptZones", async () => {
+  test("ignores the case of zone IDs, in rulesets and in exceptZones", async () => {
     const upper = ZONE.toUpperCase();
     const options = { exceptZones: [upper] };
     expect(await messages(zonesNeedManagedRuleset(options), settingsOf(ZONE))).toEqual([]);
     expect(await zones(settingsOf(ZONE), edgeguard("ManagedRulesetOverride", { zoneId: upper }))).toEqual([]);
   });
 
-  test("accepts a deployment for the whole account, and a zone in exceptZones", async () => {
+  test("accepts all zones if a ruleset is deployed for the whole account, and the zones in exceptZones", async () => {
     const account = cloudflare("Ruleset", {
       accountId: "a",
       phase: "http_request_firewall_managed",
@@ -259,7 +259,7 @@ describe("the zones of a stack", () => {
   });
 });
 
-describe("Workers of @pulumi/cloudflare", () => {
+describe("the policies for Workers from @pulumi/cloudflare", () => {
   const many = (count: number): number[] => Array.from({ length: count }, (_, i) => i);
   const errors = async (...resources: Analyzed[]): Promise<string[]> =>
     (await analyze([workersWithinLimits({ plan: "free" })], resources)).map(
@@ -268,7 +268,7 @@ describe("Workers of @pulumi/cloudflare", () => {
   const script = (props: Record<string, unknown>): Analyzed =>
     cloudflare("WorkersScript", { scriptName: "shop", name: "shop", ...props });
 
-  test("checks the size of a Worker's code, given as text or as a file", async () => {
+  test("check the size of a Worker's code, given as text or as a file", async () => {
     const large = randomBytes(1_200_000).toString("base64");
     const tooLarge = /^shop: Worker size after compression: .* over the limit of 1 MB on the free plan/;
     expect(await errors(script({ content: large }))).toEqual([expect.stringMatching(tooLarge)]);
@@ -286,7 +286,7 @@ describe("Workers of @pulumi/cloudflare", () => {
     expect(await errors(script({ content: UNKNOWN, bindings: UNKNOWN }))).toEqual([]);
   });
 
-  test("warns that the size of a Worker isn't checked if its file can't be read, and checks the rest", async () => {
+  test("warn that a Worker's size isn't checked if its file can't be read, and check everything else", async () => {
     const bindings = many(65).map((i) => ({ type: "json", name: `V${String(i)}`, json: "{}" }));
     const missing = script({ contentFile: "no-such-folder/worker.js", bindings });
     expect(await errors(missing)).toEqual([expect.stringMatching(/Environment variables per Worker: 65/)]);
@@ -300,7 +300,7 @@ describe("Workers of @pulumi/cloudflare", () => {
     ]);
   });
 
-  test("checks a Worker's variables, as each version of @pulumi/cloudflare declares them", async () => {
+  test("check a Worker's environment variables, for both ways that @pulumi/cloudflare declares them", async () => {
     const value = "s3cret".repeat(1_000);
     const now = script({
       bindings: [
@@ -324,7 +324,7 @@ describe("Workers of @pulumi/cloudflare", () => {
     ]);
   });
 
-  test("checks a Worker's Cron Triggers and routes, and the account's Cron Triggers together", async () => {
+  test("check a Worker's Cron Triggers and routes, and the total of Cron Triggers in the account", async () => {
     const trigger = cloudflare("WorkersCronTrigger", {
       scriptName: "shop",
       schedules: many(6).map((i) => ({ cron: `${String(i)} * * * *` })),
@@ -342,7 +342,7 @@ describe("Workers of @pulumi/cloudflare", () => {
     ]);
   });
 
-  test("warns near a limit in a separate policy", async () => {
+  test("warn about a Worker near a limit in a separate policy, workers-near-limits", async () => {
     const near = many(81).map((i) => cloudflare("WorkersScript", { scriptName: `f${String(i)}` }));
     expect(await errors(...near)).toEqual([]);
     expect(await analyze([workersNearLimits({ plan: "free" })], near)).toEqual([
@@ -354,7 +354,7 @@ describe("Workers of @pulumi/cloudflare", () => {
   });
 });
 
-describe("all policies", () => {
+describe("edgePolicies", () => {
   const NAMES = [
     "allow-needs-log",
     "zones-need-managed-ruleset",
@@ -366,7 +366,7 @@ describe("all policies", () => {
     "workers-near-limits",
   ];
 
-  test("lists all policies, each with a name, a description and a level", () => {
+  test("returns all policies, each with a name, a description and a level", () => {
     const policies = edgePolicies();
     expect(policies.map(({ name }) => name)).toEqual(NAMES);
     for (const { name, description, enforcementLevel } of policies) {
@@ -377,7 +377,7 @@ describe("all policies", () => {
       expect(enforcementLevel).toBe(name === "workers-near-limits" ? "advisory" : "disabled");
   });
 
-  test("passes options to the engine with the defaults that the pack's author set", () => {
+  test("passes the options set by the pack's author to the engine as defaults", () => {
     const schemas = edgePolicies({ maxPruned: 7, plan: "free", exceptZones: [ZONE] }).map(
       ({ name, configSchema }) => [name, configSchema?.properties],
     );

@@ -10,11 +10,11 @@ const CLASSES = Object.entries(edgeguard).filter(
     !(entry[1].prototype instanceof pulumi.ProviderResource),
 );
 
-test("covers all seven classes", () => {
+test("the tests in this file cover all seven resource classes", () => {
   expect(CLASSES.map(([name]) => name)).toHaveLength(7);
 });
 
-test.each(CLASSES)("%s recognizes its own resources and no others", (name, each) => {
+test.each(CLASSES)("%s.isInstance recognizes its own resources and no others", (name, each) => {
   const type = `pulumi-nodejs:dynamic/edgeguard:${name}`;
   expect(each.__pulumiType).toBe(type);
   // As @pulumi/policy calls it: not as a method, and with what another copy of the package may have made.
@@ -28,7 +28,7 @@ test.each(CLASSES)("%s recognizes its own resources and no others", (name, each)
 });
 
 test.each(CLASSES)(
-  "a typed policy on %s fires for its resources, one by one and for the whole stack",
+  "a policy typed for %s receives only its resources, one at a time or the whole stack's",
   async (name, each) => {
     const type = `pulumi-nodejs:dynamic/edgeguard:${name}`;
     const resources = [type, "aws:s3/bucket:Bucket"].map((of) => ({
@@ -59,7 +59,7 @@ test.each(CLASSES)(
   },
 );
 
-test("a typed policy knows the arguments of each class", async () => {
+test("a policy typed for KvEntries can read its arguments and outputs", async () => {
   const props = { prune: { prefix: "a/", maxDeletes: 3 }, keys: 12 };
   const type = edgeguard.KvEntries.__pulumiType;
   const found = await analyze(

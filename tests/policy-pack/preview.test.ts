@@ -45,7 +45,7 @@ afterEach(async () => {
 
 const use = (program: string): void => project.program(join(__dirname, program));
 
-test("every policy finds its violation in a plan of the local engine, and none in the clean program", async () => {
+test("every policy finds its violation in the local engine's plan, and none in the plan of the fixed program", async () => {
   await begin();
   const found = async (program: string): Promise<string[]> => {
     use(program);

@@ -16,7 +16,7 @@ const COMPILERS: readonly (readonly [version: string, resolutions: readonly (rea
   ["7", [["--module", "commonjs", "--moduleResolution", "bundler"], NODE_NEXT]],
 ];
 
-describeLong("other versions of TypeScript, and the package as it is published", () => {
+describeLong("the published package with other versions of TypeScript", () => {
   let home: string;
   beforeAll(() => {
     home = mkdtempSync(join(tmpdir(), "edgeguard-compilers-"));
@@ -36,7 +36,7 @@ describeLong("other versions of TypeScript, and the package as it is published",
       ),
     ),
   )(
-    "TypeScript %s with %s reports no error, and reads only a few more files than for the SDK alone",
+    "TypeScript %s with %s reports no errors and reads only a few more files than for the SDK alone",
     async (version, options) => {
       const tsc = join(home, `compilers/node_modules/typescript-${version}/bin/tsc`);
       const compile = (...modules: string[]) => compileImports(tsc, home, modules, options.split(" "));

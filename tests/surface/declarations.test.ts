@@ -42,7 +42,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(home, { recursive: true }));
 
-it("imports nothing but the Pulumi SDK and its own files; the policies also @pulumi/policy", () => {
+it("the declarations import only the Pulumi SDK and each other; those of the policies also import @pulumi/policy", () => {
   for (const { entryPoint, text } of published) {
     const { importedFiles, typeReferenceDirectives } = ts.preProcessFile(text);
     const others = importedFiles.map(({ fileName }) => fileName).filter((name) => !name.startsWith("./"));
@@ -52,7 +52,7 @@ it("imports nothing but the Pulumi SDK and its own files; the policies also @pul
   }
 });
 
-it("compiles in a project with CommonJS, node10 module resolution and skipLibCheck off", () => {
+it("the declarations compile in a project with CommonJS, node10 module resolution and skipLibCheck off", () => {
   const own = programOfAll.getSourceFiles().filter(({ fileName }) => isOwn(fileName));
   expect(own.length).toBeGreaterThan(3);
   const problems = [
@@ -66,13 +66,13 @@ it("compiles in a project with CommonJS, node10 module resolution and skipLibChe
   expect(problems.map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, "\n"))).toEqual([]);
 });
 
-it("makes the compiler read only a few more files than for the SDK alone", () => {
+it("for the package, the compiler reads only a few more files than for the SDK alone", () => {
   const [ours, theirs] = [program, programOfSdk].map((each) => each.getSourceFiles().length);
   expect(theirs).toBeGreaterThan(100);
   expect((ours ?? Infinity) / (theirs ?? 0)).toBeLessThan(1.1);
 });
 
-it("has editor docs for each argument, output and function, even in a namespace", () => {
+it("every argument, output and function has editor docs, even in a namespace", () => {
   const checker = program.getTypeChecker();
   const entry = program.getSourceFile(published[0]?.path ?? "");
   const surface = entry === undefined ? undefined : checker.getSymbolAtLocation(entry);
@@ -98,7 +98,7 @@ it("has editor docs for each argument, output and function, even in a namespace"
   expect(undocumented).toEqual([]);
 });
 
-it("keeps literal types and undefined in the types of outputs", () => {
+it("the types of outputs keep literal types and undefined", () => {
   const checker = program.getTypeChecker();
   const typeOf = (name: string, member: string): string => {
     const entry = program.getSourceFile(published[0]?.path ?? "");

@@ -45,7 +45,7 @@ test("the plugin's schema contains every resource and every function", () => {
   );
 });
 
-test("no union contains fixed choices or a list, which SDKs can't generate, send or read", () => {
+test("no union in the plugin's schema contains an enum or a list, because SDKs can't handle those", () => {
   const unions = specsOf(schema).flatMap(({ path, spec }) =>
     (spec.oneOf ?? []).map((form) => ({ path, form: form.$ref === undefined ? form : typeAt(form.$ref) })),
   );
@@ -53,7 +53,7 @@ test("no union contains fixed choices or a list, which SDKs can't generate, send
   expect(unions.filter(({ form }) => form.enum !== undefined || form.type === "array")).toEqual([]);
 });
 
-test("numbers are integers, but for those that may have a fraction or more than 32 bits", () => {
+test("numbers in the plugin's schema are integers, unless they may have a fraction or more than 32 bits", () => {
   const others = specsOf(schema).filter(({ spec }) => spec.type === "number");
   expect([...new Set(others.map(({ path }) => path.at(-1)))].sort()).toEqual([
     "bytes",
@@ -63,21 +63,21 @@ test("numbers are integers, but for those that may have a fraction or more than 
   ]);
 });
 
-describe.each(NAMES)("%s", (name) => {
+describe.each(NAMES)("%s in the plugin's schema", (name) => {
   const facts = RESOURCES[name]?.facts;
   const resource = schema.resources[`edgeguard:index:${name}`];
   if (facts === undefined || resource === undefined) throw new Error(name);
   const inputs = resource.inputProperties;
   const shape = facts.args.shape as Readonly<Record<string, z.ZodType>>; // Of a lifecycle.
 
-  test("has exactly the lifecycle's arguments, each with its docs", () => {
+  test("has exactly the arguments that the provider accepts, each with docs", () => {
     expect(Object.keys(inputs).sort()).toEqual(Object.keys(shape).sort());
     for (const only of ONLY_IN_CLASSES[name] ?? []) expect(inputs).not.toHaveProperty(only);
     for (const [key, { description = "" }] of Object.entries(inputs))
       expect([key, description.length > 20]).toEqual([key, true]);
   });
 
-  test("marks the same arguments as required, secret and forcing replacement as the lifecycle does", () => {
+  test("agrees with the provider on which arguments are required, are secret or force a replacement", () => {
     const isSet = (key: string): boolean =>
       key in (facts.fromSettings ?? {}) || key in (facts.named?.({ project: "", stack: "", name: "" }) ?? {});
     const required = Object.keys(shape).filter(
@@ -95,13 +95,13 @@ describe.each(NAMES)("%s", (name) => {
     expect(resource.aliases).toEqual([{ type: `pulumi-nodejs:dynamic/edgeguard:${name}` }]);
   });
 
-  test("has a whole number for each argument of which the lifecycle refuses a fraction", () => {
+  test("declares a numeric argument as an integer if the provider rejects fractions", () => {
     for (const [key, { type }] of Object.entries(inputs))
       if (type === "integer" || type === "number")
         expect([key, shape[key]?.safeParse(1.5).success]).toEqual([key, type === "number"]);
   });
 
-  test("lists the allowed values of each argument with fixed choices, and the lifecycle accepts only those", () => {
+  test("lists the allowed values of each enum argument, and the provider accepts no others", () => {
     for (const [key, { $ref = "" }] of Object.entries(inputs)) {
       const words = schema.types[$ref.replace("#/types/", "")]?.enum;
       if (words === undefined) continue;
@@ -111,7 +111,7 @@ describe.each(NAMES)("%s", (name) => {
     }
   });
 
-  test("has the same defaults as the lifecycle", () => {
+  test("has the same defaults as the provider", () => {
     for (const [key, each] of Object.entries(inputs)) {
       const initial = z.object({ one: shape[key] ?? z.unknown() }).safeParse({}).data?.one;
       expect([key, each.default]).toEqual([key, typeof initial === "object" ? undefined : initial]);

@@ -19,8 +19,8 @@ const setMocks = (preview = false): Promise<void> =>
 
 const namespace = (): KvNamespace => new KvNamespace("flags", { accountId: ACCOUNT_ID, title: "flags" });
 
-describe("the second test of a process", () => {
-  test("can declare what the first test declared", async () => {
+describe("the second test in a process", () => {
+  test("can declare the same resources as the first test", async () => {
     await setMocks();
     namespace();
     expect(namespace).toThrow('KvNamespace "flags" and "flags" both declare the namespace "flags"');
@@ -28,7 +28,7 @@ describe("the second test of a process", () => {
     expect(namespace).not.toThrow();
   });
 
-  test("can declare the same keys as the first test", async () => {
+  test("can declare the same KV keys as the first test", async () => {
     const entries = (name: string): Promise<unknown> =>
       new Promise((done, failed) => {
         const args = { accountId: ACCOUNT_ID, namespaceId: NAMESPACE_ID, entries: { a: "1" } };
@@ -41,7 +41,7 @@ describe("the second test of a process", () => {
     await entries("second");
   });
 
-  test("isn't affected by an argument of the first test that became known late", async () => {
+  test("isn't affected by an argument of the first test that resolves late", async () => {
     await setMocks();
     let release: (ref: string) => void = () => undefined;
     const late = new Promise<string>((done) => (release = done));
@@ -69,7 +69,7 @@ describe("a lookup under mocks", () => {
     await Promise.all(apis.splice(0).map((api) => api.close()));
   });
 
-  test("calls the API that the second test configured, not the first one's", async () => {
+  test("calls the API that the current test configured, not the previous test's", async () => {
     const asked: number[][] = [];
     for (let run = 0; run < 2; run += 1) {
       const api = await startLocalApi();
@@ -83,7 +83,7 @@ describe("a lookup under mocks", () => {
     expect(asked).toEqual([[1], [1, 1]]);
   });
 
-  test("fails with the same sentence as in a program", async () => {
+  test("fails with the same message as in a program if there's no API token", async () => {
     await setMocks();
     const failure = await failureOf(getKvNamespaces({ accountId: ACCOUNT_ID }));
     expect(failure.message).toMatch(/^edgeguard: .*CLOUDFLARE_API_TOKEN/);

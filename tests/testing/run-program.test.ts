@@ -29,8 +29,8 @@ const policy = (name: string, more: object = {}): PageShieldPolicy =>
 
 const known = <T>(output: pulumi.Output<T>): Promise<T> => new Promise((done) => output.apply(done));
 
-describe("without an API", () => {
-  test("fails the run with the preview's message for a wrong argument, and lists all mistakes", async () => {
+describe("runProgram without an API", () => {
+  test("fails with the preview's message for each invalid argument, all in one error", async () => {
     const failure = await failureOf(
       runProgram(() => {
         policy("shop", { value: { scriptSrc: ["self"] } });
@@ -45,7 +45,7 @@ describe("without an API", () => {
     ]);
   });
 
-  test("accepts rules by name, and resolves none of them", async () => {
+  test("accepts rules by name without resolving them to IDs", async () => {
     const deploy = (rule: string) => () =>
       known(
         new ManagedRulesetOverride("waf", {
@@ -62,7 +62,7 @@ describe("without an API", () => {
     expect(failure.message).toContain('rules["?"]: has no words to find a rule by');
   });
 
-  test("reports the registered resources in canonical form, with what the preview computes", async () => {
+  test("returns the registered resources with canonical arguments and the outputs that a preview computes", async () => {
     const { resources, result } = await runProgram(
       () => {
         const namespace = new KvNamespace("flags", { title: "flags", preview: true });
@@ -105,7 +105,7 @@ describe("without an API", () => {
     expect((await failureOf(twice)).message).toMatch(/"one" and "two" declare the same policy/);
   });
 
-  test("returns warnings, and the defaults for the project and stack in the options", async () => {
+  test("returns warnings, and derives default values from the project and stack in the options", async () => {
     const { resources, warnings } = await runProgram(
       () => {
         const ruleset = { name: "Cloudflare OWASP Core Ruleset" };
@@ -129,7 +129,7 @@ describe("without an API", () => {
     }
   });
 
-  test("makes a secret argument a secret output, and shows it in no error", async () => {
+  test("makes a secret argument a secret output, and never shows it in an error", async () => {
     const canary = "c4nary-c4nary-c4nary";
     const url = `https://logs.example/in?header_Authorization=Bearer%20${canary}`;
     const job = (dataset: string): LogpushJob =>
@@ -187,14 +187,14 @@ describe("without an API", () => {
   });
 });
 
-describe("with a local API", () => {
+describe("runProgram with a local API", () => {
   let api: TestApi;
   beforeEach(async () => {
     api = await startLocalApi();
   });
   afterEach(() => api.close());
 
-  test("creates the resources in the API, whose values become the outputs", async () => {
+  test("creates the resources in the API and returns the API's values as outputs", async () => {
     const { result, resources } = await runProgram(
       async () => {
         const settings = new PageShieldSettings("shop", { zoneId: api.zones.empty, enabled: true });
@@ -211,7 +211,7 @@ describe("with a local API", () => {
     });
   });
 
-  test("a preview shows the impact and writes nothing", async () => {
+  test("shows the impact in preview mode and writes nothing", async () => {
     const { resources, messages } = await runProgram(
       () => policy("shop", { zoneId: api.zones.shop, action: "allow" }),
       { api, preview: true },
@@ -227,18 +227,18 @@ describe("with a local API", () => {
     expect(failure.message).toMatch(/^PageShieldPolicy "shop": .*zone/);
   });
 
-  test("fails the run, not the process, if the update fails", async () => {
+  test("fails the run without ending the process if the update fails", async () => {
     await runProgram(() => policy("shop"), { api });
     const failure = await failureOf(runProgram(() => policy("shop", { adopt: "never" }), { api }));
     expect(failure.message).toMatch(/^PageShieldPolicy "shop": .*adopt: "never"/);
   });
 
-  test("reads lookups from the local API", async () => {
+  test("sends lookups to the local API", async () => {
     const { result } = await runProgram(() => getKvNamespaces({ accountId: api.accounts.main }), { api });
     expect(result).toEqual([expect.objectContaining({ title: "existing" })]);
   });
 
-  test("lookups never use a credential from the environment, from config or from a provider", async () => {
+  test("never uses a lookup's credential from the environment, the configuration or a provider", async () => {
     const real = await startLocalApi();
     const environment = process.env;
     const canary = "c4nary-c4nary-c4nary";
@@ -277,7 +277,7 @@ describe("with a local API", () => {
     }
   });
 
-  test("a config object that a lookup used in one run reads the API of the next run", async () => {
+  test("sends a lookup to the current run's API, even if its config object was used in an earlier run", async () => {
     const config = { accountId: api.accounts.main };
     const program = (): Promise<unknown> => getKvNamespaces({}, { config });
     await runProgram(program, { api });
@@ -290,7 +290,7 @@ describe("with a local API", () => {
     }
   });
 
-  test("reset removes what a test created", async () => {
+  test("finds nothing from earlier runs after api.reset()", async () => {
     const declare = (): KvNamespace =>
       new KvNamespace("flags", { accountId: api.accounts.main, title: "existing", adopt: "never" });
     expect((await failureOf(runProgram(declare, { api, preview: true }))).message).toMatch(/already exists/);

@@ -22,7 +22,7 @@ function output(command: string, args: readonly string[], cwd: string): string {
   return stdout + stderr;
 }
 
-test("with node:test, a wrong argument fails the test with the preview's message", () => {
+test("with node:test, an invalid argument fails the test with the preview's message", () => {
   const text = output(process.execPath, ["--test", "--test-reporter", "tap", "node-test.cjs"], SAMPLES);
   const failed = [...text.matchAll(/^not ok \d+ - (.*)$/gm)].map(([, title]) => title);
   expect(failed).toEqual(FAILED);
@@ -41,7 +41,7 @@ describeLong("the samples in other test runners", () => {
   });
   afterEach(() => rmSync(folder, { recursive: true }));
 
-  test("with Jest, a wrong argument fails the test with the preview's message", () => {
+  test("with Jest, an invalid argument fails the test with the preview's message", () => {
     // A project's installed packages aren't transformed; here, they're linked.
     const jestConfig = { transform: {}, testTimeout: 60_000 };
     writeFileSync(join(folder, "package.json"), JSON.stringify({ private: true, jest: jestConfig }));
@@ -52,7 +52,7 @@ describeLong("the samples in other test runners", () => {
     expect(text.match(SENTENCE)?.length).toBeGreaterThanOrEqual(2);
   });
 
-  test("with Vitest, a wrong argument fails the test with the preview's message", () => {
+  test("with Vitest, an invalid argument fails the test with the preview's message", () => {
     writeFileSync(join(folder, "package.json"), '{ "private": true }');
     const install = ["install", "--prefix", join(folder, "runner"), "--no-audit", "--no-fund", "vitest@4"];
     expect(spawnSync("npm", install, { encoding: "utf8" })).toMatchObject({ status: 0 });

@@ -84,11 +84,11 @@ describe("checkWorker", () => {
     );
   });
 
-  describe("compares measurements with their limits", () => {
+  describe("with measurements from a running Worker", () => {
     const found = (given: Parameters<typeof checkWorker>[0]) =>
       checkWorker(given).filter(({ level }) => level !== "info");
 
-    test("compares measurements of fetch() and the Cache API, which share one quota", () => {
+    test("adds up fetch() and Cache API calls, because they share one quota", () => {
       const observed = { subrequests: 30, cacheCalls: 30 };
       expect(found({ plan: "free", observed })).toEqual([
         expect.objectContaining({
@@ -104,12 +104,12 @@ describe("checkWorker", () => {
       expect(found({ plan: "free", observed: { subrequests: 60, cacheCalls: 1 } })).toHaveLength(1);
     });
 
-    test("compares CPU time, and only warns of an overrun, which Cloudflare may tolerate", () => {
+    test("only warns if CPU time exceeds the limit, because Cloudflare may tolerate it", () => {
       const [finding, ...more] = found({ plan: "free", observed: { cpuPerRequest: 25 } });
       expect(more).toEqual([]);
       expect(finding).toMatchObject({ level: "warning", limit: "cpuPerRequest", measured: 25, allowed: 10 });
       expect(finding?.message).toMatch(
-        /Occasional overruns are tolerated; exceeding the limit consistently terminates the Worker\./,
+        /Cloudflare tolerates occasional overruns, but terminates a Worker that exceeds the limit consistently\./,
       );
     });
 
@@ -132,7 +132,7 @@ describe("checkWorker", () => {
     });
   });
 
-  test("compares an Enterprise account with the limits of the paid plan", () => {
+  test("applies the limits of the paid plan to an Enterprise account", () => {
     const account = { workers: 501, cronTriggers: 0, requestsPerDay: 10 ** 9 };
     expect(checkAccount({ plan: "enterprise", ...account })).toEqual([
       expect.objectContaining({ level: "error", limit: "workersPerAccount", allowed: 500 }),
@@ -145,7 +145,7 @@ describe("checkWorker", () => {
     expect(finding).toMatchObject({
       level: "warning",
       limit: "routesPerZone",
-      message: expect.stringMatching(/give each route its zone/) as string,
+      message: expect.stringMatching(/pass each route with its zone/) as string,
     });
     expect(
       checkWorker({ plan: "paid", routes: routes(700) }).filter(({ level }) => level !== "info"),
@@ -157,7 +157,7 @@ describe("checkWorker", () => {
     expect(findings.slice(0, 3).map(({ level }) => level)).toEqual(["error", "warning", "info"]);
   });
 
-  test("refuses an unknown plan or usage model and an invalid number", () => {
+  test("rejects an unknown plan, an unknown usage model and an invalid number", () => {
     const wrong = "gold" as "free";
     expect(() => checkWorker({ plan: wrong })).toThrow(
       new CheckError('plan: "gold" is not a plan. Use "free", "paid" or "enterprise".'),
@@ -254,7 +254,7 @@ describe("explainError", () => {
     return error.message;
   };
 
-  test("adds advice to the client's own errors", async () => {
+  test("provides the advice at the end of the API client's errors", async () => {
     expect(await refusal(400, [{ code: 10014, message: "taken" }])).toMatch(
       new RegExp(`taken \\[code 10014\\]\\. ${explainError({ code: 10014 }) ?? "-"}$`),
     );

@@ -199,7 +199,7 @@ test.each<[string, number, boolean]>([
   ["value", 26_214_400, false],
   ["metadata", 1_024, false],
   ["expiration_ttl", 60, true],
-])("accepts the %s of a KV entry up to its limit of %d", (what, limit, isLeast) => {
+])("accepts a KV entry's %s only within its limit of %d", (what, limit, isLeast) => {
   const problems = (n: number): readonly string[] => {
     const members = {
       key: what === "key" ? "k".repeat(n) : "key",
@@ -220,7 +220,7 @@ test("a Logpush filter has at most 30 operators and 1,000 bytes", () => {
   expect(limits.LOGPUSH).toMatchObject({ MAX_FILTER_OPERATORS: 30, MAX_FILTER_BYTES: 1000 });
 });
 
-describe("compares a size with both meanings of its unit", () => {
+describe("a limit in MB may mean 1,000,000 or 1,048,576 bytes, so a check", () => {
   const body = (bodyBytes: number): readonly LimitFinding[] => checkRequest({ plan: "free", bodyBytes });
   test.each<[number, string[], RegExp]>([
     [79_999_999, [], /^$/],
@@ -239,15 +239,15 @@ describe("compares a size with both meanings of its unit", () => {
     [
       104_857_601,
       ["error"],
-      /^Body of a POST, PUT or PATCH request: 104,857,601 bytes, over the limit of 100 MB on the free plan\. Cloudflare rejects a larger body with a 413\./,
+      /^Body of a POST, PUT or PATCH request: 104,857,601 bytes, over the limit of 100 MB on the free plan\. Cloudflare rejects larger bodies with a 413\./,
     ],
-  ])("compares a body of %d bytes", (bytes, levels, words) => {
+  ])("compares a body of %d bytes with both values", (bytes, levels, words) => {
     const findings = body(bytes);
     expect(findings.map(({ level }) => level)).toEqual(levels);
     expect(findings.map(({ message }) => message).join("")).toMatch(words);
   });
 
-  test("compares a count or a time with one limit, and warns at 80% and above", () => {
+  test("compares a count or a time with a single value, and warns at 80% and above", () => {
     const startup = observed("free", "startup");
     expect(startup(319)).toEqual([]);
     expect(startup(320)).toEqual([
@@ -283,7 +283,7 @@ test("reports nothing if there's no limit", () => {
   });
 });
 
-test("the notes say what Cloudflare documents beyond the figures", () => {
+test("the notes cover what Cloudflare documents beyond the numbers", () => {
   const notes = limits.WORKERS_NOTES.map(({ text }) => text).join(" ");
   for (const words of [
     "waitUntil()",
