@@ -4,8 +4,8 @@ import type { Condition, Value } from "../rules-language/tree";
 type Hosts = ReadonlySet<string> | undefined;
 
 /**
- * Returns the hosts whose pages an expression selects, in lowercase. Undefined if it may select pages on any host.
- * Ignores conditions other than the host, so the policy may apply to fewer pages, but never to more.
+ * Returns the hosts that an expression covers, in lowercase. Undefined if it may cover any host. Ignores conditions
+ * other than the host, so the expression may cover only some pages on these hosts.
  */
 export function coveredHosts(expression: string): Hosts {
   const parsed = parseExpression(expression);

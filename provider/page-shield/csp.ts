@@ -121,17 +121,17 @@ function sourceProblems({ sources, path, malformed }: Directive, name: string): 
       return [{ path: sourcePath, message: `must be a string, not ${describe(source)}` }];
     if (source === "" || /[\s;,]/.test(source)) {
       const advice = isText ? "Separate sources with spaces" : "Write each source as a separate item";
-      const message = `${name} has the source ${JSON.stringify(source)}, but a source is one word without spaces, commas or semicolons. ${advice}`;
+      const message = `${name} contains ${JSON.stringify(source)}, but a source can't be empty or contain spaces, commas or semicolons. ${advice}`;
       return [{ path: sourcePath, message }];
     }
     if (!takesSources(name) || !UNQUOTED.test(source)) return [];
     const quoted = `'${/^(nonce|sha)/i.test(source) ? source : source.toLowerCase()}'`;
-    const message = `${name} has ${source} without quotes, so browsers take it for a hostname. Write ${quoted}, with single quotes`;
+    const message = `${name} has ${source} without quotes, so browsers treat it as a hostname. Write ${quoted}, with single quotes`;
     return [{ path: sourcePath, message }];
   });
 }
 
-/** Finds the directive that was probably meant, ignoring the characters between its words. */
+/** Finds the directive that a misspelled name probably means, ignoring the characters between words. */
 function closestDirective(name: string): string | undefined {
   const plain = (text: string): string => text.replace(/[^a-z]/g, "");
   const near = nearest(plain(name), ALL_DIRECTIVES.map(plain));
@@ -155,7 +155,10 @@ export function canonicalCsp(value: CspInput): string {
   return renderCsp(parseCsp(value));
 }
 
-/** Warns about what's valid but rarely intended. Takes the value as written, because rendering hides an empty list. */
+/**
+ * Returns warnings about valid directives that are rarely intended. Takes the value as written, because a rendered
+ * policy shows an empty list as `'none'`.
+ */
 export function lintCsp(value: CspInput): string[] {
   const warnings: string[] = [];
   const written = directivesOf(value);
@@ -165,7 +168,7 @@ export function lintCsp(value: CspInput): string[] {
       warnings.push(`Page Shield doesn't list ${name} among its supported directives and may ignore it`);
     if (sources.length === 0 && takesSources(name)) {
       warnings.push(
-        `${name} has no sources, which means 'none': it allows nothing. If you mean that, write 'none'`,
+        `${name} has no sources, which is the same as 'none' and allows nothing. If that's intended, write 'none'`,
       );
     }
     if (sources.length > 1 && sources.some((s) => s.toLowerCase() === "'none'")) {
@@ -188,7 +191,7 @@ export function lintCsp(value: CspInput): string[] {
   return [...warnings, ...wideSourceWarnings(written)];
 }
 
-/** Warns about sources that let browsers run scripts that the policy's author never chose. */
+/** Returns warnings about sources that allow almost any script, such as `*` or `'unsafe-inline'`. */
 function wideSourceWarnings(written: readonly Directive[]): string[] {
   const isDeclared = (name: string): boolean => written.some((directive) => directive.name === name);
   const scriptDirectives = ["script-src", "script-src-elem", "script-src-attr"];
@@ -224,7 +227,7 @@ function matchesAnyHost(source: string): boolean {
 /** A script on a page. */
 export interface LoadedScript {
   readonly url: string;
-  /** The hostname of the page that loads it. */
+  /** The hostname of the page that loads the script. */
   readonly host: string;
 }
 
@@ -245,7 +248,7 @@ export function escapeForSource(path: string): string {
   return path.replace(/[;,'\s]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`);
 }
 
-/** Whether a source allows an address. Both are in the form of sources, so that the same characters are encoded. */
+/** Whether a source allows an address. Special characters must be encoded in both: see `escapeForSource`. */
 export function sourceAllows(source: string, address: string | undefined): boolean {
   if (address === undefined) return false;
   const directives = new Map([["script-src", [source]]]);

@@ -159,7 +159,7 @@ export const listShape = {
   ).optional(),
 };
 
-/** A list's arguments, after `listShape` has checked them. */
+/** A list's arguments, validated by `listShape`. */
 interface ListQuery {
   readonly zoneId: string;
   readonly hosts?: string | undefined;
@@ -214,8 +214,8 @@ export interface DetectedRecord {
 }
 
 /**
- * Returns a comparator for the order that the query asks for. Pages are read in the only stable order and sorted
- * afterwards. Undefined if only the API can sort in that order.
+ * Returns a comparator for the requested order: pages are read in a stable order and sorted afterwards. Undefined if
+ * only the API can sort in the requested order.
  */
 function clientSideOrder(query: Query): ((a: DetectedRecord, b: DetectedRecord) => number) | undefined {
   const steady = PAGE_SHIELD.STEADY_ORDER;
@@ -244,7 +244,7 @@ export function getDetected<T>(
   });
 }
 
-/** @param lookup the list in which to find the ID. */
+/** @param lookup the lookup that lists such IDs, for error messages. */
 export function recordId(noun: string, lookup: string): z.ZodType<string, string> {
   return hexId(`a ${noun} ID`, `Find it with ${lookup}.`);
 }
@@ -280,18 +280,18 @@ export function isScoredBelow({ jsIntegrityScore }: Scored, threshold: number): 
   return score === undefined ? undefined : score < threshold;
 }
 
-/** Whether threat lists name a script. */
+/** The threat list flags of a script. */
 interface Listed {
   readonly urlReportedMalicious?: boolean | undefined;
   readonly domainReportedMalicious?: boolean | undefined;
 }
 
-/** Whether a threat list names the script's URL or domain. */
+/** Whether the script's URL or domain is on a threat list. */
 export function isReported({ urlReportedMalicious, domainReportedMalicious }: Listed): boolean {
   return urlReportedMalicious === true || domainReportedMalicious === true;
 }
 
-/** Whether the script's score is below the threshold, or a threat list names the script. */
+/** Whether the script's score is below the threshold, or the script is on a threat list. */
 export function isThreat(script: Scored & Listed, threshold: number): boolean {
   return isScoredBelow(script, threshold) === true || isReported(script);
 }

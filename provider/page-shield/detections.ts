@@ -84,12 +84,12 @@ export function saveDetections(
   });
 }
 
-/** The zone, and the options of `saveDetections`. Any of them may be undefined. */
+/** The zone and the options of `saveDetections`. Each option may be undefined. */
 type CollectOptions = { readonly zoneId: string } & {
   readonly [K in "include" | keyof DetectedFilters]?: SaveDetectionsOptions[K] | undefined;
 };
 
-/** Reads from the API the detections that `saveDetections` saves. */
+/** Reads the detections that `saveDetections` saves. */
 export async function collectDetections(host: Host, wanted: CollectOptions): Promise<Detections> {
   const shape = { zoneId: zone, include: includeArg, ...filterShape };
   const { include = ["scripts"], ...listing } = readArgs("saveDetections", shape, wanted);
@@ -134,7 +134,7 @@ export function readDetections(file: string): Detections {
     text = readFileSync(file, "utf8");
   } catch (error) {
     throw new LookupError(
-      `can't read ${path.resolve(file)} (${errorCode(error)}). Write it with \`edgeguard detections save --zone <zone ID> --out ${file}\`.`,
+      `can't read ${path.resolve(file)} (${errorCode(error)}). Create it with \`edgeguard detections save --zone <zone ID> --out ${file}\`.`,
     );
   }
   let json: unknown;
@@ -143,7 +143,7 @@ export function readDetections(file: string): Detections {
   } catch (error) {
     const detail = error instanceof Error ? error.message : String(error);
     throw new LookupError(
-      `${path.resolve(file)} is not valid JSON (${detail}). Resolve any merge conflict, or write it again with \`edgeguard detections save\`.`,
+      `${path.resolve(file)} is not valid JSON (${detail}). Resolve any merge conflict, or save it again with \`edgeguard detections save\`.`,
     );
   }
   return toDetections(json, path.resolve(file));
@@ -185,8 +185,7 @@ function sortedCategories(categories: readonly string[] | undefined): string[] |
 }
 
 /**
- * Sorts records by URL or name, then by host, then by everything else. That's the order in which a record's properties
- * are written.
+ * Sorts records by their properties in the order in which they're written: URL or name first, then host, then the rest.
  */
 function sortRecords<T>(records: readonly T[]): T[] {
   return records

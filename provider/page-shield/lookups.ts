@@ -28,7 +28,7 @@ const settingsLookup = lookup<ZoneArgs, PageShieldSettingsState>("getPageShieldS
 );
 
 /**
- * Reads the A zone's Page Shield settings.
+ * Reads a zone's Page Shield settings.
  *
  * @example Read whether Page Shield is on
  * ```ts
@@ -209,8 +209,8 @@ const cookiesLookup = listLookup("getCookies", COOKIES);
 /**
  * Lists the cookies that Page Shield has seen on a zone's pages. Requires the Business plan.
  *
- * Returns only `active` ones unless you set `status`. The parameter is sent only if set, because Cloudflare's OpenAPI
- * schema doesn't document it for cookies.
+ * Returns only `active` ones unless you set `status`. `status` is sent only if set, because Cloudflare's OpenAPI schema
+ * doesn't document it for cookies.
  *
  * @example List cookies without the Secure attribute
  * ```ts

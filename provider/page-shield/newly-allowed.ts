@@ -9,7 +9,9 @@ import { parseAddress, type Address, type Directives } from "./csp";
 export interface NewlyAllowed {
   /** The directive that now allows more, or the directive that was removed. */
   readonly directive: string;
-  /** The directives that applied before. They differ from `directive` if a directive was removed or added. */
+  /**
+   * The directives that applied before the change. They differ from `directive` if a directive was removed or added.
+   */
   readonly before: readonly string[];
   /** Sources that the earlier policy doesn't cover. Undefined if everything is allowed now. */
   readonly sources: readonly string[] | undefined;
@@ -40,8 +42,8 @@ const FALLBACKS: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * Lists what the second policy allows and the first one doesn't. Also includes anything that the first policy only
- * might allow.
+ * Lists what the second policy allows and the first one doesn't, or may not. A source counts as new if it's unclear
+ * whether the first policy allowed it.
  */
 export function newlyAllowed(before: Directives, after: Directives): readonly NewlyAllowed[] {
   const changes = new Map<string, { readonly before: Set<string>; sources: Set<string> | undefined }>();
@@ -93,7 +95,7 @@ function addedKeywords(before: Directives, after: Directives, name: string): rea
 
 type DirectiveSources = readonly [directive: string, sources: readonly string[]];
 
-/** @param cache earlier results. Most directives fall back to the same few lists. */
+/** @param cache the results of earlier comparisons: most directives fall back to the same few lists. */
 function addedSources(
   name: string,
   before: DirectiveSources,
@@ -112,7 +114,7 @@ function addedSources(
 
 const isNonceOrHash = (source: string): boolean => /^'(nonce|sha\d+)-/.test(source);
 
-/** Keywords that affect only scripts. Keywords in neither list may affect anything. */
+/** Keywords that affect only scripts. A keyword that isn't in this list or in `STYLE_KEYWORDS` may affect anything. */
 const SCRIPT_KEYWORDS = [
   "'strict-dynamic'",
   "'unsafe-eval'",
@@ -160,7 +162,7 @@ function isNetworkAddress(source: string): boolean {
   return address.scheme === undefined || ["http", "https", "ws", "wss"].includes(address.scheme);
 }
 
-/** The secure form of each scheme, which the scheme also covers. A source without a scheme uses the page's own. */
+/** The secure variant of each scheme. A source with the insecure scheme also allows the secure one. */
 const SECURE: Readonly<Record<string, string>> = { http: "https", ws: "wss" };
 
 function coversScheme({ scheme: wide }: Address, { scheme: narrow }: Address): boolean {

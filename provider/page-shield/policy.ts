@@ -303,7 +303,7 @@ function policyClaims(known: JsonObject): Claim[] {
   };
   const takeover: Claim = {
     key: `${zoneId} ${description}`,
-    clash: `would both take over the policy in zone ${zoneId} with this description. Give them different descriptions`,
+    clash: `would both take over the policy with this description in zone ${zoneId}. Give them different descriptions`,
   };
   const enforcement: Claim = {
     key: `${zoneId} enforced`,
@@ -388,7 +388,7 @@ function matchesArgs(policy: Policy, args: JsonObject): boolean {
   );
 }
 
-/** Finds the existing policy for a create to adopt. */
+/** Finds the existing policy that a create should adopt. */
 async function findPolicyToAdopt(
   ctx: Context,
   args: PolicyArgs,
@@ -410,7 +410,8 @@ async function findPolicyToAdopt(
 }
 
 /**
- * Returns the preview's message about adopting a policy. Undefined if this program owns the policy and is replacing it.
+ * Returns what the preview reports about adopting a policy. Empty if this program already owns the policy and is
+ * replacing it.
  */
 function adoptionFor(ctx: Context, args: PolicyArgs, policy: Policy): { readonly adopts?: Adoption } {
   const { id, raw } = policy;
@@ -438,8 +439,8 @@ function findOwnPolicy(policies: readonly Policy[], args: PolicyArgs, olds: Json
 }
 
 /**
- * Warns about the combined effect of this policy and the zone's existing ones. If the author probably meant to change
- * one of them, that one comes first.
+ * Warns about the combined effect of this policy and the zone's existing ones. Lists a policy with the same description
+ * first, because the author may have meant to change that one.
  */
 function warnAboutOtherPolicies(
   ctx: Context,
@@ -483,8 +484,8 @@ function warnAboutOtherPolicies(
 }
 
 /**
- * Whether the policy only logged before it started to block. Nothing is recorded for a `log` policy, because its inputs
- * show that it logs.
+ * Whether the policy only logged before it started to block. Undefined for a `log` policy, because its inputs show that
+ * it logs.
  */
 function wasLogged(
   args: Pick<PolicyArgs, "zoneId" | "action" | "enabled">,
@@ -516,8 +517,9 @@ function adviceOnSameDescription(alike: readonly Policy[]): string[] {
 }
 
 /**
- * Creates a policy exactly once, even if a response is lost. @param before the policies that the zone had before the
- * request.
+ * Creates a policy exactly once, even if a response is lost.
+ *
+ * @param before the policies that the zone had before the request.
  */
 async function createPolicy(
   ctx: Context,
@@ -562,8 +564,8 @@ async function putPolicy(ctx: Context, args: PolicyArgs, current: Policy): Promi
 }
 
 /**
- * Returns `enabled` with the type to send. That's a string at first, unless the zone returns a boolean, because
- * Cloudflare's documentation is inconsistent about the type.
+ * Describes the field `enabled`, which Cloudflare documents both as a string and as a boolean. It's sent as a string
+ * first, unless the zone returns a boolean.
  */
 function enabledMember(zone: string): BooleanMember {
   return { key: `policies.enabled in zone ${zone}`, pointer: "/enabled", doubtful: true };
@@ -591,7 +593,7 @@ async function readPolicy(ctx: Context, zone: string, id: string): Promise<Polic
     schema: wire,
     advice: ({ status }) =>
       status === 404
-        ? "If it was deleted elsewhere, run `pulumi refresh`; the next `pulumi up` then creates it again."
+        ? "If the policy was deleted elsewhere, run `pulumi refresh`. The next `pulumi up` then recreates it."
         : undefined,
   });
   noteShownForm(ctx, enabledMember(zone).key, policy.form);

@@ -34,8 +34,8 @@ export interface PageShieldPolicyState {
 }
 
 /**
- * A detection's status: seen recently, seen fewer than 3 times, or not seen for a week. `inactive` is documented only
- * in Cloudflare's OpenAPI schema.
+ * A detection's status: `active` if seen recently, `infrequent` if seen fewer than 3 times, `inactive` if not seen for
+ * a week. `inactive` is documented only in Cloudflare's OpenAPI schema.
  */
 export type RecordStatus = LiteralUnion<"active" | "infrequent" | "inactive">;
 
@@ -56,11 +56,11 @@ export interface Connection {
   readonly firstSeenAt?: string;
   /** When the detection was last seen. */
   readonly lastSeenAt?: string;
-  /** Whether a threat list names the domain. Scores are separate: see `isMalicious`. */
+  /** Whether the domain is on a threat list. Scores are separate: see `isMalicious`. */
   readonly domainReportedMalicious?: boolean;
   /** The threat list's categories for the domain, such as `Malware`. */
   readonly maliciousDomainCategories?: readonly string[];
-  /** Whether a threat list names the URL. */
+  /** Whether the URL is on a threat list. */
   readonly urlReportedMalicious?: boolean;
   /** The threat list's categories for the URL. */
   readonly maliciousUrlCategories?: readonly string[];
@@ -161,11 +161,11 @@ export type FilterValue = string | number | boolean | readonly string[];
 
 /** Which detections a list returns. */
 export interface DetectedFilters {
-  /** Returns only detections on these hosts' pages; `*` at the start or end matches anything. By default, all hosts. */
+  /** Returns only detections seen on these hosts; `*` at the start or end matches anything. By default, all hosts. */
   readonly hosts?: string | readonly string[];
   /**
-   * Returns only detections with these statuses, which are sent unchanged. By default, Cloudflare returns `active`
-   * ones.
+   * Returns only detections with these statuses. They're sent unchanged. By default, Cloudflare returns only `active`
+   * detections.
    */
   readonly status?: RecordStatus | readonly RecordStatus[];
   /** Other query parameters of the API, by name. They're sent unchanged: `{ exclude_cdn_cgi: false }`. */

@@ -75,8 +75,8 @@ export interface ScriptSources {
 }
 
 /**
- * Turns saved detections into sources for a policy's `script-src`. Sends no request; the same detections give the same
- * sources.
+ * Turns saved detections into sources for a policy's `script-src`. Sends no requests. The same detections always result
+ * in the same sources.
  *
  * The preview warns about scripts that were left out and says why. It also warns if no source remains, because a policy
  * then allows only `'self'`.
@@ -109,7 +109,7 @@ export function scriptSources(detections: Detections, options: ScriptSourcesOpti
   const threshold = parseThreshold(options.threshold);
   const { scripts } = toDetections(detections, 'the argument "detections"');
   if (scripts === undefined) {
-    throw new LookupError("the detections have no scripts. Save them again with --include scripts.");
+    throw new LookupError("the detections contain no scripts. Save them again with --include scripts.");
   }
 
   const isApproved = options.inventory === undefined ? () => true : approver(options.inventory, new Date());
@@ -176,7 +176,7 @@ function reviewWarnings(
     );
   }
   if (scriptSrc.length > 0) return warnings;
-  const reason = leftOut.length > 0 ? "no source is left" : `the detections have no scripts${where}`;
+  const reason = leftOut.length > 0 ? "no source is left" : `the detections contain no scripts${where}`;
   return [
     ...warnings,
     `${reason}, so a policy with 'self' and this list allows only the site's own scripts.`,

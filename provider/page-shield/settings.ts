@@ -59,7 +59,7 @@ export const pageShieldSettings = defineLifecycle({
       of(known) {
         const zone = args.shape.zoneId.safeParse(known["zoneId"]);
         if (!zone.success) return [];
-        return [{ key: zone.data, clash: `both manage Page Shield of zone ${zone.data}. Keep one of them` }];
+        return [{ key: zone.data, clash: `both manage Page Shield in zone ${zone.data}. Keep one of them` }];
       },
     },
   ],
@@ -79,7 +79,7 @@ export const pageShieldSettings = defineLifecycle({
     const settings = await applySettings(ctx, args.zoneId, declaredSettings(args), original, original.values);
     if (settings === original && args.onDestroy !== "keep") {
       ctx.say.info(
-        `Page Shield of zone ${args.zoneId} already matched the program. A destroy will leave it unchanged, because these are its original settings.`,
+        `Page Shield in zone ${args.zoneId} already matches the program. A destroy will leave it unchanged, because these are its original settings.`,
       );
     }
     return { id: args.zoneId, computed: { previous: original.values, ...updatedAt(settings) } };
@@ -129,7 +129,7 @@ export const pageShieldSettings = defineLifecycle({
 
   async delete({ ctx, state }) {
     if (state.onDestroy === "keep") {
-      ctx.say.info(`Page Shield of zone ${state.zoneId} stays as it is (onDestroy: "keep").`);
+      ctx.say.info(`Page Shield in zone ${state.zoneId} stays as it is (onDestroy: "keep").`);
       return;
     }
     const current = await readSettings(ctx, state.zoneId);
@@ -237,7 +237,7 @@ export class PageShieldSettings extends edgeResource<PageShieldSettingsArgs>()(p
 interface ZoneSettings {
   readonly values: Values;
   readonly updatedAt: string | undefined;
-  /** The field's name in this zone's response. Cloudflare's documentation uses two names. */
+  /** The name under which this zone returns `useReportingEndpoint`. Cloudflare documents two names. */
   readonly reportingMember: "use_cloudflare_reporting_endpoint" | "use_platform_reporting_endpoint";
 }
 
@@ -249,7 +249,10 @@ const response = z.looseObject({
   use_connection_url_path: z.boolean().nullish(),
 });
 
-/** Returns all of a zone's settings as outputs. A destroy would restore them unchanged. */
+/**
+ * Returns a zone's current settings as outputs. They're also recorded as the original settings, so a destroy changes
+ * nothing.
+ */
 export async function existingSettings(
   ctx: Context,
   zone: string,
@@ -289,7 +292,7 @@ const RESTORE_ADVICE =
   "The plan may no longer allow the original settings. Set onDestroy: \"keep\", run `pulumi up`, then destroy; or remove the resource from the stack with `pulumi state delete '<URN>'`.";
 
 function originalUnknown(zone: string, key: string, current: boolean | undefined): string {
-  return `Page Shield of zone ${zone}: the API never reported the original value of ${key}, so it stays ${String(current ?? "as it is")}.`;
+  return `Page Shield in zone ${zone}: the API never reported the original value of ${key}, so it stays ${String(current ?? "as it is")}.`;
 }
 
 /**

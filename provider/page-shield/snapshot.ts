@@ -8,11 +8,11 @@ export const VERSION = 1;
 
 /** The threat list flags of a script or connection. Each flag is present only if true. */
 interface Reported {
-  /** Whether a threat list names the domain. */
+  /** Whether the domain is on a threat list. */
   readonly domainReportedMalicious?: boolean;
   /** The threat list's categories for the domain. */
   readonly maliciousDomainCategories?: readonly string[];
-  /** Whether a threat list names the URL. */
+  /** Whether the URL is on a threat list. */
   readonly urlReportedMalicious?: boolean;
   /** The threat list's categories for the URL. */
   readonly maliciousUrlCategories?: readonly string[];
@@ -119,14 +119,14 @@ const detections: z.ZodType<Detections> = z.strictObject({
 /**
  * Validates saved detections.
  *
- * @param origin what messages call the detections.
+ * @param origin the file or argument that contains the detections, for messages.
  * @throws LookupError if the detections are invalid or were saved by a later version.
  */
 export function toDetections(json: unknown, origin: string): Detections {
   const version = isJsonObject(json) ? json["version"] : undefined;
   if (typeof version === "number" && version > VERSION) {
     throw new LookupError(
-      `${origin} has format version ${version}, but this pulumi-edgeguard reads only ${VERSION}. Install a later release.`,
+      `${origin} has format version ${version}, but this release of pulumi-edgeguard reads only version ${VERSION}. Install a later release.`,
     );
   }
   const parsed = detections.safeParse(json);
@@ -135,6 +135,6 @@ export function toDetections(json: unknown, origin: string): Detections {
   const where = propertyPath(issue?.path ?? []);
   const reason = (issue?.message ?? "").replace(/^I/, "i");
   throw new LookupError(
-    `${origin} is not a snapshot of detections: ${where === "" ? "" : `${where}: `}${reason}. Write it again with \`edgeguard detections save\`.`,
+    `${origin} is not a snapshot of detections: ${where === "" ? "" : `${where}: `}${reason}. Save it again with \`edgeguard detections save\`.`,
   );
 }

@@ -56,7 +56,7 @@ export async function computeWouldBlock(ctx: Context, args: EnforcedPolicy): Pro
   return wouldBlock;
 }
 
-/** Returns which of these active scripts an enforced policy would block. Undefined if only a browser can decide. */
+/** Returns which of the given active scripts an enforced policy would block. Undefined if only a browser can decide. */
 export function wouldBlockOf(
   { expression, value }: Pick<EnforcedPolicy, "expression" | "value">,
   scripts: readonly LoadedScript[],
@@ -116,13 +116,13 @@ function unseenHostWarnings(
   const seen = [...new Set(scripts.map(({ host }) => host.toLowerCase()))].sort();
   if (seen.length === 0) {
     return [
-      `Page Shield has seen no active script on any page of zone ${zone}, so the preview can't tell what the policy would block. Turn on Page Shield and wait for visitors before you enforce it.`,
+      `Page Shield has seen no active scripts on any page of zone ${zone}, so the preview can't tell what the policy would block. Turn on Page Shield and wait for visitors before you enforce the policy.`,
     ];
   }
   const seenHosts = new Set(seen);
   const unseen = [...(hosts ?? [])].filter((host) => !seenHosts.has(host));
   const warning = (where: string, advice: string): string =>
-    `Page Shield has seen no active script on ${where}, so the preview can't tell what the policy would block there. ${advice}`;
+    `Page Shield has seen no active scripts on ${where}, so the preview can't tell what the policy would block there. ${advice}`;
   const elsewhere = `It has seen scripts on ${firstHosts(seen)}.`;
   // One line per host, because one may be mistyped. If there are many, a single line for all.
   if (unseen.length > SHOWN_HOSTS)

@@ -4,21 +4,21 @@ import { permissionFor, permissionName, type RequiredPermission } from "../api/p
 import type { Host } from "../runtime/host";
 import type { Cell, NotReadable } from "./model";
 
-/** How many requests may fail in a row before the survey ends. More than that means that Cloudflare has an outage. */
+/** How many requests in a row may fail with a server error before the survey stops: Cloudflare then has an outage. */
 const FAILURES_IN_A_ROW = 20;
 
-/** A list with a record that can't be read isn't readable. Without that record, it would show too little. */
+/** Makes a list fail if one of its records can't be read. Otherwise, the survey would show too few records. */
 export const COMPLETE = { complete: true } as const;
 
-/** How requests are sent, and what their responses become. */
+/** Sends requests (`host`) and turns their results into cells (`cells`). */
 export interface Reader {
   readonly host: Host;
   readonly cells: Cells;
 }
 
-/** Reads the cells of a survey. */
+/** Reads the cells of a survey: values, or reasons why they couldn't be read. */
 export class Cells {
-  /** The permissions that are no longer tried. */
+  /** Permissions that the token lacks, so they aren't tried in other zones. */
   refused: { has(account: string | undefined, right: string): boolean } | undefined;
 
   #failed = 0;
@@ -28,13 +28,13 @@ export class Cells {
   constructor(readonly redact: (text: string) => string) {}
 
   /**
-   * Reads a cell. If the token or the plan doesn't allow that, or on any other permanent failure, the cell contains the
-   * reason instead.
+   * Reads a cell. If that fails permanently, for example because the token lacks a permission, the cell contains the
+   * reason instead of a value.
    *
    * @param path the path of the first request, which determines the permission needed.
    * @param account the account that owns the zone, because a token may cover only some accounts.
    * @throws ApiError if there was no response, the token is invalid, Cloudflare has an outage, or the rate limit is
-   * used up. In these cases, the survey has to be resumed later.
+   * used up. The survey can then be resumed later.
    */
   async read<T>(path: string, account: string | undefined, read: () => Promise<T>): Promise<Cell<T>> {
     const right = rightFor(path);
@@ -90,7 +90,9 @@ export function rightFor(path: string): string {
   return permission === undefined ? path : rightName(permission);
 }
 
-/** Returns a permission's name. Zones and accounts each have a permission named Logs. */
+/**
+ * Returns a permission's name. Zones and accounts both have a permission named Logs, so the account's gets a prefix.
+ */
 function rightName({ scope, name, level }: RequiredPermission): string {
   return `${scope === "Account" && name === "Logs" ? "Account " : ""}${name} ${level}`;
 }

@@ -83,7 +83,7 @@ function lineOf(where: string, { what, before, after }: Change): string {
   return `  ${where}: ${what}: ${shortened(before)} -> ${shortened(after)}`;
 }
 
-/** The maximum length of a text. Only the JSON contains longer ones, such as a policy's value, in full. */
+/** The maximum length of a value in the text output. The JSON contains longer values in full. */
 const SHOWN = 120;
 
 function shortened(text: string): string {

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { members, schemaUrl } from "../runtime/published";
 
-/** What `edgeguard survey diff` says of two surveys. */
+/** The output of `edgeguard survey diff`. */
 
 export const VERDICTS = ["worse", "better", "neutral"] as const;
 export type Verdict = (typeof VERDICTS)[number];

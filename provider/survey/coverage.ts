@@ -5,7 +5,7 @@ import { valueOf } from "./readable";
 
 /** Determines whether the expression of an account's rule covers a zone. */
 
-/** How expressions spell the names of plans. */
+/** The names of plans in expressions that use `cf.zone.plan`. */
 const PLANS: ReadonlyMap<string, string> = new Map([
   ["free", "FREE"],
   ["pro", "PRO"],

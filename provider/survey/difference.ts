@@ -6,12 +6,12 @@ import { isNotReadable, isReadable, notReadableText } from "./readable";
 
 /** Pairs what two surveys contain, and grades the differences. */
 
-/** The same item in both surveys. At least one of them contains it. */
+/** An item in the old and the new survey. Undefined for a survey that doesn't contain it. */
 export type Pair<T> = readonly [old: T | undefined, now: T | undefined];
 
 /**
- * Pairs items that are the same. Pairs them by the first key, and any that remain by the next key, because an object
- * that was deleted and recreated has a new ID.
+ * Pairs the items of two surveys by the first key, then the remaining items by the next key: an object that was deleted
+ * and recreated has a new ID, but may have the same name.
  */
 export function paired<T>(
   before: readonly T[],
@@ -43,13 +43,13 @@ export type Difference = Pick<Change, "verdict" | "what" | "objectId" | "before"
 export interface Fact {
   readonly text: string;
   /**
-   * How good the value is: higher is better. If there are several grades, all of them must improve, or all must worsen.
-   * Undefined if the value can't be graded.
+   * How good the value is: higher is better. If some grades improve and others worsen, the change is neutral. Undefined
+   * if the value can't be graded.
    */
   readonly grades?: readonly (number | undefined)[];
 }
 
-/** The grade of a missing object: the same as for one that's off. */
+/** A missing object. It has the same grade as an object that's off. */
 export const ABSENT: Fact = { text: "none", grades: [0] };
 
 export function changed(what: string, before: Fact, after: Fact, objectId?: string): Difference[] {
@@ -91,9 +91,7 @@ export function inPart<T>(
   return changed(what, { text: from.text }, { text: to.text });
 }
 
-/**
- * Compares objects that have IDs with their earlier versions. Gives each a name that no other object in the part has.
- */
+/** Compares objects with their earlier versions. If several have the same label, the ID is added to their names. */
 export function inObjects<T>(
   pairs: readonly Pair<T>[],
   identify: (item: T) => { readonly id: string; readonly label: string },
@@ -117,7 +115,7 @@ export function fewer(count: number, text = formatNumber(count)): Fact {
   return { text, grades: [-count] };
 }
 
-/** The stacks that both surveys include. For other stacks, only one survey knows what they manage. */
+/** The stacks that both surveys include. Only these can be compared. */
 export type Stacks = ReadonlySet<string>;
 
 interface Stacked {
@@ -125,8 +123,8 @@ interface Stacked {
 }
 
 /**
- * Compares which stacks manage an object. Being managed by a stack is better. A new object that no stack manages is
- * worse if a stack could manage it.
+ * Compares which stacks manage an object. It's better if a stack manages it. A new object that no stack manages counts
+ * as worse.
  */
 export function stackDifferences(
   what: string,

@@ -24,7 +24,7 @@ import { isNotReadable, isReadable, valueOf } from "./readable";
  * information, a difference is neither.
  */
 
-/** Returns all changes. Those for the worse come first; the rest of the order is by name. */
+/** Returns all changes: worse ones first, then better, then neutral ones, each sorted by name. */
 export function changesBetween(before: Survey, after: Survey): Change[] {
   const given = new Set(before.stacks.map(({ name }) => name));
   const stacks = new Set(after.stacks.map(({ name }) => name).filter((name) => given.has(name)));
@@ -160,7 +160,10 @@ function policyDifferences([old, now]: Pair<Policy>, what: string, id: string): 
 
 type Scripts = Exclude<Zone["scripts"], NotReadable>;
 
-/** Returns the malicious scripts that differ, if both surveys list all of them. */
+/**
+ * Compares malicious scripts one by one if both surveys list all of them, otherwise by number. Also compares the number
+ * of unapproved scripts.
+ */
 function scriptDifferences(old: Scripts, now: Scripts): Difference[] {
   const isWhole = [old, now].every(({ malicious, worst }) => malicious === worst.length);
   const fact = (script: Item<Scripts["worst"]> | undefined): Fact =>
@@ -246,14 +249,14 @@ function rulesFact(rulesOn: number, version: string, other: string): Fact {
   return version === other ? { text, grades: [rulesOn] } : { text: `${text} in version ${version}` };
 }
 
-/** Returns the action of a ruleset. One that only logs blocks nothing. */
+/** Grades a ruleset's action. An action that only logs is worse, because it blocks nothing. */
 function actionFact(action = "default"): Fact {
   return { text: action, grades: [Number(action !== "log")] };
 }
 
 type Exception = Item<Deployment["exceptions"]>;
 
-/** Returns the exceptions of both surveys, in any order. Each has a grade: skipping fewer rules is better. */
+/** Grades a deployment's exceptions in both surveys, regardless of their order: skipping fewer rules is better. */
 function exceptionFacts(before: Deployment, after: Deployment): [before: Fact, after: Fact] {
   const text = ({ skips, expression }: Exception): string =>
     `${skips === "all" ? "all rules" : pluralize(skips, "rule")} if ${expression}`;
@@ -270,7 +273,8 @@ function exceptionFacts(before: Deployment, after: Deployment): [before: Fact, a
 }
 
 /**
- * Returns whether the zone lost or gained its protection. Only the zone knows whether the account's deployments cover it.
+ * Compares whether a managed ruleset protects the zone. This is compared per zone, because the account's deployments
+ * may cover only some of its zones.
  */
 function protectionDifferences(...zones: readonly [old: Zone, now: Zone]): readonly Difference[] {
   const [before, after] = zones.map((zone) => {
@@ -281,7 +285,7 @@ function protectionDifferences(...zones: readonly [old: Zone, now: Zone]): reado
 }
 
 /**
- * Returns the OWASP settings. An action that blocks, a lower threshold and a higher paranoia level are each better. If
+ * Grades the OWASP settings: an action that blocks, a lower threshold and a higher paranoia level are each better. If
  * one improves and another worsens, the change is neutral.
  */
 function owaspFact({ state, ...owasp }: Owasp, other: Owasp): Fact {

@@ -9,7 +9,7 @@ import type { Head, Zone } from "./model";
  * Writes a survey as a single HTML file. It contains its data, style and script, and its content security policy allows
  * no requests and no other scripts.
  *
- * @param out the stream to write to. It isn't ended.
+ * @param out the stream to write to. The caller has to end it.
  */
 export async function writeHtml(out: Writable, head: Head, zones: AsyncIterable<Zone>): Promise<void> {
   const { before, after } = shell();
@@ -52,7 +52,7 @@ function embedded(value: object): string {
   return JSON.stringify(value).replace(/[<>&\u2028\u2029]/g, unicodeEscape);
 }
 
-/** The modules of the page's script, which load each other by their last names. The last one starts it. */
+/** The modules of the page's script. They load each other by file name, and the last one starts the page. */
 const MODULES = [
   "../../api/printable",
   "../protection",
@@ -101,8 +101,8 @@ load("${MODULES[MODULES.length - 1]}");
 <style>${style}</style>
 </head>
 <body>
-<p id="unfinished">The survey appears here once the whole file is loaded. If it doesn't, JavaScript is off or the file is incomplete:
-survey.csv and survey.json in the same directory have the same data.</p>
+<p id="unfinished">The survey appears here once the whole file is loaded. If it doesn't, JavaScript is off or the file is incomplete.
+The same data is in survey.csv and survey.json, in the same directory.</p>
 `,
     after: `<script>${script}</script>\n</body>\n</html>\n`,
   };

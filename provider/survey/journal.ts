@@ -36,7 +36,7 @@ const scope = z.strictObject({
     accounts: z.array(listedAccount),
   }),
 });
-/** Whether a part wasn't available, so that a resumed survey reads the zone or account again. */
+/** Set if part of a zone or account wasn't available. A resumed survey then reads the zone or account again. */
 const again = z.literal(true).optional();
 const zoneLine = z.strictObject({ zone, again });
 /** The schema of any line after the first. */
@@ -83,7 +83,7 @@ export class Journal {
     } catch (error) {
       if (codeOf(error) !== "EEXIST") throw error;
       throw new CommandError(
-        `${path} contains an unfinished survey. Continue it with --resume, or delete the file to start again.`,
+        `${path} contains an unfinished survey. Continue it with --resume, or delete the file to start over.`,
       );
     }
     const journal = new Journal(file, beginning, redact);
@@ -98,8 +98,8 @@ export class Journal {
   }
 
   /**
-   * Opens the journal of an unfinished survey. Drops an incomplete last line, and what is to be read again: the
-   * survey may have ended because of the same outage.
+   * Opens the journal of an unfinished survey. Drops an incomplete last line and all lines marked `again`: those parts
+   * weren't available, perhaps because of the outage that ended the survey.
    *
    * @throws CommandError if there's no journal, it's damaged, or it belongs to a survey with different options.
    */
@@ -125,16 +125,20 @@ export class Journal {
         if (journal === undefined) {
           const first = begin.safeParse(line).data?.survey;
           if (first === undefined)
-            throw new CommandError(`${path} isn't an unfinished survey. Delete it to start again.`);
+            throw new CommandError(
+              `${path} doesn't contain an unfinished survey. Delete the file to start over.`,
+            );
           refuseOther(path, first, wanted);
           journal = new Journal(file, first, redact);
         } else if (!journal.#note(line, { offset, length: bytes.length })) {
-          throw new CommandError(`${path}:${number} is damaged. Delete the file to start again.`);
+          throw new CommandError(`${path}: line ${number} is damaged. Delete the file to start over.`);
         }
         end = offset + bytes.length + 1;
       }
       if (journal === undefined)
-        throw new CommandError(`${path} isn't an unfinished survey. Delete it to start again.`);
+        throw new CommandError(
+          `${path} doesn't contain an unfinished survey. Delete the file to start over.`,
+        );
       await file.truncate(end);
       journal.#end = end;
       return journal;
@@ -157,7 +161,7 @@ export class Journal {
     await this.#append({ scope: given });
   }
 
-  /** @param isIncomplete whether a resumed survey reads it again, here and below. */
+  /** @param isIncomplete whether a resumed survey has to read the account again. */
   async addAccount(given: AccountFacts, isIncomplete = false): Promise<void> {
     const account = withReadableParts(accountFacts, given);
     await this.#append({ account, ...flag(isIncomplete) });
@@ -183,7 +187,7 @@ export class Journal {
     this.#zones.set(given.id, await this.#append(line));
   }
 
-  /** Yields the zones that were written, one at a time and in the order of the list. */
+  /** Yields the zones that have been read, one at a time, in the order of the list of zones. */
   async *zones(): AsyncGenerator<Zone, void, undefined> {
     for (const { id } of this.scope?.zones ?? []) {
       const zone = await this.zone(id);
@@ -241,13 +245,13 @@ export class Journal {
 }
 
 /**
- * Returns a zone or an account with every part in a form that can be read back. If a part doesn't match the schema, only that part
- * is lost, not the whole journal.
+ * Returns a zone or account that can be read back from the journal. A part that doesn't match the schema is marked as
+ * not readable, so that the rest isn't lost.
  */
 function withReadableParts<T extends object>(schema: z.ZodType<T>, given: T): T {
   const read = schema.safeParse(given);
   if (read.success) return read.data;
-  const what = "Cloudflare's response has a format that this version doesn't recognize";
+  const what = "Cloudflare's response has a format that this version of edgeguard doesn't recognize";
   const parts = read.error.issues.map(({ path: [part] }) => [part, { notReadable: "failed", what }] as const);
   return schema.parse({ ...given, ...Object.fromEntries(parts) });
 }
@@ -259,11 +263,11 @@ function flag(isIncomplete: boolean): { again?: true } {
 function refuseOther(path: string, found: Beginning, wanted: Omit<Beginning, "at">): void {
   if (found.tool !== wanted.tool)
     throw new CommandError(
-      `${path} was written by ${found.tool}, and this is ${wanted.tool}. Resume it with that version, or delete the file to start again.`,
+      `${path} was written by ${found.tool}, and this is ${wanted.tool}. Resume the survey with that version, or delete the file to start over.`,
     );
   if (found.options !== wanted.options)
     throw new CommandError(
-      `${path} belongs to a survey with other options. Resume it with the same --account, --zones, --payment-pages and --inventory, or pass another directory with --out.`,
+      `${path} belongs to a survey with different options. To resume that survey, pass the same --account, --zones, --payment-pages and --inventory. To start another one, pass a different directory with --out.`,
     );
 }
 

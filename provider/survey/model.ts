@@ -94,9 +94,9 @@ const deployment = members({
   description: z.string(),
   enabled: z.boolean(),
   /**
-   * `off` if nothing of the deployment can act: it's disabled, its rules are off, its expression doesn't match the zone,
-   * or an exception stops it for all requests. `perhaps` if that isn't known: its ruleset couldn't be read, or it's the
-   * account's, and whether its expression matches depends on the request. Otherwise `on`.
+   * `off` if the deployment can't act on any request: it's disabled, its rules are off, its expression doesn't match
+   * the zone, or an exception stops it for all requests. `perhaps` if that isn't known, because its ruleset couldn't be
+   * read or because the expression of an account's deployment matches only some requests to the zone. Otherwise `on`.
    */
   state: z.enum(["on", "off", "perhaps"]),
   expression: z.string(),
@@ -109,8 +109,8 @@ const deployment = members({
       /** What the exception skips: `all` for the whole deployment, or the number of its rules that are skipped. */
       skips: z.union([z.literal("all"), z.int()]),
       /**
-       * Whether nothing of the deployment acts on a request to which the exception applies. A few skipped rules are
-       * enough if one of them compares the OWASP score.
+       * Whether the exception stops the whole deployment for the requests that it matches. Skipping the rule that
+       * compares the OWASP score is enough.
        */
       stops: z.boolean(),
     }),
@@ -125,7 +125,7 @@ const deployment = members({
       paranoiaLevel: z.int().exactOptional(),
       /** The score at which the ruleset acts. Present only for a ruleset that scores, if the rule that compares it is on. */
       scoreThreshold: z.int().exactOptional(),
-      /** The action at the score threshold or, for other rulesets, the one that an override gives all rules. */
+      /** The action at the score threshold or, for other rulesets, the action that an override sets for all rules. */
       action: z.string().exactOptional(),
       rulesOn: z.int(),
       rulesOff: z.int(),
@@ -225,7 +225,7 @@ export const zone = members({
    * The account's deployments, without those whose expression never matches the zone. They run before the zone's own.
    */
   accountDeployments: cell(z.array(deployment)),
-  /** The first deployment with paranoia levels that's on. If none is, the first that perhaps is. */
+  /** The first deployment that's on and has paranoia levels. If there's none, the first that's perhaps on. */
   owasp: cell(
     members({
       state: z.enum(["on", "off", "perhaps"]),
@@ -240,7 +240,7 @@ export const zone = members({
       readiness: z.string(),
       /** The state: `start`, `validation`, `finished` or `retired`, otherwise Cloudflare's own word. */
       state: z.string(),
-      /** What blocks the zone, or what couldn't be counted. */
+      /** What blocks the migration, or what couldn't be counted. */
       because: z.array(z.string()),
       /** A missing permission because of which something couldn't be counted. */
       missingRight: z.string().exactOptional(),
@@ -249,7 +249,7 @@ export const zone = members({
   jobs: cell(z.array(job)),
   /** The tasks, most urgent first. */
   tasks: z.array(task),
-  /** What no stack manages. Present only in a survey with stacks. */
+  /** The objects that no stack manages. Present only in a survey with stacks. */
   unmanaged: unmanaged.exactOptional(),
 });
 export type Zone = z.infer<typeof zone>;
@@ -311,7 +311,7 @@ export const CHARTS = {
   owasp: ["on", "perhaps", "off", "notReadable"],
   migration: ["done", "ready", "blocked", "underWay", "notCounted", "retired", "notReadable"],
   jobs: ["working", "failing", "new", "off"],
-  /** What no stack manages. Present only in a survey with stacks. */
+  /** The objects that no stack manages. Present only in a survey with stacks. */
   managed: ["managed", "unmanaged"],
 } as const;
 export type Chart = keyof typeof CHARTS;

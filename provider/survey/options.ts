@@ -5,7 +5,7 @@ export interface SurveyOptions {
   readonly zones?: string;
   readonly stack: readonly string[];
   readonly paymentPages: readonly string[];
-  /** A script inventory with the approvals to compare. */
+  /** A script inventory to compare the zones' scripts with. */
   readonly inventory?: string;
   /** The share of the rate limit to use, in percent. */
   readonly budget: number;

@@ -5,8 +5,8 @@ import { pluralize } from "../runtime/values";
 /** Determines how many requests a survey may send, and estimates how long it takes. */
 
 /**
- * The number of requests per zone: the least, for a finished migration and one page of scripts, and the usual number,
- * for an unfinished migration.
+ * The number of requests per zone: `least` for a finished migration and one page of scripts, `usual` for an unfinished
+ * migration.
  */
 const REQUESTS_PER_ZONE = { least: 6, usual: 9 };
 
@@ -22,7 +22,7 @@ export interface Work {
  * Returns a survey's rate limits. If all of its requests fit into its share of the limit, they're sent immediately.
  * Otherwise, they're spread evenly, so that other users of the token never have to wait for minutes.
  *
- * @param percent the share of the documented limit.
+ * @param percent the survey's share of the documented limit.
  */
 export function ratesFor(left: Work, percent: number): RateWindow[] {
   const share = { ...DOCUMENTED_RATE, requests: shareOf(percent) };

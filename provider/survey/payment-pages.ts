@@ -6,15 +6,16 @@ import { isReadable, valueOf } from "./readable";
 type SeenScript = Pick<Script, "url" | "host" | "firstPageUrl">;
 
 /**
- * Which pages take payments: those that --payment-pages names, where `*` stands for any characters. Without the option,
- * the pages of each host that loads a script of the inventory.
+ * Decides which pages take payments: those that match --payment-pages, where `*` stands for any characters. Without the
+ * option, all pages on hosts that load a script in the inventory.
  */
 export class PaymentPages {
   readonly #patterns: readonly string[];
   readonly #isListed: ((url: string) => boolean) | undefined;
 
   /**
-   * @param patterns a host such as `checkout.*`, a host and path such as `shop.example/payment*`, or a URL of them.
+   * @param patterns hosts such as `checkout.*`, or hosts and paths such as `shop.example/payment*`, with or without a
+   * scheme.
    * @param isListed whether the inventory has an entry for a script.
    * @throws UsageError for a pattern without a host.
    */
@@ -29,9 +30,9 @@ export class PaymentPages {
   }
 
   /**
-   * Whether a zone has such pages.
+   * Whether a zone has payment pages.
    *
-   * @param hosts of the zone that are known without its scripts.
+   * @param hosts the zone's hosts that are known even if its scripts can't be read.
    */
   inZone(scripts: Cell<readonly SeenScript[]>, hosts: readonly string[]): Cell<boolean> {
     const seen = isReadable(scripts) ? scripts.map(({ host }) => host) : [];
@@ -40,7 +41,10 @@ export class PaymentPages {
     return this.#patterns.length > 0 || this.#isListed !== undefined ? scripts : false;
   }
 
-  /** Returns whether one of a zone's scripts was seen on such a page. The list names only the first page of each script. */
+  /**
+   * Returns a function that decides whether one of a zone's scripts was seen on a payment page. Only the first page of
+   * each script is known.
+   */
   among(scripts: Cell<readonly SeenScript[]>): (script: SeenScript) => boolean {
     if (this.#patterns.length > 0) return (script) => this.#hasScript(script);
     const listed = (valueOf(scripts) ?? []).filter(({ url }) => this.#isListed?.(url) === true);
@@ -49,8 +53,8 @@ export class PaymentPages {
   }
 
   /**
-   * Whether a pattern names a host, with or without a path: scripts of a payment page are often first seen on another
-   * page. A path on any host (`*`) names none.
+   * Whether a pattern contains the host. The pattern's path is ignored, because a payment page's scripts are often
+   * first seen on another page. Patterns with a path on any host (`*`) don't count.
    */
   #names(host: string): boolean {
     return this.#patterns.some((pattern) => {
@@ -65,7 +69,7 @@ export class PaymentPages {
   }
 }
 
-/** Also without the scheme of a pattern, such as `*://`. */
+/** Removes the scheme of a URL or pattern, such as `https://` or `*://`. */
 function withoutScheme(address: string): string {
   return address.replace(/^[^/]*:\/\//, "");
 }

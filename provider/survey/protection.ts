@@ -2,8 +2,8 @@ import type { Cell, Deployment, Zone } from "./model";
 import { isNotReadable, isReadable, valueOf } from "./readable";
 
 /**
- * Counts what protects a zone. Which deployments are on was decided when they were read. The page's script also uses this
- * module, so it doesn't import any libraries.
+ * Determines whether managed rulesets protect a zone, from the states of its deployments. The page's script also uses
+ * this module, so it doesn't import any libraries.
  */
 
 type Protected = Pick<Zone, "accountDeployments" | "deployments">;
@@ -13,8 +13,8 @@ export function isOn({ state }: Pick<Deployment, "state">): boolean {
 }
 
 /**
- * Returns a zone's deployments: the account's, which run first, and its own. If some couldn't be read, the others still
- * count where one is on.
+ * Returns a zone's deployments: the account's, which run first, then its own. If some couldn't be read and none of the
+ * others is on, returns the reason instead.
  */
 export function deploymentsIn({ accountDeployments, deployments }: Protected): Cell<Deployment[]> {
   const lists = [accountDeployments, deployments];
@@ -30,19 +30,19 @@ export function protectionOf(zone: Protected): Cell<"on" | "perhaps" | "none"> {
   return found.some(isOn) ? "on" : found.some(({ state }) => state === "perhaps") ? "perhaps" : "none";
 }
 
-/** Whether every part of a zone that may ask for a task could be read. */
+/** Whether every part of a zone that can result in a task could be read. */
 export function isWhole(zone: Zone): boolean {
   const { pageShield, policies, scripts, owasp, migration, jobs } = zone;
   return [pageShield, policies, scripts, deploymentsIn(zone), owasp, migration, jobs].every(isReadable);
 }
 
-/** How many versions the furthest behind of those that are on is. */
+/** Of the deployments that are on, how many versions the most outdated one is behind. */
 export function mostBehind(deployments: readonly Deployment[]): number {
   const on = deployments.filter(isOn);
   return Math.max(0, ...on.map(({ effect }) => valueOf(effect)?.versionsBehind ?? 0));
 }
 
-/** How many exceptions those that are on have. */
+/** The number of exceptions in the deployments that are on. */
 export function exceptionCount(deployments: readonly Deployment[]): number {
   return deployments.filter(isOn).reduce((sum, { exceptions }) => sum + exceptions.length, 0);
 }

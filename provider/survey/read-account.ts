@@ -49,7 +49,7 @@ const namespace = z
 /** The maximum number of pages to read. A page of keys may be empty even if there are more keys. */
 const MAX_KEY_PAGES = 10;
 
-/** Counts at most one page of keys. For most namespaces, that takes one request. */
+/** Counts a namespace's keys, up to one page. For most namespaces, that takes one request. */
 export function countKeys(
   { host, cells }: Reader,
   accountId: string,

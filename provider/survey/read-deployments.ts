@@ -43,7 +43,10 @@ export async function deploymentsOf(
     const deployed = valueOf(effectOf(id))?.deployed;
     return deployed === undefined ? undefined : { managed: deployed };
   };
-  /** Whether a deployment acts, even where an exception applies. Undefined if its ruleset couldn't be read. */
+  /**
+   * Whether a deployment can act on requests or, with `exceptionId`, on requests to which that exception applies.
+   * Undefined if its ruleset couldn't be read.
+   */
   const acts = (ruleId: string, exceptionId?: string): boolean | undefined => {
     const managed = valueOf(effectOf(ruleId))?.deployed;
     const deploys = rules.get(ruleId)?.deploys;
@@ -91,8 +94,8 @@ interface Effect {
 }
 
 /**
- * Reads a deployment's effect. Only the deployed version is read, because the account's list contains the number of the
- * latest one.
+ * Reads a deployment's effect. Only the deployed version is read: the account's list of rulesets contains the latest
+ * version's number.
  */
 async function readEffect(
   { host, cells }: Reader,
@@ -128,14 +131,14 @@ function stateIn(zone: ListedZone, { state, expression, exceptions }: Deployment
   return isStopped || matchesZone(expression, zone) === false ? "off" : state;
 }
 
-/** Adds to a zone's own deployments what the zone's name and plan decide. */
+/** Sets the state of a zone's own deployments, which also depends on the zone's name and plan. */
 export function inZone(zone: ListedZone, own: readonly Deployment[]): Deployment[] {
   return own.map((each) => ({ ...each, state: stateIn(zone, each) }));
 }
 
 /**
- * Returns the account's deployments in a zone, without those that never match it, and without exceptions for other
- * zones. An account's rules apply only to its Enterprise zones: https://developers.cloudflare.com/waf/account/.
+ * Returns the account's deployments that may apply to a zone, without exceptions for other zones. An account's rules
+ * apply only to its Enterprise zones: https://developers.cloudflare.com/waf/account/.
  */
 export function coveringDeployments(
   account: Pick<Account, "deployments"> | undefined,
@@ -161,7 +164,10 @@ export function coveringDeployments(
 
 const ENTERPRISE = ["enterprise", "partners_enterprise"];
 
-/** Returns the settings of the first deployment with paranoia levels that's on, or else of one that perhaps is. */
+/**
+ * Returns the settings of the first deployment that's on and has paranoia levels. If there's none, of the first that's
+ * perhaps on.
+ */
 export function owaspOf(lists: readonly Cell<Deployment[]>[]): Zone["owasp"] {
   const all = lists.flatMap((each) => valueOf(each) ?? []);
   for (const wanted of ["on", "perhaps"] as const) {

@@ -101,7 +101,7 @@ export async function readZone(reading: Reading, listed: ListedZone): Promise<Zo
   return { ...zone, tasks: tasksOf(zone) };
 }
 
-/** Reads the entry point, which both the deployments and the migration need. */
+/** Parses the entry point twice: for the deployments and for the migration. */
 const bothEntryPoints = z
   .unknown()
   .transform((raw) => ({ explained: raw, migrated: raw }))

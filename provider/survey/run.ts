@@ -101,7 +101,7 @@ export async function survey(io: Io, options: SurveyOptions): Promise<void> {
   }
 }
 
-/** There's nothing to resume: with another token, the survey starts again. */
+/** Thrown if the token couldn't read anything. The journal is then deleted, because there's nothing to resume. */
 class NothingRead extends CommandError {}
 
 interface Collecting {
@@ -210,8 +210,8 @@ async function refusedIn(journal: Journal, trial: ReadonlySet<string>): Promise<
 }
 
 /**
- * Returns the account with the numbers of keys. The stacks are applied only now, so that they may change before a
- * survey is resumed.
+ * Returns the account with its key counts and stacks. Stacks aren't in the journal, so they may change before a survey
+ * is resumed.
  */
 function accountOf(facts: AccountFacts, journal: Journal, stacks: Stacks | undefined): Account {
   const namespaces = mapCell(facts.namespaces, (all) =>
@@ -220,7 +220,7 @@ function accountOf(facts: AccountFacts, journal: Journal, stacks: Stacks | undef
   return stacks?.markAccount({ ...facts, namespaces }) ?? { ...facts, namespaces };
 }
 
-/** Yields the zones that were read, in the order of the list. */
+/** Yields the zones that have been read, marked with the stacks that manage their objects. */
 async function* zonesIn(journal: Journal, stacks: Stacks | undefined): AsyncGenerator<Zone, void, undefined> {
   for await (const zone of journal.zones()) yield stacks?.markZone(zone) ?? zone;
 }
@@ -340,7 +340,7 @@ function summary(head: Head, files: readonly string[], stacks: Stacks | undefine
     ...(stacks === undefined
       ? []
       : [
-          `Pulumi manages ${formatNumber(totals["managed"]?.["managed"] ?? 0)} objects, and ${formatNumber(totals["managed"]?.["unmanaged"] ?? 0)} aren't managed. survey.json has the \`edgeguard import\` command for each zone.`,
+          `Pulumi manages ${formatNumber(totals["managed"]?.["managed"] ?? 0)} objects, and ${formatNumber(totals["managed"]?.["unmanaged"] ?? 0)} aren't managed. To import those, run the \`edgeguard import\` commands in survey.json.`,
         ]),
   ];
 }

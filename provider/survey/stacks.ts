@@ -23,7 +23,7 @@ export class Stacks {
       if (id !== undefined) this.#managers.set(`${managedKind(type)} ${id}`, name);
   }
 
-  /** Adds to a zone's objects the stacks that manage them, and lists the objects that no stack manages. */
+  /** Marks a zone's objects with the stacks that manage them, and lists the unmanaged objects. */
   markZone(zone: Zone): Zone {
     const marked = {
       ...zone,
@@ -42,7 +42,7 @@ export class Stacks {
     return { ...marked, unmanaged: unmanagedIn(marked) };
   }
 
-  /** Adds to an account's objects the stacks that manage them, and lists the objects that no stack manages. */
+  /** Marks an account's objects with the stacks that manage them, and lists the unmanaged objects. */
   markAccount(account: Account): Account {
     const marked = {
       ...account,
@@ -73,7 +73,9 @@ export class Stacks {
   }
 }
 
-/** Returns a resource's class, by the end of its type. Supports this package and Cloudflare's own provider. */
+/**
+ * Returns a resource's class, which is the last part of its type. Supports this package and Cloudflare's own provider.
+ */
 function managedKind(type: string): string {
   const isOfCloudflare = type.startsWith("cloudflare:");
   return kindOf(type) ?? (isOfCloudflare ? type.slice(type.lastIndexOf(":") + 1) : type);
@@ -108,7 +110,7 @@ export async function readStacks(io: Io, paths: readonly string[]): Promise<Stac
     const parsed = exported.safeParse(jsonOf(text));
     if (!parsed.success || parsed.data.deployment === undefined)
       throw new CommandError(
-        `--stack ${path} is not an exported state. Pass a project directory, or a file that "pulumi stack export --file" wrote.`,
+        `--stack ${path} is not an exported stack. Pass a project directory, or a file that "pulumi stack export --file" wrote.`,
       );
     const all = parsed.data.deployment?.resources ?? [];
     const managed = all.filter((each) => each.external !== true && each.delete !== true);
@@ -125,7 +127,7 @@ function jsonOf(text: string): unknown {
   }
 }
 
-/** Returns the name of a URN's stack. In `urn:pulumi:prod::shop::…`, that's shop/prod. */
+/** Returns the name of a URN's stack: `shop/prod` for `urn:pulumi:prod::shop::…`. */
 function stackName(urn: string | undefined): string | undefined {
   const parts = partsOfUrn(urn ?? "");
   return parts && `${parts.project}/${parts.stack}`;
@@ -169,7 +171,10 @@ function unmanagedIn(zone: Zone): Unmanaged {
   ]);
 }
 
-/** Lists an account's objects that no stack manages. Its own managed rulesets aren't listed: import doesn't write them. */
+/**
+ * Lists an account's objects that no stack manages. Its managed rulesets aren't listed, because `edgeguard import`
+ * doesn't import them.
+ */
 function unmanagedInAccount({ id, jobs, namespaces }: Account): Unmanaged {
   return unmanagedOf(`--account ${id}`, `account-${id.slice(0, 8)}`, { jobs, namespaces }, [
     ...jobRows(valueOf(jobs)),
@@ -195,7 +200,7 @@ const row = (type: Row["type"], id: string, name: string, stack: Row["stack"]): 
   stack,
 });
 
-/** The product for each resource type, as for `edgeguard import --only`. */
+/** The value of `edgeguard import --only` for each resource type. */
 const PRODUCTS = {
   PageShieldSettings: "page-shield",
   PageShieldPolicy: "page-shield",

@@ -5,7 +5,7 @@ import { TASKS, type Head, type Task, type TaskKind, type Zone } from "./model";
 
 /** Determines what to do first. No other code ranks tasks: the JSON, the CSV and the page all show this ranking. */
 
-/** Returns what to do in a zone, most urgent first. */
+/** Returns a zone's tasks, most urgent first. */
 export function tasksOf(zone: Omit<Zone, "tasks">): Task[] {
   const found = TASKS.map((kind) => ({ kind, given: FINDERS[kind](zone) }));
   return found
@@ -24,7 +24,7 @@ interface Found {
   readonly onPaymentPage?: boolean;
 }
 
-/** Finds tasks of each kind. A part that couldn't be read has none. */
+/** Functions that find a zone's tasks, by kind. Parts that couldn't be read have no tasks. */
 const FINDERS: Readonly<Record<TaskKind, (zone: Omit<Zone, "tasks">) => Found | undefined>> = {
   maliciousScript: ({ scripts }) => {
     const { malicious = 0, worst = [] } = valueOf(scripts) ?? {};
@@ -40,14 +40,16 @@ const FINDERS: Readonly<Record<TaskKind, (zone: Omit<Zone, "tasks">) => Found | 
     const unapproved = valueOf(scripts)?.unapproved ?? 0;
     if (unapproved === 0 || valueOf(hasPaymentPages) !== true) return undefined;
     return {
-      text: `Approve or remove ${pluralize(unapproved, "script")} without an approval in the inventory.`,
+      text: `Approve or remove ${pluralize(unapproved, "script")} that the inventory doesn't approve.`,
     };
   },
   noManagedRuleset: (zone) => {
     const protection = valueOf(protectionOf(zone));
     if (protection === "none") return { text: "Deploy a managed ruleset: none is on for this zone." };
     return protection === "perhaps"
-      ? { text: "Deploy a managed ruleset: the account's may not match all requests to this zone." }
+      ? {
+          text: "Deploy a managed ruleset: the account's managed rulesets may not cover all requests to this zone.",
+        }
       : undefined;
   },
   readyToMigrate: ({ migration }) =>
@@ -62,7 +64,11 @@ const FINDERS: Readonly<Record<TaskKind, (zone: Omit<Zone, "tasks">) => Found | 
     const name = first.description === "" ? first.id : JSON.stringify(first.description);
     const others = blocking.length - 1;
     const more =
-      others === 0 ? "" : others === 1 ? " So does another policy." : ` So do ${others} other policies.`;
+      others === 0
+        ? ""
+        : others === 1
+          ? " Another policy also blocks scripts."
+          : ` ${others} other policies also block scripts.`;
     return {
       text: `Review the enforced policy ${name}: it blocks ${pluralize(count, "active script")}, such as ${scripts[0] ?? ""}.${more}`,
     };

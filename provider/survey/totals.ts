@@ -13,7 +13,7 @@ import { isNotReadable, valueOf } from "./readable";
 import { byUrgency } from "./tasks";
 import { VERSION } from "../version";
 
-/** The properties of the head that aren't counted. */
+/** The properties of a survey's head that aren't computed from its zones. */
 export type HeadFacts = Pick<Head, "at" | "accounts" | "stacks" | "paymentPages">;
 
 const MOST_FIRST = 100;
@@ -137,7 +137,10 @@ class MissingRights {
 
 const EFFECTS = { enforced: true, logging: true, off: true };
 
-/** Yields the stack of each object in the zone. Empty in a survey without stacks. */
+/**
+ * Returns the stack of each object in the zone: null if none of the stacks manages it. Empty in a survey without
+ * stacks.
+ */
 function stacksIn(zone: Zone): (string | null)[] {
   const marked = [
     ...[valueOf(zone.pageShield) ?? []].flat(),

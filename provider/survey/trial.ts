@@ -9,9 +9,9 @@ import { isNotReadable, valueOf } from "./readable";
  * depends only on the list of zones, so that a resumed survey makes the same decisions as an uninterrupted one.
  */
 
-/** How many of each account's first zones to try. For an account with few zones, these are enough. */
+/** In each account, every permission is tried in this many zones at the start of the list. */
 const FIRST_ZONES = 20;
-/** Of an account's other zones, one in this many is tried. */
+/** After those zones, every permission is tried in one of this many zones. */
 const ONE_IN = 20;
 
 /** The parts of a zone, each with the path of its first request, relative to `/zones/{id}`. */
@@ -56,7 +56,7 @@ export class RefusedRights {
     return this.#byAccount.get(account ?? "")?.includes(right) === true;
   }
 
-  /** Whether all of them refused every permission. Then the token is probably invalid. */
+  /** Whether the token lacks every permission in every account. The token is then probably invalid. */
   get isEverything(): boolean {
     return [...this.#byAccount.values()].every((refused) => refused.length === ZONE_RIGHTS.length);
   }
@@ -66,7 +66,7 @@ const rightOf = (part: Part): string => rightFor(`/zones/z${PARTS[part]}`);
 const ALL_PARTS = Object.keys(PARTS) as Part[]; // They're named above.
 const ZONE_RIGHTS = [...new Set(ALL_PARTS.map(rightOf))];
 
-/** Returns the permissions for which none of the parts that need them could be read. */
+/** Returns the permissions that the token lacks in a zone: no part that requires one of them could be read. */
 function refusedIn(zone: Zone): string[] {
   const granted = new Set(ALL_PARTS.filter((part) => !isRefused(zone[part])).map(rightOf));
   return ZONE_RIGHTS.filter((right) => !granted.has(right));

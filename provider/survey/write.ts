@@ -7,10 +7,10 @@ import { write, writeHtml } from "./html";
 import { SURVEY_SCHEMA, type Head, type Zone } from "./model";
 import { COLUMN_NAMES, rowOf } from "./table";
 
-/** Writes one of the survey's files while its zones arrive. */
+/** Writes one of the survey's files, zone by zone. */
 type Writer = (out: Writable, head: Head, zones: AsyncIterable<Zone>) => Promise<void>;
 
-/** The survey's files. */
+/** The survey's files, with the functions that write them. */
 const FILES: Readonly<Record<string, Writer>> = {
   "survey.json": writeJson,
   "survey.csv": writeCsv,

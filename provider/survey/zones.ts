@@ -54,7 +54,7 @@ export async function listZones(
   };
 }
 
-/** A zone with its account's name, which the survey contains only once. */
+/** A zone with its account's name. The survey stores that name only in the account. */
 type FoundZone = ListedZone & { readonly accountName?: string };
 
 const NEEDS =
@@ -70,8 +70,8 @@ async function listAll(api: EdgeApi, account: string | undefined): Promise<Found
     throw error;
   }
   if (found.length > 0) return found;
-  const where = account === undefined ? "" : ` of account ${account}`;
-  throw new CommandError(`the token can't see any zone${where}. ${NEEDS}`);
+  const where = account === undefined ? "" : ` in account ${account}`;
+  throw new CommandError(`the token can't see any zones${where}. ${NEEDS}`);
 }
 
 function pages(api: EdgeApi, account: string | undefined): AsyncGenerator<ZoneRecord, void, undefined> {
@@ -85,7 +85,10 @@ function pages(api: EdgeApi, account: string | undefined): AsyncGenerator<ZoneRe
   });
 }
 
-/** Reads listed zones one by one if that takes fewer requests than listing all, or if the token can't list zones. */
+/**
+ * Finds the wanted zones. Reads them one by one if that takes fewer requests than listing all zones, or if the token
+ * can't list zones.
+ */
 async function listWanted(
   api: EdgeApi,
   account: string | undefined,
@@ -126,7 +129,7 @@ async function listWanted(
   ];
 }
 
-/** The number of zones up to which they're read one by one, even if the token could list them. */
+/** Up to this many zones are read one by one, even if the token can list zones. */
 const FEW = 10;
 
 const ZONE_READ = { notReadable: "right", what: "Zone Read" } as const;
@@ -139,8 +142,7 @@ async function readOne(
 ): Promise<FoundZone> {
   const what = `Reading zone ${key}`;
   if (!isId(key)) {
-    if (isRefused)
-      throw new CommandError(`zone ${JSON.stringify(key)} can't be looked up by its name. ${NEEDS}`);
+    if (isRefused) throw new CommandError(`zone ${JSON.stringify(key)} can't be looked up by name. ${NEEDS}`);
     const query = { name: key, "account.id": account };
     const [first, ...more] = (await api.list("/zones", { what, record, query })).records.map(toZone);
     if (first === undefined)
@@ -173,7 +175,7 @@ function ambiguous(name: string, zones: readonly FoundZone[]): CommandError {
 
 function toZone({ id, name, status, paused, plan, account }: ZoneRecord): FoundZone {
   const missing = (what: string) =>
-    ({ notReadable: "failed", what: `Cloudflare doesn't say the zone's ${what}` }) as const;
+    ({ notReadable: "failed", what: `Cloudflare didn't return the zone's ${what}` }) as const;
   return {
     id,
     name: name ?? missing("name"),

@@ -89,7 +89,7 @@ describe("edgeguard inventory check", () => {
       "  - changed: https://www.shop.example/assets/app.4f1c2a.js on www.shop.example/",
     );
     expect(stdout).toMatch(
-      new RegExp(`its content has the hash ${changed}, but line \\d+ expects ${app.hash}`),
+      new RegExp(`its content has the hash ${changed}, but the entry on line \\d+ expects ${app.hash}`),
     );
     expect(stdout).toContain("Script content: 14 unchanged, 1 changed.");
 
@@ -113,7 +113,7 @@ describe("edgeguard inventory check", () => {
     const { code, stdout } = await check("--hosts", "checkout.shop.example");
     expect(code).toBe(1);
     expect(stdout).toMatch(
-      /- malicious: https:\/\/stats-collect\.example\.com\/c\.js on checkout\.shop\.example\/payment, score 4, .*: its score is below 50, and threat lists name it \(Cryptominer, Malware\)\. .* Its approval doesn't change that\./,
+      /- malicious: https:\/\/stats-collect\.example\.com\/c\.js on checkout\.shop\.example\/payment, score 4, .*: its score is below 50, and it's on a threat list \(Cryptominer, Malware\)\. .* It's a finding even though it's approved\./,
     );
     // Threat lists count whatever the threshold.
     const lenient = await check("--hosts", "checkout.shop.example", "--threshold", "2");
@@ -311,11 +311,11 @@ describe("evidence", () => {
     );
     expect(requirements.map(({ scope, standing }) => `${standing}: ${scope}`)).toEqual([
       "evidenced: external scripts that Page Shield has seen on www.shop.example, account.shop.example",
-      "not: other scripts: inline, not in the sample, or in other sites' frames",
+      "not: other scripts: inline, not in the sample, or in third-party frames",
       "partly: external scripts that Page Shield has seen on www.shop.example, account.shop.example",
-      "not: other scripts: inline, not in the sample, or in other sites' frames",
+      "not: other scripts: inline, not in the sample, or in third-party frames",
       "evidenced: external scripts that Page Shield has seen on www.shop.example, account.shop.example",
-      "not: other scripts: inline, not in the sample, or in other sites' frames",
+      "not: other scripts: inline, not in the sample, or in third-party frames",
       "not: HTTP headers",
       "partly: external scripts that Page Shield has seen on www.shop.example, account.shop.example",
       "not: inline scripts",

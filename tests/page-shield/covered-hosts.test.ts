@@ -16,7 +16,7 @@ test.each<[string, string[] | undefined]>([
   ['http.host wildcard "*.example"', undefined],
   ['http.host eq "a.example" xor ssl', undefined],
   ['http.host eq "a.example', undefined],
-])("%s covers only pages of %j", (expression, hosts) => {
+])("%s covers only pages on %j", (expression, hosts) => {
   const covered = coveredHosts(expression);
   expect(covered && [...covered]).toEqual(hosts);
 });

@@ -35,7 +35,7 @@ describe.each(["documented", "openapi"] as const)("saveDetections in the %s dial
     expect(await readdir(folder)).toEqual(["detections.json"]);
   });
 
-  test("saves what a reviewer needs and nothing that changes from read to read", async () => {
+  test("saves what a reviewer needs, and nothing that changes from one read to the next", async () => {
     const { scripts } = await saveDetections(api.zones.shop, file, { ...opts, hosts: "checkout.*" });
     const { firstSeenAt, ...rest } = scripts?.find(({ url }) => url.includes("stats-collect")) ?? {};
     expect(firstSeenAt).toMatch(/^2026-/);
@@ -80,7 +80,7 @@ describe.each(["documented", "openapi"] as const)("saveDetections in the %s dial
     ]);
   });
 
-  test("writes the same bytes for the same detections, regardless of order and of when they were last seen", async () => {
+  test("writes the same bytes for the same detections, regardless of their order and when they were last seen", async () => {
     await saveDetections(api.zones.shop, file, opts);
     const before = await readFile(file, "utf8");
     const old = new Date("2020-01-01");
@@ -97,7 +97,7 @@ describe.each(["documented", "openapi"] as const)("saveDetections in the %s dial
     expect((await stat(file)).mtime).toEqual(old);
   });
 
-  test("adds only the lines of a new script", async () => {
+  test("adds only a new script's lines to an existing file", async () => {
     await saveDetections(api.zones.blog, file, opts);
     const before = (await readFile(file, "utf8")).split("\n");
     api.detect(api.zones.blog, { scripts: [{ url: "https://zz.example/new.js" }] });
@@ -108,7 +108,7 @@ describe.each(["documented", "openapi"] as const)("saveDetections in the %s dial
     expect(before.filter((line) => !after.includes(line))).toEqual([]);
   });
 
-  test("saves connections and cookies if asked to", async () => {
+  test("saves connections and cookies if include lists them", async () => {
     const include = ["cookies", "connections"] as const;
     const saved = await saveDetections(api.zones.shop, file, { ...opts, include });
     expect(Object.keys(saved)).toEqual(["version", "zoneId", "connections", "cookies"]);
@@ -156,7 +156,7 @@ describe("readDetections", () => {
     ["{ not JSON", / is not valid JSON \(.*\)\. Resolve any merge conflict/],
     [
       '{"version": 2, "zoneId": "a"}',
-      /has format version 2, but this pulumi-edgeguard reads only 1\. Install/,
+      /has format version 2, but this release of pulumi-edgeguard reads only version 1\. Install/,
     ],
     ['{"scripts": []}', /is not a snapshot of detections: version: /],
     ['{"version": 0, "zoneId": "a"}', /is not a snapshot of detections: version: /],
@@ -168,9 +168,9 @@ describe("readDetections", () => {
     expect(() => readDetections(file)).toThrow(sentence);
   });
 
-  test("says how to write a missing file", () => {
+  test("says how to create a missing file", () => {
     expect(() => readDetections("no-such.json")).toThrow(
-      `can't read ${path.resolve("no-such.json")} (ENOENT). Write it with \`edgeguard detections save --zone <zone ID> --out no-such.json\`.`,
+      `can't read ${path.resolve("no-such.json")} (ENOENT). Create it with \`edgeguard detections save --zone <zone ID> --out no-such.json\`.`,
     );
   });
 });

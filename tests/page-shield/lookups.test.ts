@@ -14,7 +14,7 @@ import {
 import { envelope, serve, through } from "../support/edge-client";
 import { Operation, rawGet } from "../support/operation";
 
-describe.each(["documented", "openapi"] as const)("lookups (%s dialect)", (dialect) => {
+describe.each(["documented", "openapi"] as const)("a lookup (%s dialect)", (dialect) => {
   let api: LocalApi;
   let opts: LookupOptions;
   let shop: string;
@@ -30,7 +30,7 @@ describe.each(["documented", "openapi"] as const)("lookups (%s dialect)", (diale
     api.clearRequests();
   });
 
-  test("reads the settings under either name of the reporting member", async () => {
+  test("reads the reporting setting under either of its API names", async () => {
     expect(await getPageShieldSettings({ zoneId: shop }, opts)).toEqual({
       enabled: true,
       updatedAt: "2026-06-03T08:00:00.000000Z",
@@ -48,7 +48,7 @@ describe.each(["documented", "openapi"] as const)("lookups (%s dialect)", (diale
     );
   });
 
-  test("returns unknown members in extra, and omits extra if there are none", async () => {
+  test("returns unknown response fields in extra, and omits extra if there are none", async () => {
     const snapshot = api.snapshot();
     const zone = snapshot.pageShield[shop];
     if (zone?.policies[0] === undefined) throw new Error("the seeded zone has a policy");
@@ -95,7 +95,7 @@ describe.each(["documented", "openapi"] as const)("lookups (%s dialect)", (diale
     ]);
   });
 
-  test("passes other filters on under the API's own names", async () => {
+  test("sends other filters under their API names", async () => {
     const filters = { exclude_cdn_cgi: false, urls: ["cdn-cgi", "nothing"], tomorrow: 7 };
     const { items } = await getScripts({ zoneId: shop, filters }, opts);
     expect(items.map(({ urlContainsCdnCgiPath }) => urlContainsCdnCgiPath)).toEqual([true]);
@@ -106,7 +106,7 @@ describe.each(["documented", "openapi"] as const)("lookups (%s dialect)", (diale
     });
   });
 
-  test("reads all pages, each detection once", async () => {
+  test("reads all pages, and returns each detection once", async () => {
     const urls = Array.from({ length: 205 }, (_, i) => `https://many.example/${i}.js`);
     api.detect(api.zones.empty, { scripts: urls.map((url) => ({ url })) });
     const list = await getScripts({ zoneId: api.zones.empty }, opts);
@@ -115,7 +115,7 @@ describe.each(["documented", "openapi"] as const)("lookups (%s dialect)", (diale
     expect(api.requests.map(({ query }) => query["page"])).toEqual(["1", "2", "3"]);
   });
 
-  describe("a detection that's seen again between the first page and the second", () => {
+  describe("if a detection is seen again between two page requests", () => {
     const urls = Array.from({ length: 205 }, (_, i) => `https://many.example/${i}.js`);
     const days = (index: number): string => new Date(Date.UTC(2026, 0, 1) + index * 86_400_000).toISOString();
     const times = (i: number) => ({ first_seen_at: days(i), last_seen_at: days(i) });
@@ -164,7 +164,7 @@ describe.each(["documented", "openapi"] as const)("lookups (%s dialect)", (diale
       expect(items.map(({ name }) => name)).toEqual(urls);
     });
 
-    test("the preview of an enforced policy still counts a script that's seen again during the read", async () => {
+    test("the preview of an enforced policy still counts the script", async () => {
       const proxied = await seenAgainDuringListing("scripts");
       const op = new Operation({ url: proxied.config?.["baseUrl"] ?? "" });
       const { inputs } = await op.preview("PageShieldPolicy", {
@@ -178,7 +178,7 @@ describe.each(["documented", "openapi"] as const)("lookups (%s dialect)", (diale
     });
   });
 
-  test("reads one page if asked to, and returns its number and the number of pages", async () => {
+  test("reads only the given page, and returns its number and the number of pages", async () => {
     const first = await getScripts({ zoneId: shop, perPage: 6 }, opts);
     const second = await getScripts({ zoneId: shop, page: 2, perPage: 6 }, opts);
     expect(api.requests.map(({ query }) => query)).toEqual([
@@ -231,7 +231,7 @@ describe.each(["documented", "openapi"] as const)("lookups (%s dialect)", (diale
     expect(cookie.maxAgeAttribute ?? null).toBeNull();
   });
 
-  test("omits what the plan doesn't include, and scores that are null", async () => {
+  test("omits properties that the plan doesn't include, and scores that are null", async () => {
     const { items } = await getScripts({ zoneId: api.zones.small }, opts);
     expect(Object.keys(items[0] ?? {}).sort()).toEqual([
       "addedAt",
@@ -265,7 +265,7 @@ describe.each(["documented", "openapi"] as const)("lookups (%s dialect)", (diale
     });
   });
 
-  test("says what failed, with the API's message, if the zone or the plan lacks something", async () => {
+  test("fails with the request and its status if the zone has no such object or the plan doesn't include it", async () => {
     await expect(getScript({ zoneId: shop, scriptId: "0".repeat(32) }, opts)).rejects.toThrow(
       `Reading script ${"0".repeat(32)} in zone ${shop} failed: GET /zones/${shop}/page_shield/scripts/${"0".repeat(32)} returned 404 Not Found`,
     );
@@ -312,7 +312,7 @@ describe.each(["documented", "openapi"] as const)("lookups (%s dialect)", (diale
     expect(api.requests).toEqual([]);
   });
 
-  test("needs credentials, and ignores the environment if config is given", async () => {
+  test("requires credentials, and ignores the environment if config is given", async () => {
     process.env["CLOUDFLARE_API_TOKEN"] = "local-token";
     try {
       await expect(getScripts({ zoneId: shop }, { config: { baseUrl: api.url } })).rejects.toThrow(
@@ -325,7 +325,7 @@ describe.each(["documented", "openapi"] as const)("lookups (%s dialect)", (diale
   });
 });
 
-describe("detections with every field set", () => {
+describe("a lookup of a detection with every field set", () => {
   const content = (seed: number) => ({
     hash: String(seed).repeat(64).slice(0, 64),
     js_integrity_score: seed + 1,
@@ -403,7 +403,7 @@ describe("detections with every field set", () => {
   });
   const zoneId = "d".repeat(32);
 
-  test("returns every member of a script and its versions under its own name", async () => {
+  test("returns every field of a script and its versions under its own name", async () => {
     const opts = await from({ ...seen, ...content(1), versions: [content(2), content(3)] });
     expect(await getScript({ zoneId, scriptId: seen.id }, opts)).toEqual({
       ...seenRead,
@@ -412,7 +412,7 @@ describe("detections with every field set", () => {
     });
   });
 
-  test("returns every member of a connection under its own name", async () => {
+  test("returns every field of a connection under its own name", async () => {
     const opts = await from(seen);
     expect(await getConnection({ zoneId, connectionId: seen.id }, opts)).toEqual(seenRead);
   });
@@ -421,7 +421,7 @@ describe("detections with every field set", () => {
     { httpOnlyAttribute: true, secureAttribute: false },
     { httpOnlyAttribute: false, secureAttribute: true },
   ])(
-    "returns every member of a cookie under its own name, with $httpOnlyAttribute for HttpOnly",
+    "returns every field of a cookie under its own name, with $httpOnlyAttribute for HttpOnly",
     async (flags) => {
       const opts = await from(
         cookie({ http_only_attribute: flags.httpOnlyAttribute, secure_attribute: flags.secureAttribute }),

@@ -53,7 +53,7 @@ describe.each(["documented", "openapi"] as const)("assertNoMaliciousScripts (%s 
   });
   afterEach(() => written.mockRestore());
 
-  test("fails with the list, worst first", async () => {
+  test("fails and lists the scripts, worst first", async () => {
     const failure: unknown = await assertNoMaliciousScripts({ zoneId: api.zones.shop }, opts).catch(
       (error: unknown) => error,
     );
@@ -81,7 +81,7 @@ describe.each(["documented", "openapi"] as const)("assertNoMaliciousScripts (%s 
     expect(String(written.mock.calls[0]?.[0])).toContain("2 of 2 scripts");
   });
 
-  test("checks the scripts that status and hosts select", async () => {
+  test("checks only scripts that match status and hosts", async () => {
     await expect(
       assertNoMaliciousScripts({ zoneId: api.zones.shop, threshold: 13, status: "infrequent" }, opts),
     ).rejects.toThrow("inject.js");

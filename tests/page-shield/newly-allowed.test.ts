@@ -129,7 +129,7 @@ describe("changes that allow or may allow more", () => {
   });
 });
 
-test("says which directives applied before", () => {
+test("reports which directives applied before the change", () => {
   const allowed = newlyAllowed(
     parseCsp("script-src 'self'; img-src a.example; default-src 'none'"),
     parseCsp("default-src *; img-src a.example"),
@@ -139,7 +139,7 @@ test("says which directives applied before", () => {
   ]);
 });
 
-test("compares policies in which every directive falls back to a long list", () => {
+test("finds one new source when every directive falls back to a list of 3,000 sources", () => {
   const hosts = (from: number): string =>
     Array.from({ length: 3_000 }, (_, index) => `https://h${index + from}.example`).join(" ");
   expect(changes(`default-src ${hosts(0)}`, `default-src ${hosts(1)}`)).toEqual([

@@ -149,7 +149,7 @@ describe("value and expression", () => {
     const op = new Operation(api);
     const recorded = await op.up(TYPE, doubtful);
     expect(op.warned).toEqual([
-      expect.stringContaining("policy \"Checkout\": script-src has no sources, which means 'none'"),
+      expect.stringContaining("policy \"Checkout\": script-src has no sources, which is the same as 'none'"),
     ]);
     const again = new Operation(api);
     await again.preview(TYPE, doubtful, recorded);
@@ -165,7 +165,7 @@ describe("value and expression", () => {
       "value.imgSrc: must be a list of sources, or true for a directive without sources, not 5",
       expect.stringMatching(/^value\.fontSrc\[0\]: .* a string.* 5$/),
       'value.scriptsrc: "scriptsrc" is not a CSP directive. Did you mean "scriptSrc"?',
-      "value.scriptsrc[0]: script-src has self without quotes, so browsers take it for a hostname. Write 'self', with single quotes",
+      "value.scriptsrc[0]: script-src has self without quotes, so browsers treat it as a hostname. Write 'self', with single quotes",
     ]);
     expect(sent(api)).toEqual([]);
   });
@@ -176,7 +176,7 @@ describe("sending enabled", () => {
     ["openapi", true],
     ["documented", "true"],
   ] as const)(
-    "sends enabled in the form that the zone's policies have (%s dialect, strict)",
+    "sends enabled with the type that the zone's policies use (%s dialect, strict)",
     async (dialect, form) => {
       await api.close();
       await start({ dialect, strict: true });
@@ -217,7 +217,7 @@ describe("sending enabled", () => {
     );
 
   test.each(["openapi", "documented"] as const)(
-    "tries the other form of enabled after a 400 without a pointer, and uses the accepted form from then on (%s dialect)",
+    "tries the other type of enabled after a 400 without a pointer, and uses the accepted type from then on (%s dialect)",
     async (dialect) => {
       await api.close();
       await start({ dialect, strict: true });
@@ -229,7 +229,7 @@ describe("sending enabled", () => {
     },
   );
 
-  test("sends enabled in the form that the zone accepts, even if it returns the other one", async () => {
+  test("sends enabled with the type that the zone accepts, even if the zone returns the other type", async () => {
     await api.close();
     await start({ dialect: "openapi", strict: true });
     // Returns strings but accepts only booleans.
@@ -288,7 +288,7 @@ describe("sending enabled", () => {
       ["expected a boolean"],
     ],
   ] as const)(
-    "tries both forms of enabled, and reports the more useful of %s",
+    "tries both types of enabled, and reports the more useful error: %s",
     async (_of, refusals, words) => {
       let posts = 0;
       const refusing = await serve((request, response) => {
@@ -306,7 +306,7 @@ describe("sending enabled", () => {
     },
   );
 
-  test("tries only one form of enabled if a 400 points at another member", async () => {
+  test("tries only one type of enabled if a 400 points at another field", async () => {
     const pointing = await serve((request, response) => {
       if (request.method === "GET") return void response.end(envelope([]));
       const errors = [{ code: 10001, message: "no", source: { pointer: "/value" } }];
@@ -317,8 +317,8 @@ describe("sending enabled", () => {
   });
 });
 
-describe("unknown members of a policy", () => {
-  test("keeps unknown members in an update, except Cloudflare's timestamps and version", async () => {
+describe("unknown fields of a policy", () => {
+  test("keeps unknown fields in an update, except Cloudflare's timestamps and version", async () => {
     const recorded = await new Operation(api).up(TYPE, policy);
     await rawSend(api, "PUT", `${path}/${recorded.id}`, {
       scope: { a: [1] },
@@ -338,7 +338,7 @@ describe("unknown members of a policy", () => {
     ]);
   });
 
-  test("sets unknown members with extra, and reports their drift", async () => {
+  test("sets unknown fields with extra, and reports their drift", async () => {
     const inputs = { ...policy, extra: { scope: { a: 1, b: [2] } } };
     const recorded = await new Operation(api).up(TYPE, inputs);
     expect(await one()).toMatchObject({ scope: { a: 1, b: [2] } });
@@ -350,7 +350,7 @@ describe("unknown members of a policy", () => {
     expect(await one()).toMatchObject({ scope: { a: 1, b: [2] }, other: 1 });
   });
 
-  test("the next update omits members removed from extra, and keeps the others", async () => {
+  test("the next update omits fields removed from extra, and keeps the others", async () => {
     const recorded = await new Operation(api).up(TYPE, { ...policy, extra: { scope: 1, level: 2 } });
     await rawSend(api, "PUT", `${path}/${recorded.id}`, { other: 3 });
     const changed = await new Operation(api).up(TYPE, { ...policy, extra: { level: 2 } }, recorded);
@@ -360,7 +360,7 @@ describe("unknown members of a policy", () => {
   });
 
   test.each(["id", "description", "action", "expression", "enabled", "value"])(
-    "doesn't treat %s as an unknown member",
+    "doesn't treat %s as an unknown field",
     async (name) => {
       expect(await new Operation(api).refusals(TYPE, { ...policy, extra: { [name]: "x" } })).toEqual([
         `extra.${name}: has its own argument. Set that instead of extra`,
@@ -369,8 +369,8 @@ describe("unknown members of a policy", () => {
   );
 });
 
-describe("a policy that already exists", () => {
-  test("adopts a policy without a write if every field matches, and says so in the preview, with what a destroy will do", async () => {
+describe("adopting an existing policy", () => {
+  test("writes nothing if every field matches; the preview reports the adoption and what a destroy will do", async () => {
     const id = await createElsewhere({ value: "script-src cdn.example.com 'self'", enabled: "true" });
     api.clearRequests();
     const op = new Operation(api);
@@ -387,7 +387,7 @@ describe("a policy that already exists", () => {
     expect(sent(api, "POST", "PUT")).toEqual([]);
   });
 
-  test("keeps the policy recorded as adopted through updates, refreshes and updates without live checks", async () => {
+  test("stays recorded after updates, refreshes and updates without live checks", async () => {
     await createElsewhere();
     const recorded = await new Operation(api, { config: { "edgeguard:liveChecks": "false" } }).up(
       TYPE,
@@ -424,7 +424,7 @@ describe("a policy that already exists", () => {
     );
   });
 
-  test("names a policy that an interrupted create may have left, and adopts it with adopt: takeOver", async () => {
+  test("warns about a policy that an interrupted create may have left, and adopts it with adopt: takeOver", async () => {
     const left = await new Operation(api).up(TYPE, { ...policy, value: "script-src 'none'" }); // Not recorded in state.
     const op = new Operation(api);
     await op.preview(TYPE, policy);
@@ -436,7 +436,7 @@ describe("a policy that already exists", () => {
     expect(takeOver.warned).toEqual([]);
   });
 
-  test("adopts and updates a policy that lacks a member declared in extra", async () => {
+  test("adopts and updates a policy that lacks a field declared in extra", async () => {
     const id = await createElsewhere();
     const recorded = await new Operation(api).up(TYPE, { ...policy, extra: { scope: 1 } });
     expect(recorded.id).toBe(id);
@@ -493,7 +493,7 @@ describe("a policy that already exists", () => {
     },
   );
 
-  test("ignores other policies if the resource already has its own", async () => {
+  test("ignores other policies if the resource already has its own policy", async () => {
     const recorded = await new Operation(api).up(TYPE, { ...policy, adopt: "never" });
     await createElsewhere({ description: "Till" });
     const op = new Operation(api);
@@ -720,7 +720,7 @@ describe("wouldBlock", () => {
   test.each([
     ["action", "log"],
     ["enabled", false],
-  ])("wouldBlock is absent if %s is %j, and no script is read", async (name, value) => {
+  ])("wouldBlock is absent if %s is %j, and no scripts are read", async (name, value) => {
     expect(await wouldBlock({ [name]: value })).toBeUndefined();
     expect(sent(api)).toEqual(["GET /policies"]);
   });
@@ -743,7 +743,7 @@ describe("wouldBlock", () => {
       await op.preview(TYPE, { ...shop(), expression, value: "script-src 'none'" });
       const [warning, ...more] = op.warned;
       expect(more).toEqual([]);
-      expect(warning).toContain(`policy "Checkout": Page Shield has seen no active script ${where}`);
+      expect(warning).toContain(`policy "Checkout": Page Shield has seen no active scripts ${where}`);
       expect(warning).toContain(advice);
     },
   );
@@ -758,7 +758,7 @@ describe("wouldBlock", () => {
     });
     expect(op.warned).toEqual([
       expect.stringContaining(
-        "has seen no active script on 40 of the policy's hosts (shop0.example, shop1.example, shop2.example, shop3.example, shop4.example, …),",
+        "has seen no active scripts on 40 of the policy's hosts (shop0.example, shop1.example, shop2.example, shop3.example, shop4.example, …),",
       ),
     ]);
   });
@@ -769,7 +769,7 @@ describe("wouldBlock", () => {
     expect(inputs["wouldBlock"]).toEqual({ count: 0, seen: 0, scripts: [] });
     expect(op.said).toEqual([]);
     expect(op.warned).toEqual([
-      expect.stringContaining("Page Shield has seen no active script on any page of zone"),
+      expect.stringContaining("Page Shield has seen no active scripts on any page of zone"),
     ]);
   });
 
@@ -803,7 +803,7 @@ describe("wouldBlock", () => {
     });
   });
 
-  test("a different wouldBlock alone isn't a change", async () => {
+  test("a difference in wouldBlock alone isn't a change", async () => {
     const inputs = { ...shop(), expression: "true", value: "script-src 'self'" };
     const recorded = await new Operation(api).up(TYPE, inputs);
     const other = { ...recorded, outputs: { ...recorded.outputs, wouldBlock: { count: 99, scripts: [] } } };
@@ -909,7 +909,7 @@ describe("policy drift", () => {
     ["value", "", ""],
     ["description", null, ""],
     ["expression", "", ""],
-  ])("shows, corrects and destroys a policy that drifted to %s %j", async (key, value, shown) => {
+  ])("shows drift of %s to %j, corrects it, and can destroy the policy", async (key, value, shown) => {
     const recorded = await new Operation(api).up(TYPE, policy);
     const { result } = await rawGet(api, `${path}/${recorded.id}`);
     const body = JSON.stringify({ success: true, result: { ...(result as object), [key]: value } });
@@ -940,8 +940,8 @@ describe("policy drift", () => {
   });
 });
 
-describe("an error from the API", () => {
-  test("passes on an error about the entitlement, with advice", async () => {
+describe("API errors and rejections", () => {
+  test("an update reports an entitlement error, with advice", async () => {
     const op = new Operation(api, { config: { "edgeguard:liveChecks": "false" } });
     const { message, recorded } = await op.failedUp(TYPE, { ...policy, zoneId: api.zones.free });
     expect(message).toContain(
@@ -952,7 +952,7 @@ describe("an error from the API", () => {
     expect(bodies("POST").map(({ enabled }) => enabled)).toEqual(["true", true]); // The 400 has no pointer.
   });
 
-  test("only warns if an error occurs while it computes wouldBlock", async () => {
+  test("the preview only warns if it can't compute wouldBlock", async () => {
     const op = new Operation(api);
     expect(await op.preview(TYPE, { ...policy, zoneId: api.zones.free, action: "allow" })).toMatchObject({
       step: "create",
@@ -962,7 +962,7 @@ describe("an error from the API", () => {
     ]);
   });
 
-  test("warns in the preview that Cloudflare may reject the action add_reporting_directives", async () => {
+  test("the preview warns that Cloudflare may reject the action add_reporting_directives", async () => {
     const op = new Operation(api);
     await op.preview(TYPE, { ...policy, action: "add_reporting_directives" });
     expect(op.warned).toEqual([

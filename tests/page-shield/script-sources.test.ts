@@ -65,7 +65,7 @@ test("warns if only 'self' remains, and names the first five scripts that it lef
   const alone = "so a policy with 'self' and this list allows only the site's own scripts.";
   expect(warned.join("")).toContain(`no source is left, ${alone}`);
   scriptSources(snapshot({ url: "https://a.example/a.js" }), { hosts: "ww.shop.example" });
-  expect(warned.at(-1)).toContain(`the detections have no scripts seen on ww.shop.example, ${alone}`);
+  expect(warned.at(-1)).toContain(`the detections contain no scripts seen on ww.shop.example, ${alone}`);
 });
 
 test("leaves out scripts on a threat list, whatever their score", () => {
@@ -73,7 +73,7 @@ test("leaves out scripts on a threat list, whatever their score", () => {
   expect(scriptSources(found)).toMatchObject({ scriptSrc: [], leftOut: [{ reason: "reported" }] });
 });
 
-test("leaves out a script if it differs from a left-out one only in its query", () => {
+test("leaves out a script if the same URL with another query is left out", () => {
   const found = snapshot(
     { url: "https://a.example/tag.js?id=good" },
     { url: "https://a.example/tag.js?id=bad", jsIntegrityScore: 3 },
@@ -96,7 +96,7 @@ test("leaves out a directory if a script in it is left out", () => {
   expect(scriptSources(found).scriptSrc).toEqual([]);
 });
 
-test("returns whole hosts if asked to, except those with a left-out script", () => {
+test("with granularity host, returns whole hosts, except hosts with a left-out script", () => {
   const found = snapshot(
     { url: "https://cdn.example/good.js" },
     { url: "https://cdn.example/bad.js", jsIntegrityScore: 3 },
@@ -109,7 +109,7 @@ test("returns whole hosts if asked to, except those with a left-out script", () 
   ]);
 });
 
-test("covers only pages of the given hosts, but considers malicious scripts on any page", () => {
+test("uses only scripts seen on the given hosts, but also considers malicious scripts on other hosts", () => {
   const found = snapshot(
     { url: "https://a.example/a.js" },
     { url: "https://b.example/b.js", host: "checkout.shop.example" },
@@ -129,7 +129,7 @@ test("covers only pages of the given hosts, but considers malicious scripts on a
   });
 });
 
-test("encodes characters that would end a source, and lists scripts without a URL", () => {
+test("encodes characters that would end a source, and leaves out scripts without a URL", () => {
   const found = snapshot(
     { url: "https://a.example/a;b,c'd e.js" },
     { url: "https://a.example/a;b.js", jsIntegrityScore: 3 },
@@ -150,7 +150,7 @@ test("rejects invalid options and detections", () => {
     'scriptSources: unscored must be "exclude" or "include", not "yes".',
   );
   expect(() => scriptSources(snapshot(), { threshold: Number.NaN })).toThrow("threshold must be a number");
-  expect(() => scriptSources({ version: 1, zoneId: "a" })).toThrow("the detections have no scripts");
+  expect(() => scriptSources({ version: 1, zoneId: "a" })).toThrow("the detections contain no scripts");
   expect(() => scriptSources({ ...snapshot(), version: 3 })).toThrow(
     'the argument "detections" has format version 3',
   );

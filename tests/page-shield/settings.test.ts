@@ -48,7 +48,7 @@ describe.each([
     expect(recorded.outputs).not.toHaveProperty("useReportingEndpoint");
   });
 
-  test("uses the name of the reporting member that the zone returns", async () => {
+  test("sends the reporting setting under the name that the zone returns", async () => {
     await new Operation(api).up(TYPE, {
       ...zone,
       enabled: true,
@@ -87,7 +87,7 @@ test.each([2_500, 4_000, 5_000])("waits for reads that lag %i ms behind the writ
   expect(puts()).toEqual([{ enabled: true }]);
 });
 
-test("updatedAt is the time of the write, not of the settings before it", async () => {
+test("updatedAt is the time of the write, not of an earlier change", async () => {
   const stored = async () => ((await rawGet(api, path))["result"] as { updated_at: string }).updated_at;
   const original = await stored();
   const first = await new Operation(api).up(TYPE, { ...zone, enabled: true });
@@ -151,7 +151,7 @@ describe("destroying settings", () => {
     expect(await current()).toEqual([false, true, true]);
   });
 
-  test("writes nothing when it's destroyed a second time", async () => {
+  test("writes nothing the second time", async () => {
     const recorded = await new Operation(api).up(TYPE, { ...zone, enabled: true });
     await new Operation(api).destroy(TYPE, recorded);
     api.clearRequests();
@@ -241,8 +241,8 @@ describe("a refresh keeps the settings in state", () => {
   });
 });
 
-describe("changes that Cloudflare rejects", () => {
-  test("says which values need an entitlement, and records nothing", async () => {
+describe("a change that Cloudflare rejects or ignores", () => {
+  test("isn't recorded, and the error says which values need an entitlement", async () => {
     const { message, recorded } = await new Operation(api).failedUp(TYPE, {
       zoneId: api.zones.small,
       enabled: true,
@@ -261,7 +261,7 @@ describe("changes that Cloudflare rejects", () => {
     expect(message).toContain("not entitled: page_shield");
   });
 
-  test("reports and records a change as incomplete if Cloudflare accepts it but doesn't keep it", async () => {
+  test("is reported and recorded as incomplete if Cloudflare accepts it but doesn't keep it", async () => {
     api.fault({
       match: { method: "PUT" },
       kind: "raw",

@@ -299,7 +299,7 @@ describeOnCli("the provider plugin", (cli) => {
     const { code, text } = await project.run("preview");
     expect(code).not.toBe(0);
     expect(text).toMatch(
-      /PageShieldSettings \\?"(one|two)\\?" and \\?"(one|two)\\?" both manage Page Shield of zone/,
+      /PageShieldSettings \\?"(one|two)\\?" and \\?"(one|two)\\?" both manage Page Shield in zone/,
     );
     expect(writes()).toEqual([]);
   });

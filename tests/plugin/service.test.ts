@@ -118,7 +118,7 @@ test("refuses two resources that manage the same object, but not one that is che
   for (let i = 0; i < 2; i += 1)
     expect((await plugin.check("PageShieldSettings", "one", one)).failures).toEqual([]);
   expect((await plugin.check("PageShieldSettings", "two", one)).failures).toEqual([
-    `PageShieldSettings "one" and "two" both manage Page Shield of zone ${api.zones.blog}. Keep one of them.`,
+    `PageShieldSettings "one" and "two" both manage Page Shield in zone ${api.zones.blog}. Keep one of them.`,
   ]);
   const { id: namespaceId } = await plugin.create("KvNamespace", "both", { title: "both" });
   const entries = { namespaceId, entries: { k: "1" } };
@@ -202,7 +202,7 @@ describeLong("two providers of one program, each in its own process", () => {
     expect(await failures(one, "first")).toEqual([]);
     expect(await failures(two, "first")).toEqual([]);
     const clash = [
-      `PageShieldSettings "first" and "second" both manage Page Shield of zone ${api.zones.shop}. Keep one of them.`,
+      `PageShieldSettings "first" and "second" both manage Page Shield in zone ${api.zones.shop}. Keep one of them.`,
     ];
     expect(await failures(two, "second")).toEqual(clash);
     expect(await failures(one, "second")).toEqual(clash);

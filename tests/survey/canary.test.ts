@@ -23,7 +23,7 @@ const keys = z.array(z.looseObject({ name: z.string() }));
 const jobs = z.array(z.looseObject({}));
 
 describe("the files of a survey", () => {
-  it("have no text from a response that the survey doesn't show", async () => {
+  it("contain nothing from response fields that the survey doesn't show", async () => {
     const ground = await Ground.with();
     let poisonedResponses = 0;
     const { code, stderr } = await ground.surveyChanged(

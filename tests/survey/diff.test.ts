@@ -353,7 +353,7 @@ describe("edgeguard survey diff", () => {
     expect(await comparedZone(before, after)).toEqual(said);
   });
 
-  it.each(GRADED)("reports what got better or worse if %s", async (_, before, after, said) => {
+  it.each(GRADED)("reports changes as better or worse if %s", async (_, before, after, said) => {
     expect(await comparedZone(before, after)).toEqual(said);
     // The other way round, the verdicts are reversed.
     const reversed = await comparedZone(after, before);
@@ -370,7 +370,7 @@ describe("edgeguard survey diff", () => {
   it.each([
     ["only the old survey", ["edge/prod"], []],
     ["only the new survey", [], ["edge/prod"]],
-  ])("reports nothing about stacks if %s has them", async (_, old, now) => {
+  ])("ignores stacks if %s compared with them", async (_, old, now) => {
     const withStacks = (names: readonly string[]): Parts => ({
       stacks: names.map((name) => ({ name, resources: 1 })),
       zones: [
@@ -407,7 +407,7 @@ describe("edgeguard survey diff", () => {
     ]);
   });
 
-  it("reports zones that only one survey has as neutral, and recognizes a zone whose ID changed by its name", async () => {
+  it("reports zones that are in only one survey as neutral, and matches a zone whose ID changed by its name", async () => {
     const [a, b, c] = [sampleZone(2), sampleZone(6), sampleZone(8)];
     expect(await compared({ zones: [a, b] }, { zones: [c, a] })).toEqual([
       "neutral: zone-6.example: zone: surveyed -> not surveyed",
@@ -420,7 +420,7 @@ describe("edgeguard survey diff", () => {
     ]);
   });
 
-  it("compares a zone whose name couldn't be read by its ID", async () => {
+  it("matches a zone by its ID if its name couldn't be read", async () => {
     const unnamed = { name: { notReadable: "right", what: "Zone Read" }, pageShield: { enabled: false } };
     expect(await comparedZone({ pageShield: { enabled: true } }, unnamed)).toEqual([
       `worse: ${ZONE.id}: Page Shield: on -> off`,
@@ -454,7 +454,7 @@ describe("edgeguard survey diff", () => {
     ]);
   });
 
-  it("reports the same neutral change in many zones on one line, and for each zone in JSON", async () => {
+  it("reports the same neutral change in many zones on one line, but separately in JSON", async () => {
     const zones = [1, 2, 3, 4].map((number) => ({
       ...sampleZone(number),
       name: `zone-${number}.example`,
@@ -491,7 +491,7 @@ describe("edgeguard survey diff", () => {
     expect(line.length).toBeLessThan(250);
   });
 
-  it("warns if the first survey is the newer one", async () => {
+  it("warns if the first survey is newer than the second", async () => {
     const [newer, older] = [
       write("a.json", { at: "2026-11-02T00:00:00.000Z" }),
       write("b.json", { at: "2026-10-02T00:00:00.000Z" }),

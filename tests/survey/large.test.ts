@@ -49,7 +49,7 @@ async function largeAccount(): Promise<Ground> {
 }
 
 describeLong("a survey of 4,000 zones", () => {
-  it("takes less than 200 MB, stays within the documented rate limit, and gives the same result if killed ten times", async () => {
+  it("uses less than 200 MB, stays within the documented rate limit, and has the same result if killed and resumed ten times", async () => {
     const ground = await largeAccount();
     const whole = start(ground, "--out", "whole", "--payment-pages", "checkout.*");
     let peak = 0;

@@ -13,7 +13,7 @@ const BUDGET = ["--budget", "100", "--zones", "few.txt"] as const;
 const ENTRY_POINT = "http_request_firewall_managed/entrypoint";
 
 describe("a survey of zones whose entry point can't be read", () => {
-  it("doesn't report a migration as ready, because the entry point may contain rules that block it", async () => {
+  it("doesn't report the migration as ready, because rules in the entry point may block it", async () => {
     const ground = await Ground.with();
     ground.api.fault({ kind: "status", status: 400, match: { path: ENTRY_POINT }, times: 1_000 });
     const { code, stderr } = await ground.survey(...BUDGET);
@@ -30,7 +30,7 @@ describe("a survey of zones whose entry point can't be read", () => {
     ["without an ID", { id: undefined }],
     ["with a rule whose expression isn't text", { rules: [{ id: "a", action: "block", expression: 5 }] }],
     ["that isn't an object", undefined],
-  ])("continues after an entry point %s", async (_, odd) => {
+  ])("continues if the response is an entry point %s", async (_, odd) => {
     const ground = await Ground.with();
     const { shop, blog } = ground.api.zones;
     const { code } = await ground.surveyChanged(
@@ -69,7 +69,7 @@ describe("a survey of a zone with an unusual response", () => {
     expect(JSON.stringify(ground.zone(ground.api.zones.shop).scripts)).toContain('"score":10.5');
   });
 
-  it("doesn't show fewer policies, scripts or jobs than there are if one can't be read", async () => {
+  it("reports the whole list as not readable if one policy, script or job can't be read", async () => {
     const odd = [
       ["policies", "page_shield/policies", { value: null }],
       ["scripts", "page_shield/scripts", { js_integrity_score: "3" }],
@@ -95,7 +95,7 @@ describe("a survey of a zone with an unusual response", () => {
       expect(stdout).toContain(`${part === "jobs" ? "Logpush jobs" : part}: readable -> not readable: `);
   });
 
-  it("hides what query parameters say, and the query of a page", async () => {
+  it("hides the values of query parameters in script URLs, and the whole query of page URLs", async () => {
     const ground = await Ground.with();
     const { shop } = ground.api.zones;
     const { code, stderr } = await ground.surveyChanged(
@@ -124,7 +124,7 @@ describe("a survey of a zone with an unusual response", () => {
     expect(stderr).not.toContain("canary");
   });
 
-  it("journals a part of an account with an invalid value as unreadable", async () => {
+  it("records a part of an account with an invalid value as unreadable", async () => {
     const facts = sampleZone(2);
     const [managed] = z.array(z.custom<Deployment>()).parse(facts.deployments);
     const deployments = [managed, managed].flatMap((each) =>
@@ -136,7 +136,7 @@ describe("a survey of a zone with an unusual response", () => {
     expect([journal, resumed].map(({ accounts }) => accounts.get("a"))).toEqual([read, read]);
   });
 
-  it("journals a part with an invalid value as unreadable, and keeps the rest of the zone", async () => {
+  it("records a part with an invalid value as unreadable, and keeps the rest of the zone", async () => {
     const facts = sampleZone(2);
     const scripts = { seen: 1.5, malicious: 0, notScored: 0, unapproved: null, onPaymentPages: 0, worst: [] };
     const { zones } = await journaled(async (writing) => {
@@ -278,7 +278,7 @@ describe("a survey of managed rulesets", () => {
     expect(totals["owasp"]).toMatchObject({ on: 0, notReadable: 2 });
   });
 
-  it.each(OFF)("every file and a comparison report rulesets as off if %s", async (_, change) => {
+  it.each(OFF)("reports rulesets as off in every file and in the comparison if %s", async (_, change) => {
     const ground = await Ground.with();
     const { shop } = ground.api.zones;
     await ground.survey(...BUDGET, "--out", "old");
@@ -310,29 +310,32 @@ describe("a survey of an account that deploys managed rulesets itself", () => {
     ["enterprise", "not an expression", "perhaps"],
     ["partners_pro", ENTERPRISE, "none"],
     ["lite", "true", "none"],
-  ])("with the plan %s and the expression %s, protection is: %s", async (plan, expression, protection) => {
-    const ground = await Ground.with();
-    const entry = { id: "e".repeat(32), version: "1", rules: [owaspRule({ expression })] };
-    await ground.surveyChanged(
-      (path, found) => {
-        if (path.endsWith(ENTRY_POINT))
-          return path.includes("/accounts/") ? entry : { id: "f".repeat(32), version: "1", rules: [] };
-        if (!path.includes("/zones?")) return undefined;
-        const zones = z.array(z.looseObject({})).parse(found);
-        return zones.map((each) => ({ ...each, plan: { legacy_id: plan } }));
-      },
-      ...BUDGET,
-    );
-    const { zones, totals } = ground.result();
-    expect(totals["managedRulesets"]).toMatchObject({ [protection]: 2 });
-    expect(totals["owasp"]).toMatchObject({ [protection === "none" ? "off" : protection]: 2 });
-    for (const { tasks } of zones)
-      expect(tasks.some(({ kind }) => kind === "noManagedRuleset")).toBe(protection !== "on");
-    const [, row] = ground.read("survey/survey.csv").split("\n");
-    expect(row?.includes("Cloudflare OWASP Core Ruleset (perhaps on)")).toBe(protection === "perhaps");
-  });
+  ])(
+    "reports protection for the plan %s and the expression %s as: %s",
+    async (plan, expression, protection) => {
+      const ground = await Ground.with();
+      const entry = { id: "e".repeat(32), version: "1", rules: [owaspRule({ expression })] };
+      await ground.surveyChanged(
+        (path, found) => {
+          if (path.endsWith(ENTRY_POINT))
+            return path.includes("/accounts/") ? entry : { id: "f".repeat(32), version: "1", rules: [] };
+          if (!path.includes("/zones?")) return undefined;
+          const zones = z.array(z.looseObject({})).parse(found);
+          return zones.map((each) => ({ ...each, plan: { legacy_id: plan } }));
+        },
+        ...BUDGET,
+      );
+      const { zones, totals } = ground.result();
+      expect(totals["managedRulesets"]).toMatchObject({ [protection]: 2 });
+      expect(totals["owasp"]).toMatchObject({ [protection === "none" ? "off" : protection]: 2 });
+      for (const { tasks } of zones)
+        expect(tasks.some(({ kind }) => kind === "noManagedRuleset")).toBe(protection !== "on");
+      const [, row] = ground.read("survey/survey.csv").split("\n");
+      expect(row?.includes("Cloudflare OWASP Core Ruleset (perhaps on)")).toBe(protection === "perhaps");
+    },
+  );
 
-  it("shows them in its Enterprise zones that the expression covers, without exceptions for other zones", async () => {
+  it("shows those rulesets in the Enterprise zones that the expression covers, without exceptions for other zones", async () => {
     const ground = await Ground.with({ zones: 1 });
     const { shop, blog } = ground.api.zones;
     const [managed] = z
@@ -384,8 +387,8 @@ describe("a survey of an account that deploys managed rulesets itself", () => {
   });
 });
 
-describe("a survey that could read nothing of a zone", () => {
-  it("says that tasks and unmanaged objects aren't known, instead of none", async () => {
+describe("a survey that couldn't read anything in a zone", () => {
+  it("reports its tasks and unmanaged objects as not known, instead of none", async () => {
     const ground = await Ground.with();
     ground.write("state.json", JSON.stringify({ version: 3, deployment: { resources: [] } }));
     for (const path of ["page_shield", "logpush/jobs", ENTRY_POINT])
@@ -398,7 +401,7 @@ describe("a survey that could read nothing of a zone", () => {
 });
 
 describe("a survey of zones by name", () => {
-  it("refuses a name that two accounts have, and says which IDs to write", async () => {
+  it("rejects a name that exists in two accounts, and lists the IDs to use instead", async () => {
     const ground = await Ground.with();
     const other = { id: "f".repeat(32), account: { id: "b".repeat(32), name: "other" } };
     const twice = z.array(z.looseObject({ name: z.string() }));

@@ -8,7 +8,7 @@ const script = (page: string, url = "https://js.example/a.js") => ({
 });
 const NOT_READABLE = { notReadable: "right", what: "Page Shield Read" } as const;
 
-describe("payment pages", () => {
+describe("--payment-pages", () => {
   it.each([
     ["checkout.*", "https://checkout.shop.example/pay", true],
     ["https://checkout.shop.example", "https://checkout.shop.example/pay", true],
@@ -19,19 +19,19 @@ describe("payment pages", () => {
     ["shop.example/pay", "https://shop.example/pay/2", false],
     ["https://shop.example/pay*", "https://www.shop.example/pay", false],
     ["shop.example", "https://notshop.example/", false],
-  ])("with the pattern %s include %s: %s", (pattern, page, expected) => {
+  ])("decides whether the pattern %s matches the page %s: %s", (pattern, page, expected) => {
     const seen = script(page);
     expect(new PaymentPages([pattern]).among([seen])(seen)).toBe(expected);
   });
 
   it.each(["", "https://", "/payment*", "https:///payment"])(
-    "refuses the pattern %j, which has no host",
+    "rejects the pattern %j, which has no host",
     (pattern) => {
       expect(() => new PaymentPages(["checkout.*", pattern])).toThrow(UsageError);
     },
   );
 
-  it("are in a zone whose host a pattern with a path names, wherever its scripts were first seen", () => {
+  it("marks a zone if a pattern names its host, even if no script was seen on the pattern's path", () => {
     const home = [script("https://shop.example/"), script("https://www.shop.example/")];
     for (const scripts of [home, home.slice(0, 1), [], NOT_READABLE])
       expect(new PaymentPages(["https://shop.example/payment*"]).inZone(scripts, ["shop.example"])).toBe(
@@ -42,14 +42,14 @@ describe("payment pages", () => {
     expect(home.map(new PaymentPages(["shop.example/payment*"]).among(home))).toEqual([false, false]);
   });
 
-  it("aren't denied in a zone whose scripts can't be read", () => {
+  it("reports payment pages as not readable, instead of none, if the zone's scripts can't be read", () => {
     expect(new PaymentPages(["pay.example/pay*"]).inZone(NOT_READABLE, ["shop.example"])).toBe(NOT_READABLE);
     expect(new PaymentPages([], () => true).inZone(NOT_READABLE, [])).toBe(NOT_READABLE);
     expect(new PaymentPages(["shop.*"]).inZone(NOT_READABLE, ["shop.example"])).toBe(true);
     expect(new PaymentPages([]).inZone(NOT_READABLE, ["shop.example"])).toBe(false);
   });
 
-  it("are those of the hosts that load a script of the inventory, unless patterns name them", () => {
+  it("defaults to the hosts that load a script in the inventory", () => {
     const pages = [
       script("https://checkout.shop.example/pay", "https://pay.example/v1.js"),
       script("https://checkout.shop.example/pay", "https://evil.example/x.js"),

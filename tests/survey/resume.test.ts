@@ -20,7 +20,7 @@ function revokeAt(ground: Ground, path: string): void {
 }
 
 describe("a resumed survey", () => {
-  it("reads again what an outage made fail", async () => {
+  it("retries the parts that failed during an outage", async () => {
     const ground = await Ground.with();
     await ground.survey(...BUDGET, "--out", "whole");
     ground.api.fault({ kind: "status", status: 503, match: { path: "/zones/" }, times: 20 });
@@ -30,7 +30,7 @@ describe("a resumed survey", () => {
     expect({ ...ground.result("resumed"), at: "" }).toEqual({ ...ground.result("whole"), at: "" });
   });
 
-  it("isn't needed after one that could read nothing, which starts again once the token may read", async () => {
+  it("isn't needed if nothing could be read: with a token that can read, the survey starts over", async () => {
     const ground = await Ground.with({
       credentials: [{ token: "none", paths: /^$/ }, { token: "local-token" }],
     });
@@ -42,7 +42,7 @@ describe("a resumed survey", () => {
     expect([some.stderr, some.code]).toEqual([expect.stringContaining("2 zones"), 0]);
   });
 
-  it("tries a permission in the same zones as one that was never interrupted", async () => {
+  it("tries each permission in the same zones as an uninterrupted survey", async () => {
     const ids = (await Ground.with({ zones: 24 })).api.snapshot().zones.map(({ id }) => id);
     // Each twentieth zone is tried, and this one says that the permission may be granted in others.
     const token = { token: "few-zones", paths: new RegExp(`/zones/${ids[40]}/logpush/`) };
@@ -65,7 +65,7 @@ describe("a resumed survey", () => {
     expect({ ...ground.result("resumed"), at: "" }).toEqual({ ...ground.result("whole"), at: "" });
   });
 
-  it("marks what the stacks manage when it ends, even if they changed since it began", async () => {
+  it("marks what the stacks manage now, even if they changed since the survey began", async () => {
     const ground = await Ground.with();
     const { shop, blog } = ground.api.zones;
     const stack = (...zones: readonly string[]): string =>
@@ -91,7 +91,7 @@ describe("a resumed survey", () => {
     expect(stacks).toMatchObject([{ stack: null }, { stack: "shop/prod" }]);
   });
 
-  it("counts each namespace's keys once, and says before it starts how many there are", async () => {
+  it("counts the keys of each namespace once, and says up front how many namespaces there are", async () => {
     const ground = await Ground.with();
     const call = callerOf(ground.api);
     const path = `/accounts/${ground.api.accounts.main}/storage/kv/namespaces`;
@@ -133,7 +133,7 @@ describe("a survey on a disk that's nearly full", () => {
     });
   }
 
-  it("writes lines whole, and keeps what it read when the disk is full", async () => {
+  it("finishes partly written lines, and can be resumed after the disk was full", async () => {
     const ground = await Ground.with();
     const options = ["--zones", "few.txt", ...BUDGET];
     await ground.survey(...options, "--out", "whole");

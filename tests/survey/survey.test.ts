@@ -75,7 +75,7 @@ describe("edgeguard survey", () => {
     }
   });
 
-  it("surveys what a token for one product can read, and says once what it can't", async () => {
+  it("surveys what a token for one product can read, and lists once what it can't", async () => {
     const token = { token: "page-shield-only", paths: /\/page_shield(\/|$)/ };
     const ground = await Ground.with({ zones: 6, credentials: [token] });
     const env = { CLOUDFLARE_API_TOKEN: token.token };
@@ -142,7 +142,7 @@ describe("edgeguard survey", () => {
     expect(reads.length).toBeLessThanOrEqual(2 * (LONG ? 58 : 20) + 4);
   });
 
-  it("drops an incomplete last line, and refuses a journal that's damaged or from another survey", async () => {
+  it("resumes from a journal with an incomplete last line, but rejects one that's damaged or from another survey", async () => {
     const ground = await Ground.with();
     const stop = new AbortController();
     const watch = setInterval(() => {
@@ -155,11 +155,11 @@ describe("edgeguard survey", () => {
     truncateSync(journal, whole.length - 20);
 
     const other = await ground.survey("--resume", "--payment-pages", "checkout.*");
-    expectEnd(other, 1, "a survey with other options");
+    expectEnd(other, 1, "a survey with different options");
     const lines = whole.toString().split("\n");
     writeFileSync(journal, [...lines.slice(0, 2), '{"zone":{"id":1}}', ...lines.slice(2)].join("\n"));
     const damaged = await ground.survey("--resume");
-    expectEnd(damaged, 1, ".edgeguard-survey.jsonl:3 is damaged");
+    expectEnd(damaged, 1, ".edgeguard-survey.jsonl: line 3 is damaged");
     writeFileSync(journal, whole.subarray(0, whole.length - 20));
     expect(await ground.survey("--resume", "--budget", "100")).toMatchObject({ code: 0 });
     expect(ground.result().zones).toHaveLength(18);
@@ -167,13 +167,13 @@ describe("edgeguard survey", () => {
     expectEnd(none, 1, "no unfinished survey to resume");
   });
 
-  it("keeps what it has read if the rate limit lasts longer than it waits", async () => {
+  it("keeps what it has read if it gives up waiting for a rate limit", async () => {
     const ground = await Ground.with();
     ground.api.fault({ kind: "status", status: 429, match: { path: "/logpush/jobs" }, retryAfter: 3_600 });
     expectEnd(await ground.survey("--budget", "100"), 1, "zones. To continue, pass --resume.");
   });
 
-  it("shows no possible credential in its files, journal or messages", async () => {
+  it("writes no credentials to its files, journal or messages", async () => {
     const ground = await Ground.with({ zones: 4, credentials: [{ token: "canary-token-4711-0815" }] });
     const call = callerOf(ground.api, { authorization: "Bearer canary-token-4711-0815" });
     const secret = "canary-secret-key-99887766";
@@ -222,27 +222,30 @@ describe("edgeguard survey", () => {
       ["--inventory", "inventory.yaml", "--payment-pages", "https://checkout.*"],
     ],
     ["that load a script in the inventory", []],
-  ])("counts scripts that the inventory doesn't approve, and lists first the pages %s", async (_, more) => {
-    const ground = await Ground.with();
-    ground.write(
-      more.length > 0 ? "inventory.yaml" : "script-inventory.yaml",
-      `version: 1
+  ])(
+    "counts scripts that the inventory doesn't approve, and ranks tasks first if they're for pages %s",
+    async (_, more) => {
+      const ground = await Ground.with();
+      ground.write(
+        more.length > 0 ? "inventory.yaml" : "script-inventory.yaml",
+        `version: 1
 scripts:
   - script: js.payments.example
     justification: takes the payment
     owner: payments
     approval: { by: ada, on: 2026-01-01 }
 `,
-    );
-    expectEnd(await ground.survey(...more, ...FEW), 0, "2 zones");
-    const shop = ground.zone(ground.api.zones.shop);
-    expect(shop).toMatchObject({ hasPaymentPages: true, scripts: { seen: 23, unapproved: 22 } });
-    expect(shop.tasks.map(({ kind, rank }) => [kind, rank]).slice(0, 2)).toEqual([
-      ["maliciousScript", 0],
-      ["unapprovedScript", 2],
-    ]);
-    expect(ground.zone(ground.api.zones.blog).hasPaymentPages).toBe(false);
-  });
+      );
+      expectEnd(await ground.survey(...more, ...FEW), 0, "2 zones");
+      const shop = ground.zone(ground.api.zones.shop);
+      expect(shop).toMatchObject({ hasPaymentPages: true, scripts: { seen: 23, unapproved: 22 } });
+      expect(shop.tasks.map(({ kind, rank }) => [kind, rank]).slice(0, 2)).toEqual([
+        ["maliciousScript", 0],
+        ["unapprovedScript", 2],
+      ]);
+      expect(ground.zone(ground.api.zones.blog).hasPaymentPages).toBe(false);
+    },
+  );
 
   it("on a terminal, shows its speed and the remaining time", async () => {
     const ground = await Ground.with({ latencyMs: 30 });
@@ -250,7 +253,7 @@ scripts:
     expect(stderr).toMatch(/\d+ of 2 zones, [\d.]+ requests\/s, \d+ s left/);
   });
 
-  it("marks what stacks manage, and lists the rest with the command that imports it", async () => {
+  it("marks objects that stacks manage, and lists the others with the command that imports them", async () => {
     const ground = await Ground.with();
     const { zones, namespaces, accounts } = ground.api;
     const before = ground.api.snapshot();
@@ -298,7 +301,7 @@ scripts:
     expect(account?.unmanaged).toEqual({ objects: [], unread: [], command: "" });
     expect(account?.id).toBe(accounts.main);
     const broken = await ground.survey("--stack", ground.write("other.json", "{}"), "--out", "o2");
-    expectEnd(broken, 1, "is not an exported state");
+    expectEnd(broken, 1, "is not an exported stack");
   });
 });
 

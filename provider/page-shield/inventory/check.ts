@@ -18,7 +18,7 @@ export interface CheckScriptInventoryArgs extends MaliciousOptions {
   readonly inventory: ScriptInventory | string;
   /** The zones to compare it with: one or more IDs of 32 hex digits. */
   readonly zoneIds: readonly string[];
-  /** Compares only scripts on these hosts' pages; `*` at the start or end matches anything. By default, all hosts. */
+  /** Compares only scripts seen on these hosts; `*` at the start or end matches anything. By default, all hosts. */
   readonly hosts?: string | readonly string[];
   /**
    * Reports an approval as a finding if it expires in fewer than this many days. `0` turns that off.
@@ -154,13 +154,13 @@ function findingsMessage({ inventory, findings }: InventoryCheck): string {
     .slice(0, SHOWN_FINDINGS)
     .map(({ kind, zoneId, url, message }) => `  ${kind}: ${url ?? `zone ${zoneId}`} ${message}`);
   const more = findings.length - lines.length;
-  const rest = more > 0 ? [`  and ${more} more: \`edgeguard inventory check\` lists them`] : [];
+  const rest = more > 0 ? [`  and ${more} more. For the full list, run \`edgeguard inventory check\``] : [];
   const found = pluralize(findings.length, "finding");
   return `the scripts don't match ${inventory.file}, with ${found}:\n${[...lines, ...rest].join("\n")}`;
 }
 
 const shape = {
-  zoneIds: z.array(zoneId).min(1, "is empty. Name at least one zone"),
+  zoneIds: z.array(zoneId).min(1, "is empty. List at least one zone ID"),
   hosts: filterShape.hosts,
   expiringDays: z
     .number()
@@ -170,7 +170,7 @@ const shape = {
     .optional(),
 };
 
-/** @param what what messages call the caller. */
+/** @param what the calling function's name, for messages. */
 export async function runCheck(
   host: Host,
   what: string,
@@ -229,7 +229,7 @@ const OFF = {
 function nothingSeen(hosts: string | undefined): NonNullable<ZoneReading["problem"]> {
   const message =
     hosts === undefined
-      ? "Page Shield has seen no scripts. Wait until visitors have loaded its pages, or leave out the zone."
+      ? "Page Shield has seen no scripts. Wait until visitors have loaded the zone's pages, or leave out the zone."
       : `Page Shield has seen no scripts on ${hosts.replaceAll(",", ", ")}. Check the hosts, or wait until visitors have loaded their pages.`;
   return { kind: "nothing seen", message };
 }

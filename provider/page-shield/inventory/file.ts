@@ -14,7 +14,7 @@ import { parsePattern, PatternError } from "./script-pattern";
 /** Version of the file format. */
 export const VERSION = 1;
 
-/** Replaces the hash of a script whose content is expected to change. */
+/** The value of `hash` for a script whose content is expected to change. */
 export const CHANGES = "changes";
 
 const DATE_FORM = "must be a date, as YYYY-MM-DD";
@@ -36,7 +36,7 @@ const approval = members({
     .describe("The last day of the approval: YYYY-MM-DD. If omitted, the approval doesn't expire."),
 }).refine(({ on, until }) => until === undefined || on <= until, {
   path: ["until"],
-  error: "is before the date of the approval. Swap the dates, or remove until",
+  error: "is before the date of the approval. Swap the two dates, or remove this one",
 });
 
 const entry = members({
@@ -58,7 +58,7 @@ const entry = members({
     .refine((hash) => hash === CHANGES || /^[0-9a-f]{64}$/i.test(hash), HASH_FORM)
     .nullish()
     .describe(
-      `The expected content's SHA-256 (exact URLs only), or \`${CHANGES}\` if the content is expected to change. If omitted, the content isn't watched.`,
+      `The SHA-256 of the expected content (exact URLs only), or \`${CHANGES}\` if the content is expected to change. If omitted, the content isn't watched.`,
     ),
 });
 
@@ -190,12 +190,12 @@ function entryProblems(scripts: unknown, lineOf: Parsed["lineOf"]): CheckFailure
         const { text, kind, isWildcard } = parsePattern(script);
         const before = lines.get(text);
         if (before !== undefined) {
-          const reason = `${JSON.stringify(script)} covers the same scripts as line ${before}. Merge the two entries`;
+          const reason = `${JSON.stringify(script)} covers the same scripts as the entry on line ${before}. Merge the two entries`;
           return [{ property: `scripts[${index}].script`, reason }];
         }
         lines.set(text, lineOf(["scripts", index]));
         if (typeof hash !== "string" || hash === CHANGES || (kind === "url" && !isWildcard)) return [];
-        const reason = `only an exact URL can have a hash, and ${JSON.stringify(script)} may cover several scripts. Write an entry for each script, or "${CHANGES}"`;
+        const reason = `only an exact URL can have a hash, and ${JSON.stringify(script)} may cover several scripts. Write an entry for each script, or set hash to "${CHANGES}"`;
         return [{ property: `scripts[${index}].hash`, reason }];
       } catch (error) {
         if (!(error instanceof PatternError)) throw error;
@@ -239,7 +239,7 @@ function parsed(text: string): Parsed {
     },
     problem:
       problem &&
-      `${problem.line}: is not valid YAML or JSON: ${problem.message.replace(/\.$/, "")}. Correct it, and resolve any merge conflict.`,
+      `${problem.line}: is not valid YAML or JSON: ${problem.message.replace(/\.$/, "")}. Fix the syntax, and resolve any merge conflict.`,
   };
 }
 

@@ -95,7 +95,7 @@ export function judgeInventory(
   return { ...found, standard: "PCI DSS 4.0.1", requirements: requirementStandings(found) };
 }
 
-/** A script as a zone's pages load it, with the entry that covers it. */
+/** A script that was seen in a zone, with the entry that covers it. */
 interface SeenScript {
   readonly zoneId: string;
   readonly records: Records;
@@ -126,7 +126,7 @@ export function newScripts(
     }));
 }
 
-/** Finds requested hosts, such as misspelled ones, on whose pages no zone has seen any scripts. */
+/** Finds requested hosts on which no scripts were seen in any zone. They may be misspelled. */
 function unseenHosts(
   zones: readonly ZoneReading[],
   hosts: readonly string[] | undefined = [],
@@ -182,7 +182,7 @@ export function lister(inventory: ScriptInventory): (url: string) => boolean {
 
 type Records = readonly [Script, ...Script[]];
 
-/** Merges the records for the same script. Page Shield keeps a record for each host whose pages load it. */
+/** Groups records by script. Page Shield keeps a record for each host whose pages load a script. */
 function groupByUrl(scripts: readonly Script[]): Records[] {
   const groups = new Map<string, [Script, ...Script[]]>();
   for (const script of scripts) {
@@ -261,8 +261,8 @@ function coveringEntry({
 const DAY_MS = 86_400_000;
 
 /**
- * Days are in UTC, with one exception: an approval's first day starts as soon as it starts anywhere on Earth, so that
- * an approval dated today is valid at once in any time zone.
+ * How long before midnight UTC an approval's first day starts: when that day starts in the easternmost time zone. An
+ * approval dated today is therefore valid at once in every time zone.
  */
 const EARLIEST_ZONE_MS = 14 * 3_600_000;
 
@@ -287,8 +287,8 @@ export function isApproved(entry: InventoryEntry, now: Date): boolean {
 }
 
 /**
- * Compares a script's content with the expected hash. It's unchanged only if the script has that content wherever it
- * was seen.
+ * Compares a script's content with the expected hash. The content counts as unchanged only if every record of the
+ * script has that hash.
  */
 function contentState(records: Records, expected: string | undefined): ContentState {
   if (expected === CHANGES) return "expected to change";
@@ -313,9 +313,9 @@ function scriptFindings(script: CheckedScript, options: JudgeOptions): Inventory
       ...(seen.score !== undefined && seen.score < options.threshold
         ? [`its score is below ${options.threshold}`]
         : []),
-      ...(seen.threats.length > 0 ? [`threat lists name it (${seen.threats.join(", ")})`] : []),
+      ...(seen.threats.length > 0 ? [`it's on a threat list (${seen.threats.join(", ")})`] : []),
     ];
-    const approved = script.approval === "approved" ? " Its approval doesn't change that." : "";
+    const approved = script.approval === "approved" ? " It's a finding even though it's approved." : "";
     const what = `${reasons.join(", and ")}. Remove it from the pages, or block it with an allow policy.${approved}`;
     findings.push(finding("malicious", what));
   } else {
@@ -328,7 +328,7 @@ function scriptFindings(script: CheckedScript, options: JudgeOptions): Inventory
     findings.push(
       finding(
         "changed",
-        `its content has the hash ${others.join(" and ")}, but line ${entry?.line ?? 0} expects ${expected}. Review the new content, then update the hash on that line.`,
+        `its content has the hash ${others.join(" and ")}, but the entry on line ${entry?.line ?? 0} expects ${expected}. Review the new content, then update the hash in that entry.`,
       ),
     );
   }

@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { LiteralUnion } from "../../runtime/fields";
 import { members, schemaUrl, type SchemaUrl } from "../../runtime/published";
 
-/** The result of a check: interfaces for programs, and the model of its JSON. */
+/** The result of an inventory check: interfaces for programs, and the schema of its JSON. */
 
 const APPROVALS = ["approved", "expiring", "expired", "not yet approved", "unapproved", "new"] as const;
 const CONTENTS = ["unchanged", "changed", "expected to change", "not watched"] as const;
@@ -39,7 +39,7 @@ export interface InventoryFinding {
   readonly zoneId: string;
   /** The script. Absent if the finding is about the zone. */
   readonly url?: string;
-  /** The requested host, if the finding is that nothing was seen on its pages. */
+  /** The requested host, if the finding is that no scripts were seen on it. */
   readonly host?: string;
   /** The line of the entry that covers the script. */
   readonly line?: number;
@@ -55,7 +55,7 @@ export interface InventoryNotice {
   readonly script: string;
   /** The line of the entry. */
   readonly line: number;
-  /** The kind of note. */
+  /** The note, and what to do about it. */
   readonly message: string;
 }
 
@@ -65,7 +65,7 @@ export interface InventoriedScript {
   readonly zoneId: string;
   /** The script's URL, with any username and password hidden. */
   readonly url: string;
-  /** Where the script was first seen: pages if the plan shows them, otherwise hosts. */
+  /** Where the script was first seen: page URLs if the plan includes them, otherwise hosts. */
   readonly pages: readonly string[];
   /** How recently and how often the script was seen. */
   readonly status?: LiteralUnion<"active" | "infrequent">;
@@ -74,8 +74,8 @@ export interface InventoriedScript {
   /** When the script was last seen, in ISO 8601. */
   readonly lastSeenAt?: string;
   /**
-   * When Cloudflare last fetched the content to compute its hash, in ISO 8601. If there are several times, the oldest
-   * one.
+   * When Cloudflare last fetched the content to compute its hash, in ISO 8601. If several hosts load the script, the
+   * earliest of their times.
    */
   readonly fetchedAt?: string;
   /** The script's worst score, from 1 to 99; lower is worse. */
@@ -117,10 +117,11 @@ export interface CheckedScript {
   readonly entry?: CoveringEntry;
   /** Whether the entry approves the script. */
   readonly approval: ApprovalState;
-  /** What's known about the script's content. */
+  /** Whether the script's content matches the expected hash. */
   readonly content: ContentState;
   /**
-   * Whether the script's score is below the threshold, or a threat list names the script. Approval doesn't change that.
+   * Whether the script's score is below the threshold, or the script is on a threat list. This applies even if the
+   * script is approved.
    */
   readonly malicious: boolean;
 }
@@ -137,13 +138,13 @@ export interface CheckedZone {
 
 /** What a check shows about one part of a PCI DSS requirement. */
 export interface RequirementStanding {
-  /** The requirement of PCI DSS. */
+  /** The number of the PCI DSS requirement. */
   readonly requirement: "6.4.3" | "11.6.1";
   /** A short summary of what this part of the requirement demands. */
   readonly element: string;
-  /** What `standing` covers. */
+  /** What `standing` is about, such as external scripts or HTTP headers. */
   readonly scope: string;
-  /** Whether the check is evidence for what `scope` describes. */
+  /** Whether the check is evidence that `scope` meets this part of the requirement. */
   readonly standing: "evidenced" | "partly" | "not";
   /** The reason for `standing`. */
   readonly why: string;
@@ -167,7 +168,10 @@ export interface InventoryCheck {
    * `hosts` is absent, all pages were checked.
    */
   readonly seen: { readonly sha256: string; readonly scripts: number; readonly hosts?: readonly string[] };
-  /** The limits for findings: a score below `threshold`, or an approval that expires in fewer than `expiringDays` days. */
+  /**
+   * The check's limits: a score below `threshold` is a finding, and so is an approval that expires in fewer than
+   * `expiringDays` days.
+   */
   readonly judgedBy: { readonly threshold: number; readonly expiringDays: number };
   /** The zones, in the order given. */
   readonly zones: readonly CheckedZone[];
@@ -202,7 +206,7 @@ export const inventoryCheckDocument: z.ZodType<
   }),
   seen: members({
     sha256: sha256.describe(
-      "The SHA-256 of what was seen. `jq -jcS '[.scripts[].seen]'` prints the text that's hashed.",
+      "The SHA-256 of what Page Shield has seen. To print the hashed text, run `jq -jcS '[.scripts[].seen]'`.",
     ),
     scripts: count,
     hosts: texts
@@ -210,7 +214,7 @@ export const inventoryCheckDocument: z.ZodType<
       .describe("The check covers only pages on these hosts. If absent, it covers all pages."),
   }),
   judgedBy: members({ threshold: z.number(), expiringDays: count }).describe(
-    "The limits for findings: a score below `threshold`, or an approval that expires in fewer than `expiringDays` days.",
+    "The check's limits: a score below `threshold` is a finding, and so is an approval that expires in fewer than `expiringDays` days.",
   ),
   zones: z
     .array(
@@ -230,7 +234,10 @@ export const inventoryCheckDocument: z.ZodType<
         kind: z.enum(FINDINGS),
         zoneId: z.string(),
         url: z.string().exactOptional().describe("The script's URL. Absent if the item is about the zone."),
-        host: z.string().exactOptional().describe("One of `seen.hosts`, if nothing was seen on its pages."),
+        host: z
+          .string()
+          .exactOptional()
+          .describe("The requested host, if the finding is that no scripts were seen on it."),
         line: z.int().exactOptional().describe("The line of the entry that covers the script."),
         message: z.string(),
       }),
@@ -248,7 +255,7 @@ export const inventoryCheckDocument: z.ZodType<
           zoneId: z.string(),
           url: z.string().describe("The script's URL, with any username and password hidden."),
           pages: texts.describe(
-            "Where the script was first seen: pages if the plan shows them, otherwise hosts.",
+            "Where the script was first seen: page URLs if the plan includes them, otherwise hosts.",
           ),
           status: z.string().exactOptional(),
           firstSeenAt: z.string().exactOptional(),
@@ -257,7 +264,7 @@ export const inventoryCheckDocument: z.ZodType<
             .string()
             .exactOptional()
             .describe(
-              "When Cloudflare last fetched the content to compute its hash. If there are several times, the oldest one.",
+              "When Cloudflare last fetched the content to compute its hash. If several hosts load the script, the earliest of their times.",
             ),
           score: z
             .number()

@@ -24,7 +24,7 @@ export interface Proposal {
   readonly seen: readonly InventoriedScript[];
 }
 
-/** The new scripts, and those for which no entry is possible. */
+/** The entries to add, and the scripts that don't get an entry. */
 export interface Proposals {
   readonly entries: readonly Proposal[];
   readonly malicious: readonly string[];
@@ -91,11 +91,13 @@ export function addEntries(
   const kept = plain(after.slice(0, before.length));
   const fresh = after.slice(before.length);
   if (!sameJson(kept, plain(before)) || fresh.length !== entries.length || fresh.some((one) => one.approval))
-    throw new LookupError(`${file}: the entries can't be added without changing others. Add them manually.`);
+    throw new LookupError(
+      `${file}: the new entries can't be added without changing existing ones. Add them manually.`,
+    );
   return added;
 }
 
-/** Inserts lines of text. Serializing the parsed document would change the style of all other lines. */
+/** Inserts the entries as text, because serializing the parsed document would change the style of other lines. */
 function insert(file: string, given: string, entries: readonly Proposal[], stated: Stated): string {
   const eol = given.includes("\r\n") ? "\r\n" : "\n";
   const text = given.endsWith("\n") ? given : `${given}${eol}`;
@@ -138,7 +140,7 @@ function insert(file: string, given: string, entries: readonly Proposal[], state
   return `${text.slice(0, at)}${lines(dash)}${text.slice(at)}`;
 }
 
-/** Finds the start of the line after the last entry and the comments that belong to it, by their indentation. */
+/** Finds the end of the list: the start of the line after the last entry and any indented comments below it. */
 function endOfList(text: string, list: YAMLSeq, dashColumn: number): number {
   const last = list.items.at(-1);
   const { isNode } = yaml();

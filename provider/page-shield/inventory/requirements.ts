@@ -27,7 +27,7 @@ export function requirementStandings(
       {
         requirement: "6.4.3",
         element,
-        scope: "other scripts: inline, not in the sample, or in other sites' frames",
+        scope: "other scripts: inline, not in the sample, or in third-party frames",
         standing: "not",
         why: `${INLINE} ${SAMPLING}`,
       },
@@ -69,13 +69,13 @@ export function requirementStandings(
   ];
 }
 
-/** How each kind of finding about a zone is described. */
+/** Descriptions of findings about a zone, if different from the finding's kind. */
 const GAPS: Readonly<Partial<Record<FindingKind, string>>> = { off: "Page Shield is off" };
 
 type Judged = Pick<RequirementStanding, "standing" | "why">;
 
-const INLINE = "Page Shield doesn't report scripts that are written into the page itself.";
-const SAMPLING = "It sees a sample of page loads, and nothing inside other sites' frames.";
+const INLINE = "Page Shield doesn't report inline scripts.";
+const SAMPLING = "It sees only a sample of page loads, and nothing inside third-party frames.";
 const FETCHED = "Cloudflare fetches the content itself, so it may differ from what a browser received.";
 const HEADERS = "Page Shield doesn't record the HTTP headers that a browser receives.";
 

@@ -12,7 +12,9 @@ export interface ScriptUrl {
   readonly text: string;
   /** The host. Undefined for a URL without a host of its own, such as `blob:` or `data:`. */
   readonly address: Address | undefined;
-  /** Whether the URL has a username. No entry covers such URLs, because they're made to look like other ones. */
+  /**
+   * Whether the URL has a username. No entry covers such URLs, because they can be mistaken for another host's URLs.
+   */
   readonly hasUser: boolean;
 }
 
@@ -34,10 +36,7 @@ export interface ScriptPattern {
   readonly isWildcard: boolean;
 }
 
-/**
- * Thrown if an entry's `script` can't be used. The message is the rest of a sentence that starts with the property's
- * name.
- */
+/** Thrown if an entry's `script` is invalid. The message continues a sentence that starts with the property's path. */
 export class PatternError extends Error {
   override readonly name = "PatternError";
 }
@@ -93,10 +92,11 @@ function canonicalEscapes(text: string): string {
 }
 
 const FORMS =
-  "write an exact URL (https://cdn.example.com/app.js), a host (cdn.example.com or *.example.com), or every URL below a path (https://cdn.example.com/lib/*)";
+  "write an exact URL (https://cdn.example.com/app.js), a host (cdn.example.com or *.example.com), or a path with everything below it (https://cdn.example.com/lib/*)";
 
 /**
- * @throws PatternError if the text isn't a URL, a host or a folder, or would cover the scripts of unrelated parties.
+ * @throws PatternError if the text isn't a URL, a host or a path ending in `/*`, or would cover unrelated parties'
+ * scripts.
  */
 export function parsePattern(given: string): ScriptPattern {
   const shown = JSON.stringify(withoutUser(given));
@@ -114,7 +114,7 @@ export function parsePattern(given: string): ScriptPattern {
 type Refuse = (reason: string) => PatternError;
 
 function hostPattern(given: string, refuse: Refuse): ScriptPattern {
-  if (/[/?#@]/.test(given)) throw refuse("has no scheme: write https:// in front of it, or only the host");
+  if (/[/?#@]/.test(given)) throw refuse("has no scheme: add https://, or write only the host");
   const { url, isWildcard } = parseHost(`https://${given}`, refuse);
   const address = addressOf(url);
   const { scheme, hostname, port } = address;
@@ -124,8 +124,8 @@ function hostPattern(given: string, refuse: Refuse): ScriptPattern {
 
 function networkPattern(given: string, refuse: Refuse): ScriptPattern {
   if (given.includes("#"))
-    throw refuse("has a fragment, which browsers don't send: leave out the # and what follows");
-  if (/^\w+:\/\/[^/?]*@/.test(given)) throw refuse("has a username: leave out the part before the @");
+    throw refuse("has a fragment, which browsers don't send: remove the # and everything after it");
+  if (/^\w+:\/\/[^/?]*@/.test(given)) throw refuse("has a username: remove the username and the @");
   if (/\/(\.|%2e){1,2}([/?]|$)/i.test(given)) throw refuse("has a . or .. segment: write the resolved path");
   const isFolder = given.endsWith("/*") && !given.includes("?");
   const { url, isWildcard } = parseHost(isFolder ? given.slice(0, -1) : given, refuse);
@@ -142,7 +142,7 @@ function opaquePattern(given: string, refuse: Refuse): ScriptPattern {
   const url = parseUrl(given);
   if (url === undefined) throw refuse(`is not a URL: ${FORMS}`);
   if (given.includes("*"))
-    throw refuse("has a *, which only https:// and http:// URLs can have: write the exact URL");
+    throw refuse("has a *, which is allowed only in https:// and http:// URLs: write the exact URL");
   return { kind: "url", text: url.href, address: undefined, isWildcard: false };
 }
 
@@ -169,10 +169,10 @@ function hostProblem(hostname: string, isWildcard: boolean): string | undefined 
   const { isIp, publicSuffix, isIcann, isPrivate } = publicSuffixes().parse(hostname, {
     allowPrivateDomains: true,
   });
-  if (isIp === true) return isWildcard ? "has *. before an IP address: leave out the *." : undefined;
+  if (isIp === true) return isWildcard ? "has *. before an IP address: remove the *." : undefined;
   if (hostname.split(".").includes("")) return "has an empty label in its host: write the full host";
   if (!hostname.includes("."))
-    return `covers a whole top-level domain, or isn't a full host: write the host, such as cdn.${hostname}`;
+    return `covers a whole top-level domain or is incomplete: write the full host, such as cdn.${hostname}`;
   if (publicSuffix !== hostname) return undefined;
   if (isIcann === true)
     return `covers everything below the public suffix ${hostname}: write the host, such as cdn.example.${hostname}`;
@@ -187,10 +187,7 @@ const publicSuffixes = (): typeof PublicSuffixes => require("tldts") as typeof P
 /** Finds the entry that covers a script. Fast even with thousands of entries. */
 export class PatternIndex<T extends { readonly pattern: ScriptPattern }> {
   readonly #exact = new Map<string, T>();
-  /**
-   * The folders, hosts and wildcards of each origin, most specific first. A wildcard's origin is
-   * `https://*.example.com`.
-   */
+  /** Entries that cover more than one URL, by origin. A wildcard's origin is `https://*.example.com`. */
   readonly #byOrigin = new Map<string, T[]>();
 
   constructor(entries: Iterable<T>) {
@@ -209,8 +206,8 @@ export class PatternIndex<T extends { readonly pattern: ScriptPattern }> {
   }
 
   /**
-   * Returns the most specific entry that covers the URL. An exact URL comes before a folder, and a folder before a
-   * host; a longer folder comes before a shorter one, and a full host before a wildcard. Only that entry counts.
+   * Returns the most specific entry that covers the URL: exact URLs come first, then paths (longest first), then hosts;
+   * full hosts come before wildcards. Less specific entries don't count.
    */
   find(url: ScriptUrl): T | undefined {
     if (url.hasUser) return undefined;
@@ -239,8 +236,8 @@ function pathAndQuery(text: string): string {
 }
 
 /**
- * Whether no server would resolve the path to one outside the folder. Some decode `%2F`, or interpret `..;` as the
- * parent folder.
+ * Whether every server resolves the path to one below the entry's path. Some servers decode `%2F`, or treat `..;` as
+ * the parent directory.
  */
 function isPlainPath(path: string): boolean {
   return !/%(2F|5C|25|00)/.test(path) && !/(^|\/)\.{1,2}(;|\/|$)/.test(path);

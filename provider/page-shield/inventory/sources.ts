@@ -20,10 +20,7 @@ export interface InventorySourcesOptions {
 export interface InventorySources {
   /** Sources for `script-src`, sorted and without duplicates. A policy treats an empty list as `'none'`. */
   readonly scriptSrc: string[];
-  /**
-   * Scripts that the sources leave out: those not approved on that day, and those without a URL that a policy could
-   * name.
-   */
+  /** Scripts that the sources leave out: those not approved on that day, and those whose URL can't be a source. */
   readonly leftOut: readonly string[];
 }
 

@@ -4,7 +4,7 @@ import { valueOf } from "../readable";
 
 /** The charts: what they count, their labels, and which bars a zone belongs to. */
 
-/** How good or bad a bar is. The bar's label also says so. */
+/** Whether a bar shows something good or bad. Determines its color; its label says the same. */
 export type Tone = "good" | "warn" | "bad" | undefined;
 type Words<Bar extends string> = Readonly<Record<Bar, readonly [label: string, tone?: Tone]>>;
 /** How many of a zone's objects belong to each bar. */

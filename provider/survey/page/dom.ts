@@ -45,7 +45,7 @@ export function barOf(share: number): Bar {
   return { svg, fill: (to) => resize(part, to) };
 }
 
-/** Creates a link if the address is an HTTP or HTTPS URL. Otherwise returns only the text. */
+/** Creates a link if the address is an HTTPS URL. Otherwise returns only the text. */
 export function link(text: string, address: string): HTMLElement {
   if (!address.startsWith("https://")) return element("span", {}, text);
   return element("a", { href: address, rel: "noreferrer noopener", target: "_blank" }, text);

@@ -159,7 +159,7 @@ function firsts(): HTMLElement[] {
         {},
         missingRights.length === 0
           ? "Nothing: no zone needs attention."
-          : "Nothing in what this token can read. The rest isn't known.",
+          : "Nothing in the parts that this token can read. The other parts may need attention.",
       ),
     ];
   const list = element(
@@ -243,8 +243,8 @@ function update(): void {
 }
 
 /**
- * Whether a zone matches the filters: it has at least one of the chosen bars of each chart, and every word of the
- * search.
+ * Whether a zone matches the filters: in each chart with chosen bars, it belongs to one of them, and it contains every
+ * word of the search.
  */
 function isLeft(item: Item): boolean {
   for (const [{ id }, bars] of filters)
@@ -299,7 +299,7 @@ function rowOf({ zone }: Item, index: number): HTMLTableRowElement {
   return element("tr", { "aria-rowindex": index + 2 }, ...cells);
 }
 
-/** Opens the details of the zone in the page's URL, or closes the open ones. */
+/** Opens the details of the zone whose ID is in the page's URL. Without such a zone, closes any open details. */
 function openLinked(): void {
   const id = location.hash.slice(1);
   const item = items.find(({ zone }) => zone.id === id);

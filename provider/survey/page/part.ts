@@ -176,14 +176,17 @@ function scripts({ scripts }: Zone): HTMLElement[] {
   return [
     counts,
     table(
-      "Scripts that need attention. A score goes from 1 to 99; lower is worse.",
+      "Scripts that need attention. Scores range from 1 to 99; lower is worse.",
       ["Script", "Seen on", "Score", "Threats"],
       rows,
     ),
   ];
 }
 
-/** Only Enterprise zones can have them, so nothing is said where there are none. */
+/**
+ * Returns the section about the account's managed rulesets. It's omitted if none apply, because only Enterprise zones
+ * can have them.
+ */
 function accountDeployments({ accountDeployments: given }: Zone): HTMLElement[] {
   const shown = cellOf(given, "", (all) => all.map(deployment));
   return valueOf(given)?.length === 0
@@ -234,7 +237,7 @@ function migration({ migration }: Zone): HTMLElement[] {
     facts([
       ["Readiness", readiness],
       ["State", state],
-      ["Missing right", missingRight],
+      ["Missing permission", missingRight],
     ]),
     ...(because.length === 0 ? [] : [list(because, "ul")]),
   ];
@@ -277,7 +280,7 @@ function unmanaged(given: Unmanaged | undefined): HTMLElement[] {
               objects.map(({ type, name, id }) => `${type} ${name === "" ? id : name}`),
               "ul",
             ),
-            paragraph("To write a program for them, run:"),
+            paragraph("To generate a program for these objects, run:"),
             element("pre", { tabindex: 0 }, command),
           ]),
     ),
@@ -335,7 +338,7 @@ function table(caption: string, heads: readonly string[], rows: readonly (readon
   );
 }
 
-/** Returns the content of a cell with a list. If the list is empty or couldn't be read, that's a sentence. */
+/** Shows a cell that contains a list, or a sentence if the list is empty or couldn't be read. */
 function cellOf<T extends readonly unknown[]>(
   given: Cell<T>,
   empty: string,

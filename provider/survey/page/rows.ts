@@ -1,4 +1,4 @@
-/** Sorts and searches rows. Separate from the document, so that it can be measured and tested without a browser. */
+/** Sorts and searches rows. Doesn't use the DOM, so it can be measured and tested without a browser. */
 
 export type Direction = "ascending" | "descending";
 /** The key by which a column is sorted. Undefined means unknown and comes last in both directions. */

@@ -1,13 +1,13 @@
 import { element } from "./dom";
 
 /**
- * The rows of a table that may have thousands of them. Each group of rows is a table body. Its rows are in the document
- * only while it's near the viewport, has the focus, or is printed; otherwise, one empty row has their height. The first
- * group always stays in the document, so that screen readers find rows in the table.
+ * Shows a table with thousands of rows. Groups of rows are in the document only while they're near the viewport, have
+ * the focus or are printed; otherwise, an empty row of the same height replaces each group. The first group always
+ * stays in the document, so that screen readers find rows in the table.
  */
 
 const GROUP = 50;
-/** How far from the viewport rows are added, so that they're there before the user scrolls to them. */
+/** The distance from the viewport at which rows are added, before the user scrolls to them. */
 const MARGIN = "1500px 0px";
 
 interface Group<T> {
@@ -41,7 +41,7 @@ export class Rows<T> {
     });
   }
 
-  /** Replaces the rows. The first ones are in the document immediately. */
+  /** Replaces the rows. The first group is in the document immediately. */
   show(items: readonly T[]): void {
     this.#observer.disconnect();
     for (const body of this.#groups.keys()) body.remove();
@@ -58,7 +58,7 @@ export class Rows<T> {
     this.#table.setAttribute("aria-rowcount", String(items.length + 1));
   }
 
-  /** Observes a group again, which reports its current position once. */
+  /** Observes a group again, so that the observer reports its current position once. */
   #watch(body: Element): void {
     this.#observer.unobserve(body);
     this.#observer.observe(body);

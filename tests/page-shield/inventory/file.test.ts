@@ -62,7 +62,7 @@ test("reads entries with their lines, and the file's SHA-256", () => {
   });
 });
 
-test("reads the same from JSON, whether it's indented with tabs or spaces", () => {
+test("reads the same entries from JSON, whether it's indented with tabs or spaces", () => {
   const document = {
     $schema: "https://unpkg.com/pulumi-edgeguard/schemas/script-inventory.v1.json",
     version: 1,
@@ -75,7 +75,7 @@ test("reads the same from JSON, whether it's indented with tabs or spaces", () =
   }
 });
 
-test("names every mistake with file, line, path, what was given and what's allowed", () => {
+test("reports every mistake with its file, line and path, the given value and what's allowed", () => {
   const message = refusal(`version: 1
 scripts:
   - script: "*.com"
@@ -100,15 +100,15 @@ scripts:
     expect(message).toContain(line);
 });
 
-test("two entries for the same scripts are a mistake, however they're written", () => {
+test("rejects two entries for the same scripts, even if they're written differently", () => {
   expect(
     refusal("version: 1\nscripts:\n  - script: cdn.example.com\n  - script: https://CDN.example.com/*\n"),
   ).toContain(
-    'script-inventory.yaml:4: scripts[1].script: "https://CDN.example.com/*" covers the same scripts as line 3. Merge the two entries.',
+    'script-inventory.yaml:4: scripts[1].script: "https://CDN.example.com/*" covers the same scripts as the entry on line 3. Merge the two entries.',
   );
 });
 
-test("only an exact URL can have a hash", () => {
+test("rejects a hash unless the entry is an exact URL", () => {
   expect(
     refusal(`version: 1\nscripts:\n  - script: cdn.example.com\n    hash: ${"a".repeat(64)}\n`),
   ).toContain(
@@ -140,7 +140,7 @@ test.each([
   expect(refusal(text)).toContain(reason);
 });
 
-test("the guide's inventory is valid", () => {
+test("the inventory in the guide is valid", () => {
   const blocks = blocksOf("docs/guides/script-inventory.md").filter(({ language }) => language === "yaml");
   expect(blocks).toHaveLength(1);
   for (const { text } of blocks) {
@@ -149,13 +149,13 @@ test("the guide's inventory is valid", () => {
   }
 });
 
-test("a missing file says how to create one", () => {
+test("says how to create a missing file", () => {
   expect(() => readScriptInventory("/nowhere/inventory.yaml")).toThrow(
     "the script inventory can't be read: it does not exist (full path: /nowhere/inventory.yaml). Create it with `edgeguard inventory propose",
   );
 });
 
-test("the published schema refuses the same values for each member as the command does", () => {
+test("the published schema rejects the same values as the command", () => {
   const entry = { script: "cdn.example.com" };
   for (const wrong of [
     { ...entry, approvel: null },

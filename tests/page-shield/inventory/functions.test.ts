@@ -47,7 +47,7 @@ function inventory(
 const zone = () => ({ zoneIds: [api.zones.shop], hosts: HOSTS });
 
 describe("checkScriptInventory", () => {
-  test("returns findings instead of failing, so that a test can look at them", async () => {
+  test("returns findings instead of throwing an error", async () => {
     const { passed, findings, scripts } = await checkScriptInventory(
       { ...zone(), inventory: inventory("account.shop.example") },
       opts,
@@ -69,7 +69,7 @@ describe("checkScriptInventory", () => {
     ]);
   });
 
-  test("reads active and infrequent scripts, with duplicates, and only on the given pages", async () => {
+  test("checks active and infrequent scripts, including duplicates, on the given hosts only", async () => {
     await checkScriptInventory({ ...zone(), inventory: inventory() }, opts);
     expect(api.requests.map(({ path, query }) => [path, query["status"], query["hosts"]])).toEqual([
       [`/zones/${api.zones.shop}/page_shield`, undefined, undefined],
@@ -78,7 +78,7 @@ describe("checkScriptInventory", () => {
     expect(api.requests[1]?.query).toMatchObject({ exclude_duplicates: "false", exclude_cdn_cgi: "false" });
   });
 
-  test("a wider approved entry doesn't approve a script that has its own unapproved entry", async () => {
+  test("reports a script with its own unapproved entry, even if an approved wildcard covers it", async () => {
     const { findings } = await checkScriptInventory(
       {
         ...zone(),
@@ -127,7 +127,7 @@ describe("checkScriptInventory", () => {
     [{ js_integrity_score: "3" }, "js_integrity_score"],
     [{ host: null }, "host"],
     [{ host: undefined }, "host"],
-  ])("a record that can't be read (%j) fails the check instead of being left out", async (odd, member) => {
+  ])("reports a finding if a script can't be read (%j), instead of leaving it out", async (odd, member) => {
     const record = { id: "1".repeat(32), url: LOGIN, host: "account.shop.example" };
     const result = [record, { ...record, id: "2".repeat(32), url: "https://evil.test/skim.js", ...odd }];
     api.fault({
@@ -148,7 +148,7 @@ describe("checkScriptInventory", () => {
     expect(requirements.filter(({ standing }) => standing === "evidenced")).toEqual([]);
   });
 
-  test("reports changed content for a URL with two contents, even if one of them is expected", async () => {
+  test("reports a URL with two different contents as changed, even if one of them is expected", async () => {
     const [first = ""] = (
       await checkScriptInventory({ ...zone(), inventory: inventory() }, opts)
     ).scripts.flatMap(({ seen }) => (seen.url === LOGIN ? seen.hashes : []));
@@ -164,7 +164,7 @@ describe("checkScriptInventory", () => {
   });
 
   test.each([
-    [{ zoneIds: [] }, "zoneIds: is empty. Name at least one zone"],
+    [{ zoneIds: [] }, "zoneIds: is empty. List at least one zone ID"],
     [{ zoneIds: ["shop"] }, '"shop" is not a zone ID'],
     [{ expiringDays: 1.5 }, "expiringDays: must be a whole number of days, 0 or more, not 1.5"],
     [{ threshold: 0 }, "threshold must be a number from 1 to 100, not 0"],
@@ -180,7 +180,7 @@ describe("checkScriptInventory", () => {
 describe("assertScriptInventory", () => {
   const args = () => ({ ...zone(), inventory: inventory("account.shop.example") });
 
-  test("fails with the findings, and the error has the complete result", async () => {
+  test("throws an error that lists the findings and contains the complete result", async () => {
     const failure: unknown = await assertScriptInventory(args(), opts).catch((error: unknown) => error);
     if (!(failure instanceof ScriptInventoryError)) throw new Error(`not the findings: ${String(failure)}`);
     expect(failure.message.split("\n")).toEqual([
@@ -190,7 +190,7 @@ describe("assertScriptInventory", () => {
     expect(failure.check.findings).toHaveLength(1);
   });
 
-  test("only warns if asked to, and says nothing if everything is approved", async () => {
+  test("only warns with onFindings set to warn, and prints nothing if everything is approved", async () => {
     await assertScriptInventory({ ...args(), onFindings: "warn" }, opts);
     expect(warned.join("")).toContain("the scripts don't match list.yaml, with 1 finding:");
     warned = [];
@@ -206,7 +206,7 @@ describe("assertScriptInventory", () => {
     expect(String(failure)).not.toContain("canary");
   });
 
-  test("refuses any other value of onFindings", async () => {
+  test("rejects an invalid value of onFindings", async () => {
     await expect(assertScriptInventory({ ...args(), onFindings: "ignore" }, opts)).rejects.toThrow(
       'onFindings must be "fail" or "warn", not "ignore".',
     );
@@ -252,7 +252,7 @@ describe("inventorySources", () => {
     ]);
   });
 
-  test("counts approvals for a given day, so that a policy doesn't change by itself", () => {
+  test("uses the approvals of the given day, so that a policy doesn't change by itself", () => {
     const ended = inventory({
       script: "cdn.example.com",
       approval: { by: "Ann", on: "2025-01-01", until: "2025-12-31" },
@@ -276,10 +276,10 @@ describe("inventorySources", () => {
   });
 });
 
-describe("inventorySources compares the scripts that it left out with the policy", () => {
+describe("warnings of inventorySources", () => {
   const unapproved = (script: string) => ({ script, unapproved: true }) as const;
 
-  test("an unapproved host or folder that an approved wildcard covers is allowed, not blocked", () => {
+  test("report unapproved hosts and paths as allowed if an approved wildcard covers them", () => {
     inventorySources(
       inventory(
         "*.example.com",
@@ -298,7 +298,7 @@ describe("inventorySources compares the scripts that it left out with the policy
     ]);
   });
 
-  test("an exact URL that ends in a slash is left out, because its source would allow everything below", () => {
+  test("report a URL that ends in a slash as left out, because its source would allow everything below it", () => {
     const exact = [
       "https://tag.example.com/?id=ours",
       "https://cdn.example.com/lib/",
@@ -339,7 +339,7 @@ test("scriptSources with an inventory leaves out scripts that were seen but aren
   });
 });
 
-test("the inventory's file is relative to the working directory", () => {
+test("an inventory's path is relative to the working directory", () => {
   const folder = mkdtempSync(join(tmpdir(), "edgeguard-inventory-"));
   try {
     const file = join(folder, "list.yaml");

@@ -39,17 +39,17 @@ const judge = (
     hosts: undefined,
   });
 
-describe("content", () => {
+describe("a script's content", () => {
   const contentOf = (...scripts: readonly Script[]) => judge(scripts).scripts[0]?.content;
 
-  test("is only unchanged if it has the expected hash wherever it was seen", () => {
+  test("counts as unchanged only if it has the expected hash wherever it was seen", () => {
     const without: Script = { id: "2", url: APP, host: "pay.shop.example" };
     expect(contentOf(script(), script({ id: "2" }))).toBe("unchanged");
     expect(contentOf(script(), without)).toBe("not watched");
     expect(contentOf(without, script({ hash: "b".repeat(64) }))).toBe("changed");
   });
 
-  test("is never complete evidence, and every file says when Cloudflare fetched it", () => {
+  test("is never complete evidence, and every output format says when Cloudflare fetched it", () => {
     const check = judge([
       script({ fetchedAt: "2026-11-01T00:00:00Z" }),
       script({ id: "2", fetchedAt: "2020-01-01T00:00:00Z" }),
@@ -64,22 +64,25 @@ describe("content", () => {
   });
 });
 
-test.each(["not read", "off"] as const)("a run whose only zone is %s is no evidence of a check", (kind) => {
-  const { requirements } = judge([], { problem: { kind, message: "no" } });
-  expect(requirements.at(-1)).toMatchObject({
-    scope: "this run",
-    standing: "not",
-    why: expect.stringContaining(`It couldn't check any zone. Gaps: zone ${ZONE}`) as string,
-  });
-});
+test.each(["not read", "off"] as const)(
+  "a check that couldn't check its only zone (%s) doesn't count as a run",
+  (kind) => {
+    const { requirements } = judge([], { problem: { kind, message: "no" } });
+    expect(requirements.at(-1)).toMatchObject({
+      scope: "this run",
+      standing: "not",
+      why: expect.stringContaining(`It couldn't check any zone. Gaps: zone ${ZONE}`) as string,
+    });
+  },
+);
 
 test("reports a script that's on a threat list without a category", () => {
   const { findings } = judge([script({ urlReportedMalicious: true, maliciousUrlCategories: [] })]);
-  expect(findings[0]?.message).toContain("threat lists name it (reported). Remove it");
+  expect(findings[0]?.message).toContain("it's on a threat list (reported). Remove it");
 });
 
 test.each([false, true])(
-  "a URL with a username is new even beside the approved URL (first: %s)",
+  "a URL with a username counts as new, even if the same URL without one is approved (seen first: %s)",
   (isFirst) => {
     const seen = [script(), script({ id: "2", url: "https://user:canary@cdn.example.com/app.js" })];
     const check = judge(isFirst ? seen.reverse() : seen);
@@ -95,6 +98,6 @@ test.each([
   ["{ by: Ann, on: 2026-01-01, until: 2026-11-22 }", "2026-11-23T00:00:00Z", "expired"],
   ["{ by: Ann, on: 2026-11-23 }", "2026-11-22T09:59:59Z", "not yet approved"],
   ["{ by: Ann, on: 2026-11-23 }", "2026-11-22T10:00:00Z", "approved"],
-])("the approval %s is, at %s, %s", (approval, now, state) => {
+])("an entry with the approval %s, checked at %s, is %s", (approval, now, state) => {
   expect(judge([script()], { list: inventory(approval), now }).scripts[0]?.approval).toBe(state);
 });

@@ -12,7 +12,7 @@ function deciding(scripts: readonly string[], seen: string): string | undefined 
     ?.script;
 }
 
-describe("an entry covers", () => {
+describe("an entry that covers a URL", () => {
   test.each([
     ["https://cdn.example.com/app.js", "https://cdn.example.com/app.js"],
     ["https://cdn.example.com/app.js", "HTTPS://CDN.Example.COM:443/app.js#top"],
@@ -36,12 +36,12 @@ describe("an entry covers", () => {
     ["192.0.2.7", "https://192.0.2.7/app.js"],
     ["https://[2001:db8::1]/app.js", "https://[2001:DB8:0::1]/app.js"],
     ["blob:https://shop.example/1d3c", "blob:https://shop.example/1d3c"],
-  ])("%s: %s", (script, seen) => {
+  ])("%s covers %s", (script, seen) => {
     expect(deciding([script], seen)).toBe(script);
   });
 });
 
-describe("an entry doesn't cover", () => {
+describe("an entry that doesn't cover a URL", () => {
   test.each([
     ["cdn.example.com", "https://cdn.example.com.evil.test/app.js"],
     ["cdn.example.com", "https://cdn.example.com@evil.test/app.js"],
@@ -68,7 +68,7 @@ describe("an entry doesn't cover", () => {
     ["https://cdn.example.com/lib/*", "https://cdn.example.com/lib/..%5Cevil.js"],
     ["https://cdn.example.com/lib/*", "https://cdn.example.com/lib/..;/evil.js"],
     ["https://*.example.com/lib/*", "https://evil.test/x.example.com/lib/app.js"],
-  ])("%s: %s", (script, seen) => {
+  ])("%s doesn't cover %s", (script, seen) => {
     expect(deciding([script], seen)).toBeUndefined();
   });
 });
@@ -105,7 +105,7 @@ test.each([
   ["*.com", "covers a whole top-level domain"],
   ["com", "covers a whole top-level domain"],
   ["https://*.com/lib/*", "covers a whole top-level domain"],
-  ["localhost", "covers a whole top-level domain, or isn't a full host"],
+  ["localhost", "covers a whole top-level domain or is incomplete"],
   ["*.co.uk", "covers everything below the public suffix co.uk"],
   ["co.uk", "covers everything below the public suffix co.uk"],
   ["*.cloudfront.net", "covers the sites of all customers of cloudfront.net"],
@@ -139,7 +139,7 @@ test.each([
   ["https:///a.js", "is not a URL or host"],
   ["a..example.com", "has an empty label"],
   ["*.192.0.2.7", "has *. before an IP address"],
-  ["blob:https://shop.example/*", "has a *, which only https:// and http:// URLs can have"],
+  ["blob:https://shop.example/*", "has a *, which is allowed only in https:// and http:// URLs"],
 ])("refuses %j: %s", (script, reason) => {
   expect(() => parsePattern(script)).toThrow(reason);
   expect(() => parsePattern(script)).not.toThrow("hunter2");

@@ -21,7 +21,7 @@ playScenario({
         /is not a zone ID \(32 hex digits\): it has 31 characters/,
         /unknown argument "expresion"\. Did you mean "expression"\?/,
         /must be "log", "allow" or "add_reporting_directives", not "block"/,
-        /script-src has self without quotes, so browsers take it for a hostname\. Write 'self', with single quotes/,
+        /script-src has self without quotes, so browsers treat it as a hostname\. Write 'self', with single quotes/,
         /script-src is declared twice/,
         /"script-scr" is not a CSP directive\. Did you mean "script-src"\?/,
       ],
@@ -32,7 +32,7 @@ playScenario({
       program: "twice",
       code: "failure",
       requests: 1, // The live check of the first one; the second is never registered.
-      says: [/PageShieldSettings "(one|two)" and "(one|two)" both manage Page Shield of zone/],
+      says: [/PageShieldSettings "(one|two)" and "(one|two)" both manage Page Shield in zone/],
     },
     {
       run: "preview",
