@@ -46,7 +46,7 @@ export const FAULTS: readonly { readonly area: string; readonly rows: readonly F
         result: "The error names the keys, and the next update sends only those.",
         test: [
           "tests/kv/faults.test.ts",
-          "names keys that stay unsuccessful, and the next update sends only those",
+          "names the keys that keep failing, and the next update sends only those",
         ],
       },
       {
@@ -54,7 +54,7 @@ export const FAULTS: readonly { readonly area: string; readonly rows: readonly F
         result: "It's halved until Cloudflare takes it. No half is sent twice.",
         test: [
           "tests/kv/faults.test.ts",
-          "halves a body refused with 413 until it's accepted, and sends no half twice",
+          "splits a body refused with 413 in half until it's accepted, and sends no half twice",
         ],
       },
       {

@@ -22,10 +22,10 @@ Options:
   --engine <command>    a command with the Pulumi CLI's arguments, such as "npx edgeguard-local", instead of the Automation API
   --report <file>       where preview writes its report (default: report.md)
   --fail-on <kinds>     dangers that make preview fail, see \`edgeguard report --help\`
-  --accept <digest>     accept the dangers with this digest, as the report shows it; repeatable
+  --accept <digest>     accept the dangers that this digest from the report covers; repeatable
   -h, --help            show this help
 
-Exits with 1 if a zone failed or has dangers listed in --fail-on; the other zones are still deployed.
+Exits with 1 if a zone failed or has dangers of the kinds in --fail-on; the other zones are still deployed.
 Example: ts-node deploy.ts preview --fail-on irreversible,unprotect --parallel 8`;
 
 type Options = ReturnType<typeof optionsIn>["values"];

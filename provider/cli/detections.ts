@@ -13,14 +13,14 @@ export function register(program: Command, io: Io): void {
     .description("save what Page Shield has seen on a zone's pages")
     .command("save")
     .description(
-      "write a zone's detections to a file that you commit; readDetections and scriptSources turn it into a policy. Only reads from the API",
+      "write a zone's detections to a file that you can commit and build a policy from (readDetections, scriptSources); only reads from the API",
     )
     .addOption(new Option("--zone <id>", "the zone").argParser(hexId).makeOptionMandatory())
     .option("--out <file>", "the file to write", "detections.json")
     .addOption(
       new Option(
         "--include <kinds>",
-        `comma-separated: ${KINDS.join(", ")}; the last two need the Business plan`,
+        `comma-separated: ${KINDS.join(", ")}; connections and cookies need the Business plan`,
       )
         .argParser(wordsAmong(KINDS))
         .default(["scripts"], "scripts"),
@@ -37,7 +37,7 @@ export function register(program: Command, io: Io): void {
 }
 
 const HELP = `
-The same detections always produce the same bytes, so the file changes only when the detections do. The file is replaced in one step: if anything fails, the old file stays. A policy made from active scripts alone blocks infrequent ones: pass --status active,infrequent.
+The same detections always produce the same bytes, so the file changes only when the detections do. The file is replaced in one step: if anything fails, the old file stays. A policy made from active scripts alone blocks infrequent ones. To include those, pass --status active,infrequent.
 
 Exit codes: 0 written or already up to date; 1 failed, the file is unchanged; 2 usage error; 130 interrupted (Ctrl-C), the file is
 unchanged.

@@ -50,9 +50,9 @@ export function register(program: Command, io: Io): void {
 }
 
 const HELP = `
-Checks the filter's fields, operators and values as a preview of a LogpushJob does.
+Checks the filter's fields, operators and values the way the preview of a LogpushJob does.
 
-Exit codes: 0 at least one line was tested, even if none passed; 1 no line could be read; 2 invalid filter or usage.
+Exit codes: 0 at least one line was tested, even if none passed; 1 no line could be read; 2 invalid filter or other usage error.
 
 Example:
   $ edgeguard filter '{"where":{"key":"EdgeResponseStatus","operator":"geq","value":500}}' sample.ndjson`;

@@ -14,14 +14,14 @@ export function register(program: Command, io: Io): void {
       "write a Pulumi program for the existing objects in zones and an account, and a file that imports them into a stack; only reads from the API",
     )
     .addOption(
-      new Option("--zone <id...>", "zones, for Page Shield, managed rulesets and Logpush jobs")
+      new Option("--zone <id...>", "the zones whose Page Shield, managed rulesets and Logpush jobs to import")
         .argParser(hexIds)
         .default([], "none"),
     )
     .addOption(
       new Option(
         "--account <id>",
-        "an account, for Workers KV namespaces, Logpush jobs, and managed rulesets of zones whose account can't be read",
+        "the account whose Workers KV namespaces and Logpush jobs to import; also the owner of any zone whose account can't be read",
       ).argParser(hexId),
     )
     .addOption(
@@ -42,7 +42,7 @@ export function register(program: Command, io: Io): void {
     .addOption(
       new Option(
         "--language <language>",
-        "of the program; YAML needs --for plugin; default: the language of the project in the --out directory, else typescript",
+        "the program's language; YAML needs --for plugin; default: the language of the project in the --out directory, else typescript",
       ).choices(LANGUAGES),
     )
     .option("--out <directory>", "where to write the program (index.ts or Main.yaml) and import.json", ".")
@@ -93,7 +93,9 @@ function refuseContradictions(options: ImportOptions): void {
   if (options.language === "yaml" && options.for === "dynamic")
     throw new UsageError(`--language yaml: ${CLASSES} Pass --for plugin.`);
   if (withValues && only?.includes("kv") === false)
-    throw new UsageError("--with-values writes the entries of Workers KV namespaces. Add kv to --only.");
+    throw new UsageError(
+      "--with-values writes the entries of Workers KV namespaces, but --only leaves those out. Add kv to --only.",
+    );
 }
 
 function hexIds(text: string, before: readonly string[]): readonly string[] {

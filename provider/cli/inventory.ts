@@ -15,7 +15,7 @@ export function register(program: Command, io: Io): void {
   inventory
     .command("check")
     .description(
-      "compare the inventory with the active and infrequent scripts that Page Shield has seen; only reads",
+      "compare the inventory with the active and infrequent scripts that Page Shield has seen; only reads from the API",
     )
     .addOption(zones())
     .option("--file <file>", "the inventory, YAML or JSON", INVENTORY_FILE)
@@ -28,7 +28,7 @@ export function register(program: Command, io: Io): void {
     .addOption(
       new Option(
         "--expiring-days <days>",
-        "report approvals that end in fewer days than this; 0 reports none",
+        "report approvals that end in fewer days than this; 0 turns this off",
       )
         .argParser((text) => whole(text, 0, 3_650))
         .default(14),
@@ -40,12 +40,12 @@ export function register(program: Command, io: Io): void {
   inventory
     .command("propose")
     .description(
-      "add scripts that the inventory doesn't cover, without an approval; creates the file, and never changes other entries",
+      "add the scripts that the inventory doesn't cover, as unapproved entries; creates the file if needed, and never changes existing entries",
     )
     .addOption(zones())
     .option("--file <file>", "the inventory, YAML or JSON", INVENTORY_FILE)
     .option("--hosts <hosts>", "only scripts on these hosts, comma-separated; default: all")
-    .option("--owner <owner>", "who on your side is responsible for the new scripts")
+    .option("--owner <owner>", "the person or team responsible for the new scripts")
     .option("--justification <text>", "why the pages need the new scripts")
     .addOption(threshold())
     .addHelpText("after", PROPOSE_HELP)
@@ -74,7 +74,7 @@ function whole(text: string, least: number, most: number): number {
 const CHECK_HELP = `
 Findings fail the check. A script is a finding if it's new or malicious (approved or not), if its entry isn't approved, if its approval has ended or soon will, or if its content doesn't match the expected hash. A zone is a finding if it can't be read, if Page Shield is off, or if Page Shield has seen nothing on its pages. Notices don't fail the check: an approved script that wasn't seen, or that has no justification or owner.
 
-For each element of PCI DSS 4.0.1, requirements 6.4.3 and 11.6.1, the evidence says whether this check shows it fully, partly or not at all.
+For each element of PCI DSS 4.0.1, requirements 6.4.3 and 11.6.1, the evidence says whether this check supports it fully, partly or not at all.
 
 Exit codes: 0 no findings; 1 findings (also printed), or the check failed; 2 usage error; 130 interrupted (Ctrl-C).
 
@@ -85,7 +85,7 @@ const PROPOSE_HELP = `
 To approve an entry, fill in its "approval" line with who approved it and when, and have that change reviewed. Malicious scripts
 aren't proposed.
 
-Exit codes: 0 added, or nothing is new; 1 failed, the file is unchanged; 2 usage error; 130 interrupted (Ctrl-C).
+Exit codes: 0 added, or nothing to add; 1 failed, the file is unchanged; 2 usage error; 130 interrupted (Ctrl-C).
 
 Examples:
   $ edgeguard inventory propose --zone 0da42c8d2132a9ddaf714f9e7c920711 --owner "Web team"

@@ -2,14 +2,14 @@ import { InvalidArgumentError } from "commander";
 import { IDENTIFIER } from "../limits";
 import { isId } from "../runtime/fields";
 
-/** The script inventory that commands read if no other one is given. */
+/** The default file name of the script inventory. */
 export const INVENTORY_FILE = "script-inventory.yaml";
 
 /** Parses an option's value as the ID of a zone, account or namespace. */
 export function hexId(text: string): string {
   if (isId(text)) return text.toLowerCase();
   throw new InvalidArgumentError(
-    `An ID has ${IDENTIFIER.LENGTH_CHARACTERS} hex digits. IDs of zones and accounts are on their Overview pages in the dashboard.`,
+    `An ID has ${IDENTIFIER.LENGTH_CHARACTERS} hex digits. Find a zone's or account's ID on its Overview page in the dashboard.`,
   );
 }
 

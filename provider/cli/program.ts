@@ -11,8 +11,8 @@ import * as survey from "./survey";
 import type * as Failures from "../terminal/failure";
 
 /**
- * Registers the names, options and help of a group of commands. The code is loaded only when one of them runs, so that
- * a group doesn't slow down the others.
+ * Registers the names, options and help of a group of commands. Their code is loaded only when one of them runs, so
+ * that a group doesn't slow down the others.
  */
 type Register = (program: Command, io: Io) => void;
 
@@ -30,7 +30,7 @@ const GROUPS: readonly Register[] = [
 export async function run(args: readonly string[], io: Io): Promise<number> {
   const program = new Command("edgeguard")
     .description(
-      "Manages Cloudflare Page Shield, managed rulesets, Logpush and Workers KV alongside the Pulumi resources.",
+      "Commands for Cloudflare Page Shield, managed rulesets, Logpush and Workers KV, for use alongside the Pulumi resources.",
     )
     .version(VERSION)
     .exitOverride()

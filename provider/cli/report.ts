@@ -9,7 +9,8 @@ const FORMATS = ["markdown", "text", "json"] as const satisfies readonly Reports
 
 /** The kinds of dangers, with the explanations shown in the help. */
 const DANGERS: Readonly<Record<Reports.DangerKind, string>> = {
-  irreversible: "can't be undone: a WAF migration step, a namespace's data, pruned or overwritten keys",
+  irreversible:
+    "can't be undone: a WAF migration step, or the loss of a namespace or of pruned or overwritten keys",
   unprotect:
     "the zone may block or log less, because a rule, ruleset, source, exception, filter or Logpush job changes",
   blocks: "an allow policy would block scripts that the zone's pages load",
@@ -47,7 +48,7 @@ export function register(program: Command, io: Io): void {
     .addOption(
       new Option(
         "--removed-share <percent>",
-        `report "removes" only if the deleted keys are also at least this percentage of the keys it wrote, 0 to 100`,
+        'report "removes" only if a KvEntries also deletes at least this percentage (0 to 100) of the keys it wrote',
       )
         .argParser((text) => whole(text, 100))
         .default(50),
@@ -55,7 +56,7 @@ export function register(program: Command, io: Io): void {
     .addOption(
       new Option(
         "--accept <digest>",
-        "accept the dangers with this digest, as the report shows it; repeatable",
+        "accept the dangers that this digest from the report covers; repeatable",
       )
         .argParser(digests)
         .default([], "none"),
@@ -67,7 +68,7 @@ export function register(program: Command, io: Io): void {
     .addOption(
       new Option(
         "--drift",
-        "report what was changed manually; takes the plan of `pulumi preview --refresh --json --show-sames`",
+        "report what was changed manually; reads the plan of `pulumi preview --refresh --json --show-sames`",
       ).conflicts(["failOn", "removedKeys", "removedShare", "accept", "inventory"]),
     )
     .addHelpText("after", HELP)
@@ -80,15 +81,15 @@ ${Object.entries(DANGERS)
   .map(([kind, meaning]) => `  ${kind.padEnd(13)} ${meaning}`)
   .join("\n")}
 
---accept takes the digest that the report shows below its dangers. It covers the stack and all of its dangers, and stops
-matching when one of them changes. \`--format json\` has a digest for each danger, to accept one at a time. Whatever isn't
-accepted still fails. The digest of a report for several stacks covers the dangers of all of them.
+--accept takes the digest that the report shows below its dangers. The digest covers the stack and all of its dangers, and stops
+matching if any danger changes. To accept dangers one at a time, use the digests in \`--format json\`. Dangers that you don't
+accept still fail. In a report on several stacks, the digest covers the dangers of all stacks.
 
 --drift reports what someone changed manually: each value in the state and at Cloudflare, what it means for protection, what
 \`pulumi up\` does about it, and how to keep it. The program's own changes are listed separately. The preview doesn't change the
 state.
 
-The JSON follows a schema of the package: schemas/report.v1.json or, with --drift, schemas/drift.v1.json.
+The JSON follows a schema in the package: schemas/report.v1.json or, with --drift, schemas/drift.v1.json.
 
 Exit codes: 0 written; 1 the preview failed or --fail-on found a danger (the report is written and says why); 2 usage error;
 3 --drift found a manual change (the report is written).
@@ -122,7 +123,9 @@ function kinds(text: string): Reports.DangerKind[] {
   return text.split(",").map((word) => {
     const kind = KINDS.find((known) => known === word.trim());
     if (kind !== undefined) return kind;
-    throw new InvalidArgumentError(`${JSON.stringify(word)} is not a kind. Choose from ${KINDS.join(", ")}.`);
+    throw new InvalidArgumentError(
+      `${JSON.stringify(word)} is not a kind of danger. Choose from ${KINDS.join(", ")}.`,
+    );
   });
 }
 
@@ -188,13 +191,13 @@ async function writePlan(
   const stale = accept.filter((each) => !known.has(each));
   throw new CommandError(
     [
-      `the plan has dangers listed in --fail-on: ${named(open)}.`,
+      `the plan has dangers of the kinds in --fail-on: ${named(open)}.`,
       ...(stale.length === 0
         ? []
         : [`--accept ${stale.join(", ")}: no danger in this plan has that digest.`]),
       stale.length === 0
         ? `Read the report. To accept all of its dangers, pass --accept ${digest ?? ""}`
-        : `The dangers changed, or belong to another stack. Read the report again, then pass --accept ${digest ?? ""}`,
+        : `Either the dangers changed, or the digest belongs to another stack. Read the report again, then pass --accept ${digest ?? ""}`,
     ].join(" "),
   );
 }

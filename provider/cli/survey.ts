@@ -30,7 +30,7 @@ export function register(program: Command, io: Io): void {
     .addOption(
       new Option(
         "--payment-pages <pattern...>",
-        "pages whose zones are listed first: a host (checkout.*) or a host and path (shop.example/payment*)",
+        "list the zones with these pages first: a host (checkout.*) or a host and path (shop.example/payment*)",
       ).default([], "none"),
     )
     .option(
@@ -40,7 +40,7 @@ export function register(program: Command, io: Io): void {
     .addOption(
       new Option(
         "--budget <percent>",
-        "the share of Cloudflare's limit of 1,200 requests per 5 minutes to use",
+        "the percentage of Cloudflare's rate limit (1,200 requests per 5 minutes) to use",
       )
         .argParser(percent)
         .default(75),
@@ -53,7 +53,7 @@ export function register(program: Command, io: Io): void {
   survey
     .command("diff <old> <new>")
     .description(
-      "compare two surveys: what got better, what got worse, and what else changed; sends no request",
+      "compare two surveys: what got better, what got worse, and what else changed; sends no requests",
     )
     .addOption(new Option("--format <name>", "the output format").choices(["text", "json"]).default("text"))
     .addHelpText("after", DIFF_HELP)

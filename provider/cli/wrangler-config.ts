@@ -83,10 +83,8 @@ export function namespaceOf(config: ProjectConfig, { binding, preview, env }: Bi
     const inherits =
       env !== undefined && bindings.length === 0 ? ". Environments don't inherit bindings" : "";
     const names = bindings.map((one) => one.binding);
-    const missing =
-      bindings.length === 0 ? "has no KV bindings; expected one named" : "has no KV binding named";
     throw new CommandError(
-      `${where} ${missing} ${JSON.stringify(binding)}${meant(binding, names)}${inherits}.`,
+      `${where} has no KV binding named ${JSON.stringify(binding)}${meant(binding, names)}${inherits}.`,
     );
   }
   if (second !== undefined)

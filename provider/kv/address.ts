@@ -4,7 +4,7 @@ import { ApiError } from "../api/errors";
 import type { Context } from "../runtime/lifecycle";
 import type { Json } from "../runtime/values";
 
-/** What reading and writing entries needs from an operation's context. */
+/** The parts of an operation's context that are used to read and write entries. */
 export type EntriesContext = Pick<Context, "api" | "settings" | "say" | "pause" | "name">;
 
 /** Identifies one namespace. */
@@ -37,19 +37,19 @@ export function metadataPath(address: NamespaceAddress, key: string): string {
 
 const NAMESPACE_NOT_FOUND = 10013;
 
-/** Whether the error means that the namespace no longer exists. Its keys don't either, then. */
+/** Whether the error means that the namespace, with all its keys, no longer exists. */
 export function isNamespaceGone(error: unknown): error is ApiError {
   return error instanceof ApiError && error.status === 404 && error.hasCode(NAMESPACE_NOT_FOUND);
 }
 
-/** Whether the error means that the API doesn't have this endpoint. It may still have an older one. */
+/** Whether the error means that the API doesn't have this endpoint, although it may have an older one. */
 export function isUnknownRoute(error: unknown): error is ApiError {
   return (
     error instanceof ApiError && (error.status === 405 || (error.status === 404 && !isNamespaceGone(error)))
   );
 }
 
-/** Returns what the user can do after an operation on entries failed. */
+/** Returns advice for a failed operation on entries: what to do if the namespace doesn't exist. */
 export const advice: NonNullable<RequestOptions<unknown>["advice"]> = ({ status, errors }) =>
   status === 404 && errors.some(({ code }) => code === NAMESPACE_NOT_FOUND)
     ? "Check namespaceId. If the namespace was deleted elsewhere, run `pulumi refresh`; the next `pulumi up` recreates it."

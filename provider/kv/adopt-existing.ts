@@ -38,7 +38,7 @@ interface ExistingKey {
  * Finds declared keys that exist but aren't in the manifest, which means that someone else wrote them. Adds them to the
  * manifest if `adopt` allows it. Sends no requests if there are no new keys, or if the namespace itself is new.
  *
- * @throws AdoptionError, which names the first ten keys. It's thrown before anything is written.
+ * @throws AdoptionError that names the first ten keys. At that point, nothing has been written.
  */
 export async function adoptExisting(
   ctx: Context,
@@ -53,7 +53,7 @@ export async function adoptExisting(
   const { wanted, others } = newKeys(ctx, address, catalog, manifest, isPreview ? PREVIEW_KEYS : Infinity);
   if (others > 0)
     ctx.say.info(
-      `${where}: checked only the first ${formatNumber(wanted.size)} of ${formatNumber(wanted.size + others)} new keys for existing entries.`,
+      `${where}: the preview checked only the first ${formatNumber(wanted.size)} of ${formatNumber(wanted.size + others)} new keys. Any of the others may already exist.`,
     );
   const existing = await (listing === undefined
     ? findExisting(ctx, address, wanted)
@@ -75,7 +75,7 @@ export async function adoptExisting(
   const requests = Math.ceil(unread.length / KV.MAX_BULK_GET_KEYS);
   if (requests > 1 && mayAdopt(adopt, "equal"))
     ctx.say.info(
-      `${where}: ${some}; comparing ${them} takes ${formatNumber(requests)} requests. adopt: "takeOver" overwrites ${them} without comparing.`,
+      `${where}: ${some}; comparing ${them} takes ${formatNumber(requests)} requests. To overwrite ${them} without comparing, set adopt: "takeOver".`,
     );
   for await (const { key, bytes } of readValues(ctx, {
     ...address,
@@ -133,7 +133,7 @@ function newKeys(
   return { wanted, others };
 }
 
-/** Finds which of the keys exist: reads each one or lists the namespace, whichever takes fewer requests. */
+/** Finds out which keys exist: reads them or lists the namespace, whichever takes fewer requests. */
 async function findExisting(
   ctx: Context,
   address: AdoptionRequest,
@@ -174,7 +174,7 @@ async function findExisting(
   return existing;
 }
 
-/** Finds which of the keys are listed. Undefined if the listing has `most` keys or more. */
+/** Finds out which keys are in the listing. Undefined if the listing has `most` keys or more. */
 async function existingIn(
   listing: AsyncIterable<ListedKey>,
   wanted: Rows,
@@ -191,7 +191,7 @@ async function existingIn(
   return existing;
 }
 
-/** Finds a key in the listing, where it comes before all longer keys that start with it. */
+/** Lists a single key, by using it as the prefix: it comes before all longer keys with that prefix. */
 async function listedAs(
   ctx: Context,
   address: NamespaceAddress,
@@ -206,7 +206,7 @@ function adoptionRefusal(where: string, keys: readonly string[], how: string): A
   const subject = keys.length === 1 ? "declared key already exists" : "declared keys already exist";
   return new AdoptionError(
     `${where}: ${formatNumber(keys.length)} ${subject}${how} (${quoteKeys(keys)}). ` +
-      'Nothing was written. Set adopt: "takeOver" to overwrite them, or declare other keys. In a forced replacement ' +
-      "(`pulumi state taint`, `--target-replace`) this resource may have written them itself.",
+      'Nothing was written. Set adopt: "takeOver" to overwrite existing keys, or declare different keys. ' +
+      "If you forced a replacement (`pulumi state taint`, `--target-replace`), this resource may have written them itself.",
   );
 }

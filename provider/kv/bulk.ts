@@ -15,7 +15,7 @@ import { type Batch, batches, Body, textBytes } from "./batches";
 import type { Row, Writable } from "./catalog";
 import { formatNumber } from "../limits/workers";
 
-/** Bulk writes and deletes, sent in parallel batches. Keys that Cloudflare reports as unsuccessful are sent again. */
+// Bulk writes and deletes, sent in parallel batches. Keys that Cloudflare reports as unsuccessful are sent again.
 
 interface BulkRequest<T> extends NamespaceAddress {
   readonly ctx: EntriesContext;
@@ -74,10 +74,7 @@ export async function upload(request: UploadRequest): Promise<BulkOutcome> {
   });
 }
 
-/**
- * Deletes keys, in the same way that `upload` writes entries. A key counts as deleted if it or its namespace doesn't
- * exist.
- */
+/** Deletes keys. Like `upload`, it never throws. A key counts as deleted if it or its namespace doesn't exist. */
 export async function remove(request: RemoveRequest): Promise<BulkOutcome> {
   const { ctx, namespaceId, keys } = request;
   const keyOf = (key: string): string => key;
@@ -148,7 +145,7 @@ export const RESEND = {
 } as const;
 
 interface Operation<T> {
-  /** The text after the counts, such as `entries written`. */
+  /** What the counts in progress messages mean, such as `entries written`. */
   readonly what: string;
   readonly keyOf: (item: T) => string;
   /** The size in bytes of an item's JSON. */
@@ -208,7 +205,7 @@ async function sendInBatches<T>(
         await ctx.pause(wait);
         undone = await attempt(undone);
       }
-      const reason = `Cloudflare rejected it ${RESEND.afterMs.length + 1} times without giving a reason.`;
+      const reason = `Cloudflare rejected the key ${RESEND.afterMs.length + 1} times without giving a reason.`;
       failed.push(...undone.map((item) => ({ key: keyOf(item), reason })));
     },
   );

@@ -121,7 +121,7 @@ export async function readCatalog(source: Source, nowSeconds = Date.now() / 1000
     const first = key === undefined ? undefined : (rows.get(key) ?? refused.get(key));
     if (first !== undefined)
       problems.add(
-        `${describePlace(given.place, key)}: the key is already in entry ${first.position} (line ${first.line}); keep one of them`,
+        `${describePlace(given.place, key)}: the key is already used in entry ${first.position} (line ${first.line}); keep only one of the two entries`,
       );
     // 2. The entry itself.
     const checked = checkEntry(given, source.defaults);

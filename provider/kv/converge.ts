@@ -67,7 +67,7 @@ export async function converge(ctx: Context, declared: Declared | undefined, wor
   if (firstRefused !== undefined) {
     const names = quoteKeys(written.failed.map(({ key }) => key));
     throw await partialFailure(
-      `couldn't write ${entries(written.failed.length)} (${names}): ${firstRefused.reason} The others were written and recorded.`,
+      `couldn't write ${entries(written.failed.length)} (${names}): ${firstRefused.reason} All other entries were written and recorded.`,
     );
   }
 
@@ -94,7 +94,7 @@ export async function converge(ctx: Context, declared: Declared | undefined, wor
   });
   if (removed.error !== undefined)
     throw await partialFailure(
-      `${removed.error.message} ${pluralize(removed.done, "key")} deleted. Run \`pulumi up\` again to continue.`,
+      `${removed.error.message} ${pluralize(removed.done, "key")} ${removed.done === 1 ? "was" : "were"} deleted before that. Run \`pulumi up\` again to continue.`,
     );
   const [firstFailed] = removed.failed;
   if (firstFailed !== undefined)
@@ -118,7 +118,7 @@ export interface Changes {
 export interface Plan extends Changes {
   /** Added and changed entries, in the order of the catalog. */
   readonly writes: readonly Row[];
-  /** How many entries already match the declaration. */
+  /** How many entries are already written as declared. */
   readonly unchanged: number;
   /** How many entries have expired. They're neither written nor removed. */
   readonly past: number;
@@ -148,7 +148,7 @@ export function compare(
   return { writes, added, changed, removed, unchanged, past };
 }
 
-/** Whether an entry is already written as declared. A TTL restarts only when the entry itself changes. */
+/** Whether an entry was already written as declared. Its TTL restarts only when the entry changes. */
 function isAsWritten(declared: RecordedEntry, written: RecordedEntry): boolean {
   return (
     declared.value === written.value &&

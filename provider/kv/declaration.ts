@@ -73,7 +73,8 @@ function programEntry(key: string, written: unknown): RawEntry {
 }
 
 /**
- * Returns the known part of a declaration and whether it's complete: inline values may be outputs of other resources.
+ * Returns the part of a declaration that's known in a preview, and whether that's all of it. Inline values may be
+ * outputs of other resources, which aren't known yet.
  */
 export function knownPart(declaration: Declaration): [known: Declaration, isWhole: boolean] {
   const entries: unknown = declaration.entries;
@@ -101,7 +102,7 @@ export function fileHash(sha256: string): string {
 }
 
 /**
- * Returns what the state records about a file if no byte of it has changed. The file then doesn't have to be parsed.
+ * Returns what the state records about a file if its bytes haven't changed, so that it doesn't have to be parsed.
  * @throws SourceError
  */
 export async function unchangedFile(
@@ -157,7 +158,7 @@ export async function withCheckedSource<T>(
     if (problem !== undefined) throw new Error(`${problem}. Nothing was sent.`);
     if (catalog.digest !== digest) {
       throw new Error(
-        `${source.name} has changed since it was checked. Nothing was sent. Run the command again when the source is complete.`,
+        `${source.name} has changed since it was checked. Nothing was sent. Run the command again once the source has stopped changing.`,
       );
     }
     return await work({ catalog, entries: source });

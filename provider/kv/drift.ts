@@ -14,8 +14,8 @@ export interface Verification extends NamespaceAddress {
 }
 
 /**
- * Describes how the entries that exist differ from the manifest, and updates the manifest to match them. Returns
- * undefined if nothing drifted.
+ * Describes how the entries that exist differ from the manifest, and marks them in the manifest so that the next update
+ * repairs them. Returns undefined if nothing drifted.
  */
 export async function driftOf(
   ctx: Context,
@@ -54,7 +54,7 @@ export async function driftOf(
   return parts.length === 0 ? undefined : parts.join("; ");
 }
 
-/** Finds the keys whose value differs from what was written. */
+/** Finds the keys whose values differ from what was written. */
 async function changedValues(
   ctx: Context,
   { accountId, namespaceId }: NamespaceAddress,

@@ -163,7 +163,7 @@ export function checkEntry(given: RawEntry, defaults: EntryDefaults = {}): Check
   addProblem(checkTtl(spelling.expirationTtl, expirationTtl));
 
   let [bytes, stored]: [number, Buffer | string] = [0, ""];
-  if (typeof base64 !== "boolean") addProblem(`base64 is ${typeName(base64)}; write true or false`);
+  if (typeof base64 !== "boolean") addProblem(`base64 is ${typeName(base64)}; use true or false`);
   else if (typeof value !== "string") addProblem(notString(value));
   else {
     stored = base64 ? Buffer.from(value, "base64") : value;
@@ -285,9 +285,9 @@ const EMOJI_OR_INVISIBLE = new RegExp(
 
 /** Returns what's wrong with a key. Undefined if it's valid. */
 export function checkKey(key: unknown): string | undefined {
-  if (key === undefined || key === null) return "has no key; write 1 to 512 bytes of printable characters";
-  if (typeof key !== "string") return `key is ${typeName(key)}; write a string`;
-  if (key === "") return `key is empty; write 1 to ${KV.MAX_KEY_BYTES} bytes`;
+  if (key === undefined || key === null) return "key is missing; use 1 to 512 bytes of printable characters";
+  if (typeof key !== "string") return `key is ${typeName(key)}; use a string`;
+  if (key === "") return `key is empty; use 1 to ${KV.MAX_KEY_BYTES} bytes`;
   if (key === "." || key === "..") return `key is "${key}", which Cloudflare refuses`;
   const bytes = Buffer.byteLength(key);
   if (bytes > KV.MAX_KEY_BYTES)
@@ -325,18 +325,18 @@ const LAST_SECOND = 253_402_300_799;
 function checkExpiration(expiration: unknown): string | undefined {
   if (expiration === undefined) return undefined;
   if (typeof expiration !== "number")
-    return `expiration is ${typeName(expiration)}; write a number of seconds since 1970`;
+    return `expiration is ${typeName(expiration)}; use a Unix time in seconds`;
   if (!Number.isInteger(expiration) || expiration < 0)
-    return `expiration is ${expiration}; write a whole number of seconds since 1970, 0 or more`;
+    return `expiration is ${expiration}; use a Unix time in whole seconds, 0 or greater`;
   if (expiration > LAST_SECOND)
-    return `expiration is ${expiration}, which is after the year 9999; write seconds, not milliseconds`;
+    return `expiration is ${expiration}, which is after the year 9999; use seconds, not milliseconds`;
   return undefined;
 }
 
 function checkTtl(name: string, ttl: unknown): string | undefined {
   if (ttl === undefined) return undefined;
-  if (typeof ttl !== "number") return `${name} is ${typeName(ttl)}; write a number of seconds`;
-  if (!Number.isInteger(ttl)) return `${name} is ${ttl}; write a whole number of seconds`;
+  if (typeof ttl !== "number") return `${name} is ${typeName(ttl)}; use a number of seconds`;
+  if (!Number.isInteger(ttl)) return `${name} is ${ttl}; use a whole number of seconds`;
   if (ttl < KV.MIN_TTL_SECONDS) return `${name} is ${ttl} seconds; the minimum is ${KV.MIN_TTL_SECONDS}`;
   if (ttl > LAST_SECOND) return `${name} is ${ttl} seconds, which ends after the year 9999`;
   return undefined;
@@ -344,12 +344,12 @@ function checkTtl(name: string, ttl: unknown): string | undefined {
 
 function unknownMember(name: string, members: readonly string[]): string {
   const near = nearest(name, members);
-  return `unknown member ${quoteKey(name)}; ${near === undefined ? `members: ${members.join(", ")}` : `did you mean "${near}"?`}`;
+  return `unknown property ${quoteKey(name)}; ${near === undefined ? `use one of: ${members.join(", ")}` : `did you mean "${near}"?`}`;
 }
 
 function notString(value: unknown): string {
   return value === undefined || value === null
-    ? "has no value; write a string"
+    ? "value is missing; use a string"
     : `value is ${typeName(value)}; serialize it to a JSON string`;
 }
 

@@ -40,7 +40,8 @@ const LONG_CHUNK_BYTES = 1024 * 1024;
 const FEW_ITEMS = 32;
 
 /**
- * The longest number or literal that's kept in memory as a whole. If it's longer, only the part read so far is checked.
+ * The longest number or literal that's kept in memory until it's complete. Of a longer one, only the part read so far is
+ * checked.
  */
 const MOST_PLAIN_BYTES = 4096;
 
@@ -107,7 +108,7 @@ export class Mistake extends Error {
   }
 }
 
-const EXPECTED_ARRAY = 'write an array of entries: [{ "key": …, "value": … }, …]';
+const EXPECTED_ARRAY = 'expected an array of entries: [{ "key": …, "value": … }, …]';
 const INVALID_JSON = "this is not valid JSON; look for a missing comma, quote or bracket,";
 const MALFORMED_BRIEF = `${INVALID_JSON} or an extra comma`;
 
@@ -195,7 +196,7 @@ export class ItemScanner {
     return this.#item && this.#item.offset - this.#offset;
   }
 
-  /** Moves the start of the next scan this many bytes further into the file. */
+  /** Adjusts the offsets after the caller dropped this many bytes from the start of its buffer. */
   shift(bytes: number): void {
     this.#offset += bytes;
   }

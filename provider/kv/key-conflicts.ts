@@ -25,7 +25,7 @@ interface Inputs {
 /** One `KvEntries` in the program. */
 export interface KeyDeclaration {
   readonly name: string;
-  /** The prefix that it prunes. */
+  /** The prefix that the resource prunes. */
   readonly prefix?: string | undefined;
   readonly declaration: DeclaredKeys;
 }
@@ -36,14 +36,18 @@ type Namespace = string | pulumi.OutputInstance<string>;
 /** All KvEntries in one run of a program. */
 export class KeyDeclarations {
   /**
-   * Declarations by namespace. The flag says whether a declaration has been compared with the others; if so, later ones
-   * compare themselves with it.
+   * Declarations by namespace. The flag says whether a declaration has already been compared with the others. If it has,
+   * declarations that are added later are compared with it.
    */
   readonly #all = new Map<Namespace, Map<KeyDeclaration, boolean>>();
   readonly #keys = new Map<KeyDeclaration, Promise<ReadonlySet<string>>>();
   readonly #comparisons = new Map<KeyDeclaration, Map<KeyDeclaration, Promise<void>>>();
 
-  /** @throws if two of them declare the same key, or if one would prune (delete) a key that another declares. */
+  /**
+   * Adds a resource and compares its keys with those of the other resources.
+   *
+   * @throws if two resources declare the same key, or if one would prune (delete) a key that another declares.
+   */
   async add(namespace: Namespace, mine: KeyDeclaration): Promise<void> {
     const members = getOrCreate(this.#all, namespace, () => new Map<KeyDeclaration, boolean>()).set(
       mine,
@@ -56,7 +60,7 @@ export class KeyDeclarations {
         await this.#compareOnce(namespace, other, mine);
   }
 
-  /** Returns what the program is known to declare for a namespace. */
+  /** Returns what the program has declared for a namespace so far. */
   of(namespace: Namespace): DeclaredKeys[] {
     return [...(this.#all.get(namespace)?.keys() ?? [])].map(({ declaration }) => declaration);
   }
@@ -125,7 +129,7 @@ export function refuseKeyConflicts(name: string, args: Inputs): pulumi.Input<str
 }
 
 /**
- * Compares one KvEntries with those that this operation has checked before. Their namespace and sources must be known.
+ * Compares one KvEntries with those that this operation checked earlier, unless its namespace or source is unknown.
  *
  * @param holder identifies the resource, because resources in different components may have the same name.
  * @throws the same errors as `refuseKeyConflicts`.
@@ -184,7 +188,7 @@ function refusePrunedKeys(
     if (!key.startsWith(prefix)) continue;
     throw refusal(
       `edgeguard: KvEntries "${owner.name}" prunes the prefix ${JSON.stringify(prefix)} in ${where}, so it would delete ${JSON.stringify(key)}, which KvEntries "${other.name}" declares. ` +
-        `Move these keys to "${owner.name}", or choose a longer prefix.`,
+        `Move all keys under the prefix to "${owner.name}", or choose a longer prefix.`,
     );
   }
 }

@@ -40,7 +40,7 @@ const args = z.object({
   accountId,
   namespaceId: hexId(
     "a namespace ID",
-    "Use the ID of a KvNamespace, or find it with `edgeguard kv namespace list`.",
+    "Use the ID of a KvNamespace, or find an ID with `edgeguard kv namespace list`.",
   ),
   entries: record(z.unknown()).exactOptional(),
   file: z.string().min(1, "is empty. Pass a file's path").exactOptional(),
@@ -162,7 +162,7 @@ export const kvEntries = defineLifecycle({
     const catalog = isWritten ? undefined : await cachedCatalog(ctx, args);
     if (catalog !== undefined && catalog.digest !== inputs["digest"])
       throw new Error(
-        `${subjectOf(ctx, args.namespaceId)}: an earlier update left entries unwritten. Their source has changed since then, but ignoreChanges hides the change. Restore the source, or remove ignoreChanges for one update.`,
+        `${subjectOf(ctx, args.namespaceId)}: an earlier update didn't write all entries. Their source has changed since then, but ignoreChanges hides the change. Restore the source, or remove ignoreChanges for one update.`,
       );
     // Others may have written keys under the prefix, even if nothing changed here.
     const listUnmanaged = async (): Promise<Review> => {
@@ -239,8 +239,8 @@ export const kvEntries = defineLifecycle({
     for await (const { name } of listKeys(ctx.api, address)) keys.add(name);
     ownedKeys(ctx, address).addRead(keys);
     ctx.say.info(
-      `${subjectOf(ctx, id)}: get counts the namespace's keys but can't recover their values, so bytes and digest stay undefined. ` +
-        `To declare the entries, run \`edgeguard import --account ${scope.id} --only kv --with-values\`.`,
+      `${subjectOf(ctx, id)}: KvEntries.get counts the namespace's keys but doesn't read their values, so bytes and digest are undefined. ` +
+        `To write a program that declares the entries, run \`edgeguard import --account ${scope.id} --only kv --with-values\`.`,
     );
     const manifest = await encodeManifest(new Map());
     return { id, outputs: { ...address, verify: "none", keys: keys.size, manifest, writtenAt: 0 } };
@@ -253,16 +253,17 @@ export const kvEntries = defineLifecycle({
     const isOwnedElsewhere = await owned.byOthers();
     const left = [...manifest.keys()].filter((key) => !isOwnedElsewhere(key));
     const own = left.filter((key) => !owned.isRead(key));
-    const keep = (count: number, why: string): void => {
-      if (count === 0) return;
-      const who = subjectOf(ctx, namespaceId);
-      ctx.say.info(`${who}: keeping ${count} of its ${manifest.size} keys, because ${why}.`);
-    };
-    keep(manifest.size - left.length, "another resource now owns them");
-    keep(
-      left.length - own.length,
-      "this program reads them with KvEntries.get. If nothing needs them, delete them with `edgeguard kv bulk delete`",
-    );
+    const who = subjectOf(ctx, namespaceId);
+    const taken = manifest.size - left.length;
+    if (taken > 0)
+      ctx.say.info(
+        `${who}: keeping ${taken} of its ${manifest.size} keys, because another resource now owns them.`,
+      );
+    const read = left.length - own.length;
+    if (read > 0)
+      ctx.say.info(
+        `${who}: keeping ${read} of its ${manifest.size} keys, because this program reads them with KvEntries.get. If you don't need these keys, delete them with \`edgeguard kv bulk delete\`.`,
+      );
     const deleted = deletedKeys(ctx, namespaceId);
     const onDone = (keys: readonly string[]): void => keys.forEach((key) => deleted.add(key));
     const outcome = await remove({ ctx, accountId, namespaceId, keys: own, onDone });
@@ -316,7 +317,7 @@ export interface KvEntriesArgs {
    * Moving the same content to another file changes nothing. The state never contains the values. Updates in place.
    *
    * With `ignoreChanges: ["file"]`, the file is read once, when the entries are created. After that, neither a new path nor
-   * new content changes anything, and drift isn't repaired. In a transform, write `["file", "digest"]`.
+   * new content changes anything, and drift isn't repaired. A transform must set `ignoreChanges: ["file", "digest"]`.
    */
   readonly file?: pulumi.Input<string>;
   /**
@@ -433,7 +434,7 @@ export interface KvEntriesArgs {
  * @reading
  * `keys` is the number of keys in the namespace. The declared content can't be derived from them, so `bytes`, `digest`
  * and `fileHash` are undefined, and a refresh compares nothing. To declare the entries, import them.
- * @throws In the preview, for each entry that exceeds a limit: which entry, and where it is.
+ * @throws In the preview, if entries exceed a limit. The error says which entries, and where they're declared.
  * @throws If declared keys already exist and may not be adopted.
  * @throws If two `KvEntries` declare the same key, or one prunes what the other declares.
  * @throws If an update would delete more keys than `maxOwnDeletes` or `prune.maxDeletes` allows.
@@ -463,7 +464,7 @@ export class KvEntries extends edgeResource<KvEntriesArgs>()(kvEntries) {
   }
 }
 
-/** Adds `digest` to `ignoreChanges` if that names a source, because the digest reveals changed content. */
+/** Adds `digest` to `ignoreChanges` if that lists `file` or `directory`. Otherwise, a new digest would be a change. */
 function ignoringContent(
   opts: pulumi.CustomResourceOptions | undefined,
 ): pulumi.CustomResourceOptions | undefined {
@@ -481,7 +482,7 @@ function isNew(args: NamespaceAddress, olds: JsonObject): boolean {
   );
 }
 
-/** Returns the recorded content if `ignoreChanges` covers the source, which then isn't read. */
+/** Returns the recorded content if `ignoreChanges` lists the source, so that the source isn't read. */
 function ignoredContent(args: NamespaceAddress, olds: JsonObject, hints: JsonObject): JsonObject | undefined {
   const isIgnored = hints["digest"] !== undefined && hints["digest"] === olds["digest"] && !isNew(args, olds);
   // Drift stays recorded, because an update may not read the source to repair it.
@@ -510,7 +511,7 @@ function refuseOwnDeletes(
   );
 }
 
-/** Returns the arguments, other than the entries, that decide how keys are managed. */
+/** Returns the arguments that decide which existing keys are adopted or pruned. */
 function managementOf({
   accountId,
   namespaceId,
@@ -520,7 +521,7 @@ function managementOf({
   return { accountId, namespaceId, adopt, prune };
 }
 
-/** Adopts the keys that a create finds. If the resource prunes, a single listing serves both purposes. */
+/** When the resource is created, adopts existing keys and finds keys to prune. Both use the same listing. */
 async function adoptAndFindUnmanaged(
   ctx: Context,
   args: AdoptionRequest & Pruning,

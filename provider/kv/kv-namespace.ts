@@ -224,7 +224,7 @@ export interface KvNamespaceArgs {
 /**
  * A Workers KV namespace: a key-value store in an account.
  *
- * It holds no keys when it's created. Write them with `KvEntries`, or let a Worker write them through a binding.
+ * A new namespace is empty. Write keys with `KvEntries`, or let a Worker write them through a binding.
  *
  * Token permissions: Workers KV Storage Read to preview and refresh; Workers KV Storage Write to update and destroy.
  *
@@ -275,7 +275,7 @@ export class KvNamespace extends edgeResource<KvNamespaceArgs>()(kvNamespace) {
   /** The existing namespace that the resource adopted when it was created. */
   declare readonly adopted: pulumi.Output<Adopted | undefined>;
 
-  /** Keeps the declared value, because the output of an unset argument is unknown in every preview. */
+  /** The declared value of `preview`, because the output of an unset argument is unknown in every preview. */
   readonly #preview: KvNamespaceArgs["preview"];
 
   constructor(name: string, args: KvNamespaceArgs, opts?: pulumi.CustomResourceOptions) {
@@ -327,7 +327,7 @@ function isTitleTaken(error: unknown): boolean {
 
 /** What's known about a namespace that the program declares, before it's created. */
 interface ProgramState {
-  /** Whether the resource already had this title. In a replacement, the existing namespace is then its own. */
+  /** Whether the resource already had this title. If so, a replacement finds its own namespace under that title. */
   isRedeclared: boolean;
   declares: readonly DeclaredKeys[];
 }
@@ -340,7 +340,7 @@ function programStateOf(ctx: Context, { accountId, title, preview }: Address): P
 /** The maximum number of keys that a preview reads. The create reads all of them. */
 const PREVIEW_KEYS = 10_000;
 
-/** This is only a warning, because Cloudflare raises the limit on request. */
+/** Warns if the account is at its namespace limit. It's not an error, because Cloudflare raises the limit on request. */
 function warnOfFullAccount(
   ctx: Context,
   { accountId, title, preview }: Address & { readonly title: string; readonly preview?: boolean | undefined },
@@ -355,7 +355,7 @@ function warnOfFullAccount(
 }
 
 /**
- * Decides whether a create may adopt an existing namespace: an empty one, its own, or one that holds only keys that the
+ * Decides whether a create may adopt an existing namespace: an empty one, its own, or one that has only keys that the
  * program declares for it. KvEntries compares their values when it adopts them.
  *
  * @returns undefined if a replacement finds the resource's own namespace.
@@ -369,7 +369,7 @@ async function decideAdoption(
 ): Promise<{ readonly adopts?: Adoption }> {
   const title = JSON.stringify(fullTitle(args.title, args.preview));
   if (ctx.holding(id) === "changing") throw new AdoptionError(renamePending(args, { id }));
-  let more = "It keeps its keys.";
+  let more = "The namespace keeps its keys.";
   let foreignKey = "";
   const outcome = { isReplaced: false };
   const isAdoptable = async (): Promise<boolean> => {
@@ -383,7 +383,7 @@ async function decideAdoption(
       most,
       isOurs: (key) => declared.some((keys) => keys.has(key)),
     });
-    more = ours === 0 ? "It has no keys." : "The program declares all of its keys.";
+    more = ours === 0 ? "The namespace has no keys." : "The program declares all of the namespace's keys.";
     [foreignKey = ""] = first;
     return count === 0;
   };
@@ -394,7 +394,7 @@ async function decideAdoption(
     refusals: {
       several: () => "", // Titles are unique per account.
       never: () =>
-        `Namespace ${title} already exists (${id}), and adopt: "never" prevents adopting it. ${RENAME_HINT} Otherwise choose another title, or remove adopt.`,
+        `Namespace ${title} already exists (${id}), and adopt: "never" prevents adopting it. ${RENAME_HINT} Otherwise choose another title, or remove adopt: "never".`,
       different: () =>
         `Namespace ${title} already exists (${id}) and has keys that this program doesn't declare for it, such as ${JSON.stringify(foreignKey)}. ${RENAME_HINT} ` +
         'Otherwise set adopt: "takeOver" to manage it with all its keys, or choose another title.',
@@ -418,8 +418,8 @@ async function decideAdoption(
 
 function renamePending({ title, preview }: Address, { id }: Pick<Namespace, "id">): string {
   return (
-    `Namespace ${JSON.stringify(fullTitle(title, preview))} (${id}) belongs to another resource in this program, which this update renames. ` +
-    "Add that resource to this one's dependsOn so that it's renamed first."
+    `Namespace ${JSON.stringify(fullTitle(title, preview))} (${id}) belongs to another resource in this program, and this update renames it. ` +
+    "Add that resource to this one's dependsOn, so that the rename happens first."
   );
 }
 
@@ -455,7 +455,7 @@ async function refuseUnlessEmpty(ctx: Context, account: string, id: string, titl
       const names = left.first.map((name) => JSON.stringify(name)).join(", ");
       throw new Error(
         `Namespace ${JSON.stringify(title)} (${id}) still has ${pluralize(left.count, "key")}: ${names}${left.count > left.first.length ? ", …" : ""}. ` +
-          "Deleting the namespace would delete them. Delete them first, or set forceDestroy: true and run `pulumi up` before you destroy.",
+          "Deleting the namespace would also delete its keys. Delete them first, or set forceDestroy: true and run `pulumi up` before you destroy.",
       );
     }
     if (waited === 0) {

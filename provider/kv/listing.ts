@@ -35,8 +35,8 @@ export function listKeys(
     /** Keys per request, 10 to 1,000. */
     readonly limit?: number;
     /**
-     * Whether a key that can't be read is an error. If false, it's skipped with a warning. Defaults to true, because
-     * the key may belong to someone else.
+     * Whether an unreadable key in a response is an error. If false, the key is skipped with a warning. Defaults to
+     * true.
      */
     readonly complete?: boolean;
   },
@@ -70,8 +70,8 @@ export function sameListed(wanted: RecordedEntry, listed: ListedKey, nowSeconds:
 }
 
 /**
- * Whether the remaining time is consistent with a TTL that started recently, such as in a run that was killed. An entry
- * with much less time left would expire early, and one with more was written with another TTL.
+ * Whether the remaining time fits a TTL that started recently, such as in a run that was killed. Much less time means
+ * that the entry would expire early. More time means that it was written with another TTL.
  */
 function isWithin(left: number, ttl: number): boolean {
   return left <= ttl + SAME_EXPIRY_SECONDS && left >= ttl / 2 - SAME_EXPIRY_SECONDS;

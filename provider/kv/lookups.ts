@@ -37,7 +37,7 @@ const namespace = camelRecord({ id: z.string(), title: z.string(), supports_url_
 
 const namespaceId = hexId(
   "a namespace ID",
-  "Use the ID of a KvNamespace, or find it with `getKvNamespaces`.",
+  "Use the ID of a KvNamespace, or find an ID with `getKvNamespaces`.",
 );
 
 const key = z.string().superRefine((given, ctx) => {
@@ -49,7 +49,7 @@ const prefix = z
   .string()
   .refine((given) => Buffer.byteLength(given) <= KV.MAX_KEY_BYTES, {
     error: ({ input }) =>
-      `is ${Buffer.byteLength(String(input))} bytes, but a key has at most ${KV.MAX_KEY_BYTES}, so no key has this prefix`,
+      `is ${Buffer.byteLength(String(input))} bytes, but keys have at most ${KV.MAX_KEY_BYTES} bytes, so no key can have this prefix`,
   })
   .optional();
 
@@ -130,7 +130,7 @@ const byTitle = lookup<KvNamespaceByTitleArgs, KvNamespaceState>("getKvNamespace
     const near = nearest(title, others);
     const hint =
       near === undefined
-        ? "Find its title with `edgeguard kv namespace list`."
+        ? "List the account's namespaces with `edgeguard kv namespace list`."
         : `Did you mean ${JSON.stringify(near)}?`;
     throw new LookupError(
       `${form}: account ${args.accountId} has no namespace ${JSON.stringify(title)}. ${hint}`,
@@ -139,8 +139,8 @@ const byTitle = lookup<KvNamespaceByTitleArgs, KvNamespaceState>("getKvNamespace
 );
 
 /**
- * Returns the namespace with the given title. Titles are unique per account. To find out whether one exists, use
- * `getKvNamespaces`.
+ * Returns the namespace with the given title. Titles are unique per account. To check whether a
+ * namespace exists, use `getKvNamespaces`.
  *
  * @throws LookupError if the account has no such namespace, or an argument is invalid.
  * @throws If the token lacks Workers KV Storage Read.

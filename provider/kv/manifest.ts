@@ -17,7 +17,7 @@ export class ManifestError extends Error {
 
 /** First byte of the encoded form. */
 const VERSION = 1;
-/** The version, and the length of the compressed columns. */
+/** The size of the header: the version, and the length of the compressed columns. */
 const HEAD_BYTES = 5;
 /** The size of the checksum at the end of the encoded form: a truncated SHA-256 that reveals truncation and changes. */
 const CHECKSUM_BYTES = 8;
@@ -72,12 +72,12 @@ export async function decodeManifest(text: string): Promise<Manifest> {
   const complete = Math.ceil(whole.length / 3) * 4 === text.length; // Node stops reading base64 at its padding.
   if (!complete || !checksum(body).equals(whole.subarray(-CHECKSUM_BYTES))) {
     throw new ManifestError(
-      'The manifest in the state is damaged: its checksum doesn\'t match, so it was truncated or changed. Restore the state from a backup, or remove this KvEntries from the state (`pulumi state delete`) and declare it with adopt: "takeOver".',
+      'The manifest (the record of written keys) in the state is damaged: its checksum doesn\'t match, so it was truncated or changed. Restore the state from a backup, or remove this KvEntries from the state (`pulumi state delete`) and declare it with adopt: "takeOver".',
     );
   }
   if (body[0] !== VERSION) {
     throw new ManifestError(
-      `The manifest in the state has format ${body[0] ?? 0}; this version of pulumi-edgeguard reads format ${VERSION}. Install the version that wrote it, or a later one.`,
+      `The manifest (the record of written keys) in the state has format ${body[0] ?? 0}, but this version of pulumi-edgeguard reads only format ${VERSION}. Install the version that wrote it, or a later one.`,
     );
   }
   const end = HEAD_BYTES + body.readUInt32BE(1);
@@ -100,7 +100,7 @@ async function columnsIn(packed: Buffer): Promise<z.infer<typeof columns>> {
     return columns.parse(JSON.parse(String(await decompress(packed))));
   } catch (error) {
     throw new ManifestError(
-      'This version of pulumi-edgeguard can\'t read the manifest in the state. Install the version that wrote it, or remove this KvEntries from the state (`pulumi state delete`) and declare it with adopt: "takeOver".',
+      'This version of pulumi-edgeguard can\'t read the manifest (the record of written keys) in the state. Install the version that wrote it, or remove this KvEntries from the state (`pulumi state delete`) and declare it with adopt: "takeOver".',
       { cause: error },
     );
   }

@@ -5,7 +5,7 @@ import { formatNumber } from "../limits/workers";
 
 /** Checks an entry's metadata: its type, its size, and whether any number loses digits in JSON. */
 
-/** The most levels of nesting that fit into the size limit, because each takes two brackets. */
+/** The maximum nesting depth that fits into the size limit: each level takes two brackets. */
 const MOST_LEVELS = KV.MAX_METADATA_BYTES / 2;
 
 /**
@@ -15,7 +15,7 @@ const MOST_LEVELS = KV.MAX_METADATA_BYTES / 2;
  */
 export function checkMetadata(metadata: unknown, isProgram: boolean): string | undefined {
   if (metadata === undefined) return undefined;
-  if (!isJsonObject(metadata)) return `metadata is ${typeName(metadata)}; write an object`;
+  if (!isJsonObject(metadata)) return `metadata is ${typeName(metadata)}; use an object`;
   if (isTooDeep(metadata))
     return `metadata is nested too deeply to fit in ${formatNumber(KV.MAX_METADATA_BYTES)} bytes`;
   const unsafe = isProgram ? firstNumber(metadata, isUnsafe) : undefined;

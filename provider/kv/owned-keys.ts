@@ -13,8 +13,8 @@ export class OwnedKeys {
   readonly #othersHold: () => boolean;
 
   /**
-   * @param othersHold whether a resource of another provider has entries in the namespace. Which keys these are isn't
-   * known here.
+   * @param othersHold whether a resource with another provider has entries in the namespace. Their keys aren't known
+   * here.
    */
   constructor(othersHold: () => boolean) {
     this.#othersHold = othersHold;
@@ -44,8 +44,8 @@ export class OwnedKeys {
   }
 
   /**
-   * Adds the keys that the program reads with `get`. A `get` doesn't own the keys it reads. They're kept only when a
-   * whole `KvEntries` is deleted, because the `get` may have replaced that resource in the program.
+   * Adds the keys that the program reads with `KvEntries.get`. It doesn't own these keys, but they're kept if a whole
+   * `KvEntries` is deleted, because the `get` may have replaced that resource in the program.
    */
   addRead(keys: ReadonlySet<string>): void {
     this.#read.push(keys);
@@ -56,7 +56,7 @@ export class OwnedKeys {
     return this.#read.some((keys) => keys.has(key));
   }
 
-  /** Returns a predicate for keys that a resource other than the one with this manifest owns or may own. */
+  /** Returns a predicate for keys that another resource owns or may own: any but the one with the manifest `mine`. */
   async byOthers(mine?: Manifest): Promise<(key: string) => boolean> {
     if (this.#othersHold()) return () => true;
     const all = await Promise.all(this.#readers.map((read) => read()));
@@ -72,8 +72,8 @@ export function ownedKeys(
   const othersHold = (): boolean => {
     if (!hasOtherProviders(ctx, namespaceId)) return false;
     ctx.warnOnce(
-      `namespace ${namespaceId}: KvEntries with different providers write to it, so keys that one of them no longer declares aren't deleted. ` +
-        "Give them all the same provider, and delete such keys with `edgeguard kv bulk delete`.",
+      `namespace ${namespaceId}: several KvEntries with different providers write to this namespace, so keys that you remove from the program aren't deleted. ` +
+        "Use the same provider for all of them, and delete the removed keys with `edgeguard kv bulk delete`.",
     );
     return true;
   };
@@ -82,7 +82,7 @@ export function ownedKeys(
 }
 
 /**
- * Whether a `KvEntries` of another provider writes to the namespace in this operation. Such a resource's ID starts with
+ * Whether a `KvEntries` with another provider writes to the namespace in this operation. Such a resource's ID starts with
  * the namespace's ID.
  */
 export function hasOtherProviders(ctx: Pick<Context, "othersHold">, namespaceId: string): boolean {
@@ -97,7 +97,7 @@ export function deletedKeys(ctx: Pick<Context, "shared">, namespaceId: string): 
   return ctx.shared(`deleted keys of ${namespaceId}`, () => new Set<string>());
 }
 
-/** Returns the namespaces that this operation created. They contain only the keys that it writes. */
+/** Returns the namespaces that this operation created. They contain only keys that the operation wrote. */
 export function createdNamespaces(ctx: Pick<Context, "shared">): Set<string> {
   return ctx.shared("created namespaces", () => new Set<string>());
 }

@@ -77,7 +77,9 @@ export class DirectorySource implements Source {
       found.forEach((given, at) => {
         const checked = checkEntry(given, this.defaults);
         if ("problems" in checked || recordOf(checked.entry, checked.stored).value !== portion[at]?.value)
-          throw new SourceError(`${this.name} has changed since it was checked. The rest was not sent.`);
+          throw new SourceError(
+            `${this.name} has changed since it was checked. The remaining entries were not sent.`,
+          );
         body.add(checked.entry);
       });
     }

@@ -14,11 +14,9 @@ import { inexactMetadata } from "./metadata";
 import { SourceError, SourceHandle } from "./source-handle";
 import { isJsonObject } from "../runtime/values";
 
-/**
- * How many bytes of the file are read at a time, unless an entry is longer. Gaps between entries up to this size are
- * read rather than skipped.
- */
+/** How many bytes of the file are read at a time, unless an entry is longer. */
 const WINDOW_BYTES = 1024 * 1024;
+/** Gaps between entries up to this size are read rather than skipped. */
 const GAP_BYTES = 64 * 1024;
 
 /** A bulk file: a JSON array of entries. It stays open, so that what's sent comes from the file that was read. */
@@ -61,7 +59,7 @@ export class FileSource implements Source {
   async fill(body: Body, rows: readonly Row[]): Promise<void> {
     const file = await this.#open();
     const changed = (): SourceError =>
-      new SourceError(`${this.name} has changed since it was checked. The rest was not sent.`);
+      new SourceError(`${this.name} has changed since it was checked. The remaining entries were not sent.`);
     for (const { from, to, inside } of windows(rows)) {
       const bytes = await file.read(Buffer.allocUnsafe(to - from), from);
       // This is checked after reading, so that any earlier write is noticed: it would have changed what was checked.
@@ -91,7 +89,7 @@ export class FileSource implements Source {
 function rawEntryOf(json: string, place: Place = {}, text?: EntryText): RawEntry {
   const members: unknown = JSON.parse(json);
   if (!isJsonObject(members))
-    return { place, key: undefined, unreadable: "is not an object; write { key, value, … }" };
+    return { place, key: undefined, unreadable: "is not an object; expected { key, value, … }" };
   const { key } = members;
   const inexact = inexactMetadata(json, members);
   return inexact === undefined

@@ -10,7 +10,7 @@ export class SourceError extends Error {
 
 const CHUNK_BYTES = 1024 * 1024;
 
-/** An open file that can check whether it changed since it was opened. */
+/** An open file, with a check for whether it has changed since it was opened. */
 export class SourceHandle {
   /** The file's name in messages. */
   readonly name: string;

@@ -32,7 +32,7 @@ export interface ReadRequest extends NamespaceAddress {
   /** Whether a value is known not to be text, so that the bulk read can't return it. */
   readonly isBinary?: (key: string) => boolean;
   /**
-   * Whether to read metadata. Defaults to true. If false, each value that's read individually takes one request less.
+   * Whether to read metadata. Defaults to true. If false, each value that's read individually takes one less request.
    */
   readonly withMetadata?: boolean;
   /** Whether to throw if the API has no bulk read, instead of reading each value individually. Defaults to false. */

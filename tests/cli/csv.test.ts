@@ -30,7 +30,7 @@ test.each([
   expect(unquoted.trimEnd()).toBe(`'${formula}`);
 });
 
-test("doesn't change text that has such a character after its start", () => {
+test("doesn't change text whose only formula characters come after its start", () => {
   expect(toCsv(["a=b"], [["https://x.test/?a=1&b=-1"], ["a@b.example"]])).toBe(
     "a=b\nhttps://x.test/?a=1&b=-1\na@b.example\n",
   );

@@ -15,16 +15,16 @@ beforeEach(() => {
 const save = async (...args: string[]) => await desk.here("detections", "save", ...args);
 const path = (file: string): string => join(desk.cwd, file);
 
-test("writes a zone's active scripts, and the next run says that nothing has changed", async () => {
+test("writes a zone's active scripts, and a second run leaves the file unchanged and says so", async () => {
   const { shop } = desk.api.zones;
   expect(await save("--zone", shop)).toMatchObject({
     code: 0,
     stdout: "",
-    stderr: `edgeguard: detections.json now has 21 scripts in zone ${shop}.\n`,
+    stderr: `edgeguard: detections.json now has 21 scripts from zone ${shop}.\n`,
   });
   expect(readDetections(path("detections.json")).scripts).toHaveLength(21);
   const { stderr } = await save("--zone", shop.toUpperCase());
-  expect(stderr).toBe(`edgeguard: detections.json is up to date with 21 scripts in zone ${shop}.\n`);
+  expect(stderr).toBe(`edgeguard: detections.json already has 21 scripts from zone ${shop}.\n`);
   expect(desk.api.requests.map(({ query }) => query)).toEqual(
     [1, 2].map(
       () => expect.objectContaining({ exclude_duplicates: "false", exclude_cdn_cgi: "false" }) as object,
@@ -38,7 +38,7 @@ test("saves only the kinds, statuses and hosts that the options select", async (
   const { code, stderr } = await save("--zone", shop, "--out", "checkout.json", ...options);
   expect({ code, stderr }).toEqual({
     code: 0,
-    stderr: `edgeguard: checkout.json now has 8 scripts, 1 cookie in zone ${shop}.\n`,
+    stderr: `edgeguard: checkout.json now has 8 scripts, 1 cookie from zone ${shop}.\n`,
   });
   const { scripts = [] } = readDetections(path("checkout.json"));
   expect(scripts.map(({ url }) => url)).toContain("https://cdn.extension-helper.example/inject.js");
@@ -82,7 +82,7 @@ test("overwrites another zone's snapshot or an unrelated file only with --force"
   await save("--zone", blog, "--out", "blog.json");
   expect(await save("--zone", shop, "--out", "blog.json")).toMatchObject({
     code: 1,
-    stderr: `edgeguard: blog.json is the snapshot of zone ${blog}. Pass another file with --out, or --force to overwrite it.\n`,
+    stderr: `edgeguard: blog.json is a snapshot of another zone (${blog}). Pass another file with --out, or --force to overwrite it.\n`,
   });
   desk.write("index.ts", "export {};");
   expect((await save("--zone", shop, "--out", "index.ts")).stderr).toContain(

@@ -124,7 +124,7 @@ test("warns about lines that make the counts unreliable", async () => {
     "edgeguard: 2 of 4 lines can't be read: line 2 is not valid JSON, line 3 is not a JSON object.",
     ...["ClientRequestHost", "ClientRequestPath", "EdgeResponseStatus"].map(
       (field) =>
-        `edgeguard: 1 of 4 lines has no ${field}, so comparisons with it fail; Cloudflare may treat them differently. Use sample lines that have it.`,
+        `edgeguard: 1 of 4 lines has no ${field} field, so comparisons with it fail. Cloudflare may treat such lines differently. Use sample lines that have the field.`,
     ),
     "",
   ]);
@@ -132,20 +132,20 @@ test("warns about lines that make the counts unreliable", async () => {
     or: Array.from({ length: 30 }, (_, i) => ({ key: "RayID", operator: "eq", value: String(i) })),
   };
   expect((await here([JSON.stringify({ where: many }), "lines.ndjson"])).stderr).toMatch(
-    /the filter has 31 operators .* about 30.* A LogpushJob sends it only with filterChecks: "warn"\./,
+    /the filter has 31 operators .* about 30.* To deploy it as it is, set filterChecks: "warn" on the LogpushJob\./,
   );
 });
 
 describe("exit code", () => {
   test.each<[number, string, string[], RegExp]>([
-    [1, "no lines", [FILTER], /^edgeguard: no log lines\. Write one JSON object on each line/],
+    [1, "no lines", [FILTER], /^edgeguard: no log lines\. Put one JSON object on each line/],
     [
       1,
       "a missing file of lines",
       [FILTER, "nothing.ndjson"],
       /Can't read log lines from ".*nothing\.ndjson"/,
     ],
-    [1, "a folder", [FILTER, "."], /it is not a file/],
+    [1, "a directory", [FILTER, "."], /it is not a file/],
     [
       1,
       "a missing file with the filter",
@@ -181,7 +181,7 @@ describe("exit code", () => {
       code: 1,
       stdout: "",
       stderr:
-        "edgeguard: none of 2 lines is a JSON object; line 1 is not valid JSON. Write one JSON object on each line (NDJSON).\n",
+        "edgeguard: none of 2 lines is a JSON object; line 1 is not valid JSON. Put one JSON object on each line (NDJSON).\n",
     });
   });
 
@@ -202,7 +202,7 @@ describe("exit code", () => {
   });
 });
 
-describe("rejects whatever a LogpushJob's preview would reject:", () => {
+describe("field checks", () => {
   const on = (key: string, operator = "eq", value = "50"): string =>
     JSON.stringify({ where: { key, operator, value } });
   const STATUS = '{"EdgeResponseStatus":500}';
@@ -221,7 +221,7 @@ describe("rejects whatever a LogpushJob's preview would reject:", () => {
     [
       "a field of another dataset",
       [on("QueryName"), "--dataset", "http_requests"],
-      '"QueryName" is not a field of dataset http_requests. List its fields with getLogpushFields. If Cloudflare has added the field, pass --zone <id> or --account <id>',
+      '"QueryName" is not a field of dataset http_requests. List its fields with getLogpushFields. If the field is new, pass --zone <id> or --account <id>',
     ],
     [
       "a field that filters can't use",
@@ -231,15 +231,15 @@ describe("rejects whatever a LogpushJob's preview would reject:", () => {
     [
       "an unknown dataset",
       [on("RayID"), "--dataset", "http_request"],
-      "--dataset http_request is not a known dataset. Did you mean http_requests?\n",
+      "--dataset: http_request is not a known dataset. Did you mean http_requests?\n",
     ],
     [
-      "a zone without a dataset",
+      "--zone without --dataset",
       [on("RayID"), "--zone", "0".repeat(32)],
       "--zone and --account need a dataset. Pass --dataset <name>.\n",
     ],
-    ["a zone by its name", [on("RayID"), "--zone", "shop.example"], "An ID has 32 hex digits."],
-  ])("%s", async (_, args, sentence) => {
+    ["--zone with a domain name", [on("RayID"), "--zone", "shop.example"], "An ID has 32 hex digits."],
+  ])("reject %s", async (_, args, sentence) => {
     const { code, stdout, stderr } = await here(args, { input: STATUS });
     expect({ code, stdout, stderr }).toEqual({
       code: 2,
@@ -248,16 +248,16 @@ describe("rejects whatever a LogpushJob's preview would reject:", () => {
     });
   });
 
-  test("warns about a dataset whose fields only the API lists, but doesn't reject it", async () => {
+  test("only warn about a dataset whose fields are known only to the API", async () => {
     const ran = await here([on("QueryName"), "--dataset", "gateway_dns"], { input: '{"QueryName":"50"}' });
     expect(ran).toMatchObject({
       code: 0,
       stderr:
-        "edgeguard: the fields of gateway_dns aren't checked: this version doesn't list them. Pass --zone <id> or --account <id> to check them against the API.\n",
+        "edgeguard: the fields of gateway_dns weren't checked, because this version of edgeguard doesn't list them. Pass --zone <id> or --account <id> to check them against the API.\n",
     });
   });
 
-  test("with --zone, rejects a field that the API doesn't list for the zone", async () => {
+  test("reject a field that the API doesn't list for the zone in --zone", async () => {
     const api = await startLocalApi({
       logpush: { fields: { http_requests: { NewField: "string", JA4: null } } },
     });

@@ -47,7 +47,7 @@ const json = (text: string): { readonly [key: string]: unknown; readonly finding
   JSON.parse(text) as never;
 
 describe("edgeguard inventory check", () => {
-  test("exits with 0 while every script is approved, with 1 for a new one, and with 0 once one line approves it", async () => {
+  test("exits with 0 if every script is approved, with 1 if there's a new one, and with 0 again once that one is approved", async () => {
     await approved(...HOSTS);
     const before = await check(...HOSTS);
     expect(before).toMatchObject({ code: 0, stderr: "" });
@@ -62,7 +62,7 @@ describe("edgeguard inventory check", () => {
     expect(found.code).toBe(1);
     expect(readdirSync(join(desk.cwd, "found"))).toHaveLength(3);
     expect(found.stdout).toContain(`  - new: ${NEW} on www.shop.example/cart, score 85, first seen `);
-    expect(found.stderr).toContain("edgeguard: 1 finding: script-inventory.yaml and the pages differ.\n");
+    expect(found.stderr).toContain("edgeguard: 1 finding in the check of script-inventory.yaml.\n");
 
     await propose(...HOSTS);
     const proposed = await check(...HOSTS);
@@ -147,7 +147,7 @@ describe("edgeguard inventory check", () => {
     );
   });
 
-  test("mentions approved scripts that weren't seen, and approvals without a justification or owner", async () => {
+  test("reports approved scripts that weren't seen, and approvals without a justification or owner, as notices", async () => {
     await approved(...HOSTS);
     desk.write(FILE, `${read()}  - script: https://gone.example/old.js\n    ${approval()}\n`);
     const { code, stdout } = await check(...HOSTS);
@@ -159,7 +159,7 @@ describe("edgeguard inventory check", () => {
     expect(stdout).toContain("  - no owner: https://gone.example/old.js");
   });
 
-  test("check fails if there's nothing to compare: Page Shield is off, can't be read, or has seen no scripts", async () => {
+  test("fails if there's nothing to compare: Page Shield is off, can't be read, or has seen no scripts", async () => {
     const { blog, empty, free, shop } = desk.api.zones;
     await approved(...HOSTS);
     const off = await inventory("check", "--zone", empty);
@@ -192,7 +192,7 @@ describe("edgeguard inventory check", () => {
     expect(several.stdout).not.toContain("not seen");
   });
 
-  test("reports a failure at Cloudflare after the usual retries, and doesn't pass", async () => {
+  test("fails if Cloudflare's API still fails after the usual retries", async () => {
     await approved(...HOSTS);
     desk.api.fault({ match: { path: "/scripts" }, kind: "status", status: 429, retryAfter: 0 });
     const retried = await desk.at(
@@ -293,7 +293,7 @@ describe("evidence", () => {
       ]),
     );
 
-  test("every format says which elements of both requirements have evidence, and claims nothing more", async () => {
+  test("says in every format which elements of the two requirements have evidence, and claims nothing more", async () => {
     const text = await approved(...HOSTS);
     const { stderr } = await check(...HOSTS, "--evidence", "evidence");
     expect(stderr).toMatch(
@@ -352,7 +352,7 @@ describe("evidence", () => {
       expect(written).not.toMatch(/compliant|compliance/i);
   });
 
-  test("if a script lacks a hash, justification or approval, that element isn't fully evidenced", async () => {
+  test("doesn't call an element fully evidenced if a script lacks the hash, justification or approval for it", async () => {
     desk.write(FILE, approve(await approved(...HOSTS)));
     const standings = async (text: string): Promise<string[]> => {
       desk.write(FILE, text);
@@ -389,7 +389,7 @@ describe("evidence", () => {
     expect(await standings("version: 1\nscripts: []\n")).toEqual(["not", "not", "not", "not"]);
   });
 
-  test("if the Cloudflare plan has no scores and hashes, no script is called harmless or unchanged", async () => {
+  test("calls no script harmless or unchanged if the Cloudflare plan has no scores and hashes", async () => {
     const { blog } = desk.api.zones;
     await raw(desk.api, "PUT", `/zones/${blog}/page_shield`, { enabled: true });
     desk.write(FILE, "version: 1\nscripts: []\n");
@@ -410,7 +410,7 @@ describe("evidence", () => {
     ]);
   });
 
-  test("every format lists the hosts that were checked, and a host without any detections is a finding", async () => {
+  test("lists the hosts that were checked in every format, and reports a host without detections as a finding", async () => {
     await approved(...HOSTS);
     const hosts = ["--hosts", "www.shop.example,acount.shop.example,*.shop.example,nothing*"];
     for (const format of ["text", "markdown", "csv", "json"]) {
@@ -435,7 +435,7 @@ describe("evidence", () => {
     expect(stdout).toContain("15 scripts seen on www.shop.example, account.shop.example, 0 findings.");
   });
 
-  test("a zone that can't be read is listed as a gap for every element", async () => {
+  test("lists a zone that can't be read as a gap for every element", async () => {
     await approved(...HOSTS);
     const { blog, shop } = desk.api.zones;
     const { stdout } = await inventory("check", "--zone", `${shop},${blog}`, ...HOSTS, "--format", "json");
@@ -443,7 +443,7 @@ describe("evidence", () => {
     expect(stdout).toContain(`Gaps: zone ${blog} (Page Shield is off).`);
   });
 
-  test("no URL or text from the inventory becomes markup, a formula, a new line or a command in any format", async () => {
+  test("escapes URLs and inventory text, so that they can't become markup, formulas, new lines or commands in any format", async () => {
     const { shop } = desk.api.zones;
     const urls = [
       'https://evil.example/a"b,c.js?x=|y|<img src=x>&z=`code`',
@@ -471,7 +471,7 @@ describe("evidence", () => {
     expect(json(document).findings).toHaveLength(3);
   });
 
-  test("no output contains a credential: neither the token nor one in a URL", async () => {
+  test("never contains a credential: neither the token nor one in a URL", async () => {
     const canary = "canary-4f9a7c1e";
     const { shop } = desk.api.zones;
     await approved(...HOSTS);
@@ -541,7 +541,7 @@ describe("edgeguard inventory propose", () => {
     expect(code).toBe(0);
     expect(stderr).toContain("edgeguard: fresh.yaml has 20 new entries without an approval.");
     expect(stderr).toContain(
-      "not proposed, because malicious: https://cdn.extension-helper.example/inject.js, ",
+      " malicious scripts not proposed: https://cdn.extension-helper.example/inject.js, ",
     );
     const text = read("fresh.yaml");
     expect(text.split("\n").slice(0, 9)).toEqual([
@@ -557,7 +557,9 @@ describe("edgeguard inventory propose", () => {
     ]);
     expect((await check("--file", "fresh.yaml", "--format", "json")).stdout).toContain('"approved": 0');
     const again = await propose("--file", "fresh.yaml");
-    expect(again.stderr).toContain("fresh.yaml covers every script that was seen and isn't malicious.");
+    expect(again.stderr).toContain(
+      "fresh.yaml already covers all the scripts that were seen, except malicious ones.",
+    );
     expect(read("fresh.yaml")).toBe(text);
   });
 
@@ -590,7 +592,7 @@ describe("edgeguard inventory propose", () => {
     expect(added.slice(0, start) + added.slice(end + (newline === "" ? 0 : 1))).toBe(text + newline);
     expect(added.match(/approval: null/g)).toHaveLength(13);
     if (text.includes("\r")) expect(added.replaceAll("\r\n", "")).not.toContain("\n");
-    expect((await propose(...HOSTS)).stderr).toContain("covers every script");
+    expect((await propose(...HOSTS)).stderr).toContain("already covers all the scripts");
   });
 
   test("keeps the style of a JSON file when it adds to it", async () => {
@@ -622,7 +624,7 @@ describe("edgeguard inventory propose", () => {
     expect(read()).not.toContain("hash: ");
   });
 
-  test("a URL that looks like YAML, a comment or a wildcard becomes one entry for exactly that URL", async () => {
+  test("proposes one entry for exactly that URL if a URL looks like YAML, a comment or a wildcard", async () => {
     const urls = [
       "https://cdn.example.com/a: b #c.js",
       "https://cdn.example.com/*",

@@ -35,7 +35,7 @@ test("without --persist-to, keeps the data in .edgeguard/local-api and sends not
   expect(await desk.value("draft")).toBeUndefined();
 });
 
-test("puts the data next to the configuration file, and the first write says that it created it", async () => {
+test("puts the data next to the configuration file, and says so when the first write creates it", async () => {
   const below = join(desk.cwd, "worker", "src");
   mkdirSync(below, { recursive: true });
   desk.write("worker/wrangler.toml", `[[kv_namespaces]]\nbinding = "DRAFTS"\nid = "${NEW}"\n`);

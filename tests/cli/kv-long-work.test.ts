@@ -66,7 +66,7 @@ test("resends keys that Cloudflare reports as unsuccessful", async () => {
   expect(String(await desk.value(keys[4] ?? ""))).toContain(keys[4]);
 });
 
-test("if the API fails, prints counts and exits with 1, and running the command again writes the rest", async () => {
+test("prints counts and exits with 1 if the API fails, and writes the rest if run again", async () => {
   files(20_000);
   desk.api.fault({ match: { path: "/bulk" }, kind: "status", status: 500 });
   const ran = await desk.here("kv", "bulk", "put", "entries.json", ...BINDING);
@@ -80,7 +80,7 @@ test("if the API fails, prints counts and exits with 1, and running the command 
   expect(JSON.parse(listed.stdout)).toHaveLength(20_000);
 });
 
-test("names the entry that Cloudflare refuses", async () => {
+test("prints the key of an entry that Cloudflare refuses", async () => {
   files(2);
   desk.api.fault({ match: { path: "/bulk" }, kind: "status", status: 413, times: 2 });
   const ran = await desk.here("kv", "bulk", "put", "entries.json", ...BINDING);
@@ -105,7 +105,7 @@ test("on Ctrl-C, finishes requests in flight, says what was written, and exits w
   expect(bulks()).toBe(1);
 });
 
-test("key list ends silently if its reader closes the pipe", async () => {
+test("key list exits without an error if the program that reads its output closes the pipe", async () => {
   files(20_001);
   expect(await desk.here("kv", "bulk", "put", "entries.json", ...BINDING)).toMatchObject({ code: 0 });
   const child = desk.start(["kv", "key", "list", ...BINDING]);

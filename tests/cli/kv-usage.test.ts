@@ -38,7 +38,7 @@ describe("help", () => {
   });
 });
 
-describe("exits with 2 and one sentence, without a request, if the command line is wrong:", () => {
+describe("a kv command line", () => {
   const EXISTING = ["--binding", "EXISTING"];
   const put = (...more: string[]): string[] => ["kv", "key", "put", "key", "value", ...EXISTING, ...more];
   test.each<[string, string[], RegExp]>([
@@ -66,7 +66,7 @@ describe("exits with 2 and one sentence, without a request, if the command line 
     [
       "metadata that isn't JSON",
       put("--metadata", "{s3cret"),
-      /--metadata is not valid JSON: pass an object/,
+      /--metadata is not valid JSON\. Pass an object/,
     ],
     ["metadata that isn't an object", put("--metadata", "[1]"), /--metadata is not an object/],
     [
@@ -87,7 +87,7 @@ describe("exits with 2 and one sentence, without a request, if the command line 
       ["kv", "namespace", "rename", "--new-name", "x"],
       /exactly one of OLD_NAME/,
     ],
-  ])("%s", async (_, args, words) => {
+  ])("fails with exit code 2 and no request if it has %s", async (_, args, words) => {
     const ran = await desk.here(...args);
     expect({ code: ran.code, stdout: ran.stdout }).toEqual({ code: 2, stdout: "" });
     expect(ran.stderr).toMatch(words);
@@ -95,7 +95,7 @@ describe("exits with 2 and one sentence, without a request, if the command line 
     expect(desk.api.requests).toHaveLength(0);
   });
 
-  test("accepts values at the limits", async () => {
+  test("may have values at the limits", async () => {
     const metadata = JSON.stringify({ a: "x".repeat(1016) });
     expect(Buffer.byteLength(metadata)).toBe(1024);
     expect(await desk.here(...put("--ttl", "60", "--metadata", metadata))).toMatchObject({ code: 0 });
@@ -105,7 +105,7 @@ describe("exits with 2 and one sentence, without a request, if the command line 
   });
 });
 
-describe("exits with 1 after a failure:", () => {
+describe("a kv command", () => {
   const get = ["kv", "key", "get", "greeting"];
 
   test("exits with 1 without credentials", async () => {
@@ -205,7 +205,7 @@ preview_id = "${id("d")}"
       [["--preview"], "b"],
       [["--env", "staging"], "c"],
       [["--env", "staging", "--preview"], "d"],
-    ])("selects the namespace with %j: %s", async (options, digit) => {
+    ])("selects the right namespace with the options %j", async (options, digit) => {
       desk.write(name, text);
       const ran = await resolved("--binding", "CATALOG", "--config", name, ...options);
       expect(ran).toMatchObject({ code: 0, stderr: expect.stringContaining(id(digit)) as string });
@@ -222,7 +222,7 @@ preview_id = "${id("d")}"
     ["bulk put", ["entries.json"]],
     ["bulk get", ["keys.json"]],
     ["bulk delete", ["keys.json", "--yes"]],
-  ])("selects the namespace of the environment for kv %s --env", async (command, more) => {
+  ])("selects the environment's namespace for kv %s --env", async (command, more) => {
     desk.write("own.toml", TOML);
     desk.write("entries.json", '[{"key":"greeting","value":"Hello"}]');
     desk.write("keys.json", '["greeting"]');
@@ -233,7 +233,7 @@ preview_id = "${id("d")}"
     expect(new Set(asked)).toEqual(new Set([id("c")]));
   });
 
-  test("uses the environment's account for kv namespace list --env", async () => {
+  test("sets the environment's account for kv namespace list --env", async () => {
     desk.write("own.toml", `account_id = "${id("1")}"\n[env.staging]\naccount_id = "${id("2")}"\n`);
     await desk.here("kv", "namespace", "list", "--config", "own.toml", "--env", "staging");
     expect(desk.api.requests.map(({ path }) => path.split("/")[2])).toEqual([id("2")]);
@@ -246,7 +246,7 @@ preview_id = "${id("d")}"
     ["namespace delete", ["--namespace-id", id("a"), "--yes"]],
     ["key get", ["greeting", "--namespace-id", id("a"), "--local"]],
     ["bulk put", ["entries.json", "--namespace-id", id("a")]],
-  ])("kv %s fails for an unknown environment", async (command, more) => {
+  ])("makes kv %s fail if it doesn't have the environment", async (command, more) => {
     desk.write("own.toml", TOML);
     desk.write("entries.json", '[{"key":"greeting","value":"Hello"}]');
     const options = ["--config", "own.toml", "--env", "stagin"];
@@ -264,7 +264,7 @@ preview_id = "${id("d")}"
       '[vars]\nSHOP = "kettles"\n[env.staging]\n[env.staging.vars]\nSHOP = "test"',
     ],
     ["a file that already has a namespace", `[[kv_namespaces]]\nbinding = "A"\nid = "${id("a")}"`],
-  ])("appending the output of namespace create to %s keeps the file valid", async (_, before) => {
+  ])("stays valid after the output of namespace create is appended to %s", async (_, before) => {
     desk.api.reset();
     const path = desk.write("own.toml", before);
     const create = ["kv", "namespace", "create", "DRAFTS", "--config", "own.toml"];
@@ -278,7 +278,7 @@ preview_id = "${id("d")}"
     });
   });
 
-  test("namespace create prints a comment instead of a table if the file has the binding or an array of namespaces", async () => {
+  test("makes namespace create print a comment, not a table, if it has the binding or an array of namespaces", async () => {
     desk.api.reset();
     const account = `account_id = "${desk.api.accounts.main}"\n`;
     desk.write("own.toml", `${account}[[kv_namespaces]]\nbinding = "CATALOG"\nid = "${id("a")}"`);
@@ -289,19 +289,19 @@ preview_id = "${id("d")}"
     const [, made = ""] = /\((\w{32})\)/.exec(preview.stderr) ?? [];
     expect(preview.stdout).toBe(`\n# binding = "CATALOG", preview_id = "${made}"\n`);
     expect(preview.stderr).toContain(
-      `own.toml already has the binding "CATALOG": write preview_id = "${made}" into its table.`,
+      `own.toml already has the binding "CATALOG". Set preview_id = "${made}" in its table.`,
     );
     const again = await create("CATALOG", "--config", "own.toml");
     expect(again.stdout).toMatch(/^\n# binding = "CATALOG", id = "\w{32}"\n$/);
-    expect(again.stderr).toContain(`into its table instead of "${id("a")}".`);
+    expect(again.stderr).toContain(`in its table, replacing "${id("a")}".`);
     const array = await create("DRAFTS", "--config", "array.toml");
     expect(array.stdout).toMatch(/^\n# binding = "DRAFTS", id = "\w{32}"\n$/);
     expect(array.stderr).toMatch(
-      /array\.toml already defines kv_namespaces as an inline array: add \{ binding = "DRAFTS", id = "\w{32}" \} to that array\./,
+      /array\.toml already defines kv_namespaces as an inline array\. Add \{ binding = "DRAFTS", id = "\w{32}" \} to that array\./,
     );
   });
 
-  test("uses the nearest configuration file in this directory or its parents", async () => {
+  test("is the nearest one in this directory or its parents", async () => {
     const below = join(desk.cwd, "src", "deep");
     mkdirSync(below, { recursive: true });
     const ran = await desk.at({ cwd: below }, "kv", "key", "get", "greeting", "--binding", "EXISTING");
@@ -334,7 +334,7 @@ preview_id = "${id("d")}"
       /Environments don't inherit bindings/,
     ],
     ["a missing ID", ["--binding", "DRAFTS"], /has no id; pass --preview to use its preview_id/],
-  ])("reports an invalid configuration file with %s", async (_, options, words) => {
+  ])("makes a command fail for %s", async (_, options, words) => {
     desk.write("own.toml", TOML);
     const ran = await resolved("--config", "own.toml", ...options);
     expect(ran).toMatchObject({ code: 1, stderr: expect.stringMatching(words) as string });
@@ -349,14 +349,14 @@ preview_id = "${id("d")}"
     ],
     ["bad.json", '{ "kv_namespaces": [{ "binding": 7 }] }', /bad\.json: kv_namespaces\[0\]\.binding: /],
     ["missing.toml", undefined, /missing\.toml can't be read: it does not exist/],
-  ])("reports an invalid configuration file without quoting it: %s", async (name, text, words) => {
+  ])("isn't quoted in the error if it's invalid: %s", async (name, text, words) => {
     if (text !== undefined) desk.write(name, text);
     const ran = await resolved("--binding", "A", "--config", name);
     expect(ran).toMatchObject({ code: 1, stderr: expect.stringMatching(words) as string });
     expect(ran.stderr).not.toContain("s3cret");
   });
 
-  test("takes the account from the file and warns if the environment variable differs; --account-id overrides both", async () => {
+  test("sets the account, with a warning if the environment variable differs; --account-id overrides both", async () => {
     const env = { ...desk.env, CLOUDFLARE_ACCOUNT_ID: "e".repeat(32) };
     const both = await desk.at({ env }, "kv", "namespace", "list");
     expect(both).toMatchObject({
@@ -372,7 +372,7 @@ preview_id = "${id("d")}"
     });
   });
 
-  test("namespace create prints the binding in the format of the configuration file", async () => {
+  test("determines the format in which namespace create prints the binding", async () => {
     desk.write("own.jsonc", JSONC.replace("{", `{ "account_id": "${desk.api.accounts.main}",`));
     const ran = await desk.here(
       "kv",
@@ -391,7 +391,7 @@ preview_id = "${id("d")}"
   });
 });
 
-describe("reports where a file is invalid, and sends nothing:", () => {
+describe("an invalid file", () => {
   test.each<[string, string, string, RegExp]>([
     [
       "put",
@@ -416,7 +416,7 @@ describe("reports where a file is invalid, and sends nothing:", () => {
       "put",
       "a duplicate key",
       '[{"key":"a","value":"x"},\n{"key":"a","value":"y"}]',
-      /entry 2 \(line 2, key "a"\): the key is already in entry 1 \(line 1\)/,
+      /entry 2 \(line 2, key "a"\): the key is already used in entry 1 \(line 1\)/,
     ],
     [
       "delete",
@@ -428,16 +428,16 @@ describe("reports where a file is invalid, and sends nothing:", () => {
       "delete",
       "an item that isn't a key",
       '[\n  "a",\n  {"id": 7}\n]',
-      /data\.json, line 3, column 3: item 2 is neither a string nor an object with a name/,
+      /data\.json, line 3, column 3: item 2: expected a string, or an object with a name/,
     ],
     [
       "get",
       "an invalid key",
       '["ok",  "not ok"]',
-      /data\.json, line 1, column 9: item 2 key contains U\+0020/,
+      /data\.json, line 1, column 9: item 2: key contains U\+0020/,
     ],
     ["get", "an empty file", "", /data\.json is empty/],
-  ])("bulk %s: %s", async (verb, _, text, words) => {
+  ])("makes bulk %s fail without a request: %s", async (verb, _, text, words) => {
     desk.write("data.json", text);
     const ran = await desk.here(
       "kv",
@@ -454,7 +454,7 @@ describe("reports where a file is invalid, and sends nothing:", () => {
     expect(desk.api.requests).toHaveLength(0);
   });
 
-  test.each(["put", "get", "delete"])("bulk %s fails for a missing file", async (verb) => {
+  test.each(["put", "get", "delete"])("makes bulk %s fail if it's missing", async (verb) => {
     const ran = await desk.here("kv", "bulk", verb, "nowhere.json", "--binding", "EXISTING");
     expect(ran).toMatchObject({
       code: 1,
@@ -463,7 +463,7 @@ describe("reports where a file is invalid, and sends nothing:", () => {
   });
 });
 
-describe("a delete", () => {
+describe("confirmation", () => {
   const existing = (): string => desk.api.namespaces.existing;
   const DELETES: [string, string[], RegExp][] = [
     [
@@ -489,7 +489,7 @@ describe("a delete", () => {
   const greeting = async (): Promise<string> => String(await desk.value("greeting", existing()));
 
   test.each(DELETES)(
-    "on a terminal, asks before a %s delete, and treats anything but yes as no",
+    "is requested before a %s delete on a terminal, where anything but yes means no",
     async (_, args, question) => {
       for (const typed of ["n\n", "\n", "yesterday\n", "\u0003"]) {
         const no = await desk.at({ typed }, ...args, "--binding", "EXISTING");
@@ -506,7 +506,7 @@ describe("a delete", () => {
     },
   );
 
-  test.each(DELETES)("without a terminal, a %s delete requires --yes", async (_, args) => {
+  test.each(DELETES)("needs --yes for a %s delete without a terminal", async (_, args) => {
     const refused = await desk.here(...args, "--binding", "EXISTING");
     expect(refused).toMatchObject({ code: 2, stdout: "" });
     expect(refused.stderr).toMatch(
@@ -532,7 +532,7 @@ test("namespace create says that the title is taken, and how to find the ID", as
   const ran = await desk.here("kv", "namespace", "create", "existing");
   expect(ran).toMatchObject({ code: 1, stdout: "" });
   expect(ran.stderr).toMatch(
-    /Creating namespace "existing" failed: .*\[code 10014\].*Find its ID with `edgeguard kv namespace list`\./,
+    /Creating namespace "existing" failed: .*\[code 10014\].*Find the existing namespace's ID with `edgeguard kv namespace list`\./,
   );
 });
 

@@ -24,7 +24,7 @@ describe("edgeguard report, as built", () => {
       code: 1,
       stdout: read("changed.txt"),
       stderr:
-        "edgeguard: the plan has dangers listed in --fail-on: irreversible (WafMigration older), blocks (PageShieldPolicy checkout). " +
+        "edgeguard: the plan has dangers of the kinds in --fail-on: irreversible (WafMigration older), blocks (PageShieldPolicy checkout). " +
         `Read the report. To accept all of its dangers, pass --accept ${digestIn("changed")}\n`,
     });
   });
@@ -96,7 +96,7 @@ describe("exit code", () => {
     const ran = await here([pathOf(`${name}.json`), ...(failOn === undefined ? [] : ["--fail-on", failOn])]);
     expect({ code: ran.code, stdout: ran.stdout }).toEqual({ code, stdout: read(`${name}.md`) });
     expect(ran.stderr).toMatch(
-      code === 0 ? /^$/ : /^edgeguard: the (plan has dangers listed in --fail-on: |preview failed)/,
+      code === 0 ? /^$/ : /^edgeguard: the (plan has dangers of the kinds in --fail-on: |preview failed)/,
     );
   });
 
@@ -128,9 +128,9 @@ describe("exit code", () => {
       2,
       "an unknown danger",
       ["--fail-on", "irreversible,danger"],
-      /"danger" is not a kind\. Choose from irreversible, unprotect, blocks, removes, replace, delete/,
+      /"danger" is not a kind of danger\. Choose from irreversible, unprotect, blocks, removes, replace, delete/,
     ],
-    [2, "an empty kind", ["--fail-on", ""], /"" is not a kind/],
+    [2, "an empty kind", ["--fail-on", ""], /"" is not a kind of danger/],
     [2, "a short digest", ["--accept", "0d8f6deb"], /"0d8f6deb" is not a digest \(64 hex digits\)/],
     [2, "an unknown format", ["--format", "html"], /Allowed choices are markdown, text, json/],
     [2, "standard input twice", ["-", "-"], /only one plan can come from standard input/],
@@ -161,7 +161,7 @@ describe("exit code", () => {
   });
 });
 
-describe("with --accept,", () => {
+describe("edgeguard report --accept", () => {
   const GATE = ["--fail-on", "irreversible,unprotect"];
 
   test("lets accepted dangers pass, and marks them in the report", async () => {
@@ -170,7 +170,7 @@ describe("with --accept,", () => {
     expect(ran).toMatchObject({ code: 0, stdout: accepted, stderr: "" });
   });
 
-  test("fails if the accepted digest belongs to another plan, and the error gives the right one", async () => {
+  test("fails if the accepted digest belongs to another plan, and prints the right one", async () => {
     const { code, stderr } = await here([
       pathOf("changed.json"),
       ...GATE,
@@ -187,7 +187,7 @@ describe("with --accept,", () => {
     });
   });
 
-  test("accepting one of several dangers leaves the others failing", async () => {
+  test("still fails if only one of several dangers is accepted", async () => {
     const json = await here([pathOf("changed.json"), "--format", "json"]);
     const [migration, ...others] = dangersIn.parse(JSON.parse(json.stdout)).dangers;
     const one = await here([pathOf("changed.json"), ...GATE, "--accept", migration?.digest ?? ""]);
@@ -199,7 +199,7 @@ describe("with --accept,", () => {
     expect(await here([pathOf("changed.json"), ...GATE, ...all])).toMatchObject({ code: 0, stderr: "" });
   });
 
-  test("a failed preview still fails, and a plan without dangers still passes", async () => {
+  test("changes nothing for a failed preview or a plan without dangers", async () => {
     const accept = ["--accept", digestIn("changed")];
     expect(await here([pathOf("failed.json"), ...accept])).toMatchObject({ code: 1 });
     expect(await here([pathOf("unchanged.json"), ...GATE, ...accept])).toMatchObject({ code: 0, stderr: "" });
@@ -208,7 +208,7 @@ describe("with --accept,", () => {
   const dangersIn = z.object({ dangers: z.array(z.object({ digest: z.string() })) });
 });
 
-test("--help has an example of each report and explains each kind of danger", async () => {
+test("edgeguard report --help has an example of each report and explains each kind of danger", async () => {
   const { code, stdout } = await here(["--help"]);
   expect(code).toBe(0);
   expect(stdout.match(/^ {2}\$ .*$/gm)).toHaveLength(2);

@@ -61,7 +61,7 @@ test("every example has code", () => {
   expect(EXAMPLES.filter(({ code }) => code.trim() === "")).toEqual([]);
 });
 
-test("every resource's page shows the ID that its get takes", () => {
+test("every resource's page shows the ID format for its get", () => {
   const shown = READING.map(({ code }) => [...code.matchAll(/(\w+)\.get\("[^"]+", "([^"]+)"\)/g)]);
   const forms = shown.flatMap((calls) => calls.map(([, name, form]) => `${name} ${form}`));
   const own = Object.entries(LIFECYCLES).flatMap(([name, { compositeId }]) =>
@@ -113,7 +113,7 @@ test("every exported name is in the reference", () => {
   expect(names.filter((name) => !new RegExp(`\\b${name}\\b`).test(reference))).toEqual([]);
 });
 
-test("every exported name has a docstring, except interfaces of arguments", () => {
+test("every exported name has a docstring, except argument interfaces", () => {
   const undocumented = [...exported()].filter(
     ([name, symbol]) =>
       !/Args$/.test(name) && (symbol.flags & ts.SymbolFlags.ValueModule) === 0 && docOf(symbol) === "",
@@ -140,12 +140,15 @@ test.each(Object.entries(LIFECYCLES))(
   },
 );
 
-test.each(dataPages().map((page) => [page.path, page] as const))("%s matches the code", (path, page) => {
-  // To update it, run `npm run docs`.
-  expect(readFileSync(join(FOLDER, path), "utf8")).toBe(textOf(page));
-});
+test.each(dataPages().map((page) => [page.path, page] as const))(
+  "the generated page %s matches the code",
+  (path, page) => {
+    // To update it, run `npm run docs`.
+    expect(readFileSync(join(FOLDER, path), "utf8")).toBe(textOf(page));
+  },
+);
 
-test("every fault's test exists", () => {
+test("every test that docs/faults.ts quotes exists", () => {
   const tests = FAULTS.flatMap(({ rows }) => rows.map(({ test }) => test));
   const missing = tests.filter(
     ([file, title]) => !readFileSync(join(REPOSITORY, file), "utf8").includes(title),

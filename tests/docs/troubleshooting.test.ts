@@ -21,6 +21,6 @@ test("the troubleshooting guide quotes several messages", () => {
   expect(QUOTED.length).toBeGreaterThan(5);
 });
 
-test.each(QUOTED)("`%s` is quoted from a real message", (fragment) => {
+test.each(QUOTED)("the troubleshooting guide's quote `%s` is part of a real message", (fragment) => {
   expect(MESSAGES.some((text) => text.includes(fragment))).toBe(true);
 });

@@ -25,6 +25,6 @@ const UNWANTED: Readonly<Record<string, RegExp>> = {
     /\blog-push\b|\bpage security\b|\bkey-value data\b|\bedge functions?\b/i,
 };
 
-it.each(Object.entries(UNWANTED))("doesn't contain %s", (_what, unwanted) => {
+it.each(Object.entries(UNWANTED))("no file in the repository contains %s", (_what, unwanted) => {
   expect(LINES.filter(([, line]) => unwanted.test(line))).toEqual([]);
 });

@@ -26,7 +26,7 @@ beforeAll(async () => {
 });
 afterAll(() => api.close());
 
-test("covers every argument whose reference says that changing it writes nothing", () => {
+test("tests every argument whose reference says that changing it writes nothing", () => {
   const documented = (Object.keys(SAMPLES) as ResourceName[]).flatMap((type) => {
     const page = readFileSync(join(REPOSITORY, `docs/reference/resources/${kebab(type)}.md`), "utf8");
     return [...page.matchAll(/^\| \[`(\w+)`\].*\| writes nothing \|$/gm)].map(

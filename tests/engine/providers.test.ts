@@ -226,7 +226,9 @@ describe.each(engines().map((engine) => [engine.name, engine] as const))("on %s"
       project.write(`${namespace}
         new KvEntries("moved", { namespaceId, entries: { b: "2" } });`);
       const text = await ok("up", "--yes", "--skip-preview");
-      expect(text).toMatch(/KvEntries with different providers write to it, so keys that/);
+      expect(text).toMatch(
+        /several KvEntries with different providers write to this namespace, so keys that/,
+      );
       expect(await keys()).toEqual(expect.arrayContaining(["a", "b"]));
       await ok("preview", "--expect-no-changes");
     }, 120_000);

@@ -115,7 +115,7 @@ describe("accepting dangers in a pull request", () => {
     expect(await afterPreview()).toEqual([expected]);
   });
 
-  test("judges an acceptance as soon as it's written or removed", async () => {
+  test("updates the status as soon as an acceptance is written or removed", async () => {
     const waiting = {
       creator: BOT,
       context: "edgeguard",
@@ -129,7 +129,7 @@ describe("accepting dangers in a pull request", () => {
     expect((await afterComment()).at(-1)).toBe(`failure: Dangers not accepted: ${DIGEST}`);
   });
 
-  test("keeps an acceptance that arrives while another run is judging", async () => {
+  test("counts an acceptance that arrives while the status is being set", async () => {
     github.onStatus = () => (github.comments = [accept("wendy")]);
     expect(await afterPreview()).toEqual([
       `failure: Dangers not accepted: ${DIGEST}`,
@@ -137,7 +137,7 @@ describe("accepting dangers in a pull request", () => {
     ]);
   });
 
-  test("needs no acceptance if there are no dangers, and allows none if the report can't be read", async () => {
+  test("passes without an acceptance if there are no dangers, and fails despite one if the report can't be read", async () => {
     expect(await afterPreview({ report: { dangers: [{ verdict: "passes" }], digest: DIGEST } })).toEqual([
       "success: No dangers",
     ]);
@@ -150,7 +150,7 @@ describe("accepting dangers in a pull request", () => {
     );
   });
 
-  test("ignores a digest from a status that someone else set", async () => {
+  test("ignores a digest in a status that someone else set", async () => {
     github.comments = [accept("wendy")];
     github.statuses = [{ creator: "mallory", context: "edgeguard", state: "failure", description: DIGEST }];
     expect(await afterComment()).toHaveLength(1);
@@ -166,7 +166,7 @@ describe("accepting dangers in a pull request", () => {
     expect(await afterComment()).toHaveLength(1);
   });
 
-  test("finds the acceptance again when the merge is applied, and checks permissions as of then", async () => {
+  test("finds the acceptance again after the merge, and checks the approver's permission at that time", async () => {
     github.comments = [
       accept("wendy"),
       accept("adam", { digest: OTHER }),

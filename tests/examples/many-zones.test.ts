@@ -181,7 +181,7 @@ describe("the zones file", () => {
   });
 });
 
-describe("fan-out", () => {
+describe("fan-out over stacks", () => {
   it("limits how many stacks run at once, continues after a failure, and returns results in order", async () => {
     let atWork = 0;
     let most = 0;

@@ -96,7 +96,7 @@ describe("the pipeline script", () => {
           code: 1,
           stderr: expect.stringMatching(
             new RegExp(
-              `listed in --fail-on: unprotect .*--accept 0{64}: no danger.* --accept ${digest}\nnothing was applied\n$`,
+              `of the kinds in --fail-on: unprotect .*--accept 0{64}: no danger.* --accept ${digest}\nnothing was applied\n$`,
             ),
           ) as string,
         });
@@ -116,7 +116,7 @@ describe("the pipeline script", () => {
     });
   }
 
-  it("explains its usage", async () => {
+  it("prints its usage if an argument or variable is missing", async () => {
     const dir = mkdtempSync(join(tmpdir(), "edgeguard-pipeline-"));
     const { PATH = "" } = process.env;
     expect(await script("deploy", { cwd: dir, env: { PATH, PULUMI_STACK: "dev" } })).toEqual({
@@ -196,7 +196,7 @@ describeOnCli("the pipeline script with a saved plan", (cli) => {
     expect(artifact).not.toContain(api.zones.blog);
   });
 
-  it("refuses another commit, another passphrase, a changed zone and a changed program", async () => {
+  it("refuses to apply the plan with another commit or passphrase, or after a zone or the program changed", async () => {
     expect(await run("plan")).toMatchObject({ code: 0 });
     await refused(/can't open the plan in out\/plan.enc/, { PLAN_PASSPHRASE: "another one" });
     await refused(/can't open the plan in out\/none.enc/, { PLAN: "out/none.enc" });
@@ -215,7 +215,7 @@ describeOnCli("the pipeline script with a saved plan", (cli) => {
     await refused(/a zone or the program has changed/);
   });
 
-  it("refuses a plan after another update, and one without a passphrase", async () => {
+  it("refuses to apply the plan after another update, and to save one without a passphrase", async () => {
     expect(await run("plan", { PLAN_PASSPHRASE: "" })).toMatchObject({
       code: 1,
       stderr: expect.stringContaining("set PLAN_PASSPHRASE to the passphrase of the saved plan") as string,

@@ -58,13 +58,13 @@ const APPLIED = Object.entries(EXAMPLES).filter(
   ([name]) => LONG || ["logpush-job", "kv-entries"].includes(name),
 );
 
-it("covers every example that's a program", () => {
+it("tests every example that's a program", () => {
   const others = ["edge-site", "many-zones", "pipelines", "policy-pack", "python", "yaml"]; // The demo and other tests run these.
   const folders = readdirSync(FOLDER, { withFileTypes: true }).filter((entry) => entry.isDirectory());
   expect(folders.map(({ name }) => name).sort()).toEqual([...Object.keys(EXAMPLES), ...others].sort());
 });
 
-it("compiles every example in its own folder, against the packed package", () => {
+it("every example compiles in its own directory, with the packed package", () => {
   const compiled = readdirSync(FOLDER).filter((name) => existsSync(join(FOLDER, name, "tsconfig.json")));
   const parsed = new Map<string, ts.SourceFile | undefined>();
   for (const name of compiled) {
@@ -85,7 +85,7 @@ describe.each(engines())("on $name", (engine) => {
   afterAll(() => api.close());
 
   it.each(APPLIED)(
-    "applying %s leaves an empty plan",
+    "after %s is applied, a preview shows no changes",
     async (name, { makes, config }) => {
       const project = new Project(engine, name);
       try {

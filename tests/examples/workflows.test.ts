@@ -48,7 +48,7 @@ describe.each(files)("the workflow %s", (file) => {
     for (const { run = "" } of steps) expect(run).not.toContain("${{");
   });
 
-  it("has valid shell commands, and finds its scripts where they're copied to", () => {
+  it("has valid shell commands, and finds its scripts where the instructions copy them", () => {
     for (const { run } of steps) {
       if (run === undefined) continue;
       execFileSync("bash", ["-n"], { input: run });
@@ -58,7 +58,7 @@ describe.each(files)("the workflow %s", (file) => {
   });
 });
 
-it("runs one job per stack at a time, lets only merged code write, and gives each workflow minimal permissions", () => {
+it("the workflows run one job per stack at a time, let only merged code write, and have minimal permissions", () => {
   const groups = files.map((file) => [
     file,
     workflow.parse(parse(readFileSync(join(FOLDER, file), "utf8"))).concurrency.group,
@@ -145,7 +145,7 @@ describe("the drift workflow's issue", () => {
   });
 });
 
-it("applies a saved plan only in the run that made it, which a pull request can't start", () => {
+it("a saved plan is applied only in the run that made it, and a pull request can't start such a run", () => {
   const withPlan = z.object({
     on: z.strictObject({
       push: z.strictObject({ branches: z.tuple([z.literal("main")]) }),

@@ -123,7 +123,7 @@ test("refuses a create in the preview if the key exists in an existing namespace
   expect(requests()).toEqual(["POST /bulk/get"]);
 });
 
-test("sends no read if there are no new keys, and one request for a few new keys", async () => {
+test("looks for existing keys with no request if no key is new, and with one for a few new keys", async () => {
   const recorded = await up(declare({ a: "1", b: "2" }));
   api.clearRequests();
   const changed = await up(declare({ a: "one" }), recorded);
@@ -144,7 +144,7 @@ test("finds many new keys by listing the namespace, unless reading them takes fe
   // With very many new keys, a preview checks some of them and says so.
   const file = declare({ a: "1", ...numbered("new/", 1_500, "1") });
   expect(await preview(file, recorded)).toContain(
-    "checked only the first 1,000 of 1,500 new keys for existing entries",
+    "the preview checked only the first 1,000 of 1,500 new keys.",
   );
 });
 
@@ -169,7 +169,7 @@ test("adopts the keys of an update that was killed before it could record them",
   expect((await new Operation(api).preview(TYPE, more, again)).step).toBe("same");
 });
 
-test("doesn't mistake a key that it just deleted for an existing one, even if the list still shows it", async () => {
+test("doesn't adopt a key that it just deleted, even if the list still shows the key", async () => {
   api.lagKv(address.namespaceId, { listing: 60_000 });
   const all = { a: "1", ...numbered("k/", 150, "1") };
   const whole = await up(declare(all, { adopt: "never" }));

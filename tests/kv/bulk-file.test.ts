@@ -47,7 +47,7 @@ const object = fc.dictionary(
   { maxKeys: 4 },
 );
 
-describe("the scanner", () => {
+describe("the JSON scanner", () => {
   test.each(["", "[", '[{"key":'])("stops early at invalid JSON after %j", (start) => {
     const scanner = new ItemScanner();
     const first = Buffer.from(start + "A".repeat(10_000));
@@ -127,7 +127,7 @@ async function sentOf(
 }
 
 describe("the body of a bulk write", () => {
-  test("contains the entries exactly as the file has them", async () => {
+  test("contains the entries exactly as they are in the file", async () => {
     const entries = [
       '{"key":"a","value":"\\u00e9 \\"é🙂\\" \\/"}',
       '{ "value" : "AAH/", "base64" : true,\n  "key" : "b" }',
@@ -170,13 +170,13 @@ describe("the body of a bulk write", () => {
       { value: "v", metadata: { d: 1 }, expiration_ttl: 90 },
       { metadata: { d: 1 }, expirationTtl: 90 },
     ],
-  ])("rewrites the body if the file has %s", async (_, entry, meant, defaults) => {
+  ])("isn't copied from the file if an entry has %s", async (_, entry, meant, defaults) => {
     const { body, asIs } = await sentOf(`[${entry}]`, defaults);
     expect(body).toEqual([{ key: "a", ...meant }]);
     expect(asIs).toBe(0);
   });
 
-  test("writes the same entries whether the body is rewritten or not", async () => {
+  test("has the same entries whether they're copied from the file or not", async () => {
     const control = fc.nat(300).map((n) => "\0\u001f".repeat(n));
     const value = fc.oneof(text, fc.string({ unit: "grapheme" }), control);
     const entry = fc.record(
@@ -197,7 +197,7 @@ describe("the body of a bulk write", () => {
     );
   });
 
-  test("collects entries that are far apart in a long file", async () => {
+  test("can have entries that are far apart in a long file", async () => {
     const entries = Array.from({ length: 40 }, (_, i) => ({ key: `k${i}`, value: `${i}`.repeat(60_000) }));
     writeFileSync(PATH, JSON.stringify(entries));
     const source = openSource({ file: "f.json" }, FOLDER);

@@ -27,7 +27,7 @@ async function valueOf(key: string): Promise<Buffer> {
   return Buffer.from(await response.arrayBuffer());
 }
 
-describe("a special file", () => {
+describe("special files", () => {
   const pipe = join(setup.folder, "pipe");
   const socket = join(setup.folder, "socket");
   const server = createServer();
@@ -42,13 +42,13 @@ describe("a special file", () => {
     ["a pipe", pipe],
     ["a socket", socket],
     ["a device", "/dev/zero"],
-  ])("refuses %s as the file of entries", async (_, given) => {
+  ])("refuses %s as the source file", async (_, given) => {
     expect(await refusals({ file: given })).toEqual([
       `file: ${given} can't be read: it is a pipe, socket or device, not a regular file (full path: ${given})`,
     ]);
   });
 
-  test("refuses a special file in the directory, or instead of it", async () => {
+  test("refuses a special file in the source directory, or instead of the directory", async () => {
     const directory = join(setup.folder, "special");
     mkdirSync(directory);
     execFileSync("mkfifo", [join(directory, "pipe")]);
@@ -61,7 +61,7 @@ describe("a special file", () => {
   });
 });
 
-describe("a key with an invisible character", () => {
+describe("invisible characters in keys", () => {
   test.each([
     ["zero width", "price\u200b", "price\\u200b", "U+200B (invisible) at position 6"],
     ["right to left", "\u202egnp.exe", "\\u202egnp.exe", "U+202E (invisible) at position 1"],
@@ -69,7 +69,7 @@ describe("a key with an invisible character", () => {
     ["a Hangul filler", "a\u3164", "a\\u3164", "U+3164 (invisible) at position 2"],
     ["a tag character", "a\u{e0061}", "a\\u{e0061}", "U+E0061 (invisible) at position 2"],
     ["an unassigned code point", "a\u0378", "a\\u0378", "U+0378 (unassigned in Unicode) at position 2"],
-  ])("writes a key with an invisible character, and warns about it: %s", async (_, key, shown, what) => {
+  ])("writes the key, and warns about it: %s", async (_, key, shown, what) => {
     const op = new Operation(setup.api);
     await op.preview(TYPE, { ...setup.address, __resourceName: "odd", entries: { [key]: "v" } });
     expect(op.said).toEqual([`edgeguard: KvEntries odd: +1 ~0 -0 (+${shown})`]);
@@ -88,7 +88,7 @@ describe("a key with an invisible character", () => {
   });
 });
 
-describe("a number in metadata", () => {
+describe("numbers in metadata", () => {
   const LOST = "is a number that loses digits in JSON; write it as a string";
   const written = (metadata: string): string => `[{"key":"a","value":"\\"v","metadata":${metadata}}]`;
 
@@ -98,14 +98,14 @@ describe("a number in metadata", () => {
     ['{"id":1e-400}', "metadata.id"],
     ['{"n":[1,{"a b":0.12345678901234567890}]}', 'metadata.n[1]["a b"]'],
     ['{"s":"\\"{9","__proto__":{"n":-12345678901234567890}}', "metadata.__proto__.n"],
-  ])("refuses a number in metadata that would lose digits as a double: %s", async (metadata, place) => {
+  ])("refuses a number that would lose digits as a double: %s", async (metadata, place) => {
     writeFileSync(FILE, written(metadata));
     expect(await refusals({ file: FILE })).toEqual([
       `file: ${FILE}: entry 1 (line 1, key "a"): ${place} ${LOST}`,
     ]);
   });
 
-  test("accepts a number in metadata that fits in a double, however it's written", async () => {
+  test("accepts a number that fits in a double, however it's written", async () => {
     const numbers = [
       "9007199254740991",
       "-0",
@@ -150,8 +150,8 @@ test.each([
 const NAMES = ["__proto__", "constructor", "hasOwnProperty", "prototype", "toString", "valueOf"];
 const name = fc.constantFrom(...NAMES);
 
-describe("keys named like inherited members", () => {
-  test("writes them as keys and metadata members, from every source", async () => {
+describe("keys named like inherited properties", () => {
+  test("are written like any other keys and metadata, from every source", async () => {
     const sources = ["entries", "file", "directory"] as const;
     const given = fc.record({
       source: fc.constantFrom(...sources),
@@ -192,18 +192,18 @@ describe("keys named like inherited members", () => {
     );
   });
 
-  test("doesn't read an entry's members from its prototype", async () => {
+  test("never set an entry's properties through its prototype", async () => {
     const stray: unknown = JSON.parse('{"value":"v","__proto__":1,"constructor":2}');
     expect(await refusals({ entries: { a: stray } })).toEqual(
       ["__proto__", "constructor"].map((member): unknown =>
-        expect.stringContaining(`entries: key "a": unknown member "${member}"; members: `),
+        expect.stringContaining(`entries: key "a": unknown property "${member}"; use one of: `),
       ),
     );
     writeFileSync(FILE, '[{"__proto__":{"key":"a","value":"v"}}]');
     expect(await refusals({ file: FILE })).toEqual([
-      expect.stringContaining('unknown member "__proto__"'),
-      expect.stringContaining("has no key"),
-      expect.stringContaining("has no value"),
+      expect.stringContaining('unknown property "__proto__"'),
+      expect.stringContaining("key is missing"),
+      expect.stringContaining("value is missing"),
     ]);
   });
 });
@@ -229,7 +229,7 @@ test("sends control characters as base64 to keep bodies under the size limit", a
   ).toBe("same");
 });
 
-test("reports no TTL drift if Cloudflare's clock and this machine's are minutes apart", async () => {
+test("reports no TTL drift if Cloudflare's clock is minutes ahead of this machine's, or behind it", async () => {
   const ahead = await startLocalApi({ clock: () => new Date(Date.now() + 600_000) });
   const behind = await startLocalApi({ clock: () => new Date(Date.now() - 600_000) });
   try {

@@ -139,7 +139,7 @@ test("a destroy deletes keys whose write has an unknown outcome", async () => {
   expect(storedValues(api).size).toBe(0);
 });
 
-test("halves a body refused with 413 until it's accepted, and sends no half twice", async () => {
+test("splits a body refused with 413 in half until it's accepted, and sends no half twice", async () => {
   await start({ limits: { maxBodyBytes: 2_000 } });
   await up();
   expect(difference(storedValues(api), declared)).toEqual([]);
@@ -155,7 +155,7 @@ test("resends only the keys that Cloudflare reports as unsuccessful", async () =
   expect(sum(bulkWrites(api))).toBe(COUNT + COUNT / 2);
 });
 
-test("names keys that stay unsuccessful, and the next update sends only those", async () => {
+test("names the keys that keep failing, and the next update sends only those", async () => {
   await start();
   api.fault({ kind: "unsuccessful", fraction: 0.5, times: 12, match: BULK });
   const { recorded, message } = await new Operation(api).failedUp(TYPE, inputs);
@@ -177,7 +177,7 @@ test("writes leftover entries despite ignoreChanges, but fails the preview if th
   writeBulkFile(FILE, changed);
   try {
     await expect(new Operation(api).preview(TYPE, ignoring, recorded)).rejects.toThrow(
-      /left entries unwritten\. .* Restore the source, or remove ignoreChanges for one update\.$/,
+      /didn't write all entries\. .* Restore the source, or remove ignoreChanges for one update\.$/,
     );
   } finally {
     writeBulkFile(FILE, declared);

@@ -52,24 +52,27 @@ test.each<[string, string, Args, string | undefined]>([
     undefined,
   ],
   ["a missing file, which the check reports", "p/", { file: join(FOLDER, "none.json") }, undefined],
-])("checks whether a pruned prefix covers %s", async (_, prefix, other, key) => {
-  const refused =
-    key === undefined
-      ? []
-      : [
-          expect.stringContaining(
-            `KvEntries "owner" prunes the prefix ${JSON.stringify(prefix)} in namespace`,
-          ),
-        ];
-  const last = await refusals({ other, owner: owner(prefix) });
-  expect(last).toEqual(refused);
-  expect(last.join()).toContain(
-    key === undefined ? "" : `would delete ${JSON.stringify(key)}, which KvEntries "other" declares`,
-  );
-  expect(await refusals({ owner: owner(prefix), other })).toEqual(refused);
-});
+])(
+  "compares a pruned prefix with %s, and refuses it if it covers a declared key",
+  async (_, prefix, other, key) => {
+    const refused =
+      key === undefined
+        ? []
+        : [
+            expect.stringContaining(
+              `KvEntries "owner" prunes the prefix ${JSON.stringify(prefix)} in namespace`,
+            ),
+          ];
+    const last = await refusals({ other, owner: owner(prefix) });
+    expect(last).toEqual(refused);
+    expect(last.join()).toContain(
+      key === undefined ? "" : `would delete ${JSON.stringify(key)}, which KvEntries "other" declares`,
+    );
+    expect(await refusals({ owner: owner(prefix), other })).toEqual(refused);
+  },
+);
 
-test("refuses two owners of one prefix, and accepts one", async () => {
+test("refuses two resources that prune the same prefix, and accepts one", async () => {
   const mine = { keys: ["p/a"] };
   expect(await refusals({ owner: owner("p/", mine) })).toEqual([]);
   expect(await refusals({ owner: owner("p/b/", mine), other: owner("p/", mine) })).not.toEqual([]);
@@ -95,7 +98,7 @@ test.each<[string, Args, Args, string]>([
   expect(await refusals({ one, third: { keys: ["z"] } })).toEqual([]);
 });
 
-test("recognizes a new namespace before its ID is known, and reports two owners of a key in one error", async () => {
+test("reports a key that two resources declare only once, even if the namespace's ID isn't known yet", async () => {
   const declarations = new KeyDeclarations();
   const declaration = { keys: ["a"] };
   const [mine, other] = [
@@ -115,14 +118,14 @@ test("recognizes a new namespace before its ID is known, and reports two owners 
   expect(reasons[0]?.message).toContain('both declare the key "a" in the same namespace');
 });
 
-test("ignores keys of other namespaces", async () => {
+test("ignores keys in other namespaces", async () => {
   const declarations = new KeyDeclarations();
   const declaration = { keys: ["p/a"] };
   await declarations.add("n", { name: "owner", prefix: "", declaration });
   await declarations.add("m", { name: "other", declaration });
 });
 
-test("a resource that prunes waits for the comparison, even if values are secret or unknown", async () => {
+test("a resource that prunes is registered only after its keys were compared, even if values are secret or unknown", async () => {
   const namespaceId = "0".repeat(32);
   const entries = { a: pulumi.secret("1"), b: pulumi.output(new Promise<string>(() => undefined)) };
   expect(refuseKeyConflicts("plain", { namespaceId, entries })).toBe(namespaceId);

@@ -76,7 +76,7 @@ async function until(holds: () => boolean): Promise<void> {
 describe.each(Array.from({ length: SEEDS }, (_, i) => i + 1))("seed %i", (seed) => {
   // The short run tries only one.
   test.each(LONG ? ["ifEqual", "takeOver"] : ["ifEqual"])(
-    "with adopt: %j, the next create completes a create that was killed",
+    "with adopt: %j, a second create finishes the work of one that was killed",
     async (adopt) => {
       const address = emptyNamespace(api);
       const next = random(seed * 2 + (adopt === "ifEqual" ? 0 : 1));

@@ -87,7 +87,7 @@ test("fails the preview if the namespace doesn't exist", async () => {
 });
 
 describe("an unchanged file", () => {
-  test("doesn't parse an unchanged file, and sends no request", async () => {
+  test("isn't parsed, and the preview sends no request", async () => {
     const recorded = await up({ file: FILE });
     setup.api.clearRequests();
     expect(await preview({ file: FILE }, recorded)).toMatchObject({ step: "same", isRead: false });
@@ -100,13 +100,13 @@ describe("an unchanged file", () => {
     expect(setup.api.requests).toEqual([]);
   });
 
-  test("parses an unchanged file if the defaults changed", async () => {
+  test("is parsed if the defaults changed", async () => {
     const recorded = await up({ file: FILE });
     const defaults = { expirationTtl: 600 };
     expect(await preview({ file: FILE, defaults }, recorded)).toMatchObject({ step: "update", isRead: true });
   });
 
-  test("parses an unchanged file after a partial failure, even after a refresh", async () => {
+  test("is parsed after a partial failure, even after a refresh", async () => {
     setup.api.fault({ kind: "status", status: 400, match: { method: "PUT" } });
     const { recorded } = await new Operation(setup.api).failedUp(TYPE, { ...setup.address, file: FILE });
     const refreshed = recorded && (await new Operation(setup.api).refresh(TYPE, recorded));
@@ -118,7 +118,7 @@ describe("an unchanged file", () => {
 });
 
 describe("a changed file", () => {
-  test("finds no change if the file declares the same entries, and records its new hash", async () => {
+  test("causes no change if it declares the same entries, but its new hash is recorded", async () => {
     const recorded = await up({ file: FILE });
     writeFileSync(FILE, JSON.stringify([...entries].reverse(), null, 2));
     const reformatted = await preview({ file: FILE }, recorded);
@@ -128,7 +128,7 @@ describe("a changed file", () => {
     expect(await preview({ file: FILE }, later)).toMatchObject({ step: "same", isRead: false });
   });
 
-  test("finds no change if an earlier version didn't record the file's hash", async () => {
+  test("causes no change if an earlier version didn't record its hash", async () => {
     const { id, inputs, outputs } = await up({ file: FILE });
     const without = ({ fileHash, ...rest }: Record<string, unknown>) => (
       expect(fileHash).toBeDefined(),
@@ -140,7 +140,7 @@ describe("a changed file", () => {
     expect(checked["fileHash"]).toBe(inputs["fileHash"]);
   });
 
-  test("finds a change if an entry differs, and the preview names the entry", async () => {
+  test("causes a change if an entry differs, and the preview names the entry", async () => {
     const recorded = await up({ file: FILE });
     writeFileSync(FILE, JSON.stringify([...entries.slice(1), { key: "item-11b", value: "" }]));
     const { step, said } = await preview({ file: FILE }, recorded);

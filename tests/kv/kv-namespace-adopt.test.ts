@@ -62,7 +62,7 @@ test("the preview refuses to adopt a namespace with keys that the program doesn'
   );
   expect(await preview({ ...args, adopt: "takeOver" })).toMatch(
     new RegExp(
-      `KvNamespace "${String(args["title"])}" adopts the existing namespace ${namespace.id} in .* Destroying the resource deletes it once it has no keys\\. It keeps its keys\\.`,
+      `KvNamespace "${String(args["title"])}" adopts the existing namespace ${namespace.id} in .* Destroying the resource deletes it once it has no keys\\. The namespace keeps its keys\\.`,
     ),
   );
   expect(writes()).toEqual([]);
@@ -71,7 +71,7 @@ test("the preview refuses to adopt a namespace with keys that the program doesn'
 test("adopts the namespace after a rename without an alias if it has only keys that the program declares", async () => {
   const { args, namespace, entries } = await deployed();
   expect(await preview(knowing(args, "a", "b", "c"))).toMatch(
-    /adopts the existing namespace .* The program declares all of its keys/,
+    /adopts the existing namespace .* The program declares all of the namespace's keys/,
   );
   const op = new Operation(api);
   const renamed = await op.up(NAMESPACE, knowing(args, "a", "b", "c"));
@@ -111,7 +111,7 @@ test("doesn't adopt a namespace that the same update renames", async () => {
   );
 });
 
-test("deletes the namespace at once after its entries, although they're still listed", async () => {
+test("deletes the namespace right after its entries, even if they're still listed", async () => {
   const { args, namespace, entries } = await deployed();
   api.lagKv(namespace.id, { listing: 60_000 });
   const op = new Operation(api);
@@ -127,21 +127,21 @@ test("deletes the namespace at once after its entries, although they're still li
   expect(fresh.id).not.toBe(namespace.id);
 });
 
-test("creates a namespace with a title that another resource gives up, once that rename is done", async () => {
+test("creates a namespace with a title that another resource gives up, but only after that resource's rename", async () => {
   made += 1;
   const [from, to] = [`given up ${made}`, `renamed ${made}`];
   const renamed = await new Operation(api).up(NAMESPACE, { accountId, title: from });
   const op = new Operation(api);
   const plan = await op.preview(NAMESPACE, { accountId, title: to }, renamed);
   await expect(op.up(NAMESPACE, { accountId, title: from })).rejects.toThrow(
-    /belongs to another resource in this program, which this update renames\. Add that resource to this one's dependsOn/,
+    /belongs to another resource in this program, and this update renames it\. Add that resource to this one's dependsOn/,
   );
   await op.update(NAMESPACE, plan.inputs, renamed);
   const next = await op.up(NAMESPACE, { accountId, title: from });
   expect(next.id).not.toBe(renamed.id);
 });
 
-test("refuses an unknown input whose name resembles an internal one", async () => {
+test("refuses an unknown argument whose name resembles an internal one", async () => {
   const given = { accountId, title: "shop", __declaredKey: [] };
   expect((await new Operation(api).refusals(NAMESPACE, given)).join()).toContain("__declaredKey");
 });

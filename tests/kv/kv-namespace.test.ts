@@ -65,7 +65,7 @@ test("a destroy fails if the namespace still has keys, and names them", async ()
   api.clearRequests();
   const { message } = await failureOf(new Operation(api, { inNoTime: api }).destroy(TYPE, namespace));
   expect(message).toMatch(
-    /^Namespace "non-empty" \([0-9a-f]{32}\) still has 1 key: "b"\. Deleting the namespace would delete them\. .*set forceDestroy: true/,
+    /^Namespace "non-empty" \([0-9a-f]{32}\) still has 1 key: "b"\. Deleting the namespace would also delete its keys\. .*set forceDestroy: true/,
   );
   expect(sent(api, "DELETE")).toEqual([]);
 });
@@ -121,7 +121,7 @@ test("warns in the preview if the account has reached its namespace limit", asyn
 });
 
 describe("a rename", () => {
-  test("a rename to another namespace's title fails the preview", async () => {
+  test("fails the preview if another namespace has the new title", async () => {
     const id = await existing("taken");
     const recorded = await up({ title: "mine" });
     const op = new Operation(api);
@@ -130,7 +130,7 @@ describe("a rename", () => {
     expect(message).toMatch(/Choose another title, or rename that namespace first\./);
   });
 
-  test("a rename that someone already made in the dashboard isn't a conflict", async () => {
+  test("works if someone already made the same rename in the dashboard", async () => {
     const recorded = await up({ title: "mine" });
     await rawSend(api, "PUT", `${path}/${recorded.id}`, { title: "theirs" });
     const op = new Operation(api);
@@ -139,7 +139,7 @@ describe("a rename", () => {
     });
   });
 
-  test("warns about a rename to a title that another resource gives up in the same update, and works after that", async () => {
+  test("causes a warning if another resource gives up the title in the same update, and works once it has", async () => {
     const [first, second] = [await up({ title: "first" }), await up({ title: "second" })];
     const op = new Operation(api);
     const plan = await op.preview(TYPE, { accountId, title: "third" }, first);

@@ -68,7 +68,7 @@ describe("values", () => {
     expect(api.requests).toHaveLength(1);
   });
 
-  test("finds values that aren't text by bisection, and reads them one by one, byte for byte", async () => {
+  test("splits a failing bulk read to find values that aren't text, and reads those one by one, byte for byte", async () => {
     const others = Array.from({ length: 7 }, (_, i) => textEntry(`t${i}`, "text"));
     await store([...others, { ...binary("a/b?c#d%"), metadata: { m: true } }]);
     const found = await values({ keys: [...others.map(({ key }) => key), "a/b?c#d%"] });
@@ -167,7 +167,7 @@ describe("getBytes", () => {
   const pathOf = (key: string) =>
     `/accounts/${place.accountId}/storage/kv/namespaces/${place.namespaceId}/values/${key}`;
 
-  test("returns the stored bytes with the headers, even if they look like an error", async () => {
+  test("returns the stored bytes and the headers, even if the bytes look like an error", async () => {
     const value = '{"success":false,"errors":[{"code":1,"message":"no"}],"result":null,"messages":[]}';
     await store([{ key: "v", value, base64: false, expiration: 4_102_444_800 }, textEntry("none", "")]);
     const { client } = clientOf(api.url);

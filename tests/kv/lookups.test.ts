@@ -48,7 +48,7 @@ describe.each(["documented", "openapi"] as const)("Workers KV lookups (%s dialec
     return (result as { id: string }).id;
   }
 
-  test("lists the namespaces of the account in the settings, or of the given one", async () => {
+  test("lists the namespaces of the given account, or of the account in the settings", async () => {
     const encoding = dialect === "documented" ? {} : { supportsUrlEncoding: true };
     const all = [{ id: existing, title: "existing", ...encoding }];
     expect(await getKvNamespaces({}, opts)).toEqual(all);
@@ -66,7 +66,7 @@ describe.each(["documented", "openapi"] as const)("Workers KV lookups (%s dialec
     expect(api.requests).toHaveLength(2);
   });
 
-  test("finds a namespace by its title, and its preview namespace", async () => {
+  test("finds a namespace and its preview namespace by title", async () => {
     const plain = await make("shop");
     const preview = await make("shop_preview");
     expect(await getKvNamespaceByTitle({ title: "shop" }, opts)).toMatchObject({ id: plain });
@@ -80,12 +80,12 @@ describe.each(["documented", "openapi"] as const)("Workers KV lookups (%s dialec
     expect({ id: value.id, secret }).toEqual({ id: plain, secret: false });
   });
 
-  test("says that no namespace has the title, and suggests a similar one", async () => {
+  test("fails if no namespace has the title, and suggests a similar title", async () => {
     await expect(getKvNamespaceByTitle({ title: "exsting" }, opts)).rejects.toThrow(
       `getKvNamespaceByTitle: account ${account} has no namespace "exsting". Did you mean "existing"?`,
     );
     await expect(getKvNamespaceByTitle({ title: "other", preview: true }, opts)).rejects.toThrow(
-      /has no namespace "other_preview"\. Find its title with `edgeguard kv namespace list`\.$/,
+      /has no namespace "other_preview"\. List the account's namespaces with `edgeguard kv namespace list`\.$/,
     );
   });
 
@@ -126,7 +126,7 @@ describe.each(["documented", "openapi"] as const)("Workers KV lookups (%s dialec
     expect(await getKvMetadata({ namespaceId: existing, key: odd }, opts)).toEqual([1]);
   });
 
-  test("reads values as bytes, and says how to read one that isn't text", async () => {
+  test("reads values as bytes, and points to that option if a value isn't text", async () => {
     const logo = { namespaceId: existing, key: "logo.ico" } as const;
     const stored = Buffer.from("AAABAAEAEBAAAAEAIABoBAAA//4=", "base64");
     expect(await getKvValue({ ...logo, as: "bytes" }, opts)).toEqual(stored);
@@ -194,7 +194,7 @@ describe.each(["documented", "openapi"] as const)("Workers KV lookups (%s dialec
     [
       "an empty key",
       () => getKvValue({ namespaceId: existing, key: "" }, opts),
-      /^getKvValue: key: is empty; write 1 to 512 bytes\.$/,
+      /^getKvValue: key: is empty; use 1 to 512 bytes\.$/,
     ],
     [
       "a key with whitespace",
@@ -214,7 +214,7 @@ describe.each(["documented", "openapi"] as const)("Workers KV lookups (%s dialec
     [
       "a prefix that is too long",
       () => getKvKeys({ namespaceId: existing, prefix: "p".repeat(513) }, opts),
-      /prefix: is 513 bytes, but a key has at most 512/,
+      /prefix: is 513 bytes, but keys have at most 512/,
     ],
     [
       "an unknown form of value",

@@ -35,8 +35,8 @@ function anyKey(below: (n: number) => number): string {
 const byKey = (map: Iterable<[string, RecordedEntry]>): [string, RecordedEntry][] =>
   [...map].sort(([a], [b]) => (a < b ? -1 : 1));
 
-describe("a manifest", () => {
-  test("accepts an empty manifest", async () => {
+describe("the manifest", () => {
+  test("can be empty", async () => {
     const back = await decodeManifest(await encodeManifest(new Map()));
     expect([back.size, [...back]]).toEqual([0, []]);
   });
@@ -84,7 +84,7 @@ describe("a manifest", () => {
     for (const key of keys) expect(back.get(key)).toEqual(record);
   });
 
-  test("refuses a manifest that was truncated or changed anywhere", async () => {
+  test("is refused if it was truncated or changed anywhere", async () => {
     const manifest: Manifest = new Map();
     for (let i = 0; i < 20; i += 1) manifest.set(`key:${i}`, { value: digest(String(i)) });
     const text = await encodeManifest(manifest);
@@ -98,50 +98,47 @@ describe("a manifest", () => {
     for (const bad of damaged) {
       await expect(decodeManifest(bad)).rejects.toThrow(ManifestError);
       await expect(decodeManifest(bad)).rejects.toThrow(
-        /^The manifest in the state is damaged: its checksum doesn't match, so it was truncated or changed\. Restore the state/,
+        /^The manifest \(the record of written keys\) in the state is damaged: its checksum doesn't match, so it was truncated or changed\. Restore the state/,
       );
     }
   });
 
-  test("refuses a manifest in a newer format, and names both formats", async () => {
+  test("is refused if its format is newer, and the error names both formats", async () => {
     const bytes = Buffer.from(await encodeManifest(new Map()), "base64").subarray(0, -8);
     bytes.writeUInt8(2, 0);
     const sum = createHash("sha256").update(bytes).digest().subarray(0, 8);
     await expect(decodeManifest(Buffer.concat([bytes, sum]).toString("base64"))).rejects.toThrow(
-      "The manifest in the state has format 2; this version of pulumi-edgeguard reads format 1.",
+      "The manifest (the record of written keys) in the state has format 2, but this version of pulumi-edgeguard reads only format 1.",
     );
   });
 
-  test("refuses a manifest with unexpected content in its own words, without a parser's error", async () => {
+  test("is refused if its content is unexpected, and the error quotes no parser", async () => {
     const body = Buffer.concat([Buffer.from([1, 0, 0, 0, 4]), Buffer.from("none")]);
     const sum = createHash("sha256").update(body).digest().subarray(0, 8);
     const text = Buffer.concat([body, sum]).toString("base64");
     await expect(decodeManifest(text)).rejects.toThrow(ManifestError);
     await expect(decodeManifest(text)).rejects.toThrow(
-      /^This version of pulumi-edgeguard can't read the manifest in the state\. Install/,
+      /^This version of pulumi-edgeguard can't read the manifest \(the record of written keys\) in the state\. Install/,
     );
   });
 
-  test.each([1_000, 20_000])(
-    "takes less than 40 characters per key for a manifest of %i realistic keys",
-    async (keys) => {
-      const manifest: Manifest = new Map();
-      for (let i = 0; i < keys; i += 1) {
-        manifest.set(`catalog:product:${createHash("sha1").update(String(i)).digest("hex").slice(0, 12)}`, {
-          value: digest(String(i)),
-          metadata: digest(String(i % 10)),
-        });
-      }
-      const before = process.memoryUsage().rss;
-      const text = await encodeManifest(manifest);
-      const back = await decodeManifest(text);
-      console.log(
-        `manifest of ${keys} keys: ${(text.length / keys).toFixed(1)} characters a key, resident memory +${((process.memoryUsage().rss - before) / 2 ** 20).toFixed(0)} MB`,
-      );
-      expect(back.size).toBe(keys);
-      expect(text.length / keys).toBeLessThan(40);
-    },
-  );
+  test.each([1_000, 20_000])("takes less than 40 characters per key with %i realistic keys", async (keys) => {
+    const manifest: Manifest = new Map();
+    for (let i = 0; i < keys; i += 1) {
+      manifest.set(`catalog:product:${createHash("sha1").update(String(i)).digest("hex").slice(0, 12)}`, {
+        value: digest(String(i)),
+        metadata: digest(String(i % 10)),
+      });
+    }
+    const before = process.memoryUsage().rss;
+    const text = await encodeManifest(manifest);
+    const back = await decodeManifest(text);
+    console.log(
+      `manifest of ${keys} keys: ${(text.length / keys).toFixed(1)} characters a key, resident memory +${((process.memoryUsage().rss - before) / 2 ** 20).toFixed(0)} MB`,
+    );
+    expect(back.size).toBe(keys);
+    expect(text.length / keys).toBeLessThan(40);
+  });
 });
 
 const NOW = 1_800_000_000;
@@ -203,7 +200,7 @@ describe("comparing entries with what was written", () => {
     expect(compare(await declared({ key: "k" }), timed, NOW).changed).toEqual(["k"]);
   });
 
-  test("treats base64 and text of the same bytes as equal, and equal TTLs as equal whenever they end", async () => {
+  test("treats base64 and text of the same bytes as equal, and equal TTLs as equal even if they end at different times", async () => {
     const manifest = written({ key: "a", value: "AAE=", base64: true });
     manifest.set("ttl", {
       ...recordOf({ key: "ttl", value: "v", base64: false, expirationTtl: 60 }),
@@ -229,7 +226,7 @@ describe("comparing entries with what was written", () => {
     });
   });
 
-  test("finds no changes once the manifest has what was written", async () => {
+  test("finds no changes once everything is written and recorded", async () => {
     const keys = Array.from({ length: 500 }, (_, i) => ({ key: `k${i}` }));
     const manifest = written(...keys.slice(0, 200), { key: "gone" });
     const catalog = await declared(...keys.map((k, i) => (i % 2 === 0 ? { ...k, value: "w" } : k)));

@@ -16,7 +16,7 @@ const ENTRIES = [
   { key: "c", value: "3", expiration: 4_102_444_800 },
 ];
 
-test("refreshes, previews, updates and deletes entries from a state of version 0.1", async () => {
+test("refreshes, previews, updates and deletes entries in a state that version 0.1 wrote", async () => {
   const folder = mkdtempSync(join(tmpdir(), "edgeguard-recorded-"));
   const file = join(folder, "entries.json");
   const api = await startLocalApi();

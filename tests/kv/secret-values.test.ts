@@ -66,7 +66,7 @@ async function failing(inputs: Record<string, unknown>, previous?: Recorded): Pr
   return recorded;
 }
 
-test.each(["entries", "file", "directory"])("never shows a value from %s", async (kind) => {
+test.each(["entries", "file", "directory"])("no message or state contains a value from %s", async (kind) => {
   const address = emptyNamespace(api);
   const inputs = { ...address, ...source(CANARY)[kind], verify: "values" };
   const states: unknown[] = [];

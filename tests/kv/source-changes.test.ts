@@ -71,7 +71,7 @@ describe.each(SOURCES)("%s", (_, source, path) => {
     appendFileSync(join(folder, path), " ");
     const { message, recorded } = await failing;
     expect(message).toMatch(
-      / has changed since it was checked\. The rest was not sent\. \d00 entries were written and recorded/,
+      / has changed since it was checked\. The remaining entries were not sent\. \d00 entries were written and recorded/,
     );
     const sent = bulkWrites(api);
     api.clearRequests();

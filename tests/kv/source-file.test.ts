@@ -6,8 +6,8 @@ let project: ProjectFolder;
 beforeEach(() => (project = new ProjectFolder()));
 afterEach(() => project.remove());
 
-describe("the source file of KvEntries", () => {
-  test("accepts every member of Wrangler's format, and can be read repeatedly", async () => {
+describe("reading a file of entries", () => {
+  test("accepts every property in Wrangler's format, and works repeatedly", async () => {
     project.put(
       "data/catalog.json",
       `\ufeff[{"key":"a","value":"text \\u00e9 \\ud83d\\ude42","metadata":{"n":[1,null]}},\r\n
@@ -27,24 +27,24 @@ describe("the source file of KvEntries", () => {
       expect(await project.entriesOf({ file: "data/catalog.json" })).toEqual(expected);
   });
 
-  test("accepts a file without entries", async () => {
+  test("accepts an empty array", async () => {
     project.put("empty.json", "[]");
     expect(await project.entriesOf({ file: "empty.json" })).toEqual([]);
   });
 
   const entry = (key: string): string => JSON.stringify({ key, value: CANARY });
   test.each<[string, string | Buffer, string]>([
-    ["is empty", "", 'f.json is empty; write an array of entries: [{ "key": …, "value": … }, …]'],
+    ["is empty", "", 'f.json is empty; expected an array of entries: [{ "key": …, "value": … }, …]'],
     ["is blank", " \n\n", "f.json, line 3: the file ends inside the array; it may be truncated"],
     [
       "is an object",
       `\n{"key":"${CANARY}"}`,
-      'f.json, line 2: the file is an object; write an array of entries: [{ "key": …, "value": … }, …]',
+      'f.json, line 2: the file is an object; expected an array of entries: [{ "key": …, "value": … }, …]',
     ],
     [
       "is a string",
       `"${CANARY}"`,
-      'f.json, line 1: the file is not an array; write an array of entries: [{ "key": …, "value": … }, …]',
+      'f.json, line 1: the file is not an array; expected an array of entries: [{ "key": …, "value": … }, …]',
     ],
     [
       "lacks a comma",
@@ -95,12 +95,12 @@ describe("the source file of KvEntries", () => {
       ]),
       "f.json, line 2: the text is not UTF-8",
     ],
-  ])("names the line of the problem in a file that %s", async (_title, content, sentence) => {
+  ])("reports the line of the problem in a file that %s", async (_title, content, sentence) => {
     project.put("f.json", content);
     expect(await project.problemsOf({ file: "f.json" })).toEqual([sentence]);
   });
 
-  test("names the line of a mistake far down in the file", async () => {
+  test("reports the line of a mistake far down in the file", async () => {
     const lines = Array.from(
       { length: 9_000 },
       (_, i) => `${JSON.stringify({ key: `k${i}`, value: "v".repeat(100) })},`,
@@ -111,7 +111,7 @@ describe("the source file of KvEntries", () => {
     ]);
   });
 
-  test("reads a file correctly no matter where chunks are split", async () => {
+  test("works no matter where the file is split into chunks", async () => {
     const entries = Array.from({ length: 9_000 }, (_, i) => ({
       key: `é🙂${i}`,
       value: `日本語"\\\n${"🙂".repeat(i % 23)}`,
@@ -127,7 +127,7 @@ describe("the source file of KvEntries", () => {
     expect(await project.problemsOf({ file: "f.json" })).toEqual(["f.json, line 2: the text is not UTF-8"]);
   });
 
-  test("gives position, line and key of each invalid entry", async () => {
+  test("reports the position, line and key of each invalid entry", async () => {
     project.put(
       "f.json",
       `[\n${entry("a")},\n\n{"key":"b",\n "value":{"x":"${CANARY}"}},\n "${CANARY}", {"value":"${CANARY}"},
@@ -136,29 +136,29 @@ describe("the source file of KvEntries", () => {
     );
     expect(await project.problemsOf({ file: "f.json" })).toEqual([
       'f.json: entry 2 (line 4, key "b"): value is an object; serialize it to a JSON string',
-      "f.json: entry 3 (line 6): is not an object; write { key, value, … }",
-      "f.json: entry 4 (line 6): has no key; write 1 to 512 bytes of printable characters",
-      "f.json: entry 5 (line 7): key is a number; write a string",
+      "f.json: entry 3 (line 6): is not an object; expected { key, value, … }",
+      "f.json: entry 4 (line 6): key is missing; use 1 to 512 bytes of printable characters",
+      "f.json: entry 5 (line 7): key is a number; use a string",
       "f.json: entry 5 (line 7): expiration_ttl is 1 seconds; the minimum is 60",
-      'f.json: entry 6 (line 7, key "c"): unknown member "expirationTtl"; did you mean "expiration_ttl"?',
-      'f.json: entry 7 (line 8): unknown member "name"; members: key, value, base64, metadata, expiration, expiration_ttl',
-      "f.json: entry 7 (line 8): has no key; write 1 to 512 bytes of printable characters",
+      'f.json: entry 6 (line 7, key "c"): unknown property "expirationTtl"; did you mean "expiration_ttl"?',
+      'f.json: entry 7 (line 8): unknown property "name"; use one of: key, value, base64, metadata, expiration, expiration_ttl',
+      "f.json: entry 7 (line 8): key is missing; use 1 to 512 bytes of printable characters",
     ]);
   });
 
-  test("gives both positions of a duplicate key", async () => {
+  test("reports both positions of a duplicate key", async () => {
     project.put(
       "f.json",
       `[${entry("a")},\n${entry("b")},\n${entry("é")},${entry("a")},\n${entry("\u00e9")},${entry("a")}]`,
     );
     expect(await project.problemsOf({ file: "f.json" })).toEqual([
-      'f.json: entry 4 (line 3, key "a"): the key is already in entry 1 (line 1); keep one of them',
-      'f.json: entry 5 (line 4, key "é"): the key is already in entry 3 (line 3); keep one of them',
-      'f.json: entry 6 (line 4, key "a"): the key is already in entry 1 (line 1); keep one of them',
+      'f.json: entry 4 (line 3, key "a"): the key is already used in entry 1 (line 1); keep only one of the two entries',
+      'f.json: entry 5 (line 4, key "é"): the key is already used in entry 3 (line 3); keep only one of the two entries',
+      'f.json: entry 6 (line 4, key "a"): the key is already used in entry 1 (line 1); keep only one of the two entries',
     ]);
   });
 
-  test("names a missing file by its absolute path", async () => {
+  test("reports a missing file with its absolute path", async () => {
     mkdirSync(join(project.path, "dir"));
     expect(await project.problemsOf({ file: "none.json" })).toEqual([
       `none.json can't be read: it does not exist (full path: ${join(project.path, "none.json")})`,
@@ -168,7 +168,7 @@ describe("the source file of KvEntries", () => {
     ]);
   });
 
-  test("lists the problems before a syntax error, and the syntax error last", async () => {
+  test("lists problems with the entries before a syntax error, and the syntax error last", async () => {
     const bad = Array.from({ length: 12 }, (_, i) => `{"key":"k${i}","value":1}`);
     project.put("f.json", `[${bad.join(",")}, oops`);
     const problems = await project.problemsOf({ file: "f.json" });

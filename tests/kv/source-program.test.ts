@@ -7,7 +7,7 @@ beforeEach(() => (project = new ProjectFolder()));
 afterEach(() => project.remove());
 
 describe("inline entries", () => {
-  test("accepts inline entries as strings or objects, and adds the defaults they don't set", async () => {
+  test("can be strings or objects, and get the defaults for what they don't set", async () => {
     expect(
       await project.entriesOf({
         entries: {
@@ -37,19 +37,19 @@ describe("inline entries", () => {
     ofKey("n", [CANARY], 'key "n": value is an array; serialize it to a JSON string'),
     ofKey("n", { id: CANARY }, 'key "n": value is an object; serialize it to a JSON string'),
     ofKey("n", { value: { id: CANARY } }, 'key "n": value is an object; serialize it to a JSON string'),
-    ofKey("n", null, 'key "n": has no value; write a string'),
-    ofKey("n", { base64: true }, 'key "n": has no value; write a string'),
+    ofKey("n", null, 'key "n": value is missing; use a string'),
+    ofKey("n", { base64: true }, 'key "n": value is missing; use a string'),
     ofKey(
       "n",
       { value: CANARY, expirationTTl: 60 },
-      'key "n": unknown member "expirationTTl"; did you mean "expirationTtl"?',
+      'key "n": unknown property "expirationTTl"; did you mean "expirationTtl"?',
     ),
     ofKey(
       "n",
       { value: CANARY, colour: CANARY },
-      'key "n": unknown member "colour"; members: value, base64, metadata, expiration, expirationTtl',
+      'key "n": unknown property "colour"; use one of: value, base64, metadata, expiration, expirationTtl',
     ),
-    ofKey("n", { value: CANARY, base64: "yes" }, 'key "n": base64 is a string; write true or false'),
+    ofKey("n", { value: CANARY, base64: "yes" }, 'key "n": base64 is a string; use true or false'),
     ...["A", "AA", "AB==", "A A=", "AAA=\n", "_-8=", CANARY].map((value) =>
       ofKey(
         "n",
@@ -62,8 +62,8 @@ describe("inline entries", () => {
       `${CANARY}\ud83d`,
       'key "n": value contains half of a surrogate pair, which UTF-8 can\'t encode; to store arbitrary bytes, pass them as base64',
     ),
-    ofKey("n", { value: CANARY, metadata: CANARY }, 'key "n": metadata is a string; write an object'),
-    ofKey("n", { value: CANARY, metadata: [CANARY] }, 'key "n": metadata is an array; write an object'),
+    ofKey("n", { value: CANARY, metadata: CANARY }, 'key "n": metadata is a string; use an object'),
+    ofKey("n", { value: CANARY, metadata: [CANARY] }, 'key "n": metadata is an array; use an object'),
     ofKey(
       "n",
       { value: CANARY, metadata: { m: "é".repeat(509) } },
@@ -73,29 +73,29 @@ describe("inline entries", () => {
     ofKey(
       "n",
       { value: "", expirationTtl: 60.5 },
-      'key "n": expirationTtl is 60.5; write a whole number of seconds',
+      'key "n": expirationTtl is 60.5; use a whole number of seconds',
     ),
     ofKey(
       "n",
       { value: "", expirationTtl: CANARY },
-      'key "n": expirationTtl is a string; write a number of seconds',
+      'key "n": expirationTtl is a string; use a number of seconds',
     ),
     ofKey(
       "n",
       { value: "", expiration: -1 },
-      'key "n": expiration is -1; write a whole number of seconds since 1970, 0 or more',
+      'key "n": expiration is -1; use a Unix time in whole seconds, 0 or greater',
     ),
     ofKey(
       "n",
       { value: "", expiration: "2030-01-01" },
-      'key "n": expiration is a string; write a number of seconds since 1970',
+      'key "n": expiration is a string; use a Unix time in seconds',
     ),
     ofKey(
       "n",
       { value: "", expiration: 1_767_225_600_000 },
-      'key "n": expiration is 1767225600000, which is after the year 9999; write seconds, not milliseconds',
+      'key "n": expiration is 1767225600000, which is after the year 9999; use seconds, not milliseconds',
     ),
-    ofKey("", CANARY, 'key "": key is empty; write 1 to 512 bytes'),
+    ofKey("", CANARY, 'key "": key is empty; use 1 to 512 bytes'),
     ofKey(".", CANARY, 'key ".": key is ".", which Cloudflare refuses'),
     ofKey("..", CANARY, 'key "..": key is "..", which Cloudflare refuses'),
     ofKey(
@@ -118,11 +118,11 @@ describe("inline entries", () => {
       CANARY,
       `key "${"é".repeat(80)}"… (257 characters): key is 514 bytes; the limit is 512`,
     ),
-  ])("refuses an inline entry: %s", async (_title, declaration, sentence) => {
+  ])("are refused with %s", async (_title, declaration, sentence) => {
     expect(await project.problemsOf(declaration)).toEqual([sentence]);
   });
 
-  test("accepts inline entries up to the limits, and not a byte more", async () => {
+  test("may be as large as the limits, but not a byte larger", async () => {
     const key = "é".repeat(256);
     const metadata = { m: "x".repeat(1016) };
     expect(
@@ -144,14 +144,14 @@ describe("inline entries", () => {
     ]);
   });
 
-  test("accepts keys with emoji and letters of any script", async () => {
+  test("may have keys with emoji and letters of any script", async () => {
     const keys = ["👩‍👩‍👧", "🏴󠁧󠁢󠁥󠁮󠁧󠁿", "日本語", 'a,b;c"d\\e', "...", "__proto__", "%20"];
     expect(await project.problemsOf({ entries: Object.fromEntries(keys.map((key) => [key, "v"])) })).toEqual(
       [],
     );
   });
 
-  test("lists the first ten problems and counts the others", async () => {
+  test("have their first ten problems listed, and the others counted", async () => {
     const entries = Object.fromEntries(Array.from({ length: 33 }, (_, i) => [`k${i}`, 1]));
     const problems = await project.problemsOf({ entries });
     expect(problems).toHaveLength(11);
@@ -159,7 +159,7 @@ describe("inline entries", () => {
   });
 });
 
-describe("refuses invalid arguments", () => {
+describe("refuses arguments", () => {
   test.each<[string, Declaration, string]>([
     ["without a source", {}, "set exactly one of entries, file and directory; none is set"],
     [
@@ -175,7 +175,7 @@ describe("refuses invalid arguments", () => {
     [
       "with default metadata that isn't an object",
       { entries: {}, defaults: { metadata: CANARY } },
-      "defaults.metadata is a string; write an object",
+      "defaults.metadata is a string; use an object",
     ],
   ])("%s", (_title, declaration, sentence) => {
     expect(() => project.open(declaration)).toThrow(new SourceError(sentence));

@@ -11,8 +11,8 @@ let project: ProjectFolder;
 beforeEach(() => (project = new ProjectFolder()));
 afterEach(() => project.remove());
 
-describe("a directory of entries", () => {
-  test("reads one key per file in sorted order, with text as it is and anything else as base64", async () => {
+describe("reading a directory of entries", () => {
+  test("yields one key per file in sorted order, with text as it is and anything else as base64", async () => {
     const binary = Buffer.of(0, 0xff, 0xfe, 0x80);
     project.put("public/b.bin", binary);
     project.put("public/a/z.txt", "\ufeffzett");
@@ -70,7 +70,7 @@ describe("a directory of entries", () => {
   });
 });
 
-describe("the summary of a source", () => {
+describe("summarizing a source", () => {
   const bulkJson = (entries: readonly object[]): string => JSON.stringify(entries);
 
   test("gives the same entries the same digest, whatever their order, format or source", async () => {
@@ -147,7 +147,7 @@ describe("the summary of a source", () => {
     }
   });
 
-  test("handles many keys that would collide in a hash without a random seed", async () => {
+  test("stays fast with many keys that would collide in an unseeded hash", async () => {
     const keys = collidingKeys(14);
     expect([keys.length, new Set(keys.map((key) => fnv1a(key))).size]).toEqual([16_384, 1]);
     project.put("chosen.json", bulkJson(keys.map((key) => ({ key, value: "v" }))));
@@ -155,7 +155,7 @@ describe("the summary of a source", () => {
     expect([problems, rows.size, keys.filter((key) => !rows.has(key))]).toEqual([[], keys.length, []]);
   });
 
-  test("also counts entries in their last minute as expired", async () => {
+  test("counts entries that expire within a minute as expired", async () => {
     const at = (expiration: number): object => ({ value: "v", expiration });
     const source = project.open({ entries: { a: at(0), b: at(1059), c: at(1060), d: "v" } });
     expect(await summarize(source, 1000)).toMatchObject({ keys: 4, expired: 2, problems: [] });

@@ -19,7 +19,7 @@ const strange: Entry[] = [
   { key: "expires", value: "v", base64: false, expiration: 4_102_444_800 },
 ];
 
-describe("a batch of entries", () => {
+describe("splitting entries into batches", () => {
   test("computes the exact size of a batch's body, whatever it contains", () => {
     for (const most of [1, 3, 8]) {
       const found = cut(strange, most, Infinity);
@@ -44,7 +44,7 @@ describe("a batch of entries", () => {
     expect(JSON.parse(bytes.toString())).toEqual(JSON.parse(JSON.stringify(strange.map(toRequest))));
   });
 
-  test("refuses to send a body that isn't full, because the rest is uninitialized memory", () => {
+  test("refuses to send a body that isn't full, because the rest would be uninitialized memory", () => {
     const body = new Body([100]);
     body.add(textEntry("a", "1"));
     expect(() => body.done()).toThrow(new RangeError("expected a body of 102 bytes but wrote 25"));

@@ -90,7 +90,7 @@ test.each(["dropBefore", "dropAfter"] as const)(
   },
 );
 
-test("resends only unsuccessful keys, and names those that stay unsuccessful", async () => {
+test("resends only the keys that failed, and names those that keep failing", async () => {
   const keys = await filled(100);
   api.fault({ match: {}, kind: "unsuccessful", keys: [keyAt(7)], times: 9 });
   const outcome = await removed(keys, contextFor(api).ctx);

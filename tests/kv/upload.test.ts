@@ -155,19 +155,19 @@ describe("retries", () => {
     expect(new Set(storedKeys(api))).toEqual(new Set(outcome.confirmed));
   };
 
-  test("gets through many 429 responses", async () => {
+  test("succeeds despite many 429 responses", async () => {
     failOn({ status: 429, times: 9 });
     await wholly(5 + 9, { maxRetries: "10" });
   });
 
-  test("gets through a 500 on the third batch", async () => {
+  test("succeeds despite a 500 on the third batch", async () => {
     api.fault({ match: {}, kind: "slow", delayMs: 0, times: 2 });
     failOn({ status: 500 });
     await wholly(5 + 1);
   });
 
   test.each(["dropBefore", "dropAfter", "truncated"] as const)(
-    "gets through a lost response (%s)",
+    "succeeds despite a lost response (%s)",
     async (kind) => {
       api.fault({ match: { path: "/bulk" }, kind, times: 2 });
       await wholly(5 + 2);
@@ -222,7 +222,7 @@ describe("an upload that keeps failing", () => {
     );
   });
 
-  test("keeps what was written before a source changed", async () => {
+  test("counts what was written before its source changed", async () => {
     const { rows, entries } = uploadOf(manyEntries(2_500));
     const fill: typeof entries.fill = (body, some) =>
       some.some(({ key }) => key === keyAt(2_000))
@@ -249,8 +249,8 @@ describe("an upload that keeps failing", () => {
   });
 });
 
-describe("a body that is too large (413)", () => {
-  test("halves a body that's too large until it's accepted", async () => {
+describe("a body that's too large (413)", () => {
+  test("is split in half until it's accepted", async () => {
     failOn({ status: 413, times: 3 });
     const { ctx } = contextFor(api);
     expect(await uploaded(manyEntries(1_000), ctx)).toMatchObject({ done: 1_000, failed: [] });
@@ -258,7 +258,7 @@ describe("a body that is too large (413)", () => {
     expect(storedKeys(api)).toHaveLength(1_000);
   });
 
-  test("halves a body down to the entry that's too large, and names it with the reason", async () => {
+  test("is split down to the entry that's too large, and the error names that entry and the reason", async () => {
     failOn({ status: 413, code: 10_024, message: "payload too large", times: 3 });
     const outcome = await uploaded(manyEntries(4), contextFor(api).ctx);
     expect(outcome).toMatchObject({ done: 3, failed: [{ key: keyAt(0) }] });
@@ -286,12 +286,12 @@ describe("unsuccessful_keys", () => {
     expect(storedKeys(api)).toHaveLength(1_000);
   });
 
-  test("names keys that stay unsuccessful, and writes everything else", async () => {
+  test("names the keys that keep failing, and writes everything else", async () => {
     unsuccessful({ keys: [keyAt(3), keyAt(1_200)], times: 100 });
     const outcome = await uploaded(manyEntries(2_000), contextFor(api).ctx);
     expect(outcome.error).toBeUndefined();
     expect(outcome.done).toBe(1_998);
-    const reason = "Cloudflare rejected it 4 times without giving a reason.";
+    const reason = "Cloudflare rejected the key 4 times without giving a reason.";
     expect([...outcome.failed].sort((a, b) => (a.key < b.key ? -1 : 1))).toEqual([
       { key: keyAt(3), reason },
       { key: keyAt(1_200), reason },
@@ -302,7 +302,7 @@ describe("unsuccessful_keys", () => {
 
 describe("the response to a write", () => {
   test.each([null, {}, "success", { successful_key_count: 2, unsuccessful_keys: null }])(
-    "accepts %j as the response to a write",
+    "may be %j",
     async (result) => {
       const server = await serve((request, response) => {
         request.resume().on("end", () => response.end(envelope(result)));
@@ -311,7 +311,7 @@ describe("the response to a write", () => {
     },
   );
 
-  test("doesn't treat an unreadable response to a write as a success", async () => {
+  test("doesn't count as a success if it can't be read", async () => {
     const server = await serve((request, response) => {
       request.resume().on("end", () => response.end(envelope({ unsuccessful_keys: [1] })));
     });
@@ -321,7 +321,7 @@ describe("the response to a write", () => {
 });
 
 describe("a cancelled operation", () => {
-  test("finishes what's in flight after a cancellation, and starts nothing", async () => {
+  test("finishes the requests in flight, and starts no others", async () => {
     api.fault({ match: {}, kind: "slow", delayMs: 300, times: 100 });
     const closing = new AbortController();
     const { ctx } = contextFor(api, { closing: closing.signal, config: { concurrency: "2" } });
@@ -332,7 +332,7 @@ describe("a cancelled operation", () => {
     expect(api.requests).toHaveLength(2);
   });
 
-  test("counts only confirmed entries if the operation is aborted", async () => {
+  test("counts only confirmed entries if it's aborted", async () => {
     api.fault({ match: {}, kind: "slow", delayMs: 5_000, times: 100 });
     const gone = new AbortController();
     const { ctx } = contextFor(api, { signal: gone.signal });

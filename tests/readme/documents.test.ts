@@ -113,7 +113,7 @@ const COMMANDS: Readonly<Record<string, readonly unknown[]>> = {
   ],
 };
 
-describe("the README and the guides", () => {
+describe("documents", () => {
   let home: string;
   beforeEach(() => {
     home = mkdtempSync(join(tmpdir(), "edgeguard-readme-"));
@@ -122,15 +122,15 @@ describe("the README and the guides", () => {
   });
   afterEach(() => rmSync(home, { recursive: true, force: true }));
 
-  it.each(DOCUMENTS)("%s only has commands that a test runs", (document) => {
+  it.each(DOCUMENTS)("every command in %s is run by a test", (document) => {
     expect(shellOf(document).map(commandsOf)).toEqual(COMMANDS[document] ?? []);
   });
 
-  it("keeps the README within 200 lines", () => {
+  it("the README has at most 200 lines", () => {
     expect(readFileSync(join(REPOSITORY, "README.md"), "utf8").split("\n").length).toBeLessThanOrEqual(200);
   });
 
-  it("edits KV data with the commands that the guide shows", async () => {
+  it("the guide's commands for KV data write, read and delete entries", async () => {
     const api = await startLocalApi();
     writeFileSync(
       join(home, "catalog.json"),
@@ -157,7 +157,7 @@ describe("the README and the guides", () => {
     }
   });
 
-  it("saves detections with the command that the guide shows", async () => {
+  it("the guide's command for detections saves a file", async () => {
     const api = await startLocalApi();
     try {
       const script = commandsOf(blockWith("edgeguard detections")).join("\n");
@@ -176,7 +176,7 @@ describe("the README and the guides", () => {
     }
   });
 
-  it("keeps a script inventory with the commands that the guide shows", async () => {
+  it("the guide's commands for a script inventory create it, write evidence and comment on a plan", async () => {
     const api = await startLocalApi();
     try {
       const env = {
@@ -203,7 +203,7 @@ describe("the README and the guides", () => {
     }
   });
 
-  it("surveys and compares with the commands that the guide shows", async () => {
+  it("the guide's commands for surveys write a survey and compare two", async () => {
     const api = await startLocalApi();
     const stack = { version: 3, deployment: { manifest: {}, resources: [] } };
     writeFileSync(join(home, "exported-state.json"), JSON.stringify(stack));
@@ -230,7 +230,7 @@ describe("the README and the guides", () => {
     }
   });
 
-  it("detects drift with the commands that the guide shows", async () => {
+  it("the guide's commands for drift detect it", async () => {
     const plan = join(REPOSITORY, "tests/report/fixtures/drift/page-shield.json");
     writeFileSync(join(home, "pulumi"), `#!/bin/sh\ncat "${plan}"\n`, { mode: 0o755 });
     const env = { PATH: `${home}:${process.env["PATH"] ?? ""}` };
@@ -240,7 +240,7 @@ describe("the README and the guides", () => {
     expect(readFileSync(join(home, "drift.md"), "utf8")).toContain("PageShieldPolicy");
   });
 
-  it("tests log lines with the filter command that the guide shows", async () => {
+  it("the guide's command for filters tests log lines", async () => {
     const lines = [200, 500, 503].map((EdgeResponseStatus) => JSON.stringify({ EdgeResponseStatus }));
     writeFileSync(join(home, "sample.ndjson"), lines.join("\n"));
     const { stdout } = await run("sh", ["-e", "-c", commandsOf(blockWith("edgeguard filter")).join("\n")], {
@@ -250,7 +250,7 @@ describe("the README and the guides", () => {
     expect(stdout).toMatch(/2 of 3 lines pass/);
   });
 
-  it("uses only commands that npm can link before anything is built", async () => {
+  it("the commands of both packages are committed files, so npm can link them before a build", async () => {
     const { stdout } = await run("git", ["ls-files", "provider/bin", "local/bin"], { cwd: REPOSITORY });
     expect(stdout).toBe("local/bin/edgeguard-local.js\nprovider/bin/edgeguard.js\n");
     for (const folder of ["provider", "local"]) {
@@ -263,7 +263,7 @@ describe("the README and the guides", () => {
     }
   });
 
-  it("runs exactly `npm cit` in .ci/run", () => {
+  it('the stage "install and test" of .ci/run is exactly `npm cit`', () => {
     expect(readFileSync(join(REPOSITORY, ".ci/run"), "utf8")).toMatch(/^stage "install and test" npm cit$/m);
   });
 });

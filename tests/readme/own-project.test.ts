@@ -56,7 +56,7 @@ describe("a first install", () => {
   }, 240_000);
   afterAll(() => rmSync(home, { recursive: true, force: true }));
 
-  it("installs in an empty project outside the repository and runs its first program there, with types", async () => {
+  it("works in an empty project outside the repository, and the first program compiles and runs there", async () => {
     const api = await startLocalApi();
     const bin = join(home, "bin");
     for (const folder of [bin, join(home, "state")]) mkdirSync(folder);
@@ -122,7 +122,7 @@ describe("a first install", () => {
     }
   }, 240_000);
 
-  it("runs an example on the packed local API and engine, through the faults that it shows", async () => {
+  it("runs an example on the packed local API and engine, including its simulated faults", async () => {
     const shop = join(home, "shop");
     const env = { ...isolatedEnvironment(join(home, "local")), PULUMI_NODEJS_TRANSPILE_ONLY: "true" };
     let server: ChildProcess | undefined;

@@ -73,7 +73,7 @@ describe("lowering an argument stops the pipeline, and the report says so first:
     expect({ code, stderr }).toEqual({
       code: 1,
       stderr: expect.stringContaining(
-        `the plan has dangers listed in --fail-on: ${danger} (${kind} ${argument})`,
+        `the plan has dangers of the kinds in --fail-on: ${danger} (${kind} ${argument})`,
       ) as string,
     });
     expect(stdout).toContain(`### Review these first\n\n- **${danger}** \`${kind} ${argument}\``);

@@ -148,7 +148,7 @@ describe("get of an object that can't be read in full", () => {
     expect(outputs).toMatchObject({ accountId: account, namespaceId: namespace, keys: 2 });
     expect(Object.keys(outputs)).not.toEqual(expect.arrayContaining(["bytes", "digest", "entries"]));
     expect(op.said).toEqual([
-      `edgeguard: KvEntries existing: get counts the namespace's keys but can't recover their values, so bytes and digest stay undefined. To declare the entries, run \`edgeguard import --account ${account} --only kv --with-values\`.`,
+      `edgeguard: KvEntries existing: KvEntries.get counts the namespace's keys but doesn't read their values, so bytes and digest are undefined. To write a program that declares the entries, run \`edgeguard import --account ${account} --only kv --with-values\`.`,
     ]);
     expect(JSON.stringify([outputs, op.said, op.warned])).not.toContain("c4nary");
   });
@@ -316,7 +316,7 @@ describe("if the program used to declare an object and now reads it with get", (
     await op.destroy("KvEntries", declared);
     expect(await keysOf(namespace)).toEqual(["a", "b"]);
     expect(op.said.at(-1)).toContain(
-      "keeping 2 of its 2 keys, because this program reads them with KvEntries.get. If nothing needs them, delete them with `edgeguard kv bulk delete`.",
+      "keeping 2 of its 2 keys, because this program reads them with KvEntries.get. If you don't need these keys, delete them with `edgeguard kv bulk delete`.",
     );
   });
 

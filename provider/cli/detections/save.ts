@@ -36,7 +36,7 @@ export async function saveSnapshot(io: Io, options: SaveOptions): Promise<void> 
     const isNew = await writeDetections(file, found);
     printToStderr(
       io,
-      `edgeguard: ${out} ${isNew ? "now has" : "is up to date with"} ${inWords(found)} in zone ${zoneId}.`,
+      `edgeguard: ${out} ${isNew ? "now has" : "already has"} ${inWords(found)} from zone ${zoneId}.`,
     );
   });
 }
@@ -46,7 +46,7 @@ function refuseOtherFiles(file: string, out: string, zoneId: string): void {
   const held = zoneOf(file);
   if (held === zoneId) return;
   throw new CommandError(
-    `${out} is ${held === undefined ? "not a snapshot of detections" : `the snapshot of zone ${held}`}. Pass another file with --out, or --force to overwrite it.`,
+    `${out} is ${held === undefined ? "not a snapshot of detections" : `a snapshot of another zone (${held})`}. Pass another file with --out, or --force to overwrite it.`,
   );
 }
 

@@ -103,12 +103,12 @@ function fieldsOf(line: string): JsonObject | undefined {
 }
 
 function assertReadable({ lines, unreadable, examples }: FilterTest): void {
-  if (lines === 0) throw new CommandError("no log lines. Write one JSON object on each line (NDJSON).");
+  if (lines === 0) throw new CommandError("no log lines. Put one JSON object on each line (NDJSON).");
   if (unreadable < lines) return;
   const [first] = examples.unreadable;
   const why = first === undefined ? "" : `; line ${first.line} ${first.reason}`;
   throw new CommandError(
-    `none of ${formatNumber(lines)} lines is a JSON object${why}. Write one JSON object on each line (NDJSON).`,
+    `none of ${formatNumber(lines)} lines is a JSON object${why}. Put one JSON object on each line (NDJSON).`,
   );
 }
 
@@ -120,7 +120,10 @@ function warn(
 ): void {
   const size = sizeProblem(filter);
   if (size !== undefined)
-    printToStderr(io, `edgeguard: the filter ${size} A LogpushJob sends it only with filterChecks: "warn".`);
+    printToStderr(
+      io,
+      `edgeguard: the filter ${size} To deploy it as it is, set filterChecks: "warn" on the LogpushJob.`,
+    );
   if (unreadable > 0) {
     const first = examples.unreadable.map(({ line, reason }) => `line ${line} ${reason}`).join(", ");
     printToStderr(
@@ -131,7 +134,7 @@ function warn(
   for (const [field, without] of Object.entries(missingFields)) {
     printToStderr(
       io,
-      `edgeguard: ${formatNumber(without)} of ${formatNumber(lines)} lines ${without === 1 ? "has" : "have"} no ${field}, so comparisons with it fail; Cloudflare may treat them differently. Use sample lines that have it.`,
+      `edgeguard: ${formatNumber(without)} of ${formatNumber(lines)} lines ${without === 1 ? "has" : "have"} no ${field} field, so comparisons with it fail. Cloudflare may treat such lines differently. Use sample lines that have the field.`,
     );
   }
 }

@@ -10,7 +10,7 @@ import { UsageError } from "../../terminal/errors";
 import { requireCredential, withVariables } from "../../terminal/failure";
 import { printToStderr, type Io } from "../../terminal/io";
 
-/** Checks the filter against the fields of its dataset, as a preview of a LogpushJob does. */
+// Checks the filter against the fields of its dataset, the way the preview of a LogpushJob does.
 
 export interface FieldOptions {
   readonly dataset?: string;
@@ -18,7 +18,7 @@ export interface FieldOptions {
   readonly account?: string;
 }
 
-/** @throws UsageError if the dataset is unknown or a field doesn't fit the filter. */
+/** @throws UsageError if the dataset is unknown, or the filter doesn't fit its fields. */
 export async function checkFields(io: Io, filter: CheckedFilter, options: FieldOptions): Promise<void> {
   const { dataset, zone, account } = options;
   if (zone !== undefined || account !== undefined) {
@@ -35,23 +35,21 @@ export async function checkFields(io: Io, filter: CheckedFilter, options: FieldO
   }
   const types = documentedFields(dataset);
   if (types !== undefined) {
-    const advice =
-      "If Cloudflare has added the field, pass --zone <id> or --account <id> to check against the API.";
+    const advice = "If the field is new, pass --zone <id> or --account <id> to check against the API.";
     refuse(fieldIssues(filter, { dataset, types, complete: true }), advice);
   } else if ((DATASETS as readonly string[]).includes(dataset)) {
-    const how = `Pass --zone <id> or --account <id> to check them against the API.`;
     printToStderr(
       io,
-      `edgeguard: the fields of ${dataset} aren't checked: this version doesn't list them. ${how}`,
+      `edgeguard: the fields of ${dataset} weren't checked, because this version of edgeguard doesn't list them. Pass --zone <id> or --account <id> to check them against the API.`,
     );
   } else {
     const near = nearest(dataset, DATASETS);
     const advice = near === undefined ? `Use one of: ${DATASETS.join(", ")}.` : `Did you mean ${near}?`;
-    throw new UsageError(`--dataset ${dataset} is not a known dataset. ${advice}`);
+    throw new UsageError(`--dataset: ${dataset} is not a known dataset. ${advice}`);
   }
 }
 
-/** Finds the issues if no dataset is given: those for the dataset that fits best. */
+/** Returns the filter's issues with the dataset that fits it best, for when no dataset is given. */
 function issuesAnywhere(filter: CheckedFilter): readonly FilterIssue[] {
   const [best = []] = documentedDatasets()
     .map(([dataset, types]) => fieldIssues(filter, { dataset, types, complete: true }))
@@ -79,7 +77,7 @@ async function liveFields(io: Io, scope: Scope, dataset: string): Promise<FieldL
   }
 }
 
-/** @param unknown the advice for a field that's reported as unknown but correct. */
+/** @param unknown what to advise for an unknown field, because it may be a new one. */
 function refuse(issues: readonly FilterIssue[], unknown = ""): void {
   if (issues.length === 0) return;
   const isUnknown = issues.some(({ path }) => path.at(-1) === "key");

@@ -34,7 +34,7 @@ export async function checkInventory(io: Io, options: CheckOptions): Promise<voi
   await print(io, WRITERS[format](check));
   if (evidence !== undefined) await writeEvidence(io, evidence, check);
   if (check.passed) return;
-  throw new CommandError(`${pluralize(check.findings.length, "finding")}: ${file} and the pages differ.`);
+  throw new CommandError(`${pluralize(check.findings.length, "finding")} in the check of ${file}.`);
 }
 
 /** Replaces the names of settings with those of environment variables, because the command line has no stack. */
@@ -68,7 +68,7 @@ async function writeEvidence(io: Io, folder: string, check: InventoryCheck): Pro
     const reason =
       code === "EEXIST"
         ? "evidence from the same second already exists. Run the check again"
-        : `${typeof code === "string" ? code : String(error)}. Check that you can write there`;
+        : `${typeof code === "string" ? code : String(error)}. Check that you can write to that directory`;
     throw new CommandError(`the evidence can't be written to ${path}: ${reason}.`);
   }
   printToStderr(io, `edgeguard: evidence written to ${join(folder, name)}.md, .json and .csv.`);

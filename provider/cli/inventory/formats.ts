@@ -14,9 +14,7 @@ import { toCsv, type Cell } from "../../terminal/csv";
 
 export type Format = "text" | "markdown" | "json" | "csv";
 
-/**
- * Formats the result of a check. All formats have the same content, and none of them says whether a requirement is met.
- */
+/** The output formats of a check. None of them says whether a requirement is met. */
 export const WRITERS: Readonly<Record<Format, (check: InventoryCheck) => string>> = {
   text: toText,
   markdown: toMarkdown,
@@ -55,7 +53,7 @@ function contentLine({ scripts }: InventoryCheck): string {
   return `Script content: ${counts.length === 0 ? "none seen" : counts.join(", ")}.`;
 }
 
-/** Formats the result for people and logs. The other formats also contain the evidence, which only an auditor reads. */
+/** Formats the result for people and logs. Only the other formats contain the evidence, which is for auditors. */
 function toText(check: InventoryCheck): string {
   const { checkedAt, zones, findings, notices } = check;
   const list = (title: string, items: readonly string[]): string[] =>
@@ -83,7 +81,7 @@ function toText(check: InventoryCheck): string {
 
 const SHOWN_NOTICES = 5;
 
-/** Lists only the first notices of each kind, because every entry in an inventory may have the same one. */
+/** Lists only the first notices of each kind, because every entry in an inventory may have the same notice. */
 function noticesByKind(notices: readonly InventoryNotice[]): string[] {
   return [...new Set(notices.map(({ kind }) => kind))].flatMap((kind) => {
     const all = notices.filter((notice) => notice.kind === kind);
@@ -92,7 +90,7 @@ function noticesByKind(notices: readonly InventoryNotice[]): string[] {
       ...all
         .slice(0, SHOWN_NOTICES)
         .map(({ script, line, message }) => `${kind}: ${script} (line ${line}): ${message}`),
-      ...(more > 0 ? [`${kind}: and ${more} more: --format json lists them`] : []),
+      ...(more > 0 ? [`${kind}: ${more} more; use --format json to see all of them`] : []),
     ];
   });
 }

@@ -9,6 +9,7 @@ import {
   findProposals,
   type Proposals,
 } from "../../page-shield/inventory/propose";
+import { pluralize } from "../../runtime/values";
 import { CommandError } from "../../terminal/errors";
 import { unreadable } from "../../terminal/files";
 import { printToStderr, type Io } from "../../terminal/io";
@@ -46,14 +47,18 @@ export async function proposeEntries(io: Io, options: ProposeOptions): Promise<v
 function summaryOf(file: string, { entries, malicious, unusable }: Proposals): string[] {
   return [
     entries.length === 0
-      ? `${file} covers every script that was seen and isn't malicious.`
+      ? `${file} already covers all the scripts that were seen, except malicious ones.`
       : `${file} has ${entries.length === 1 ? "1 new entry" : `${entries.length} new entries`} without an approval. Review and approve ${entries.length === 1 ? "it" : "each"}: fill in its "approval" line.`,
     ...(malicious.length === 0
       ? []
-      : [`not proposed, because malicious: ${malicious.join(", ")}. Remove them from the pages.`]),
+      : [
+          `${pluralize(malicious.length, "malicious script")} not proposed: ${malicious.join(", ")}. Remove ${malicious.length === 1 ? "it" : "them"} from your pages.`,
+        ]),
     ...(unusable.length === 0
       ? []
-      : [`not proposed, because no entry can cover them: ${unusable.join(", ")}.`]),
+      : [
+          `${pluralize(unusable.length, "script")} not proposed, because the URL is invalid or contains a user name: ${unusable.join(", ")}.`,
+        ]),
   ];
 }
 

@@ -185,7 +185,7 @@ export function demandAll(io: Io, { failed, error }: BulkOutcome, counts: string
   for (const { key, reason } of failed.slice(0, SHOWN_KEYS))
     printToStderr(io, `edgeguard: key ${quoteKey(key)}: ${reason}`);
   if (failed.length > SHOWN_KEYS)
-    printToStderr(io, `edgeguard: and ${formatNumber(failed.length - SHOWN_KEYS)} more keys`);
+    printToStderr(io, `edgeguard: ${formatNumber(failed.length - SHOWN_KEYS)} more failed`);
   if (error !== undefined && stop.aborted) throw new InterruptedError(`interrupted. ${counts}.`);
   if (error !== undefined)
     throw new UnfinishedError(

@@ -72,10 +72,10 @@ export async function readKeys({ path, name }: InputFile): Promise<readonly stri
         const value: unknown = JSON.parse(item.text);
         const key = isJsonObject(value) ? (ownMember(value, "name") ?? ownMember(value, "key")) : value;
         const problem =
-          typeof key === "string" ? checkKey(key) : "is neither a string nor an object with a name or key";
+          typeof key === "string" ? checkKey(key) : "expected a string, or an object with a name or key";
         if (typeof key !== "string" || problem !== undefined)
           throw new CommandError(
-            `${name}, line ${item.line}, column ${await columnOf(file, item)}: item ${item.position} ${problem}.`,
+            `${name}, line ${item.line}, column ${await columnOf(file, item)}: item ${item.position}: ${problem}.`,
           );
         keys.add(key);
       }

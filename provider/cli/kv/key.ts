@@ -27,7 +27,7 @@ import {
 } from "./session";
 import { NotRegularError } from "../../runtime/files";
 
-/** Writes one entry in the same way as many: with the same checks, request and retries. */
+/** Writes one entry with the same checks, request and retries as a bulk write. */
 export async function putKey(
   io: Io,
   key: string,
@@ -46,7 +46,7 @@ export async function putKey(
         throw new CommandError(`key ${quoteKey(key)} was not written: ${failed[0].reason}`);
       printToStderr(
         io,
-        `edgeguard: wrote key ${quoteKey(key)}, ${formatNumber(bytes)} ${bytes === 1 ? "byte" : "bytes"}, to ${session.name}${ends(entry)}.`,
+        `edgeguard: wrote key ${quoteKey(key)} (${formatNumber(bytes)} ${bytes === 1 ? "byte" : "bytes"}) to ${session.name}${ends(entry)}.`,
       );
     };
     await onNamespace(io, options, work, { writes: true });
@@ -69,7 +69,7 @@ export async function getKey(io: Io, key: string, options: GetOptions): Promise<
       const { bytes } = await session.ctx.api.getBytes(valuePath(session, key), { what });
       if (options.text === true && !isUtf8(bytes))
         throw new CommandError(
-          `the value of key ${quoteKey(key)} is not UTF-8 text: ${formatNumber(bytes.length)} bytes. Leave out --text to get the raw bytes.`,
+          `the value of key ${quoteKey(key)} (${formatNumber(bytes.length)} bytes) is not UTF-8 text. Leave out --text to get the raw bytes.`,
         );
       await print(io, bytes);
       // Only on a terminal. Anywhere else, it would be an extra byte.
@@ -103,7 +103,7 @@ export async function deleteKey(io: Io, key: string, options: DeleteOptions): Pr
   });
 }
 
-/** Whether the key exists. The response to a delete doesn't say that. A token with only write access is enough. */
+/** Whether the key exists. The response to a delete doesn't say. If the token lacks read access, returns true. */
 async function exists(session: NamespaceSession, key: string): Promise<boolean> {
   try {
     await session.ctx.api.get(metadataPath(session, key), {
@@ -156,14 +156,14 @@ function fileValue(io: Io, path: string): { readonly value: string; readonly bas
 
 /** Parses metadata. The error leaves out the parser's message, because that quotes the text, which may be secret. */
 function parsedMetadata(text: string): unknown {
-  const how = `pass an object and quote it for the shell, as in '{"owner":"shop"}'.`;
+  const how = `Pass an object, quoted for the shell: '{"owner":"shop"}'.`;
   let parsed: unknown;
   try {
     parsed = JSON.parse(text);
   } catch {
-    throw new UsageError(`--metadata is not valid JSON: ${how}`);
+    throw new UsageError(`--metadata is not valid JSON. ${how}`);
   }
-  if (!isJsonObject(parsed)) throw new UsageError(`--metadata is not an object: ${how}`);
+  if (!isJsonObject(parsed)) throw new UsageError(`--metadata is not an object. ${how}`);
   if (isTooDeep(parsed)) throw new UsageError("--metadata is nested too deeply.");
   const inexact = inexactMetadata(`{"metadata":${text}}`, { metadata: parsed });
   if (inexact !== undefined) throw new UsageError(`--metadata: ${inexact}.`);

@@ -82,7 +82,7 @@ function load(io: Io): LocalPackage {
     );
   if (isLocalPackage(module)) return module;
   throw new CommandError(
-    `--local needs a newer version of the package ${PACKAGE}. Install the same version as this package.`,
+    `--local needs a newer version of the package ${PACKAGE}. Install the same version as pulumi-edgeguard.`,
   );
 }
 

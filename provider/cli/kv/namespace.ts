@@ -34,9 +34,9 @@ export async function createNamespace(io: Io, name: string, options: ProjectOpti
       body: { title },
       advice: ({ status, errors }) =>
         errors.some(({ code }) => code === TITLE_TAKEN)
-          ? "Find its ID with `edgeguard kv namespace list`."
+          ? "Find the existing namespace's ID with `edgeguard kv namespace list`."
           : status >= 500
-            ? "Check with `edgeguard kv namespace list` whether it exists before you try again."
+            ? "Before you try again, check with `edgeguard kv namespace list` whether the namespace was created."
             : undefined,
     });
     const { text, advice } = snippetFor(project.config, { env, binding: bindingFor(name), preview, id });
@@ -61,7 +61,7 @@ export async function renameNamespace(
   const selected = options.binding !== undefined || options.namespaceId !== undefined;
   if (selected === (oldTitle !== undefined))
     throw new UsageError(
-      "no namespace, or several. Pass exactly one of OLD_NAME, --binding and --namespace-id.",
+      "no namespace, or more than one. Pass exactly one of OLD_NAME, --binding and --namespace-id.",
     );
   const rename = async ({ ctx, accountId }: Session, namespaceId: string): Promise<void> => {
     await ctx.api.put(namespacePath({ accountId, namespaceId }), {

@@ -6,7 +6,7 @@ import { printToStderr, type Io } from "../../terminal/io";
 import { accountOf, namespaceOf, readProjectConfig, type ProjectConfig } from "../wrangler-config";
 import { openLocalData } from "./local-data";
 
-/** Finds the account and namespace that a command's options select, and connects to them. */
+// Finds the account and namespace that a command's options select, and connects to them.
 
 const CONFIG_FILES = "wrangler.toml, wrangler.json or wrangler.jsonc";
 
@@ -70,7 +70,7 @@ export interface Project {
 
 export interface Target extends Project {
   readonly namespaceId: string;
-  /** What messages call the namespace: `namespace 0f2a…`, with the binding if one was given. */
+  /** The namespace's name in messages: `namespace 0f2a…`, with the binding if one was given. */
   readonly name: string;
 }
 
@@ -132,7 +132,7 @@ export interface Session {
 }
 
 export interface NamespaceSession extends Session, NamespaceAddress {
-  /** What messages call the namespace. */
+  /** The namespace's name in messages. */
   readonly name: string;
 }
 
@@ -201,7 +201,7 @@ async function connected<T>(host: Host, work: (session: Session) => Promise<T>):
     requireCredential(host.settings);
     if (accountId === undefined)
       throw new CommandError(
-        "no account. Pass --account-id, or set account_id in the configuration file or CLOUDFLARE_ACCOUNT_ID.",
+        "no account. Pass --account-id, or set account_id in the configuration file, or set CLOUDFLARE_ACCOUNT_ID.",
       );
     const { api, settings, ...context } = host.context("kv");
     // The commands report progress themselves, on one line.

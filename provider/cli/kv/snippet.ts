@@ -25,7 +25,7 @@ export function snippetFor(config: ProjectConfig | undefined, created: CreatedNa
   const member = preview ? "preview_id" : "id";
   const existing = config && bindingOf(config, { binding, env });
   const previous = existing?.[member];
-  const instead = previous === undefined ? "" : ` instead of ${JSON.stringify(previous)}`;
+  const replacing = previous === undefined ? "" : `, replacing ${JSON.stringify(previous)}`;
   const named = `${JSON.stringify(binding)}${env === undefined ? "" : ` in environment ${JSON.stringify(env)}`}`;
 
   if (config?.format === "json") {
@@ -34,7 +34,7 @@ export function snippetFor(config: ProjectConfig | undefined, created: CreatedNa
     const advice =
       existing === undefined
         ? `Add to ${where}:`
-        : `${where} already has the binding ${named}: set its ${JSON.stringify(member)}${instead}.`;
+        : `${where} already has the binding ${named}. Set its ${JSON.stringify(member)}${replacing}:`;
     return { text, advice };
   }
   const set = `${member} = ${JSON.stringify(id)}`;
@@ -42,7 +42,7 @@ export function snippetFor(config: ProjectConfig | undefined, created: CreatedNa
   if (existing !== undefined)
     return {
       text: comment,
-      advice: `${where} already has the binding ${named}: write ${set} into its table${instead}.`,
+      advice: `${where} already has the binding ${named}. Set ${set} in its table${replacing}.`,
     };
   const table = env === undefined ? "kv_namespaces" : `env.${tomlKey(env)}.kv_namespaces`;
   // The leading line break is for a file whose last line doesn't end with one.
@@ -50,7 +50,7 @@ export function snippetFor(config: ProjectConfig | undefined, created: CreatedNa
   if (config === undefined || isToml(config.text + text)) return { text, advice: `Add to ${where}:` };
   return {
     text: comment,
-    advice: `${where} already defines ${table} as an inline array: add { binding = ${JSON.stringify(binding)}, ${set} } to that array.`,
+    advice: `${where} already defines ${table} as an inline array. Add { binding = ${JSON.stringify(binding)}, ${set} } to that array.`,
   };
 }
 
