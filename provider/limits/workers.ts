@@ -119,7 +119,7 @@ export const WORKERS = {
   ),
   cacheObject: row("Object size in the Cache API", CACHE_API, every(of(512, "MB"))),
   cacheCalls: row(
-    "Cache API calls per request (one quota with fetch())",
+    "Cache API calls per request (quota shared with fetch())",
     CACHE_API,
     byModel(of(50), of(50), of(1000)),
   ),

@@ -58,7 +58,10 @@ export interface Parameter {
    * The documented form. Cloudflare's own examples deviate from it, so any other form causes a warning, not an error.
    */
   readonly form?: { readonly pattern: RegExp; readonly words: string };
-  /** Returns what's wrong with the value (still encoded). The text follows the parameter's name: `must be …`. */
+  /**
+   * Returns what's wrong with the value, which is still encoded. Messages put the parameter's name in front: `must be
+   * …`.
+   */
   readonly problem?: (value: string) => string | false;
 }
 
@@ -79,7 +82,8 @@ export interface Scheme {
   /** What messages call `host` if it isn't a hostname. */
   readonly hostIs?: "bucket name" | "stream name";
   /**
-   * When Cloudflare requires an ownership challenge. With "if asked", its response to the create says whether it does.
+   * When Cloudflare requires an ownership challenge. With `"if asked"`, only Cloudflare's response to a create says
+   * whether it does.
    */
   readonly proof: "always" | "unless keys" | "if asked" | "never";
   /** Whether Cloudflare replaces `{DATE}` in the path. */
@@ -433,10 +437,7 @@ function withQuery(address: string, query: string, between = "?"): string {
   return query === "" ? address : `${address}${between}${query}`;
 }
 
-/**
- * Encodes a path, which starts with a slash. Leaves the braces of `{DATE}`, because Cloudflare replaces that
- * placeholder.
- */
+/** Encodes a path and adds a leading slash. Keeps the placeholder `{DATE}`, because Cloudflare replaces it. */
 function encodedPath(path = ""): string {
   const inner = path.replace(/^\/+|\/+$/g, "");
   return inner === "" ? "" : `/${inner.split("/").map(encodedFolder).join("/")}`;

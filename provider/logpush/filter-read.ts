@@ -281,7 +281,7 @@ function isFiniteNumber(value: unknown): value is number {
   return typeof value === "number" && Number.isFinite(value);
 }
 
-/** Operators as other tools, and one example in Cloudflare's OpenAPI schema, write them. */
+/** Other spellings of the operators, from other tools and from one example in Cloudflare's OpenAPI schema. */
 const FOREIGN_OPERATORS: Readonly<Record<string, Operator>> = {
   neq: "!eq",
   ne: "!eq",

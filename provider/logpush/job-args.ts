@@ -190,7 +190,7 @@ export const jobRules: readonly Rule<JobArgs>[] = [
       outputOptions?.mergeSubrequests === true && dataset !== "http_requests"
         ? {
             property: "outputOptions.mergeSubrequests",
-            reason: `true works only with dataset http_requests, not ${dataset}. Remove mergeSubrequests, or change the dataset`,
+            reason: `works only with dataset http_requests, not ${dataset}. Remove mergeSubrequests, or change the dataset`,
           }
         : undefined,
   },

@@ -31,11 +31,11 @@ export interface TestFilterOptions {
 export interface FilterTest {
   /** The number of lines that were read, not counting blank ones. */
   readonly lines: number;
-  /** How many of these lines a job with the filter would push, before its sample rate applies. */
+  /** The number of lines that a job with the filter would push, before its sample rate applies. */
   readonly passed: number;
-  /** How many of these lines the job would not push. */
+  /** The number of lines that a job with the filter wouldn't push. */
   readonly rejected: number;
-  /** How many of these lines aren't JSON objects. They count neither as passed nor as rejected. */
+  /** The number of lines that aren't JSON objects. They count neither as passed nor as rejected. */
   readonly unreadable: number;
   /**
    * The filter's fields that some lines lack, with the number of those lines. The results for those lines aren't

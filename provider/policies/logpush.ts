@@ -54,7 +54,7 @@ const CREDENTIAL =
 /** A word after one of these is a credential only if it looks random: "Basic authentication" is plain English. */
 const AFTER_SCHEME = /\b(?:Bearer|Basic|Splunk)(?: |%20)([\w.~+/=-]{8,})/gi;
 
-/** Matches words that have both letters and digits, or a capital after a small letter at least twice. */
+/** Matches words with both letters and digits, or with at least two capitals that each follow a lowercase letter. */
 const RANDOM = /[A-Za-z].*\d|\d.*[A-Za-z]|[a-z][A-Z].*[a-z][A-Z]/;
 
 function hasCredential(value: unknown): boolean {

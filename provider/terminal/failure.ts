@@ -66,7 +66,8 @@ export function requireCredential({ credential, emptyCredentials }: Settings): v
 }
 
 /**
- * Replaces the names of settings with their environment variables: `edgeguard:baseUrl` becomes `EDGEGUARD_BASE_URL`.
+ * Replaces the names of settings with the names of their environment variables: `edgeguard:baseUrl` becomes
+ * `EDGEGUARD_BASE_URL`.
  */
 export function withVariables(message: string): string {
   return message

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import type { Readable, Writable } from "node:stream";
 import { printable } from "../api/printable";
 
-/** A command's view of its process, replaceable in tests. */
+/** A command's streams, environment and working directory. Tests replace them. */
 export interface Io {
   readonly stdin: Readable & { readonly isTTY?: boolean };
   /** The stream for results only, so that they can be piped. */
@@ -41,7 +41,7 @@ function interrupted(): AbortSignal {
   return controller.signal;
 }
 
-/** Prints a message to stderr, with untrusted text made safe. */
+/** Prints a message to stderr, with invisible characters escaped. */
 export function printToStderr({ stderr }: Io, line: string): void {
   stderr.write(`${printable(line)}\n`);
 }

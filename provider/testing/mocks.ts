@@ -86,7 +86,7 @@ export interface Sink {
 export interface RegisteredResource {
   /** The class name, such as `KvNamespace`, for this package's resources. For others, the full type. */
   readonly type: string;
-  /** The name in the program. */
+  /** The resource's name in the program. */
   readonly name: string;
   /** The resource's ID. Undefined in a preview of a new resource. */
   readonly id: string | undefined;

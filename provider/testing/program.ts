@@ -121,7 +121,7 @@ export async function runProgram<T>(
   }
 }
 
-/** Waits for all registrations, including those that depend on others. */
+/** Waits until all resources are registered, including those that the program declares late. */
 async function allRegistered(resources: readonly unknown[]): Promise<void> {
   for (let seen = -1; seen !== resources.length;) {
     seen = resources.length;

@@ -73,7 +73,7 @@ describe.each(Object.entries(destinations))("a credential in a destination (%s)"
   test.each([
     ["unencoded", (it: string) => it],
     ["encoded", encodeURIComponent],
-  ])("never appears in a message when it's %s", (_how, spell) => {
+  ])("never shows the credential in a message when it's %s", (_how, spell) => {
     fc.assert(
       fc.property(secret, (credential) => {
         const text = write(spell(credential));

@@ -220,7 +220,7 @@ describe("compares two destinations", () => {
   });
 });
 
-describe("compares the declared destination with the one that Cloudflare returns", () => {
+describe("comparing the declared destination with the one that Cloudflare returns", () => {
   const own = "s3://logs/http?region=us-east-1&access-key-id=KEYKEY&secret-access-key=a%2Fb";
   test.each([
     [own],
@@ -237,7 +237,7 @@ describe("compares the declared destination with the one that Cloudflare returns
     [""],
     [null],
     [undefined],
-  ])("%s matches", (shown) => {
+  ])("%s matches the declared destination", (shown) => {
     expect(agreesWith(own, shown)).toBe(true);
   });
 
@@ -252,11 +252,11 @@ describe("compares the declared destination with the one that Cloudflare returns
     ["s3://logs/http?secret-access-key=another"],
     ["something else"],
     ["s3://logs/http?region=us-east-1&sse="],
-  ])("%s doesn't match", (shown) => {
+  ])("%s doesn't match the declared destination", (shown) => {
     expect(agreesWith(own, shown)).toBe(false);
   });
 
-  test("they match even if Cloudflare hides a path segment or the part before the host", () => {
+  test("a destination matches even if Cloudflare masks a path segment or the part before the host", () => {
     const sumo = "sumo://c.sumologic.com/receiver/v1/http/ZaVnC4";
     expect(agreesWith(sumo, "sumo://c.sumologic.com/receiver/v1/http/****")).toBe(true);
     expect(agreesWith(sumo, "sumo://c.sumologic.com/receiver/v1/http/other")).toBe(false);

@@ -121,7 +121,7 @@ function rewritten(given: CheckedFilter): string {
   return JSON.stringify(turned(JSON.parse(compileFilter(given))), null, 3);
 }
 
-test(`${RUNS} random filters (10,000 with EDGEGUARD_TEST_LONG=1) pass the same lines however they're written, and both evaluators agree`, () => {
+test(`${RUNS} random filters (10,000 with EDGEGUARD_TEST_LONG=1) pass the same lines however they're written, and two independent evaluators agree`, () => {
   let passed = 0;
   let lines = 0;
   fc.assert(

@@ -52,7 +52,7 @@ describe("filter.compile", () => {
     expect(JSON.parse(text)).toEqual({ where: { and: [{ key: "A", ...written }] } });
   });
 
-  test("compiles numbers and booleans from builders and from JSON to the same text", () => {
+  test("compiles numbers and booleans to the same JSON from builders as from a string", () => {
     const raw = `{ "where" : {"and":[ {"value":200, "key":"EdgeResponseStatus","operator":"eq"},
       {"operator":"eq","key":"WorkerSubrequest","value":true} ] } }`;
     expect(filter.compile(raw)).toBe(
@@ -160,7 +160,7 @@ describe("reading a filter", () => {
   });
 });
 
-describe("the size of a filter", () => {
+describe("measuring the size of a filter", () => {
   // Each comparison takes at least 38 bytes, so 30 of them would exceed the limit of bytes; groups don't.
   const nested = (...more: readonly filter.FilterNode[]) =>
     where(and(...([...Array.from({ length: 14 }, () => or(eq("A", ""))), ...more] as [filter.FilterNode])));
@@ -342,7 +342,7 @@ describe("checking a filter against the fields of its dataset", () => {
     ]);
   });
 
-  test("rejects a field that isn't in a complete list, and suggests a similar name", () => {
+  test("rejects a field that's missing from a complete list, and suggests a similar name", () => {
     expect(found(HTTP, "ClientRequestHots", "eq", "x", true)).toEqual([
       'filter.where.and[0].key: "ClientRequestHots" is not a field of dataset http_requests. Did you mean "ClientRequestHost"?',
     ]);
@@ -359,7 +359,7 @@ describe("checking a filter against the fields of its dataset", () => {
     ["int or string; a time", "int or string"],
     ["The client's IP address", undefined],
     ["", undefined],
-  ])("reads the type from the description %j: %s", (text, type) => {
+  ])("reads a field's type from its description %j: %s", (text, type) => {
     expect(typeInText(text)).toBe(type);
   });
 });

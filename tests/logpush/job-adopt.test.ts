@@ -8,7 +8,7 @@ benchForEach();
 
 describe("if a job with the same name exists", () => {
   test.each([{}, { filter: "hidden" }, { destination: "redacted", defaults: "hidden" }] as const)(
-    "adopts the job and writes it once if everything that the API returns matches, and the preview says so (%j)",
+    "adopts a job and writes it once if everything that the API returns matches, and the preview says so (%j)",
     async (logpush) => {
       await restart({ logpush });
       const id = await b.made();
@@ -142,7 +142,7 @@ describe("if a job with the same name exists", () => {
     ["another dataset", { dataset: "dns_logs", output_options: null, filter: "" }],
     ["another kind", { kind: "edge" }],
     ["another name", { name: "else" }],
-  ])("leaves a job alone if it has %s", async (_what, more) => {
+  ])("doesn't adopt a job that has %s", async (_what, more) => {
     const id = await b.made(more);
     expect((await up(b.job)).id).not.toBe(id);
     expect(await b.stored()).toHaveLength(2);
@@ -170,7 +170,7 @@ describe("creates exactly one job", () => {
   );
 
   test.each([5_000, 12_000])(
-    "creates one job, or names both, if the response is lost and the list lags by %i ms",
+    "creates one job, or reports the IDs of both, if the response is lost and the list lags by %i ms",
     async (readLagMs) => {
       await restart({ readLagMs });
       b.api.fault({ match: { method: "POST" }, kind: "dropAfter" });

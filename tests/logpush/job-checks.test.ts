@@ -182,7 +182,7 @@ describe("a preview without live checks", () => {
     [
       "merged subrequests for another dataset",
       { dataset: "dns_logs", filter: undefined, outputOptions: { mergeSubrequests: true } },
-      "outputOptions.mergeSubrequests: true works only with dataset http_requests, not dns_logs. Remove mergeSubrequests, or change the dataset",
+      "outputOptions.mergeSubrequests: works only with dataset http_requests, not dns_logs. Remove mergeSubrequests, or change the dataset",
     ],
     [
       "a filter that is a number",
@@ -296,7 +296,7 @@ describe('with filterChecks: "warn", a preview', () => {
   });
 });
 
-describe("a preview", () => {
+describe("a preview of a Logpush job", () => {
   test.each<[string, Members, RegExp]>([
     [
       "an unknown dataset",

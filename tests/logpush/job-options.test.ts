@@ -50,7 +50,7 @@ describe("Logpush output options", () => {
   );
 
   test.each(Object.keys(EVERY))(
-    "reports output options changed in the dashboard as drift, declared or not, and reverts them: %s",
+    "reports drift if output options change in the dashboard, declared or not, and reverts it: %s",
     async (key) => {
       const other: Members = {
         fieldNames: ["ClientIP"],
@@ -165,7 +165,7 @@ describe("Logpush output options", () => {
       expect(flags("PUT")).toEqual(["false"]);
     });
 
-    test("doesn't send the CVE flag again after a 400 that points elsewhere", async () => {
+    test("doesn't send the CVE flag again after a 400 error about another field", async () => {
       b.api.fault({
         match: { method: "POST" },
         kind: "status",

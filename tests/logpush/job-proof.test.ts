@@ -169,7 +169,7 @@ describe("checking an ownership token", () => {
     );
   });
 
-  test("also reads claims that are spelled differently", async () => {
+  test("also reads a token's claims if their names are spelled differently", async () => {
     const other = { "object-type": "ZONE", objectId: b.api.zones.shop.toUpperCase(), dest_conf: BUCKET };
     expect(
       await new Operation(b.api, offline).refusals(TYPE, { ...job, ownershipChallenge: claiming(other) }),
@@ -199,7 +199,7 @@ describe("the ownership token of an existing job", () => {
     ["removed", () => omit(inputs, ["ownershipChallenge"])],
     ["expired", () => ({ ...inputs, ownershipChallenge: claiming({ exp: 1 }) })],
     ["replaced", () => ({ ...inputs, ownershipChallenge: "anything" })],
-  ])("isn't sent, and changes nothing, if it's %s", async (_what, other) => {
+  ])("doesn't send the token, or change the job, if the token is %s", async (_what, other) => {
     const op = new Operation(b.api);
     expect(await op.preview(TYPE, other(), recorded)).toMatchObject({ step: "same" });
     expect(op.warned).toEqual([]);
@@ -209,11 +209,11 @@ describe("the ownership token of an existing job", () => {
     expect(b.bodies("PUT")[0]).not.toHaveProperty("ownership_challenge");
   });
 
-  test("stays in the state after a refresh, although the API never returns it", async () => {
+  test("keeps the token in the state after a refresh, although the API never returns it", async () => {
     expect((await new Operation(b.api).refresh(TYPE, recorded))?.inputs).toEqual(recorded.inputs);
   });
 
-  test("must be a new one to push to another destination", async () => {
+  test("requires a new token before the job can push to another destination", async () => {
     const moved = { ...omit(inputs, ["ownershipChallenge"]), destinationConf: ELSEWHERE };
     const { message, recorded: half } = await new Operation(b.api).failedUp(TYPE, moved, recorded);
     expect(message).toContain("was not changed: prove that you own s3://other-logs/http.");
@@ -233,7 +233,7 @@ describe("the ownership token of an existing job", () => {
     expect(await b.one()).toMatchObject({ destination_conf: ELSEWHERE });
   });
 
-  test("isn't sent if only the destination's parameters change", async () => {
+  test("doesn't send the token if only the destination's parameters change", async () => {
     const encrypted = { ...inputs, destinationConf: `${BUCKET}&sse=AES256` };
     await up(encrypted, recorded);
     expect(b.bodies("PUT")).toMatchObject([{ destination_conf: `${BUCKET}&sse=AES256` }]);

@@ -80,7 +80,7 @@ describe("replacing a job in a zone at its job limit", () => {
     expect(b.sent("POST", "DELETE")).toEqual([]);
   });
 
-  test("doesn't count a replacement that adopts an existing job as another job", async () => {
+  test("doesn't count a replacement as another job if it adopts an existing job", async () => {
     const [another] = (await b.stored()).filter(({ id }) => String(id) !== recorded.id);
     await new Operation(b.api).destroy(TYPE, { ...recorded, id: String(another?.["id"]) });
     await b.made({ dataset: "firewall_events", output_options: null, filter: "" });
@@ -107,8 +107,8 @@ describe("replacing a job in a zone at its job limit", () => {
   });
 });
 
-describe("a new job", () => {
-  test("fails the preview if it exceeds the zone's limit, unless the limit was raised", async () => {
+describe("creating a job in a zone at its job limit", () => {
+  test("fails the preview of a job above the zone's limit, unless the limit was raised", async () => {
     await fill(4);
     expect(await new Operation(b.api).refusals(TYPE, b.job)).toEqual([
       `LogpushJob "shop-requests": zone ${b.api.zones.empty} has 4 Logpush jobs, and the documented limit is 4. Delete a job first, in a separate update. If Cloudflare has raised your limit, run "pulumi config set edgeguard:logpushJobsPerZone <number>".`,
@@ -120,7 +120,7 @@ describe("a new job", () => {
     ]);
   });
 
-  test("stays within the limit if it adopts one of the zone's four jobs", async () => {
+  test("accepts a job that adopts one of the zone's four jobs", async () => {
     await b.made();
     await fill(4);
     const op = new Operation(b.api);

@@ -10,8 +10,8 @@ const { and, contains, eq, geq, or, where } = filter;
 
 benchForEach();
 
-describe("a Logpush job", () => {
-  test("is created, updated and destroyed; destroying it again is safe", async () => {
+describe("managing a Logpush job", () => {
+  test("creates, updates and destroys a job; destroying it again is safe", async () => {
     const recorded = await up(b.job);
     expect(await b.stored()).toEqual([
       expect.objectContaining({
@@ -49,7 +49,7 @@ describe("a Logpush job", () => {
     { logpush: { destination: "redacted" } },
     { logpush: { filter: "hidden" } },
     { logpush: { defaults: "hidden", created: "none", filter: "hidden", destination: "redacted" } },
-  ])("has no changes in a preview, a refresh or another update after its creation (%j)", async (options) => {
+  ])("shows no changes in a preview, a refresh or another update after a create (%j)", async (options) => {
     await restart(options);
     const inputs = { ...b.job, frequency: "high", maxUploadRecords: 1_000, kind: "edge" };
     const recorded = await up(inputs);
@@ -63,7 +63,7 @@ describe("a Logpush job", () => {
     expect(b.sent("POST", "PUT", "DELETE")).toEqual([]);
   });
 
-  test("can belong to an account", async () => {
+  test("manages a job that belongs to an account", async () => {
     const account = b.api.accounts.main;
     const inputs = {
       ...omit(b.job, ["zoneId", "filter"]),
@@ -85,7 +85,7 @@ describe("a Logpush job", () => {
     ["zoneId", () => ({ zoneId: b.api.zones.shop })],
     ["dataset", () => ({ dataset: "firewall_events", outputOptions: {}, filter: undefined })],
     ["kind", () => ({ kind: "edge" })],
-  ])("is replaced if its %s changes", async (key, more) => {
+  ])("replaces the job if its %s changes", async (key, more) => {
     const recorded = await up(b.job);
     const other = { ...b.job, ...more() };
     expect(await new Operation(b.api).preview(TYPE, other, recorded)).toMatchObject({ replaces: [key] });
@@ -94,13 +94,13 @@ describe("a Logpush job", () => {
     expect((await b.stored()).map(({ id }) => String(id))).toEqual(key === "zoneId" ? [] : [there.id]);
   });
 
-  test("is sent without its kind if that's empty", async () => {
+  test("doesn't send the job's kind if it's empty", async () => {
     const recorded = await up({ ...b.job, kind: "" });
     expect(b.bodies("POST")[0]).not.toHaveProperty("kind");
     expect(await step(b.job, recorded)).toBe("same");
   });
 
-  test("can't be updated if it was deleted elsewhere, and the error advises a refresh", async () => {
+  test("fails to update a job that was deleted elsewhere, and advises a refresh", async () => {
     const recorded = await up(b.job);
     await rawSend(b.api, "DELETE", `${b.jobs}/${recorded.id}`);
     const { message } = await new Operation(b.api).failedUp(TYPE, { ...b.job, name: "till" }, recorded);
@@ -109,7 +109,7 @@ describe("a Logpush job", () => {
     expect(await new Operation(b.api).refresh(TYPE, recorded)).toBeUndefined();
   });
 
-  test("can be previewed while some of its arguments are unknown", async () => {
+  test("previews a job while some of its arguments are unknown", async () => {
     const unknown = { ...b.job, destinationConf: UNKNOWN, outputOptions: { fieldNames: [UNKNOWN] } };
     expect(await new Operation(b.api).preview(TYPE, unknown)).toMatchObject({ step: "create" });
     expect(b.sent()).toEqual([]);
@@ -188,7 +188,7 @@ test("creates a job with a single POST /zones/{zone_id}/logpush/jobs, authentica
   });
 });
 
-describe("a job's filter", () => {
+describe("comparing a job's filter", () => {
   const typed = where(
     and(
       eq("ClientRequestHost", "example.com"),
@@ -201,7 +201,7 @@ describe("a job's filter", () => {
     { "or": [ {"operator":"geq","key":"EdgeResponseStatus","value":500}, {"value":"/api","key":"ClientRequestPath","operator":"contains"} ] },
     { "key": "ClientRequestHost", "operator": "eq", "value": "example.com" } ] } }`;
 
-  test("doesn't change if it's rewritten with builders, as JSON or as reordered JSON", async () => {
+  test("finds no difference if the filter is rewritten with builders, as JSON or as reordered JSON", async () => {
     const recorded = await up({ ...b.job, filter: typed });
     b.api.clearRequests();
     for (const form of [typed, filter.compile(typed), JSON.stringify(typed, null, 2), elsewise]) {
@@ -212,13 +212,13 @@ describe("a job's filter", () => {
     expect(b.sent("PUT", "POST")).toEqual([]);
   });
 
-  test("isn't drift if the dashboard wrote it in another order", async () => {
+  test("reports no drift if the dashboard wrote the filter in another order", async () => {
     const recorded = await up({ ...b.job, filter: typed });
     await b.changed(recorded.id, { filter: elsewise.replace(":500", ':"500"').replace(/\s+/g, " ") });
     expect((await refreshed(recorded)).inputs).toEqual(recorded.inputs);
   });
 
-  test("is drift if it matches other lines, and the update restores it", async () => {
+  test("reports drift if the filter now matches other lines, and the update restores it", async () => {
     const recorded = await up(b.job);
     const other = FILTER.replace("500", "400");
     await b.changed(recorded.id, { filter: other });
@@ -230,7 +230,7 @@ describe("a job's filter", () => {
     expect(await b.one()).toMatchObject({ filter: FILTER });
   });
 
-  test("is drift if it was removed, or added to a job without a filter", async () => {
+  test("reports drift if the filter was removed, or added to a job without one", async () => {
     const recorded = await up(b.job);
     await b.changed(recorded.id, { filter: "" });
     const without = await refreshed(recorded);
@@ -248,7 +248,7 @@ describe("a job's filter", () => {
     expect(await b.one()).toMatchObject({ filter: "" });
   });
 
-  test("is kept in the state if the API doesn't return it, and is sent if it changes", async () => {
+  test("keeps the filter in the state if the API doesn't return it, and still sends a changed filter", async () => {
     await restart({ logpush: { filter: "hidden" } });
     const recorded = await up(b.job);
     expect((await refreshed(recorded)).inputs["filter"]).toBe(FILTER);
@@ -259,7 +259,7 @@ describe("a job's filter", () => {
     expect(b.bodies("PUT")[1]).toMatchObject({ filter: "" });
   });
 
-  test("is shown unchanged if it's invalid, and the update restores the declared filter", async () => {
+  test("shows an invalid filter unchanged, and the update restores the declared filter", async () => {
     const recorded = await up(b.job);
     const raw = { ...(await b.one()), filter: '{"where":"tomorrow"}' };
     const drifted = () =>
@@ -430,7 +430,7 @@ describe("updating a job", () => {
 describe("the health of a job", () => {
   const ERROR = { last_error: "2026-02-03T10:00:00Z", error_message: "no permission to write." };
 
-  test("is recorded, and never causes a change in the preview", async () => {
+  test("records a job's health without ever showing a change in the preview", async () => {
     const recorded = await up(b.job);
     b.api.logpush.setHealth(Number(recorded.id), { last_complete: "2026-02-03T09:00:00Z", ...ERROR });
     const sick = await refreshed(recorded);
@@ -473,7 +473,7 @@ describe("the health of a job", () => {
   });
 });
 
-describe("drift of a job", () => {
+describe("detecting drift of a job", () => {
   test.each<[string, Members, unknown]>([
     ["name", { name: "else" }, "else"],
     ["enabled", { enabled: false }, false],
@@ -482,7 +482,7 @@ describe("drift of a job", () => {
     ["maxUploadBytes", { max_upload_bytes: 6_000_000 }, 6_000_000],
     ["maxUploadIntervalSeconds", { max_upload_interval_seconds: null }, undefined],
     ["maxUploadRecords", { max_upload_records: 2_000 }, 2_000],
-  ])("is detected and reverted in %s", async (key, members, shown) => {
+  ])("detects and reverts drift in %s", async (key, members, shown) => {
     const inputs = {
       ...b.job,
       frequency: "high",
@@ -501,7 +501,7 @@ describe("drift of a job", () => {
     expect((await refreshed(mended)).inputs).toEqual({ ...recorded.inputs, ...moved });
   });
 
-  test("includes a credential that was changed manually, but not one that the program changes", async () => {
+  test("reports drift if someone changed a credential, but not if the program changed it", async () => {
     const recorded = await up({ ...b.job, destinationConf: HTTPS });
     expect(driftOf(TYPE, recorded, await refreshed(recorded))).toBeUndefined();
     await b.changed(recorded.id, { destination_conf: HTTPS.replace("first", "canary") });
@@ -521,7 +521,7 @@ describe("drift of a job", () => {
       "s3://logs/in?region=auto&endpoint=S3.Example.com:443&access-key-id=a&secret-access-key=b",
       "s3://logs/in?region=auto&endpoint=s3.example.com&access-key-id=a&secret-access-key=b",
     ],
-  ])("isn't reported, and nothing is written, if the program declares %s", async (_what, declared, shown) => {
+  ])("reports no drift and writes nothing if the program declares %s", async (_what, declared, shown) => {
     const job = { ...b.job, destinationConf: declared };
     const recorded = await up(job);
     await b.changed(recorded.id, { destination_conf: shown });
@@ -537,7 +537,7 @@ describe("drift of a job", () => {
     expect(b.sent("PUT", "POST")).toEqual([]);
   });
 
-  test("is reported if the port or the case of the bucket name differs", async () => {
+  test("reports drift if the port or the case of the bucket name differs", async () => {
     for (const [declared, shown] of [
       [
         "s3://logs/in?region=auto&access-key-id=a&secret-access-key=b",
@@ -551,7 +551,7 @@ describe("drift of a job", () => {
     }
   });
 
-  test("is reported in a destination with hidden credentials, but not in the hidden part", async () => {
+  test("reports drift in a destination with hidden credentials, but not in the hidden part", async () => {
     await restart({ logpush: { destination: "redacted" } });
     const recorded = await up(b.job);
     await b.changed(recorded.id, { destination_conf: HTTPS.replace("first", "other") });

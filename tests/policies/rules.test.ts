@@ -259,7 +259,7 @@ describe("the policy zones-need-managed-ruleset", () => {
   });
 });
 
-describe("the policies for Workers from @pulumi/cloudflare", () => {
+describe("checking Workers from @pulumi/cloudflare", () => {
   const many = (count: number): number[] => Array.from({ length: count }, (_, i) => i);
   const errors = async (...resources: Analyzed[]): Promise<string[]> =>
     (await analyze([workersWithinLimits({ plan: "free" })], resources)).map(
@@ -268,7 +268,7 @@ describe("the policies for Workers from @pulumi/cloudflare", () => {
   const script = (props: Record<string, unknown>): Analyzed =>
     cloudflare("WorkersScript", { scriptName: "shop", name: "shop", ...props });
 
-  test("check the size of a Worker's code, given as text or as a file", async () => {
+  test("checks the size of a Worker's code, given as text or as a file", async () => {
     const large = randomBytes(1_200_000).toString("base64");
     const tooLarge = /^shop: Worker size after compression: .* over the limit of 1 MB on the free plan/;
     expect(await errors(script({ content: large }))).toEqual([expect.stringMatching(tooLarge)]);
@@ -286,7 +286,7 @@ describe("the policies for Workers from @pulumi/cloudflare", () => {
     expect(await errors(script({ content: UNKNOWN, bindings: UNKNOWN }))).toEqual([]);
   });
 
-  test("warn that a Worker's size isn't checked if its file can't be read, and check everything else", async () => {
+  test("warns that a Worker's size isn't checked if its file can't be read, and checks everything else", async () => {
     const bindings = many(65).map((i) => ({ type: "json", name: `V${String(i)}`, json: "{}" }));
     const missing = script({ contentFile: "no-such-folder/worker.js", bindings });
     expect(await errors(missing)).toEqual([expect.stringMatching(/Environment variables per Worker: 65/)]);
@@ -300,7 +300,7 @@ describe("the policies for Workers from @pulumi/cloudflare", () => {
     ]);
   });
 
-  test("check a Worker's environment variables, for both ways that @pulumi/cloudflare declares them", async () => {
+  test("checks a Worker's environment variables, in both forms that @pulumi/cloudflare has for them", async () => {
     const value = "s3cret".repeat(1_000);
     const now = script({
       bindings: [
@@ -324,7 +324,7 @@ describe("the policies for Workers from @pulumi/cloudflare", () => {
     ]);
   });
 
-  test("check a Worker's Cron Triggers and routes, and the total of Cron Triggers in the account", async () => {
+  test("checks a Worker's Cron Triggers and routes, and the total number of Cron Triggers in the account", async () => {
     const trigger = cloudflare("WorkersCronTrigger", {
       scriptName: "shop",
       schedules: many(6).map((i) => ({ cron: `${String(i)} * * * *` })),
@@ -342,7 +342,7 @@ describe("the policies for Workers from @pulumi/cloudflare", () => {
     ]);
   });
 
-  test("warn about a Worker near a limit in a separate policy, workers-near-limits", async () => {
+  test("warns near a limit in a separate policy, workers-near-limits", async () => {
     const near = many(81).map((i) => cloudflare("WorkersScript", { scriptName: `f${String(i)}` }));
     expect(await errors(...near)).toEqual([]);
     expect(await analyze([workersNearLimits({ plan: "free" })], near)).toEqual([

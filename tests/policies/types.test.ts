@@ -28,7 +28,7 @@ test.each(CLASSES)("%s.isInstance recognizes its own resources and no others", (
 });
 
 test.each(CLASSES)(
-  "a policy typed for %s receives only its resources, one at a time or the whole stack's",
+  "a policy typed for %s receives only resources of that class, one at a time or all in the stack",
   async (name, each) => {
     const type = `pulumi-nodejs:dynamic/edgeguard:${name}`;
     const resources = [type, "aws:s3/bucket:Bucket"].map((of) => ({

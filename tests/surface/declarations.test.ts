@@ -98,7 +98,7 @@ it("every argument, output and function has editor docs, even in a namespace", (
   expect(undocumented).toEqual([]);
 });
 
-it("the types of outputs keep literal types and undefined", () => {
+it("output types keep literal types and undefined", () => {
   const checker = program.getTypeChecker();
   const typeOf = (name: string, member: string): string => {
     const entry = program.getSourceFile(published[0]?.path ?? "");

@@ -20,7 +20,7 @@ describe("the published JSON schemas", () => {
     },
   );
 
-  it("match the models in the code (if not, run `npm run api`)", () => {
+  it("every schema matches its model in the code; if not, run `npm run api`", () => {
     for (const [path, text] of schemaFiles())
       expect([path, readFileSync(path, "utf8")]).toEqual([path, text]);
   });

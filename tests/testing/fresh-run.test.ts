@@ -19,8 +19,8 @@ const setMocks = (preview = false): Promise<void> =>
 
 const namespace = (): KvNamespace => new KvNamespace("flags", { accountId: ACCOUNT_ID, title: "flags" });
 
-describe("the second test in a process", () => {
-  test("can declare the same resources as the first test", async () => {
+describe("two tests in the same process", () => {
+  test("the second test can declare the same resources as the first", async () => {
     await setMocks();
     namespace();
     expect(namespace).toThrow('KvNamespace "flags" and "flags" both declare the namespace "flags"');
@@ -28,7 +28,7 @@ describe("the second test in a process", () => {
     expect(namespace).not.toThrow();
   });
 
-  test("can declare the same KV keys as the first test", async () => {
+  test("the second test can declare the same KV keys as the first", async () => {
     const entries = (name: string): Promise<unknown> =>
       new Promise((done, failed) => {
         const args = { accountId: ACCOUNT_ID, namespaceId: NAMESPACE_ID, entries: { a: "1" } };
@@ -41,7 +41,7 @@ describe("the second test in a process", () => {
     await entries("second");
   });
 
-  test("isn't affected by an argument of the first test that resolves late", async () => {
+  test("the second test isn't affected by an argument of the first test that resolves late", async () => {
     await setMocks();
     let release: (ref: string) => void = () => undefined;
     const late = new Promise<string>((done) => (release = done));

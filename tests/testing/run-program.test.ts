@@ -79,7 +79,7 @@ describe("runProgram without an API", () => {
     expect(resources[0]?.id).toMatch(/^[0-9a-f]{32}$/);
   });
 
-  test("leaves IDs unknown in a preview, and still checks a resource that depends on one", async () => {
+  test("leaves IDs unknown in a preview, and still checks a resource that depends on an unknown ID", async () => {
     const failure = await failureOf(
       runProgram(
         () => {
@@ -238,7 +238,7 @@ describe("runProgram with a local API", () => {
     expect(result).toEqual([expect.objectContaining({ title: "existing" })]);
   });
 
-  test("never uses a lookup's credential from the environment, the configuration or a provider", async () => {
+  test("ignores credentials for lookups in the environment, the configuration or a provider", async () => {
     const real = await startLocalApi();
     const environment = process.env;
     const canary = "c4nary-c4nary-c4nary";

@@ -254,7 +254,7 @@ describe("explainError", () => {
     return error.message;
   };
 
-  test("provides the advice at the end of the API client's errors", async () => {
+  test("adds its advice to the API client's errors", async () => {
     expect(await refusal(400, [{ code: 10014, message: "taken" }])).toMatch(
       new RegExp(`taken \\[code 10014\\]\\. ${explainError({ code: 10014 }) ?? "-"}$`),
     );

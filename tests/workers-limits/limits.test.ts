@@ -220,7 +220,7 @@ test("a Logpush filter has at most 30 operators and 1,000 bytes", () => {
   expect(limits.LOGPUSH).toMatchObject({ MAX_FILTER_OPERATORS: 30, MAX_FILTER_BYTES: 1000 });
 });
 
-describe("a limit in MB may mean 1,000,000 or 1,048,576 bytes, so a check", () => {
+describe("a check considers both meanings of MB: 1,000,000 and 1,048,576 bytes", () => {
   const body = (bodyBytes: number): readonly LimitFinding[] => checkRequest({ plan: "free", bodyBytes });
   test.each<[number, string[], RegExp]>([
     [79_999_999, [], /^$/],
@@ -241,13 +241,13 @@ describe("a limit in MB may mean 1,000,000 or 1,048,576 bytes, so a check", () =
       ["error"],
       /^Body of a POST, PUT or PATCH request: 104,857,601 bytes, over the limit of 100 MB on the free plan\. Cloudflare rejects larger bodies with a 413\./,
     ],
-  ])("compares a body of %d bytes with both values", (bytes, levels, words) => {
+  ])("compares a body of %d bytes with both limits", (bytes, levels, words) => {
     const findings = body(bytes);
     expect(findings.map(({ level }) => level)).toEqual(levels);
     expect(findings.map(({ message }) => message).join("")).toMatch(words);
   });
 
-  test("compares a count or a time with a single value, and warns at 80% and above", () => {
+  test("compares a count or a time with a single limit, and warns at 80% and above", () => {
     const startup = observed("free", "startup");
     expect(startup(319)).toEqual([]);
     expect(startup(320)).toEqual([
