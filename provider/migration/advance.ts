@@ -54,7 +54,7 @@ export async function advance(start: MigrationRun): Promise<Computed> {
     const { next, ...assessment } = assess(observation, request);
     if (next.kind === "record") return recordOnly(run, assessment);
     if (isUnderWay(history, request.target, MIGRATION.MAX_SWITCH_SECONDS))
-      return await waitForTarget(run, "it was already sent and won't be sent again");
+      return await waitForTarget(run, "the step was already sent and won't be sent again");
     if (next.kind === "wait") return await waitForTarget(run, `nothing is sent because ${next.why}`);
     if (next.kind === "refuse") {
       // If the zone moved on between the first read and the last, the results can't be combined.
@@ -71,7 +71,7 @@ export async function advance(start: MigrationRun): Promise<Computed> {
 
     const lock = `${ctx.settings.baseUrl.replace(/\/+$/, "")}/zones/${zoneId}`;
     const sent = await withMachineLock(lock, ctx, () => send(run, next, attempt));
-    if (typeof sent !== "number") return await waitForTarget(sent, "it was sent");
+    if (typeof sent !== "number") return await waitForTarget(sent, "the step was sent");
     if (attempt === MAX_ATTEMPTS) {
       throw new Error(
         `WafMigration of zone ${zoneId}: the zone keeps changing, so nothing was sent. Run \`pulumi up\` again later.`,
@@ -187,7 +187,7 @@ async function afterFailure(run: RunState, error: unknown): Promise<History> {
     return withEvent(run.history, request.target, unclear ? "sent" : "unclear");
   }
   if (!unclear) throw new Error(`${error.message} The zone is unchanged.`, { cause: error });
-  const still = `The zone is still at ${stateLabel(observation.state)}. Run \`pulumi up\` again: it reads the zone first, and sends only what matches the confirmation.`;
+  const still = `The zone is still at ${stateLabel(observation.state)}. Run \`pulumi up\` again: it reads the zone first, and sends the step only if your confirmation still matches.`;
   throw partialFailure(run, observation.state, `${error.message} ${still}`, "unclear");
 }
 
@@ -213,7 +213,7 @@ async function waitForTarget(run: RunState, why: string): Promise<Computed> {
       if (!announced) {
         report(
           run,
-          `${why}; waiting up to ${waitSeconds} s for ${request.target}. The switch can take up to an hour.`,
+          `${why}; waiting up to ${waitSeconds} s for the zone to reach ${request.target}. The switch can take up to an hour.`,
         );
         announced = true;
       }
@@ -236,15 +236,15 @@ async function waitForTarget(run: RunState, why: string): Promise<Computed> {
     run,
     state,
     state.phase === "retired"
-      ? `Cloudflare retired the migration before the zone reached ${request.target}. Check in the dashboard how far it got.`
-      : `after ${waitSeconds} s the zone is at ${stateLabel(state)}, not ${request.target}. The step that was sent remains in effect. Run \`pulumi up\` again to keep waiting; waitFor.timeout sets how long.`,
+      ? `Cloudflare retired the migration before the zone reached ${request.target}. Check the dashboard to see how far it got.`
+      : `after ${waitSeconds} s the zone is at ${stateLabel(state)}, not ${request.target}. Any step that was already sent stays in effect. Run \`pulumi up\` again to keep waiting; waitFor.timeout sets how long.`,
   );
 }
 
 const AFTERWARDS = {
   assessed: "",
   validation:
-    'Both versions are running now, the new one first. Check the security events, adjust the new rules, then set target: "finished".',
+    'Both versions of the managed rules are running now, the new one first. Check the security events, adjust the new rules, then set target: "finished".',
   finished: "This can't be undone. Adopt the new rules with ManagedRulesetOverride.",
 };
 

@@ -143,7 +143,7 @@ export async function putConfiguration(
 }
 
 const REFUSED =
-  'Validation requires an Enterprise zone. If the zone is on that plan, compare the rules that were sent with the findings of target: "assessed".';
+  'Validation requires an Enterprise zone. If it is one, set target: "assessed" and compare its findings with the rules that were sent.';
 
 /** Throws RetiredError if one of the migration's endpoints returns 404 or 410 although the zone exists. */
 async function unlessRetired<T>(api: EdgeApi, zone: string, ask: () => Promise<T>): Promise<T> {

@@ -51,7 +51,7 @@ export function assess(observation: Observation, request: MigrationRequest): Ass
   const steps = stepsOf(observation, request, sending);
   const digest = steps.at(-1)?.digest;
   const next = decide(observation, request, findings, sending);
-  const waits = next.kind === "wait" ? [`the update sends nothing and waits: ${next.why}`] : [];
+  const waits = next.kind === "wait" ? [`the update sends nothing and waits, because ${next.why}`] : [];
   return {
     findings,
     next,
@@ -129,11 +129,11 @@ function decide(
   const why =
     confirm === undefined
       ? "is missing, so nothing is sent."
-      : "doesn't match the current plan, so nothing is sent.";
+      : "doesn't match the current migration step, so nothing is sent.";
   return {
     kind: "refuse",
     property: "confirm",
-    reason: `${why} If you agree with the following, set confirm: "${digest}"${indented(confirmationLines(observation, mode, findings, sending))}`,
+    reason: `${why} To approve the following, set confirm: "${digest}"${indented(confirmationLines(observation, mode, findings, sending))}`,
   };
 }
 
@@ -152,11 +152,11 @@ function confirmationLines(
 ): string[] {
   const effect =
     mode === "pending"
-      ? "the new rules are turned on and the previous ones off"
-      : "both versions are turned on, and the new one runs first";
+      ? "turns on the new rules and turns off the previous ones"
+      : "turns on both versions, and the new one runs first";
   const important = findings.filter(({ weight, about }) => weight !== "note" && about !== "code");
   return [
-    `zone ${observation.zoneId} gets ${pluralize(rules.length, "rule")} with waf_migration=${mode}: ${effect}, and ${NO_WAY_BACK}`,
+    `zone ${observation.zoneId} gets ${pluralize(rules.length, "rule")} with waf_migration=${mode}. This ${effect}; ${NO_WAY_BACK}`,
     ...numbered(rules),
     ...important.map(({ text }) => text),
     ...(fullListsHint(observation, important).isCut ? [fullListsHint(observation, important).line] : []),
@@ -212,7 +212,7 @@ function fullListsHint(
   { zoneId }: Observation,
   findings: readonly Finding[],
 ): { isCut: boolean; line: string } {
-  const line = `for the full text of lists that end in "…", see migrationReadiness({ zones: ["${zoneId}"] }).json or, after an update, the output findings (pulumi stack export)`;
+  const line = `for the full text of lists that end in "…", see migrationReadiness({ zones: ["${zoneId}"] }).json or, after an update, the findings output (pulumi stack export)`;
   return { isCut: findings.some(isCut), line };
 }
 

@@ -63,7 +63,7 @@ export async function checkAfterPut(ctx: Context, written: SentStep): Promise<Co
     if (overwritten === "unreadable") {
       return [
         unknownChange(
-          `someone wrote to the entry point of zone ${zoneId} just before the PUT (version ${written.before?.version ?? 0}, then ${after.version ?? "?"}), but what they wrote can't be read`,
+          `someone wrote to the entry point of zone ${zoneId} just before the PUT (the version went from ${written.before?.version ?? 0} to ${after.version ?? "?"}), but what they wrote can't be read`,
         ),
         ...missingRules(sending, after),
       ];
@@ -82,7 +82,7 @@ export async function checkAfterPut(ctx: Context, written: SentStep): Promise<Co
 function unknownChange(why: string): ConcurrentChange {
   return {
     outcome: "unknown",
-    text: `${why.replace(/\.$/, "")}. Check the account's audit log for changes to the managed rules, and compare.`,
+    text: `${why.replace(/\.$/, "")}. Check the account's audit log for changes to the managed rules, and make sure that the zone still has them.`,
   };
 }
 
@@ -168,14 +168,14 @@ async function restore(
     if (!known.has(id)) {
       const position = front === undefined ? { index: 1 } : { after: front };
       front = (await writer.add(ref, { ...body, position })).id;
-      return { outcome: "restored", text: `It was added again with ID ${front}.` };
+      return { outcome: "restored", text: `The rule was added back with ID ${front}.` };
     }
     if (!kept.includes(id)) {
-      const text = "The confirmed step also changes that rule. Make their change again manually.";
+      const text = "The confirmed step also changes that rule, so reapply their change manually.";
       return { outcome: "lost", text };
     }
     await writer.change({ id }, body);
-    return { outcome: "restored", text: "Their change was made again." };
+    return { outcome: "restored", text: "Their change was reapplied." };
   };
   for (const rule of theirs) {
     const id = String(rule["id"]);

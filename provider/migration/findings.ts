@@ -62,9 +62,9 @@ export function findingsOf(observation: Observation, configured?: readonly WireR
   const incompatible =
     compatible === undefined
       ? "Cloudflare's compatibility check gave no verdict, so nothing is sent"
-      : "Cloudflare's check reports the zone as incompatible, and its settings don't show why. Contact Cloudflare Support";
+      : "Cloudflare's check reports the zone as incompatible, and the zone's settings don't show why. Contact Cloudflare Support";
   const undocumented =
-    "the zone is in a state that Cloudflare doesn't document: nothing is sent until it changes";
+    "the zone is in a state that Cloudflare doesn't document, so nothing is sent until the state changes";
   return [
     ...blocks,
     ...(compatible !== true && blocks.length === 0
@@ -83,11 +83,11 @@ export function findingsOf(observation: Observation, configured?: readonly WireR
 }
 
 const FINISHED =
-  "the previous rules are off and the new ones are on; manage their settings, groups and rules with ManagedRulesetOverride";
+  "the previous rules are off and the new ones are on; manage the new rules, categories and settings with ManagedRulesetOverride";
 const FINISHED_WITHOUT =
   "the previous rules are off, and no enabled rule executes a managed ruleset, so no managed rules act on the zone; deploy a ruleset with ManagedRulesetOverride";
 const CODE =
-  "infrastructure code for the previous packages, groups and rules stops working: use ManagedRulesetOverride";
+  "infrastructure code for the previous packages, groups and rules stops working; replace it with ManagedRulesetOverride";
 
 export function blocking(findings: readonly Finding[]): Finding[] {
   return findings.filter(({ weight }) => weight === "blocks");
@@ -110,7 +110,7 @@ function uriOverrides(zone: string, { overrides }: PreviousRules): Finding[] {
   return itemsOf(overrides).map(({ id, urls }) => {
     const shown = [...(urls ?? []).slice(0, 2), ...((urls ?? []).length > 2 ? [CUT] : [])];
     const forThese = urls?.[0] === undefined ? "" : ` (${shown.join(", ")})`;
-    const text = `URI-based override ${id}${forThese}: delete it first with DELETE /zones/${zone}/firewall/waf/overrides/${id}`;
+    const text = `URI-based override ${id}${forThese} must be deleted first: DELETE /zones/${zone}/firewall/waf/overrides/${id}`;
     return newFinding("blocks", "uriOverride", text, urls ?? undefined);
   });
 }
@@ -149,14 +149,16 @@ function notCounted(previous: PreviousRules): Finding[] {
     ["pageRules", "page rules", previous.pageRules],
     ["uriOverride", "URI-based overrides", previous.overrides],
     ["settings", "previous settings", previous.packages],
-    ["owaspGroups", "OWASP group overrides (never carried over)", previous.owaspGroups],
-    ["owaspRules", "OWASP rule overrides (never carried over)", previous.owaspRules],
+    ["owaspGroups", "OWASP group overrides, which are never carried over", previous.owaspGroups],
+    ["owaspRules", "OWASP rule overrides, which are never carried over", previous.owaspRules],
   ];
   // If the packages can't be read, their content can't either: one finding is enough.
   const known = "unread" in previous.packages ? lists.slice(0, 4) : lists;
   return known.flatMap(([about, noun, list]) => {
     if (!("unread" in list)) return [];
-    return [newFinding("notCounted", about, `${noun} not counted: check them manually (${list.unread})`)];
+    return [
+      newFinding("notCounted", about, `couldn't read the ${noun} (${list.unread}). Check them manually`),
+    ];
   });
 }
 
@@ -231,7 +233,7 @@ function exceptions(observation: Observation, configured: readonly WireRule[] | 
   const rules = sending ?? open.proposed?.rules;
   const urls = off.map(urlOf);
   if (rules === undefined) {
-    const text = `${pluralize(bypasses.length, "firewall bypass rule")} and ${pluralize(off.length, "WAF-disabling page rule")} have no effect on the new rules unless they become exceptions (skip rules). Cloudflare's proposal could not be read`;
+    const text = `${pluralize(bypasses.length, "firewall bypass rule")} and ${pluralize(off.length, "WAF-disabling page rule")} have no effect on the new rules unless they become exceptions (skip rules). Cloudflare's proposal couldn't be read`;
     return [newFinding("changes", "pageRules", text, [...bypasses.map(expressionOf), ...urls])];
   }
   const left = rules.filter(({ action }) => action === "skip");
@@ -281,7 +283,7 @@ function sendingFindings(observation: Observation, configured: readonly WireRule
   const named = shortList(dropped.map((rule) => `${String(rule["id"])} ${ruleText(rule)}`));
   const texts = {
     changed: `the next step changes the settings of ${pluralize(changed.length, "rule")} in the entry point: ${words(changed)}`,
-    dropped: `the argument configuration removes ${pluralize(dropped.length, "rule")} from the entry point: ${named}`,
+    dropped: `the configuration argument removes ${pluralize(dropped.length, "rule")} from the entry point: ${named}`,
     passedOver: `proposed by Cloudflare, but not sent: ${words(passedOver, "; ")}`,
     late: `exceptions without effect, because they come after the execute rule: ${words(late)}`,
   };
@@ -295,8 +297,7 @@ function sendingFindings(observation: Observation, configured: readonly WireRule
   return all.flatMap(([holds, found]) => (holds ? [found] : []));
 }
 
-const NOTHING_SENT =
-  "none of the execute rules to be sent is enabled, so no managed rules would act on the zone";
+const NOTHING_SENT = "no enabled execute rule would be sent, so no managed rules would act on the zone";
 
 /** Formats a rule as JSON, in the format of `configuration`. */
 function ruleJson(rule: WireRule): string {

@@ -25,7 +25,7 @@ export interface MigrationReadiness {
 }
 
 const report = lookup<MigrationReadinessArgs, MigrationReadiness>("migrationReadiness")(
-  { zones: z.array(zoneId).min(1, "is empty. Name at least one zone") },
+  { zones: z.array(zoneId).min(1, "is empty. List at least one zone ID") },
   async (host, { zones }) => {
     const read = await Promise.all([...new Set(zones)].map((zone) => readinessOf(host, zone)));
     return {

@@ -123,7 +123,7 @@ function skipText({ action_parameters }: WireRule): string {
   const { rulesets, rules } = parameters;
   if (parameters["ruleset"] === "current") return "all remaining rules";
   if (Array.isArray(rulesets)) return rulesets.map((id) => rulesetName(String(id))).join(", ");
-  if (!isJsonObject(rules)) return "as its parameters say";
+  if (!isJsonObject(rules)) return "as specified by its parameters";
   return Object.entries(rules)
     .map(([id, list]) => `${pluralize(Array.isArray(list) ? list.length : 0, "rule")} of ${rulesetName(id)}`)
     .join(", ");
@@ -137,15 +137,15 @@ function overridesText(rule: WireRule): string {
   const levels = (categories ?? []).some(({ category }) => levelOf(category) !== undefined);
   if (id === OWASP_RULESET || levels) {
     const level = paranoiaLevelOf(changes);
-    const words = `paranoia level ${level ?? ""}${levels ? "" : " (no tag is off)"}`;
+    const words = `paranoia level ${level ?? ""}${levels ? "" : " (no level turned off)"}`;
     parts.push(level === undefined ? "custom paranoia levels" : words);
   }
   const scored = rules?.find(({ score_threshold }) => typeof score_threshold === "number");
   if (typeof scored?.score_threshold === "number") parts.push(thresholdText(scored.score_threshold));
   else if (id === OWASP_RULESET) parts.push("the ruleset's default score threshold");
   if (typeof scored?.action === "string") parts.push(`action ${scored.action}`);
-  if (changes.enabled === false) parts.push("all its rules off");
-  if (typeof changes.action === "string") parts.push(`action ${changes.action} for all its rules`);
+  if (changes.enabled === false) parts.push("all rules off");
+  if (typeof changes.action === "string") parts.push(`action ${changes.action} for all rules`);
   parts.push(
     ...changeCounts("tag", categories?.filter(({ category }) => levelOf(category) === undefined) ?? []),
   );

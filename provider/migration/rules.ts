@@ -329,7 +329,7 @@ const parameters = z.looseObject({
       rules: z
         .array(
           z.looseObject({
-            id: hexId("a rule ID", "Use the ID of a rule of the managed ruleset."),
+            id: hexId("a rule ID", "Use the ID of a rule in the managed ruleset."),
             scoreThreshold: z.int().exactOptional(),
             ...changeable,
           }),
@@ -357,7 +357,7 @@ const rule = z
     const refuse = (message: string): void =>
       ctx.addIssue({ code: "custom", path: ["actionParameters"], message });
     if (action === "execute" && actionParameters?.id === undefined)
-      refuse("has no id. Set id to the managed ruleset to execute");
+      refuse("has no id. Set id to the ID of the managed ruleset to execute");
     if (action === "skip" && actionParameters === undefined)
       refuse('is missing. Set what to skip, such as { ruleset: "current" } for all remaining rules');
   });
@@ -375,7 +375,7 @@ export const configuration: z.ZodType<readonly MigrationRule[], readonly Migrati
       ctx.addIssue({
         code: "custom",
         path: [index],
-        message: `repeats configuration[${first}]: same action, expression and target. Keep one of them`,
+        message: `is the same rule as configuration[${first}] (same action, expression and target). Keep one of them`,
       });
     });
   });

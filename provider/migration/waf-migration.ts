@@ -85,7 +85,7 @@ export const wafMigration = defineLifecycle({
       },
     },
   ],
-  lostOnHandOver: "The history starts over; an alias would have kept it.",
+  lostOnHandOver: "The migration's history starts over; an alias would have kept it.",
   // The lock of the entry point's rules, which a step replaces as a whole.
   lock: ({ zoneId }) => LOCK.managedRules(zoneId),
 
@@ -147,7 +147,7 @@ export const wafMigration = defineLifecycle({
     const what =
       last.event === "sent"
         ? `the step to ${target} was sent at ${last.at}, and ${at}. The update waits for that step`
-        : `the response to the step to ${target} was lost, and ${at}. The update reads the zone first, and sends the step only if the zone hasn't moved on`;
+        : `it's unclear whether Cloudflare accepted the step to ${target}, because the response was lost; ${at}. The update reads the zone first, and sends the step only if the zone hasn't moved on`;
     const pendingWork = `WafMigration of zone ${zoneId}: ${what}.`;
     return Promise.resolve([() => Promise.resolve({ pendingWork })]);
   },
@@ -189,7 +189,7 @@ export const wafMigration = defineLifecycle({
   async existing({ ctx, address: { id } }) {
     const now = await readState(ctx.api, id);
     ctx.say.info(
-      `WafMigration of zone ${id}: WafMigration.get reads only the zone's state: compatible, proposedConfiguration and configurationDigest stay undefined, and findings and history stay empty. ` +
+      `WafMigration of zone ${id}: WafMigration.get reads only the zone's state, so compatible, proposedConfiguration and configurationDigest stay undefined, and findings and history stay empty. ` +
         'To read these, declare a WafMigration with target: "assessed".',
     );
     const target: Target = now.phase === "validation" || now.phase === "finished" ? now.phase : "assessed";
@@ -200,7 +200,7 @@ export const wafMigration = defineLifecycle({
   delete({ ctx, state }) {
     if (state.target !== "assessed") {
       ctx.say.warn(
-        `WafMigration of zone ${state.zoneId}: removed from the state. Nothing was sent, so the zone stays as it is (last seen at ${state.migrationState}): a migration can't be undone.`,
+        `WafMigration of zone ${state.zoneId}: removed from the state. A migration can't be undone, so nothing was sent, and the zone stays as it is (last seen at ${state.migrationState}).`,
       );
     }
     return Promise.resolve();
@@ -378,7 +378,7 @@ export class WafMigration extends edgeResource<WafMigrationArgs>()(wafMigration)
 }
 
 function unchangedText([head = ""]: readonly string[]): string {
-  return `${head.replace(/\.$/, "")} (unchanged since the last update; the output assessment has the details).`;
+  return `${head.replace(/\.$/, "")} (unchanged since the last update; see the assessment output for details).`;
 }
 
 /** Removes the indentation that engines add to the lines of an input. */

@@ -113,7 +113,7 @@ function sectionOf(step: Step, plan: Plan): Section {
 }
 
 const HIDDEN_CHANGE =
-  "No visible argument changes: the change is in a secret, or finishes the work of an earlier run.";
+  "No visible argument changes: the change is in a secret, or the update finishes the work of an earlier run.";
 
 function countsOf(steps: readonly Step[]): Record<string, number> {
   const labels = steps.map(({ op }) => OPERATION[op].words);

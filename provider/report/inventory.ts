@@ -17,7 +17,7 @@ export function readInventorySummary(text: string): InventorySummary {
     const [issue] = parsed.error.issues;
     const where = propertyPath(issue?.path ?? []);
     throw new LookupError(
-      `--inventory: the file is not the result of a check${where === "" ? "" : ` (${where}: ${issue?.message ?? ""})`}. Write it with \`edgeguard inventory check --format json\`.`,
+      `--inventory: the file isn't the result of an inventory check${where === "" ? "" : ` (${where}: ${issue?.message ?? ""})`}. Create it with \`edgeguard inventory check --format json\`.`,
     );
   }
   const { passed, checkedAt, seen, inventory, findings } = parsed.data;

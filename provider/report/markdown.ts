@@ -126,7 +126,7 @@ const MOST_NAMED = 10;
 function cutLine(left: readonly Section[], limit: number, all: string): string {
   const names = left.slice(0, MOST_NAMED).map(({ kind, name }) => nameOf(truncate(`${kind} ${name}`, 80)));
   const more = left.length > names.length ? " …" : "";
-  const what = say`${words(counted(left.length, "resource"))} left out to stay within the ${words(formatNumber(limit))} characters of a comment: ${joined(names)}${words(more)}`;
+  const what = say`${words(counted(left.length, "resource"))} left out to stay within the comment's limit of ${words(formatNumber(limit))} characters: ${joined(names)}${words(more)}`;
   return `_${markdownWithin(what, ROOM.omittedLine - 100)}._ ${all} shows all of them.`;
 }
 

@@ -32,7 +32,9 @@ export const OPERATION: Readonly<Record<Operation, OperationWords>> = {
 export const COUNTED: readonly string[] = [...new Set(Object.values(OPERATION).map(({ words }) => words))];
 
 export const phrase = z.custom<Phrase>((given) => given instanceof Phrase).meta({ type: "string" });
-const operation = z.enum(OPERATIONS).describe("The operation, as the engine calls it.");
+const operation = z
+  .enum(OPERATIONS)
+  .describe("Pulumi's name for the operation, such as `create-replacement`.");
 
 export const message = members({
   about: z
@@ -51,19 +53,21 @@ export const DANGERS = ["irreversible", "unprotect", "blocks", "removes", "repla
 export type DangerKind = (typeof DANGERS)[number];
 
 const judgedDanger = members({
-  kind: z.enum(DANGERS).describe("The kind, as `--fail-on` takes it."),
-  type: z.string().describe("The class, such as `KvEntries`. For another provider, the full type."),
+  kind: z.enum(DANGERS).describe("The kind of danger, as listed in `--fail-on`."),
+  type: z
+    .string()
+    .describe("The class, such as `KvEntries`. For another provider's resource, its full type."),
   name: z.string(),
   sentence: phrase,
   compared: z
     .string()
     .optional()
-    .describe("Digest of the compared values, if the sentence may shorten them."),
+    .describe("A digest of the compared values. Present if the sentence may shorten them."),
   digest: z.string().describe("The digest that accepts only this danger."),
   verdict: z
     .enum(["fails", "accepted", "passes"])
     .describe(
-      "`fails` stops the pipeline, `accepted` means accepted with `--accept`, and `passes` means that `--fail-on` doesn't list the kind.",
+      "`fails` stops the pipeline, `accepted` means accepted with `--accept`, and `passes` means that `--fail-on` doesn't list the danger's kind.",
     ),
 });
 export type JudgedDanger = z.output<typeof judgedDanger>;
@@ -88,7 +92,7 @@ export const block = z.discriminatedUnion("is", [
     edges: z
       .array(z.tuple([z.string(), z.string()]).readonly())
       .readonly()
-      .describe("A transition from one state to another."),
+      .describe("The possible transitions, each from one state to another."),
     now: z.string().optional(),
     next: z.string().optional(),
   }),
@@ -99,7 +103,7 @@ const section = members({
   op: operation,
   kind: z.string().describe("The class, such as `KvEntries`."),
   name: z.string(),
-  summary: phrase.describe("One line of text that follows the name."),
+  summary: phrase.describe("One line of text, shown after the name."),
   blocks: z.array(block).readonly(),
 });
 export type Section = z.output<typeof section>;
@@ -136,7 +140,7 @@ export const reportDocument = members({
     .array(message)
     .readonly()
     .describe(
-      "What new versions of managed rulesets mean for the stack's deployments, and what pinned versions lack. Never a danger.",
+      "What new versions of managed rulesets mean for the stack's deployments, and what pinned versions lack. These messages are never dangers.",
     ),
   inventory: scriptInventory.optional(),
   sections: z.array(section).readonly(),

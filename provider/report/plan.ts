@@ -191,8 +191,8 @@ function unknownFormat(error: z.ZodError): string {
   const [issue] = error.issues;
   const place = issue === undefined || issue.path.length === 0 ? "the top" : issue.path.join(".");
   return (
-    `no known version of \`pulumi preview --json\` writes a plan like this: at ${place}: ${issue?.message ?? "unknown format"}. ` +
-    "edgeguard won't guess what it means: install a newer pulumi-edgeguard, or open an issue with the plan's format."
+    `unknown plan format at ${place}: ${issue?.message ?? "unknown format"}. ` +
+    "edgeguard doesn't guess what it means. Install a newer pulumi-edgeguard, or open an issue with the plan's format."
   );
 }
 

@@ -66,7 +66,7 @@ describe("the pipeline script", () => {
         expect(await run("drift")).toEqual({
           code: 0,
           stdout: expect.stringContaining(
-            "**Nothing was changed manually: 2 resources as recorded.**",
+            "**Nothing was changed manually: 2 resources match the state.**",
           ) as string,
           stderr: "",
         });

@@ -45,7 +45,7 @@ test("reports one line per zone: ready, blocked (with the reason), done or retir
   expect(lines[0]).toMatch(/^zone +readiness +state +reason$/);
   expect(lines[1]).toBe(`${api.zones.migrateEnterprise}  ready      start`);
   expect(lines[3]).toMatch(
-    /blocked +start +URI-based override [0-9a-f]{32} .*: delete it first with DELETE .* \(and 1 more\)$/,
+    /blocked +start +URI-based override [0-9a-f]{32} .* must be deleted first: DELETE .* \(and 1 more\)$/,
   );
   expect(lines[4]).toMatch(
     /201 of \d+ firewall rules bypass the managed rules .* limit is 200\. Contact Cloudflare Support/,
@@ -75,7 +75,7 @@ test.each([
   expect(zones).toMatchObject([
     {
       readiness: "notCounted",
-      because: [expect.stringContaining(`${noun} not counted: check them manually`)],
+      because: [expect.stringContaining(`couldn't read the ${noun} (`)],
     },
   ]);
 });
@@ -111,7 +111,7 @@ test("says that a switch is in progress", async () => {
 
 test("refuses an empty list or a malformed zone ID without a request", async () => {
   for (const [given, sentence] of [
-    [[], /migrationReadiness: zones: is empty\. Name at least one zone/],
+    [[], /migrationReadiness: zones: is empty\. List at least one zone ID/],
     [["5a0c"], /migrationReadiness: zones\[0\]: "5a0c" is not a zone ID \(32 hex digits\)/],
   ] as const) {
     const failure = await failureOf(readinessOf(...given));

@@ -278,7 +278,7 @@ describe("the text of a rule", () => {
       owasp({ ...off(4), rules: [{ id: SCORE_RULE, score_threshold: 25, action: "log" }] }),
     ],
     [
-      "execute Cloudflare OWASP Core Ruleset: paranoia level 4 (no tag is off), score threshold 33",
+      "execute Cloudflare OWASP Core Ruleset: paranoia level 4 (no level turned off), score threshold 33",
       owasp({ rules: [{ id: SCORE_RULE, score_threshold: 33 }] }),
     ],
     [
@@ -290,7 +290,7 @@ describe("the text of a rule", () => {
       owasp(off(1, 2, 3, 4)),
     ],
     [
-      "execute Cloudflare Managed Ruleset: action log for all its rules, 2 tags changed (1 off, 1 block), 1 rule changed (1 on)",
+      "execute Cloudflare Managed Ruleset: action log for all rules, 2 tags changed (1 off, 1 block), 1 rule changed (1 on)",
       execute(CLOUDFLARE, {
         action_parameters: {
           id: CLOUDFLARE,
@@ -318,7 +318,7 @@ describe("the text of a rule", () => {
       "skip 2 rules of Cloudflare Managed Ruleset",
       skip("true", { action_parameters: { rules: { [CLOUDFLARE]: ["a", "b"] } } }),
     ],
-    ["skip as its parameters say", skip("true", { action_parameters: { phases: ["x"] } })],
+    ["skip as specified by its parameters", skip("true", { action_parameters: { phases: ["x"] } })],
     [`skip all remaining rules where ${"x".repeat(70)}…`, skip("x".repeat(71))],
     ["log where ssl", { action: "log", expression: "ssl" }],
   ])("describes a rule: %s", (text, rule) => {

@@ -77,7 +77,7 @@ describe("rules that a colleague adds during a step", () => {
       expect(rules.findIndex(({ ref }) => ref === "pay")).toBe(first ? 0 : 2);
       expect(rules.find(({ ref }) => ref === "pay")).toMatchObject({ ...SKIP, enabled: true });
       expect(op.warned.join("\n")).toMatch(
-        /someone added a rule just before the PUT, which overwrote it: skip all remaining rules where .*pay\.example.* \("added by a colleague"\)\. It was added again with ID [0-9a-f]{32}\./,
+        /someone added a rule just before the PUT, which overwrote it: skip all remaining rules where .*pay\.example.* \("added by a colleague"\)\. The rule was added back with ID [0-9a-f]{32}\./,
       );
       expect(recorded.outputs).toMatchObject({
         migrationState: "finished",
@@ -101,7 +101,7 @@ describe("rules that a colleague adds during a step", () => {
       () => change("POST", path, SKIP),
     );
     expect(op.warned.join("\n")).toMatch(
-      /someone wrote to the entry point of zone .* \(version \d+, then \d+\), but what they wrote can't be read\. Check the account's audit log/,
+      /someone wrote to the entry point of zone .* \(the version went from \d+ to \d+\), but what they wrote can't be read\. Check the account's audit log/,
     );
     expect(recorded.outputs["concurrentChanges"]).toMatchObject([{ outcome: "unknown" }]);
   });

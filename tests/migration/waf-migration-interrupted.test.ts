@@ -125,7 +125,7 @@ describe("a switch that takes time", () => {
       const inputs = await withConfirmation(api, { zoneId, target: "finished", waitFor: { timeout: 0 } });
       const { message, recorded } = await new Operation(api).failedUp(TYPE, inputs);
       expect(message).toMatch(
-        /after 0 s the zone is at .*, not finished\. The step that was sent remains in effect\. Run `pulumi up` again/,
+        /after 0 s the zone is at .*, not finished\. Any step that was already sent stays in effect\. Run `pulumi up` again/,
       );
       expect(recorded?.outputs).toMatchObject({
         migrationState: pendingShows === "both" ? "validation" : "pending",
@@ -299,7 +299,7 @@ describe("the response to the PUT", () => {
       expect(await preview.preview(TYPE, recorded.inputs, recorded)).toMatchObject({ step: "update" });
       expect(preview.warned).toEqual([
         expect.stringMatching(
-          /the response to the step to finished was lost, and the zone was last seen at start\. The update reads the zone first, and sends the step only if the zone hasn't moved on/,
+          /it's unclear whether Cloudflare accepted the step to finished, because the response was lost; the zone was last seen at start\. The update reads the zone first, and sends the step only if the zone hasn't moved on/,
         ),
       ]);
       const done = await new Operation(api).up(TYPE, recorded.inputs, recorded);
@@ -524,7 +524,7 @@ describe("a migration can't be undone", () => {
     expect(moved.id).toBe(zone("migrateBusiness"));
     expect(op.warned).toEqual([
       expect.stringMatching(
-        /zone .*601: removed from the state\. Nothing was sent, so the zone stays as it is \(last seen at finished\)/,
+        /zone .*601: removed from the state\. A migration can't be undone, so nothing was sent, and the zone stays as it is \(last seen at finished\)/,
       ),
     ]);
     expect(puts(api)).toEqual([]);
@@ -543,11 +543,19 @@ describe("a migration can't be undone", () => {
     ["assessed", []],
     [
       "validation",
-      [expect.stringMatching(/removed from the state\. Nothing was sent, .* \(last seen at validation\)/)],
+      [
+        expect.stringMatching(
+          /removed from the state\. A migration can't be undone, so nothing was sent, .* \(last seen at validation\)/,
+        ),
+      ],
     ],
     [
       "finished",
-      [expect.stringMatching(/removed from the state\. Nothing was sent, .* \(last seen at finished\)/)],
+      [
+        expect.stringMatching(
+          /removed from the state\. A migration can't be undone, so nothing was sent, .* \(last seen at finished\)/,
+        ),
+      ],
     ],
   ] as const)("sends nothing when a migration at %s is destroyed", async (target, warnings) => {
     const inputs = { zoneId: zone("migrateEnterprise"), target };
@@ -616,7 +624,7 @@ describe("refuses invalid arguments before sending anything:", () => {
     [
       "a rule twice",
       { configuration: [execute, execute] },
-      /^configuration\[1\]: repeats configuration\[0\]/,
+      /^configuration\[1\]: is the same rule as configuration\[0\]/,
     ],
     [
       "a rule in the API's words",

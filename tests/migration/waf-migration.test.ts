@@ -74,7 +74,7 @@ describe("assessing a zone", () => {
       "OWASP sensitivity low -> paranoia level 1, score threshold 40 (medium); action block -> block",
       "not carried over: 1 OWASP group override: OWASP XSS Attacks; 2 OWASP rule overrides: 960001, 981002",
       "converted to exceptions (skip rules): 1 of 1 firewall bypass rule, 1 of 1 WAF-disabling page rule",
-      "packages, groups and rules stops working: use ManagedRulesetOverride",
+      "packages, groups and rules stops working; replace it with ManagedRulesetOverride",
       "Security > WAF > Managed rules",
       `to finish: target: "finished", confirm: "${String(outputs["configurationDigest"])}"`,
       'to validate (Enterprise only): target: "validation", confirm: "',
@@ -113,7 +113,7 @@ describe("assessing a zone", () => {
     [
       "migrateOverrides",
       [
-        /URI-based override [0-9a-f]{32} \(.*checkout.*\): delete it first with DELETE \/zones\/.{32}\/firewall\/waf\/overrides\/[0-9a-f]{32}/,
+        /URI-based override [0-9a-f]{32} \(.*checkout.*\) must be deleted first: DELETE \/zones\/.{32}\/firewall\/waf\/overrides\/[0-9a-f]{32}/,
         /blog/,
       ],
       false,
@@ -164,7 +164,7 @@ describe("assessing a zone", () => {
     const recorded = await new Operation(api).up(TYPE, inputs);
     expect((await said(inputs))[0]?.split("\n").length).toBeGreaterThan(5);
     expect(await said(inputs, recorded)).toEqual([
-      `edgeguard: WafMigration of zone ${inputs.zoneId}: eligible; the previous rules are active (unchanged since the last update; the output assessment has the details).`,
+      `edgeguard: WafMigration of zone ${inputs.zoneId}: eligible; the previous rules are active (unchanged since the last update; see the assessment output for details).`,
     ]);
     expect(await said({ ...inputs, quiet: true }, recorded)).toEqual([]);
     api.inDashboard(inputs.zoneId, { do: "package", sensitivity: "medium" });
@@ -191,11 +191,11 @@ describe("assessing a zone", () => {
   test.each([
     [
       "/firewall/rules",
-      "firewall rules not counted: check them manually (Cloudflare returned 403; grant the token Firewall Services Read (in the dashboard: Zone > Firewall Services > Read))",
+      "couldn't read the firewall rules (Cloudflare returned 403; grant the token Firewall Services Read (in the dashboard: Zone > Firewall Services > Read)). Check them manually",
     ],
     [
       "/pagerules",
-      "page rules not counted: check them manually (Cloudflare returned 403; grant the token Page Rules Read (in the dashboard: Zone > Page Rules > Read))",
+      "couldn't read the page rules (Cloudflare returned 403; grant the token Page Rules Read (in the dashboard: Zone > Page Rules > Read)). Check them manually",
     ],
   ])("assesses the zone even if %s can't be read, and says so", async (path, words) => {
     api.fault({ kind: "status", status: 403, code: 10000, match: { path } });
@@ -266,13 +266,13 @@ describe("the confirmation of a step", () => {
     const inputs = { zoneId: zone("migratePro"), target: "finished" };
     const [missing] = await new Operation(api).refusals(TYPE, inputs);
     expect(missing).toMatch(/^confirm: is missing, so nothing is sent\. .*set confirm: "[0-9a-f]{64}"/);
-    expect(missing).toMatch(/gets 2 rules with waf_migration=pending: .*no step can be undone/);
+    expect(missing).toMatch(/gets 2 rules with waf_migration=pending\. .*no step can be undone/);
     expect(missing).toMatch(
       /2\. execute Cloudflare OWASP Core Ruleset: paranoia level 2, score threshold 40/,
     );
     const other = { ...inputs, confirm: "0".repeat(64) };
     expect(await new Operation(api).refusals(TYPE, other)).toEqual([
-      expect.stringMatching(/^confirm: doesn't match the current plan/),
+      expect.stringMatching(/^confirm: doesn't match the current migration step/),
     ]);
     // If the preview couldn't check, the update does.
     const blind = new Operation(api, { config: { "edgeguard:liveChecks": "false" } });
@@ -285,12 +285,12 @@ describe("the confirmation of a step", () => {
     const inputs = { zoneId: zone("migrateEnterprise"), plan: "enterprise", target: "validation" };
     const [missing] = await new Operation(api).refusals(TYPE, inputs);
     expect(missing).toContain(
-      "waf_migration=validation: both versions are turned on, and the new one runs first, and no step can be undone",
+      "waf_migration=validation. This turns on both versions, and the new one runs first; no step can be undone",
     );
     const op = new Operation(api);
     await op.up(TYPE, await withConfirmation(api, inputs));
     expect(op.said.join("\n")).toContain(
-      'reached validation. Both versions are running now, the new one first. Check the security events, adjust the new rules, then set target: "finished".',
+      'reached validation. Both versions of the managed rules are running now, the new one first. Check the security events, adjust the new rules, then set target: "finished".',
     );
   });
 
@@ -505,7 +505,7 @@ describe("migrating a zone", () => {
 
     const inputs = { zoneId, plan: "enterprise", target: "finished" };
     const [refusal] = await new Operation(api).refusals(TYPE, inputs, validating);
-    expect(refusal).toContain("paranoia level 4 (no tag is off), score threshold 60 (low) [exists]");
+    expect(refusal).toContain("paranoia level 4 (no level turned off), score threshold 60 (low) [exists]");
     const op = new Operation(api);
     await op.check(TYPE, { zoneId, target: "assessed" });
     expect(op.said[0]).toMatch(
@@ -540,7 +540,7 @@ describe("migrating a zone", () => {
     ];
     const inputs = { zoneId, target: "finished", configuration };
     const [refusal] = await new Operation(api).refusals(TYPE, inputs);
-    expect(refusal).toContain("the argument configuration removes 2 rules from the entry point");
+    expect(refusal).toContain("the configuration argument removes 2 rules from the entry point");
     await migrated(api, inputs);
     const after = await rulesOf(api, zoneId);
     const idOf = (rules: typeof after, ruleset: string): string | undefined =>

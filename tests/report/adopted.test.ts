@@ -141,7 +141,7 @@ describe("destroying an adopted deployment", () => {
 
   test("restores it with all of its rules disabled", async () => {
     expect(await destroyed({ enabled: false }, excepting)).toEqual([
-      expect.stringContaining(" is disabled: "),
+      expect.stringContaining(" is disabled ("),
       "delete: is deleted",
     ]);
   });

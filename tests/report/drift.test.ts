@@ -134,7 +134,7 @@ describe("the drift of recorded plans", () => {
 
   test("is one sentence if nobody changed anything", () => {
     expect(written(planOf("none"), "text")).toBe(
-      "edgeguard: edge/dev\n\nNothing was changed manually: 17 resources as recorded.\n",
+      "edgeguard: edge/dev\n\nNothing was changed manually: 17 resources match the state.\n",
     );
   });
 
@@ -188,7 +188,7 @@ describe("a manual change", () => {
 
   test("says how the program undoes a change, and how to keep it", () => {
     expect(resource("page-shield", "expression")).toMatchObject({
-      update: "pulumi up puts it back",
+      update: "pulumi up undoes the change",
       keep: {
         how: "To keep the change, put this in the program",
         code: [`expression: 'http.host eq "expression.empty.example" and ip.src ne 192.0.2.1',`],
@@ -203,14 +203,14 @@ describe("a manual change", () => {
       code: [],
     });
     expect(resource("rulesets", "no-argument").keep.how).toBe(
-      "No argument can declare it, so the program can't keep it",
+      "No argument can declare the change, so the program can't keep it",
     );
     expect(resource("data", "gone")).toMatchObject({
       update: "pulumi up creates an empty namespace with a new ID. The deleted namespace's keys are lost",
       keep: { how: "To keep it deleted, remove KvNamespace gone from the program" },
     });
     expect(resource("data", "switched").update).toBe(
-      "pulumi up can't undo it, because migrations are irreversible",
+      "pulumi up can't undo the change, because migrations are irreversible",
     );
   });
 
@@ -226,11 +226,11 @@ describe("a manual change", () => {
     const drift = "the rule isn't first";
     const keep = (plan: string) => driftIn(plan).resources[0]?.keep;
     expect(keep(changedRule({ enabled: false, drift }))).toEqual({
-      how: "To keep the arguments, put this in the program. No argument can declare the rest",
+      how: "To keep the changed arguments, put this in the program. No argument can declare the rest",
       code: ["enabled: false,"],
     });
     expect(keep(changedRule({ enabled: false, drift }, "update", { ...RULE, enabled: false }))).toEqual({
-      how: "To keep the arguments, do nothing. No argument can declare the rest",
+      how: "To keep the changed arguments, do nothing. No argument can declare the rest",
       code: [],
     });
   });
@@ -245,7 +245,7 @@ describe("a manual change", () => {
     );
     expect(driftIn(plan).resources).toMatchObject([
       {
-        update: "pulumi up leaves it as it is, because the program only reads it from now on",
+        update: "pulumi up leaves the object as it is, because the program only reads it from now on",
         keep: { how: "To keep the change, do nothing", code: [] },
       },
     ]);
@@ -255,7 +255,7 @@ describe("a manual change", () => {
     expect(resource("and-plan", "declared-since")).toMatchObject({
       changes: [{ before: "log", now: "allow", planned: "allow" }],
       update:
-        "pulumi up leaves it as it is, because the program now declares it this way or ignores it (ignoreChanges)",
+        "pulumi up leaves the object as it is, because the program now declares it this way or ignores the change (ignoreChanges)",
       keep: { how: "To keep the change, do nothing" },
     });
     expect(resource("and-plan", "declared-differently")).toMatchObject({
@@ -264,13 +264,13 @@ describe("a manual change", () => {
     });
     expect(resource("and-plan", "declared-elsewhere")).toMatchObject({
       changes: [{ property: "enabled" }],
-      update: "pulumi up puts it back. The program also changes expression, which isn't drift",
+      update: "pulumi up undoes the change. The program also changes expression, which isn't drift",
     });
     expect(resource("and-plan", "removed").update).toBe(
-      "pulumi up deletes it, because the program no longer declares it",
+      "pulumi up deletes the object, because the program no longer declares it",
     );
     expect(resource("and-plan", "removed-and-gone").update).toBe(
-      "pulumi up only removes it from the state, because the program no longer declares it",
+      "pulumi up only removes the resource from the state, because the program no longer declares it",
     );
     expect(driftIn(planOf("and-plan")).pending).toEqual([
       { op: "create", type: "PageShieldPolicy", name: "new" },

@@ -238,7 +238,7 @@ describe("a plan that's too large for a comment", () => {
     expect(text).toContain("<p>- KvNamespace <b>zz-last</b>");
     const shown = text.match(/<summary>~ KvEntries/g)?.length ?? 0;
     const [, left = ""] =
-      /^_([\d,]+) resources left out to stay within the 65,536 characters of a comment: `KvEntries entries-/m.exec(
+      /^_([\d,]+) resources left out to stay within the comment's limit of 65,536 characters: `KvEntries entries-/m.exec(
         text,
       ) ?? [];
     expect(shown + Number(left.replace(",", ""))).toBe(2_000);

@@ -210,7 +210,7 @@ async function expectedMigration({ call }: Source, id: string) {
     const [url, ...more] = z.array(z.string()).parse(each["urls"]);
     const urls = [url, ...more.slice(0, 1), ...(more.length > 1 ? ["…"] : [])].join(", ");
     const path = `/zones/${id}/firewall/waf/overrides/${String(each["id"])}`;
-    return `URI-based override ${String(each["id"])} (${urls}): delete it first with DELETE ${path}`;
+    return `URI-based override ${String(each["id"])} (${urls}) must be deleted first: DELETE ${path}`;
   });
   const all: Raw[] = [];
   for (const page of [1, 2, 3])

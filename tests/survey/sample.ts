@@ -166,7 +166,9 @@ function readable(number: number): Omit<Zone, "tasks"> {
       readiness,
       state: readiness === "done" ? "finished" : readiness === "retired" ? "retired" : "start",
       because:
-        readiness === "blocked" ? ["URI-based override 5a0c (shop.example/checkout/*): delete it first"] : [],
+        readiness === "blocked"
+          ? ["URI-based override 5a0c (shop.example/checkout/*) must be deleted first"]
+          : [],
     },
     jobs: [
       {

@@ -63,12 +63,12 @@ function headlineOf({ counts, errors, drifted }: DriftReport): string {
   const known = errors.length === 0 ? "" : "Before the failure: ";
   if (!drifted)
     return errors.length === 0
-      ? `Nothing was changed manually: ${counted(asRecorded, "resource")} as recorded.`
+      ? `Nothing was changed manually: ${counted(asRecorded, "resource")} ${asRecorded === 1 ? "matches" : "match"} the state.`
       : "The preview failed before it found any drift.";
   const parts = [
     ...(changed === 0 ? [] : [`${changed} ${WORDS.changed}`]),
     ...(gone === 0 ? [] : [`${gone} ${WORDS.gone}`]),
-    ...(asRecorded === 0 ? [] : [`${asRecorded} as recorded`]),
+    ...(asRecorded === 0 ? [] : [`${asRecorded} unchanged`]),
   ];
   return `${known}${parts.join(", ")}`;
 }

@@ -76,11 +76,13 @@ export function furtherLosses(drifted: Drifted): readonly Phrase[] {
   const drift = now === undefined ? undefined : asText(now.inputs[DRIFT]);
   if (isHidden) return [say`${joined(names.map(value))} ${words(hasChanged(drifted))}; the plan hides it`];
   if (kind === "KvNamespace" && now === undefined)
-    return [say`namespace ${cell(recorded.inputs["title"], 60)} is gone with every key in it`];
+    return [say`namespace ${cell(recorded.inputs["title"], 60)} is gone, along with every key in it`];
   if (kind === "KvEntries" && drift !== undefined && names.includes(DRIFT))
-    return [say`Workers don't read what the program wrote: ${words(drift)}`];
+    return [say`Workers don't read the values that the program wrote: ${words(drift)}`];
   if (kind === "KvEntries" && now === undefined)
-    return [words(`${counted(asNumber(recorded.inputs["keys"]) ?? 0, "key")} that it wrote can't be read`)];
+    return [
+      words(`${counted(asNumber(recorded.inputs["keys"]) ?? 0, "key")} that the program wrote can't be read`),
+    ];
   if (kind === "WafMigration")
     return [
       say`the zone's WAF migration moved from ${cell(valueOf(recorded, MIGRATION_STATE), 40)} to ${cell(now && valueOf(now, MIGRATION_STATE), 40)}; Cloudflare can't undo it`,
@@ -101,7 +103,7 @@ const CONCERNS: Readonly<Record<string, string>> = {
 };
 
 export function concernsOf({ kind, now }: Drifted, changes: readonly DriftChange[]): Phrase {
-  const who = words(ownMember(CONCERNS, kind) ?? "whoever owns it");
+  const who = words(ownMember(CONCERNS, kind) ?? "whoever owns the resource");
   const isNeutral = now !== undefined && changes.every(({ property }) => isNeutralIn(kind, property));
   return isNeutral ? say`${who}; the change has no effect on protection, logs or data` : who;
 }
@@ -120,15 +122,15 @@ export function updateOf(drifted: Drifted, changes: readonly DriftChange[]): Phr
   if (next === undefined) return say`${UP} changes nothing`;
   if (kind === "WafMigration")
     return next.op === "delete"
-      ? say`${UP} only removes it from the state. A migration can't be undone`
-      : say`${UP} can't undo it, because migrations are irreversible`;
+      ? say`${UP} only removes the resource from the state. A migration can't be undone`
+      : say`${UP} can't undo the change, because migrations are irreversible`;
   switch (next.op) {
     case "delete":
       return next.old?.retained === true
-        ? say`${UP} removes it from the state and leaves it in place (retainOnDelete)`
-        : say`${UP} deletes it, because the program no longer declares it`;
+        ? say`${UP} removes the resource from the state and leaves the object in place (retainOnDelete)`
+        : say`${UP} deletes the object, because the program no longer declares it`;
     case "replace":
-      return say`${UP} replaces it`;
+      return say`${UP} replaces the object`;
     case "update":
       return withOtherChanges(
         kind === "KvEntries" && changes.some(({ property }) => property === sourceOf(now.inputs))
@@ -137,19 +139,19 @@ export function updateOf(drifted: Drifted, changes: readonly DriftChange[]): Phr
         drifted,
       );
     case "discard":
-      return say`${UP} leaves it as it is, because the program only reads it from now on`;
+      return say`${UP} leaves the object as it is, because the program only reads it from now on`;
     default:
-      return say`${UP} leaves it as it is, because the program now declares it this way or ignores it (ignoreChanges)`;
+      return say`${UP} leaves the object as it is, because the program now declares it this way or ignores the change (ignoreChanges)`;
   }
 }
 
 function recreation({ kind, next, recorded }: Drifted): Phrase {
   if (next === undefined)
-    return say`${UP} only removes it from the state, because the program no longer declares it`;
+    return say`${UP} only removes the resource from the state, because the program no longer declares it`;
   if (kind === "KvNamespace")
     return say`${UP} creates an empty namespace with a new ID. The deleted namespace's keys are lost`;
-  if (kind !== "KvEntries") return say`${UP} creates it again`;
-  return say`${UP} writes its ${words(counted(asNumber(recorded.inputs["keys"]) ?? 0, "key"))} again`;
+  if (kind !== "KvEntries") return say`${UP} creates the object again`;
+  return say`${UP} writes the ${words(counted(asNumber(recorded.inputs["keys"]) ?? 0, "key"))} again`;
 }
 
 function putsBack(changes: readonly DriftChange[], isHidden: boolean): Phrase {
@@ -157,7 +159,7 @@ function putsBack(changes: readonly DriftChange[], isHidden: boolean): Phrase {
   const left = changes.filter(({ planned, now }) => planned?.toString() === now.toString());
   const set = changes.filter((change) => change.planned !== undefined && !left.includes(change));
   const back = changes.filter(({ planned }) => planned === undefined);
-  if (back.length === changes.length) return say`${UP} puts it back`;
+  if (back.length === changes.length) return say`${UP} undoes the change`;
   const names = (some: readonly DriftChange[]): Phrase => joined(some.map(({ property }) => value(property)));
   const parts = [
     ...(back.length === 0 ? [] : [say`puts back ${names(back)}`]),
@@ -190,10 +192,10 @@ export function keepOf(drifted: Drifted, changes: readonly DriftChange[]): Drift
   if (kind === "WafMigration") return migrationKeep(drifted);
   if (next?.op === "same" || next?.op === "discard") return nothing(NOTHING_TO_DO);
   if (kind === "KvEntries" && names.includes(DRIFT))
-    return nothing(say`To keep the change, change these keys in the program's ${sourceOf(recorded.inputs)}`);
+    return nothing(say`To keep the change, update these keys in the program's ${sourceOf(recorded.inputs)}`);
   const declarable = names.filter((name) => name !== DRIFT);
   if (declarable.length === 0)
-    return nothing(words("No argument can declare it, so the program can't keep it"));
+    return nothing(words("No argument can declare the change, so the program can't keep it"));
   const secrets = declarable.filter((name) => isHidden || containsSecret(now.inputs[name]));
   const visible = declarable.filter((name) => !secrets.includes(name));
   const writing = next?.op === "delete" ? say`declare ${full} again with` : words("put this in the program");
@@ -211,7 +213,7 @@ export function keepOf(drifted: Drifted, changes: readonly DriftChange[]): Drift
   const what = parts.length === 0 || changes.length === 0 ? words("do nothing") : joined(parts, ", and ");
   return {
     how: names.includes(DRIFT)
-      ? say`To keep the arguments, ${what}. No argument can declare the rest`
+      ? say`To keep the changed arguments, ${what}. No argument can declare the rest`
       : say`To keep the change, ${what}`,
     code: written.map((name) => argument(name, recorded.inputs[name], now.inputs[name])),
   };

@@ -23,26 +23,23 @@ const resource = members({
   found,
   kind: z.string().describe("The class, such as `KvEntries`."),
   name: z.string(),
-  summary: phrase.describe("One line of text that follows the name."),
-  changes: z.array(change).readonly().describe("What was changed manually. Empty if it's gone."),
+  summary: phrase.describe("One line of text, shown after the name."),
+  changes: z.array(change).readonly().describe("What was changed manually. Empty if the object is gone."),
   lost: z
     .array(phrase)
     .readonly()
-    .describe("Where the manual change reduced protection, logging or stored data."),
+    .describe("How the manual change reduced protection, logging or stored data."),
   gained: z.array(phrase).readonly().describe("What protection or logging you lose if the change is undone."),
   concerns: phrase.describe("Who should know about the change."),
   update: phrase.describe("What `pulumi up` does about it."),
   keep: members({
     how: phrase,
-    code: z
-      .array(z.string())
-      .readonly()
-      .describe("Lines for the program. Empty if there's nothing to write."),
+    code: z.array(z.string()).readonly().describe("Code to put in the program. Empty if none is needed."),
   }).describe("How to keep the manual change."),
   details: z
     .array(block)
     .readonly()
-    .describe("The change in the resource's own terms, such as a policy's directives."),
+    .describe("More about the change, depending on the class: for a policy, its directives."),
 });
 export type DriftedResource = z.output<typeof resource>;
 
@@ -50,7 +47,10 @@ const other = members({
   found,
   type: z.string().describe("The full type."),
   name: z.string(),
-  properties: z.array(z.string()).readonly().describe("Names only, because the values may be secret."),
+  properties: z
+    .array(z.string())
+    .readonly()
+    .describe("The names of the changed properties. Their values may be secret, so they're left out."),
 });
 export type OtherDrift = z.output<typeof other>;
 
@@ -65,21 +65,21 @@ export const driftDocument = members({
     changed: z.int().min(0),
     gone: z.int().min(0),
     asRecorded: z.int().min(0).describe("How many resources match the state."),
-  }).describe("How many resources of all providers were refreshed."),
+  }).describe("How many resources were refreshed, including other providers'."),
   notes: z.array(phrase).readonly().describe("Caveats about the refresh as a whole."),
   errors: z.array(message).readonly().describe("Why the preview failed. Empty if it didn't."),
   warnings: z.array(message).readonly(),
   newVersions: z
     .array(message)
     .readonly()
-    .describe("What new versions of managed rulesets mean for the stack's deployments. Not drift."),
+    .describe("What new versions of managed rulesets mean for the stack's deployments. This isn't drift."),
   infos: z.array(message).readonly().describe("Other messages from the refresh."),
   resources: z.array(resource).readonly(),
   others: z.array(other).readonly().describe("Other providers' resources that were changed manually."),
   pending: z
     .array(named)
     .readonly()
-    .describe("What the program changes on resources that nobody changed manually. Not drift."),
+    .describe("Changes that the program makes to resources that nobody changed manually. This isn't drift."),
 });
 /** A report on drift before formatting. */
 export type DriftReport = Omit<z.output<typeof driftDocument>, "$schema">;

@@ -51,7 +51,7 @@ const smallerShare: Comparison = (change) => {
   if (both === undefined) return [];
   const [was, is] = [both.before, both.after].map((side) => option(side, "sampleRate") ?? 1);
   if (isUnchanged(was, is) || (asNumber(is) ?? 0) >= (asNumber(was) ?? 2)) return [];
-  return [say`a smaller share of the lines is pushed: sampleRate ${cell(was)} → ${cell(is)}`];
+  return [say`a smaller share of the log lines is pushed: sampleRate ${cell(was)} → ${cell(is)}`];
 };
 
 /** Finds fields that are no longer logged. */
@@ -102,7 +102,7 @@ const mergedSubrequests: Comparison = (change) => {
   if (both === undefined) return [];
   const [was, is] = [both.before, both.after].map((side) => option(side, "mergeSubrequests") ?? false);
   if (isUnchanged(was, is) || is === false) return [];
-  return [say`subrequests no longer get their own lines: mergeSubrequests ${cell(was)} → ${cell(is)}`];
+  return [say`subrequests no longer get their own log lines: mergeSubrequests ${cell(was)} → ${cell(is)}`];
 };
 
 /** Finds a job that no longer defuses Log4Shell attacks on the software that reads its lines. */
@@ -112,7 +112,7 @@ const log4shellOff: Comparison = (change) => {
   const [was, is] = [both.before, both.after].map((side) => option(side, "cve202144228") ?? false);
   if (isUnchanged(was, is) || is === true || was === false) return [];
   return [
-    say`lines may carry $\{…} to the software that reads them (CVE-2021-44228): cve202144228 ${cell(was)} → ${cell(is)}`,
+    say`log lines may carry $\{…} to the software that reads them (CVE-2021-44228): cve202144228 ${cell(was)} → ${cell(is)}`,
   ];
 };
 
@@ -125,7 +125,7 @@ const otherDestination: Comparison = (change) => {
   if (!isMoved && isSame) return [];
   const elsewhere = isMoved && isSame ? " (in a different location)" : "";
   return [
-    say`lines go to another destination: ${destinationOf(both.before)} → ${destinationOf(both.after)}${words(elsewhere)}`,
+    say`log lines go to another destination: ${destinationOf(both.before)} → ${destinationOf(both.after)}${words(elsewhere)}`,
   ];
 };
 

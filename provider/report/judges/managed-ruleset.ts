@@ -42,7 +42,7 @@ const stopped: Comparison = ({ before, after }) => {
   if (before === undefined || !mayAct(before) || (after !== undefined && alwaysActs(after))) return [];
   const how = after === undefined ? "is removed" : mayAct(after) ? "may be disabled" : "is disabled";
   const on = /(\d+) on/.exec(asText(asObject(before.inputs["expansion"])["rules"]) ?? "")?.[1];
-  const rules = on === undefined ? "" : `: ${on} of its rules were on`;
+  const rules = on === undefined ? "" : ` (${on} of its rules were on)`;
   return [say`${nameOf(before)} in zone ${cell(before.inputs["zoneId"], 40)} ${words(`${how}${rules}`)}`];
 };
 
@@ -344,7 +344,7 @@ function weakerAsDeclared(before: Side, after: Side): readonly string[] {
   const isById = asObject(after.inputs["ruleset"])["id"] !== undefined;
   const [one, other] = [before.inputs["accountId"], after.inputs["accountId"]];
   if (!isById && !isUnchanged(one, other))
-    lines.push(`account of the ruleset ${formatOptional(one)} → ${formatOptional(other)}`);
+    lines.push(`the ruleset's account ${formatOptional(one)} → ${formatOptional(other)}`);
   const names = Object.keys(overridesShape.shape);
   const isSame = names.every((name) => isUnchanged(before.inputs[name], after.inputs[name]));
   if (isSame && sameNames(before, after)) return lines;

@@ -118,7 +118,9 @@ const changedExtra: Comparison = (change) => {
   if (both === undefined || isUnchanged(both.before.inputs["extra"], both.after.inputs["extra"])) return [];
   const policy = cell(both.before.inputs["description"], 60);
   const [was, is] = [both.before.inputs["extra"], both.after.inputs["extra"]];
-  return [say`extra of policy ${policy} changes, and its effect is unknown: ${cell(was)} → ${cell(is)}`];
+  return [
+    say`the extra argument of policy ${policy} changes, and its effect is unknown: ${cell(was)} → ${cell(is)}`,
+  ];
 };
 
 const judgePolicy = judgesFor(policyTraits, [stopped, fewerPages, moreSources, changedExtra]);

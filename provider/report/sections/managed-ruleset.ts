@@ -63,7 +63,7 @@ function changes(all: StepView): readonly Block[] {
       ? []
       : [
           textBlock(
-            say`Changed outside the program in ways that no argument covers; the update reverts the change: ${escapeInvisible(drift)}.`,
+            say`The update also reverts a manual change that no argument covers: ${escapeInvisible(drift)}.`,
           ),
         ]),
     ...expansionTable(all),

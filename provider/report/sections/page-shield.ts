@@ -84,14 +84,14 @@ function blocked(all: StepView): readonly Block[] {
   if (seen === undefined) return [];
   if (seen === 0) {
     const unknown =
-      "What it would block is unknown: no active scripts have been seen on the pages it covers.";
+      "It's unknown what the policy would block, because no active scripts have been seen on the pages that it covers.";
     return [textBlock(words(unknown))];
   }
   const some =
     seen === 1
       ? `${count === 0 ? "Wouldn't" : "Would"} block the only active script`
       : `Would block ${count === 0 ? "none" : formatNumber(count)} of the ${formatNumber(seen)} active scripts`;
-  const impact = `${some} seen on the pages it covers`;
+  const impact = `${some} seen on the pages that the policy covers`;
   if (count === 0) return [textBlock(words(`${impact}.`))];
   const more = count > scripts.length ? [words(`and ${count - scripts.length} more`)] : [];
   return [textBlock(words(`${impact}:`)), { is: "list", items: [...scripts.map(value), ...more] }];

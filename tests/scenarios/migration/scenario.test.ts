@@ -93,7 +93,7 @@ describe("migrations of seven zones", () => {
         expect(summaryOf(first.text)).toEqual({ create: 8 });
         expect(puts(api)).toEqual([]);
         for (const words of [
-          /a605: blocked; [\s\S]*URI-based override [0-9a-f]{32} .*: delete it first with DELETE/,
+          /a605: blocked; [\s\S]*URI-based override [0-9a-f]{32} .* must be deleted first: DELETE/,
           /a606: blocked; [\s\S]*201 of \d+ firewall rules bypass the managed rules .*Contact Cloudflare Support/,
           /a607: blocked; [\s\S]*is 4097 bytes; the limit is 4096\. Contact Cloudflare Support/,
           /a60c: finished: the previous rules are off and the new ones are on/,
