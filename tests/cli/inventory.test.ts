@@ -523,7 +523,7 @@ describe("edgeguard report --inventory", () => {
       desk.write("check.json", wrong);
       const { code, stdout, stderr } = await report();
       expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
-      expect(stderr).toContain("--inventory: the file is not the result of a check");
+      expect(stderr).toContain("--inventory: the file isn't the result of an inventory check");
     }
   });
 });
