@@ -87,7 +87,7 @@ async function remove(type: string, id: string, props: JsonObject): Promise<void
 }
 export { remove as delete };
 
-/** Runs a provider method. Makes every error that it throws safe to show. */
+/** Runs a provider method. Removes secrets from every error that it throws. */
 async function guarded<T>(type: string, done: string, work: (verbs: Verbs) => T | Promise<T>): Promise<T> {
   try {
     const verbs = ownMember(REGISTER, type);

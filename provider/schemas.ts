@@ -8,15 +8,15 @@ import { survey } from "./survey/model";
 
 export interface PublishedSchema {
   /**
-   * The file in `provider/schemas`, without `.json`. An incompatible change needs a new version, because users rely on
-   * the old one.
+   * The name of the file in `provider/schemas`, without `.json`. An incompatible change needs a new version, because
+   * users rely on the old one.
    */
   readonly name: `${string}.v${number}`;
   readonly title: string;
   readonly description: string;
   /**
-   * The document's model. It has no transforms, and no defaults that depend on the run, because the schema describes
-   * the text as written.
+   * The zod model of the document. It has no transforms, and no defaults that depend on the run, because the schema
+   * describes the text as written.
    */
   readonly model: z.ZodType;
 }

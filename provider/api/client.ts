@@ -24,33 +24,33 @@ import { Redactor } from "./redact";
 import { hasTimedOut, outcomeOf, RETRY, retryAfterMs, retryDelayMs } from "./retry";
 import { adviceFor, cancelledError, excerpt, lostReason } from "./wording";
 
-/** Where the client writes log lines. They're already redacted. */
+/** Receives the client's log lines. Secrets are already removed from them. */
 export interface ApiLog {
   info(line: string): void;
   warn(line: string): void;
   debug(line: string): void;
 }
 
-/** A message announces waits longer than this, so that a waiting pipeline doesn't look stuck. */
+/** Longer waits are announced, so that a pipeline doesn't look stuck. */
 const ANNOUNCE_WAIT_MS = 5_000;
 
 /** The longest time that a client with `patient: false` waits for the rate budget. */
 const IMPATIENT_WAIT_MS = 2_000;
 
 export interface ApiOptions extends ConnectionOptions {
-  /** The base URL, which ends in a version segment. A path prefix is kept. */
+  /** The API's base URL. It ends in a version such as `/v4`, and may contain a path prefix. */
   readonly baseUrl: string;
   readonly credential: Credential | undefined;
   /**
-   * Another credential, tried once if `credential` is rejected. A token saved by an earlier operation may have been
-   * rotated since.
+   * A second credential, tried once if Cloudflare rejects `credential`. It may be newer than a token saved by an
+   * earlier operation.
    */
   readonly fallback?: Credential | undefined;
-  /** Names of credentials that are set but empty. */
+  /** The names of credential settings and variables that are set but empty, for error messages. */
   readonly emptyCredentials?: readonly string[];
-  /** The explicit provider that the credential belongs to. */
+  /** The name of the explicit provider that `credential` belongs to. Undefined without an explicit provider. */
   readonly provider?: string | undefined;
-  /** What the current call is for. */
+  /** Returns what the current operation is doing, which determines the advice in errors. */
   readonly purpose?: () => Purpose | undefined;
   readonly budget: RateBudget;
   /** The rate budget for `fallback`. Defaults to `budget`. */
@@ -65,12 +65,12 @@ export interface ApiOptions extends ConnectionOptions {
   readonly attemptMs?: number;
   /** Connections to share with other clients. They replace `concurrency` and `timeouts`. */
   readonly connections?: Connections;
-  /** Fires when nothing may be sent anymore. */
+  /** Aborts when nothing more may be sent. */
   readonly signal?: AbortSignal;
-  /** Fires when no new request may begin; requests in flight finish. */
+  /** Aborts when no new request may start. Requests in flight continue. */
   readonly closing?: AbortSignal;
   readonly log: ApiLog;
-  /** Hides secrets. Shared by all code that prints. */
+  /** Hides secrets in log lines and errors. */
   readonly redactor?: Redactor;
 }
 
@@ -79,7 +79,7 @@ export type Query = Readonly<Record<string, string | number | boolean | undefine
 export interface RequestOptions<T> {
   /** What the request does, as the start of an error message: `Reading policy 5f… in zone 0d…`. */
   readonly what: string;
-  /** The schema of `result`. */
+  /** The schema of the response's `result`. */
   readonly schema: z.ZodType<T>;
   readonly query?: Query;
   /** The body, sent as JSON. A Buffer already contains JSON. */
@@ -90,13 +90,13 @@ export interface RequestOptions<T> {
    */
   readonly repeatable?: boolean;
   /**
-   * Whether to send the request now or not at all, without retries and without waiting for the rate budget. Used for a
+   * Whether to send the request now or not at all, without retries and without waiting for the rate budget. Set for a
    * write that depends on data that was just read.
    */
   readonly immediate?: boolean;
   /**
-   * Returns what to do after a failure, if the caller knows more than the status shows. Replaces the general advice,
-   * which for a 403 names the missing permission.
+   * Returns advice for an error, if the caller knows more than the status shows. It replaces the general advice, which
+   * for a 403 names the missing permission.
    */
   readonly advice?: (failure: {
     readonly status: number;
@@ -112,7 +112,7 @@ export interface ApiResponse<T> {
 }
 
 export interface ListOptions<T> extends Omit<RequestOptions<T>, "schema" | "body"> {
-  /** The schema of one record. */
+  /** The schema of one record in the list. */
   readonly record: z.ZodType<T>;
   /**
    * Whether the list fails if a record can't be read. Set it if missing a record could do harm, such as before a create
@@ -123,7 +123,7 @@ export interface ListOptions<T> extends Omit<RequestOptions<T>, "schema" | "body
 
 export interface List<T> {
   readonly records: readonly T[];
-  /** The records that were left out, by the names used in the warnings. */
+  /** The names of the records that were left out because they couldn't be read. The warnings use the same names. */
   readonly unread: readonly string[];
   readonly resultInfo: ResultInfo | undefined;
 }
@@ -134,13 +134,13 @@ export type BytesOptions = Pick<RequestOptions<unknown>, "what" | "query" | "adv
 interface ApiRequest extends Omit<RequestOptions<unknown>, "schema"> {
   readonly method: Dispatcher.HttpMethod;
   readonly path: string;
-  /** Whether to read a successful response as bytes. An error still has the envelope. */
+  /** Whether to return a successful response as bytes. An error response is still decoded. */
   readonly raw?: boolean;
 }
 
-/** What's known about a request from all its attempts, with either credential. */
+/** What's known about a request after all its attempts, with either credential. */
 interface AttemptHistory {
-  /** Whether an attempt may have been applied. A later rejection doesn't change that. */
+  /** Whether Cloudflare may have applied an attempt. It stays true if a later attempt is rejected. */
   uncertain: boolean;
 }
 
@@ -151,7 +151,7 @@ export class EdgeApi {
   readonly #connections: Connections;
   #credential: Credential | undefined;
   #fallbackRefused = false;
-  /** Aborts when either of the signals in the options does. */
+  /** Aborts when `signal` or `closing` aborts. */
   readonly #stop: AbortSignal;
   readonly #logged = new Set<string>();
   #inFlight = 0;
@@ -416,7 +416,7 @@ export class EdgeApi {
     }
   }
 
-  /** Sends one request. Throws only for cancellation, never for a network failure or an error response. */
+  /** Sends one request. Throws only if it's cancelled, never for a network failure or an error response. */
   async #attempt(
     request: ApiRequest,
     credential: Credential,
@@ -568,7 +568,7 @@ interface Success extends Reply {
   readonly envelope: Envelope | undefined;
 }
 
-/** Returns what messages call an unreadable record: its ID or name, if it has one. */
+/** Returns how warnings identify an unreadable record: its ID or name, otherwise its position in the list. */
 function recordName(record: unknown, index: number): string {
   const members = NAMING.flatMap((member) => {
     const value: unknown =
@@ -588,7 +588,7 @@ function problemOf({ issues: [issue] }: z.ZodError, ...root: string[]): string {
   return path === "" ? issue.message : `${path}: ${issue.message}`;
 }
 
-/** Thrown after an earlier request timed out, because the client doesn't wait a second time. */
+/** Thrown by a client with `patient: false` after an earlier request timed out. */
 class UnresponsiveError extends Error {}
 
 interface NotSentReason {

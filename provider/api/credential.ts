@@ -6,7 +6,7 @@ export type Credential = (
   | { readonly kind: "token"; readonly token: string }
   | { readonly kind: "key"; readonly email: string; readonly key: string }
 ) & {
-  /** Where the credential was found, such as `edgeguard:apiToken` or `CLOUDFLARE_API_TOKEN`. */
+  /** The setting or variable that the credential came from, such as `edgeguard:apiToken` or `CLOUDFLARE_API_TOKEN`. */
   readonly origin: string;
 };
 
@@ -31,7 +31,7 @@ export function isUnauthenticated(error: unknown): error is ApiError {
   return error instanceof ApiError && (error.status === 401 || error.hasCode(...CREDENTIAL_CODES));
 }
 
-/** Whether the credential is rejected or lacks a permission. Another credential may work. */
+/** Whether Cloudflare rejected the credential or its permissions, which means that another credential may work. */
 export function isCredentialRefused(error: unknown): error is ApiError {
   return error instanceof ApiError && (error.status === 403 || isUnauthenticated(error));
 }
@@ -60,7 +60,7 @@ export function isCredentialInvalid(error: unknown, credential: Credential | und
 /** Thrown before anything is sent if no credential was found. */
 export class MissingCredentialsError extends Error {
   override readonly name = "MissingCredentialsError";
-  /** Why there's no credential, as a clause. */
+  /** Why there's no credential: `none are set`, or which variables are empty. */
   readonly reason: string;
 
   /** @param provider the explicit provider, which has only its own credentials. */
@@ -86,14 +86,17 @@ const SET_CREDENTIALS =
 const PASS_CREDENTIALS =
   "Pass a token to the Provider: credentials in the stack's configuration or the environment may belong to another account.";
 
-/** Returns why there's no credential, as a clause. CI systems pass a missing secret as an empty string. */
+/**
+ * Returns why there's no credential: none are set, or some are empty, because CI systems pass a missing secret as an
+ * empty string.
+ */
 export function missingReason(empty: readonly string[]): string {
   if (empty.length === 0) return "none are set";
   const names = empty.join(", ").replace(/, ([^,]*)$/, " and $1");
   return `${names} ${empty.length === 1 ? "is" : "are"} empty`;
 }
 
-/** Returns a hint if the configuration in use may not be the stack's current one. */
+/** Returns a hint if the operation uses the configuration saved by the last `up`, which may be outdated. */
 export function savedConfigHint(purpose: Purpose | undefined): string {
   return purpose?.savedConfig === true
     ? " A refresh or destroy uses the token saved by the last `pulumi up`: run `pulumi up` first, or add --run-program."

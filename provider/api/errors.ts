@@ -26,7 +26,9 @@ export interface ApiErrorInit {
   /** The HTTP status. Undefined if no response arrived. */
   readonly status?: number;
   readonly errors?: readonly ApiNote[];
-  /** Whether the response isn't the API's envelope. It may come from a proxy, a captive portal or a wrong address. */
+  /**
+   * Whether the response isn't in the API's envelope. It may come from a proxy, a captive portal or a wrong address.
+   */
   readonly foreign?: boolean;
   /** Cloudflare's request ID, the Ray ID (`cf-ray`). */
   readonly requestId?: string | undefined;
@@ -64,15 +66,13 @@ export class ApiError extends Error {
     this.retryAfterMs = init.retryAfterMs;
   }
 
-  /** Whether one of Cloudflare's error codes is among `codes`. */
+  /** Whether Cloudflare returned one of these error codes. */
   hasCode(...codes: number[]): boolean {
     return this.errors.some((e) => e.code !== undefined && codes.includes(e.code));
   }
 }
 
-/**
- * Thrown when the operation was cancelled, or when the engine that asked for the work has exited. Nothing more is sent.
- */
+/** Thrown when the operation was cancelled or the Pulumi engine exited. Nothing more is sent. */
 export class CancelledError extends Error {
   override readonly name = "CancelledError";
 
@@ -91,7 +91,7 @@ export function mayHaveBeenApplied(error: unknown): error is ApiError | Cancelle
 }
 
 /**
- * Whether the API itself returned 404: the object, or what contains it, doesn't exist. Another server's 404 page
+ * Whether the API itself returned 404: the object, or its zone or account, doesn't exist. Another server's 404 page
  * doesn't count, because a wrong base URL would otherwise empty a stack's state.
  */
 export function isNotFound(error: unknown): error is ApiError {

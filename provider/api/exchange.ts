@@ -17,7 +17,7 @@ interface Sending {
   readonly dispatcher: () => Dispatcher;
   /** Aborts the request. */
   readonly signal: AbortSignal | undefined;
-  /** Time limit from the connection to the last byte of the response. */
+  /** The time limit for one attempt, from connecting to the last byte of the response. */
   readonly attemptMs: number | undefined;
 }
 
@@ -43,7 +43,9 @@ export interface LostResponse {
   readonly errorCode: string | undefined;
   readonly syscall: string | undefined;
   readonly cause: unknown;
-  /** Whether the response had begun. The request was either applied or rejected, and there's no way to tell which. */
+  /**
+   * Whether part of the response arrived. The request was either applied or rejected, and there's no way to tell which.
+   */
   readonly cutOff: boolean;
 }
 

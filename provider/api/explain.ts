@@ -90,8 +90,8 @@ const MALFORMED_HEADER =
 export const MEANINGS: Readonly<Record<number, string>> = {
   6003: MALFORMED_HEADER,
   6111: MALFORMED_HEADER,
-  7000: "The API has no such path: check the IDs in it and the base URL.",
-  7003: "The path doesn't lead to an object: an ID in it is wrong or malformed, or the base URL is wrong.",
+  7000: "The API has no such path. Check the base URL and the IDs in the path.",
+  7003: "The path doesn't identify an object. Check the base URL and the IDs in the path.",
   9106: "The email or the API key is missing or wrong. Set both again, or use a token.",
   10000: "The token lacks permission for this call, or was revoked. Check its permissions in the dashboard.",
   10003:

@@ -37,7 +37,7 @@ export async function* byPage<T>(
 
 interface Pass {
   readonly isComplete: boolean;
-  /** The number of items that no earlier pass found. */
+  /** How many items this pass found that earlier passes missed. */
   readonly added: number;
   readonly read: number;
   /** The number of items according to the API. */
@@ -85,7 +85,7 @@ export async function* byCursor<T>(
   api: EdgeApi,
   path: string,
   options: PagesOptions<T> & {
-    /** Name of the page-size parameter. */
+    /** The name of the query parameter for the page size. */
     readonly sizeParameter?: "per_page" | "limit";
   },
 ): AsyncGenerator<T, void, undefined> {
@@ -117,7 +117,7 @@ function unreadable(what: string, path: string, detail: string, advice: string):
   return new ApiError({ what, method: "GET", path, status: 200, outcome: "notDone", detail, advice });
 }
 
-/** Returns a predicate that's true only the first time it sees a key. */
+/** Returns a function that returns true the first time it's called with a key, and false afterwards. */
 function unseen<T>(key: (item: T) => string): (item: T) => boolean {
   const seen = new Set<string>();
   return (item) => {

@@ -69,7 +69,7 @@ interface ResourcePermissions {
   readonly toRead: readonly RequiredPermission[];
   /** The permissions for an update or a destroy. */
   readonly toWrite: readonly RequiredPermission[];
-  /** More advice, as a sentence. */
+  /** A sentence of additional advice. */
   readonly note?: string;
 }
 

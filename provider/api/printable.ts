@@ -1,11 +1,14 @@
 /** Makes untrusted text (responses, names, files) safe to print: no cursor movements, no hidden text, no CI commands.
  */
 
-/** Characters that hide text, change its direction, or aren't allowed in a file. A survey's page also shows them by their number. */
+/** Characters that hide text, change its direction, or aren't allowed in a file. A survey's page also escapes them. */
 export const INVISIBLE = /[\p{Cc}\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufffe\uffff]/gu;
 const ESCAPES: Readonly<Record<string, string>> = { "\n": "\\n", "\r": "\\r", "\t": "\\t" };
 
-/** `::add-mask::x` at the start of a line (GitHub), `##[group]` and `##vso[…]` anywhere (GitHub, Azure), Pulumi's colors. */
+/**
+ * Text that CI systems or Pulumi would interpret: `::add-mask::x` at the start of a line (GitHub), `##[group]` and
+ * `##vso[…]` anywhere (GitHub, Azure), Pulumi's colors.
+ */
 const COMMANDS: readonly (readonly [RegExp, string])[] = [
   [/^(\s*):(?=:[a-z][\w-]*(?: .*)?::)/i, "$1\\:"],
   [/##(?=\[|vso\[)/gi, "#\\#"],
@@ -20,7 +23,7 @@ export function escapeInvisible(text: string): string {
   return COMMANDS.reduce((safe, [command, escaped]) => safe.replace(command, escaped), line);
 }
 
-/** Returns a character by its number, as JSON and JavaScript write it: `\u202e`. */
+/** Escapes a character as in JSON and JavaScript: `\u202e`. */
 export function unicodeEscape(character: string): string {
   return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
 }
@@ -30,8 +33,9 @@ export function printable(message: string): string {
   return message.split("\n").map(escapeInvisible).join("\n");
 }
 
-/** Removes these characters from the end of a text. A regular expression such as `/[.]+$/` is quadratic: 200,000 dots
- * in an error took minutes.
+/**
+ * Removes the given characters from the end of a text. A regular expression such as `/[.]+$/` is quadratic: 200,000
+ * dots in an error took minutes.
  */
 export function trimEnd(text: string, characters: string): string {
   let end = text.length;

@@ -9,7 +9,7 @@ export interface RateWindow {
 /** Cloudflare's limit per user: https://developers.cloudflare.com/fundamentals/api/reference/limits/. */
 export const DOCUMENTED_RATE: RateWindow = { requests: 1_200, ms: 5 * 60_000 };
 
-/** How long to wait before the next request, and the reason, as a clause. */
+/** How long to wait before the next request, and why. */
 export interface Wait {
   readonly ms: number;
   readonly reason: string;
@@ -39,7 +39,7 @@ export class RateBudget {
   readonly #windows: { readonly rate: RateWindow; readonly sent: number[] }[] = [];
   #pausedUntil = 0;
   #turn: Promise<void> = Promise.resolve();
-  /** One callback per waiting caller. It gives up if the wait is now too long. */
+  /** One callback per waiting caller. The callback gives up if the wait has become too long. */
   readonly #waiters = new Set<() => void>();
 
   constructor(rates: readonly RateWindow[]) {

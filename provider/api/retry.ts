@@ -89,7 +89,7 @@ interface Circumstances {
   readonly maxRetries: number | undefined;
   /** Whether repeating the request is safe. If undefined, the method decides. */
   readonly repeatable: boolean | undefined;
-  /** The wait that `Retry-After` asked for, in milliseconds. */
+  /** The wait requested by `Retry-After`, in milliseconds. */
   readonly asked: number | undefined;
 }
 

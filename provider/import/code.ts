@@ -1,8 +1,8 @@
 import { ownMember } from "../runtime/values";
 
 /**
- * An expression in the generated program, in any supported language, with the value it has when the program runs. Keeping the two
- * together ensures that the program and the inputs in the import file match.
+ * An expression in the generated program, and the value it has when the program runs. Keeping both ensures that the
+ * program matches the inputs in the import file.
  */
 export class Code {
   constructor(
@@ -25,7 +25,7 @@ export type Form =
 
 export interface Item {
   readonly code: Code;
-  /** A comment for the line above the item. */
+  /** The comment to print above the item. */
   readonly comment: string | undefined;
 }
 
@@ -45,7 +45,9 @@ export function call(callee: string, args: readonly unknown[], value: unknown): 
   return new Code(value, { kind: "call", callee, args: args.map(codeOf) });
 }
 
-/** Writes the text of a JSON document as the document. */
+/**
+ * Returns an expression for a JSON text. It's printed as the parsed document if that produces exactly the same text.
+ */
 export function jsonText(text: string): Code {
   const document: unknown = JSON.parse(text);
   // Another form of a number, say, would change the text.
@@ -87,7 +89,7 @@ export function codeOf(given: unknown): Code {
     : new Code(given, { kind: "data", data: given });
 }
 
-/** @param comments comments by the text of the item that each one precedes. */
+/** @param comments the comments to print above items, by the item's text. */
 export function listOf(texts: readonly string[], comments: Readonly<Record<string, string>>): Code {
   return listCode(texts.map((text) => ({ code: codeOf(text), comment: ownMember(comments, text) })));
 }
@@ -99,7 +101,7 @@ function listCode(items: readonly Item[]): Code {
   );
 }
 
-/** @param comments comments by the name of the property that each one precedes. */
+/** @param comments the comments to print above properties, by the property's name. */
 export function objectOf(members: Members, comments: Readonly<Record<string, string>> = {}): Code {
   const written = Object.entries(members)
     .filter(([, member]) => member !== undefined)

@@ -14,7 +14,7 @@ import {
 import type { Target } from "./target";
 import type { Account, Zone } from "./zones";
 
-/** An existing object, as the program declares it. */
+/** An existing object and its declaration in the generated program. */
 export interface Draft {
   readonly found: ExistingObject;
   /** The resource's name: an identifier, unique among resources of its type. */
@@ -28,14 +28,14 @@ export interface UsedSecret extends ConfigSecret {
   readonly key: string;
 }
 
-/** A constant in the program that contains an ID. */
+/** A constant in the program for the ID of a zone or account. */
 export interface IdConstant {
   readonly id: string;
   /** The constant's name: `zoneId`, or `zones` for one of several zones. */
   readonly variable: string;
-  /** The zone's name in the constant. Undefined if there's only one. */
+  /** The ID's key in `zones`. Undefined if the constant is the ID itself. */
   readonly member: string | undefined;
-  /** Both: `zoneId`, or `zones.shopExample`. */
+  /** The expression for the ID: `zoneId`, or `zones.shopExample`. */
   readonly text: string;
   /** The zone's name, shown as a comment. */
   readonly comment: string | undefined;
@@ -53,7 +53,7 @@ const RESERVED_NAMES = [
   "pulumi",
 ];
 
-/** Gives the objects names and writes their arguments. */
+/** Chooses the resources' names and writes their arguments. */
 export class Drafter {
   readonly zones: readonly IdConstant[];
   readonly accounts: readonly IdConstant[];
@@ -129,7 +129,7 @@ function constantsOf(owners: readonly Owner[], kind: Scope["kind"]): IdConstant[
   });
 }
 
-/** A zone or account. */
+/** A zone or account, with the labels that its constant can be named after. */
 interface Owner extends Named {
   readonly comment?: string | undefined;
 }

@@ -46,25 +46,25 @@ export const TYPES = {
 /** An existing object, as a program would declare it. */
 export interface ExistingObject extends Named, ObjectAddress {
   readonly resource: ImportableType;
-  /** What messages call the object: `policy 0f2a… "checkout"`. */
+  /** How messages refer to the object: `policy 0f2a… "checkout"`. */
   readonly what: string;
   /** Returns the arguments for the program. Called once, after all objects have names. */
   args(writing: ArgumentWriter): Members;
-  /** Outputs, as `read` returns them. */
+  /** The outputs that `read` returned. */
   readonly outputs: JsonObject;
   /** Converts the arguments to inputs as the resource class does. By default, they're unchanged. */
   classInputs?(args: JsonObject): JsonObject;
-  /** A key for the inputs that must differ between two declarations of a type. By default, all inputs. */
+  /** A key that must be unique among the declarations of a type. By default, all inputs together. */
   readonly identity?: string;
-  /** Inputs that the state records in a different form from what `check` returns here. */
+  /** Inputs that the state must record in another form than the one that `check` returned for the import. */
   readonly recordedAs?: JsonObject;
-  /** A comment for the line above the resource in the program. */
+  /** The comment to print above the resource. */
   readonly comment?: string;
 }
 
-/** What arguments can use from the program. */
+/** What an argument's code can use: IDs, secrets and other resources. */
 export interface ArgumentWriter {
-  /** Whether the program has the builders of destinations and filters, which the plugin's SDKs lack. */
+  /** Whether the program can call the builders for destinations and filters. The plugin's SDKs have none. */
   readonly hasBuilders: boolean;
   /** Returns the constant that contains the ID of a zone or account. */
   scope(scope: Scope): Code;
@@ -80,9 +80,9 @@ export interface ArgumentWriter {
 }
 
 export interface ConfigSecret {
-  /** The value for the state, or the placeholder that Cloudflare shows instead. */
+  /** The value to record in the state, or the placeholder that Cloudflare shows instead. */
   readonly value: string;
-  /** Whether Cloudflare shows the value, which means the import file contains it. */
+  /** Whether Cloudflare shows the value. If it does, the import file contains the value. */
   readonly isShown: boolean;
   /** A description of the secret for users: `secret access key of the bucket logs`. */
   readonly meaning: string;

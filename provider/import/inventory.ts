@@ -3,23 +3,23 @@ import type { Host } from "../runtime/host";
 import type { JsonObject } from "../runtime/values";
 import type { ExistingObject, ImportableType } from "./existing";
 
-/** An object or part that isn't in the program, and why. */
+/** An object that isn't in the program, or a group of objects that couldn't be read, with the reason. */
 export interface LeftOut {
-  /** What messages call the object. */
+  /** How messages refer to the object or group. */
   readonly what: string;
   readonly reason: string;
 }
 
-/** Collects the existing objects. */
+/** Collects the existing objects to import. */
 export class Inventory {
   readonly found: ExistingObject[] = [];
   /** Objects that can't be declared. */
   readonly leftOut: LeftOut[] = [];
-  /** Parts that couldn't be read. */
+  /** Groups of objects that couldn't be read, such as the managed rulesets in a zone. */
   readonly skipped: LeftOut[] = [];
-  /** Parts that were read, with or without objects. */
+  /** Names of the groups of objects that were read, including empty groups. */
   readonly parts: string[] = [];
-  /** More notes for the user. */
+  /** Additional sentences for the summary. */
   readonly notes: string[] = [];
 
   /** @param progress shows the progress of reading a part. */
@@ -29,7 +29,7 @@ export class Inventory {
   ) {}
 
   /**
-   * Reads one part. A forbidden part is skipped, so that a plan or token without one product doesn't prevent importing the
+   * Reads one group of objects. If the plan or token doesn't include the product, skips the group and imports the
    * others. Any other failure ends the command.
    *
    * @param what what's read, such as `reading Page Shield policies in zone 0da4…`.

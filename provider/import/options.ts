@@ -15,11 +15,11 @@ export interface ImportOptions {
   readonly project?: string;
   readonly force: boolean;
   readonly for: Surface;
-  /** Unset: the language of the project in the output folder. */
+  /** The program's language. Defaults to the language of the project in the output directory. */
   readonly language?: Language;
 }
 
-/** Whether the options ask for namespaces explicitly, which needs an account. */
+/** Whether the options explicitly include namespaces, which need an account. */
 export function asksForNamespaces({ only, withValues }: ImportOptions): boolean {
   return only?.includes("kv") === true || withValues;
 }

@@ -4,16 +4,16 @@ import { asSentence, type LeftOut } from "./inventory";
 import type { Surface } from "../runtime/type-tokens";
 import type { Verified } from "./verify";
 
-/** A generated program, before it's printed in a language. */
+/** A generated program before it's printed as TypeScript or YAML. */
 export interface Program {
   readonly surface: Surface;
-  /** The functions and constants that its arguments use. */
+  /** The functions and constants that the resources' arguments use. */
   readonly uses: ReadonlySet<string>;
   readonly secrets: readonly UsedSecret[];
-  /** The accounts, then the zones, that its arguments refer to. */
+  /** The constants for account IDs, then those for zone IDs, that the resources' arguments use. */
   readonly ids: readonly (readonly IdConstant[])[];
   readonly resources: readonly Declaration[];
-  /** Sentences about what isn't declared. */
+  /** One sentence for each object that the program doesn't declare, with the reason. */
   readonly leftOut: readonly string[];
 }
 
@@ -51,12 +51,12 @@ export function programOf(
   };
 }
 
-/** Returns the command for a secret, with what it is. */
+/** Returns the command that sets a secret, followed by a comment that describes the secret. */
 export function promptFor({ key, meaning }: UsedSecret): string {
   return `${setCommand(key)}   # ${meaning}`;
 }
 
-/** Returns a command that sets a secret. It prompts for the value, to keep that out of the shell's history. */
+/** Returns a command that sets a secret. The command prompts for the value, so that it isn't in the shell's history. */
 export function setCommand(key: string): string {
   return `pulumi config set --secret ${key}`;
 }

@@ -17,7 +17,7 @@ export interface Project {
   readonly language: Language;
   /** The text of a new project file. Undefined if the program already has a project. */
   readonly text: string | undefined;
-  /** The plugin's directory, if the project file has to name it and doesn't. Relative to the project. */
+  /** The plugin's directory, relative to the project, if the project file should name it but doesn't. */
   readonly lacksPlugin: string | undefined;
 }
 
@@ -72,7 +72,10 @@ function newProject(folder: string, name: string, { surface, language }: Target)
 
 const isPlugin = ({ name }: { readonly name?: string | undefined }): boolean => name === "edgeguard";
 
-/** The project file's properties that matter here. A property in another form counts as missing: Pulumi refuses it. */
+/**
+ * The project file's properties that the import reads. A malformed property counts as missing, because Pulumi itself
+ * refuses it.
+ */
 const projectFile = z.object({
   runtime: z
     .union([z.string(), z.object({ name: z.string() }).transform(({ name }) => name)])
@@ -127,7 +130,7 @@ function projectFileFor(folder: string): string | undefined {
     .find((path) => existsSync(path));
 }
 
-/** Returns the directory of the project's program: the one with the project file, or the one that `main` names. */
+/** Returns the directory of the project's program: the project file's directory, or the one that its `main` names. */
 function programFolder(file: string, { main }: Settings): string {
   const target = resolve(dirname(file), main);
   if (/\.[cm]?js$/.test(target)) return dirname(file); // Compiled from sources next to the project file.

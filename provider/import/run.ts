@@ -152,7 +152,7 @@ async function write(
   };
 }
 
-/** @returns what the compiler says. Undefined for a language without one. */
+/** @returns the result of compiling the program. Undefined for YAML. */
 async function writeProgram(
   program: Program,
   language: Language,

@@ -8,24 +8,24 @@ import type { Verified } from "./verify";
 export interface Outcome {
   readonly inventory: Inventory;
   readonly verified: readonly Verified[];
-  /** The written files. Undefined if there was nothing to declare. */
+  /** What was written. Undefined if there was nothing to declare. */
   readonly written: Written | undefined;
 }
 
 interface Written {
-  /** The files, relative to the working directory. */
+  /** The paths of the written files, relative to the working directory. */
   readonly files: readonly string[];
-  /** The output directory, relative to the working directory. Empty if they're the same. */
+  /** The output directory, relative to the working directory. Empty if it is the working directory. */
   readonly folder: string;
   readonly project: Project;
-  /** The commands that install what the program needs. */
+  /** The commands that install the packages that the program needs. */
   readonly installs: readonly string[];
-  /** What the compiler says. Undefined for a language without one. */
+  /** The result of compiling the program. Undefined for YAML. */
   readonly compiled: Compiled | undefined;
 }
 
 export interface Compiled {
-  /** The package with the classes. */
+  /** The package that the program imports the resource classes from. */
   readonly imports: string;
   /** Why the program isn't formatted. Undefined if it is. */
   readonly unformatted: string | undefined;

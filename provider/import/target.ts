@@ -18,7 +18,10 @@ export const PROGRAM_FILES: Readonly<Record<Language, string>> = {
   yaml: "Main.yaml",
 };
 
-/** The package that a TypeScript program imports. The plugin's is generated, and the plugin's schema names it. */
+/**
+ * The package that a TypeScript program imports. Pulumi generates the plugin's package, and the plugin's schema names
+ * it.
+ */
 export const PACKAGES: Readonly<Record<Surface, string>> = {
   dynamic: "pulumi-edgeguard",
   plugin: "pulumi-edgeguard-sdk",
@@ -26,5 +29,5 @@ export const PACKAGES: Readonly<Record<Surface, string>> = {
 
 export const PLUGIN = "pulumi-resource-edgeguard";
 
-/** Ends a sentence: why a program in YAML can't have the classes. */
+/** Why a program in YAML can't use the resource classes, as the second half of an error message. */
 export const CLASSES = "this package's classes only work in TypeScript.";

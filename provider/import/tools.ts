@@ -38,7 +38,7 @@ export async function format(
   }
 }
 
-/** Returns where a program in the directory finds a package, relative to it. Undefined if the package isn't installed. */
+/** Returns where a package is installed, relative to the program's directory. Undefined if it isn't installed. */
 export function installed(folder: string, name: string): string | undefined {
   const found = [...foldersFrom(folder)]
     .map((at) => join(at, "node_modules", name))
@@ -46,7 +46,7 @@ export function installed(folder: string, name: string): string | undefined {
   return found === undefined ? undefined : relative(folder, found);
 }
 
-/** Returns the commands that install what a program in the directory needs. */
+/** Returns the commands that install what a program in this directory needs. */
 export function installCommands(folder: string, { surface, language }: Target): readonly string[] {
   const isMissing = (name: string): boolean => installed(folder, name) === undefined;
   const needsClasses = language === "typescript" && isMissing(PACKAGES[surface]);
@@ -62,7 +62,7 @@ export function installCommands(folder: string, { surface, language }: Target): 
   ];
 }
 
-/** Returns the directory in which the plugin is or will be installed, relative to the program's. */
+/** Returns the directory in which the plugin is or will be installed, relative to the program's directory. */
 export function pluginFolder(folder: string): string {
   return installed(folder, PLUGIN) ?? `node_modules/${PLUGIN}`;
 }
@@ -70,8 +70,8 @@ export function pluginFolder(folder: string): string {
 const SHOWN_PROBLEMS = 5;
 
 /**
- * Compiles the program in strict mode and returns the first errors. Undefined if TypeScript or the package that it
- * imports isn't installed for it.
+ * Compiles the program in strict mode and returns the first errors. Undefined if TypeScript or a package that the
+ * program imports isn't installed.
  */
 export function compileProblems(
   file: string,

@@ -4,7 +4,7 @@ import type { Draft, Drafter } from "./draft";
 import type { ExistingObject } from "./existing";
 import type { Inventory } from "./inventory";
 
-/** A declaration with its state. The preview after the import shows no changes to it. */
+/** A declaration and its state. They match, so the preview after the import shows no changes. */
 export interface Verified extends Draft {
   readonly inputs: JsonObject;
   readonly outputs: JsonObject;
@@ -64,7 +64,7 @@ function offlineHost(): Host {
   return new Host({ config: (key) => config.get(key), env: {}, out: { info: silent, warn: silent } });
 }
 
-/** Returns the value as it would be after passing through the engine: without undefined properties. */
+/** Returns the value as the engine passes it on: without undefined properties. */
 function serialized(bag: JsonObject): JsonObject {
   return JSON.parse(JSON.stringify(bag)) as JsonObject; // An object stays an object.
 }

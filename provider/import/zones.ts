@@ -2,10 +2,10 @@ import type { Host } from "../runtime/host";
 import { readZoneDetails } from "../runtime/zone";
 import { oneLine } from "./names";
 
-/** An account to read. Its name isn't known. */
+/** An account to read. */
 export interface Account {
   readonly id: string;
-  /** What messages call the account. */
+  /** How messages refer to the account: by its ID, because its name isn't known. */
   readonly what: string;
 }
 
@@ -16,7 +16,7 @@ export function accountOf(id: string): Account {
 /** A zone to read. */
 export interface Zone {
   readonly id: string;
-  /** What messages call the zone: `zone shop.example`, or the same with its ID. */
+  /** How messages refer to the zone: `zone shop.example`, or by its ID if the name is unknown. */
   readonly what: string;
   /** The zone's name. Undefined if the token lacks Zone Read. */
   readonly name: string | undefined;
@@ -24,7 +24,7 @@ export interface Zone {
   readonly accountId: string | undefined;
 }
 
-/** Reads a zone. If the token lacks Zone Read, messages call it by its ID. */
+/** Reads a zone's name and account. If the token lacks Zone Read, messages use the zone's ID. */
 export async function readZone(host: Host, id: string): Promise<Zone> {
   const details = await readZoneDetails(host.api, id);
   const name = oneLine(details.name ?? "") || undefined;

@@ -5,17 +5,20 @@ import { omit, pick, type JsonObject } from "./values";
 
 /** An existing object that a create adopts. */
 export interface Adoption {
-  /** The resource, as text that starts a sentence: `PageShieldPolicy "checkout"`. */
+  /** The resource's type and name, as the start of a sentence: `PageShieldPolicy "checkout"`. */
   readonly what: string;
   /** The object and its location, as text: `policy 0f3a… in zone …`. */
   readonly object: string;
-  /** The object's arguments in canonical form. Unset ones are undefined; those that match the program are left out. */
+  /**
+   * The object's arguments that differ from the program, in canonical form. Undefined if the object doesn't set the
+   * argument.
+   */
   readonly found: JsonObject;
-  /** What destroying the resource does to the object, as text: `deletes it`. */
+  /** What destroying the resource does to the object: `deletes it`. */
   readonly onDestroy: string;
-  /** More sentences for the preview. */
+  /** More sentences for the preview's message about the adoption. */
   readonly more?: string;
-  /** More sentences for the update. */
+  /** More sentences to print after the update has adopted the object. */
   readonly afterwards?: string;
 }
 
@@ -23,7 +26,7 @@ export interface Adoption {
 export interface Adopted {
   /** The object and its location, as text: `policy 0f3a… in zone …`. */
   readonly object: string;
-  /** What destroying the resource would do when the object was adopted: `deletes it`. */
+  /** What destroying the resource does to the object, as of the adoption: `deletes it`. */
   readonly onDestroy: string;
   /** What adopting the object changed, by argument. Absent if the object matched the program. */
   readonly changes?: Changes;
@@ -32,7 +35,9 @@ export interface Adopted {
 /** The name of the output, and of the input that shows the adoption in the preview. */
 export const ADOPTED = "adopted";
 
-/** Returns the input to show as pending if a create may adopt an object but can't look it up yet. */
+/**
+ * Returns the inputs that a preview shows as unknown if a create may adopt an object but the preview can't look it up.
+ */
 export function pendingAdoption({
   inputs,
   isNew,
@@ -66,7 +71,7 @@ export function withTimestamp(object: string, raw: JsonObject): string {
   return changed === undefined ? object : `${object} (last changed ${changed})`;
 }
 
-/** Returns the recorded inputs with the actual adoption in place of the one that the preview expected. */
+/** Returns the recorded inputs, with the adoption that took place instead of the one that the preview expected. */
 export function withAdopted(recorded: JsonObject, adopted: unknown): Record<string, unknown> {
   return { ...omit(recorded, [ADOPTED]), ...pick({ [ADOPTED]: adopted }, [ADOPTED]) };
 }

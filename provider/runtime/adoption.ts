@@ -25,8 +25,8 @@ interface AdoptionQuestion<T> {
   /** Existing objects with the declared name. */
   readonly alike: readonly T[];
   /**
-   * Returns existing objects that match completely, such as those left behind by an interrupted run. Called only if
-   * needed.
+   * Returns existing objects that match the program completely, such as those left behind by an interrupted run. Called
+   * only if needed.
    */
   readonly equal: () => readonly T[] | Promise<readonly T[]>;
   /** Error messages for objects that can't be adopted. */

@@ -71,7 +71,7 @@ export async function read<Shape extends z.ZodRawShape, Computed extends object>
   return { id, props: resource.outputs(outputs, alongside, {}), inputs };
 }
 
-/** What `read` needs to know about an object that the program reads with `get`. */
+/** An object that the program reads with `get`, with the outputs that `read` needs. */
 export interface Existing {
   readonly id: string;
   readonly props: JsonObject;
@@ -98,7 +98,10 @@ export async function findExisting<Shape extends z.ZodRawShape, Computed extends
   return { id: found.id, props: { ...found.outputs, ...pick(props, KEPT), [READ]: true } };
 }
 
-/** Reads an object that was found, and keeps a resource that used to declare it from deleting it. */
+/**
+ * Reads an object for `get`, and makes sure that deleting a resource that used to declare the object doesn't delete the
+ * object.
+ */
 export async function readExisting<Shape extends z.ZodRawShape, Computed extends object>(
   resource: ResourceType<Shape, Computed>,
   host: Host,

@@ -15,27 +15,28 @@ export interface BooleanMember {
   readonly key: string;
   /** The field's JSON pointer in the request body, or only the pointer's prefix if the field has several spellings. */
   readonly pointer: string;
-  /** Whether an error 400 without a pointer, or with a pointer to the field's parent, may also be about this field. */
+  /** Whether a 400 error without a pointer, or with a pointer to the field's parent, may also be about this field. */
   readonly doubtful: boolean;
 }
 
 /**
- * What this operation knows about a field. A form that was accepted takes precedence over one that a response showed.
+ * The form in which to send a field, as far as this operation knows. A form that Cloudflare accepted takes precedence
+ * over a form seen in a response.
  */
 interface Known {
   form: BooleanForm;
   accepted: boolean;
 }
 
-/** Records which form a response uses. */
+/** Records the form that a response uses for the field. */
 export function noteShownForm(ctx: Context, key: string, form: BooleanForm): void {
   const known = knownOf(ctx, key);
   if (!known.accepted) known.form = form;
 }
 
 /**
- * Sends a field in the form that was accepted or returned before; by default, as a string. Tries the other form once
- * after an error 400 that is or may be about the field.
+ * Sends a field in the form that Cloudflare accepted or returned before; by default, as a string. Tries the other form
+ * once after a 400 error that is or may be about the field.
  *
  * @throws the more informative error if both forms are rejected.
  */
@@ -79,7 +80,7 @@ function mayMean({ errors }: ApiError, member: BooleanMember): boolean {
   return member.doubtful && (pointers.length === 0 || pointers.some(holds));
 }
 
-/** Merges what both errors say about the content. An error about the form alone doesn't help the user. */
+/** Merges both errors, without the parts about the field's form, which don't help the user. */
 function moreTelling(first: ApiError, second: ApiError, member: BooleanMember): ApiError {
   const ofContent = ({ errors }: ApiError): ApiError["errors"] =>
     errors.filter(({ pointer }) => pointer?.startsWith(member.pointer) !== true);

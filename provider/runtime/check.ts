@@ -120,7 +120,7 @@ function byRules<Shape extends z.ZodRawShape>(
   };
 }
 
-/** Renames the failures' arguments to the names that the program used. */
+/** Renames the arguments in failures to the names that the program uses. */
 function asWritten(
   failures: readonly CheckFailure[],
   names: Readonly<Record<string, string>>,
@@ -131,7 +131,7 @@ function asWritten(
   }));
 }
 
-/** A separator that never occurs in a message. */
+/** A separator that can't occur in a message. */
 const SEPARATOR = "\u0000\n";
 
 /**

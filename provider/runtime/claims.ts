@@ -2,7 +2,7 @@ import { Redactor } from "../api/redact";
 import { stringsIn } from "./secrets";
 import { pick, type JsonObject } from "./values";
 
-/** Something that only one resource in a program may manage, and the message if two resources do. */
+/** Something that only one resource in a program may manage, and the message if two resources claim it. */
 export interface Claim {
   readonly key: string;
   /** The text that follows `"a" and "b" …` in the message. */
@@ -23,7 +23,7 @@ export interface ClaimRule {
 export interface Claimant<Holder = string> {
   readonly type: string;
   readonly name: string;
-  /** Identifies the resource, so that it can repeat its own claims. */
+  /** Identifies the resource, so that it can make the same claim again. */
   readonly holder: Holder;
 }
 

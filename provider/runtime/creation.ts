@@ -28,15 +28,15 @@ const MAX_ATTEMPTS = 4;
 const ANNOUNCE_WAIT_MS = 5_000;
 
 interface Creation<T> {
-  /** What messages call the object, such as `policy "checkout"`. */
+  /** How messages refer to the object, such as `policy "checkout"`. */
   readonly what: string;
   /** The path of the collection that contains the object. */
   readonly path: string;
   /** Sends the create. Returns undefined if the response doesn't contain the object. */
   readonly send: () => Promise<T | undefined>;
   /**
-   * Lists existing objects that these requests may have created. They match the program, appeared after the first
-   * request, and don't belong to another resource.
+   * Lists existing objects that the create's requests may have created. They match the program, appeared after the
+   * first request, and don't belong to another resource.
    */
   readonly list: () => Promise<readonly T[]>;
   readonly id: (object: T) => string;
@@ -44,7 +44,9 @@ interface Creation<T> {
 
 export interface Created<T> {
   readonly object: T;
-  /** The error message if several objects match the one created. It names them and says what to do. */
+  /**
+   * The error message if other objects match the one created: their IDs and what to do. Undefined if there are none.
+   */
   readonly doubled: string | undefined;
 }
 

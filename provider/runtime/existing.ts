@@ -26,7 +26,7 @@ export function checkCompositeId(
   }
 }
 
-/** Returns the resource's ID as recorded in the state. The SDK would keep the composite one. */
+/** Returns the resource's ID as recorded in the state. The SDK would keep the composite ID. */
 export function ownId(
   { compositeId }: ExistingObjects,
   id: pulumi.Output<pulumi.ID>,

@@ -17,11 +17,13 @@ import type { Credential } from "../api/credential";
 export interface HostOptions {
   readonly config: ConfigGetter;
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** Where messages are written. They already have their prefix and contain no secrets. */
+  /** Prints messages, which already have their prefix and contain no secrets. */
   readonly out?: { info(line: string): void; warn(line: string): void };
   readonly signal?: AbortSignal;
   readonly closing?: AbortSignal;
-  /** The objects that the engine's other provider processes manage. */
+  /**
+   * Records the objects that this process manages, and lists those that the engine's other provider processes manage.
+   */
   readonly journal?: LedgerJournal | undefined;
   /** Why this host can't do any work. Undefined if it can. */
   readonly problem?: string | undefined;
@@ -47,8 +49,8 @@ export class Host {
   readonly ledger: Ledger;
   readonly #locks = new Locks();
   /**
-   * Inputs that `check` returned in this operation, and whether work is pending. The program still declares these
-   * resources.
+   * The checked inputs of each resource in this operation, as keys, and whether the resource has pending work. The
+   * program still declares these resources.
    */
   readonly declared = new Map<string, { readonly hasPendingWork: boolean }>();
   readonly #options: HostOptions;

@@ -20,7 +20,7 @@ export interface CheckedInputs {
 
 /**
  * Checks each argument against its schema and reports every mistake at once. Unknown values pass until they're known. A
- * misspelled argument is checked as the one that was meant, so that the latter isn't also reported as missing.
+ * misspelled argument is checked under its correct name, so that the correct name isn't also reported as missing.
  */
 export function checkInputs(
   shape: z.ZodRawShape,
@@ -149,7 +149,7 @@ function reasonOf(issue: z.core.$ZodIssue, root: unknown, isSecret: boolean): st
 
 const REQUIRED = "is required";
 
-/** Returns the part of a message that says what was given instead of an allowed value. */
+/** Returns the end of a message that says what was given instead of an allowed value: `, not "x"`. */
 function insteadOf(value: unknown, isSecret: boolean): string {
   return isSecret ? " (secret value not shown)" : `, not ${describe(value)}`;
 }

@@ -3,8 +3,8 @@ import { errorMessages } from "./inputs";
 import { isJsonObject, type Json } from "./values";
 
 /**
- * Returns a schema for an object with arbitrary keys. Zod's own record silently drops a key named `__proto__`; this one
- * keeps it.
+ * Returns a schema for an object with arbitrary keys. It keeps a key named `__proto__`, which Zod's own record silently
+ * drops.
  */
 export function record<Out, In>(
   member: z.ZodType<Out, In>,

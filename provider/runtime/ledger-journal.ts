@@ -23,7 +23,7 @@ const HOLDINGS = [
 ] as const;
 export type Holding = (typeof HOLDINGS)[number];
 
-/** Returns the strongest of the claims on an object. */
+/** Returns the strongest of several claims on an object. */
 export function strongest(holdings: readonly (Holding | undefined)[]): Holding | undefined {
   return HOLDINGS.find((each) => holdings.includes(each));
 }
@@ -31,14 +31,14 @@ export function strongest(holdings: readonly (Holding | undefined)[]): Holding |
 const entry = z.tuple([z.string(), z.enum(HOLDINGS)]);
 
 /**
- * Shares the ledgers of all the provider processes of an engine. Every explicit provider runs in its own process, so a
+ * Shares a ledger between all of an engine's provider processes. Every explicit provider runs in its own process, so a
  * resource's successor may be created in one process while its predecessor is deleted in another. Each process appends
  * to its own file, in a directory named after the engine's address, and reads the other processes' files.
  */
 export class LedgerJournal {
   readonly #folder: string;
   readonly #own = String(process.pid);
-  /** What their resources claim. */
+  /** The claims of the resources in all of the engine's provider processes. */
   readonly claims: SharedClaims;
   readonly #read = new Map<string, { readonly text: string; readonly holdings: Map<string, Holding> }>();
 

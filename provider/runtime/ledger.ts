@@ -36,7 +36,10 @@ export class Ledger {
     this.#journal?.write(`${READ}${type} ${id}`, "unchanged");
   }
 
-  /** Returns why deleting a former resource must not delete the object. Undefined if it may. */
+  /**
+   * Returns why the object must be kept when a resource that used to manage it is deleted. Undefined if the object may
+   * be deleted.
+   */
   whyKept(type: string, id: string): "adopted" | "read" | undefined {
     const holding = this.holding(type, id);
     if (holding !== undefined && holding !== "changing") return "adopted";

@@ -30,7 +30,7 @@ export interface Context {
   readonly name: string | undefined;
   readonly api: EdgeApi;
   readonly settings: Settings;
-  /** Prints messages of the stack. Use it sparingly: they appear on every run. */
+  /** Prints messages for the whole stack. Use it sparingly, because they appear on every run. */
   readonly say: { info(line: string): void; warn(line: string): void };
   /** Warns once per operation, even if several resources give the same warning. */
   warnOnce(line: string): void;
@@ -59,7 +59,7 @@ export interface Context {
   pause(ms: number): Promise<void>;
 }
 
-/** What a preview finds out: computed inputs, failures, and pending work. */
+/** What checking a resource in a preview finds: computed inputs, failures, and pending work. */
 export interface Findings {
   readonly computed?: JsonObject;
   readonly failures?: readonly CheckFailure[];
@@ -72,7 +72,7 @@ export interface Findings {
   readonly adopts?: Adoption;
 }
 
-/** The result of reviewing an existing resource. */
+/** What reviewing an existing resource in a preview finds. */
 export interface Review extends Pick<Findings, "failures" | "pendingWork"> {
   /** Why the object must be deleted before its replacement is created. The preview shows it. */
   readonly deleteFirst?: string;
@@ -89,7 +89,7 @@ export interface Rule<Args> {
 
 export type Args<Shape extends z.ZodRawShape> = z.output<z.ZodObject<Shape>>;
 
-/** The recorded outputs: every declared argument, and the computed outputs. */
+/** The recorded outputs of a resource: every declared argument, and the computed outputs. */
 export type State<Shape extends z.ZodRawShape, Computed extends object> = Args<Shape> & Computed;
 
 /**
@@ -112,8 +112,8 @@ interface Data<Shape extends z.ZodRawShape, Computed extends object> {
   /** The format of the ID that `get` accepts. */
   readonly compositeId: CompositeId;
   /**
-   * The options, in addition to the zone or account, with which `edgeguard import` includes this type. Unset if it
-   * can't import the type.
+   * The options that make `edgeguard import` include this type, in addition to the zone or account. Unset if the
+   * command can't import the type.
    */
   readonly importedWith?: string;
   /** The version of the recorded outputs' format. Incremented when the format changes. */
@@ -135,8 +135,8 @@ interface Data<Shape extends z.ZodRawShape, Computed extends object> {
    */
   readonly pending?: (declared: Declared) => readonly string[];
   /**
-   * Computed inputs that only inform the reviewer and may have changed by the time of the update, such as what visitors
-   * load. A saved plan doesn't fix their values.
+   * Computed inputs that only inform the reviewer and may have changed by the time of the update, such as the scripts
+   * that a policy would block. A saved plan doesn't fix their values.
    */
   readonly informs?: readonly string[];
   /** Exceptions to what counts as a change. By default, every argument counts, and computed inputs don't. */
@@ -145,22 +145,19 @@ interface Data<Shape extends z.ZodRawShape, Computed extends object> {
     readonly also: readonly string[];
   };
   /**
-   * Functions that decide whether two different values are equivalent, given what's recorded. They must not send
-   * requests.
+   * For each argument listed, decides whether two different values are equivalent, given the recorded outputs. Must not
+   * send requests.
    */
   readonly equal?: Readonly<
     Partial<Record<string, (before: unknown, after: unknown, recorded: JsonObject) => boolean>>
   >;
-  /**
-   * Inputs other than arguments that the class passes to the check. Their names begin with underscores, and they aren't
-   * recorded.
-   */
+  /** Names of additional inputs that the class passes to the check. They begin with underscores and aren't recorded. */
   readonly hints?: readonly string[];
-  /** Arguments whose default is a setting. */
+  /** Arguments that default to one of the stack's settings. */
   readonly fromSettings?: Readonly<Record<string, (settings: Settings) => unknown>>;
-  /** The names that programs use for arguments that the class passes under another name. */
+  /** The names that the program uses for arguments that the class renames, for error messages. */
   readonly writtenAs?: (given: JsonObject) => Readonly<Record<string, string>>;
-  /** Arguments that replace the object if they change. */
+  /** Arguments that replace the resource if they change. */
   readonly replaceOn: readonly (keyof Shape & string)[];
   /**
    * Arguments that may contain credentials: always secret and never printed. Each function redacts the argument's
@@ -171,11 +168,11 @@ interface Data<Shape extends z.ZodRawShape, Computed extends object> {
   readonly secretOutputs?: readonly string[];
   /** Computed inputs that reveal arguments. They're secret if one of these arguments is. */
   readonly derivedFrom?: Readonly<Record<string, readonly (keyof Shape & string)[]>>;
-  /** Arguments that may be unknown when `derive` is called. It receives them as the engine sends them. */
+  /** Arguments that may still be unknown when `derive` is called. It receives them as the engine sends them. */
   readonly deriveWithout?: readonly (keyof Shape & string)[];
   /** Arguments with a default that depends on the program and stack, such as names. */
   readonly named?: (about: ProgramName) => JsonObject;
-  /** What only one resource in a program may manage. */
+  /** What a resource claims: objects that only one resource in a program may manage. */
   readonly claims?: readonly ClaimRule[];
   /** A warning about what's lost if another resource adopts the object without an alias. */
   readonly lostOnHandOver?: string;
@@ -195,7 +192,7 @@ interface Hooks<Shape extends z.ZodRawShape, Computed extends object> {
     readonly ctx: Context;
     readonly args: Args<Shape>;
     readonly olds: JsonObject;
-    /** Inputs from the class other than arguments. They aren't recorded. */
+    /** The additional inputs that the class passed to the check. They aren't recorded. */
     readonly hints: JsonObject;
   }): Promise<Findings>;
   /**
@@ -205,7 +202,7 @@ interface Hooks<Shape extends z.ZodRawShape, Computed extends object> {
   compare?(request: {
     readonly ctx: Context;
     readonly inputs: JsonObject;
-    /** Identifies the resource in its program. */
+    /** Identifies the resource within its program. */
     readonly holder: string;
   }): Promise<void>;
   /** 3. Called by check: whether `live` is called in every preview, not only for a new or changed resource. */
@@ -228,7 +225,7 @@ interface Hooks<Shape extends z.ZodRawShape, Computed extends object> {
     readonly id: string;
     readonly state: State<Shape, Computed>;
     readonly args: Args<Shape> | undefined;
-    /** The computed inputs of the check. */
+    /** The computed inputs that `check` returned. */
     readonly inputs: JsonObject;
     readonly change: "none" | "update" | "replacement";
   }): Promise<readonly (() => Promise<Review>)[]>;

@@ -26,12 +26,12 @@ export class Lifeline {
     return this.#closing.signal;
   }
 
-  /** Prevents new requests. The engine asks for that when the operation is cancelled. */
+  /** Prevents new requests. Called when the engine cancels the operation. */
   cancel(): void {
     this.#closing.abort();
   }
 
-  /** Does what the engine asked for. The process doesn't end before the engine has the reply. */
+  /** Runs one of the engine's calls. The process doesn't end before the engine has the reply. */
   async answering<T>(work: () => Promise<T> | T): Promise<T> {
     this.#inProgress += 1;
     try {

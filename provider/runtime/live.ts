@@ -41,7 +41,10 @@ export async function unlessForbidden<T>(ctx: Context, read: () => Promise<T>): 
   }
 }
 
-/** Returns why a read was skipped: Cloudflare's message or, if it says nothing, the permission that the read needs. */
+/**
+ * Returns why a read was skipped: the permission that the read needs, or Cloudflare's message if that gives another
+ * reason.
+ */
 function skippedRead(error: ApiError): string {
   const permission = missingPermission(error);
   return permission === undefined ? error.message : `${error.init.what} needs ${permission}`;

@@ -64,7 +64,7 @@ export interface Lookup<Args, Result> {
   readonly output: (args: Inputs<Args>, opts?: LookupOptions) => pulumi.Output<Result>;
 }
 
-/** A lookup as the provider plugin calls it. */
+/** A lookup, with what the provider plugin needs to run it. */
 export interface ServedLookup {
   readonly traits: LookupTraits;
   readonly shape: Readonly<Record<string, z.ZodType>>;
@@ -75,9 +75,9 @@ export interface ServedLookup {
 export const LOOKUPS = new Map<string, ServedLookup>();
 
 interface LookupTraits {
-  /** Whether `accountId` defaults to the setting. */
+  /** Whether the lookup's `accountId` defaults to `edgeguard:accountId`. */
   readonly ofAccount?: boolean;
-  /** Whether the output form's result is secret. */
+  /** Whether the result of the output form is secret. */
   readonly secret?: boolean;
 }
 
@@ -195,12 +195,15 @@ function isExpected(error: unknown): error is Error {
   return [SettingsError, MissingCredentialsError, ApiError].some((kind) => error instanceof kind);
 }
 
-/** Hosts by owner. Each mocked run has its own, because other runs must not use its API. */
+/**
+ * Hosts by `config`, provider or program run. Each mocked run has its own hosts, because other runs must not use its
+ * API.
+ */
 const HOSTS = new WeakMap<object, Host>();
 const MOCKED_HOSTS = new WeakMap<MockedRun, WeakMap<object, Host>>();
 const PLAIN_SCRIPT = {};
 
-/** Returns one host per `config`, or per run of a program. */
+/** Returns the host for a lookup's `config` or, without one, for the program's run. */
 function hostOf({ config }: LookupOptions): Host {
   const mocked = mockedRun();
   if (config === undefined) {
@@ -218,15 +221,15 @@ async function hostOfProvider(provider: Provider, { config }: LookupOptions): Pr
   const settings = settingsOf(provider);
   if (!(await isKnown(settings)))
     throw refusal(
-      "edgeguard: a lookup's provider has an argument whose value this preview doesn't know yet. Use the lookup's output form; its result is then unknown until the update.",
+      "edgeguard: a lookup's provider has an argument that's unknown in this preview. Use the lookup's output form, whose result is then unknown until the update.",
     );
   const texts = await new Promise<ReadonlyMap<string, string | undefined>>((known) => settings.apply(known));
   return cachedHost(provider, mocked, (key) => texts.get(key), {});
 }
 
 /**
- * Returns the host for a lookup. In a mocked run, the address and credential are the test's, even if the program or the
- * environment sets others.
+ * Returns the host for a lookup. In a unit test with this package's mocks, it uses the test's address and credential,
+ * even if the program or the environment sets others.
  */
 function cachedHost(
   owner: object,

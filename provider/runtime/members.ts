@@ -51,7 +51,7 @@ function camel(name: string): string {
   return name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
 }
 
-/** Returns a response's unknown fields, unchanged, as `extra`. Returns an empty object if there are none. */
+/** Returns a response's unknown fields, unchanged, as `extra`. Empty if there are none. */
 export function unknownMembers(raw: JsonObject, known: readonly string[]): { readonly extra?: JsonObject } {
   const extra = omit(raw, known);
   return Object.keys(extra).length === 0 ? {} : { extra };
@@ -60,7 +60,10 @@ export function unknownMembers(raw: JsonObject, known: readonly string[]): { rea
 /** Fields that Cloudflare itself sets on objects. */
 export const STAMPS = ["created_at", "created_on", "updated_at", "modified_on", "last_updated", "version"];
 
-/** Returns the schema of the argument `extra`: API fields that this version doesn't know, passed through unchanged. */
+/**
+ * Returns the schema of the argument `extra`: API fields that aren't arguments in this version, passed through
+ * unchanged.
+ */
 export const extra = (
   known: readonly string[],
 ): z.ZodType<Record<string, unknown>, Record<string, unknown>> =>
@@ -72,7 +75,7 @@ export const extra = (
     }
   });
 
-/** Returns a declared `extra` with the API's values. If the API doesn't return a value, keeps the declared one. */
+/** Returns a declared `extra` with the API's values. If the API doesn't return a field, keeps the declared value. */
 export function extraFound(
   declared: JsonObject | undefined,
   raw: JsonObject,
@@ -81,8 +84,8 @@ export function extraFound(
 }
 
 /**
- * Returns the names that were in the earlier `extra` but aren't in this one. Because a PUT doesn't contain them,
- * Cloudflare resets them to their defaults.
+ * Returns the fields that the program removed from `extra`. Cloudflare resets them to their defaults, because a PUT no
+ * longer contains them.
  */
 export function removedExtra(before: unknown, now: JsonObject | undefined): string[] {
   return isJsonObject(before) ? Object.keys(omit(before, Object.keys(now ?? {}))) : [];

@@ -1,7 +1,7 @@
 import * as pulumi from "@pulumi/pulumi";
 import { isJsonObject } from "./values";
 
-/** What a unit test's mocks set for lookups in its runs. */
+/** Settings that a unit test's mocks impose on all lookups in a run. */
 export interface MockedRun {
   /**
    * Settings with the address and credential of the test's API, and no other credential. They override all other
@@ -19,14 +19,17 @@ export interface MockedRun {
 const MOCKED_RUN = Symbol.for("pulumi-edgeguard/mocked-run");
 
 /**
- * Marks mocks, so that lookups in their runs never use the environment. The mark is enumerable, because a test may
- * spread the mocks to replace one of them.
+ * Marks mocks, so that lookups in a run with these mocks never use the environment. The mark is enumerable, because a
+ * test may spread the mocks to replace one of them.
  */
 export function markMocks<T extends pulumi.runtime.Mocks>(mocks: T, run: MockedRun): T {
   return Object.defineProperty(mocks, MOCKED_RUN, { value: run, enumerable: true });
 }
 
-/** Returns what the current run's mocks set. Undefined outside a test, or if the mocks aren't this package's. */
+/**
+ * Returns the settings of the current run's mocks. Undefined outside a unit test, or if the mocks aren't this
+ * package's.
+ */
 export function mockedRun(): MockedRun | undefined {
   const monitor: unknown = pulumi.runtime.getMonitor();
   const mocks: unknown = isJsonObject(monitor) ? monitor["mocks"] : undefined;

@@ -1,4 +1,4 @@
-/** Finds the candidate that was most likely meant. Undefined if none is similar. */
+/** Finds the candidate that the user most likely meant. Undefined if none is similar. */
 export function nearest(word: string, candidates: readonly string[]): string | undefined {
   const given = word.toLowerCase();
   const ranked = candidates

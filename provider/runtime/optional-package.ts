@@ -1,5 +1,6 @@
 /**
- * Loads a package that the user may have installed, resolved from these directories. Undefined if it isn't installed.
+ * Loads a package that the user may have installed. Searches from the given directories. Undefined if it isn't
+ * installed.
  */
 export function loadOptional(name: string, from: string[]): unknown {
   const found = resolveFrom(name, from);

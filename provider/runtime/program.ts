@@ -44,8 +44,8 @@ export function makesSavedPlan(env: Readonly<Record<string, string | undefined>>
 }
 
 /**
- * Whether a configuration key is secret. Calls a function that isn't in the SDK's types; without it, there are no
- * warnings.
+ * Whether a configuration key is secret. Calls a function that isn't in the SDK's types. If the SDK doesn't have it,
+ * every key counts as secret.
  */
 function isConfigSecret(key: string): boolean {
   const known: unknown = Reflect.get(pulumi.runtime, "isConfigSecret");

@@ -145,8 +145,8 @@ type Config = ReadonlyMap<string, string | undefined>;
 const CONFIGS = new WeakMap<Provider, pulumi.Output<Config>>();
 
 /**
- * Returns a provider's settings for calls that the program itself makes. They're all unknown if one of them is unknown.
- * They aren't marked as secret.
+ * Returns a provider's settings for calls that the program itself makes. If one setting is unknown, all are. They
+ * aren't marked as secret.
  */
 export function settingsOf(provider: Provider): pulumi.Output<Config> {
   const found = CONFIGS.get(provider);
@@ -162,7 +162,7 @@ export function accountOf(opts: pulumi.CustomResourceOptions = {}): pulumi.Input
   return provider instanceof Provider ? provider.accountId : undefined;
 }
 
-/** Finds a mistake that doesn't depend on the arguments' values, which may not be known yet. */
+/** Returns a mistake that doesn't depend on the arguments' values: an unknown argument, or no credential. */
 export function argumentProblem(args: Readonly<Record<string, unknown>>): string | undefined {
   const unknown = Object.keys(args).find((key) => !CONFIG_KEYS.some((known) => known === key));
   if (unknown !== undefined) {
@@ -210,8 +210,8 @@ function refuseInvalid(name: string, args: JsonObject, secrets: readonly string[
 }
 
 /**
- * Returns what's wrong with the arguments. Missing credentials are allowed in a preview, such as for a pull request
- * from a fork, but not in an update, which would record that there are none.
+ * Returns what's wrong with the arguments' values. Missing credentials are allowed in a preview, such as for a pull
+ * request from a fork, but not in an update, which would record that there are none.
  */
 function problemIn(get: ConfigGetter): string | undefined {
   try {

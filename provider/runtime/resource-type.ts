@@ -170,7 +170,7 @@ export class ResourceType<Shape extends z.ZodRawShape, Computed extends object> 
   }
 }
 
-/** Returns the computed inputs, with `adopted` for a type that can adopt. */
+/** Returns the names of a type's computed inputs, including `adopted` if the type can adopt. */
 export function computedInputsOf({
   args,
   computedInputs = [],
@@ -189,7 +189,7 @@ export function failureText({ property, reason }: CheckFailure): string {
 /**
  * Returns the schemas for recorded arguments. A refresh records whatever it finds, even values that a program can't
  * declare, such as a new action or text typed in the dashboard. So only the arguments that identify the object have to
- * be valid; otherwise, nothing could repair the object.
+ * be valid. Otherwise, no update could repair the object.
  */
 function asRecorded<Shape extends z.ZodRawShape>({
   args,

@@ -60,7 +60,7 @@ abstract class EdgeResource extends pulumi.CustomResource {
   }
 }
 
-/** Returns the input that signals to the check that this preview makes a saved plan. Empty in an update. */
+/** Returns the input that signals to the check that this preview makes a saved plan. Empty otherwise. */
 function savedPlanMarker(): Record<string, true> {
   return makesSavedPlan(process.env) && pulumi.runtime.isDryRun() ? { [SAVED_PLAN]: true } : {};
 }
@@ -87,7 +87,9 @@ export type ResourceBase<Args extends object, Canonical extends object> = TypedC
     claimedBy?: object,
   ) => pulumi.CustomResource & OutputsOf<Pick<Args, keyof Args & keyof Canonical>, Canonical>);
 
-/** How policies recognize a class's resources: `validateResourceOfType` in @pulumi/policy compares `__pulumiType`. */
+/**
+ * A class whose resources policies can recognize: `validateResourceOfType` in @pulumi/policy compares `__pulumiType`.
+ */
 export interface TypedClass {
   /** The type of the class's resources in plans and state. */
   readonly __pulumiType: string;
@@ -95,7 +97,7 @@ export interface TypedClass {
   isInstance<T>(this: abstract new (...args: never[]) => T, value: unknown): value is T;
 }
 
-/** How a program reads an existing object of a class. */
+/** A class with `get`, which reads an existing object. */
 export interface ReadableClass {
   /**
    * Reads an existing object without managing it, and returns its arguments as outputs, along with its ID. It reads on

@@ -39,7 +39,7 @@ export interface Settings {
   readonly logpushJobsPerZone: number | undefined;
   /** The credential, if one was found. */
   readonly credential: Credential | undefined;
-  /** If there's no credential, the names of those that are set but empty. */
+  /** If there's no credential, the names of the credential settings and variables that are set but empty. */
   readonly emptyCredentials: readonly string[];
   /** The environment's token, if it differs from the one in the stack's configuration. */
   readonly fallback: Credential | undefined;
@@ -192,7 +192,7 @@ export function readSettings(config: ConfigGetter, processEnv: Environment): Set
   };
 }
 
-/** Returns what messages call an explicit provider's setting: `apiToken of Provider "eu"`. */
+/** Returns how messages refer to an explicit provider's setting: `apiToken of Provider "eu"`. */
 function inProvider(name: string, provider: string): string {
   return `${name.replaceAll("edgeguard:", "")} of Provider ${JSON.stringify(provider)}`;
 }

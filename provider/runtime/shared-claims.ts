@@ -9,14 +9,14 @@ const line = z.object({ key: z.string(), pid: z.number(), name: z.string(), hold
 type Line = z.infer<typeof line>;
 
 /**
- * The claims of all provider processes of an engine. They append to one file, so what's entered first is first for every
- * process.
+ * The claims of all of an engine's provider processes. They append to one file, so all of them agree on which claim
+ * came first.
  */
 export class SharedClaims implements ClaimBook {
   readonly #file: string;
   readonly #entered = new Set<string>();
   readonly #lines = new Map<string, Line[]>();
-  /** Up to the end of the last whole line. */
+  /** How much of the file was read, up to the end of a complete line. */
   #bytesRead = 0;
 
   /** @param folder where all these processes find the file, and nobody else does. */
@@ -24,7 +24,7 @@ export class SharedClaims implements ClaimBook {
     this.#file = join(folder, "claims");
   }
 
-  /** Digests the key, which may contain a secret argument. */
+  /** Records a digest instead of the key, because the key may contain a secret argument. */
   first(claimed: string, claimant: Claimant): Claimant {
     const key = createHash("sha256").update(claimed).digest("base64url");
     const { type, name, holder } = claimant;
@@ -39,7 +39,7 @@ export class SharedClaims implements ClaimBook {
     return first === undefined ? claimant : { type, name: first.name, holder: first.holder };
   }
 
-  /** Begins a new line first: a process that was killed may have left half of one. */
+  /** Begins with a line break, because a killed process may have left an incomplete line. */
   #append(entry: Line): void {
     const text = `\n${JSON.stringify(entry)}\n`;
     try {
@@ -52,7 +52,7 @@ export class SharedClaims implements ClaimBook {
     }
   }
 
-  /** Reads the lines that were appended since the last time. */
+  /** Reads the lines that were appended since the last read. */
   #readOn(): void {
     const file = openSync(this.#file, "r");
     try {
@@ -72,7 +72,7 @@ export class SharedClaims implements ClaimBook {
   }
 }
 
-/** Undefined for an empty line, and for half of one. */
+/** Parses a line. Undefined if the line is empty or incomplete. */
 function lineOf(text: string): Line | undefined {
   try {
     return line.safeParse(JSON.parse(text)).data;

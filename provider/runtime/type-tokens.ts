@@ -22,8 +22,8 @@ export const PROVIDER_TYPES: readonly string[] = [
 ];
 
 /**
- * Returns the class for a resource's type, whether it's from a class or the plugin. Undefined for another package's
- * type.
+ * Returns the class name in a resource's type, whether the resource comes from a class or the plugin. Undefined for
+ * another package's type.
  */
 export function kindOf(token: string): string | undefined {
   const prefix = Object.values(TYPE_PREFIXES).find((each) => token.startsWith(each));

@@ -1,4 +1,4 @@
-/** What a URN says of a resource: `urn:pulumi:<stack>::<project>::<parents' types>$<type>::<name>`. */
+/** The parts of a URN: `urn:pulumi:<stack>::<project>::<parents' types>$<type>::<name>`. */
 export interface UrnParts {
   readonly stack: string;
   readonly project: string;
@@ -6,7 +6,7 @@ export interface UrnParts {
   readonly name: string;
 }
 
-/** Returns undefined for a text that isn't a URN. */
+/** Splits a URN into its parts. Undefined if the text isn't a URN. */
 export function partsOfUrn(urn: string): UrnParts | undefined {
   const [, stack, project, types, name] = /^urn:pulumi:(.*?)::(.*?)::(.*?)::(.+)$/s.exec(urn) ?? [];
   if (stack === undefined || project === undefined || types === undefined || name === undefined)

@@ -42,7 +42,7 @@ export function canonicalJson(value: unknown): string {
   );
 }
 
-/** Compares texts for a sort, by their UTF-16 units: the same in any locale. */
+/** Compares texts by their UTF-16 code units, for a sort order that's the same in every locale. */
 export function compareText(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }

@@ -11,7 +11,7 @@ import type { Lifecycle, ProgramName } from "./lifecycle";
 import type { SecretRules } from "./secrets";
 import type { JsonObject } from "./values";
 
-/** What the classes and the provider plugin need to know about a resource type. */
+/** The parts of a resource type's lifecycle that the classes and the provider plugin use. */
 export interface Facts extends SecretRules {
   readonly type: string;
   readonly compositeId: CompositeId;

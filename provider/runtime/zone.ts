@@ -13,7 +13,7 @@ const answer = z.looseObject({
   account: z.looseObject({ id: z.string().nullish() }).nullish(),
 });
 
-/** Reads the zone's name and account (`GET /zones/{zone_id}`). A token for the products may lack Zone Read. */
+/** Reads the zone's name and account (`GET /zones/{zone_id}`). Returns neither if the token lacks Zone Read. */
 export async function readZoneDetails(api: EdgeApi, id: string): Promise<ZoneDetails> {
   let details: z.infer<typeof answer> = {};
   try {

@@ -108,7 +108,7 @@ describe("paging by number", () => {
       expect(server.seen).toHaveLength(2);
     });
 
-    test("combines two reads if the count is wrong both times", async () => {
+    test("combines the records of two reads if the count is wrong in both", async () => {
       await answering(...[1, 2].flatMap(() => [page(9, 2, "a", "b"), page(9, 2, "c")]));
       expect(await read()).toEqual({ ids: "abc", warnings: [] });
       expect(server.seen).toHaveLength(4);

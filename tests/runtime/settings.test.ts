@@ -226,7 +226,7 @@ describe("the other settings", () => {
 });
 
 describe("unknown configuration keys", () => {
-  test("reports an unknown key with the closest known one", () => {
+  test("reports an unknown key and suggests the closest known key", () => {
     expect(unknownConfigKeys(["edgeguard:apitoken", "aws:region", "edgeguard:apiToken"])).toEqual([
       expect.stringContaining(
         '"edgeguard:apitoken" in the stack\'s configuration is not a setting. Did you mean "edgeguard:apiToken"?',
@@ -234,7 +234,7 @@ describe("unknown configuration keys", () => {
     ]);
   });
 
-  test("reports an unknown key with all known ones if none is close", () => {
+  test("reports an unknown key and lists all known keys if none is close", () => {
     const [sentence] = unknownConfigKeys(["edgeguard:colorOfTheSky"]);
     expect(sentence).toContain("Valid keys: edgeguard:apiToken, edgeguard:apiEmail");
     expect(sentence).toContain("pulumi config rm edgeguard:colorOfTheSky");

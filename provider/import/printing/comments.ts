@@ -3,7 +3,7 @@ import { oneLine } from "../names";
 /** The width of a program's lines. */
 export const WIDTH = 110;
 
-/** Tops the program. @param name what the program calls a resource's name: `its key`. */
+/** Returns the comment at the top of the program. @param name what a resource's name is in this language: `its key`. */
 export function header(name: string): string {
   return (
     "Written by `edgeguard import`. From now on, this program is the source of truth. Edit, move and split it as you like, but " +

@@ -63,7 +63,7 @@ function declarationText({ type, name, variable, args, comment }: Declaration): 
   return `${above}${start}${print(args, { start: start.length, end: 2 })});`;
 }
 
-/** An expression's text, or items between brackets. */
+/** The parts of an expression to print: either its text, or brackets with items between them. */
 type Layout = string | Brackets;
 
 interface Brackets {
@@ -73,7 +73,7 @@ interface Brackets {
 }
 
 interface LaidOut extends Item {
-  /** The text before the item: the `key: ` of a property. Empty for list items and call arguments. */
+  /** The text before the item, such as `key: ` for a property. Empty for list items and call arguments. */
   readonly before: string;
 }
 

@@ -37,7 +37,7 @@ function configEntry({ key, meaning }: UsedSecret): Entry {
   return pair(key, entry, meaning, setCommand(key));
 }
 
-/** Declares the IDs: `zoneId: …`, or `zones:` with several. */
+/** Returns the variables for IDs: `zoneId: …`, or `zones:` for several zones. */
 function idEntries(used: readonly IdConstant[]): Entry[] {
   const entries = used.map(({ variable, member, id, comment }) => {
     const value = scalar(id);
@@ -83,7 +83,7 @@ function memberEntry({ name, code, comment }: Member): Entry {
   return pair(escaped(name), nodeOf(code), comment);
 }
 
-/** Keeps text from being read as a reference: `$${` is `${`. */
+/** Escapes text that Pulumi would read as a reference: `${` becomes `$${`. */
 function escaped(text: string): string {
   return text.replace(/\$(?=[${])/g, "$$$$");
 }
@@ -94,7 +94,7 @@ function map(entries: readonly Entry[]): YAMLMap {
   return result;
 }
 
-/** @param comments those that are undefined are left out. */
+/** @param comments the comments to print above the property. Undefined ones are left out. */
 function pair(name: string, value: Node, ...comments: readonly (string | undefined)[]): Entry {
   const key = scalar(name);
   const above = comments.filter((comment) => comment !== undefined);

@@ -15,8 +15,8 @@ import type { ArgumentWriter } from "../existing";
 import { oneLine, slug } from "../names";
 
 /**
- * Writes a destination as a call to its builder, with credentials from the stack's configuration. If there's no builder,
- * or none covers all of it, the whole text becomes one secret.
+ * Writes a destination as a call to its builder, with credentials from the stack's configuration. If there's no
+ * builder, or the builder doesn't cover everything, the whole text becomes one secret.
  */
 export function destinationCode(
   text: string,
@@ -45,7 +45,7 @@ export function destinationCode(
   return { destinationConf: whole("the whole destination") };
 }
 
-/** Shows where the logs go, and which credentials the text has, without anything that may be secret. */
+/** Describes a destination without its secrets: where the logs go, and which credentials it contains. */
 function placeOf(text: string, { parameters }: ParsedDestination): string {
   const shown = parameters.map(([name, value]) =>
     NON_SECRET_PARAMETERS.includes(name) ? `${name}=${value}` : `${name}=…`,

@@ -64,7 +64,7 @@ interface DeploymentContext {
   readonly found: EntryPoint;
   /** The account's managed rulesets. Two may have the same name. */
   readonly rulesets: readonly ManagedRulesetInfo[];
-  /** The rules that are exceptions of a deployment. */
+  /** The rules that are declared as a deployment's exceptions. */
   readonly excepting: Set<ZoneRule>;
 }
 
