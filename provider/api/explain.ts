@@ -46,10 +46,10 @@ export function tooLarge(plan?: ZonePlan): string {
   const limits: Readonly<Record<ZonePlan, Amount>> = REQUESTS.body.limit;
   if (plan !== undefined) {
     const raised = plan === "enterprise" ? ", unless Cloudflare granted more" : "";
-    return `The request body is larger than the ${plan} plan's limit of ${formatAmount(limits[plan])}${raised}. Send less per request.`;
+    return `The request body is larger than the ${plan} plan's limit of ${formatAmount(limits[plan])}${raised}. Send smaller requests.`;
   }
   const { free, pro, business, enterprise } = limits;
-  return `The request body is larger than the plan allows (free ${formatAmount(free)}, pro ${formatAmount(pro)}, business ${formatAmount(business)}, enterprise ${formatAmount(enterprise)}, unless Cloudflare granted more). Send less per request.`;
+  return `The request body is larger than the plan allows (free ${formatAmount(free)}, pro ${formatAmount(pro)}, business ${formatAmount(business)}, enterprise ${formatAmount(enterprise)}, unless Cloudflare granted more). Send smaller requests.`;
 }
 
 // Formatted on demand, because formatting the first number takes as long as loading a module.
@@ -97,7 +97,7 @@ export const MEANINGS: Readonly<Record<number, string>> = {
   10003:
     "The zone has no rules in this phase yet. The first rule you deploy creates the entry point ruleset.",
   10009: "The namespace has no such key, or the key has expired.",
-  10012: "Cloudflare can't parse the body of the bulk request: send an array of entries or keys.",
+  10012: "Cloudflare can't parse the body of the bulk request. Send an array of entries or keys.",
   10013: "The account has no such namespace: it was deleted, or its ID belongs to another account.",
   10014:
     "Namespace titles must be unique per account. Choose another, or use the namespace that has this title.",

@@ -134,7 +134,7 @@ export async function update<Shape extends z.ZodRawShape, Computed extends objec
     host.exclusively(lifecycle.lock(args), async () => {
       if (host.ledger.holding(type, id) === "made") {
         throw new Error(
-          `${type} ${id} was adopted by another resource in this program, because that resource now declares what this resource used to declare. ` +
+          `${type} ${id} was adopted by another resource in this program, whose arguments match those that this resource had before. ` +
             "Nothing was changed. Give the other resource different arguments, or add an alias to this resource, then run `pulumi up` again.",
         );
       }

@@ -8,7 +8,7 @@ export interface Change {
   readonly after?: unknown;
 }
 
-/** Changes by argument. */
+/** Changes, by the name of the argument. */
 export type Changes = Readonly<Record<string, Change>>;
 
 /** The text that replaces a secret value. */

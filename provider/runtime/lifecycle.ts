@@ -81,7 +81,7 @@ export interface Review extends Pick<Findings, "failures" | "pendingWork"> {
 /** A check that involves several arguments. It's skipped as long as an argument that it `needs` is unknown. */
 export interface Rule<Args> {
   readonly needs: readonly (keyof Args & string)[];
-  /** Arguments that the message quotes. The rule is skipped if one of them is secret. */
+  /** Arguments that the rule's message quotes. The rule is skipped if one of them is secret. */
   readonly quotes?: readonly (keyof Args & string)[];
   /** Returns a failure or a warning. `given` contains what the user wrote, before conversion to canonical form. */
   check(args: Args, given: JsonObject): CheckFailure | { readonly warning: string } | undefined;

@@ -23,7 +23,7 @@ const saved: Credential = { kind: "token", token: "stale-token", origin: "edgegu
 const fresh: Credential = { kind: "token", token: "fresh-token", origin: "CLOUDFLARE_API_TOKEN" };
 
 describe("when a credential is refused", () => {
-  test("if a token from stack config is refused, the error says that a refresh uses the token saved by the last up", async () => {
+  test("if a token from stack config is refused, the error says that a refresh uses the token saved by the last `up`", async () => {
     const { client } = clientOf(api.url, { credential: saved, purpose: refreshing });
     const failure = await failureOf(client.get(settings, { what: WHAT, schema }));
     expect(failure.message).toContain("returned 403 Forbidden: Authentication error [code 10000]");
@@ -32,7 +32,7 @@ describe("when a credential is refused", () => {
     expect(api.requests).toHaveLength(1);
   });
 
-  test("if a token from the environment is refused, the error doesn't mention the last up", async () => {
+  test("if a token from the environment is refused, the error doesn't mention the last `up`", async () => {
     const { client } = clientOf(api.url, {
       credential: { ...saved, origin: "CLOUDFLARE_API_TOKEN" },
       purpose: refreshing,

@@ -170,7 +170,7 @@ describe("the advice after a refusal", () => {
   const zoneId = "0123456789abcdef0123456789abcdef";
   const gone = { match: {}, kind: "status", status: 404, code: 7003, message: "Could not route" } as const;
 
-  test("doesn't mention the state or the last up after a failed create", async () => {
+  test("doesn't mention the state or the last `up` after a failed create", async () => {
     api.fault({ ...gone, times: 9 });
     const [refusal] = await new Operation(api).refusals("PageShieldSettings", { zoneId, enabled: true });
     expect(refusal).toContain("The zone or account does not exist");
@@ -195,7 +195,7 @@ describe("the advice after a refusal", () => {
     },
   );
 
-  test("mentions the last up if the token is refused in a refresh, but not in a preview", async () => {
+  test("mentions the last `up` if the token is refused in a refresh, but not in a preview", async () => {
     const made = await new Operation(api).up("PageShieldSettings", {
       zoneId: api.zones.empty,
       enabled: true,

@@ -49,7 +49,7 @@ const arrivals = () => {
   return times.map((time) => time - (times[0] ?? 0));
 };
 
-describe("GET, PUT and DELETE", () => {
+describe("retries of GET, PUT and DELETE", () => {
   const methods = ["GET", "PUT", "DELETE"] as const;
   const strike = (fault: DistributiveOmit<Fault, "match">) =>
     methods.forEach((method) => api.fault({ match: { method }, ...fault }));
@@ -112,7 +112,7 @@ describe("GET, PUT and DELETE", () => {
   );
 });
 
-describe("POST", () => {
+describe("retries of POST", () => {
   test.each([408, 500, 502, 503, 504, 520, 525, 530])(
     "doesn't retry a POST after %i, because Cloudflare may have applied it",
     async (status) => {

@@ -112,7 +112,7 @@ describe.each(surfaces().map((surface) => [surface.name, surface] as const))("on
     expect(api.requests.filter((r) => r.method === "DELETE" && r.status === 204)).toHaveLength(1);
   });
 
-  it("keeps a secret inside an argument secret, even if the argument is stored in another form", async () => {
+  it("keeps a secret in part of an argument secret, even if state has the argument in another form", async () => {
     project.write(
       PROGRAM.replace(
         `"script-src 'self'"`,

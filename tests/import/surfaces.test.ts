@@ -92,7 +92,7 @@ describe("a program for the provider plugin", () => {
     }
   });
 
-  it("declares the same in TypeScript, with the SDK that Pulumi generates", async () => {
+  it("declares the same resources in TypeScript, with the SDK that Pulumi generates", async () => {
     desk.write("Pulumi.yaml", "name: out\nruntime: nodejs\n");
     const { stderr } = await desk.run([...everything(desk), ...PLUGIN, "--force"]);
     const program = desk.read("index.ts");

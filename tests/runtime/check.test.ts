@@ -86,7 +86,7 @@ describe("values that aren't known yet", () => {
     expect(api.requests).toHaveLength(0);
   });
 
-  test("still checks the known arguments beside an unknown one", async () => {
+  test("still checks the known arguments if another argument is unknown", async () => {
     expect(
       await new Operation(api).refusals("PageShieldPolicy", {
         ...policy,
@@ -269,7 +269,7 @@ describe("arguments that the check refuses", () => {
       /^value\.scriptSrc: .* a list of sources, or true for a directive without sources.* "'self'"$/,
     ],
     ["extra", [], /^extra: must be an object, not a list of 0$/],
-  ])("refuses %s of %j", async (key, value, sentence) => {
+  ])("refuses %s = %j", async (key, value, sentence) => {
     const found = await refusals("PageShieldPolicy", { ...policy, [key]: value });
     expect(found).toEqual([expect.stringMatching(sentence)]);
   });
@@ -343,7 +343,7 @@ describe("arguments that the check refuses", () => {
     ]);
   });
 
-  test("reports each problem in one sentence with the given value once, without the schema library's words", () => {
+  test("reports each problem in one sentence with the given value once, without the schema library's wording", () => {
     const wrong = [
       5,
       -1,
@@ -553,7 +553,7 @@ describe("live checks", () => {
     expect(sent(api)).toEqual(["GET /policies"]);
   });
 
-  test("refuses an argument that a response proves wrong", async () => {
+  test("refuses an argument that Cloudflare's response shows to be wrong", async () => {
     const path = `/zones/${api.zones.empty}/page_shield/policies`;
     const { description, action, expression, value } = policy;
     const made = await rawSend(api, "POST", path, {

@@ -72,7 +72,7 @@ test("refuses a resource type unknown to this version, and says what to install"
   });
 });
 
-test("a partial failure carries the ID, the outputs to record, and the reason", async () => {
+test("a partial failure includes the ID, the outputs to record, and the reason", async () => {
   api.fault({ match: { method: "PUT" }, kind: "dropAfter" });
   const output = await inProvider(
     `const inputs = { zoneId, enabled: true, __provider: "the forwarder" };
@@ -92,7 +92,7 @@ test("a partial failure carries the ID, the outputs to record, and the reason", 
   });
 });
 
-test("missing credentials fail the verb that needs them, not the check", async () => {
+test("missing credentials fail the operation that needs them, not the check", async () => {
   const output = await inProvider(
     `config["edgeguard:apiToken"] = undefined;
      const inputs = { zoneId, enabled: true };
@@ -110,7 +110,7 @@ test("missing credentials fail the verb that needs them, not the check", async (
   expect(api.requests).toHaveLength(0);
 });
 
-test("many resources at once cause no Node.js warnings, because users would see them", async () => {
+test("creates many resources at once without Node.js warnings, which users would see", async () => {
   const output = await inProvider(
     `const inputs = { zoneId, description: "d", action: "log", expression: "true", value: "script-src 'self'", enabled: true };
      await Promise.all(Array.from({ length: 30 }, (_, i) => runtime.create("PageShieldPolicy", { ...inputs, description: "policy " + i, zoneId: ${JSON.stringify([api.zones.shop, api.zones.empty])}[i % 2] })));

@@ -61,7 +61,7 @@ function link(from: string, to: string, name: string): void {
   symlinkSync(join(folder, from, name), join(folder, to, name));
 }
 
-test("passes every verb on with the type's name first, and returns its result", () => {
+test("forwards every provider method with the type's name first, and returns the result", () => {
   const verbs = ["configure", "check", "diff", "create", "read", "update", "delete"];
   install(verbs.map((verb) => `exports.${verb} = (...args) => ({ verb: "${verb}", args });`).join("\n"));
   expect(
@@ -96,7 +96,7 @@ test("if the package is missing, the error says where, what to add, and what a b
   });
 });
 
-test("if the package is broken, the error gives the reason, and the search for another copy stops", () => {
+test("if the package is broken, the error gives the reason, and no other copy is tried", () => {
   install("throw new Error('half installed\\nat line 7')");
   pack("node_modules/company", { dependencies: { "pulumi-edgeguard": "1" } });
   install("exports.read = () => 'another copy'", "node_modules/company");

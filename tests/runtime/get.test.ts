@@ -36,7 +36,7 @@ const failure = async (promise: Promise<unknown>): Promise<string> =>
     (error: unknown) => (error instanceof Error ? error.message : String(error)),
   );
 
-describe("get reads an existing object with every argument, and has its bare ID", () => {
+describe("get", () => {
   test("gets PageShieldSettings by zone", async () => {
     const zone = api.zones.shop;
     const op = new Operation(api);
@@ -115,7 +115,7 @@ describe("get reads an existing object with every argument, and has its bare ID"
     expect(outputs).toMatchObject({ accountId: account, title: "theirs", fullTitle: "theirs" });
   });
 
-  test("a refresh then reads the object by its bare ID", async () => {
+  test("a refresh after get reads the object by its bare ID", async () => {
     const zone = api.zones.empty;
     const body = { action: "log", expression: "true", enabled: true, value: "script-src 'self'" };
     const policy = await made(`/zones/${zone}/page_shield/policies`, { description: "theirs", ...body });

@@ -55,7 +55,7 @@ test("a delete keeps an object that another process only reads", () => {
   expect(ledger.othersHold("KvEntries", "a/")).toBe(true);
 });
 
-test("entries from dead processes and other engines don't count", () => {
+test("ignores entries from dead processes and other engines", () => {
   const ledger = open();
   const { pid } = spawnSync(process.execPath, ["-e", ""]);
   writtenBy(pid, ["KvNamespace a", "made"]);
@@ -64,7 +64,7 @@ test("entries from dead processes and other engines don't count", () => {
   expect(open("127.0.0.1:40124").holding("KvNamespace", "a")).toBeUndefined();
 });
 
-test("an entry counts only once it's completely written", () => {
+test("ignores an entry until it's completely written", () => {
   const ledger = open();
   const [folder = ""] = readdirSync(root);
   const file = join(root, folder, String(process.ppid));

@@ -63,7 +63,7 @@ describe("lookups in a program", () => {
     expect(summaryOf(text)).toMatchObject({ create: 2 });
   });
 
-  test("a failed lookup in its output form also fails the preview, with one sentence", async () => {
+  test("a lookup that fails in its output form also fails the preview, with one sentence", async () => {
     const { code, text } = await preview(`
       const found = edgeguard.getPageShieldSettingsOutput({ zoneId: "${api.zones.free}" });
       ${settings("found.enabled")}`);

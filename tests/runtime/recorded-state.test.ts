@@ -12,7 +12,7 @@ afterEach(() => api.close());
 
 const ZONE = "5a0c1e7f3b2d4968a7e1c0f2d3b4a505";
 
-describe("states of version 0.1", () => {
+describe("with a state written by version 0.1", () => {
   test("refreshes Page Shield settings, finds them unchanged, and restores what they recorded", async () => {
     const put = {
       method: "PUT",

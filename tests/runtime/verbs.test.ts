@@ -65,7 +65,7 @@ describe("a rename without an alias", () => {
 });
 
 describe("objects that another resource of the program owns", () => {
-  test("doesn't adopt an object for a new resource that declares what its owner is about to change", async () => {
+  test("doesn't let a new resource adopt an object that its owner is about to change", async () => {
     const held = await new Operation(api).up("PageShieldPolicy", policy);
     const op = new Operation(api);
     // The engine compares the changed one, then makes the new one, then carries out the change.
@@ -242,7 +242,7 @@ describe("recorded state", () => {
   test.each([
     ["one", { schemaVersion: 1, width: 5 }],
     ["two", { schemaVersion: 2, size: "5" }],
-  ])("every verb upgrades a state of version %s", async (_version, outputs) => {
+  ])("every provider method upgrades a state of version %s", async (_version, outputs) => {
     const op = operation();
     const recorded = old(outputs);
     expect(await op.preview("Thing", inputs, recorded)).toMatchObject({ step: "same" });
@@ -255,7 +255,7 @@ describe("recorded state", () => {
     expect(seen).toEqual(Array(3).fill({ name: "a", size: 5, madeAt: "then" }));
   });
 
-  test("every verb refuses a state of a newer version, and says what to install", async () => {
+  test("every provider method refuses a state of a newer version, and says what to install", async () => {
     const recorded = old({ size: 5, schemaVersion: 4 });
     const op = operation();
     const failures = await Promise.all([

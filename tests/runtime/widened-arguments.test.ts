@@ -90,7 +90,7 @@ const DECLARED = {
   KvEntries: entries satisfies KvEntriesArgs,
 };
 
-test.each(Object.entries(DECLARED))("%s accepts widened arguments", async (type, args) => {
+test.each(Object.entries(DECLARED))("%s accepts arguments with widened types", async (type, args) => {
   const op = new Operation(api, { config: { "edgeguard:liveChecks": "false" } });
   expect(await op.refusals(type, { ...args })).toEqual([]);
 });

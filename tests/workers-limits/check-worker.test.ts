@@ -188,7 +188,7 @@ describe("explainError", () => {
   test.each<[Parameters<typeof explainError>[0], RegExp[]]>([
     [
       { status: 413 },
-      [/free 100 MB, pro 100 MB, business 200 MB, enterprise 500 MB/, /Send less per request/],
+      [/free 100 MB, pro 100 MB, business 200 MB, enterprise 500 MB/, /Send smaller requests/],
     ],
     [{ status: 413, plan: "business" }, [/larger than the business plan's limit of 200 MB\. Send less/]],
     [
