@@ -28,7 +28,7 @@ export const FAULTS: readonly { readonly area: string; readonly rows: readonly F
           "The update waits for the list. If that isn't enough, it names both objects and deletes neither.",
         test: [
           "tests/page-shield/policy.test.ts",
-          "if the list lags for longer, names both policies, records the second, and deletes none",
+          "warns about both policies if the list lags for longer, records the second, and deletes none",
         ],
       },
       {

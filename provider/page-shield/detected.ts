@@ -140,14 +140,14 @@ const filters = record(
   }
 });
 
-/** Schemas of `DetectedFilters`. */
+/** Schemas for the properties of `DetectedFilters`. */
 export const filterShape = {
   hosts: commaList.optional(),
   status: commaList.optional(),
   filters: filters.optional(),
 };
 
-/** Schemas of `DetectedListArgs`. */
+/** Schemas for the properties of `DetectedListArgs`. */
 export const listShape = {
   zoneId,
   ...filterShape,

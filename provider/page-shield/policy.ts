@@ -572,8 +572,8 @@ function enabledMember(zone: string): BooleanMember {
 }
 
 /**
- * @param complete whether the listing fails if a policy is malformed. Set before a create, because that policy may be
- * the one to adopt.
+ * @param complete whether the listing fails if a policy is malformed. Set when creating a policy, because the malformed
+ * one may be the policy to adopt.
  */
 async function listPolicies(ctx: Context, zone: string, complete = false): Promise<readonly Policy[]> {
   const { records } = await ctx.api.list(policiesPath(zone), {

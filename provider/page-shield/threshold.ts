@@ -3,7 +3,7 @@ import { PAGE_SHIELD } from "../limits";
 import { describe } from "../runtime/inputs";
 import { LookupError } from "../runtime/lookup";
 
-/** Validates a threshold. If it weren't a number, no script would count as malicious. */
+/** Validates a threshold. Without this, an invalid threshold would let every script pass. */
 export function parseThreshold(given: unknown): number {
   const parsed = threshold.safeParse(given);
   if (parsed.success) return parsed.data;

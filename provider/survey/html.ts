@@ -30,7 +30,7 @@ const PART_CHARACTERS = 64 * 1024;
 const ZONES_START = '<script type="application/json" id="zones">[\n';
 const ZONES_END = "\n]</script>\n";
 
-/** Writes a part. Waits until the stream has accepted it, and throws if the file can't be written. */
+/** Writes text to a stream, and waits until the stream has accepted it. Throws if the file can't be written. */
 export function write(out: Writable, part: string): Promise<void> {
   return new Promise((done, fail) =>
     out.write(part, (error) => {

@@ -353,7 +353,7 @@ const headShape = {
   /** How many zones have each kind of task. */
   taskCounts: z.partialRecord(z.enum(TASKS), z.int()),
 };
-/** Everything in the file except for the zones. */
+/** Everything in survey.json except the zones. */
 export const head = members(headShape);
 export type Head = z.infer<typeof head>;
 

@@ -1,4 +1,4 @@
-/** The command's options, as returned by the parser. */
+/** The options of `edgeguard survey`. */
 export interface SurveyOptions {
   readonly account?: string;
   /** A file with a zone's ID or name on each line. */

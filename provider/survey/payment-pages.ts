@@ -74,7 +74,9 @@ function withoutScheme(address: string): string {
   return address.replace(/^[^/]*:\/\//, "");
 }
 
-/** Matches without a regular expression, which would be slow for a pattern with many stars. */
+/**
+ * Matches text against a pattern. Doesn't use a regular expression, which would be slow for a pattern with many stars.
+ */
 function matches(given: string, pattern: string): boolean {
   const text = given.toLowerCase();
   const [first = "", ...parts] = pattern.toLowerCase().split("*");

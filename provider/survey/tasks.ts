@@ -103,7 +103,7 @@ const NAMED = 3;
 
 type RankedTask = Head["first"][number];
 
-/** Compares tasks by urgency. The order is always the same, even across zones. */
+/** Compares tasks by urgency, then by zone and text, so that their order is always the same. */
 export function byUrgency(a: RankedTask, b: RankedTask): number {
   return (
     a.rank - b.rank ||

@@ -126,7 +126,7 @@ class MissingRights {
     }
   }
 
-  /** Returns the permissions in the order of the permission table. */
+  /** Returns the missing permissions, in the order of `RIGHTS`. */
   list(): Head["missingRights"] {
     return [...RIGHTS].flatMap(([right, where]) => {
       const counts = this.#found.get(right);

@@ -4,7 +4,7 @@ import path from "node:path";
 import { startLocalApi, type LocalApi } from "edgeguard-local";
 import { readDetections, saveDetections, type LookupOptions } from "pulumi-edgeguard";
 
-describe.each(["documented", "openapi"] as const)("saveDetections in the %s dialect", (dialect) => {
+describe.each(["documented", "openapi"] as const)("saveDetections (API dialect: %s)", (dialect) => {
   let api: LocalApi;
   let opts: LookupOptions;
   let folder: string;

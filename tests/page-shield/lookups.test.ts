@@ -14,7 +14,7 @@ import {
 import { envelope, serve, through } from "../support/edge-client";
 import { Operation, rawGet } from "../support/operation";
 
-describe.each(["documented", "openapi"] as const)("a lookup (%s dialect)", (dialect) => {
+describe.each(["documented", "openapi"] as const)("a lookup (API dialect: %s)", (dialect) => {
   let api: LocalApi;
   let opts: LookupOptions;
   let shop: string;

@@ -22,7 +22,7 @@ test("a script without a score is unknown, not harmless", () => {
   expect(isMalicious({ jsIntegrityScore: null })).toBeUndefined();
 });
 
-test("the threshold can be changed, to a number from 1 to 100", () => {
+test("the threshold can be set to a number from 1 to 100", () => {
   expect(isMalicious({ jsIntegrityScore: 49 }, { threshold: 10 })).toBe(false);
   expect(isMalicious({ jsIntegrityScore: 9 }, { threshold: 10 })).toBe(true);
   for (const threshold of [0, 101, Number.NaN]) {
@@ -37,7 +37,7 @@ test("threat lists don't change whether a script counts as malicious", () => {
   expect(isMalicious(script)).toBe(false);
 });
 
-describe.each(["documented", "openapi"] as const)("assertNoMaliciousScripts (%s dialect)", (dialect) => {
+describe.each(["documented", "openapi"] as const)("assertNoMaliciousScripts (API dialect: %s)", (dialect) => {
   let api: LocalApi;
   let opts: LookupOptions;
   let written: jest.SpiedFunction<typeof process.stderr.write>;

@@ -6,7 +6,7 @@ const changes = (before: string, after: string): string[] =>
     ({ directive, sources }) => `${directive}: ${sources?.join(" ") ?? "anything"}`,
   );
 
-describe("changes that allow nothing new", () => {
+describe("newlyAllowed for changes that allow nothing new", () => {
   test.each([
     ["with the same sources in another order", "script-src a.example 'self'", "script-src 'self' a.example"],
     ["without a source", "script-src 'self' a.example", "script-src 'self'"],
@@ -40,12 +40,12 @@ describe("changes that allow nothing new", () => {
       "script-src 'unsafe-eval'",
       "script-src 'wasm-unsafe-eval'",
     ],
-  ])("allows nothing new: %s", (_, before, after) => {
+  ])("finds nothing: %s", (_, before, after) => {
     expect(changes(before, after)).toEqual([]);
   });
 });
 
-describe("changes that allow or may allow more", () => {
+describe("newlyAllowed for changes that allow or may allow more", () => {
   test.each([
     ["with a host", "script-src 'self'", "script-src 'self' a.example", "script-src: a.example"],
     [
@@ -124,12 +124,12 @@ describe("changes that allow or may allow more", () => {
       "upgrade-insecure-requests: anything",
     ],
     ["with another report destination", "img-src *; report-to a", "img-src *; report-to b", "report-to: b"],
-  ])("allows or may allow more: %s", (_, before, after, expected) => {
+  ])("finds what's new: %s", (_, before, after, expected) => {
     expect(changes(before, after)).toEqual([expected]);
   });
 });
 
-test("reports which directives applied before the change", () => {
+test("newlyAllowed reports which directives applied before the change", () => {
   const allowed = newlyAllowed(
     parseCsp("script-src 'self'; img-src a.example; default-src 'none'"),
     parseCsp("default-src *; img-src a.example"),
@@ -139,7 +139,7 @@ test("reports which directives applied before the change", () => {
   ]);
 });
 
-test("finds one new source when every directive falls back to a list of 3,000 sources", () => {
+test("newlyAllowed finds one new source when every directive falls back to a list of 3,000 sources", () => {
   const hosts = (from: number): string =>
     Array.from({ length: 3_000 }, (_, index) => `https://h${index + from}.example`).join(" ");
   expect(changes(`default-src ${hosts(0)}`, `default-src ${hosts(1)}`)).toEqual([

@@ -102,8 +102,8 @@ describe("lifecycle of a policy", () => {
   });
 });
 
-describe("value and expression", () => {
-  test("sends the value in canonical order, whether it's text or an object", async () => {
+describe("a policy's value and expression", () => {
+  test("the value is sent in canonical order, whether it's text or an object", async () => {
     const typed = { imgSrc: ["*"], scriptSrc: ["cdn.example.com", "'self'"] };
     const recorded = await new Operation(api).up(TYPE, { ...policy, value: typed });
     expect(bodies("POST")[0]).toMatchObject({ value: "script-src 'self' cdn.example.com; img-src *" });
@@ -113,7 +113,7 @@ describe("value and expression", () => {
     });
   });
 
-  test("reports no drift if the API stores the value in another order", async () => {
+  test("the value doesn't drift if the API stores it in another order", async () => {
     const recorded = await new Operation(api).up(TYPE, policy);
     await rawSend(api, "PUT", `${path}/${recorded.id}`, {
       value: "Script-Src  CDN.example.com 'self';",
@@ -122,7 +122,7 @@ describe("value and expression", () => {
     expect((await new Operation(api).refresh(TYPE, recorded))?.inputs).toEqual(recorded.inputs);
   });
 
-  test("an invalid expression fails the preview with its position, and an undocumented field only warns", async () => {
+  test("an invalid expression fails the preview with its position, and an undocumented field only causes a warning", async () => {
     const unquoted = { ...policy, expression: "http.host eq www.empty.example" };
     expect(await new Operation(api).refusals(TYPE, unquoted)).toEqual([
       'expression: column 14: www.empty.example needs quotes. Write "www.empty.example"',
@@ -134,7 +134,7 @@ describe("value and expression", () => {
     ]);
   });
 
-  test("finds no change if the program or Cloudflare writes the same expression differently", async () => {
+  test("the expression doesn't change if the program or Cloudflare only writes it differently", async () => {
     const recorded = await new Operation(api).up(TYPE, policy);
     const other = { ...policy, expression: 'http.host=="www.empty.example"' };
     expect(await new Operation(api).preview(TYPE, other, recorded)).toMatchObject({ step: "same" });
@@ -144,7 +144,7 @@ describe("value and expression", () => {
     expect(await new Operation(api).preview(TYPE, policy, refreshed)).toMatchObject({ step: "same" });
   });
 
-  test("warns about a questionable value once, when it changes", async () => {
+  test("a questionable value causes one warning, when it changes", async () => {
     const doubtful = { ...policy, value: { scriptSrc: [] } };
     const op = new Operation(api);
     const recorded = await op.up(TYPE, doubtful);
@@ -171,12 +171,12 @@ describe("value and expression", () => {
   });
 });
 
-describe("sending enabled", () => {
+describe("a policy's enabled field", () => {
   test.each([
     ["openapi", true],
     ["documented", "true"],
   ] as const)(
-    "sends enabled with the type that the zone's policies use (%s dialect, strict)",
+    "is sent with the type that the zone's policies use (API dialect: %s, strict)",
     async (dialect, form) => {
       await api.close();
       await start({ dialect, strict: true });
@@ -193,7 +193,7 @@ describe("sending enabled", () => {
     ["openapi", ["true", true]],
     ["documented", ["true"]],
   ] as const)(
-    "sends enabled as a string first, then as a boolean, if the zone has no policies (%s dialect, strict)",
+    "is sent as a string first, then as a boolean, if the zone has no policies (API dialect: %s, strict)",
     async (dialect, forms) => {
       await api.close();
       await start({ dialect, strict: true });
@@ -217,7 +217,7 @@ describe("sending enabled", () => {
     );
 
   test.each(["openapi", "documented"] as const)(
-    "tries the other type of enabled after a 400 without a pointer, and uses the accepted type from then on (%s dialect)",
+    "is sent with the other type after a 400 without a pointer, and with the accepted type from then on (API dialect: %s)",
     async (dialect) => {
       await api.close();
       await start({ dialect, strict: true });
@@ -229,7 +229,7 @@ describe("sending enabled", () => {
     },
   );
 
-  test("sends enabled with the type that the zone accepts, even if the zone returns the other type", async () => {
+  test("is sent with the type that the zone accepts, even if the zone returns the other type", async () => {
     await api.close();
     await start({ dialect: "openapi", strict: true });
     // Returns strings but accepts only booleans.
@@ -288,7 +288,7 @@ describe("sending enabled", () => {
       ["expected a boolean"],
     ],
   ] as const)(
-    "tries both types of enabled, and reports the more useful error: %s",
+    "is sent with both types, and the more useful error is reported: %s",
     async (_of, refusals, words) => {
       let posts = 0;
       const refusing = await serve((request, response) => {
@@ -306,7 +306,7 @@ describe("sending enabled", () => {
     },
   );
 
-  test("tries only one type of enabled if a 400 points at another field", async () => {
+  test("is sent with only one type if a 400 points at another field", async () => {
     const pointing = await serve((request, response) => {
       if (request.method === "GET") return void response.end(envelope([]));
       const errors = [{ code: 10001, message: "no", source: { pointer: "/value" } }];
@@ -318,7 +318,7 @@ describe("sending enabled", () => {
 });
 
 describe("unknown fields of a policy", () => {
-  test("keeps unknown fields in an update, except Cloudflare's timestamps and version", async () => {
+  test("are kept in an update, except Cloudflare's timestamps and version", async () => {
     const recorded = await new Operation(api).up(TYPE, policy);
     await rawSend(api, "PUT", `${path}/${recorded.id}`, {
       scope: { a: [1] },
@@ -338,7 +338,7 @@ describe("unknown fields of a policy", () => {
     ]);
   });
 
-  test("sets unknown fields with extra, and reports their drift", async () => {
+  test("can be set with extra, and their drift is reported", async () => {
     const inputs = { ...policy, extra: { scope: { a: 1, b: [2] } } };
     const recorded = await new Operation(api).up(TYPE, inputs);
     expect(await one()).toMatchObject({ scope: { a: 1, b: [2] } });
@@ -350,7 +350,7 @@ describe("unknown fields of a policy", () => {
     expect(await one()).toMatchObject({ scope: { a: 1, b: [2] }, other: 1 });
   });
 
-  test("the next update omits fields removed from extra, and keeps the others", async () => {
+  test("are omitted from the next update if they're removed from extra", async () => {
     const recorded = await new Operation(api).up(TYPE, { ...policy, extra: { scope: 1, level: 2 } });
     await rawSend(api, "PUT", `${path}/${recorded.id}`, { other: 3 });
     const changed = await new Operation(api).up(TYPE, { ...policy, extra: { level: 2 } }, recorded);
@@ -360,7 +360,7 @@ describe("unknown fields of a policy", () => {
   });
 
   test.each(["id", "description", "action", "expression", "enabled", "value"])(
-    "doesn't treat %s as an unknown field",
+    "don't include %s",
     async (name) => {
       expect(await new Operation(api).refusals(TYPE, { ...policy, extra: { [name]: "x" } })).toEqual([
         `extra.${name}: has its own argument. Set that instead of extra`,
@@ -369,8 +369,8 @@ describe("unknown fields of a policy", () => {
   );
 });
 
-describe("adopting an existing policy", () => {
-  test("writes nothing if every field matches; the preview reports the adoption and what a destroy will do", async () => {
+describe("a PageShieldPolicy in a zone with policies", () => {
+  test("adopts a policy without a write if every field matches, and the preview says what a destroy will do", async () => {
     const id = await createElsewhere({ value: "script-src cdn.example.com 'self'", enabled: "true" });
     api.clearRequests();
     const op = new Operation(api);
@@ -387,7 +387,7 @@ describe("adopting an existing policy", () => {
     expect(sent(api, "POST", "PUT")).toEqual([]);
   });
 
-  test("stays recorded after updates, refreshes and updates without live checks", async () => {
+  test("stays recorded as adopted after refreshes and updates, even without live checks", async () => {
     await createElsewhere();
     const recorded = await new Operation(api, { config: { "edgeguard:liveChecks": "false" } }).up(
       TYPE,
@@ -493,7 +493,7 @@ describe("adopting an existing policy", () => {
     },
   );
 
-  test("ignores other policies if the resource already has its own policy", async () => {
+  test("ignores other policies if it already has its own policy", async () => {
     const recorded = await new Operation(api).up(TYPE, { ...policy, adopt: "never" });
     await createElsewhere({ description: "Till" });
     const op = new Operation(api);
@@ -538,7 +538,7 @@ describe("creates a policy exactly once", () => {
     expect(bodies("POST")).toHaveLength(1);
   });
 
-  describe("a lost response and a list that lags", () => {
+  describe("with a lost response and a lagging list", () => {
     const lagging = async (readLagMs: number) => {
       await api.close();
       await start({ readLagMs });
@@ -557,7 +557,7 @@ describe("creates a policy exactly once", () => {
       expect(bodies("POST")).toHaveLength(1);
     });
 
-    test("if the list lags for longer, names both policies, records the second, and deletes none", async () => {
+    test("warns about both policies if the list lags for longer, records the second, and deletes none", async () => {
       const op = await lagging(12_000);
       const { message, recorded } = await op.failedUp(TYPE, policy);
       const [first, second] = await settled();
@@ -819,13 +819,13 @@ describe("wouldBlock", () => {
   });
 });
 
-describe("a second enforced allow policy in a zone", () => {
+describe("the preview of a second enforced allow policy", () => {
   beforeEach(() => {
     const script = { url: "https://cdn.example.com/a.js", host: "www.empty.example" };
     api.detect(api.zones.empty, { scripts: [script] });
   });
 
-  test("warns about a second allow policy, with the ID of the first", async () => {
+  test("warns, with the ID of the first policy", async () => {
     const id = await createElsewhere({ action: "allow", description: "First" });
     const op = new Operation(api);
     await op.preview(TYPE, { ...policy, action: "allow" });
@@ -835,7 +835,7 @@ describe("a second enforced allow policy in a zone", () => {
     ]);
   });
 
-  test("puts the policy with the same description first in the warning, and says how to change that policy instead", async () => {
+  test("names a policy with the same description first, and says how to change that policy instead", async () => {
     const other = await createElsewhere({ action: "allow", description: "First" });
     const alike = await createElsewhere({ action: "allow", value: "script-src 'none'" });
     for (const liveChecks of ["true", "false"]) {

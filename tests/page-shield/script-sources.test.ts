@@ -18,7 +18,7 @@ beforeEach(() => {
 });
 afterEach(() => jest.restoreAllMocks());
 
-test("returns each URL once, sorted and without its query", () => {
+test("scriptSources returns each URL once, sorted and without its query", () => {
   const found = snapshot(
     { url: "https://b.example/b.js?id=2#top" },
     { url: "https://b.example/b.js?id=1" },
@@ -31,7 +31,7 @@ test("returns each URL once, sorted and without its query", () => {
   expect(warned).toEqual([]);
 });
 
-test("leaves out malicious and unscored scripts and lists them with the reason", () => {
+test("scriptSources leaves out malicious and unscored scripts, and lists them with the reason", () => {
   const found: Detections = {
     ...snapshot(),
     scripts: [
@@ -57,7 +57,7 @@ test("leaves out malicious and unscored scripts and lists them with the reason",
   });
 });
 
-test("warns if only 'self' remains, and names the first five scripts that it left out", () => {
+test("scriptSources warns if only 'self' remains, and names the first five scripts that it left out", () => {
   scriptSources(
     snapshot(...[1, 2, 3, 4, 5, 6].map((i) => ({ url: `https://a.example/${i}.js`, jsIntegrityScore: 1 }))),
   );
@@ -68,12 +68,12 @@ test("warns if only 'self' remains, and names the first five scripts that it lef
   expect(warned.at(-1)).toContain(`the detections contain no scripts seen on ww.shop.example, ${alone}`);
 });
 
-test("leaves out scripts on a threat list, whatever their score", () => {
+test("scriptSources leaves out scripts on a threat list, whatever their score", () => {
   const found = snapshot({ url: "https://a.example/a.js", domainReportedMalicious: true });
   expect(scriptSources(found)).toMatchObject({ scriptSrc: [], leftOut: [{ reason: "reported" }] });
 });
 
-test("leaves out a script if the same URL with another query is left out", () => {
+test("scriptSources leaves out a script if the same URL with another query is left out", () => {
   const found = snapshot(
     { url: "https://a.example/tag.js?id=good" },
     { url: "https://a.example/tag.js?id=bad", jsIntegrityScore: 3 },
@@ -88,7 +88,7 @@ test("leaves out a script if the same URL with another query is left out", () =>
   });
 });
 
-test("leaves out a directory if a script in it is left out", () => {
+test("scriptSources leaves out a URL that ends in a slash if a script below it is left out", () => {
   const found = snapshot(
     { url: "https://a.example/" },
     { url: "https://a.example/deep/bad.js", jsIntegrityScore: 3 },
@@ -96,7 +96,7 @@ test("leaves out a directory if a script in it is left out", () => {
   expect(scriptSources(found).scriptSrc).toEqual([]);
 });
 
-test("with granularity host, returns whole hosts, except hosts with a left-out script", () => {
+test("scriptSources with granularity host returns whole hosts, except hosts with a left-out script", () => {
   const found = snapshot(
     { url: "https://cdn.example/good.js" },
     { url: "https://cdn.example/bad.js", jsIntegrityScore: 3 },
@@ -109,7 +109,7 @@ test("with granularity host, returns whole hosts, except hosts with a left-out s
   ]);
 });
 
-test("uses only scripts seen on the given hosts, but also considers malicious scripts on other hosts", () => {
+test("scriptSources uses only scripts seen on the given hosts, but considers malicious scripts on any host", () => {
   const found = snapshot(
     { url: "https://a.example/a.js" },
     { url: "https://b.example/b.js", host: "checkout.shop.example" },
@@ -129,7 +129,7 @@ test("uses only scripts seen on the given hosts, but also considers malicious sc
   });
 });
 
-test("encodes characters that would end a source, and leaves out scripts without a URL", () => {
+test("scriptSources encodes characters that would end a source, and leaves out scripts without a URL", () => {
   const found = snapshot(
     { url: "https://a.example/a;b,c'd e.js" },
     { url: "https://a.example/a;b.js", jsIntegrityScore: 3 },
@@ -145,7 +145,7 @@ test("encodes characters that would end a source, and leaves out scripts without
   ]);
 });
 
-test("rejects invalid options and detections", () => {
+test("scriptSources rejects invalid options and detections", () => {
   expect(() => scriptSources(snapshot(), { unscored: "yes" })).toThrow(
     'scriptSources: unscored must be "exclude" or "include", not "yes".',
   );

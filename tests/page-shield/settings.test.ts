@@ -27,13 +27,13 @@ const current = async () => {
 describe.each([
   ["openapi", "use_cloudflare_reporting_endpoint"],
   ["documented", "use_platform_reporting_endpoint"],
-] as const)("in the %s dialect", (dialect, member) => {
+] as const)("settings in the API's %s dialect", (dialect, member) => {
   beforeEach(async () => {
     await api.close();
     await start({ dialect, strict: true });
   });
 
-  test("sends only declared settings, and reads them back", async () => {
+  test("are sent only if declared, and are read back", async () => {
     const recorded = await new Operation(api).up(TYPE, { ...zone, enabled: true });
     expect(sent(api)).toEqual(["GET ", "GET ", "PUT ", "GET "]); // The first one is the check's.
     expect(puts()).toEqual([{ enabled: true }]);
@@ -48,7 +48,7 @@ describe.each([
     expect(recorded.outputs).not.toHaveProperty("useReportingEndpoint");
   });
 
-  test("sends the reporting setting under the name that the zone returns", async () => {
+  test("use the name that the zone returns for the reporting setting", async () => {
     await new Operation(api).up(TYPE, {
       ...zone,
       enabled: true,
@@ -59,7 +59,7 @@ describe.each([
     expect(await current()).toEqual([true, false, true]);
   });
 
-  test("preview, refresh and a second update change nothing", async () => {
+  test("aren't changed by a preview, a refresh or a second update", async () => {
     const inputs = { ...zone, enabled: true, useReportingEndpoint: false };
     const recorded = await new Operation(api).up(TYPE, inputs);
     api.clearRequests();
@@ -73,19 +73,22 @@ describe.each([
   });
 });
 
-test("doesn't write settings that already match", async () => {
+test("an update doesn't write settings that already match", async () => {
   const recorded = await new Operation(api).up(TYPE, { ...zone, enabled: false, useReportingEndpoint: true });
   expect(sent(api)).toEqual(["GET ", "GET "]); // From the check and the create.
   expect(recorded.outputs).toMatchObject({ previous: { enabled: false, useReportingEndpoint: true } });
 });
 
-test.each([2_500, 4_000, 5_000])("waits for reads that lag %i ms behind the write", async (readLagMs) => {
-  await api.close();
-  await start({ readLagMs });
-  const recorded = await new Operation(api, { inNoTime: api }).up(TYPE, { ...zone, enabled: true });
-  expect(recorded.outputs).toMatchObject({ enabled: true });
-  expect(puts()).toEqual([{ enabled: true }]);
-});
+test.each([2_500, 4_000, 5_000])(
+  "an update waits for reads that lag %i ms behind the write",
+  async (readLagMs) => {
+    await api.close();
+    await start({ readLagMs });
+    const recorded = await new Operation(api, { inNoTime: api }).up(TYPE, { ...zone, enabled: true });
+    expect(recorded.outputs).toMatchObject({ enabled: true });
+    expect(puts()).toEqual([{ enabled: true }]);
+  },
+);
 
 test("updatedAt is the time of the write, not of an earlier change", async () => {
   const stored = async () => ((await rawGet(api, path))["result"] as { updated_at: string }).updated_at;
@@ -168,7 +171,7 @@ describe("destroying settings", () => {
     expect(op.said).toEqual([expect.stringContaining('stays as it is (onDestroy: "keep")')]);
   });
 
-  test("fails, as a refresh does, if the zone isn't found: edgeguard:baseUrl may be wrong", async () => {
+  test("fails like a refresh if the zone isn't found, because edgeguard:baseUrl may be wrong", async () => {
     const recorded = await new Operation(api).up(TYPE, { ...zone, enabled: true });
     const { zones, ...rest } = api.snapshot();
     api.restore({ ...rest, zones: zones.filter(({ id }) => id !== zone.zoneId) });
@@ -205,7 +208,7 @@ test("changing the zone replaces the resource and restores the old zone's settin
   });
 });
 
-test("reports drift only in declared settings", async () => {
+test("a refresh reports drift only in declared settings", async () => {
   const inputs = { ...zone, enabled: true, useReportingEndpoint: true };
   const recorded = await new Operation(api).up(TYPE, inputs);
   await rawSend(api, "PUT", path, {
@@ -283,8 +286,8 @@ describe("a change that Cloudflare rejects or ignores", () => {
   });
 });
 
-describe("lost responses", () => {
-  test("retries after a lost response, and succeeds", async () => {
+describe("an update of settings", () => {
+  test("succeeds after a retry if a response is lost", async () => {
     api.fault({ match: { method: "PUT" }, kind: "dropAfter" });
     const recorded = await new Operation(api).up(TYPE, { ...zone, enabled: true });
     expect(recorded.outputs).toMatchObject({ previous: { enabled: false } });

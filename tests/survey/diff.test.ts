@@ -370,7 +370,7 @@ describe("edgeguard survey diff", () => {
   it.each([
     ["only the old survey", ["edge/prod"], []],
     ["only the new survey", [], ["edge/prod"]],
-  ])("ignores stacks if %s compared with them", async (_, old, now) => {
+  ])("ignores stacks if %s was given stacks", async (_, old, now) => {
     const withStacks = (names: readonly string[]): Parts => ({
       stacks: names.map((name) => ({ name, resources: 1 })),
       zones: [
@@ -504,7 +504,7 @@ describe("edgeguard survey diff", () => {
     expect((await diff(older, newer)).stderr).toBe("");
   });
 
-  it("says to update if a later version wrote the file", async () => {
+  it("says to update edgeguard if a later version wrote a survey", async () => {
     const { code, stderr } = await diff(write("later.json", { version: 2 as never }), write("now.json", {}));
     expect(code).toBe(1);
     expect(stderr).toContain("If a later version wrote it, update pulumi-edgeguard");

@@ -36,7 +36,7 @@ function data(html: string, id: string): unknown {
   return JSON.parse(insides(html, new RegExp(`script type="application/json" id="${id}"`))[0] ?? "");
 }
 
-it("the page's CSP allows only its own script and style, by their hashes", async () => {
+it("survey.html's CSP allows only its own script and style, by their hashes", async () => {
   const html = await page(3);
   const [, policy = ""] = /http-equiv="Content-Security-Policy" content="([^"]*)"/.exec(html) ?? [];
   const hash = (text = ""): string => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
@@ -52,13 +52,13 @@ it("the page's CSP allows only its own script and style, by their hashes", async
   expect([...otherStyles, ...otherScripts]).toEqual([]);
 });
 
-it("the page loads nothing from URLs, and its markup has no event handlers or inline styles", async () => {
+it("survey.html loads nothing from URLs, and its markup has no event handlers or inline styles", async () => {
   const html = await page(3);
   const markup = html.replace(/<(script|style)\b[^>]*>.*?<\/\1>/gs, "");
   expect(markup).not.toMatch(/\s(src|srcset|href|on\w+|style)=/);
 });
 
-it("the page escapes markup in names, so that it can't end the script element", async () => {
+it("survey.html escapes markup in names, so that it can't end the script element", async () => {
   const html = await page(40);
   const [json = ""] = insides(html, /script type="application\/json" id="zones"/);
   expect(json).not.toMatch(/[<>&\u2028\u2029]/);
@@ -68,11 +68,11 @@ it("the page escapes markup in names, so that it can't end the script element", 
   expect(data(html, "head")).toEqual(await sampleHead(40));
 });
 
-it("writes a page for a survey without zones", async () => {
+it("survey.html is complete for a survey without zones", async () => {
   expect(data(await page(0), "zones")).toEqual([]);
 });
 
-it("waits for a slow disk instead of keeping all zones in memory", async () => {
+it("writing survey.html waits for a slow disk instead of keeping all zones in memory", async () => {
   let read = 0;
   let written = 0;
   let most = 0;
@@ -95,7 +95,7 @@ it("waits for a slow disk instead of keeping all zones in memory", async () => {
   expect(most).toBeLessThan(60);
 });
 
-it.each([1, 2])("fails to write the page if the disk is full at write %i", async (last) => {
+it.each([1, 2])("writing survey.html fails if the disk is full at write %i", async (last) => {
   let writes = 0;
   const full = new Writable({
     write: (_, __, done) => {
@@ -107,7 +107,7 @@ it.each([1, 2])("fails to write the page if the disk is full at write %i", async
   await expect(writeHtml(full, await sampleHead(1), sampleZones(100))).rejects.toThrow("ENOSPC");
 });
 
-it("fails to write the page if the zones can't be read", async () => {
+it("writing survey.html fails if the zones can't be read", async () => {
   async function* broken(): AsyncGenerator<Zone, void, undefined> {
     yield await Promise.resolve(sampleZone(0));
     throw new Error("the journal is gone");
@@ -115,7 +115,7 @@ it("fails to write the page if the zones can't be read", async () => {
   await expect(writeHtml(new Text(), await sampleHead(1), broken())).rejects.toThrow("the journal is gone");
 });
 
-it("the page's charts show the same counts as survey.json", async () => {
+it("survey.html's charts show the same counts as survey.json", async () => {
   const zones = Array.from({ length: 200 }, (_, number) => sampleZone(number));
   const facts = {
     at: "2026-11-02T09:30:00.000Z",
@@ -141,7 +141,7 @@ function withoutZeros(counts: Readonly<Record<string, number>>): Record<string, 
   return Object.fromEntries(Object.entries(counts).filter(([, count]) => count > 0));
 }
 
-it("every cell of the page's table shows a value, or why the value isn't known", async () => {
+it("every table cell in survey.html shows a value, or why the value isn't known", async () => {
   const columns = columnsOf(await sampleHead(20));
   const cells = (number: number): Record<string, string> =>
     Object.fromEntries(columns.map(({ title, text }) => [title, text(sampleZone(number))]));
@@ -167,7 +167,7 @@ it("every cell of the page's table shows a value, or why the value isn't known",
   for (let number = 0; number < 200; number += 1) expect(Object.values(cells(number))).not.toContain("");
 });
 
-it("the page describes unreadable parts like survey.csv does, and neither counts deployments that are off", async () => {
+it("survey.html and survey.csv describe unreadable parts the same, and don't count deployments that are off", async () => {
   const columns = columnsOf(await sampleHead(1));
   const zone = sampleZone(7);
   const page = (title: string, given: Zone): string | undefined =>
@@ -187,7 +187,7 @@ it("the page describes unreadable parts like survey.csv does, and neither counts
   expect(CHARTS.find(({ id }) => id === "managedRulesets")?.of(off)).toEqual({ none: 1 });
 });
 
-it("counts a zone as protected by its account's rulesets, and shows unknown values as not known", async () => {
+it("survey.html counts a zone as protected by its account's rulesets, and shows unknown values as not known", async () => {
   const columns = columnsOf(await sampleHead(1));
   const cell = (title: string, given: Zone): string | undefined =>
     columns.find((each) => each.title === title)?.text(given);
@@ -207,7 +207,7 @@ it("counts a zone as protected by its account's rulesets, and shows unknown valu
   expect(cell("To do", { ...sampleZone(11), tasks: [] })).toBe("Nothing");
 });
 
-it("shows the account column only for several accounts, and the stack column only if stacks were given", async () => {
+it("survey.html shows the account column only for several accounts, and the stack column only if stacks were given", async () => {
   const head = await sampleHead(1);
   const [account] = head.accounts;
   const accounts = [account, { ...account, id: "2", name: "Second" }].flatMap((each) =>
@@ -221,7 +221,7 @@ it("shows the account column only for several accounts, and the stack column onl
   expect(columns[1]?.text({ ...sampleZone(0), accountId: "2" })).toBe("Second");
 });
 
-it("sorts unknown values last in both directions, and keeps the order of equal rows", () => {
+it("survey.html sorts unknown values last in both directions, and keeps the order of equal rows", () => {
   const rows = [
     ["b", 2],
     ["u", undefined],
@@ -235,7 +235,7 @@ it("sorts unknown values last in both directions, and keeps the order of equal r
   expect(names(sorted(rows, key, "descending"))).toBe("b c a u");
 });
 
-it("searches a zone's values in any case and word order, but not its property names", () => {
+it("survey.html searches a zone's values in any case and word order, but not its property names", () => {
   const text = searchable(sampleZone(7));
   expect(matches(text, wordsOf("  Stats-0.COLLECT  zone-7 "))).toBe(true);
   expect(matches(text, wordsOf("zone-8"))).toBe(false);

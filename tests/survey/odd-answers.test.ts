@@ -335,7 +335,7 @@ describe("a survey of an account that deploys managed rulesets itself", () => {
     },
   );
 
-  it("shows those rulesets in the Enterprise zones that the expression covers, without exceptions for other zones", async () => {
+  it("shows the account's rulesets in the Enterprise zones that they apply to, without exceptions for other zones", async () => {
     const ground = await Ground.with({ zones: 1 });
     const { shop, blog } = ground.api.zones;
     const [managed] = z
@@ -388,7 +388,7 @@ describe("a survey of an account that deploys managed rulesets itself", () => {
 });
 
 describe("a survey that couldn't read anything in a zone", () => {
-  it("reports its tasks and unmanaged objects as not known, instead of none", async () => {
+  it("reports the zone's tasks and unmanaged objects as not known, instead of none", async () => {
     const ground = await Ground.with();
     ground.write("state.json", JSON.stringify({ version: 3, deployment: { resources: [] } }));
     for (const path of ["page_shield", "logpush/jobs", ENTRY_POINT])

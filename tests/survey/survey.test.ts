@@ -16,7 +16,7 @@ function expectEnd({ code, stderr }: Surveyed, expected: number, message: string
 }
 
 describe("edgeguard survey", () => {
-  it("sends the fewest requests for 100 zones: one list for 50 of them, one read of each ruleset version, and six or more for each zone", async () => {
+  it("sends as few requests as possible for 100 zones: one list per 50 zones, one read per ruleset version, and at least six per zone", async () => {
     const all = 100;
     const ground = await Ground.with({ zones: all - 18 });
     expect(await ground.survey("--budget", "100")).toMatchObject({ code: 0 });

@@ -145,7 +145,7 @@ export function parseInventory(file: string, bytes: Buffer): ScriptInventory {
   if (problem !== undefined) throw new LookupError(`${file}:${problem}`);
   if (!isJsonObject(value)) {
     throw new LookupError(
-      `${file}:1: must have the members version and scripts. For an example, create a file with \`edgeguard inventory propose\`.`,
+      `${file}:1: must contain version and scripts. For an example, create a file with \`edgeguard inventory propose\`.`,
     );
   }
   const { failures } = checkInputs(inventoryDocument.unwrap().shape, value);

@@ -171,7 +171,7 @@ export function approver(inventory: ScriptInventory, now: Date): (url: string) =
   };
 }
 
-/** Returns a predicate for the URLs that an inventory has an entry for, approved or not. */
+/** Returns a predicate for URLs that an inventory entry covers, approved or not. */
 export function lister(inventory: ScriptInventory): (url: string) => boolean {
   const index = indexOf(inventory);
   return (given) => {
@@ -388,7 +388,7 @@ function approvalFinding(
   }
 }
 
-/** Returns why no entry can cover a script. */
+/** Returns why no entry can cover a script. Undefined if an entry can. */
 function noEntryReason(url: string): string | undefined {
   const parsed = parseScriptUrl(url);
   if (parsed === undefined) return "it isn't a URL, so no entry can cover it. Find out which page loads it";

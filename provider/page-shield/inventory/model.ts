@@ -152,7 +152,7 @@ export interface RequirementStanding {
 
 /** The result of comparing a script inventory with what Page Shield has seen. */
 export interface InventoryCheck {
-  /** When it was checked, in ISO 8601. */
+  /** When the check ran, in ISO 8601. */
   readonly checkedAt: string;
   /** Whether there are no findings. */
   readonly passed: boolean;

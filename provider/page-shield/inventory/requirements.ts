@@ -58,7 +58,7 @@ export function requirementStandings(
       element: "Evaluates the HTTP headers and payment pages as they are received",
       scope: "HTTP headers and whole pages",
       standing: "not",
-      why: `${HEADERS} It sees the URLs of a page's scripts, not the page itself.`,
+      why: `${HEADERS} Page Shield sees the URLs of a page's scripts, not the page itself.`,
     },
     {
       requirement: "11.6.1",

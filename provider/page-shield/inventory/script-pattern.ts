@@ -41,7 +41,7 @@ export class PatternError extends Error {
   override readonly name = "PatternError";
 }
 
-/** Parses a URL that Page Shield has seen. Undefined if it isn't one. */
+/** Parses a URL that Page Shield has seen. Undefined if the text isn't a URL. */
 export function parseScriptUrl(given: string): ScriptUrl | undefined {
   const url = parseUrl(given);
   if (url === undefined) return undefined;

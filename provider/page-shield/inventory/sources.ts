@@ -27,8 +27,9 @@ export interface InventorySources {
 /**
  * Turns the approved entries of a script inventory into sources for a policy's `script-src`. Sends no requests.
  *
- * The preview warns about entries that were left out. A policy ignores queries, so an entry with one allows the URL with
- * any query. An exact URL whose path ends in a slash is left out, because a policy would allow everything below it.
+ * The preview warns about entries that were left out. A policy ignores queries, so an entry with a query allows the URL
+ * with any query. An exact URL whose path ends in a slash is left out, because a policy would allow everything below
+ * it.
  *
  * @example Allow only approved scripts
  * ```ts

@@ -37,7 +37,7 @@ export function matches(text: string, words: readonly string[]): boolean {
   return words.every((word) => text.includes(word));
 }
 
-/** Splits a query into words, in the form that `matches` expects. */
+/** Splits a search query into lowercase words, for `matches`. */
 export function wordsOf(query: string): string[] {
   return query.toLowerCase().split(/\s+/).filter(Boolean);
 }

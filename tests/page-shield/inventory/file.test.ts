@@ -38,7 +38,7 @@ scripts:
     approval: null
 `;
 
-test("reads entries with their lines, and the file's SHA-256", () => {
+test("reads an inventory's entries with their lines, and the file's SHA-256", () => {
   expect(parse(WHOLE)).toEqual({
     file: FILE,
     sha256: createHash("sha256").update(WHOLE).digest("hex"),
@@ -62,7 +62,7 @@ test("reads entries with their lines, and the file's SHA-256", () => {
   });
 });
 
-test("reads the same entries from JSON, whether it's indented with tabs or spaces", () => {
+test("reads the same entries from a JSON inventory, whether it's indented with tabs or spaces", () => {
   const document = {
     $schema: "https://unpkg.com/pulumi-edgeguard/schemas/script-inventory.v1.json",
     version: 1,
@@ -75,7 +75,7 @@ test("reads the same entries from JSON, whether it's indented with tabs or space
   }
 });
 
-test("reports every mistake with its file, line and path, the given value and what's allowed", () => {
+test("reports every mistake in an inventory with its line and path, the given value and what's allowed", () => {
   const message = refusal(`version: 1
 scripts:
   - script: "*.com"
@@ -100,7 +100,7 @@ scripts:
     expect(message).toContain(line);
 });
 
-test("rejects two entries for the same scripts, even if they're written differently", () => {
+test("rejects two inventory entries for the same scripts, even if they're written differently", () => {
   expect(
     refusal("version: 1\nscripts:\n  - script: cdn.example.com\n  - script: https://CDN.example.com/*\n"),
   ).toContain(
@@ -108,7 +108,7 @@ test("rejects two entries for the same scripts, even if they're written differen
   );
 });
 
-test("rejects a hash unless the entry is an exact URL", () => {
+test("rejects a hash in an inventory entry unless the entry is an exact URL", () => {
   expect(
     refusal(`version: 1\nscripts:\n  - script: cdn.example.com\n    hash: ${"a".repeat(64)}\n`),
   ).toContain(
@@ -117,8 +117,8 @@ test("rejects a hash unless the entry is an exact URL", () => {
 });
 
 test.each([
-  ["", "script-inventory.yaml:1: must have the members version and scripts"],
-  ["- a\n", "script-inventory.yaml:1: must have the members version and scripts"],
+  ["", "script-inventory.yaml:1: must contain version and scripts"],
+  ["- a\n", "script-inventory.yaml:1: must contain version and scripts"],
   ["scripts: []\n", "version: is required"],
   ["version: 2\nscripts: []\n", "script-inventory.yaml:1: version: must be 1, not 2"],
   ["version: 1\n", "scripts: is required"],
@@ -136,7 +136,7 @@ test.each([
   ],
   ["version: 1\nscripts: *nobody\n", "is not valid YAML or JSON"],
   ["version: 1\nscripts: !!js/function 'x'\n", "is not valid YAML or JSON"],
-])("refuses %j: %s", (text, reason) => {
+])("rejects the inventory %j: %s", (text, reason) => {
   expect(refusal(text)).toContain(reason);
 });
 
@@ -149,13 +149,13 @@ test("the inventory in the guide is valid", () => {
   }
 });
 
-test("says how to create a missing file", () => {
+test("says how to create a missing inventory", () => {
   expect(() => readScriptInventory("/nowhere/inventory.yaml")).toThrow(
     "the script inventory can't be read: it does not exist (full path: /nowhere/inventory.yaml). Create it with `edgeguard inventory propose",
   );
 });
 
-test("the published schema rejects the same values as the command", () => {
+test("the published schema of inventories rejects the same values as the command", () => {
   const entry = { script: "cdn.example.com" };
   for (const wrong of [
     { ...entry, approvel: null },

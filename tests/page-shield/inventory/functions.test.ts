@@ -169,7 +169,7 @@ describe("checkScriptInventory", () => {
     [{ expiringDays: 1.5 }, "expiringDays: must be a whole number of days, 0 or more, not 1.5"],
     [{ threshold: 0 }, "threshold must be a number from 1 to 100, not 0"],
     [{ inventory: "/nowhere/list.yaml" }, "the script inventory can't be read: it does not exist"],
-  ])("refuses %j", async (wrong, sentence) => {
+  ])("rejects the arguments %j", async (wrong, sentence) => {
     await expect(checkScriptInventory({ ...zone(), inventory: inventory(), ...wrong }, opts)).rejects.toThrow(
       sentence,
     );

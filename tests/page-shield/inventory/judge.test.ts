@@ -76,7 +76,7 @@ test.each(["not read", "off"] as const)(
   },
 );
 
-test("reports a script that's on a threat list without a category", () => {
+test("a check reports a script that's on a threat list without a category", () => {
   const { findings } = judge([script({ urlReportedMalicious: true, maliciousUrlCategories: [] })]);
   expect(findings[0]?.message).toContain("it's on a threat list (reported). Remove it");
 });

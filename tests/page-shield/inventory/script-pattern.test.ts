@@ -73,7 +73,7 @@ describe("an entry that doesn't cover a URL", () => {
   });
 });
 
-test("the most specific entry decides, whatever the order in the file", () => {
+test("the most specific inventory entry decides, regardless of the order in the file", () => {
   const scripts = [
     "*.example.com",
     "*.cdn.example.com",
@@ -140,7 +140,7 @@ test.each([
   ["a..example.com", "has an empty label"],
   ["*.192.0.2.7", "has *. before an IP address"],
   ["blob:https://shop.example/*", "has a *, which is allowed only in https:// and http:// URLs"],
-])("refuses %j: %s", (script, reason) => {
+])("rejects the entry %j: %s", (script, reason) => {
   expect(() => parsePattern(script)).toThrow(reason);
   expect(() => parsePattern(script)).not.toThrow("hunter2");
 });
