@@ -435,7 +435,7 @@ class MigrationSequence {
 }
 
 test(
-  `every sequence keeps to the documented transitions and sends only what was confirmed (${RUNS} sequences${LONG ? "" : `; ${ALL_RUNS} in the long run`})`,
+  `random sequences of updates and failures follow the documented transitions and send only what was confirmed (${RUNS} sequences${LONG ? "" : `; ${ALL_RUNS} in the long run`})`,
   async () => {
     let run = 0;
     const ends = new Map<string, number>();

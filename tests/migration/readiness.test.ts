@@ -80,7 +80,7 @@ test.each([
   ]);
 });
 
-test("treats firewall rules as unread if the API returns a server error", async () => {
+test("reports a zone as notCounted if listing its firewall rules returns a server error", async () => {
   api.fault({ kind: "status", status: 500, match: { path: "/firewall/rules" } });
   expect((await readinessOf(api.zones.migratePro)).zones).toMatchObject([{ readiness: "notCounted" }]);
 });
@@ -94,7 +94,7 @@ test("reports the other zones if one can't be read", async () => {
   ]);
 });
 
-test("says that a switch is in progress", async () => {
+test("reports that a zone's switch is in progress", async () => {
   api.inDashboard(api.zones.migrateBusiness, { do: "hang" });
   api.changeWaf({ stateNames: { pending: "phase-8" } });
   await fetch(

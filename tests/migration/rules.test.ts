@@ -49,11 +49,11 @@ const proposedRule = (rule: WireRule): WireRule => ({
 const idsAndOrigins = (rules: readonly { rule: WireRule; origin: Origin }[]): unknown[] =>
   rules.map(({ rule, origin }) => [rule["id"] ?? null, origin]);
 
-describe("what a step sends", () => {
+describe("a migration step", () => {
   const start = { phase: "start" } as const;
   const validation = { phase: "validation" } as const;
 
-  test("at start, sends the zone's own rules and then the proposed ones, without empty members", () => {
+  test("at start, sends the zone's own rules, then the proposed ones, without empty fields", () => {
     const own = [stored("a".repeat(32), skip("ssl"))];
     const proposed = [proposedRule(execute(CLOUDFLARE))];
     const { rules } = rulesToSend({ state: start, own, proposed, configured: undefined });
@@ -64,7 +64,7 @@ describe("what a step sends", () => {
   });
 
   test.each<[string, WireRule, WireRule, Origin]>([
-    ["an equal rule", execute(CLOUDFLARE), execute(CLOUDFLARE), "kept"],
+    ["an equal existing rule", execute(CLOUDFLARE), execute(CLOUDFLARE), "kept"],
     [
       "a rule with the version latest",
       execute(CLOUDFLARE, { action_parameters: { id: CLOUDFLARE, version: "latest" } }),
@@ -80,7 +80,7 @@ describe("what a step sends", () => {
     ["a disabled rule", execute(CLOUDFLARE, { enabled: false }), execute(CLOUDFLARE), "changed"],
     ["an equal exception", skip("ssl"), skip("ssl"), "kept"],
   ])(
-    "at start, merges a proposed rule with %s, which keeps its ID, ref and place",
+    "at start, merges a proposed rule into %s, which keeps its ID, ref and place",
     (_what, existing, proposal, origin) => {
       const own = [
         { ...stored("a".repeat(32), existing), ref: "mine", enabled: existing["enabled"] ?? true },
@@ -109,21 +109,24 @@ describe("what a step sends", () => {
       skip("ssl", { action_parameters: { rulesets: [CLOUDFLARE] } }),
       skip("ssl"),
     ],
-  ])("at start, adds the proposed rule if the existing one has %s", (_what, existing, proposal) => {
-    const own = [stored("a".repeat(32), existing)];
-    const { rules } = rulesToSend({
-      state: start,
-      own,
-      proposed: [proposedRule(proposal)],
-      configured: undefined,
-    });
-    expect(idsAndOrigins(rules)).toEqual([
-      ["a".repeat(32), "kept"],
-      [null, "new"],
-    ]);
-  });
+  ])(
+    "at start, adds the proposed rule as a new one if the existing rule has %s",
+    (_what, existing, proposal) => {
+      const own = [stored("a".repeat(32), existing)];
+      const { rules } = rulesToSend({
+        state: start,
+        own,
+        proposed: [proposedRule(proposal)],
+        configured: undefined,
+      });
+      expect(idsAndOrigins(rules)).toEqual([
+        ["a".repeat(32), "kept"],
+        [null, "new"],
+      ]);
+    },
+  );
 
-  test("at start, sends both of two equal existing rules, even if a proposed rule matches one", () => {
+  test("at start, sends both of two identical existing rules, even if a proposed rule matches them", () => {
     const own = [
       stored("a".repeat(32), execute(CLOUDFLARE)),
       stored("b".repeat(32), execute(CLOUDFLARE, { enabled: false })),
@@ -140,7 +143,7 @@ describe("what a step sends", () => {
     ]);
   });
 
-  test("in validation, sends the entry point as it is, and only shows the proposal", () => {
+  test("in validation, sends the entry point unchanged, and only shows Cloudflare's proposal", () => {
     const own = [
       stored(
         "a".repeat(32),
@@ -157,7 +160,7 @@ describe("what a step sends", () => {
     expect(passedOver).toHaveLength(2);
   });
 
-  test("in validation, sends the configuration in its order; existing rules keep their ID and ref, and others are removed", () => {
+  test("in validation, sends the configured rules in order, keeps the ID and ref of existing rules, and removes the others", () => {
     const own = [
       stored("a".repeat(32), execute(CLOUDFLARE)),
       stored("b".repeat(32), skip("ssl")),
@@ -174,7 +177,7 @@ describe("what a step sends", () => {
   });
 });
 
-test("converts a rule to the format of configuration and back, keeping unknown members", () => {
+test("converts an API rule to the format of the configuration argument and back, and keeps unknown fields", () => {
   const wire = execute(OWASP, {
     description: "own",
     enabled: false,
@@ -203,7 +206,7 @@ test("converts a rule to the format of configuration and back, keeping unknown m
   expect(toWire(rule)).toEqual(wire);
 });
 
-describe("the digest", () => {
+describe("the confirmation digest", () => {
   const observation = (own: readonly WireRule[], phase: "start" | "validation" = "start"): Observation => ({
     zoneId: "a".repeat(32),
     state: { phase },
@@ -227,7 +230,7 @@ describe("the digest", () => {
     return confirmationDigest(one, "finished", sending);
   };
 
-  test("the digest covers what the rules do, but not IDs, versions, times or what Cloudflare fills in", () => {
+  test("covers what the rules do, but not IDs, versions, times or values that Cloudflare fills in", () => {
     const original = digest(observation([]));
     // As after a PUT of which nothing is recorded.
     const rules = [
@@ -238,7 +241,7 @@ describe("the digest", () => {
     expect(contentOf(rules[0] ?? execute(OWASP))).toEqual(contentOf(execute(OWASP)));
   });
 
-  test("the digest changes if a rule that is sent or removed does something else", () => {
+  test("changes if a rule to send, overwrite or remove does something else", () => {
     const of = (rule: WireRule): string =>
       digest(observation([{ ...stored("c".repeat(32), rule), ...rule }]));
     const original = digest(observation([]));
@@ -255,7 +258,7 @@ describe("the digest", () => {
   });
 });
 
-describe("the text of a rule", () => {
+describe("rules and previous settings as text", () => {
   const owasp = (overrides: object): WireRule =>
     execute(OWASP, { action_parameters: { id: OWASP, overrides } });
   const off = (...levels: number[]) => ({
@@ -321,11 +324,11 @@ describe("the text of a rule", () => {
     ["skip as specified by its parameters", skip("true", { action_parameters: { phases: ["x"] } })],
     [`skip all remaining rules where ${"x".repeat(70)}…`, skip("x".repeat(71))],
     ["log where ssl", { action: "log", expression: "ssl" }],
-  ])("describes a rule: %s", (text, rule) => {
+  ])("describes a rule in one line: %s", (text, rule) => {
     expect(ruleText(rule)).toBe(text);
   });
 
-  test("maps previous sensitivities and actions as Cloudflare documents", () => {
+  test("maps the previous package's sensitivity and action as Cloudflare documents", () => {
     const table = ["High", "Medium", "Low", "Default", undefined, "tomorrow's", "off"].map((sensitivity) => {
       const to = mappedSensitivity(sensitivity);
       return [sensitivity, to === undefined ? "not deployed" : `PL${to.paranoiaLevel} ${to.scoreThreshold}`];
@@ -368,7 +371,7 @@ describe("the assessment of a migration", () => {
     },
   });
 
-  test("is at most 15 lines long, whatever it finds; the findings list everything", () => {
+  test("is at most 15 lines long if there's nothing to send, while the findings list everything", () => {
     const { lines, findings, next } = assess(many(300), { target: "finished" });
     expect(lines).toHaveLength(15);
     expect(lines).toContainEqual(expect.stringMatching(/^ {2}… and 29\d more$/));
@@ -379,7 +382,7 @@ describe("the assessment of a migration", () => {
     expect(next).toMatchObject({ kind: "refuse", property: "target" });
   });
 
-  test("sends nothing if the check doesn't say whether the zone is eligible, or why it isn't", () => {
+  test("refuses the target if Cloudflare's check doesn't say whether the zone is eligible, or why it isn't", () => {
     for (const [compatible, words] of [
       [undefined, "check gave no verdict"],
       [false, "check reports the zone as incompatible"],

@@ -46,11 +46,11 @@ describe("the state of a migration", () => {
     ["other", [], undefined],
     ["other", null, "startled"],
     ["other", { from_state: "start", to_state: "finished" }, undefined],
-  ] as const)("decides on %s if the status is %j and the check's state is %j", (phase, status, check) => {
+  ] as const)("is %s if the status is %j and the check reports the state %j", (phase, status, check) => {
     expect(decideState(status, check).phase).toBe(phase);
   });
 
-  test("uses Cloudflare's own word for an undocumented state, unless it contradicts the rest", () => {
+  test("is Cloudflare's own word if it's undocumented, unless that word contradicts the rest of the status", () => {
     expect(decideState({ ...before, migration_state: "switching" })).toEqual({
       phase: "other",
       raw: "switching",
@@ -65,7 +65,7 @@ describe("the state of a migration", () => {
   });
 });
 
-test("treats a target as a minimum: a later state satisfies it, an unknown one never does", () => {
+test("a target is a minimum: a later state satisfies it, and an unknown state never does", () => {
   const phases = ["start", "validation", "finished", "other", "retired"] as const;
   const rows = phases.map((phase) => [
     phase,

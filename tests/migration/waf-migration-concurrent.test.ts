@@ -58,9 +58,9 @@ async function around<T>(
 
 const PUT_OF = (zoneId: string) => ({ method: "PUT", path: entryPoint(zoneId) });
 
-describe("rules that a colleague adds during a step", () => {
-  test.each(["before all others", "behind all others"])(
-    "puts back a rule that a colleague adds just before the PUT, %s, and says so",
+describe("a step during which a colleague adds a rule", () => {
+  test.each(["before all others", "after all others"])(
+    "puts the rule back if it was added %s just before the PUT, and says so",
     async (where) => {
       const zoneId = api.zones.migrateDeployed;
       const inputs = await withConfirmation(api, { zoneId, target: "finished" });
@@ -89,7 +89,7 @@ describe("rules that a colleague adds during a step", () => {
     },
   );
 
-  test("reports a rule that a colleague adds just before the PUT even if earlier versions can't be read", async () => {
+  test("reports that a rule was added just before the PUT, even if earlier versions can't be read", async () => {
     const zoneId = api.zones.migrateDeployed;
     const inputs = await withConfirmation(api, { zoneId, target: "finished" });
     const path = await rulesPath(zoneId);
@@ -106,7 +106,7 @@ describe("rules that a colleague adds during a step", () => {
     expect(recorded.outputs["concurrentChanges"]).toMatchObject([{ outcome: "unknown" }]);
   });
 
-  test("puts a colleague's rule back even if the response to the PUT was lost", async () => {
+  test("puts the rule back even if the response to the PUT was lost", async () => {
     const zoneId = api.zones.migrateDeployed;
     const inputs = await withConfirmation(api, { zoneId, target: "finished" });
     const path = await rulesPath(zoneId);
@@ -120,7 +120,7 @@ describe("rules that a colleague adds during a step", () => {
     expect((await rulesOf(api, zoneId)).map(({ ref }) => ref)).toContain("pay");
   });
 
-  test("sends nothing if a colleague adds a rule while the update reads the zone, and names the rule", async () => {
+  test("sends nothing if the rule was added while the update read the zone, and names the rule", async () => {
     const zoneId = api.zones.migrateDeployed;
     const inputs = await withConfirmation(api, { zoneId, target: "finished" });
     const path = await rulesPath(zoneId);
@@ -135,7 +135,7 @@ describe("rules that a colleague adds during a step", () => {
     expect(puts(api).filter((line) => line.startsWith("PUT"))).toEqual([]);
   });
 
-  test("keeps the confirmation valid if a colleague adds a rule and removes it again", async () => {
+  test("still accepts the confirmation if the colleague removes the rule again", async () => {
     const zoneId = api.zones.migrateDeployed;
     const inputs = await withConfirmation(api, { zoneId, target: "finished" });
     const path = await rulesPath(zoneId);
@@ -152,7 +152,7 @@ describe("rules that a colleague adds during a step", () => {
     expect(outputs).not.toHaveProperty("concurrentChanges");
   });
 
-  test("keeps a rule that a colleague adds right after the PUT, without a message", async () => {
+  test("leaves the rule alone, without a message, if it was added right after the PUT", async () => {
     const zoneId = api.zones.migrateDeployed;
     const inputs = await withConfirmation(api, { zoneId, target: "finished" });
     const path = await rulesPath(zoneId);
@@ -184,7 +184,7 @@ test("reapplies a colleague's change to a rule if the PUT overwrote it", async (
   expect(recorded.outputs["concurrentChanges"]).toMatchObject([{ outcome: "restored" }]);
 });
 
-test("reports a rule that was sent and that someone removed right after the PUT", async () => {
+test("reports a sent rule that someone removed right after the PUT", async () => {
   const zoneId = api.zones.migrateDeployed;
   const inputs = await withConfirmation(api, { zoneId, target: "finished" });
   const [skip] = await rulesOf(api, zoneId);
@@ -208,7 +208,7 @@ describe("two updates of one zone at the same time", () => {
     ["finished", "migrateValidating", "previous"],
     ["finished", "migrateValidating", "both"],
   ] as const)(
-    "two simultaneous updates to %s send one PUT (zone %s, versions reported as on during the switch: %s)",
+    "send only one PUT (target %s, zone %s, versions reported as on during the switch: %s)",
     async (target, name, pendingShows) => {
       const zoneId = api.zones[name];
       api.changeWaf({ pendingShows, pendingMs: 300 });
@@ -220,7 +220,7 @@ describe("two updates of one zone at the same time", () => {
   );
 });
 
-test("a rule that was put back stays recorded after the next update and a refresh", async () => {
+test("concurrentChanges still lists a rule that was put back after a refresh and the next update", async () => {
   const zoneId = api.zones.migrateValidating;
   const digest = await digestFor(api, { zoneId, target: "finished" });
   const path = await rulesPath(zoneId);

@@ -67,7 +67,7 @@ describe("a migration that loses seven OWASP rules", () => {
   });
 });
 
-test("every rule to send has a line, including exceptions and disabled rules", async () => {
+test("the preview has a line for every rule to send, including exceptions and disabled rules", async () => {
   const rules = Array.from({ length: 9 }, (_, i) => ({
     expression: `ip.src eq 192.0.2.${i}`,
     products: ["waf"],
@@ -84,13 +84,13 @@ test("every rule to send has a line, including exceptions and disabled rules", a
       );
 });
 
-describe("zones without an enabled rule that executes a managed ruleset", () => {
+describe("without an enabled rule that executes a managed ruleset,", () => {
   const configuration = [
     { action: "execute", expression: "true", enabled: false, actionParameters: { id: CLOUDFLARE } },
     { action: "skip", expression: "ssl", actionParameters: { rulesets: [OWASP] } },
   ];
 
-  test("says that no managed rules act on a finished zone, and newRulesEnabled is false", async () => {
+  test("a finished migration reports that no managed rules act on the zone, and newRulesEnabled is false", async () => {
     const recorded = await migrated(api, { zoneId, target: "finished", configuration });
     expect((await rulesOf(api, zoneId)).some(({ action, enabled }) => action === "execute" && enabled)).toBe(
       false,
@@ -115,7 +115,7 @@ describe("zones without an enabled rule that executes a managed ruleset", () => 
   });
 });
 
-describe("firewall rules and page rules that bypass the managed rules", () => {
+describe("the assessment of rules that bypass the managed rules", () => {
   const PAGE_RULES = [
     { url: "static.shop.example/*", actions: [{ id: "waf", value: "off" }] },
     { url: "https://shop.example/api/*", actions: [{ id: "disable_security" }] },
@@ -169,7 +169,7 @@ describe("firewall rules and page rules that bypass the managed rules", () => {
   });
 });
 
-test("no finding quotes a secret configuration, at first or after a change", async () => {
+test("no finding quotes a secret configuration, before or after it changes", async () => {
   const canary = "c4naryZq7xKw2mVp9rTb";
   const configuration = [
     { action: "execute", expression: "true", actionParameters: { id: CLOUDFLARE } },

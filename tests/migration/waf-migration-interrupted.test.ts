@@ -37,7 +37,7 @@ afterEach(() => api.close());
 
 const zone = (name: keyof LocalApi["zones"]): string => api.zones[name];
 
-describe("confirmations", () => {
+describe("a confirmation", () => {
   const addBeside = async (zoneId: string, rule: JsonObject): Promise<void> => {
     const found = (await rawGet(api, entryPoint(zoneId)))["result"] as { id: string };
     const { success } = await rawSend(api, "POST", `/zones/${zoneId}/rulesets/${found.id}/rules`, rule);
@@ -50,7 +50,7 @@ describe("confirmations", () => {
     description: "added by a colleague",
   };
 
-  test("a confirmation covers rules that the step removes, so a colleague's rule added after the review isn't deleted", async () => {
+  test("covers rules that the step removes, so a rule that a colleague adds after the review isn't deleted", async () => {
     const zoneId = zone("migrateEnterprise");
     const validated = await migrated(api, { zoneId, target: "validation" });
     const args = { zoneId, target: "finished", configuration: validated.outputs["proposedConfiguration"] };
@@ -63,7 +63,7 @@ describe("confirmations", () => {
     expect((await rulesOf(api, zoneId)).map(({ description }) => description)).toContain(SKIP.description);
   });
 
-  test("a confirmation covers rules that the step overwrites, so a colleague's change isn't silently lost", async () => {
+  test("covers rules that the step overwrites, so a colleague's change isn't silently lost", async () => {
     const zoneId = zone("migrateEnterprise");
     const validated = await migrated(api, { zoneId, target: "validation" });
     const args = { zoneId, target: "finished", configuration: validated.outputs["proposedConfiguration"] };
@@ -83,7 +83,7 @@ describe("a finished migration that Cloudflare has retired", () => {
     ["confirm removed", (inputs) => omit(inputs, ["confirm"])],
     ["waitFor added", (inputs) => ({ ...inputs, waitFor: { timeout: 60 } })],
     ["plan added", (inputs) => ({ ...inputs, plan: "pro" })],
-  ])("the resource's arguments can still be edited: %s", async (_, edited) => {
+  ])("still accepts changed arguments: %s", async (_, edited) => {
     const zoneId = zone("migratePro");
     const done = await migrated(api, { zoneId, target: "finished" });
     api.inDashboard(zoneId, { do: "retire", status: 410 });
@@ -94,7 +94,7 @@ describe("a finished migration that Cloudflare has retired", () => {
   });
 });
 
-test("reports overrides of the previous OWASP package that can't be read as not counted", async () => {
+test("reports previous OWASP overrides as notCounted if they can't be read", async () => {
   api.fault({ kind: "status", status: 403, times: 50, match: { method: "GET", path: "/groups" } });
   const { outputs } = await new Operation(api).up(TYPE, {
     zoneId: zone("migrateEnterprise"),
@@ -108,8 +108,8 @@ test("reports overrides of the previous OWASP package that can't be read as not 
   );
 });
 
-describe("a switch that takes time", () => {
-  test("waits for Cloudflare's switch", async () => {
+describe("an update whose switch takes time", () => {
+  test("waits until Cloudflare has completed the switch", async () => {
     api.changeWaf({ pendingMs: 300 });
     const recorded = await migrated(api, { zoneId: zone("migratePro"), target: "finished" });
     expect(recorded.outputs).toMatchObject({ migrationState: "finished" });
@@ -117,7 +117,7 @@ describe("a switch that takes time", () => {
   });
 
   test.each(["previous", "both"] as const)(
-    "records a switch that exceeds the time limit, and the next update continues without a second PUT (shown: %s)",
+    "records a switch that exceeds the timeout, and the next update waits without a second PUT (versions reported as on: %s)",
     async (pendingShows) => {
       api.changeWaf({ pendingShows });
       const zoneId = zone("migratePro");
@@ -165,7 +165,7 @@ describe("a switch that takes time", () => {
     ["both", "pro"],
     ["both", undefined],
   ] as const)(
-    "continues a switch that wasn't recorded, with one effective PUT (shown: %s, plan: %s)",
+    "continues a switch that wasn't recorded, with one effective PUT (versions reported as on: %s, plan: %s)",
     async (pendingShows, plan) => {
       api.changeWaf({ pendingShows });
       const zoneId = zone("migratePro");
@@ -195,22 +195,25 @@ describe("a switch that takes time", () => {
     ["statuses on and off", { stateNames: names, statusValues: "onOff" }],
     ["boolean statuses", { stateNames: names, statusValues: "boolean" }],
     [
-      "renamed members",
+      "renamed fields",
       {
         stateNames: names,
         statusMembers: { state: "state", previous: "previousRules", next: "new_rules_enabled" },
       },
     ],
-  ])("recognizes a switch between states with unknown names and %s", async (_how, change) => {
-    api.changeWaf({ ...change, pendingMs: 100 });
-    const zoneId = zone("migrateEnterprise");
-    const validating = await migrated(api, { zoneId, target: "validation" });
-    expect(validating.outputs).toMatchObject({ migrationState: "validation" });
-    const recorded = await migrated(api, { zoneId, target: "finished" }, validating);
-    expect(recorded.outputs).toMatchObject({ migrationState: "finished" });
-    expect(effectiveSteps(api, zoneId)).toEqual(["start > validation", "validation > pending"]);
-    expect(puts(api)).toEqual([PUT.validation, PUT.pending]);
-  });
+  ])(
+    "recognizes the switch if its states have unknown names and the API reports %s",
+    async (_how, change) => {
+      api.changeWaf({ ...change, pendingMs: 100 });
+      const zoneId = zone("migrateEnterprise");
+      const validating = await migrated(api, { zoneId, target: "validation" });
+      expect(validating.outputs).toMatchObject({ migrationState: "validation" });
+      const recorded = await migrated(api, { zoneId, target: "finished" }, validating);
+      expect(recorded.outputs).toMatchObject({ migrationState: "finished" });
+      expect(effectiveSteps(api, zoneId)).toEqual(["start > validation", "validation > pending"]);
+      expect(puts(api)).toEqual([PUT.validation, PUT.pending]);
+    },
+  );
 
   test("fails at once if Cloudflare retires the migration during the switch", async () => {
     const zoneId = zone("migratePro");
@@ -255,7 +258,7 @@ describe("the response to the PUT", () => {
     ["is a 503 because the PUT was not carried out", { kind: "status", status: 503 }, false],
     ["is a proxy's error page", { kind: "raw", status: 502, body: "<html>" }, false],
   ] as const)(
-    "if the response %s, the zone's state decides",
+    "doesn't decide whether the step was applied if it %s: the zone's state does",
     async (_what, fault, carriedOut) => {
       const zoneId = zone("migratePro");
       const inputs = await withConfirmation(api, { zoneId, target: "finished" });
@@ -292,7 +295,7 @@ describe("the response to the PUT", () => {
       return recorded;
     };
 
-    test("leaves the target pending: previews show an update and why, and the next update continues", async () => {
+    test("leaves the target pending: previews show an update and why, and the next update completes it", async () => {
       const recorded = await failed("finished");
       expect(recorded.outputs).toMatchObject({ target: "assessed", migrationState: "start" });
       const preview = new Operation(api);
@@ -309,7 +312,7 @@ describe("the response to the PUT", () => {
       expect(after.warned).toEqual([]);
     });
 
-    test("shows the plan again after a refresh, which clears the failure", async () => {
+    test("is followed by a preview that still shows the step, even after a refresh clears the failure", async () => {
       const recorded = await failed("finished");
       const refreshed = await new Operation(api).refresh(TYPE, recorded);
       expect(refreshed?.inputs).toMatchObject({ target: "assessed" });
@@ -320,7 +323,7 @@ describe("the response to the PUT", () => {
       expect(await new Operation(api).refusals(TYPE, withdrawn, refreshed)).toEqual([]);
     });
 
-    test("keeps the previous step recorded as reached", async () => {
+    test("leaves the previous step recorded as reached", async () => {
       const validated = await migrated(api, { zoneId: zone("migrateEnterprise"), target: "validation" });
       const recorded = await failed("finished", validated);
       expect(recorded.outputs).toMatchObject({ target: "validation", migrationState: "validation" });
@@ -328,7 +331,7 @@ describe("the response to the PUT", () => {
   });
 
   test.each([500, 400, 403])(
-    "after a %i for a configuration that was applied, the zone's state decides",
+    "doesn't fail the update if it's a %i although Cloudflare applied the configuration",
     async (status) => {
       const zoneId = zone("migrateEnterprise");
       api.inDashboard(zoneId, { do: "failAfterPut", status, times: 2 });
@@ -339,7 +342,7 @@ describe("the response to the PUT", () => {
     },
   );
 
-  test("after a rate limit, reads and checks everything again before it sends the PUT again", async () => {
+  test("makes the update read and check everything again before the next PUT if it's a 429", async () => {
     const zoneId = zone("migratePro");
     const inputs = await withConfirmation(api, { zoneId, target: "finished" });
     api.fault({ kind: "status", status: 429, retryAfter: 1, match: { method: "PUT" } });
@@ -353,7 +356,7 @@ describe("the response to the PUT", () => {
     expect(effectiveSteps(api, zoneId)).toEqual([]);
   });
 
-  test("the error names a rate limit that outlasts the retries", async () => {
+  test("is quoted in the error if it's still a 429 after the retries", async () => {
     const zoneId = zone("migratePro");
     const inputs = await withConfirmation(api, { zoneId, target: "finished" });
     api.fault({ kind: "status", status: 429, times: 20, match: { method: "PUT" } });
@@ -364,7 +367,7 @@ describe("the response to the PUT", () => {
     expect(puts(api)).toHaveLength(5);
   });
 
-  test("after a refusal, the error says what to do, and nothing is recorded", async () => {
+  test("fails the update if it's a refusal: the error says what to do, and nothing is recorded", async () => {
     const zoneId = zone("migratePro");
     const inputs = await withConfirmation(api, { zoneId, target: "validation" });
     const { message, recorded } = await new Operation(api).failedUp(TYPE, inputs);
@@ -376,13 +379,13 @@ describe("the response to the PUT", () => {
   });
 });
 
-describe("a zone whose migration someone else continues", () => {
+describe("if someone else moves the zone forward,", () => {
   test.each([
     ["assessed", "finish"],
     ["assessed", "validate"],
     ["validation", "finish"],
   ] as const)(
-    "records a move from %s (dashboard: %s), reports it once, and then shows no change",
+    "a refresh records the move from %s (dashboard: %s) and reports it once; the next preview shows no change",
     async (target, action) => {
       const zoneId = zone("migrateEnterprise");
       const inputs = { zoneId, target };
@@ -412,7 +415,7 @@ describe("a zone whose migration someone else continues", () => {
     },
   );
 
-  test("without a refresh, shows an update that only records the move", async () => {
+  test("a preview without a refresh shows an update that only records the move", async () => {
     const inputs = { zoneId: zone("migratePro"), target: "assessed" };
     const recorded = await new Operation(api).up(TYPE, inputs);
     api.inDashboard(inputs.zoneId, { do: "finish" });
@@ -423,7 +426,7 @@ describe("a zone whose migration someone else continues", () => {
     expect(puts(api)).toEqual([]);
   });
 
-  test("records a move between review and update, and sends nothing", async () => {
+  test("the update records a move since the review, and sends nothing", async () => {
     const zoneId = zone("migratePro");
     const inputs = await withConfirmation(api, { zoneId, target: "finished" });
     const assessed = await new Operation(api).up(TYPE, { zoneId, target: "assessed" });
@@ -436,7 +439,7 @@ describe("a zone whose migration someone else continues", () => {
     expect(puts(api)).toEqual([]);
   });
 
-  test("records a move between the last read and the PUT, and sends nothing", async () => {
+  test("the update records a move between its last read and the PUT, and sends nothing", async () => {
     const zoneId = zone("migratePro");
     const inputs = await withConfirmation(api, { zoneId, target: "finished" });
     api.clearRequests();
@@ -451,7 +454,7 @@ describe("a zone whose migration someone else continues", () => {
     expect(puts(api)).toEqual([]);
   });
 
-  test("reads the zone once more if it moves during the read, instead of failing", async () => {
+  test("the update reads the zone again if it moved during the read, instead of failing", async () => {
     const zoneId = zone("migratePro");
     const inputs = await withConfirmation(api, { zoneId, target: "finished" });
     api.clearRequests();
@@ -466,7 +469,7 @@ describe("a zone whose migration someone else continues", () => {
     expect(puts(api)).toEqual([]);
   });
 
-  test("a new stack records a finished zone with four requests, and leaves it alone", async () => {
+  test("a new stack records the finished zone with four requests, and leaves it alone", async () => {
     const zoneId = zone("migrateFinished");
     const rules = await rulesOf(api, zoneId);
     api.clearRequests();
@@ -485,24 +488,24 @@ describe("a zone whose migration someone else continues", () => {
     ]);
     expect(await rulesOf(api, zoneId)).toEqual(rules);
   });
-
-  test("keeps the recorded state when Cloudflare retires the migration", async () => {
-    const zoneId = zone("migratePro");
-    const finished = await migrated(api, { zoneId, target: "finished" });
-    api.inDashboard(zoneId, { do: "retire", status: 410 });
-    const op = new Operation(api);
-    expect(await op.refresh(TYPE, finished)).toEqual(finished);
-    expect(op.said).toEqual([expect.stringContaining("Cloudflare has retired the migration")]);
-    expect(await new Operation(api).preview(TYPE, finished.inputs, finished)).toMatchObject({ step: "same" });
-  });
 });
 
-describe("a migration can't be undone", () => {
+test("a finished zone stays recorded as finished once Cloudflare retires the migration", async () => {
+  const zoneId = zone("migratePro");
+  const finished = await migrated(api, { zoneId, target: "finished" });
+  api.inDashboard(zoneId, { do: "retire", status: 410 });
+  const op = new Operation(api);
+  expect(await op.refresh(TYPE, finished)).toEqual(finished);
+  expect(op.said).toEqual([expect.stringContaining("Cloudflare has retired the migration")]);
+  expect(await new Operation(api).preview(TYPE, finished.inputs, finished)).toMatchObject({ step: "same" });
+});
+
+describe("because a migration can't be undone,", () => {
   test.each([
     ["validation", "assessed", /Keep target: "validation", or continue with target: "finished"/],
     ["finished", "validation", /Keep target: "finished", which no longer sends anything/],
     ["finished", "assessed", /Or remove the resource, which leaves the zone as it is/],
-  ] as const)("refuses to go from %s to %s in the preview, without a request", async (from, to, instead) => {
+  ] as const)("a preview refuses to go from %s to %s, without a request", async (from, to, instead) => {
     const zoneId = zone("migrateEnterprise");
     const recorded = await migrated(api, { zoneId, target: from });
     api.clearRequests();
@@ -514,7 +517,7 @@ describe("a migration can't be undone", () => {
     expect(api.requests).toEqual([]);
   });
 
-  test("starts another zone's migration when zoneId changes, and leaves the old zone as it is", async () => {
+  test("changing zoneId starts the new zone's migration, and leaves the old zone as it is", async () => {
     const finished = await migrated(api, { zoneId: zone("migratePro"), target: "finished" });
     const inputs = { zoneId: zone("migrateBusiness"), target: "assessed" };
     const op = new Operation(api);
@@ -557,7 +560,7 @@ describe("a migration can't be undone", () => {
         ),
       ],
     ],
-  ] as const)("sends nothing when a migration at %s is destroyed", async (target, warnings) => {
+  ] as const)("destroying a migration at %s sends nothing", async (target, warnings) => {
     const inputs = { zoneId: zone("migrateEnterprise"), target };
     const recorded =
       target === "assessed" ? await new Operation(api).up(TYPE, inputs) : await migrated(api, inputs);
@@ -568,7 +571,7 @@ describe("a migration can't be undone", () => {
     expect(api.requests).toEqual([]);
   });
 
-  test("sends nothing after a rename without an alias, either", async () => {
+  test("a rename without an alias sends no PUT", async () => {
     const recorded = await migrated(api, { zoneId: zone("migratePro"), target: "finished" });
     api.clearRequests();
     const op = new Operation(api);
@@ -579,7 +582,7 @@ describe("a migration can't be undone", () => {
   });
 });
 
-describe("refuses invalid arguments before sending anything:", () => {
+describe("arguments", () => {
   const execute = { action: "execute", expression: "true", actionParameters: { id: CLOUDFLARE } };
   test.each<[string, JsonObject, RegExp]>([
     ["no zone", { zoneId: undefined }, /^zoneId: is required/],
@@ -641,13 +644,13 @@ describe("refuses invalid arguments before sending anything:", () => {
       { configuration: [{ ...execute, expression: " " }] },
       /^configuration\[0\]\.expression: is empty\. Use an expression/,
     ],
-  ])("%s", async (_what, change, sentence) => {
+  ])("are refused with a sentence, before any request: %s", async (_what, change, sentence) => {
     const inputs = { zoneId: zone("migratePro"), target: "assessed", ...change };
     expect(await new Operation(api).refusals(TYPE, inputs)).toEqual([expect.stringMatching(sentence)]);
     expect(api.requests).toEqual([]);
   });
 
-  test("reads a timeout the same way in seconds and as text", async () => {
+  test("treat a timeout in seconds and the same timeout as text as equal", async () => {
     const inputs = { zoneId: zone("migratePro"), target: "assessed", waitFor: { timeout: "1h30m" } };
     const recorded = await new Operation(api).up(TYPE, inputs);
     expect(recorded.inputs["waitFor"]).toEqual({ timeout: 5_400 });
@@ -656,7 +659,7 @@ describe("refuses invalid arguments before sending anything:", () => {
   });
 });
 
-test("keeps existing rules that aren't in the proposal, with all their members", async () => {
+test("keeps existing rules that aren't in the proposal, with all their fields", async () => {
   const zoneId = zone("migrateDeployed");
   const before = await rulesOf(api, zoneId);
   await rawSend(api, "PUT", entryPoint(zoneId), {

@@ -134,7 +134,7 @@ async function until(holds: () => boolean): Promise<void> {
   }
 }
 
-test(`the next up converges with one effective PUT, from each of ${2 * POINTS.length - 1} points`, async () => {
+test(`after a kill at any of ${2 * POINTS.length - 1} points, the next up completes the step, with one effective PUT in all`, async () => {
   const cases = clones();
   // The second step begins in validation, which is recorded.
   await Promise.all(

@@ -25,9 +25,9 @@ async function blockers(): Promise<unknown[]> {
 }
 
 test.each([
-  ["201 firewall rules that bypass the WAF need support", bypass(["waf"]), ["firewallRules"]],
-  ["201 firewall rules that bypass something else don't need support", bypass(["rateLimit"]), []],
-  ["201 firewall rules that block don't need support", block, []],
+  ["201 firewall rules that bypass the WAF block the migration", bypass(["waf"]), ["firewallRules"]],
+  ["201 firewall rules that bypass something else don't block the migration", bypass(["rateLimit"]), []],
+  ["201 firewall rules with the action block don't block the migration", block, []],
 ])("%s", async (_, rule, expected) => {
   const rules = Array.from({ length: 201 }, () => rule);
   api.inDashboard(inputs.zoneId, { do: "firewallRules", rules });
@@ -35,15 +35,23 @@ test.each([
 });
 
 test.each([
-  ["an expression over 4 KB needs support in a rule that bypasses the WAF", "waf", ["firewallExpression"]],
-  ["an expression over 4 KB needs no support in a rule that bypasses something else", "rateLimit", []],
+  [
+    "an expression over 4 KB blocks the migration if its rule bypasses the WAF",
+    "waf",
+    ["firewallExpression"],
+  ],
+  [
+    "an expression over 4 KB doesn't block the migration if its rule bypasses something else",
+    "rateLimit",
+    [],
+  ],
 ])("%s", async (_, product, expected) => {
   const expression = `http.request.uri.path eq "${"x".repeat(4_200)}"`;
   api.inDashboard(inputs.zoneId, { do: "firewallRules", rules: [bypass([product], expression)] });
   expect(await blockers()).toEqual(expected);
 });
 
-test("reads the check and the configuration with phase_two=1, and the status without a query", async () => {
+test("requests the check and the configuration with phase_two=1, and the status without a query", async () => {
   await new Operation(api).up(TYPE, inputs);
   const asked = api.requests
     .filter(({ path }) => path.includes("/waf_migration/"))

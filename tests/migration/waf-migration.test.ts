@@ -28,7 +28,7 @@ const zone = (name: keyof LocalApi["zones"]): string => api.zones[name];
 const IS_TEXT = expect.any(String) as string;
 
 describe("assessing a zone", () => {
-  test("only reads the zone, and every preview shows at most 15 lines plus one per rule, and no change", async () => {
+  test("only reads the zone; every preview shows no change, and at most 15 lines plus one per rule", async () => {
     for (const [name, zoneId] of Object.entries(api.zones).filter(([name]) => name.startsWith("migrate"))) {
       const inputs = { zoneId, target: "assessed" };
       const op = new Operation(api);
@@ -50,7 +50,7 @@ describe("assessing a zone", () => {
     expect(puts(api)).toEqual([]);
   });
 
-  test("the update records an assessment that the preview couldn't read, and the next preview is empty", async () => {
+  test("if the preview couldn't read the zone, the update records the assessment, and the next preview is empty", async () => {
     const inputs = { zoneId: zone("migratePro"), target: "assessed" };
     api.fault({ kind: "status", status: 503, match: { path: "waf_migration/status" } });
     const op = new Operation(api);
@@ -61,7 +61,7 @@ describe("assessing a zone", () => {
     expect(recorded.outputs["assessment"]).toEqual(again.inputs["assessment"]);
   });
 
-  test("shows what would happen, and the digest that confirms it", async () => {
+  test("shows what a step would do, and the digest that confirms it", async () => {
     const op = new Operation(api);
     const inputs = { zoneId: zone("migrateEnterprise"), target: "assessed", plan: "enterprise" };
     const { outputs } = await op.up(TYPE, inputs);
@@ -128,7 +128,7 @@ describe("assessing a zone", () => {
       [/expression of firewall rule [0-9a-f]{32} is 4097 bytes; the limit is 4096\. Contact/],
       true,
     ],
-  ] as const)("zone %s is blocked, and the messages say why", async (name, sentences, compatible) => {
+  ] as const)("reports that zone %s is blocked, and why", async (name, sentences, compatible) => {
     const op = new Operation(api);
     const recorded = await op.up(TYPE, { zoneId: zone(name), target: "assessed" });
     expect(recorded.outputs).toMatchObject({ compatible });
@@ -148,7 +148,7 @@ describe("assessing a zone", () => {
     expect(puts(api)).toEqual([]);
   });
 
-  test("a zone that's exactly at the limits isn't blocked", async () => {
+  test("doesn't block a zone that's exactly at the limits", async () => {
     const recorded = await migrated(api, { zoneId: zone("migrateLimits"), target: "finished" });
     expect(recorded.outputs).toMatchObject({ migrationState: "finished" });
     expect(await rulesOf(api, zone("migrateLimits"))).toHaveLength(202);
@@ -171,7 +171,7 @@ describe("assessing a zone", () => {
     expect((await said({ ...inputs, quiet: true }, recorded))[0]).toContain("OWASP sensitivity medium");
   });
 
-  test("if the assessment changes, shows an update that only records the change", async () => {
+  test("shows an update that only records the change if the assessment changes", async () => {
     const inputs = { zoneId: zone("migratePro"), target: "assessed" };
     const recorded = await new Operation(api).up(TYPE, inputs);
     api.inDashboard(inputs.zoneId, { do: "package", sensitivity: "medium" });
@@ -208,7 +208,7 @@ describe("assessing a zone", () => {
     );
   });
 
-  test("keeps the assessment of a zone that can't be read, and shows no change", async () => {
+  test("keeps the recorded assessment if the zone can't be read, and shows no change", async () => {
     const inputs = { zoneId: zone("migratePro"), target: "assessed" };
     const recorded = await new Operation(api).up(TYPE, inputs);
     const anonymous = new Operation(api, { config: { "edgeguard:apiToken": "" } });
@@ -239,7 +239,7 @@ describe("assessing a zone", () => {
     },
   );
 
-  test("after a proxy's 404, reports the migration as retired only if the zone itself responds", async () => {
+  test("reports the migration as retired after a proxy's 404 only if the zone itself still responds", async () => {
     const page = { kind: "raw", status: 404, body: "<html>" } as const;
     const inputs = { zoneId: zone("migratePro"), target: "assessed" };
     api.fault({ ...page, match: { path: "/waf_migration/" } });
@@ -261,8 +261,8 @@ describe("assessing a zone", () => {
   });
 });
 
-describe("the confirmation of a step", () => {
-  test("asks for a confirmation and says what it approves; sends nothing without one or with a wrong one", async () => {
+describe("confirming a step", () => {
+  test("is required: without a confirmation or with a wrong one, nothing is sent, and the error says what to confirm", async () => {
     const inputs = { zoneId: zone("migratePro"), target: "finished" };
     const [missing] = await new Operation(api).refusals(TYPE, inputs);
     expect(missing).toMatch(/^confirm: is missing, so nothing is sent\. .*set confirm: "[0-9a-f]{64}"/);
@@ -281,7 +281,7 @@ describe("the confirmation of a step", () => {
     expect(puts(api)).toEqual([]);
   });
 
-  test("says that the new version runs first in validation, and that the security events need a check", async () => {
+  test("for validation says that the new version runs first, and to check the security events", async () => {
     const inputs = { zoneId: zone("migrateEnterprise"), plan: "enterprise", target: "validation" };
     const [missing] = await new Operation(api).refusals(TYPE, inputs);
     expect(missing).toContain(
@@ -294,7 +294,7 @@ describe("the confirmation of a step", () => {
     );
   });
 
-  test("accepts a confirmation for one zone and one target only", async () => {
+  test("is valid for one zone and one target only", async () => {
     const digests = await Promise.all([
       digestFor(api, { zoneId: zone("migrateEnterprise"), target: "validation" }),
       digestFor(api, { zoneId: zone("migrateEnterprise"), target: "finished" }),
@@ -330,7 +330,7 @@ describe("the confirmation of a step", () => {
     ],
   ];
   test.each(actions.flatMap(([what, action]) => [false, true].map((own) => [what, own, action] as const)))(
-    "the confirmation stops matching when %s changes between review and update (own configuration: %s)",
+    "fails if %s changed between review and update (own configuration: %s)",
     async (_what, own, action) => {
       const inputs = {
         zoneId: zone("migrateBusiness"),
@@ -345,7 +345,7 @@ describe("the confirmation of a step", () => {
     },
   );
 
-  test("stops matching when someone adds a rule to the entry point, and matches again once it's gone", async () => {
+  test("fails after someone adds a rule to the entry point, and works again once the rule is gone", async () => {
     const zoneId = zone("migrateDeployed");
     const op = new Operation(api);
     const plan = await op.preview(TYPE, await withConfirmation(api, { zoneId, target: "finished" }));
@@ -359,7 +359,7 @@ describe("the confirmation of a step", () => {
     expect(effectiveSteps(api, zoneId)).toEqual(["start > pending"]);
   });
 
-  test("doesn't check the confirmation once the zone has reached its target", async () => {
+  test("isn't necessary once the zone has reached its target", async () => {
     const inputs = { zoneId: zone("migratePro"), target: "finished" };
     const recorded = await migrated(api, inputs);
     api.clearRequests();
@@ -378,7 +378,7 @@ describe("the confirmation of a step", () => {
 });
 
 describe("migrating a zone", () => {
-  test("goes from start to finished with the documented requests and queries", async () => {
+  test("goes from start to validation to finished with the documented requests", async () => {
     const zoneId = zone("migrateEnterprise");
     const steps = (): string[] =>
       api.requests
@@ -406,7 +406,7 @@ describe("migrating a zone", () => {
     expect(effectiveSteps(api, zoneId)).toEqual(["start > validation", "validation > pending"]);
   });
 
-  test("goes straight to finished, with exactly the proposed rules", async () => {
+  test("goes straight from start to finished, with exactly the proposed rules", async () => {
     const zoneId = zone("migratePro");
     const op = new Operation(api);
     const recorded = await op.up(
@@ -468,7 +468,7 @@ describe("migrating a zone", () => {
     expect(puts(api)).toEqual([]);
   });
 
-  test("puts the zone's own rules first; a proposed rule that exists keeps its ID, ref and place", async () => {
+  test("puts the zone's own rules first, and keeps the ID, ref and place of rules that are also proposed", async () => {
     const zoneId = zone("migrateDeployed");
     const before = await rulesOf(api, zoneId);
     const [refusal] = await new Operation(api).refusals(TYPE, { zoneId, target: "finished" });
@@ -485,7 +485,7 @@ describe("migrating a zone", () => {
     expect(puts(api)).toEqual([PUT.pending]);
   });
 
-  test("goes through validation with the rules adjusted there, and sends no rule twice", async () => {
+  test("finishes with the rules that were adjusted during validation, and sends no rule twice", async () => {
     const zoneId = zone("migrateEnterprise");
     const validating = await migrated(api, { zoneId, plan: "enterprise", target: "validation" });
     expect(validating.outputs).toMatchObject({
@@ -522,7 +522,7 @@ describe("migrating a zone", () => {
     expect(puts(api)).toEqual([PUT.validation, PUT.pending]);
   });
 
-  test("goes through validation with a configuration that replaces the entry point", async () => {
+  test("finishes after validation with a configuration that replaces the entry point", async () => {
     const zoneId = zone("migrateValidating");
     const before = await rulesOf(api, zoneId);
     const configuration = [
@@ -554,7 +554,7 @@ describe("migrating a zone", () => {
     expect(puts(api)).toEqual([PUT.pending]);
   });
 
-  test("goes from start with a configuration instead of the proposed rules", async () => {
+  test("sends the rules in configuration instead of the proposed ones", async () => {
     const zoneId = zone("migratePro");
     const configuration = [{ action: "execute", expression: "true", actionParameters: { id: CLOUDFLARE } }];
     const inputs = { zoneId, target: "finished", configuration };
@@ -586,7 +586,7 @@ describe("migrating a zone", () => {
     expect(content(own)).toEqual(content(await rulesOf(api, zoneId)));
   });
 
-  test("accepts a confirmation once nothing blocks the zone anymore", async () => {
+  test("accepts a confirmation as soon as nothing blocks the zone", async () => {
     const inputs = { zoneId: zone("migrateOverrides"), target: "finished" };
     expect(await new Operation(api).refusals(TYPE, inputs)).toHaveLength(1);
     for (const { id } of api.waf(inputs.zoneId).overrides)

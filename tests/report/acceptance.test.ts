@@ -16,7 +16,7 @@ const under = (urn: string, { oldState }: MadeStep): MadeStep => ({
 });
 
 describe("the digest of a plan's dangers", () => {
-  test("the digest is the same on every run, whatever the engine's order", () => {
+  test("is the same on every run, whatever the engine's order", () => {
     const { digest } = report(read("changed.json"), "json");
     expect(digest).toMatch(/^[0-9a-f]{64}$/);
     for (const seed of [1, 2]) {
@@ -25,7 +25,7 @@ describe("the digest of a plan's dangers", () => {
     }
   });
 
-  test("the digest ignores harmless changes", () => {
+  test("ignores harmless changes", () => {
     const harmless = stepOf("create", "KvNamespace", "new", { new: { title: "new" } });
     expect(digestOf(policy("a"), harmless)).toBe(digestOf(policy("a")));
   });
@@ -40,12 +40,12 @@ describe("the digest of a plan's dangers", () => {
       [stepOf("delete", "PageShieldPolicy", "a", { old: { zoneId: "z", action: "log" } })],
     ],
     ["another stack", [{ ...GONE, urn: GONE.urn.replace(":dev:", ":production:") }]],
-  ])("the digest changes with %s", (_, steps) => {
+  ])("changes with %s", (_, steps) => {
     expect(digestOf(...steps)).toMatch(/^[0-9a-f]{64}$/);
     expect(digestOf(...steps)).not.toBe(digestOf(policy("a")));
   });
 
-  test("the digest changes if the end of an expression changes, even if the expression is too long to show", () => {
+  test("changes if the end of an expression changes, even if the expression is too long to show", () => {
     const rule = { zoneId: "z", ruleset: { name: "OWASP" }, expression: "true" };
     const narrowed = (path: string): MadeStep => {
       const expression = `http.request.uri.path in {"${"/long".repeat(80)}" "${path}"}`;
@@ -54,7 +54,7 @@ describe("the digest of a plan's dangers", () => {
     expect(digestOf(narrowed("/a"))).not.toBe(digestOf(narrowed("/b")));
   });
 
-  test("the digest changes if the end of a long expression that's adopted or restored changes", () => {
+  test("changes if an adopted or restored expression changes, even at the end of a long one", () => {
     const long = (path: string): string => `http.request.uri.path in {"${"/long".repeat(80)}" "${path}"}`;
     const rule = { zoneId: "z", ruleset: { name: "OWASP" }, expression: "false" };
     const takenOver = (path: string): MadeStep => {
@@ -76,7 +76,7 @@ describe("the digest of a plan's dangers", () => {
     expect(digestOf(putBack("/a"))).not.toBe(digestOf(putBack("/b")));
   });
 
-  test("there's no digest without dangers, or if the preview failed", () => {
+  test("is missing without dangers, or if the preview failed", () => {
     expect(report(read("unchanged.json"), "json").digest).toBeUndefined();
     const failed = {
       ...recorded("changed"),

@@ -39,7 +39,7 @@ async function policyOf(members: JsonObject): Promise<{ zoneId: string; id: stri
   return { zoneId, id: (result as { id: string }).id };
 }
 
-test("names an object that it adopts unchanged, and what a destroy does to it", async () => {
+test("the report names an object that's adopted unchanged, and says what a destroy does to it", async () => {
   const { zoneId, id } = await policyOf({});
   const { markdown, dangers } = await reported("PageShieldPolicy", { zoneId, ...POLICY });
   expect(markdown).toContain(
@@ -48,7 +48,7 @@ test("names an object that it adopts unchanged, and what a destroy does to it", 
   expect(dangers).toEqual([]);
 });
 
-test("compares an adopted policy as in an update, and reports the dangers", async () => {
+test("the report compares an adopted policy with the program, and lists the dangers", async () => {
   const { zoneId, id } = await policyOf({ action: "allow", value: "script-src 'self' cdn.example.com" });
   const { markdown, dangers } = await reported("PageShieldPolicy", { zoneId, ...POLICY, adopt: "takeOver" });
   expect(markdown).toContain(`Adopts the existing \`policy ${id} in zone ${zoneId}\` and changes it.`);
@@ -57,7 +57,7 @@ test("compares an adopted policy as in an update, and reports the dangers", asyn
   expect(dangers).toEqual([expect.stringMatching(/^unprotect: .*no longer/)]);
 });
 
-test("lists a colleague's overrides that adopting the rule drops, and reports the danger", async () => {
+test("the report lists a colleague's overrides that adopting the rule drops, and the danger", async () => {
   const { markdown, dangers } = await reported("ManagedRulesetOverride", {
     zoneId: api.zones.shop,
     accountId: api.accounts.main,
@@ -128,18 +128,18 @@ describe("destroying an adopted deployment", () => {
     exceptions: [{ expression: upload, skip: { rulesets: ["Cloudflare OWASP Core Ruleset"] } }],
   };
 
-  test("restores it, and loses no protection if it hasn't changed since it was adopted", async () => {
+  test("is no unprotect danger if the deployment hasn't changed since it was adopted", async () => {
     expect(await destroyed({}, excepting)).toEqual(["delete: is deleted"]);
   });
 
-  test("restores it with its old exceptions", async () => {
+  test("is an unprotect danger if it restores the deployment's old exceptions", async () => {
     expect(await destroyed({}, excepting, {})).toEqual([
       expect.stringContaining('unprotect: "Cloudflare OWASP Core Ruleset" gets an exception: '),
       "delete: is deleted",
     ]);
   });
 
-  test("restores it with all of its rules disabled", async () => {
+  test("is an unprotect danger if it restores the deployment with all rules disabled", async () => {
     expect(await destroyed({ enabled: false }, excepting)).toEqual([
       expect.stringContaining(" is disabled ("),
       "delete: is deleted",
@@ -147,7 +147,7 @@ describe("destroying an adopted deployment", () => {
   });
 });
 
-test("reports the danger of a new exception for a ruleset that another rule already runs", async () => {
+test("a new rule's exception is a danger if another rule already runs the same ruleset", async () => {
   const zoneId = api.zones.empty;
   const base = { zoneId, accountId: api.accounts.main, ruleset: { id: managedRulesets.owasp } };
   const one = await new Operation(api).up("ManagedRulesetOverride", { ...base, ref: "one" });

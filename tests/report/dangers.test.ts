@@ -111,7 +111,7 @@ describe("dangers of renaming a Page Shield resource:", () => {
     expect(dangersOf(...steps)).toEqual(dangers);
   });
 
-  test("a rename restores no settings, and doesn't claim to", () => {
+  test("the report on a rename doesn't claim that settings are restored", () => {
     const renamed = stepOf("create", "PageShieldSettings", "new", { new: settings });
     const deleted = stepOf("delete", "PageShieldSettings", "old", { old: settings, ...before });
     expect(report(planJson(deleted), "markdown").text).toContain("| setting | before | after |");
@@ -133,13 +133,13 @@ describe("the section on a Logpush job", () => {
   const change = (old: Record<string, unknown>, next: Record<string, unknown>): string =>
     report(planJson(stepOf("update", "LogpushJob", "j", { old: job(old), new: job(next) })), "markdown").text;
 
-  test("shows which of two groups a condition is removed from", () => {
+  test("shows which of two groups in the filter loses a condition", () => {
     const text = change({ filter: filter(["A", "X"], ["B", "X"]) }, { filter: filter(["A", "X"], ["B"]) });
     expect(text).not.toContain("the same conditions");
     expect(text).toMatch(/Changed conditions:\n\n```diff\n- +X eq "1"\n```/);
   });
 
-  test("shows that options are unknown or secret, not that the fields were removed", () => {
+  test("shows unknown or secret output options as such, not as removed fields", () => {
     const old = { outputOptions: { fieldNames: ["ClientIP"], sampleRate: 0.5 } };
     for (const outputOptions of [UNKNOWN, "[secret]", { fieldNames: UNKNOWN }, { fieldNames: "[secret]" }]) {
       const text = change(old, { outputOptions });
@@ -268,7 +268,7 @@ describe("reports that a managed ruleset stops acting:", () => {
     expect(sentences("unprotect", ...steps)).toEqual(expected);
   });
 
-  test("names other rules in the zone, unless the plan also removes them", () => {
+  test("names the zone's remaining rule, unless the plan also removes that rule", () => {
     const second = stepOf("delete", "ManagedRulesetOverride", "two", {
       old: owasp,
       outputs: { ...outputs, ruleId: "r9" },
@@ -394,7 +394,7 @@ describe("dangers of Page Shield", () => {
     expect(dangersOf(step)).toEqual(dangers);
   });
 
-  test("shows the settings that a destroy restores, and one that's no longer declared", () => {
+  test("shows the settings that a destroy restores, and a setting that's no longer declared", () => {
     const old = { ...settings, useConnectionUrlPath: true };
     const outputs = { previous: { enabled: true, useConnectionUrlPath: false } };
     const destroyed = report(
@@ -436,7 +436,7 @@ describe("dangers of KV entries", () => {
       "markdown",
     ).text;
 
-  test("shows the resource's own summary line, even if the number of keys doesn't change by as much", () => {
+  test("shows the resource's own summary line, even if keys were both added and deleted", () => {
     const text = reportOn(["one: +1 ~0 -3 (+a, -b, -c, -d)"], of("one", 9));
     expect(text).toContain(
       "<b>one</b>: +1 ~0 -3 (<code>+a</code>, <code>-b</code>, <code>-c</code>, <code>-d</code>)",
@@ -470,7 +470,7 @@ describe("dangers of KV entries", () => {
     expect(text).toContain("<b>two: eu</b>: +1 ~1 -1 (");
   });
 
-  test("shows all summary lines for a name that two components share", () => {
+  test("shows all possible summary lines if resources in two components share a name", () => {
     const text = reportOn(["one: +1 ~0 -0 (+a)", "one: +1 ~2 -0 (+b, ~c …)"], of("one", 6));
     expect(text).toContain("<b>one</b>: 5 → 6 keys");
     expect(text).toContain(
@@ -502,7 +502,7 @@ describe("dangers of KV entries", () => {
     expect(text).not.toContain("warning");
   });
 
-  test("reads a prune warning in the resource's current wording", async () => {
+  test("finds the danger in the prune warning that the resource prints today", async () => {
     const api = await startLocalApi();
     try {
       const address = { accountId: api.accounts.main, namespaceId: api.namespaces.existing };
@@ -564,7 +564,7 @@ describe("dangers of KV entries", () => {
     );
   });
 
-  test("warns about entries of a resource that's not in the plan", () => {
+  test("keeps the prune warning of a resource that isn't in the plan", () => {
     const diagnostics = [
       diagnostic('edgeguard: KvEntries other: prune deletes 1 key that others wrote: "a/x"', "info#err"),
     ];
@@ -585,10 +585,10 @@ describe("resources of other providers", () => {
     ["delete", ["delete logs"]],
     ["replace", ["replace logs"]],
     ["update", []],
-  ])("finds the dangers of the operation %s", (op, dangers) => {
+  ])("are judged by the operation alone: %s", (op, dangers) => {
     expect(dangersOf(bucket(op))).toEqual(dangers);
   });
-  test("finds no danger if a component is deleted", () => {
+  test("aren't a danger if only a component is deleted", () => {
     expect(
       dangersOf({ op: "delete", urn: "urn:pulumi:dev::edge::team:Group::g", oldState: { custom: false } }),
     ).toEqual([]);

@@ -31,8 +31,8 @@ const planOf = (name: string): string => read(`drift/${name}.json`);
 const written = (text: string, format: (typeof FORMATS)[number]): string =>
   reportDrift([{ name: "plan", text }], format).text;
 
-describe("the drift of recorded plans", () => {
-  test.each(FIXTURES)("gives the reviewed report for %s", (name) => {
+describe("the drift report on recorded plans", () => {
+  test.each(FIXTURES)("equals the reviewed report for %s", (name) => {
     expect(written(planOf(name), "markdown")).toBe(read(`drift/${name}.md`));
     expect(written(planOf(name), "json")).toBe(read(`drift/${name}.report.json`));
   });
@@ -62,7 +62,7 @@ describe("the drift of recorded plans", () => {
           ),
     );
 
-  test("lists the property and its values before and after each manual change", () => {
+  test("lists each manual change with the property and its values before and after", () => {
     expect(changes("none")).toEqual([]);
     expect(changes("page-shield")).toEqual([
       "PageShieldPolicy action: action: allow -> log",
@@ -127,12 +127,12 @@ describe("the drift of recorded plans", () => {
     ]);
   });
 
-  test("includes a change of every type of resource", () => {
+  test("includes a manual change to every type of resource", () => {
     const kinds = FIXTURES.flatMap((name) => driftIn(planOf(name)).resources.map(({ kind }) => kind));
     expect([...new Set(kinds)].sort()).toEqual(Object.keys(EFFECTS).sort());
   });
 
-  test("is one sentence if nobody changed anything", () => {
+  test("is a single sentence if nobody changed anything", () => {
     expect(written(planOf("none"), "text")).toBe(
       "edgeguard: edge/dev\n\nNothing was changed manually: 17 resources match the state.\n",
     );
@@ -161,32 +161,32 @@ test.each([
   expect(written(planJson(refresh, next), "text")).toContain(`\n${list}`);
 });
 
-describe("a manual change", () => {
+describe("the report on a manual change", () => {
   const resource = (fixture: string, name: string) => {
     const found = driftIn(planOf(fixture)).resources.find((each) => each.name === name);
     if (found === undefined) throw new Error(`${fixture} has no ${name}`);
     return found;
   };
 
-  test("reports a change that protects less in the same words as a preview", () => {
+  test("describes reduced protection in the same words as a preview", () => {
     expect(resource("page-shield", "more-sources").lost).toEqual([
       "policy more-sources newly allows https://evil.example in script-src: \"'self' https://*.cdn.example\" → \"'self' https://*.cdn.example https://evil.example\"",
     ]);
     expect(resource("page-shield", "gone").lost).toEqual(["policy gone no longer reports: log → deleted"]);
   });
 
-  test("if a change protects more, reports what undoing it would give up", () => {
+  test("says what undoing the change would give up if it increased protection", () => {
     const { lost, gained } = resource("page-shield", "stronger");
     expect(lost).toEqual([]);
     expect(gained).toEqual(["Page Shield of zone 5a0c1e7f3b2d4968a7e1c0f2d3b4a505 is disabled"]);
   });
 
-  test("counts a change with an unknown effect as a loss, and not also as a gain", () => {
+  test("counts an unknown effect as lost protection, and not also as gained", () => {
     const { lost, gained } = resource("page-shield", "extra");
     expect([lost.length, gained.length]).toEqual([1, 0]);
   });
 
-  test("says how the program undoes a change, and how to keep it", () => {
+  test("says how the next update undoes the change, and how to keep it", () => {
     expect(resource("page-shield", "expression")).toMatchObject({
       update: "pulumi up undoes the change",
       keep: {
@@ -222,7 +222,7 @@ describe("a manual change", () => {
       stepOf(op, "ManagedRulesetOverride", "a", { old: { ...RULE, ...now }, new: program }),
     );
 
-  test("says how to keep arguments, even if no argument can declare the rest", () => {
+  test("says how to keep the changed arguments, even if no argument can declare the rest", () => {
     const drift = "the rule isn't first";
     const keep = (plan: string) => driftIn(plan).resources[0]?.keep;
     expect(keep(changedRule({ enabled: false, drift }))).toEqual({
@@ -235,7 +235,7 @@ describe("a manual change", () => {
     });
   });
 
-  test("stays if the program only reads the resource from now on", () => {
+  test("says that the change stays if the program only reads the resource from now on", () => {
     const state = { custom: true, id: "id" };
     const title = (text: string): JsonObject => ({ ...state, inputs: { title: text } });
     const { urn } = stepOf("same", "KvNamespace", "a", {});
@@ -251,7 +251,7 @@ describe("a manual change", () => {
     ]);
   });
 
-  test("lists manual changes separately from those of the program", () => {
+  test("lists manual changes separately from the program's changes", () => {
     expect(resource("and-plan", "declared-since")).toMatchObject({
       changes: [{ before: "log", now: "allow", planned: "allow" }],
       update:
@@ -280,7 +280,7 @@ describe("a manual change", () => {
 });
 
 describe("plans of other engines and other runs", () => {
-  test("gives the same report for an older engine, which writes what the refresh found instead of `refresh`", () => {
+  test("an older engine's plan gives the same report, although it has update and delete steps instead of refresh steps", () => {
     const { steps, ...rest } = JSON.parse(planOf("and-plan")) as MadePlan;
     const next = new Map(steps.filter(({ op }) => op !== "refresh").map((step) => [step.urn, step]));
     const older = steps.map((step) => {
@@ -297,7 +297,7 @@ describe("plans of other engines and other runs", () => {
     );
   });
 
-  test("the plan of several stacks is one report", () => {
+  test("the plans of several stacks give one report", () => {
     const staging = planOf("data").replaceAll("urn:pulumi:dev", "urn:pulumi:staging");
     const { counts, resources } = driftIn(planOf("none"), staging);
     expect(counts).toEqual({ changed: 6, gone: 2, asRecorded: 18 });
@@ -320,7 +320,7 @@ describe("plans of other engines and other runs", () => {
     });
   });
 
-  test("leaves out an object that the program only reads", () => {
+  test("an object that the program only reads isn't reported", () => {
     const zone = { zoneId: "z" };
     const read = stepOf("read", "PageShieldSettings", "a", { old: { ...zone, enabled: false }, new: zone });
     const refresh = stepOf("refresh", "PageShieldSettings", "a", {
@@ -341,7 +341,7 @@ describe("plans of other engines and other runs", () => {
     stepOf(op, "PageShieldPolicy", "a", { old: { ...policy(true), zoneId: "y" }, state: { delete: true } });
 
   test.each(["same", "update"])(
-    "an object left behind by a replacement isn't taken for its replacement, whose step is %s",
+    "an object left behind by a replacement isn't mistaken for the new one, whose step is %s",
     (op) => {
       const old = policy(true);
       const refresh = stepOf("refresh", "PageShieldPolicy", "a", { old, new: old });

@@ -44,20 +44,20 @@ function pathsOf(schema: unknown, path: string, rows: readonly string[]): string
 }
 
 test.each(LIFECYCLES.map((lifecycle) => [lifecycle.type, lifecycle.args] as const))(
-  "has a row for every argument of %s, and no others",
+  "the table of effects has a row for every argument of %s, and no others",
   (type, args) => {
     const rows = Object.keys(EFFECTS[type] ?? {});
     expect([...new Set(pathsOf(args, "", rows))].sort()).toEqual([...rows].sort());
   },
 );
 
-test("notices a new argument without a row, at any depth", () => {
+test("an argument without a row in the table of effects is found at any depth", () => {
   const nested = z.object({ owasp: z.object({ paranoiaLevel: z.number(), later: z.boolean() }).optional() });
   const rows = Object.keys(EFFECTS["ManagedRulesetOverride"] ?? {});
   expect(pathsOf(nested, "", rows)).toEqual(["owasp.paranoiaLevel", "owasp.later"]);
 });
 
-test("has a comparison for exactly those arguments that aren't neutral", () => {
+test("every argument in the table of effects has comparisons, unless its effect is neutral", () => {
   for (const rows of Object.values(EFFECTS))
     for (const [path, { is, judges }] of Object.entries(rows))
       expect({ path, isJudged: judges.length > 0 }).toEqual({ path, isJudged: is !== "neutral" });

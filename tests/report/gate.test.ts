@@ -80,7 +80,7 @@ describe("lowering an argument stops the pipeline, and the report says so first:
   });
 });
 
-describe("raising it again passes, unless the new value can't be proven to protect as much:", () => {
+describe("raising an argument isn't a danger, unless the new value can't be proven to protect as much:", () => {
   test.each([
     ["stronger.rulesets", ["ruleset", "zoneId"]],
     // A policy with other sources than before newly allows some.
@@ -101,7 +101,7 @@ describe("raising it again passes, unless the new value can't be proven to prote
   });
 });
 
-describe("without credentials, finds the same dangers from the arguments alone:", () => {
+describe("the report finds the same dangers without credentials, from the arguments alone:", () => {
   test.each(["weaker.rulesets", "weaker.page-shield", "weaker.logpush"])("%s", (name) => {
     const { steps, ...rest } = recorded(name);
     const unseen = steps.map((step) => {

@@ -122,7 +122,7 @@ test("a comment never exceeds GitHub's limit, and counts the dangers that it lea
   expect({ seed, path, error }).toEqual({ seed, path: null, error: null });
 });
 
-test("shortens a warning that's too long, instead of leaving it out", () => {
+test("a comment shortens a warning that's too long, instead of leaving it out", () => {
   const diagnostics = [diagnostic(`edgeguard: ${"&".repeat(30_000)}`, "info#err")];
   const { text: comment } = report(JSON.stringify({ steps: [], diagnostics }), "markdown");
   expect(comment).toMatch(/^- (&amp;){200,}…$/m);

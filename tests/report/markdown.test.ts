@@ -30,28 +30,25 @@ function visibleText(html: string): string {
 }
 
 describe("the rendered comment", () => {
-  test.each(RECORDED)(
-    "the report on %s has tables, lists and folded details, and no stray markup",
-    (name) => {
-      const markdown = read(`${name}.md`);
-      const html = marked.parse(markdown, { async: false, gfm: true });
-      const count = (pattern: RegExp, text = html): number => text.match(pattern)?.length ?? 0;
+  test.each(RECORDED)("has tables, lists and folded details, and no stray markup: %s", (name) => {
+    const markdown = read(`${name}.md`);
+    const html = marked.parse(markdown, { async: false, gfm: true });
+    const count = (pattern: RegExp, text = html): number => text.match(pattern)?.length ?? 0;
 
-      expect(count(/<table>/g)).toBe(count(/^\| --- /gm, markdown));
-      expect(count(/<details>/g)).toBe(count(/<\/details>/g));
-      expect(count(/<summary>/g)).toBe(count(/<\/summary>/g));
-      expect(count(/<pre>/g)).toBe(count(/^ *```+[a-z]+$/gm, markdown));
-      // Nothing outside of code looks like Markdown.
-      const prose = visibleText(html.replace(/<(pre|code)\b.*?<\/\1>/gs, "").replace(/<b>.*?<\/b>/g, ""));
-      if (name !== "hostile") expect(prose).not.toMatch(/\*\*|```|\| ---|^#+ |\\[|*_`[<]/m);
-      for (const table of tablesIn(markdown)) {
-        for (const row of table.rows) expect(row).toHaveLength(table.header.length);
-      }
-      expect(html).not.toMatch(/<(script|img|a|iframe)\b/);
-    },
-  );
+    expect(count(/<table>/g)).toBe(count(/^\| --- /gm, markdown));
+    expect(count(/<details>/g)).toBe(count(/<\/details>/g));
+    expect(count(/<summary>/g)).toBe(count(/<\/summary>/g));
+    expect(count(/<pre>/g)).toBe(count(/^ *```+[a-z]+$/gm, markdown));
+    // Nothing outside of code looks like Markdown.
+    const prose = visibleText(html.replace(/<(pre|code)\b.*?<\/\1>/gs, "").replace(/<b>.*?<\/b>/g, ""));
+    if (name !== "hostile") expect(prose).not.toMatch(/\*\*|```|\| ---|^#+ |\\[|*_`[<]/m);
+    for (const table of tablesIn(markdown)) {
+      for (const row of table.rows) expect(row).toHaveLength(table.header.length);
+    }
+    expect(html).not.toMatch(/<(script|img|a|iframe)\b/);
+  });
 
-  test("has a row for each argument in the folded part of its resource", () => {
+  test("has a row for each argument in the resource's folded details", () => {
     const html = marked.parse(read("drifted.md"), { async: false });
     const [, inside = ""] =
       /<summary>~ PageShieldSettings <b>shop<\/b><\/summary>(.*?)<\/details>/s.exec(html) ?? [];
@@ -63,17 +60,17 @@ describe("the rendered comment", () => {
 });
 
 describe("the first line of a comment", () => {
-  test("the first line identifies the comment of the same stack", () => {
+  test("names the stack, so that a pipeline finds the stack's comment", () => {
     for (const name of RECORDED) {
       expect(read(`${name}.md`).split("\n", 1)[0]).toBe("<!-- edgeguard report edge/dev -->");
     }
     // examples/pipelines/github/preview-comment.yml searches for this.
     expect(marker("a/b")).toMatch(/^<!-- edgeguard report[^>]* -->$/);
   });
-  test("a name can't end the first line", () => {
+  test("isn't ended early by a stack's name", () => {
     expect(marker('shop--> <img src=x> "/dev')).toBe("<!-- edgeguard report shop-_ _img src_x_ _/dev -->");
   });
-  test("names the stack even if the plan is only an error", () => {
+  test("names the stack even if the plan contains only an error", () => {
     const plan = JSON.stringify({
       diagnostics: [
         {
@@ -87,7 +84,7 @@ describe("the first line of a comment", () => {
   });
 });
 
-describe("text from a plan stays text,", () => {
+describe("text from a plan", () => {
   const HOSTILE = [
     "a|b",
     "a\\|b\\",
@@ -112,7 +109,7 @@ describe("text from a plan stays text,", () => {
   ];
 
   test.each(HOSTILE.map((text) => [JSON.stringify(text), text]))(
-    "%s as a value, name and message",
+    "is never interpreted as markup in a value, name or message: %s",
     (_, text) => {
       const plan = JSON.stringify({
         steps: [
@@ -169,7 +166,7 @@ describe("text from a plan stays text,", () => {
     },
   );
 
-  test("shortens two long values around their difference", () => {
+  test("is shortened around the difference if two long values differ", () => {
     const long = "x".repeat(300);
     const step = stepOf("update", "KvNamespace", "n", {
       old: { title: `${long}a` },
@@ -185,7 +182,7 @@ describe("the diagram of a migration", () => {
     codeIn(read(`${name}.md`)).filter(({ lang }) => lang === "mermaid"),
   );
 
-  test("the diagram shows the zone's current state and the next one", () => {
+  test("shows the zone's current state and the next one", () => {
     expect(diagrams.length).toBeGreaterThan(5);
     for (const { text } of diagrams) {
       const [first, direction, ...lines] = text.split("\n");
@@ -229,7 +226,7 @@ describe("a plan that's too large for a comment", () => {
     return JSON.stringify({ steps: [...steps, gone], diagnostics });
   };
 
-  test("cuts a large plan to the limit, names what's left out, and keeps the dangers", () => {
+  test("gives a comment within the limit that names what's left out, and keeps the dangers", () => {
     const { text } = report(many(2_000), "markdown");
     expect(text.length).toBeLessThanOrEqual(COMMENT_CHARACTERS);
     expect(text.length).toBeGreaterThan(COMMENT_CHARACTERS * 0.9);
@@ -247,12 +244,12 @@ describe("a plan that's too large for a comment", () => {
     expect(html.match(/<\/details>/g)).toHaveLength(shown);
   });
 
-  test("a plan that's too large for a comment is complete as text", () => {
+  test("is complete as text", () => {
     const { text } = report(many(500), "text");
     expect(text.match(/^~ KvEntries/gm)).toHaveLength(500);
   });
 
-  test("cuts a large plan within resources, messages and lists, and says so there", () => {
+  test("is also cut within resources, messages and lists, each with a note of what's missing", () => {
     const rules = Object.fromEntries(
       Array.from({ length: 1_500 }, (_, i) => [String(i).padStart(32, "0"), { enabled: false }]),
     );

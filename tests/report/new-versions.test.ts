@@ -22,7 +22,7 @@ const planOf = (
 };
 const versionsIn = (text: string): unknown => (JSON.parse(text) as { newVersions: unknown }).newVersions;
 
-test("reports what Cloudflare changed as information, never as a danger, even if it protects less", () => {
+test("reports a new ruleset version as information, never as a danger, even if it protects less", () => {
   const { dangers, digest, failed, text } = report(read("new-versions.json"), "json", { failOn: DANGERS });
   expect({ dangers, digest, failed }).toEqual({ dangers: [], digest: undefined, failed: false });
   expect(versionsIn(text)).toEqual([
@@ -31,14 +31,14 @@ test("reports what Cloudflare changed as information, never as a danger, even if
   ]);
 });
 
-test("what Cloudflare changed is listed beside what was changed manually, and doesn't count as drift", () => {
+test("the drift report lists new ruleset versions beside manual changes, but not as drift", () => {
   const plan = { name: "new-versions.json", text: read("new-versions.json") };
   const { drifted, text } = reportDrift([plan], "json");
   expect(drifted).toBe(false);
   expect(versionsIn(text)).toEqual(versionsIn(report(plan.text, "json").text));
 });
 
-test("names the ref if the plan doesn't show which resource has it", () => {
+test("names the rule's ref if the plan doesn't show which resource has that ref", () => {
   const { text } = planOf("dev", "edgeguard/a", news('team/"b": c'));
   expect(versionsIn(report(text, "json").text)).toEqual([
     {
@@ -48,7 +48,7 @@ test("names the ref if the plan doesn't show which resource has it", () => {
   ]);
 });
 
-test("lists each of these messages once, and no others", () => {
+test("lists each message about a new ruleset version once, and no other messages", () => {
   const others = [
     'edgeguard: managed ruleset "edgeguard/a": adopted rule 1: action block → log: 1',
     "edgeguard: Rule 1 of zone 2 stays as it is",
@@ -59,7 +59,7 @@ test("lists each of these messages once, and no others", () => {
   expect(report(planJson(deployment("waf", "edgeguard/a")), "text").text).not.toContain("New versions");
 });
 
-test("a report on several stacks names the stack", () => {
+test("a report on several stacks names the stack that runs the new ruleset version", () => {
   const plans = [planOf("blog", "edgeguard/a", news("edgeguard/a")), planOf("shop", "edgeguard/a")];
   expect(reportAll(plans, "text").text).toContain(
     "New versions of managed rulesets:\n  - blog: ManagedRulesetOverride waf: Cloudflare Managed Ruleset 88 → 89: 1 rule block → log.\n",

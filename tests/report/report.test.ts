@@ -21,17 +21,17 @@ import {
  * and review the difference.
  */
 
-describe("the recorded plans give the reviewed report:", () => {
-  test.each(RECORDED)("%s", (name) => {
+describe("recorded plans", () => {
+  test.each(RECORDED)("give the reviewed report: %s", (name) => {
     expect(report(read(`${name}.json`), "markdown").text).toBe(read(`${name}.md`));
   });
 
-  test("also gives the reviewed report as text and as JSON", () => {
+  test("also give the reviewed report as text and as JSON", () => {
     expect(report(read("changed.json"), "text").text).toBe(read("changed.txt"));
     expect(report(read("migrations.json"), "json").text).toBe(read("migrations.report.json"));
   });
 
-  test("the recorded plans cover every resource and operation", () => {
+  test("cover every resource and operation", () => {
     const steps = RECORDED.flatMap((name) => recorded(name).steps);
     const kinds = new Set(steps.flatMap(({ urn }) => /dynamic\/edgeguard:(\w+)::/.exec(urn)?.[1] ?? []));
     expect([...kinds].sort()).toEqual([
@@ -65,7 +65,7 @@ describe("the recorded plans give the reviewed report:", () => {
     ]);
   });
 
-  test("the recorded plans contain nothing from the machine that recorded them", () => {
+  test("contain nothing from the machine that recorded them", () => {
     const files = readdirSync(pathOf("."), { recursive: true, encoding: "utf8" }).filter((path) =>
       /\.\w+$/.test(path),
     );
@@ -108,7 +108,7 @@ describe("secrets in a plan", () => {
     for (const format of formats) expect(report(read(`${name}.json`), format).text).not.toMatch(/canary/i);
   });
 
-  test("a recorded plan contains secrets, in the engine's own error message", () => {
+  test("a recorded plan does contain a secret, in the engine's own error message", () => {
     expect(read("secret.json")).toContain("canary-secret-key");
   });
 
@@ -168,7 +168,7 @@ describe("secrets in a plan", () => {
     expect(report(plan, "text").text).toMatch(/destinationConf\s+│ \[secret\]/);
   });
 
-  test("says that only a secret changes", () => {
+  test("says that the only change is in a secret", () => {
     const job = { dataset: "http_requests", zoneId: "a", destinationConf: "[secret]" };
     const { text } = report(
       planJson(stepOf("update", "LogpushJob", "rotated", { old: job, new: job })),
@@ -178,7 +178,7 @@ describe("secrets in a plan", () => {
   });
 });
 
-describe("refuses input that isn't a plan, with a sentence:", () => {
+describe("reading a plan", () => {
   const step = stepOf("create", "KvNamespace", "a", { new: { title: "a" } });
   test.each<[string, string, RegExp]>([
     ["nothing", "", /no plan: the input is empty. Pipe in `pulumi preview --json --show-sames`/],
@@ -216,11 +216,11 @@ describe("refuses input that isn't a plan, with a sentence:", () => {
       read(`${REFRESHED}.json`),
       /the plan of a `pulumi refresh`.*Use `pulumi preview --refresh --json --show-sames`/,
     ],
-  ])("%s", (_, text, sentence) => {
+  ])("refuses %s, with a sentence that says why", (_, text, sentence) => {
     expect(() => report(text, "markdown")).toThrow(sentence);
   });
 
-  test("accepts unknown members of a state", () => {
+  test("accepts unknown fields in a resource's state", () => {
     const plan = planJson({ ...step, newState: { inputs: { title: "a" }, deletedWith: "x", tomorrow: [1] } });
     expect(report(`\ufeff${plan}`, "markdown").text).toContain("+ KvNamespace <b>a</b>");
   });
@@ -278,11 +278,11 @@ describe("a resource that the program only reads from now on", () => {
   const plan = (id: string): string =>
     planJson({ ...replace, newState: { ...replace.newState, id, external: true, outputs: args } });
 
-  test("is released, not deleted, although the engine calls it replaced", () => {
+  test("is reported as forgotten, not deleted, although the engine calls it replaced", () => {
     expect(report(plan("id of a"), "text").text).toBe("edgeguard: edge/dev\n\n1 to forget\n");
   });
 
-  test("is deleted if the program reads another object under its name", () => {
+  test("is reported as deleted if the program reads another object under its name", () => {
     expect(report(plan("id of b"), "text").text).toContain("unprotect: PageShieldPolicy a");
   });
 });

@@ -13,7 +13,7 @@ const RULE = "0123456789abcdef0123456789abcdef";
 const dangersOf = (step: MadeStep): string[] =>
   report(planJson(step), "json").dangers.map(({ sentence }) => sentence.toString());
 
-describe("a plan with live checks", () => {
+describe("the report on a plan with live checks", () => {
   let api: LocalApi;
   let declared: JsonObject;
   beforeAll(async () => {
@@ -28,7 +28,7 @@ describe("a plan with live checks", () => {
     exceptions: [{ expression: 'http.host eq "a.example"', skip: { rules: { this: ["920100"] } } }],
   });
 
-  test("shows which rule each name stands for, once", async () => {
+  test("shows once which rule each name stands for", async () => {
     const { inputs } = await new Operation(api).preview(TYPE, named());
     const markdown = report(planJson(stepOf("create", TYPE, "waf", { new: inputs })), "markdown").text;
     expect(markdown).toContain("Rules by name:");
@@ -45,7 +45,7 @@ describe("a plan with live checks", () => {
     expect(later).not.toContain("Rules by name:");
   });
 
-  test("replacing an ID with a name, or a name with an ID, isn't a danger", async () => {
+  test("finds no danger if the program replaces a rule's ID with its name, or the reverse", async () => {
     const byName = (await new Operation(api).preview(TYPE, named())).inputs;
     const { [owasp]: ids = {} } = byName["ruleIds"] as Record<string, Record<string, string>>;
     const rules = { [ids["920272"] ?? ""]: { enabled: false } };
@@ -57,25 +57,25 @@ describe("a plan with live checks", () => {
   });
 });
 
-describe("a plan without live checks", () => {
+describe("the report on a plan without live checks", () => {
   const rule = { zoneId: "z", accountId: "a", ruleset: { id: owasp }, expression: "true", enabled: true };
   const ruleIds = { [owasp]: { "920272": RULE } };
   const byName = { ...rule, rules: { "920272": { action: "block" } }, ruleIds };
 
-  test("compares a name with the ID that it was resolved to", () => {
+  test("finds no danger if a rule's name is replaced with the ID that it stood for, or the reverse", () => {
     const byId = { ...rule, rules: { [RULE]: { action: "block" } } };
     expect(dangersOf(stepOf("update", TYPE, "waf", { old: byId, new: byName }))).toEqual([]);
     expect(dangersOf(stepOf("update", TYPE, "waf", { old: byName, new: byId }))).toEqual([]);
   });
 
-  test("names the override that gets weaker", () => {
+  test("quotes the rule's name if its override gets weaker", () => {
     const next = { ...byName, rules: { "920272": { action: "log" } } };
     expect(dangersOf(stepOf("update", TYPE, "waf", { old: byName, new: next }))).toEqual([
       expect.stringContaining("protects less: rule 920272 action block → log"),
     ]);
   });
 
-  test("treats an exception for another name as a new one", () => {
+  test("treats an exception for another rule name as a new exception", () => {
     const excepting = (name: string): JsonObject => ({
       ...byName,
       exceptions: [{ expression: "true", skip: { rules: { this: [name] } } }],
@@ -89,7 +89,7 @@ describe("a plan without live checks", () => {
   });
 });
 
-describe("a name that stands for another rule than before", () => {
+describe("a name that now stands for another rule", () => {
   const OTHER = "fedcba9876543210fedcba9876543210";
   const rule = { zoneId: "z", accountId: "a", ruleset: { id: owasp }, expression: "true", enabled: true };
   const named = (id: string): JsonObject => ({

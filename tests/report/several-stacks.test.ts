@@ -28,7 +28,7 @@ const idle: MadePlan = {
 const shop = planOfStack("shop", drops("settings"));
 const blog = planOfStack("blog", drops("settings"));
 
-test("adds up counts, names each resource's stack, and shows shared messages once", () => {
+test("a report on several stacks adds up counts, names each resource's stack, and shows shared messages once", () => {
   const { text, failed } = reportAll([shop, blog, planOfStack("wiki", idle)], "text", {
     failOn: ["unprotect"],
   });
@@ -44,11 +44,11 @@ test("adds up counts, names each resource's stack, and shows shared messages onc
   expect(text).toContain("~ PageShieldSettings settings (shop)");
 });
 
-test("doesn't depend on the order of the plans", () => {
+test("a report on several stacks doesn't depend on the order of the plans", () => {
   expect(reportAll([blog, shop], "json")).toEqual(reportAll([shop, blog], "json"));
 });
 
-test("accepts its own digest or those of its stacks", () => {
+test("a report on several stacks accepts its own digest or the digests of its stacks", () => {
   const open = (...accepted: string[]): number =>
     reportAll([shop, blog], "json", { failOn: ["unprotect"], accepted: new Set(accepted) }).dangers.filter(
       ({ verdict }) => verdict === "fails",
@@ -61,7 +61,7 @@ test("accepts its own digest or those of its stacks", () => {
   expect(open(reportAll([shop, planOfStack("wiki", idle)], "json").digest ?? "")).toBe(2);
 });
 
-test("fails and has no digest if one stack failed", () => {
+test("a report on several stacks fails and has no digest if one stack's preview failed", () => {
   const gone = planOfStack("gone", {
     ...drops("settings"),
     diagnostics: [diagnostic("no such zone", "error")],
@@ -71,7 +71,7 @@ test("fails and has no digest if one stack failed", () => {
   expect(text).toContain("### The preview failed\n\n- `gone`: no such zone");
 });
 
-test("names the plan files of failures that don't name their stack", () => {
+test("a report on several stacks names the plan file of a failed preview that doesn't name its stack", () => {
   const text = JSON.stringify({ diagnostics: [diagnostic("no such plugin", "error")] });
   const { text: written } = reportAll(
     ["a.json", "b.json"].map((name) => ({ name, text })),
@@ -80,13 +80,13 @@ test("names the plan files of failures that don't name their stack", () => {
   expect(written).toContain("a.json, b.json: no such plugin");
 });
 
-test("includes the digest of each stack", () => {
+test("the digests of a report on several stacks include each stack's own", () => {
   const { digest = "" } = report(shop.text, "json");
   expect(reportAll([shop, blog], "json").digests).toContain(digest);
   expect(reportAll([blog, planOfStack("wiki", idle)], "json").digests).not.toContain(digest);
 });
 
-test("names an unreadable plan, and refuses two plans of one stack", () => {
+test("a report on several stacks names an unreadable plan, and refuses two plans of one stack", () => {
   expect(() => reportAll([shop, { name: "blog.json", text: "{" }], "text")).toThrow(
     /^blog\.json: this isn't a plan/,
   );

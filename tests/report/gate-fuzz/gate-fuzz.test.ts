@@ -20,7 +20,7 @@ interface Outcome {
   readonly changes: readonly string[];
 }
 
-test(`reports an unprotect danger for every one of ${PAIRS} random changes that makes the zone block or log less`, async () => {
+test(`reports an unprotect danger whenever one of ${PAIRS} random changes makes the zone block or log less`, async () => {
   const outcomes: Outcome[] = [];
   for (let seed = 1; outcomes.length < PAIRS; seed += 1) {
     if (seed > 3 * PAIRS) throw new Error(`only ${outcomes.length} of ${seed} changes were applied`);

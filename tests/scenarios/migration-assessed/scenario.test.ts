@@ -8,7 +8,7 @@ import { TOKEN } from "../../support/scenario";
 /** If the guide's block after `<!-- preview: migration-assessed -->` is out of date, this test prints the current one. */
 
 test.each(plays().map((play) => [play.title, play] as const))(
-  "the guide's preview of an assessed zone is the real one, %s",
+  "the guide shows the real preview of an assessed zone, %s",
   async (_title, { surface, mode }) => {
     const api = await startLocalApi(mode?.api);
     const project = surface.project("scenario");

@@ -11,7 +11,7 @@ import { TOKEN } from "../../support/scenario";
  */
 
 test.each(plays().map((play) => [play.title, play] as const))(
-  "adopts the migrated rules and their exception into code unchanged, %s",
+  "ManagedRulesetOverride adopts the migrated rules and their exception unchanged, %s",
   async (_title, { surface, mode }) => {
     const api = await startLocalApi(mode?.api);
     const project = surface.project("scenario");

@@ -50,7 +50,7 @@ const recorded = new Map<string, unknown>();
 
 describe("migrations of seven zones", () => {
   test.each(plays().map((play) => [play.title, play] as const))(
-    `%s${LONG ? "" : " (ways back: the first of three; all in the long run)"}`,
+    `%s${LONG ? "" : " (only the first of three lowered targets; all in the long run)"}`,
     async (_title, { surface, mode }) => {
       const api = await startLocalApi({
         ...mode?.api,
