@@ -1,4 +1,10 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { Metadata, status } from "@grpc/grpc-js";
+import { log, runtime } from "@pulumi/pulumi";
 import * as rpc from "@pulumi/pulumi/proto/provider_pb";
+import { Status } from "@pulumi/pulumi/proto/status_pb";
+import { Any } from "google-protobuf/google/protobuf/any_pb";
 import {
   Claims,
   computedInputsOf,
@@ -20,7 +26,6 @@ import {
   PROVIDER,
   READ,
   RESOURCES,
-  sameJson,
   SAVED_PLAN,
   SECRETS,
   sharedLedger,
@@ -30,48 +35,53 @@ import {
   type Facts,
   type HostOptions,
   type JsonObject,
+  type UrnParts,
   type Verbs,
 } from "pulumi-edgeguard/plugin";
-import { EngineLog } from "./engine-log";
-import { changesOf, isSame, kindOfChange, propertyDiff } from "./property-diff";
-import { PartialError, textOf } from "./service";
+import { detailedDiff } from "./property-diff";
 import { configOf, explicitName, settingsProblems } from "./settings";
 import { received, sent } from "./values";
 
-/** The parts of a resource's URN. */
-interface Resource {
+/** A resource of a call. */
+interface Resource extends UrnParts {
   readonly verbs: Verbs;
   readonly facts: Facts;
   readonly urn: string;
-  readonly project: string;
-  readonly stack: string;
-  readonly name: string;
 }
+
+export const SCHEMA = readFileSync(join(__dirname, "../schema.json"), "utf8");
 
 /** Passes the engine's calls to the lifecycles. Also does the work that the classes do in a TypeScript program. */
 export class Provider {
   readonly #lifeline = new Lifeline();
-  readonly #engine: () => string | undefined;
-  readonly #log: EngineLog;
+  #engine: string | undefined;
+  #shown: Promise<void> = Promise.resolve();
   #claims = new Claims();
   #host: Host;
-  #outputs: ReadonlyMap<string, readonly string[]> | undefined;
+  #functions: FunctionSchemas | undefined;
 
-  /** @param engine the engine's address, once it's known. */
-  constructor(engine: () => string | undefined) {
-    this.#engine = engine;
-    this.#log = new EngineLog(engine);
+  /** @param engine the engine's address, if it passed one. */
+  constructor(engine: string | undefined) {
     this.#host = this.#hostOf(() => undefined);
     this.#lifeline.watch(() => this.#host.inFlight);
+    if (engine !== undefined) this.connect(engine);
   }
 
-  /** Answers a call of the engine, once it shows everything that was said. */
+  /** Shows messages through the engine, which hides what a plugin prints. */
+  connect(engine: string): void {
+    this.#engine = engine;
+    // The engine is on this machine, where a proxy of the environment can't reach it.
+    process.env["no_grpc_proxy"] = "127.0.0.1,localhost";
+    runtime.resetOptions("", "", 1, engine, "", false, "");
+  }
+
+  /** Answers a call of the engine, once it has every message: then it may end the process. */
   async answering<T>(work: () => Promise<T> | T): Promise<T> {
     return await this.#lifeline.answering(async () => {
       try {
         return await work();
       } finally {
-        await this.#log.shown();
+        await this.#shown;
       }
     });
   }
@@ -82,7 +92,7 @@ export class Provider {
 
   checkConfig(request: rpc.CheckRequest): rpc.CheckResponse {
     const given = received(request.getNews());
-    const explicit = explicitName(partsOfUrn(request.getUrn())?.name, given.values);
+    const explicit = explicitName(partsOfUrn(request.getUrn())?.name);
     const problems = settingsProblems(given, explicit);
     const credentials = Object.keys(given.values).filter(isCredential);
     const inputs = sent(given.values, new Set([...given.secrets, ...credentials]));
@@ -98,19 +108,15 @@ export class Provider {
    */
   diffConfig(request: rpc.DiffRequest): rpc.DiffResponse {
     const [olds, news] = [received(request.getOldInputs() ?? request.getOlds()), received(request.getNews())];
-    const keys = new Set([...Object.keys(olds.values), ...Object.keys(news.values)]);
-    const changed = [...keys].filter((key) => !sameJson(olds.values[key], news.values[key]));
-    const response = diffResponse(changed.length > 0);
-    for (const key of changed)
-      for (const { path, kind } of changesOf(olds.values[key], news.values[key], [key]))
-        response.getDetaileddiffMap().set(path, propertyDiff(kind, false).setInputdiff(true));
-    return response.setDiffsList(changed).setHasdetaileddiff(changed.length > 0);
+    const response = detailedDiff(Object.keys({ ...olds.values, ...news.values }), olds.values, news.values);
+    const { DIFF_SOME, DIFF_NONE } = rpc.DiffResponse.DiffChanges;
+    return response.setChanges(response.getHasdetaileddiff() ? DIFF_SOME : DIFF_NONE);
   }
 
   configure(request: rpc.ConfigureRequest): void {
     const { values } = received(request.getArgs());
-    const config = configOf(values, explicitName(request.getName(), values));
-    const shared = sharedLedger(this.#engine(), config);
+    const config = configOf(values, explicitName(request.getName()));
+    const shared = sharedLedger(this.#engine, config);
     this.#host = this.#hostOf(config, shared);
     this.#claims = new Claims(shared.journal?.claims);
   }
@@ -144,21 +150,15 @@ export class Provider {
       olds,
       news,
     );
-    const response = diffResponse(changes).setReplacesList(replaces);
-    if (deleteBeforeReplace !== undefined) response.setDeletebeforereplace(deleteBeforeReplace);
-    if (!changes) return response;
     // What no change follows from, such as where entries come from, and what follows from a change, such as `wouldBlock`.
     const shown = new Set([...changed, ...(facts.compared?.ignore ?? []), ...computedInputsOf(facts)]);
     const secrets = secretNames(facts, { ...olds, ...news });
-    const details = response.getDetaileddiffMap();
-    const keys = [...shown].filter((key) => !isSame(olds[key], news[key]));
-    for (const key of keys) {
-      for (const { path, kind } of changesOf(olds[key], news[key], [key])) {
-        const [at, how] = secrets.has(key) ? [key, kindOfChange(olds[key], news[key])] : [path, kind];
-        details.set(at, propertyDiff(how, replaces.includes(key)));
-      }
-    }
-    return response.setDiffsList(keys).setHasdetaileddiff(keys.length > 0);
+    const { DIFF_SOME, DIFF_NONE } = rpc.DiffResponse.DiffChanges;
+    const response = changes
+      ? detailedDiff(shown, olds, news, { secrets, replaces })
+      : new rpc.DiffResponse();
+    if (deleteBeforeReplace !== undefined) response.setDeletebeforereplace(deleteBeforeReplace);
+    return response.setReplacesList(replaces).setChanges(changes ? DIFF_SOME : DIFF_NONE);
   }
 
   async create(request: rpc.CreateRequest): Promise<rpc.CreateResponse> {
@@ -216,7 +216,8 @@ export class Provider {
     const outputs = this.#outputsOf(token);
     const unknown = Object.fromEntries(outputs.map((output) => [output, UNKNOWN]));
     const answer = async (): Promise<ReturnType<typeof sent>> => {
-      const result = await lookup.answer(this.#host, args);
+      const found = await lookup.answer(this.#host, args);
+      const result = Buffer.isBuffer(found) ? found.toString("base64") : found;
       const members = outputs.includes(RESULT) || !isJsonObject(result) ? { [RESULT]: result } : result;
       return sent(members, new Set(lookup.traits.secret === true ? outputs : []));
     };
@@ -229,14 +230,10 @@ export class Provider {
     }
   }
 
-  /** The outputs of each function, from the schema. */
+  /** The outputs of a function, from the schema. */
   #outputsOf(token: string): readonly string[] {
-    this.#outputs ??= new Map(
-      Object.entries((JSON.parse(textOf("schema.json")) as FunctionSchemas).functions).map(
-        ([name, { outputs }]) => [name, Object.keys(outputs.properties)],
-      ),
-    );
-    return this.#outputs.get(token) ?? [];
+    this.#functions ??= (JSON.parse(SCHEMA) as { readonly functions: FunctionSchemas }).functions;
+    return Object.keys(this.#functions[token]?.outputs.properties ?? {});
   }
 
   /** Returns how a resource contradicts the program's other resources. Prints warnings. */
@@ -270,17 +267,21 @@ export class Provider {
     } catch (error) {
       if (!(error instanceof Error) || !("id" in error)) throw error;
       const { id, properties, reasons } = error as Error & Half; // Of `handingOverHalf`.
-      const detail = new rpc.ErrorResourceInitFailed()
+      const part = new rpc.ErrorResourceInitFailed()
         .setId(id)
         .setProperties(sentOf(facts, properties))
         .setReasonsList([...reasons]);
-      throw new PartialError(error.message, detail);
+      throw Object.assign(error, { metadata: metadataOf(error.message, part) });
     }
   }
 
   #hostOf(config: ConfigGetter, shared: Pick<HostOptions, "journal" | "problem"> = {}): Host {
     const { signal, closing } = this.#lifeline;
-    return new Host({ config, signal, closing, out: this.#log.out, ...shared });
+    const out = {
+      info: (line: string): void => void (this.#shown = log.info(line)), // It shows one message after the other.
+      warn: (line: string): void => void (this.#shown = log.warn(line)),
+    };
+    return new Host({ config, signal, closing, out, ...shared });
   }
 }
 
@@ -291,17 +292,23 @@ const OPEN =
 /** The name of the output of a function whose result isn't an object with known properties. */
 const RESULT = "result";
 
-interface FunctionSchemas {
-  readonly functions: Readonly<
-    Record<string, { readonly outputs: { readonly properties: Readonly<Record<string, unknown>> } }>
-  >;
-}
+type FunctionSchemas = Readonly<Record<string, { readonly outputs: { readonly properties: object } }>>;
 
 /** What `handingOverHalf` adds to an error. */
 interface Half {
   readonly id: string;
   readonly properties: JsonObject;
   readonly reasons: readonly string[];
+}
+
+/** Returns what the engine records of an object that was only partly created or changed. */
+function metadataOf(message: string, part: rpc.ErrorResourceInitFailed): Metadata {
+  const detail = new Any();
+  detail.pack(part.serializeBinary(), "pulumirpc.ErrorResourceInitFailed");
+  const whole = new Status().setCode(status.UNKNOWN).setMessage(message).setDetailsList([detail]);
+  const metadata = new Metadata();
+  metadata.add("grpc-status-details-bin", Buffer.from(whole.serializeBinary()));
+  return metadata;
 }
 
 /** @throws if this version doesn't have the type. */
@@ -313,8 +320,7 @@ function resourceOf(request: { getUrn(): string }): Resource {
     throw new Error(
       `this version of pulumi-resource-edgeguard has no resource ${parts?.type ?? urn}. Install the version that wrote the state, or a later one.`,
     );
-  const { stack, project, name } = parts;
-  return { verbs, facts: verbs.facts, urn, stack, project, name };
+  return { ...parts, verbs, facts: verbs.facts, urn };
 }
 
 /**
@@ -352,9 +358,4 @@ function checkResponse(
 ): rpc.CheckResponse {
   const list = failures.map(({ reason }) => new rpc.CheckFailure().setReason(reason));
   return new rpc.CheckResponse().setInputs(inputs).setFailuresList(list);
-}
-
-function diffResponse(changes: boolean): rpc.DiffResponse {
-  const { DIFF_SOME, DIFF_NONE } = rpc.DiffResponse.DiffChanges;
-  return new rpc.DiffResponse().setChanges(changes ? DIFF_SOME : DIFF_NONE);
 }

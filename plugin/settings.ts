@@ -1,10 +1,10 @@
 import {
   argumentProblem,
   hasUnknown,
-  isCredential,
   omit,
   PROVIDER_NAME,
   readSettings,
+  sameJson,
   SettingsError,
   settingText,
   unknownConfigKeys,
@@ -23,27 +23,17 @@ const NAMESPACE = "edgeguard:";
 /** Keys that engines add to a provider's settings. */
 const OF_ENGINE = ["version", "pluginDownloadURL", "pluginChecksums", "__internal"];
 
-/**
- * Returns an explicit provider's name. Undefined for the default one, which engines call `default` or `default_1_2_3`.
- * If a program gives its own provider such a name, a blank credential that isn't in the stack's configuration shows
- * that it's explicit.
- */
-export function explicitName(name: string | undefined, values: JsonObject): string | undefined {
-  if (name === undefined || !isDefaultName(name)) return name;
-  const stack = stackConfig(process.env);
-  const isForgotten = ([key, text]: Setting): boolean =>
-    isCredential(key) && text?.trim() === "" && stack?.[NAMESPACE + key] !== text;
-  return settings(values).some(isForgotten) ? name : undefined;
+/** Returns an explicit provider's name. Undefined for the default one, which engines call `default` or `default_1_2_3`. */
+export function explicitName(name = ""): string | undefined {
+  return isDefaultName(name) ? undefined : name;
 }
 
 const isDefaultName = (name: string): boolean => /^(default(_\d.*)?)?$/.test(name);
 
 /** Returns the function that reads settings for the lifecycles. An explicit provider has only its own settings. */
 export function configOf(values: JsonObject, name: string | undefined): ConfigGetter {
-  const texts = textsOf(values);
-  if (name !== undefined) return (key) => (key === PROVIDER_NAME ? name : texts.get(key));
-  const stack = stackConfig(process.env);
-  return (key) => texts.get(key) ?? (key.startsWith("cloudflare:") ? stack?.[key] : undefined);
+  const texts = new Map(Object.entries(textsOf(values)).map(([key, text]) => [NAMESPACE + key, text]));
+  return (key) => (key === PROVIDER_NAME ? name : texts.get(key));
 }
 
 /** Returns what's wrong with a provider's settings. */
@@ -57,7 +47,7 @@ export function settingsProblems({ values }: Received, name: string | undefined)
     const problem = argumentProblem(given);
     if (problem !== undefined) return [`Provider ${JSON.stringify(name)} ${problem}`];
   }
-  if ((name === undefined || isDefaultName(name)) && !isOfStack(values)) return [DEFAULT_NAMED];
+  if (name === undefined && !isOfStack(values)) return [DEFAULT_NAMED];
   if (hasUnknown(given)) return [];
   try {
     readSettings(configOf(values, name), process.env);
@@ -71,36 +61,18 @@ export function settingsProblems({ values }: Received, name: string | undefined)
 const DEFAULT_NAMED =
   "A provider in the program can't be named `default` or `default_…`: those names belong to the provider that uses the stack's configuration, so settings that it omits would come from there or from the environment. Give it another name.";
 
-function settings(values: JsonObject): Setting[] {
-  return Object.entries(omit(values, OF_ENGINE)).map(([key, value]) => [key, settingText(value)]);
-}
-
 /** Returns the settings as a stack's configuration has them. */
-function textsOf(values: JsonObject): ReadonlyMap<string, string | undefined> {
-  return new Map(settings(values).map(([key, text]) => [NAMESPACE + key, text]));
-}
-
-type Setting = [key: string, text: string | undefined];
-
-/** Whether these settings come from the stack's configuration, like the default provider's. */
-function isOfStack(values: JsonObject): boolean {
-  const stack = stackConfig(process.env);
-  if (stack === undefined) return true; // Nothing to compare with.
-  const given = textsOf(values);
-  const added = OF_ENGINE.map((key) => NAMESPACE + key);
-  const keys = [...given.keys(), ...Object.keys(stack).filter((key) => key.startsWith(NAMESPACE))];
-  return keys.every((key) => added.includes(key) || given.get(key) === stack[key]);
+function textsOf(values: JsonObject): Readonly<Record<string, string | undefined>> {
+  const given = Object.entries(omit(values, OF_ENGINE));
+  return Object.fromEntries(given.map(([key, value]) => [key, settingText(value)]));
 }
 
 /**
- * Returns the stack's configuration from the environment. Pulumi's CLI passes only this provider's keys, without the
- * namespace. Undefined if the engine doesn't pass any.
+ * Whether these settings are the stack's, like the default provider's. The engine passes those of this package, without
+ * their namespace.
  */
-function stackConfig(env: NodeJS.ProcessEnv): Readonly<Record<string, string>> | undefined {
-  const text = env["PULUMI_CONFIG"];
-  if (text === undefined) return undefined;
-  const config = JSON.parse(text) as Record<string, string>; // The engine's own format.
-  return Object.fromEntries(
-    Object.entries(config).map(([key, value]) => [key.includes(":") ? key : NAMESPACE + key, value]),
-  );
+function isOfStack(values: JsonObject): boolean {
+  const stack = process.env["PULUMI_CONFIG"];
+  if (stack === undefined) return true; // Nothing to compare with.
+  return sameJson(textsOf(values), omit(JSON.parse(stack) as Record<string, string>, OF_ENGINE)); // The engine's own format.
 }

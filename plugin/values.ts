@@ -1,5 +1,5 @@
-import { ListValue, NullValue, Struct, Value } from "google-protobuf/google/protobuf/struct_pb";
-import { isJsonObject, UNKNOWN, WIRE_SECRET, WIRE_SIGNATURE, type JsonObject } from "pulumi-edgeguard/plugin";
+import { Struct, Value, type JavaScriptValue } from "google-protobuf/google/protobuf/struct_pb";
+import { UNKNOWN, WIRE_SECRET, WIRE_SIGNATURE, type JsonObject } from "pulumi-edgeguard/plugin";
 
 /**
  * Converts values from and to the engine's format, in which secrets are objects with a signature and unknown values are
@@ -24,75 +24,49 @@ export interface Received {
   readonly secrets: readonly string[];
 }
 
-/** Reads a message. Keeps a property named `__proto__` as an ordinary one. */
+/** Reads a message. */
 export function received(struct: Struct | undefined): Received {
   const secrets = new Set<string>();
-  const values = new Map<string, unknown>();
-  struct?.getFieldsMap().forEach((value: Value, name: string) => {
-    values.set(
-      name,
-      plain(value, () => secrets.add(name)),
-    );
-  });
-  return { values: Object.fromEntries(values), secrets: [...secrets].sort() };
+  const values = membersOf(struct, (name) => secrets.add(name));
+  return { values, secrets: [...secrets].sort() };
 }
 
-function plain(value: Value, found: () => void): unknown {
+/** Unlike the library, keeps a member named `__proto__` as an ordinary one. */
+function membersOf(struct: Struct | undefined, foundSecret: (name: string) => void): JsonObject {
+  const members: [string, unknown][] = [];
+  struct?.getFieldsMap().forEach((value: Value, name: string) => {
+    members.push([name, plain(value, () => foundSecret(name))]);
+  });
+  return Object.fromEntries(members);
+}
+
+function plain(value: Value, foundSecret: () => void): unknown {
   switch (value.getKindCase()) {
-    case Value.KindCase.STRING_VALUE: {
-      const text = value.getStringValue();
-      return UNKNOWNS.includes(text) ? UNKNOWN : text;
-    }
-    case Value.KindCase.NUMBER_VALUE:
-      return value.getNumberValue();
-    case Value.KindCase.BOOL_VALUE:
-      return value.getBoolValue();
+    case Value.KindCase.STRING_VALUE:
+      return UNKNOWNS.includes(value.getStringValue()) ? UNKNOWN : value.getStringValue();
     case Value.KindCase.LIST_VALUE:
-      return (value.getListValue()?.getValuesList() ?? []).map((each) => plain(each, found));
+      return value
+        .getListValue()
+        ?.getValuesList()
+        .map((each) => plain(each, foundSecret));
     case Value.KindCase.STRUCT_VALUE: {
-      const members: [string, unknown][] = [];
-      value
-        .getStructValue()
-        ?.getFieldsMap()
-        .forEach((each: Value, name: string) => members.push([name, plain(each, found)]));
-      const object: JsonObject = Object.fromEntries(members);
+      const object = membersOf(value.getStructValue(), foundSecret);
       if (object[WIRE_SIGNATURE] !== WIRE_SECRET) return object;
-      found();
+      foundSecret();
       return object["value"];
     }
     default:
-      return null;
+      return value.toJavaScript();
   }
 }
 
 /** Writes a message. Marks the named properties as secret. */
 export function sent(values: JsonObject, secrets: ReadonlySet<string> = new Set()): Struct {
-  return structOf(
-    Object.entries(values).map(([name, value]) => [
-      name,
-      secrets.has(name) && value !== undefined ? { [WIRE_SIGNATURE]: WIRE_SECRET, value } : value,
-    ]),
-  );
-}
-
-function structOf(members: readonly (readonly [string, unknown])[]): Struct {
-  const struct = new Struct();
-  const fields = struct.getFieldsMap();
-  for (const [name, value] of members) if (value !== undefined) fields.set(name, valueOf(value));
-  return struct;
-}
-
-function valueOf(value: unknown): Value {
-  const message = new Value();
-  if (typeof value === "string") message.setStringValue(value);
-  else if (typeof value === "number") message.setNumberValue(value);
-  else if (typeof value === "boolean") message.setBoolValue(value);
-  else if (Buffer.isBuffer(value)) message.setStringValue(value.toString("base64"));
-  else if (Array.isArray(value)) {
-    const list = new ListValue();
-    list.setValuesList(value.map(valueOf));
-    message.setListValue(list);
-  } else if (isJsonObject(value)) message.setStructValue(structOf(Object.entries(value)));
-  else message.setNullValue(NullValue.NULL_VALUE);
-  return message;
+  const marked = Object.entries(values).map(([name, value]) => [
+    name,
+    secrets.has(name) && value !== undefined ? { [WIRE_SIGNATURE]: WIRE_SECRET, value } : value,
+  ]);
+  // JSON has no undefined members, which the library refuses.
+  const json = JSON.stringify(Object.fromEntries(marked));
+  return Struct.fromJavaScript(JSON.parse(json) as Record<string, JavaScriptValue>);
 }

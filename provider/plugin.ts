@@ -26,7 +26,7 @@ export {
 export { makesSavedPlan } from "./runtime/program";
 export { computedInputsOf, KEPT, NAME, PROVIDER, READ, SAVED_PLAN } from "./runtime/resource-type";
 export { kindOf } from "./runtime/type-tokens";
-export { partsOfUrn } from "./runtime/urn";
+export { partsOfUrn, type UrnParts } from "./runtime/urn";
 export {
   hasUnknown,
   isJsonObject,
@@ -38,6 +38,7 @@ export {
   type JsonObject,
 } from "./runtime/values";
 export type { Facts, Verbs } from "./runtime/verbs";
+export { VERSION } from "./version";
 
 /** The provider methods of each resource type. */
 export const RESOURCES: Readonly<Record<string, Verbs>> = REGISTER;

@@ -89,7 +89,6 @@ exports.configure = (_type, { config }) => {
   const name = config.get("edgeguard:provider");
   const { CONFIG_KEYS } = require(join(REPOSITORY, "provider/dist/runtime/settings"));
   const settings = CONFIG_KEYS.map((key) => [key, config.get(`edgeguard:${key}`)]);
-  process.env.PULUMI_CONFIG ??= JSON.stringify({ "cloudflare:apiToken": config.get("cloudflare:apiToken") });
   plugin ??= started(
     Object.fromEntries(settings.filter(([, value]) => value !== undefined)),
     name ?? "default",

@@ -2,9 +2,8 @@ import { join } from "node:path";
 import ts from "typescript";
 import { z } from "zod";
 import { isCredential, LOOKUPS, RESOURCES, type Facts } from "../../provider/plugin";
-import { computedInputsOf } from "../../provider/runtime/resource-type";
 import { TYPE_PREFIXES } from "../../provider/runtime/type-tokens";
-import { omit } from "../../provider/runtime/values";
+import { compareText, omit } from "../../provider/runtime/values";
 import { VERSION } from "../../provider/version";
 import { REPOSITORY } from "../support/repository";
 
@@ -31,8 +30,14 @@ const STATED: Readonly<Record<string, Spec | null>> = {
   "LogpushJob.filter": { type: "string" },
 };
 
+/** Required because another form of it is left out. */
+const REQUIRED = "LogpushJob.destinationConf";
+
 /** Numbers that may have a fraction or, in .NET and Java, more than the 32 bits of an integer. All others are whole. */
 const NOT_INTEGERS = /(RequestsPerSecond|SampleRate|Expiration|KvEntriesBytes)$/;
+
+/** Lists of words, see `wordsOf`. */
+type Words = readonly (readonly string[])[];
 
 const ANY: Spec = { $ref: "pulumi.json#/Any" };
 
@@ -45,8 +50,6 @@ class SchemaWriter {
   readonly #checker: ts.TypeChecker;
   readonly #exports: ReadonlyMap<string, ts.Symbol>;
   readonly #types = new Map<string, Spec>();
-  readonly #enums = new Map<string, readonly string[]>();
-  readonly #open: ts.Type[] = [];
 
   constructor() {
     const entry = join(REPOSITORY, "provider/dist/types/index.d.ts");
@@ -58,8 +61,6 @@ class SchemaWriter {
       moduleResolution: ts.ModuleResolutionKind.Node16,
       types: ["node"],
       typeRoots: [join(REPOSITORY, "node_modules/@types")],
-      skipLibCheck: true,
-      noEmit: true,
     });
     this.#checker = program.getTypeChecker();
     const file = program.getSourceFile(entry);
@@ -71,13 +72,8 @@ class SchemaWriter {
   }
 
   schema(): Spec {
-    const settings = this.#members("ProviderArgs", undefined);
-    const variables = Object.fromEntries(
-      Object.entries(settings.properties).map(([name, spec]) => [
-        name,
-        isCredential(name) ? { ...spec, secret: true } : spec,
-      ]),
-    );
+    const settings = this.#members("ProviderArgs");
+    const variables = withSecrets(settings.properties, isCredential);
     const resources = Object.entries(RESOURCES).map(
       ([name, { facts }]) => [name, this.#resource(name, facts)] as const,
     );
@@ -100,7 +96,7 @@ class SchemaWriter {
       },
       resources: withTokens(resources),
       functions: withTokens(functions),
-      types: withTokens(this.#used([resources, functions])),
+      types: withTokens([...this.#types].sort(([a], [b]) => compareText(a, b))),
       language: {
         nodejs: { packageName: "pulumi-edgeguard-sdk", respectSchemaVersion: true },
         python: { packageName: "pulumi_edgeguard", respectSchemaVersion: true, pyproject: { enabled: true } },
@@ -115,87 +111,46 @@ class SchemaWriter {
     };
   }
 
-  /** The types that something refers to: a stated form may have replaced another. */
-  #used(by: unknown): [string, Spec][] {
-    const used = new Set<string>();
-    const visit = (spec: unknown): void => {
-      for (const [, name = ""] of JSON.stringify(spec).matchAll(/#\/types\/edgeguard:index:(\w+)/g)) {
-        if (used.has(name)) continue;
-        used.add(name);
-        visit(this.#types.get(name));
-      }
-    };
-    visit(by);
-    return [...this.#types].filter(([name]) => used.has(name)).sort(([a], [b]) => (a < b ? -1 : 1));
-  }
-
   #resource(name: string, facts: Facts): Spec {
-    const { args, replaceOn, named, compositeId, secret = {}, secretOutputs = [] } = facts;
-    const zod = jsonOf(args as z.ZodObject); // The facts have the lifecycle's own.
-    const declared = this.#members(`${name}Args`, zod);
-    const defaulted = Object.keys(named?.({ project: "", stack: "", name: "" }) ?? {});
-    const inputs = Object.entries(declared.properties).map(([key, spec]) => {
-      const initial = defaultOf(args.shape[key]);
-      return [
-        key,
-        {
-          ...spec,
-          ...(initial === undefined ? {} : { default: initial }),
-          ...(key in secret ? { secret: true } : {}),
-          ...(replaceOn.includes(key) ? { willReplaceOnChanges: true } : {}),
-        },
-      ] as const;
-    });
-    const unset = new Set([...defaulted, ...Object.keys(facts.fromSettings ?? {})]);
-    const requiredInputs = inputs
-      .map(([key]) => key)
-      .filter((key) => !unset.has(key) && !mayBeUnset(args.shape[key]));
-    const secrets = [...Object.keys(secret), ...secretOutputs];
-    const outputs = this.#outputs(name, [...Object.keys(args.shape), ...computedInputsOf(facts)], zod);
+    const { args, replaceOn, compositeId, secret = {}, secretOutputs = [] } = facts;
+    const words = wordsOf(args as z.ZodObject); // The facts have the lifecycle's own.
+    const inputs = this.#members(`${name}Args`, words);
+    const outputs = this.#outputs(name, words);
     return {
       description: `${this.#docs(this.#declared(name))}\n\n${importing(name, compositeId.forms)}`,
-      properties: Object.fromEntries(
-        Object.entries(outputs.properties).map(([key, spec]) => [
-          key,
-          secrets.includes(key) ? { ...spec, secret: true } : spec,
-        ]),
-      ),
+      properties: withSecrets(outputs.properties, (key) => key in secret || secretOutputs.includes(key)),
       required: outputs.required,
-      inputProperties: Object.fromEntries(inputs),
-      requiredInputs,
+      inputProperties: mapped(
+        withSecrets(inputs.properties, (key) => key in secret),
+        (spec, key) => ({
+          ...spec,
+          default: defaultOf(args.shape[key]),
+          willReplaceOnChanges: replaceOn.includes(key) || undefined,
+        }),
+      ),
+      requiredInputs: inputs.required,
       aliases: [{ type: TYPE_PREFIXES.dynamic + name }],
     };
   }
 
-  /** The outputs that the class declares, and those it has for each argument. */
-  #outputs(name: string, known: readonly string[], zod: Spec): Members {
-    const type = this.#checker.getDeclaredTypeOfSymbol(this.#declared(name));
-    const args = this.#checker.getDeclaredTypeOfSymbol(this.#declared(`${name}Args`));
-    const all = type.getProperties().sort((a, b) => (a.name < b.name ? -1 : 1)); // The compiler's order varies.
-    const own = all.filter(({ name: key, valueDeclaration: at }) => {
-      if (["id", "urn"].includes(key) || key.startsWith("__")) return false;
-      return (
-        known.includes(key) ||
-        (at !== undefined &&
-          ts.isPropertyDeclaration(at) &&
-          outputOf(this.#typeOf(type.getProperty(key))) !== undefined)
-      );
-    });
-    return this.#membersOf(own, name, zod, (key) => {
-      const symbol = type.getProperty(key);
-      return symbol === undefined || this.#docs(symbol) === "" ? args.getProperty(key) : symbol;
-    });
+  /** The outputs of the class, in the order of their names: the compiler's varies. */
+  #outputs(name: string, words: Words): Members {
+    const all = this.#checker.getDeclaredTypeOfSymbol(this.#declared(name)).getProperties();
+    const own = all
+      .filter((each) => !["id", "urn"].includes(each.name) && outputOf(this.#typeOf(each)) !== undefined)
+      .sort((a, b) => compareText(a.name, b.name));
+    return this.#membersOf(own, name, words);
   }
 
   #function(name: string): Spec {
-    const zod = jsonOf(z.object(LOOKUPS.get(name)?.shape ?? {}));
+    const words = wordsOf(z.object(LOOKUPS.get(name)?.shape ?? {}));
     const symbol = this.#declared(name);
     const signatures = this.#typeOf(symbol).getCallSignatures();
     const taken = signatures.map(({ parameters: [args] }) => {
       const type = this.#checker.getNonNullableType(this.#typeOf(args));
-      return this.#membersOf(type.getProperties(), capital(name), zod);
+      return this.#membersOf(type.getProperties(), capital(name), words);
     });
-    const results = signatures.map((each) => this.#checker.getAwaitedType(each.getReturnType()));
+    const results = signatures.flatMap((each) => this.#checker.getAwaitedType(each.getReturnType()) ?? []);
     const outputs = this.#result(results, `${capital(name)}Result`);
     return {
       description: this.#docs(symbol),
@@ -205,165 +160,133 @@ class SchemaWriter {
   }
 
   /** An object with known members is the result. Anything else is its member `result`. */
-  #result(types: readonly (ts.Type | undefined)[], name: string): Members {
-    const known = types.filter((each) => each !== undefined);
-    const [only] = known;
-    if (known.length === 1 && only !== undefined && this.#isObject(only))
-      return this.#membersOf(only.getProperties(), name, undefined);
-    const results = known.map((each) => this.#spec(each, name, undefined));
-    const isOptional = results.some(({ optional }) => optional);
+  #result(types: readonly ts.Type[], name: string): Members {
+    const [only, ...others] = types;
+    if (only !== undefined && others.length === 0 && this.#isObject(only))
+      return this.#membersOf(only.getProperties(), name);
+    const forms = types.map((each) => this.#form(each, name));
+    const isOptional = forms.some(({ optional }) => optional);
     return {
-      properties: { result: oneOf(results.map(({ spec }) => spec)) },
+      properties: { result: oneOf(forms.map(({ spec }) => spec)) },
       required: isOptional ? [] : ["result"],
     };
   }
 
   #isObject(type: ts.Type): boolean {
-    const isOther =
-      isA(type, PRIMITIVE) ||
-      isText(type) ||
-      this.#checker.isArrayType(type) ||
-      this.#checker.isTupleType(type);
-    return !isOther && type.getStringIndexType() === undefined && type.getProperties().length > 0;
+    const isOther = isA(type, PRIMITIVE) || isText(type) || this.#checker.isArrayType(type);
+    return !isOther && type.getProperties().length > 0;
   }
 
-  #members(interfaceName: string, zod: Spec | undefined): Members {
+  #members(interfaceName: string, words?: Words): Members {
     const type = this.#checker.getDeclaredTypeOfSymbol(this.#declared(interfaceName));
-    return this.#membersOf(type.getProperties(), interfaceName.replace(/Args$/, ""), zod);
+    return this.#membersOf(type.getProperties(), interfaceName.replace(/Args$/, ""), words);
   }
 
-  #membersOf(
-    symbols: readonly ts.Symbol[],
-    owner: string,
-    zod: Spec | undefined,
-    documented: (key: string) => ts.Symbol | undefined = () => undefined,
-  ): Members {
+  #membersOf(symbols: readonly ts.Symbol[], owner: string, words: Words = []): Members {
     const properties: Record<string, Spec> = {};
     const required: string[] = [];
     for (const symbol of symbols) {
       const key = symbol.name;
       const stated = STATED[`${owner}.${key}`];
       if (stated === null) continue;
-      const type = this.#typeOf(symbol);
-      const { spec, optional } = this.#spec(type, owner + capital(key), memberOf(zod, key), stated);
-      const description = this.#docs(documented(key) ?? symbol);
-      properties[key] = description === "" ? spec : { ...spec, description };
-      if (!optional && (symbol.flags & ts.SymbolFlags.Optional) === 0) required.push(key);
+      const { spec, optional } = this.#form(this.#typeOf(symbol), owner + capital(key), words, stated);
+      properties[key] = { ...spec, description: this.#docs(symbol) };
+      const mayBeUnset = optional || (symbol.flags & ts.SymbolFlags.Optional) !== 0;
+      if (!mayBeUnset || `${owner}.${key}` === REQUIRED) required.push(key);
     }
     return { properties, required };
   }
 
-  #spec(
+  /** @param words see `wordsOf`. */
+  #form(
     type: ts.Type,
     name: string,
-    zod: Spec | undefined,
+    words: Words = [],
     stated?: Spec,
-  ): { spec: Spec; optional: boolean } {
+  ): { readonly spec: Spec; readonly optional: boolean } {
     const inner = outputOf(type);
-    if (inner !== undefined) return this.#spec(inner, name, zod, stated);
-    if (type.aliasSymbol?.name === "Json" || (type.flags & (ts.TypeFlags.Unknown | ts.TypeFlags.Any)) !== 0)
+    if (inner !== undefined) return this.#form(inner, name, words, stated);
+    if (type.aliasSymbol?.name === "Json" || isA(type, ts.TypeFlags.Unknown | ts.TypeFlags.Any))
       return { spec: ANY, optional: false };
     const all = formsOf(type);
-    const optional = all.some(isAbsent);
-    if (stated !== undefined) return { spec: stated, optional };
     const given = all.filter((each) => !isAbsent(each) && !isAsyncForm(each));
-    const literals = given.flatMap((each) => (each.isStringLiteral() ? [each.value] : []));
-    const isOpen = given.some((each) => isText(each) && !each.isStringLiteral());
-    const allowed = enumOf(zod);
-    // An overload has only some of the words.
-    const words = allowed !== undefined && literals.length > 0 ? allowed : literals;
+    return { spec: stated ?? this.#union(given, name, words), optional: all.some(isAbsent) };
+  }
+
+  #union(given: readonly ts.Type[], name: string, words: Words): Spec {
     const specs: Spec[] = [];
-    const objects = given.filter((each) => !isText(each) && this.#isObject(each));
+    const literals = given.flatMap((each) => (each.isStringLiteral() ? [each.value] : []));
+    // An overload has only some of the words.
+    const allowed = words.find(
+      (list) => literals.length > 0 && literals.every((each) => list.includes(each)),
+    );
+    const isOpen = given.some((each) => isText(each) && !each.isStringLiteral());
     // Generators take a union with an enum for a text alone.
-    const isEnum = literals.length > 0 && (!isOpen || allowed !== undefined) && given.every(isText);
-    if (isEnum) specs.push(this.#enum(name, words));
+    if (literals.length > 0 && (!isOpen || allowed?.length === literals.length) && given.every(isText))
+      specs.push(this.#enum(name, allowed ?? literals));
     else if (given.some(isText)) specs.push({ type: "string" });
     if (given.some((each) => isA(each, ts.TypeFlags.NumberLike)))
       specs.push({ type: NOT_INTEGERS.test(name) ? "number" : "integer" });
     if (given.some((each) => isA(each, ts.TypeFlags.BooleanLike))) specs.push({ type: "boolean" });
+    const objects = given.filter((each) => this.#isObject(each));
     for (const each of given) {
       if (isText(each) || objects.includes(each) || (each.flags & ts.TypeFlags.Object) === 0) continue;
-      const index = each.getStringIndexType();
-      if (this.#checker.isArrayType(each) || this.#checker.isTupleType(each)) {
-        const [item] = this.#checker.getTypeArguments(each as ts.TypeReference); // As an array is.
-        if (item === undefined) continue;
-        const list = { type: "array", items: this.#spec(item, name, itemsOf(zod)).spec };
+      if (this.#checker.isArrayType(each)) {
+        const [item = each] = this.#checker.getTypeArguments(each as ts.TypeReference); // As an array is.
+        const list = { type: "array", items: this.#form(item, name, words).spec };
         // One of something, or a list of it, is a list.
         const forms = formsOf(item);
-        if (forms.length === given.length - 1 && forms.every((form) => given.includes(form)))
-          return { spec: list, optional };
+        if (forms.length === given.length - 1 && forms.every((form) => given.includes(form))) return list;
         specs.push(list);
-      } else
-        specs.push({
-          type: "object",
-          additionalProperties: index === undefined ? ANY : this.#spec(index, name, undefined).spec,
-        });
+      } else {
+        const value = each.getStringIndexType();
+        const additionalProperties = value === undefined ? ANY : this.#form(value, name).spec;
+        specs.push({ type: "object", additionalProperties });
+      }
     }
-    if (objects.length > 0) specs.push(this.#object(objects, name, zod));
-    return { spec: oneOf(specs), optional };
+    if (objects.length > 0) specs.push(this.#object(objects, name, words));
+    return oneOf(specs);
   }
 
-  /** What's read may be only some of the words that may be declared. */
   #enum(name: string, values: readonly string[]): Spec {
     const exported = [...this.#exports].find(([, symbol]) => {
       const { types = [] } = this.#checker.getDeclaredTypeOfSymbol(symbol) as Partial<ts.UnionType>;
       const words = types.map((each) => each.isStringLiteral() && each.value);
       return words.length === values.length && values.every((each) => words.includes(each));
     });
-    const token = exported?.[0] ?? name;
-    const known = this.#enums.get(token);
-    if (known !== undefined && values.every((each) => known.includes(each)))
-      return { $ref: `#/types/${TYPE_PREFIXES.plugin}${token}` };
-    this.#enums.set(token, values);
     const words = [...values].sort().map((value) => {
       const camel = value.replace(/\W+(\w?)|_(\w)/g, (_, a = "", b = "") => `${a}${b}`.toUpperCase());
       return { name: capital(camel) || "None", value };
     });
-    return this.#named(token, { type: "string", enum: words });
+    return this.#named(exported?.[0] ?? name, { type: "string", enum: words });
   }
 
   /** Objects of several forms are one: the docs say which members go together. */
-  #object(forms: readonly ts.Type[], name: string, zod: Spec | undefined): Spec {
-    const [only] = forms;
-    const symbol = forms.length === 1 ? (only?.aliasSymbol ?? only?.getSymbol()) : undefined;
-    const own = symbol?.name;
-    const generic = ((only as ts.TypeReference | undefined)?.typeArguments?.length ?? 0) > 0; // Of a reference.
-    const token =
-      own === undefined || own.startsWith("__") || generic || !this.#exports.has(own)
-        ? name
-        : own.replace(/Args$/, "");
-    if (forms.some((each) => this.#open.includes(each))) return ANY; // It contains itself.
-    this.#open.push(...forms);
-    const members = merge(forms.map((form) => this.#membersOf(form.getProperties(), token, objectOf(zod))));
-    this.#open.splice(-forms.length);
-    const description = symbol === undefined ? "" : this.#docs(symbol);
-    return this.#named(token, {
-      type: "object",
-      ...(description === "" ? {} : { description }),
-      properties: members.properties,
-      required: members.required,
-    });
+  #object(forms: readonly ts.Type[], name: string, words: Words): Spec {
+    const [only, ...others] = forms;
+    const symbol = others.length === 0 ? (only?.aliasSymbol ?? only?.getSymbol()) : undefined;
+    const isExported = symbol !== undefined && this.#exports.has(symbol.name);
+    const token = isExported ? symbol.name.replace(/Args$/, "") : name;
+    const members = merge(forms.map((form) => this.#membersOf(form.getProperties(), token, words)));
+    return this.#named(token, { type: "object", description: symbol && this.#docs(symbol), ...members });
   }
 
   /** What's read may have another form than what's declared. */
   #named(token: string, spec: Spec): Spec {
-    for (const name of [token, `${token}State`, `${token}Declared`]) {
-      const known = this.#types.get(name);
-      if (known !== undefined && JSON.stringify(withoutDocs(known)) !== JSON.stringify(withoutDocs(spec)))
-        continue;
-      if (known === undefined || JSON.stringify(spec).length > JSON.stringify(known).length)
-        this.#types.set(name, spec);
-      return { $ref: `#/types/${TYPE_PREFIXES.plugin}${name}` };
-    }
-    throw new Error(`several types are called ${token}`);
+    const isFree = (name: string): boolean =>
+      !this.#types.has(name) || structureOf(this.#types.get(name)) === structureOf(spec);
+    const name = [token, `${token}State`].find(isFree);
+    if (name === undefined) throw new Error(`several types are called ${token}`);
+    if (!this.#types.has(name)) this.#types.set(name, spec);
+    return { $ref: `#/types/${TYPE_PREFIXES.plugin}${name}` };
   }
 
-  #docs(symbol: ts.Symbol): string {
+  #docs(symbol: ts.Symbol): string | undefined {
     const text = ts.displayPartsToString(symbol.getDocumentationComment(this.#checker)).trim();
     const initial = symbol.getJsDocTags().find(({ name }) => name === "defaultValue")?.text;
     const value = ts.displayPartsToString(initial).trim().replace(/\.$/, "");
     const plain = text.replace(/\{@link (\w+)\}/g, "`$1`");
-    return value === "" ? plain : `${plain} Default: ${value}.`;
+    return value === "" ? plain || undefined : `${plain} Default: ${value}.`;
   }
 
   #declared(name: string): ts.Symbol {
@@ -380,6 +303,21 @@ class SchemaWriter {
     if (symbol === undefined) throw new Error("a member has no type");
     return this.#checker.getTypeOfSymbol(symbol);
   }
+}
+
+/** An object with each value replaced. */
+function mapped(
+  of: Readonly<Record<string, Spec>>,
+  value: (spec: Spec, key: string) => Spec,
+): Record<string, Spec> {
+  return Object.fromEntries(Object.entries(of).map(([key, spec]) => [key, value(spec, key)]));
+}
+
+function withSecrets(
+  of: Readonly<Record<string, Spec>>,
+  isSecret: (key: string) => boolean,
+): Record<string, Spec> {
+  return mapped(of, (spec, key) => ({ ...spec, secret: isSecret(key) || undefined }));
 }
 
 const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
@@ -455,42 +393,22 @@ function merge(forms: readonly Members[]): Members {
   return { properties: Object.fromEntries(properties), required };
 }
 
-/** What tells types apart. */
-function withoutDocs(spec: Spec): Spec {
-  return JSON.parse(
-    JSON.stringify(spec, (key, value: unknown) =>
-      key === "description" && typeof value === "string" ? undefined : value,
-    ),
-  ) as Spec; // The same, without texts.
+/** What tells types apart: all but the texts. */
+function structureOf(spec: unknown): string {
+  return JSON.stringify(spec, (key, value: unknown) =>
+    key === "description" && typeof value === "string" ? undefined : value,
+  );
 }
 
-/** A schema as JSON Schema. What it can't express accepts anything. */
-function jsonOf(schema: z.ZodType): Spec {
-  return z.toJSONSchema(schema, { io: "input", unrepresentable: "any" });
-}
-
-const objectOf = (json: Spec | undefined): Spec | undefined =>
-  [json, ...alternativesOf(json)].find((each) => each?.["properties"] !== undefined);
-const itemsOf = (json: Spec | undefined): Spec | undefined =>
-  [json, ...alternativesOf(json)].find((each) => each?.["items"] !== undefined)?.["items"] as
-    Spec | undefined;
-
-function memberOf(json: Spec | undefined, key: string): Spec | undefined {
-  return (json?.["properties"] as Record<string, Spec> | undefined)?.[key];
-}
-
-function alternativesOf(json: Spec | undefined): readonly Spec[] {
-  return (json?.["anyOf"] ?? []) as readonly Spec[];
-}
-
-/** The words that the lifecycle accepts, if it accepts no others. */
-function enumOf(json: Spec | undefined): readonly string[] | undefined {
-  const found = [json, ...alternativesOf(json)].find((each) => each?.["enum"] !== undefined);
-  return (found?.["enum"] as readonly unknown[] | undefined)?.map(String);
-}
-
-function mayBeUnset(schema: unknown): boolean {
-  return schema instanceof z.ZodType && z.object({ schema }).safeParse({}).success;
+/** The lists of words in a schema: a type may be open where the lifecycle accepts only these. */
+function wordsOf(schema: z.ZodType): Words {
+  const found: string[][] = [];
+  z.toJSONSchema(schema, {
+    io: "input",
+    unrepresentable: "any",
+    override: ({ jsonSchema }) => void found.push(jsonSchema.enum?.map(String) ?? []),
+  });
+  return found;
 }
 
 /** What an argument that isn't set is. Only texts, numbers and booleans have a default in a schema. */
