@@ -122,7 +122,7 @@ export const FAULTS: readonly { readonly area: string; readonly rows: readonly F
         result: "A refresh shows it, and the next update puts it right. What's theirs stays.",
         test: [
           "tests/rulesets/managed-ruleset-override-drift.test.ts",
-          "a refresh shows what someone changed manually, and the next update repairs it:",
+          "shows a change that the next update repairs",
         ],
       },
       {
@@ -130,7 +130,7 @@ export const FAULTS: readonly { readonly area: string; readonly rows: readonly F
         result: "Every rule lands, and none is lost.",
         test: [
           "tests/rulesets/managed-ruleset-override-parallel.test.ts",
-          "creates ten deployments of one program at once",
+          "create and delete ten deployments of one program",
         ],
       },
       {

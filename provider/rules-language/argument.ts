@@ -21,10 +21,7 @@ export const expression = z
   })
   .trim();
 
-/**
- * Returns a single warning about everything that Cloudflare may reject in a resource's expressions. The expressions are
- * passed by property path.
- */
+/** Returns one warning about everything that Cloudflare may reject in a resource's expressions, by property path. */
 export function expressionWarning(
   resource: string,
   expressions: Readonly<Record<string, string>>,
@@ -35,7 +32,7 @@ export function expressionWarning(
   return sentences.length === 0 ? undefined : { warning: `${resource}: ${sentences.join(" ")}` };
 }
 
-/** Whether two values from a state or a program are the same expression, ignoring whitespace and notation. */
+/** Whether two values are the same expression, ignoring whitespace and notation. */
 export function isSameExpression(one: unknown, other: unknown): boolean {
   return (
     typeof one === "string" &&

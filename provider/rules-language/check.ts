@@ -8,13 +8,13 @@ import { COMPARISONS, FIELDS, FUNCTIONS, NAMESPACES, type ValueType } from "./vo
 /** Checks an expression: its syntax, and its fields, functions and types against what Cloudflare documents. */
 
 export interface Findings {
-  /** What Cloudflare rejects. Each text follows the argument's name in a message. */
+  /** What Cloudflare rejects. Messages show these texts after the argument's name. */
   readonly errors: readonly string[];
   /** What Cloudflare may reject, such as an undocumented name that may be new. */
   readonly warnings: readonly string[];
 }
 
-/** Lists the problems of an expression, each with its position. An expression that doesn't parse has one error: the first. */
+/** Lists an expression's problems with their positions. If the expression doesn't parse, lists only the first error. */
 export function checkExpression(expression: string): Findings {
   const { MAX_CHARACTERS } = RULES_LANGUAGE;
   const length = Array.from(expression).length;
@@ -41,10 +41,10 @@ function withPosition(expression: string, { at, reason }: Diagnostic): string {
   return `${line}: ${reason}`;
 }
 
-/** A type. Undefined if it's unknown. */
+/** The type of a value. Undefined if it's unknown. */
 type MaybeType = ValueType | undefined;
 
-/** Checks the syntax tree in one pass. A value with `[*]` produces an array of results, one per element. */
+/** Checks a syntax tree. A value with `[*]` produces an array of results, one per element. */
 class ExpressionChecker {
   readonly errors: Diagnostic[] = [];
   readonly warnings: Diagnostic[] = [];
@@ -52,7 +52,7 @@ class ExpressionChecker {
   root(condition: Condition): void {
     const each = this.#condition(condition);
     if (each !== undefined) {
-      const reason = "[*] gives one result per element. Put any(…) or all(…) around the comparison";
+      const reason = "[*] produces one result per element. Wrap the comparison in any(…) or all(…)";
       this.errors.push({ at: each, reason });
     }
   }
@@ -102,7 +102,7 @@ class ExpressionChecker {
     if (type === "Boolean") {
       this.warnings.push({
         at,
-        reason: `${name} is a Boolean, and Cloudflare may reject the comparison. Write ${name} or not ${name}`,
+        reason: `${name} is a Boolean, and Cloudflare may reject a comparison with it. Instead, write just "${name}" or "not ${name}"`,
       });
       return undefined;
     }
@@ -150,7 +150,7 @@ class ExpressionChecker {
     const whole = value.kind === "field" ? this.#field(value) : this.#call(value);
     const type = elementType(whole, value.indexes);
     if (whole !== undefined && type === undefined) {
-      const reason = `this index doesn't work on ${value.name}, which is ${describeType(whole)}. Maps take a key (${value.name}["name"]), arrays a number or *`;
+      const reason = `${value.name} is ${describeType(whole)}, so this index doesn't work. Use a key for a map (${value.name}["name"]), and a number or * for an array`;
       this.errors.push({ at: value.at, reason });
     }
     return { type, each: isEach ? value.at : undefined };
@@ -164,7 +164,7 @@ class ExpressionChecker {
     const [namespace = ""] = name.split(".");
     if (NAMESPACES.includes(namespace) && name !== namespace) {
       const advice = suggestion ?? "If the field is new, ignore this warning";
-      this.warnings.push({ at, reason: `Cloudflare doesn't document a field ${name}. ${advice}` });
+      this.warnings.push({ at, reason: `Cloudflare doesn't document a field named ${name}. ${advice}` });
       return undefined;
     }
     const advice = FUNCTIONS.has(name)
@@ -184,7 +184,7 @@ class ExpressionChecker {
       const near = nearest(name, [...FUNCTIONS.keys()]);
       const advice =
         near === undefined ? "If the function is new, ignore this warning" : `Did you mean ${near}(…)?`;
-      this.warnings.push({ at, reason: `Cloudflare doesn't document a function ${name}. ${advice}` });
+      this.warnings.push({ at, reason: `Cloudflare doesn't document a function named ${name}. ${advice}` });
     }
     const each = args.map((arg) => this.#argument(arg))[0];
     const returned = FUNCTIONS.get(name);
@@ -199,7 +199,7 @@ class ExpressionChecker {
   }
 }
 
-/** Returns the type of a value after its indexes. */
+/** Returns the type of a value once its indexes are applied. Undefined if an index doesn't fit the type. */
 function elementType(type: MaybeType, indexes: readonly Index[]): MaybeType {
   return indexes.reduce<MaybeType>((now, { kind }) => {
     const [, outer, inner] = /^(Array|Map)<(.*)>$/.exec(now ?? "") ?? [];
@@ -218,7 +218,10 @@ function fits({ type }: Pick<Literal, "type">, expected: ValueType): boolean {
   return type === expected || (expected === "Bytes" && type === "String");
 }
 
-/** Suggests a field, such as http.host for `host`. A matching last part takes precedence over similar spelling. */
+/**
+ * Suggests a field, such as http.host for `host`. Prefers fields that end with the name to fields with a similar
+ * spelling.
+ */
 function suggestField(name: string): string | undefined {
   const all = [...FIELDS.keys()];
   const endings = all.filter((field) => field.endsWith(`.${name.toLowerCase()}`));

@@ -20,8 +20,7 @@ export function canonicalExpression(expression: string): string | undefined {
 
 /**
  * Whether `wider` provably matches every request that `narrower` matches: they're equal, an operand of `or` or a value
- * in a set was added, or an operand of `and` was removed. If the result is false, nothing is proven. For invalid
- * expressions, the texts must be equal.
+ * in a set was added, or an operand of `and` was removed. False proves nothing. Invalid expressions must be identical.
  */
 export function isWiderOrEqual(wider: string, narrower: string): boolean {
   if (wider.trim() === narrower.trim()) return true;
@@ -49,14 +48,14 @@ function operatorWord({ kind, text }: Token): string {
 }
 
 /**
- * A condition without positions. Operands are flat, sorted and unique, and `not` appears only before single conditions.
+ * A normalized condition: operands are flat, sorted and unique, and `not` appears only before single conditions.
  */
 type NormalForm =
   | { readonly kind: "constant"; readonly value: boolean }
   | { readonly kind: "atom"; readonly isNegated: boolean; readonly text: string; readonly members?: Members }
   | { readonly kind: "and" | "or" | "xor"; readonly of: readonly NormalForm[]; readonly isNegated?: boolean };
 
-/** A comparison with one value or a set: what's compared, and the values. */
+/** What a comparison compares, and the values that it compares with. */
 interface Members {
   readonly of: string;
   readonly values: ReadonlySet<string>;
@@ -226,17 +225,14 @@ function quotedString(bytes: string): string {
   return `"${escaped}"`;
 }
 
-/**
- * Writes a regular expression as a raw string. In quotes, its escapes would belong to the expression, not to the
- * string.
- */
+/** Writes a regular expression as a raw string, with enough `#` for the quotes that it contains. */
 function rawString(bytes: string): string {
   const longest = Math.max(-1, ...[...bytes.matchAll(/"(#*)/g)].map(([, hashes = ""]) => hashes.length));
   const hashes = "#".repeat(longest + 1);
   return `r${hashes}"${Buffer.from(bytes, "latin1").toString("utf8")}"${hashes}`;
 }
 
-/** Whether one condition implies another. Each pair is decided once. */
+/** Decides whether one condition implies another, and remembers the result for each pair. */
 class Implication {
   readonly #known = new Map<string, boolean>();
 

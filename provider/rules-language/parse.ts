@@ -9,7 +9,7 @@ import { COMPARISONS, FIELDS, FUNCTIONS, LOGICAL, type Comparison, type Logical 
 export interface Diagnostic {
   /** The index of the problem's first character. */
   readonly at: number;
-  /** The message after the position: `www.shop.example needs quotes. Write "www.shop.example"`. */
+  /** What's wrong and what to write instead: `www.shop.example needs quotes. Write "www.shop.example"`. */
   readonly reason: string;
 }
 
@@ -45,7 +45,7 @@ const OPERATORS = {
 };
 const RESERVED = new Set([...OPERATORS.comparison.keys(), ...OPERATORS.logical.keys(), "not", "strict"]);
 
-/** A recursive descent parser. Goes from the weakest operator to the strongest, then to the operands. */
+/** A recursive descent parser that starts with the operator of lowest precedence. */
 class Parser {
   readonly #tokens: readonly Token[];
   #next = 0;
@@ -89,7 +89,7 @@ class Parser {
     return found;
   }
 
-  /** Returns the token as quoted in messages: up to the next space. */
+  /** Returns the token's text for messages, up to the next space. */
   #word({ kind, text, at }: Token): string {
     if (kind === "string") return "a string";
     return kind === "name" || kind === "unreadable" || kind === "number" || kind === "address"
@@ -245,7 +245,7 @@ class Parser {
         throw syntaxError(
           token,
           token.problem ??
-            'an index is a quoted key, a number from 0, or *: headers["name"], names[0], names[*]',
+            'invalid index. Use a quoted key (headers["name"]), a number from 0 (names[0]) or * (names[*])',
         );
       }
       this.#close(opened, "]");
@@ -258,9 +258,9 @@ class Parser {
     const { at } = token;
     if (operator !== "in") {
       if (this.#is("open", "{"))
-        throw syntaxError(token, `${operator} takes one value. For several values, write in {…}`);
+        throw syntaxError(token, `${operator} takes one value. For several values, write: in {…}`);
       if (token.kind === "list")
-        throw syntaxError(token, `${operator} takes one value. For a list, write in ${token.text}`);
+        throw syntaxError(token, `${operator} takes one value. For a list, write: in ${token.text}`);
       return this.#literal(operator === "matches", operator);
     }
     if (token.kind === "list") return { kind: "list", name: this.#advance().text.slice(1), at };
@@ -268,7 +268,7 @@ class Parser {
       throw syntaxError(
         token,
         token.problem ??
-          'the operator "in" needs a set or a list. Write: in {…}, with spaces between the values, or: in $list',
+          'the operator "in" needs a list (in $name) or a set (in {…}). Separate the values of a set with spaces',
       );
     }
     const items: (Literal | Range)[] = [];
@@ -331,7 +331,7 @@ class Parser {
     const word = this.#word(token);
     if (token.kind === "open") return `expected a string, a number or an IP address, but found ${word}`;
     if (token.kind === "name" && this.#is("open", "(")) {
-      return `${token.text}(…) works only on the left side. Compare with a string, a number or an IP address`;
+      return `${token.text}(…) works only to the left of an operator. Compare with a string, a number or an IP address`;
     }
     return `${word} needs quotes. Write "${word}"`;
   }
@@ -371,7 +371,7 @@ function suggestOperator(text: string): string {
     : `Did you mean ${JSON.stringify(suggestion)}?`;
 }
 
-/** Names of operators in other languages. */
+/** Cloudflare's operators, by their names in other languages. */
 const SYNONYMS: Readonly<Record<string, string>> = {
   equals: "eq",
   equal: "eq",
@@ -402,7 +402,7 @@ function ipLiteral({ text, at }: Token): Literal {
   if (more.length > 0 || Number(length ?? 0) > most) {
     throw new ExpressionSyntaxError({
       at,
-      reason: `${text} is not a range of IP addresses. Its prefix length must be at most ${most}`,
+      reason: `${text} is not a valid range of IP addresses. The prefix length must be at most ${most}`,
     });
   }
   return { kind: "literal", type: "IP", value: text.toLowerCase(), at };

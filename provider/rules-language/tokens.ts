@@ -39,7 +39,7 @@ const PATTERNS: readonly (readonly [TokenKind, RegExp])[] = [
   ["close", /[)}\]]/y],
 ];
 
-/** Splits an expression into tokens. The last token is the end, or an unreadable one after which nothing was read. */
+/** Splits an expression into tokens. The last one is the end, or the first text that can't be read. */
 export function tokensOf(expression: string): Token[] {
   const tokens: Token[] = [];
   let at = 0;
@@ -100,8 +100,8 @@ function matchAt(pattern: RegExp, text: string, at: number): string | undefined 
 const ESCAPE = /\\(?:x([0-9a-fA-F]{2})|([0-3][0-7]{2})|(["\\]))/g;
 
 /**
- * Returns the bytes of a string token, one character per byte. In a quoted regular expression only `\"` is an escape of
- * the string; the others belong to the expression. A raw string has no escapes.
+ * Returns the bytes of a string token, one character per byte. In a quoted regular expression, only `\"` is
+ * unescaped; other escapes belong to the regular expression. A raw string has no escapes.
  */
 export function stringBytes(text: string, isRegex: boolean): string {
   const opening = /^(?:r#*)?"/.exec(text)?.[0] ?? "";

@@ -7,7 +7,7 @@
 type Scalar = "String" | "Number" | "Boolean" | "IP" | "Bytes";
 export type ValueType = Scalar | `Array<${Scalar}>` | `Array<Array<${Scalar}>>` | `Map<${string}>`;
 
-/** Fields by type, except maps, which also have `.names` and `.values` fields. */
+/** Fields by type. Maps are listed separately, because each also has `.names` and `.values` fields. */
 const BY_TYPE: Readonly<Record<string, string>> = {
   String: `
     http.cookie http.host http.referer http.user_agent http.x_forwarded_for
@@ -66,7 +66,9 @@ const BY_TYPE: Readonly<Record<string, string>> = {
   "Map<Number>": `cf.llm.prompt.custom_topic_categories`,
 };
 
-/** Maps, by the type of their values. Each also has `.names` and `.values`, such as `http.request.headers.names`. */
+/**
+ * Map fields, by the type of their values. Each also has `.names` and `.values`, such as `http.request.headers.names`.
+ */
 const MAPS: Readonly<Record<string, string>> = {
   String: `
     http.request.headers http.request.uri.args raw.http.request.uri.args http.request.body.form
@@ -90,7 +92,7 @@ export const FIELDS: ReadonlyMap<string, ValueType> = new Map([
   ),
 ]);
 
-/** The first parts of field names. `ssl` is a complete name. */
+/** The first parts of field names. `ssl` is also a field. */
 export const NAMESPACES: readonly string[] = ["http", "ip", "cf", "raw", "ssl", "tcp", "udp", "icmp"];
 
 /** The return type of each function. Undefined if it depends on the arguments. */

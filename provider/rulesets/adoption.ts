@@ -37,23 +37,23 @@ import { definitionOf, type EntryPoint, type ZoneRule } from "./wire";
 export interface Existing {
   readonly rule: ZoneRule;
   /**
-   * The rule's owner:
-   * - `others`: someone else's.
-   * - `own`: this resource's, in a replacement.
-   * - `left`: this resource's, left over from an interrupted update or from before the resource was moved.
-   * - `predecessor`: from a resource of this stack that had another name.
+   * Who created the rule:
+   * - `others`: someone else.
+   * - `own`: this resource, which is now being replaced.
+   * - `left`: this resource, in an interrupted update or before it was moved.
+   * - `predecessor`: a resource of this stack whose name the program no longer uses, probably this one.
    */
   readonly from: "others" | "own" | "left" | "predecessor";
 }
 
 /**
- * Finds the existing rule for a create to adopt. Undefined if the create should make a new one. Looks for, in this
- * order: 1. A rule with the declared ref, if the ref has the form that only this package assigns. An earlier run left
- * it behind. 2. A rule that matches the program under another of this stack's refs, if no resource in the program owns
- * it. 3. Someone else's rule with the declared ref, or one that runs the same ruleset for the same requests. `adopt`
- * decides whether it's adopted.
+ * Finds the existing rule that a create should adopt. Undefined if it should create a new one. Looks for, in this
+ * order:
+ * 1. A rule with the declared ref that an earlier run left behind.
+ * 2. A rule that matches the program, has another default ref of this stack, and isn't owned by any resource.
+ * 3. Someone else's rule with the declared ref, or one that runs the same ruleset for the same requests.
  *
- * @throws AdoptionError, which lists the IDs of the rules.
+ * @throws AdoptionError if `adopt` doesn't allow it, or several rules match. Lists the IDs of the rules.
  */
 export async function chooseExisting(
   ctx: Context,
@@ -80,9 +80,7 @@ export async function chooseExisting(
   return rule === undefined ? undefined : { rule, from: "others" };
 }
 
-/**
- * Finds someone else's rule: the one with the declared ref, or one that runs the same ruleset for the same requests.
- */
+/** Finds someone else's rule to adopt: the one with the declared ref (`named`), or one that runs the same ruleset. */
 async function adoptOthers(
   ctx: Context,
   declared: Declared,
@@ -92,13 +90,12 @@ async function adoptOthers(
   running: readonly ZoneRule[],
 ): Promise<ZoneRule | undefined> {
   const { zoneId, adopt, ref } = declared;
-  const runsAlready = `Zone ${zoneId} already runs ${JSON.stringify(prepared.managed.name)} for the same requests`;
   const conflict =
     named === undefined
-      ? `${runsAlready}, in`
-      : `Zone ${zoneId} already has a rule with the ref ${JSON.stringify(ref)},`;
+      ? `runs ${JSON.stringify(prepared.managed.name)} for the same requests`
+      : `has the ref ${JSON.stringify(ref)}`;
   const conflictWith = ({ id, description }: ZoneRule): string =>
-    `${conflict} rule ${id}${description === "" ? "" : ` (${JSON.stringify(description)})`}`;
+    `Rule ${id}${description === "" ? "" : ` (${JSON.stringify(description)})`} in zone ${zoneId} already ${conflict}`;
   const alternative = `use a different ${named === undefined ? "expression" : "ref"}`;
   const differencesOf = (rule: ZoneRule): string[] => [
     ...differences(rule, { ...desiredRule(declared, prepared, rule), ref: rule.ref }, prepared.sharedTags),
@@ -113,7 +110,7 @@ async function adoptOthers(
     equal: () => alike.filter((each) => differencesOf(each).length === 0),
     refusals: {
       several: () =>
-        `${runsAlready}, in ${alike.length} rules: ${alike.map(({ id }) => id).join(", ")}. Delete all but one, or use a different expression. ${RENAME_HINT}`,
+        `${alike.length} rules in zone ${zoneId} already run ${JSON.stringify(prepared.managed.name)} for the same requests: ${alike.map(({ id }) => id).join(", ")}. Delete all but one, or use a different expression. ${RENAME_HINT}`,
       never: (found) =>
         `${found.map(conflictWith).join("; ")}, and adopt: "never" prevents adopting it. ${RENAME_HINT} Otherwise set adopt: "ifEqual" or "takeOver", delete that rule, or ${alternative}.`,
       different: (each) => {
@@ -121,7 +118,7 @@ async function adoptOthers(
         const exists = argumentsOf(declared, prepared, seen, { rule: each, from: "others" });
         const changes = changesIn(ctx, declared, exists);
         return (
-          `${conflictWith(each)}, which differs in ${changesInWords(changes)}. ${keepHint(changes)}` +
+          `${conflictWith(each)}, but differs in ${changesInWords(changes)}. ${keepHint(changes)}` +
           `Set adopt: "takeOver" to change that rule and manage it, or ${alternative}. ${RENAME_HINT}`
         );
       },
@@ -129,14 +126,14 @@ async function adoptOthers(
   });
 }
 
-/** Returns the prefix that all default refs of a stack share. Undefined if this isn't a default ref. */
+/** Returns the start of a default ref, which all default refs of the stack share. Undefined for any other ref. */
 function stackPrefixOf(ref: string): string | undefined {
   return /^edgeguard\/[^/]+\/[^/]+\//.exec(ref)?.[0];
 }
 
 /**
  * Whether a rule of this stack matches the declaration except for its ref, and no resource in the program owns it yet.
- * Two resources can't declare the same rule, because the class rejects them.
+ * No other resource can declare the same rule, because the class rejects identical resources.
  */
 function isPredecessor(
   ctx: Context,
@@ -190,7 +187,7 @@ export function snapshotOf(found: EntryPoint, rule: ZoneRule, exceptions: readon
   });
 }
 
-/** Describes how a create adopts the rule. Says nothing if a replacement finds the resource's own rule. */
+/** Describes an adoption for the preview. Empty if a replacement finds the resource's own rule. */
 export function adoptionOf(
   ctx: Context,
   declared: Declared,
@@ -228,7 +225,7 @@ function onDestroyText(mode: "restore" | "remove" | "keep", from: Existing["from
 }
 
 /**
- * Converts the existing rule to arguments. Arguments that adopting it wouldn't change are taken from the declaration.
+ * Converts the existing rule to arguments. Uses the declared form of every argument that the adoption wouldn't change.
  */
 function argumentsOf(
   declared: Declared,
@@ -274,13 +271,13 @@ function changesIn(ctx: Context, declared: Declared, found: JsonObject): Changes
   return changesOf(found, { ...declared }, { isSecret: (name) => ctx.isSecret(name), isSame });
 }
 
-/** Returns a hint with code to paste into the program, so that the program keeps the rule's current settings. */
+/** Returns a hint with the code that makes the program keep the rule's current settings. */
 function keepHint(changes: Changes): string {
   const code = asArguments(Object.fromEntries(Object.entries(changes).filter(([name]) => name !== "drift")));
-  return code === undefined ? "" : `To keep its current settings, declare: ${code}. `;
+  return code === undefined ? "" : `To keep the rule's current settings, declare: ${code}. `;
 }
 
-/** Runs `work`. If it fails, records the rule, so that the next update continues from there. */
+/** Runs `work`. If it fails, records the rule's outputs, so that the next update continues from there. */
 export async function recordOnFailure<T>(id: string, outputs: Computed, work: () => Promise<T>): Promise<T> {
   try {
     return await work();

@@ -22,13 +22,13 @@ export interface OwaspArgs {
    */
   readonly paranoiaLevel: pulumi.Input<1 | 2 | 3 | 4 | (number & {})>;
   /**
-   * The score at which the ruleset acts: `"low"` (60), `"medium"` (40), `"high"` (25), or a whole number from 1. Any
-   * other number causes a warning. By default, the ruleset's own threshold. Updates in place.
+   * The score at which the ruleset acts: `"low"` (60), `"medium"` (40), `"high"` (25), or a whole number of at
+   * least 1. Numbers other than these three cause a warning. By default, the ruleset's own threshold. Updates in place.
    */
   readonly scoreThreshold?: pulumi.Input<LiteralUnion<"low" | "medium" | "high"> | number>;
   /**
-   * What the ruleset does with a request that reaches the score threshold. By default, the ruleset's own action, which is
-   * `"block"`. Updates in place.
+   * What the ruleset does with a request that reaches the score threshold. By default, the ruleset's own action, which
+   * is `"block"`. Updates in place.
    */
   readonly action?: pulumi.Input<LiteralUnion<RuleAction>>;
 }
@@ -50,7 +50,8 @@ export interface RuleOverrideArgs {
   /** The rule's new action. Updates in place. */
   readonly action?: pulumi.Input<LiteralUnion<RuleAction>>;
   /**
-   * The score threshold, as in `owasp.scoreThreshold`. Only the rule that compares the score accepts one. Updates in place.
+   * The score threshold, as in `owasp.scoreThreshold`. Only the rule that compares the score accepts one. Updates in
+   * place.
    */
   readonly scoreThreshold?: pulumi.Input<LiteralUnion<"low" | "medium" | "high"> | number>;
 }
@@ -58,15 +59,16 @@ export interface RuleOverrideArgs {
 /** An exception: requests that skip managed rules. */
 export interface ExceptionArgs {
   /**
-   * The requests, in Cloudflare's Rules language. It's checked like the resource's own `expression`. Updates in place.
+   * Selects the requests, in Cloudflare's Rules language. It's checked like the resource's own `expression`. Updates in
+   * place.
    */
   readonly expression: pulumi.Input<string>;
   /** What the exception is for. Empty by default. Updates in place. */
   readonly description?: pulumi.Input<string>;
   /**
    * What the requests skip. `"this"` means the ruleset that the resource deploys. `"all"` means every managed rule
-   * after the exception, including those of other deployments. `{ rulesets }` and `{ rules }` name rulesets by name or
-   * ID. Updates in place.
+   * after the exception, including those of other deployments. `{ rulesets }` lists whole rulesets by name or ID, and
+   * `{ rules }` lists single rules by ruleset. Updates in place.
    */
   readonly skip: pulumi.Input<SkipArgs>;
 }
@@ -75,9 +77,9 @@ const { SCORE_THRESHOLDS, MAX_PARANOIA_LEVEL } = MANAGED_RULES;
 
 export const action = z.enum(ACTIONS);
 
-const ALLOWED_THRESHOLDS = "must be low, medium, high or a whole number from 1";
+const ALLOWED_THRESHOLDS = "must be low, medium, high or a whole number of at least 1";
 
-/** A score threshold. Its canonical form is the score, not the name. */
+/** A score threshold. Its canonical form is a number. */
 export const scoreThreshold = z
   .union([z.enum(["low", "medium", "high"]), z.number()], ALLOWED_THRESHOLDS)
   .refine((given) => typeof given !== "number" || (Number.isInteger(given) && given >= 1), {
@@ -89,9 +91,9 @@ export const scoreThreshold = z
 export interface Owasp {
   /** The paranoia level, from 1 to 4. The tags of all higher levels are turned off. */
   readonly paranoiaLevel: 1 | 2 | 3 | 4;
-  /** The score at which the ruleset acts. Absent if it's the ruleset's own. */
+  /** The score at which the ruleset acts. If absent, the ruleset's own threshold applies. */
   readonly scoreThreshold?: number;
-  /** What the ruleset does with a request that reaches the score threshold. Absent if it's the ruleset's own. */
+  /** What the ruleset does with a request that reaches the threshold. If absent, the ruleset's own action applies. */
   readonly action?: RuleAction;
 }
 
@@ -130,7 +132,7 @@ export const categories = z
   .transform((entries) => (entries.length === 0 ? undefined : entries));
 export type Categories = NonNullable<z.output<typeof categories>>;
 
-/** A record by rule, with IDs in lower case. Malformed IDs are rejected here, so that the message names the entry. */
+/** A record with one entry per rule, by ID or name. IDs are converted to lowercase, and malformed IDs are rejected. */
 const recordByRule = <Out, In>(
   member: z.ZodType<Out, In>,
 ): z.ZodType<Record<string, Out>, Record<string, In>> =>
@@ -140,7 +142,7 @@ const recordByRule = <Out, In>(
       const refuse = (message: string): void => ctx.addIssue({ code: "custom", path: [name], message });
       const parsed = parseRuleName(name, refuse);
       if (Object.hasOwn(found, parsed))
-        refuse("is the ID of another entry, in uppercase. Merge the two entries");
+        refuse("appears twice, in uppercase and in lowercase. Merge the two entries");
       found[parsed] = entry;
     }
     return found;
@@ -177,7 +179,7 @@ export const exceptions = z
   .transform((list) => (list.length === 0 ? undefined : list));
 export type Exceptions = NonNullable<z.output<typeof exceptions>>;
 
-const otherRef = z.string().min(1, "is empty. Give the ref of another rule");
+const otherRef = z.string().min(1, "is empty. Set it to the ref of another rule");
 
 export const position = z.union(
   [z.enum(["first", "last"]), z.strictObject({ before: otherRef }), z.strictObject({ after: otherRef })],
@@ -185,7 +187,7 @@ export const position = z.union(
 );
 export type Position = z.output<typeof position>;
 
-const rulesetName = z.string().min(1, "is empty. Give the ruleset's name");
+const rulesetName = z.string().min(1, "is empty. Set it to the ruleset's name");
 
 /** A ruleset. A string is its name, or its ID if it looks like one. */
 export const ruleset = z
@@ -200,7 +202,7 @@ export const ruleset = z
     }
     const count = Object.keys(given).length;
     if (count === 1) return given;
-    const message = `must have exactly one of id and name; ${count === 0 ? "neither is set" : "both are set"}`;
+    const message = `must set exactly one of id and name, but ${count === 0 ? "neither is set" : "both are set"}`;
     ctx.addIssue({ code: "custom", message });
     return z.NEVER;
   });
@@ -210,7 +212,7 @@ export const version = z.string().regex(/^(latest|[1-9]\d*)$/, {
     `must be "latest" or a version number as a string, such as "37", not ${describe(input)}`,
 });
 
-export const ref = z.string().min(1, "is empty. Give a ref that identifies the rule in the zone");
+export const ref = z.string().min(1, "is empty. Set it to a ref that identifies the rule in the zone");
 
 /** The arguments that determine the overrides. */
 export interface DeclaredOverrides {

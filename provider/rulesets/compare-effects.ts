@@ -77,8 +77,8 @@ const rulesetLabel = ({ name, id }: RunningRuleset["managed"]): string =>
   name === "" ? id : JSON.stringify(name);
 
 /**
- * Compares two declarations for a ruleset whose rules aren't known. A change counts as weaker unless it can't weaken
- * any possible rule. Returns the same lines as `compareEffects`.
+ * Compares the overrides of two declarations without knowing the ruleset's rules. Lists every change that could let
+ * more requests through, in the same format as `compareEffects`.
  */
 export function compareDeclared(before: Overrides, after: Overrides): readonly string[] {
   const lines: string[] = [];
@@ -107,7 +107,7 @@ export function compareDeclared(before: Overrides, after: Overrides): readonly s
 type Override = Omit<RuleOverride, "extra">;
 
 /**
- * Finds changed properties of an override that may let more requests through. The ruleset's defaults are unknown here.
+ * Finds changed properties of an override that may let more requests through, whatever the ruleset's defaults are.
  */
 function weakenedMembers(
   was: Override,

@@ -22,13 +22,13 @@ export interface LiveComparison {
   readonly found: EntryPoint | undefined;
   /** The recorded declaration. Undefined for a new resource, or if it can't be read. */
   readonly olds: Declared | undefined;
-  /** The IDs that the recorded declaration's names were resolved to. */
+  /** The recorded rule IDs for the names in `olds`. */
   readonly recorded: RuleIds;
   /** The rule that a create adopts. */
   readonly existing: Existing | undefined;
 }
 
-/** Compares the declaration with the running deployment. Undefined if none is running or it can't be read. */
+/** Compares the declaration with the deployment in the zone. Undefined if there is none or it can't be read. */
 export async function compareLive(
   ctx: Context,
   compared: LiveComparison,
@@ -88,18 +88,20 @@ function effectsOfMove({
   const { exceptions, managed } = prepared;
   const skipRules = others.slice(before, after).flatMap((rule): string[] => {
     const skips = rule.enabled ? skippedBy(rule.skips, managed.id) : undefined;
-    return skips === undefined ? [] : [`skip rule ${ruleLabel(rule)} will apply to it (${rule.expression})`];
+    return skips === undefined
+      ? []
+      : [`skip rule ${ruleLabel(rule)} (${rule.expression}) will apply to this rule`];
   });
   const reachedRules = others.slice(after, before).flatMap(({ enabled, deploys, ...rule }): string[] => {
     const reaches = exceptions.some(({ skip }) => skippedBy(skip, deploys?.rulesetId ?? "") !== undefined);
     return enabled && deploys !== undefined && reaches
-      ? [`its exceptions will also apply to ${ruleLabel(rule)}`]
+      ? [`this rule's exceptions will also apply to ${ruleLabel(rule)}`]
       : [];
   });
   return [...skipRules, ...reachedRules];
 }
 
-/** Counts the other rules in front of the position. */
+/** Returns how many of the other rules will run before the rule. */
 function indexAmong(
   others: readonly ZoneRule[],
   place: { readonly before: string } | { readonly after: string },

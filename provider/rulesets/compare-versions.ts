@@ -18,9 +18,9 @@ export interface VersionRule {
   readonly before?: string;
   /** The rule's effect in the new version. Absent if the rule was removed. */
   readonly after?: string;
-  /** Why the effect differs although the rule's default doesn't: an override now applies, or no longer applies. */
+  /** Why the rule's effect changed even though its default didn't: an override now applies, or no longer applies. */
   readonly reason?: string;
-  /** What refers to the removed rule by its ID, and so has no effect in the new version. */
+  /** The part of the program that refers to the removed rule, and has no effect in the new version. */
   readonly referredToBy?: "override" | "exception";
 }
 
@@ -34,7 +34,7 @@ export interface VersionChange {
    * How many rules have a changed default that makes no difference, because an override applies or the rule stays off.
    */
   readonly withoutEffect: number;
-  /** The score at which the ruleset acts. Present only if it differs. */
+  /** The score at which the ruleset acts. Present only if it changed. */
   readonly scoreThreshold?: { readonly before?: number; readonly after?: number };
   /** A one-line summary, such as `Cloudflare Managed Ruleset 87 → 88: 1 new rule, 1 on in this zone (1 block)`. */
   readonly summary: string;
@@ -52,7 +52,7 @@ export interface Deployment {
 
 type Version = Pick<ManagedRuleset, "name" | "version" | "rules">;
 
-/** Compares the version that a deployment used before with its current one. */
+/** Compares a deployment's previous version with its current one. */
 export function changeSince(former: Version, now: Version, deployment: Deployment): VersionChange {
   const found = compare(former, now, deployment);
   const renamed =
@@ -83,7 +83,7 @@ export function headline(former: Pick<Version, "version">, { name, version }: Ve
   return `${name} ${former.version} → ${version}`;
 }
 
-/** Counts the rules of a version whose predecessor can't be read. */
+/** Counts the rules of a version that can't be compared, because the previous version can't be read. */
 export function rulesNow({ rules }: Version, { enabled, overrides }: Deployment): string {
   const on = enabled ? effectiveRules({ rules }, overrides).filter((rule) => rule.enabled).length : 0;
   return `${pluralize(rules.length, "rule")} now, ${on} on in this zone`;

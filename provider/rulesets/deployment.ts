@@ -55,7 +55,7 @@ export interface Declared extends DeclaredOverrides {
   readonly onDestroy?: "restore" | "remove" | "keep" | undefined;
 }
 
-/** A declaration resolved against the live ruleset. */
+/** A declaration whose names have been replaced with IDs from the live ruleset. */
 export interface Prepared {
   readonly managed: ManagedRuleset;
   readonly overrides: Overrides;
@@ -63,13 +63,13 @@ export interface Prepared {
   readonly exceptions: readonly Exception[];
   /** The IDs of the rulesets that the exceptions name. */
   readonly rulesetIds: RulesetIds;
-  /** The IDs of the rules that the declaration doesn't name by ID. */
+  /** The IDs of the rules that the declaration refers to by name. */
   readonly ruleIds: RuleIds;
-  /** What's wrong with rules that can't be resolved. If there are any, nothing is written. */
+  /** Problems with rule names that can't be resolved. If there are any, nothing is written. */
   readonly unresolved: readonly Finding[];
 }
 
-/** @param recorded the IDs that earlier runs resolved. They aren't resolved again. */
+/** @param recorded the rule IDs that earlier runs found by name. These names aren't looked up again. */
 export async function prepare(ctx: Context, declared: Declared, recorded: RuleIds): Promise<Prepared> {
   const { accountId, ruleset, version, exceptions = [] } = declared;
   const managed = await findManagedRuleset(ctx, accountId, ruleset, version);
@@ -99,7 +99,7 @@ export async function prepare(ctx: Context, declared: Declared, recorded: RuleId
 }
 
 /**
- * The same as `prepare`, but before a write.
+ * Calls `prepare` before a write, and fails if the declaration has a problem.
  *
  * @throws Error with the first problem that the preview would have shown.
  */
@@ -133,7 +133,7 @@ export function problemsIn(
     : withoutSecrets(ctx, validate({ ...declared, ruleIds }, managed));
 }
 
-/** Tags whose order may matter. */
+/** Returns the tags that a declaration overrides. Their order may matter. */
 export function tagsOf({ categories = [], owasp }: DeclaredOverrides): string[] {
   return [...categories, ...(owasp === undefined ? [] : levelsOff(owasp))].map(({ tag }) => tag);
 }
@@ -203,7 +203,7 @@ export function differences(rule: ZoneRule, wanted: DesiredRule, shared: SharedT
   return Object.entries(same).flatMap(([name, isSame]) => (isSame ? [] : [name]));
 }
 
-/** Whether two versions are the same. If no version is declared, Cloudflare fills in the latest one. */
+/** Whether two versions are the same. Undefined means the latest version. */
 export function sameVersion(a: string | undefined, b: string | undefined): boolean {
   return (a ?? "latest") === (b ?? "latest");
 }
@@ -308,8 +308,8 @@ export function exceptionIds({ previous }: Pick<Computed, "previous">): string[]
 }
 
 /**
- * Returns the declared version, unless someone pinned another one. A version that Cloudflare filled in isn't a
- * difference.
+ * Returns the version that a refresh reports: the declared one, unless someone pinned another one. A version that
+ * Cloudflare filled in doesn't count as pinned.
  */
 export function liveVersion({ version, known }: Recorded, live: string | undefined): string | undefined {
   if (sameVersion(live, version ?? known.version) || sameVersion(live, known.version)) return version;
@@ -317,8 +317,8 @@ export function liveVersion({ version, known }: Recorded, live: string | undefin
 }
 
 /**
- * Returns the new values of arguments that were removed: what the rule had when it was adopted, or Cloudflare's
- * defaults.
+ * Returns the values to write for arguments that were removed from the program: those of the adopted rule as it was
+ * found, or Cloudflare's defaults.
  */
 export function valuesOfRemoved(
   args: Declared,

@@ -11,10 +11,7 @@ import type { EntryPoint, ZoneRule } from "./wire";
 
 const meaningOf = (expression: string): string => canonicalExpression(expression) ?? expression;
 
-/**
- * Returns the rules that execute this ruleset for these requests. If another one were added, the ruleset would run
- * twice.
- */
+/** Returns the zone's rules that execute the declared ruleset for the declared requests. */
 export function rulesRunningTheSame(
   { expression }: Declared,
   { managed }: Prepared,
@@ -26,7 +23,9 @@ export function rulesRunningTheSame(
   );
 }
 
-/** Returns rules that run the same ruleset for the same requests and that another program created with this package. */
+/**
+ * Returns rules that run the same ruleset for the same requests, and that another program created with this package.
+ */
 export function duplicatesOfOtherPrograms(
   declared: Declared,
   prepared: Prepared,
@@ -43,8 +42,8 @@ export function declaredDeployments(ctx: Context): Map<string, Declared> {
 }
 
 /**
- * Finds another resource in the program that deploys the same ruleset for the same requests, if one refers to the
- * ruleset by name and the other by ID. The class finds resources that refer to it in the same way.
+ * Finds another resource in the program that deploys the same ruleset for the same requests, if one of the two refers
+ * to the ruleset by name and the other by ID. The class already finds all other duplicates.
  */
 export function duplicateUnderOtherName(
   ctx: Context,

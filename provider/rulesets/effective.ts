@@ -16,14 +16,14 @@ export interface EffectiveRule {
   readonly enabled: boolean;
   readonly action: string;
   readonly scoreThreshold?: number;
-  /** The rule without overrides. */
+  /** The rule's default state and action, without overrides. */
   readonly byDefault: { readonly enabled: boolean; readonly action: string };
   readonly decided: { readonly enabled: DecidedBy; readonly action: DecidedBy };
 }
 
 /**
- * Returns each rule with its overrides applied. A rule's own override takes precedence over those of its tags, and
- * these over an override of the whole ruleset. Among tags, the last one that sets a property wins.
+ * Returns each rule with its overrides applied. A rule's own override takes precedence over those of its tags,
+ * which take precedence over an override of the whole ruleset. Among tags, the last one that sets a property wins.
  */
 export function effectiveRules(
   { rules }: Pick<ManagedRuleset, "rules">,
@@ -60,8 +60,8 @@ export function effectiveRules(
 }
 
 /**
- * Whether any rule acts on a request, apart from rules that are skipped. Most rules of a ruleset that scores only add to
- * the score, so one of them and the rule that compares the score must be on.
+ * Whether the ruleset can act on a request, apart from rules that are skipped. A ruleset that scores requests needs
+ * both the rule that compares the score and at least one rule that adds to it.
  */
 export function canAct(rules: readonly EffectiveRule[], skipped: readonly unknown[] = []): boolean {
   const compares = ({ scoreThreshold }: EffectiveRule): boolean => scoreThreshold !== undefined;
@@ -70,8 +70,8 @@ export function canAct(rules: readonly EffectiveRule[], skipped: readonly unknow
 }
 
 /**
- * Whether an override can give the rule this action. If Cloudflare doesn't list a rule's allowed actions, only scoring
- * rules don't accept it.
+ * Whether an override can give the rule this action. If Cloudflare doesn't list a rule's allowed actions, every rule
+ * accepts it except those that only add to the score.
  */
 export function acceptsAction({ action, allowedActions }: ManagedRule, override: string): boolean {
   return allowedActions === undefined ? action !== "score" : allowedActions.includes(override);
@@ -114,7 +114,7 @@ export function conflictsOf({ rules }: Pick<ManagedRuleset, "rules">, overrides:
 export interface RulesetExpansion {
   /** The name and ID of the managed ruleset. */
   readonly ruleset: string;
-  /** The deployed version. For `latest`, also the version number that it currently means. */
+  /** The deployed version. For `latest`, also the current version number. */
   readonly version: string;
   /** The paranoia level and what it turns off: `2: paranoia-level-3 and paranoia-level-4 are off`. */
   readonly paranoiaLevel?: string;
@@ -124,19 +124,19 @@ export interface RulesetExpansion {
   readonly action?: string;
   /** The number of rules, and how many of them are on and off. */
   readonly rules: string;
-  /** How many rules the deployment turns on or off, compared with their defaults. */
+  /** How many rules the deployment turns on and off, compared with the ruleset's defaults. */
   readonly switched: string;
   /** Rules that are on with an action other than their default: `12 rules block → log`. Absent if there are none. */
   readonly otherActions?: string;
   /** Rules that two categories override differently: how many, and which category wins. */
   readonly conflicts?: readonly string[];
   /**
-   * The rules that the declaration names without using their IDs, each with its ID, description and default:
+   * The rules that the program refers to by name, each with its ID, description and default:
    * `"920272" is rule 3f5a… ("920272: Invalid character in request"): score, on by default`. Absent if there are none.
    */
   readonly rulesByName?: readonly string[];
   /**
-   * What changes compared with what's running now. Absent if nothing is running, or if the preview couldn't read it.
+   * What changes compared with the current deployment. Absent if there is none, or the preview couldn't read it.
    */
   readonly compared?: ComparedRules;
 }
@@ -168,7 +168,7 @@ export function expand(
   const { version = "latest", owasp, action } = declared;
   const conflicts = conflictsOf(managed, overrides).map(
     ({ tags: [one, other], winner, member, rules }) =>
-      `${pluralize(rules, "rule")} tagged both ${JSON.stringify(one)} and ${JSON.stringify(other)}: tag ${JSON.stringify(winner)} determines ${member}`,
+      `${pluralize(rules, "rule")} tagged both ${JSON.stringify(one)} and ${JSON.stringify(other)}: ${JSON.stringify(winner)} decides ${member === "enabled" ? "whether they're on" : "their action"}`,
   );
   return omitAbsent({
     ruleset: `${managed.name} (${managed.id})`,

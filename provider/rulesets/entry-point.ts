@@ -21,7 +21,7 @@ export const entryPointPath = (zone: string): string =>
  */
 const ENTRY_POINT_EXISTS = 20217;
 
-/** Reads the zone's entry point. Undefined if nothing was ever deployed there. */
+/** Reads the zone's entry point. Undefined if nothing was ever deployed in the zone. */
 export function readEntryPoint(ctx: Pick<Context, "api">, zone: string): Promise<EntryPoint | undefined> {
   const what = `Reading the managed rules of zone ${zone}`;
   return unlessAbsent(() => ctx.api.get(entryPointPath(zone), { what, schema: entryPoint }));
@@ -153,7 +153,7 @@ export function findByRef(found: EntryPoint | undefined, ref: string): ZoneRule 
 
 /** An enabled rule of a zone that executes a managed ruleset. */
 export interface OtherManagedRule {
-  /** The ID of the zone's rule. */
+  /** The rule's ID. */
   readonly ruleId: string;
   /** The ID of the managed ruleset that it executes. */
   readonly rulesetId: string;
@@ -161,7 +161,7 @@ export interface OtherManagedRule {
   readonly description: string;
 }
 
-/** Finds enabled rules, other than this one, that execute a managed ruleset. */
+/** Finds the zone's enabled rules that execute a managed ruleset, except the rule with the ID `own`. */
 export function otherManagedRules(found: EntryPoint | undefined, own?: string): OtherManagedRule[] {
   return (found?.rules ?? []).flatMap(({ id, ref, description, enabled, deploys }) =>
     deploys === undefined || !enabled || id === own
@@ -176,5 +176,5 @@ const advice: NonNullable<RequestOptions<unknown>["advice"]> = ({ status, errors
   if (status !== 400) return undefined;
   return errors.some(({ pointer }) => pointer?.endsWith("/expression") === true)
     ? "Check the expression in the dashboard's expression editor."
-    : "Your Cloudflare plan may lack this ruleset, or the ruleset may have changed. Run `pulumi preview`, which checks tags, rules and actions.";
+    : "Your Cloudflare plan may not include this ruleset, or the ruleset may have changed. Run `pulumi preview`, which checks tags, rules and actions.";
 };

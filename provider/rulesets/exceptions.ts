@@ -29,7 +29,7 @@ export interface Deployment extends ExceptionOwner {
   readonly ruleId: string;
 }
 
-/** Returns the exception's number if the rule is one of the deployment's exceptions. Otherwise undefined. */
+/** Returns which of the deployment's exceptions the rule is, counting from 1. Undefined if it isn't one. */
 function exceptionNumber(rule: ZoneRule, { ref, adopted = [] }: ExceptionOwner): number | undefined {
   const prefix = `${ref}/exception/`;
   const number = rule.ref.startsWith(prefix) ? rule.ref.slice(prefix.length) : "";
@@ -86,8 +86,7 @@ function toRequest(
 }
 
 /**
- * An exception as it exists in the zone. Anything that no argument can express is added, so that it shows up as a
- * difference.
+ * An exception as it exists in the zone. Also has what no argument can express, so that it shows up as a difference.
  */
 export interface LiveException {
   readonly expression: string;

@@ -23,10 +23,10 @@ import type { EntryPoint, ManagedRuleset, ManagedRulesetInfo, Overrides, ZoneRul
 
 /** Converts existing deployments of managed rulesets to declarations. */
 
-/** A zone's rule that executes a managed ruleset, and what's needed to describe it. */
+/** A zone's rule that executes a managed ruleset, and what's needed to convert it to a declaration. */
 export interface DeploymentOnZone {
   readonly zone: string;
-  /** The ID of the account that has the rulesets. */
+  /** The ID of the account that owns the rulesets. */
   readonly account: string;
   readonly found: EntryPoint;
   /** The account's managed rulesets. Two may have the same name. */
@@ -36,7 +36,7 @@ export interface DeploymentOnZone {
   readonly managed: ManagedRuleset;
 }
 
-/** Returns the outputs as if a create had adopted the rule. A destroy then restores it. */
+/** Returns the outputs that a create would record if it adopted the rule. A destroy restores such a rule. */
 export function existingDeployment({ zone, account, found, rulesets, rule, managed }: DeploymentOnZone): {
   readonly outputs: JsonObject;
   /** The rules before it that are its exceptions. */
@@ -92,7 +92,7 @@ export async function readDeployment(
   const { deploys, action } = rule;
   if (deploys === undefined)
     throw new Error(
-      `Rule ${id} in zone ${zone} has the action ${JSON.stringify(action)}, but only rules that execute a managed ruleset can be read. Choose one that does.`,
+      `Rule ${id} in zone ${zone} has the action ${JSON.stringify(action)}, but only rules that execute a managed ruleset can be read. Use the ID of such a rule.`,
     );
   // The setting may name another of the user's accounts.
   const account = (await readZoneDetails(ctx.api, zone)).accountId ?? ctx.settings.accountId;

@@ -30,17 +30,20 @@ export interface ExplainedRule {
 
 /** A deployment of a managed ruleset, with its effect. */
 export interface ExplainedDeployment {
-  /** The ID of the zone's rule. */
+  /** The ID of the execute rule. */
   readonly ruleId: string;
   readonly ref: string;
   readonly description: string;
   readonly enabled: boolean;
   readonly expression: string;
-  /** The name and version are absent if the account doesn't have the ruleset. */
+  /** The managed ruleset. Its name and version are absent if the account doesn't have it. */
   readonly ruleset: { readonly id: string; readonly name?: string; readonly version?: string };
   /** The highest paranoia level with rules that are on. Present only for a ruleset with paranoia levels. */
   readonly paranoiaLevel?: number;
-  /** The score at which the ruleset acts. Present only for a ruleset that scores, if the rule that compares the score is on. */
+  /**
+   * The score at which the ruleset acts. Present only for a ruleset that scores, if the rule that compares the score is
+   * on.
+   */
   readonly scoreThreshold?: number;
   /** What a ruleset that scores does at the threshold. For other rulesets, the action that overrides all rules. */
   readonly action?: string;
@@ -157,7 +160,7 @@ function effectiveLevel(effective: readonly EffectiveRule[]): number | undefined
 }
 
 /**
- * Returns which part of a deployment of this ruleset a skip rule skips. Undefined if the skip rule doesn't apply to it.
+ * Returns how much of this ruleset a skip rule skips: `all`, or a number of rules. Undefined if it skips nothing of it.
  */
 export function skippedBy(skips: Skip | undefined, rulesetId: string): "all" | number | undefined {
   if (skips === undefined) return undefined;
@@ -210,7 +213,7 @@ function listsOf(deployment: ExplainedDeployment, number: number): string[] {
     ...actions.flatMap((action) => groupLines(action, given(action))),
     ...exceptions.map(
       ({ skips, expression, description }) =>
-        `exception for ${inlineCode(expression)}${description === "" ? "" : ` (${escapeText(description)})`}: skips ${skips === "all" ? "all of it" : pluralize(skips, "rule")}`,
+        `exception for ${inlineCode(expression)}${description === "" ? "" : ` (${escapeText(description)})`}: skips ${skips === "all" ? "the whole ruleset" : pluralize(skips, "rule")}`,
     ),
   ];
   return lines.length === 0

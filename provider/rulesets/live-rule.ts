@@ -23,8 +23,8 @@ export function factsOf(managed: ManagedRuleset): RulesetFacts {
 }
 
 /**
- * Returns what a refresh records about the ruleset. If the ruleset can't be read or compared, that's what was recorded
- * before. If the rule now executes another ruleset, the recorded score rule is kept.
+ * Returns what a refresh records about the ruleset. Keeps the recorded facts if the ruleset can't be read or compared,
+ * and the recorded score rule if the rule now executes another ruleset.
  */
 export function refreshedFacts(
   known: Computed["known"],
@@ -54,7 +54,7 @@ export async function readDeployedRuleset(
 }
 
 interface Declared extends DeclaredOverrides {
-  /** IDs of the rules that are declared by name. */
+  /** The IDs of the rules that are declared by name. */
   readonly ruleIds?: RuleIds | undefined;
   readonly description?: string | undefined;
   readonly position?: Position | undefined;
@@ -83,7 +83,7 @@ export function readLiveRule(
   const liveTags = (deploys?.overrides.categories ?? []).map(({ tag }) => tag);
   const { declared: overrides, inexpressible } =
     deploys === undefined
-      ? { declared, inexpressible: [`its action is ${JSON.stringify(rule.action)}`] }
+      ? { declared, inexpressible: [`the rule's action is ${JSON.stringify(rule.action)}`] }
       : decompileOverrides(
           deploys.overrides,
           { ...declared, rules: byRuleId(declared.rules, ids) },
@@ -92,7 +92,10 @@ export function readLiveRule(
         );
   const { owasp, categories, rules, action } = overrides;
   const { exceptions, hasGap } = readExceptions(found, rule, own);
-  const drift = [...inexpressible, ...(hasGap ? ["its exceptions aren't directly in front of it"] : [])];
+  const drift = [
+    ...inexpressible,
+    ...(hasGap ? ["the exceptions aren't all directly in front of the rule"] : []),
+  ];
   return {
     owasp,
     categories,

@@ -11,7 +11,7 @@ import { lookup, LookupError, type Inputs, type LookupOptions, type ZoneArgs } f
 
 /** Lookups for an account's managed rulesets and a zone's managed rules. */
 
-/** The rules in a managed ruleset that have a given tag. */
+/** A summary of the rules in a managed ruleset that have a given tag. */
 export interface TagSummary {
   readonly tag: string;
   /** How many rules have the tag. */
@@ -197,7 +197,7 @@ export const getZoneManagedRulesOutput = zoneRules.output;
 /** The arguments of `explainZone`. */
 export interface ExplainZoneArgs extends ZoneArgs {
   /**
-   * The account that has the managed rulesets, as 32 hex digits. By default, the setting `edgeguard:accountId`, or
+   * The account that owns the managed rulesets, as 32 hex digits. By default, the setting `edgeguard:accountId`, or
    * `CLOUDFLARE_ACCOUNT_ID`.
    */
   readonly accountId?: string;
@@ -228,8 +228,8 @@ const zoneExplanation = lookup<ExplainZoneArgs, ZoneExplanation>("explainZone", 
 /**
  * Explains what a zone's managed rulesets do, no matter who deployed them. For each deployment, returns the ruleset,
  * paranoia level, score threshold, action, exceptions and the rules that overrides turn on or off. Also returns what
- * the ruleset's latest version changed for the deployment, and what a pinned version lacks. The result is data, and
- * Markdown for pull requests.
+ * the ruleset's latest version changed for the deployment, and what a pinned version lacks. The result contains this
+ * as data and as Markdown for pull requests.
  *
  * @throws If an argument is invalid.
  * @throws If the token lacks Zone WAF Read or Account Rulesets Read.

@@ -160,11 +160,11 @@ export const managedRulesetOverride = defineLifecycle({
         return [
           {
             key: `${zone.data} ${String(ref)}`,
-            clash: `have the same ref ${JSON.stringify(ref)} in zone ${zone.data}: change one of them`,
+            clash: `have the same ref ${JSON.stringify(ref)} in zone ${zone.data}. Change one of the refs`,
           },
           {
             key: `${zone.data} ${canonicalJson(choice.data)} ${canonicalExpression(requests.data) ?? ""}`,
-            clash: `execute the same managed ruleset for the same requests in zone ${zone.data}: it will run twice`,
+            clash: `execute the same managed ruleset for the same requests in zone ${zone.data}, so it will run twice`,
             warnOnly: true,
           },
         ];
@@ -191,7 +191,7 @@ export const managedRulesetOverride = defineLifecycle({
       check: ({ position, ref }) => {
         const [side, other] = typeof position === "object" ? (Object.entries(position)[0] ?? []) : [];
         if (side === undefined || other !== ref) return undefined;
-        const reason = `${JSON.stringify(ref)} is this rule's own ref. Name another rule`;
+        const reason = `${JSON.stringify(ref)} is this rule's own ref. Use the ref of another rule`;
         return { property: `position.${side}`, reason };
       },
     },
@@ -213,7 +213,7 @@ export const managedRulesetOverride = defineLifecycle({
         const odd = scores.filter((score) => score !== undefined && thresholdName(score) === undefined);
         if (odd.length === 0) return undefined;
         return {
-          warning: `managed ruleset ${JSON.stringify(ref)}: the score threshold ${odd.join(", ")} will be sent as it is, but Cloudflare documents only 25 (high), 40 (medium) and 60 (low).`,
+          warning: `managed ruleset ${JSON.stringify(ref)}: the score threshold ${odd.join(", ")} will be sent as is, but Cloudflare documents only 25 (high), 40 (medium) and 60 (low).`,
         };
       },
     },
@@ -249,7 +249,9 @@ export const managedRulesetOverride = defineLifecycle({
     const { managed, overrides, ruleIds, unresolved } = prepared;
     if (unresolved.length > 0) {
       const isUnrecorded = olds["zoneId"] === args.zoneId && !isWhollyRecorded(recordedArgs(olds), olds);
-      const hint = isUnrecorded ? `. If an update without live checks resolved it, ${RUN_REFRESH}` : "";
+      const hint = isUnrecorded
+        ? `. If the last update resolved this name without live checks, ${RUN_REFRESH}`
+        : "";
       return { failures: unresolved.map((each) => ({ ...each, reason: each.reason + hint })) };
     }
     const found = await cachedEntryPoint(ctx, args.zoneId);
@@ -459,12 +461,12 @@ export const managedRulesetOverride = defineLifecycle({
 /** The arguments of a `ManagedRulesetOverride`. */
 export interface ManagedRulesetOverrideArgs {
   /**
-   * The zone to deploy the ruleset to, as 32 hex digits. Changing it replaces the rule: `onDestroy` decides what
-   * happens to the one in the old zone.
+   * The zone to deploy the ruleset to, as 32 hex digits. Changing it replaces the rule, and `onDestroy`
+   * decides what happens to the rule in the old zone.
    */
   readonly zoneId: pulumi.Input<string>;
   /**
-   * The account that has the managed ruleset, as 32 hex digits. By default, the setting `edgeguard:accountId`, or
+   * The account that owns the managed ruleset, as 32 hex digits. By default, the setting `edgeguard:accountId`, or
    * `CLOUDFLARE_ACCOUNT_ID`. Changing it writes nothing.
    */
   readonly accountId?: pulumi.Input<string>;
@@ -513,7 +515,8 @@ export interface ManagedRulesetOverrideArgs {
    * than 120 characters becomes `edgeguard/` and a digest. Updates in place.
    *
    * If a rule with this ref exists, a new resource continues with it if the ref begins with `edgeguard/`. With any
-   * other ref, the rule is someone else's and `adopt` decides. An adopted rule keeps its own ref.
+   * other ref, the rule counts as someone else's, and `adopt` decides whether to adopt it. Such a rule keeps its own
+   * ref.
    *
    * You can rename the resource without an alias. It adopts the old name's rule if the rule still has the default ref,
    * matches the program and belongs to no other resource in it. The rule gets the new ref, and nothing is deleted.
@@ -532,8 +535,8 @@ export interface ManagedRulesetOverrideArgs {
     | { readonly after: pulumi.Input<string> }
   >;
   /**
-   * The paranoia level, score threshold and action of the OWASP Core Ruleset. It's an error to set it for any other
-   * ruleset, or if `categories` or `rules` contradict it; the message then names both. Updates in place.
+   * The paranoia level, score threshold and action of the OWASP Core Ruleset. The preview fails if it's set for
+   * any other ruleset, or if `categories` or `rules` contradict it; the message names both arguments. Updates in place.
    */
   readonly owasp?: pulumi.Input<declared.OwaspArgs>;
   /**
@@ -549,8 +552,8 @@ export interface ManagedRulesetOverrideArgs {
    * Each key names a rule of the ruleset in the deployed version: by its ID, its OWASP or CVE number (`"920272"`,
    * `"CVE-2021-44228"`), or words of its description. A rule matches if its description has every word of the name as a
    * whole word, in any order and case. A number is a word, and `CVE-2021-44228` also matches `CVE:CVE-2021-44228`. If a
-   * description has no other words, only that rule matches. The preview fails if a name matches no rule or several, and
-   * lists candidates. A CVE often has several rules: name each one. Two entries can't name the same rule.
+   * description has exactly these words, only that rule matches. The preview fails if a name matches no rule or
+   * several, and lists candidates. A CVE often has several rules: name each one. Two entries can't name the same rule.
    *
    * The preview shows each named rule in `expansion`, and the update records its ID in `ruleIds`. If Cloudflare renames
    * the recorded rule or adds another match, the override still applies to the recorded rule, and the next refresh or
@@ -577,8 +580,8 @@ export interface ManagedRulesetOverrideArgs {
   readonly adopt?: pulumi.Input<LiteralUnion<Adopt>>;
   /**
    * What `pulumi destroy` does. `"remove"` deletes the rule. `"restore"` puts an adopted rule back as it was found, and
-   * deletes one that this resource created. `"keep"` leaves the rule and its exceptions as they are. By default, a rule that
-   * this resource created is removed, and one that it adopted is restored. Changing it writes nothing.
+   * deletes one that this resource created. `"keep"` leaves the rule and its exceptions as they are. By default, a rule
+   * that this resource created is removed, and one that it adopted is restored. Changing it writes nothing.
    */
   readonly onDestroy?: pulumi.Input<LiteralUnion<"restore" | "remove" | "keep">>;
 }
@@ -699,7 +702,10 @@ export class ManagedRulesetOverride extends edgeResource<ManagedRulesetOverrideA
    * then by name. Absent if there are none.
    */
   declare readonly ruleIds: pulumi.Output<RuleIds | undefined>;
-  /** The rules and actions that the declaration resolved to when it last changed. Absent if the preview couldn't read from Cloudflare. */
+  /**
+   * The rules and actions that the declaration resolved to when it last changed. Absent if the preview couldn't read
+   * from Cloudflare.
+   */
   declare readonly expansion: pulumi.Output<RulesetExpansion | undefined>;
 
   // eslint-disable-next-line @typescript-eslint/no-useless-constructor -- it has the type of the arguments
@@ -709,14 +715,14 @@ export class ManagedRulesetOverride extends edgeResource<ManagedRulesetOverrideA
 }
 
 /**
- * Returns a failure if two resources are identical but refer to their ruleset in different ways. The class finds
- * identical resources that refer to it in the same way.
+ * Returns a failure if two resources are identical, except that one refers to the ruleset by name and the other by ID.
+ * The class finds all other identical resources.
  */
 function identicalDuplicate(args: Declared, other: Declared | undefined): readonly CheckFailure[] {
   const whole = (each: Declared): string =>
     canonicalJson({ ...pick({ ...each }, Object.keys(COMPARED_ARGS.shape)), ruleset: "", expression: "" });
   if (other === undefined || whole(other) !== whole(args)) return [];
-  const reason = `is the ruleset that ${JSON.stringify(other.ref)} already deploys in zone ${args.zoneId}, with identical arguments. Remove one of the two resources`;
+  const reason = `is already deployed by ${JSON.stringify(other.ref)} in zone ${args.zoneId}, with identical arguments. Remove one of the two resources`;
   return [{ property: "ruleset", reason }];
 }
 
@@ -726,7 +732,7 @@ function defaultRef({ project, stack, name }: ProgramName): string {
   return `${REF_PREFIX}${createHash("sha256").update(full).digest("hex").slice(0, 40)}`;
 }
 
-/** Returns why a destroy keeps the rule: another resource has adopted it in the meantime. Undefined if none has. */
+/** Returns why a destroy keeps the rule, if another resource has adopted it in the meantime. Otherwise undefined. */
 function otherOwner(ctx: Context, state: OverrideState, { id, ref }: ZoneRule): string | undefined {
   // A rule that was created again under another ID.
   if (ctx.holding(id) === "made") return "another resource has adopted it.";

@@ -15,7 +15,7 @@ import {
 
 export const accountRulesetsPath = (account: string): string => `/accounts/${account}/rulesets`;
 
-/** A choice of managed ruleset, by ID or by name. */
+/** A managed ruleset, chosen by ID or by name. */
 export interface RulesetChoice {
   readonly id?: string;
   readonly name?: string;
@@ -42,7 +42,7 @@ export async function listManagedRulesets(api: EdgeApi, account: string): Promis
 /**
  * Yields the rulesets of an account: those that its zones can deploy, and its own.
  *
- * @param complete whether the listing fails if a ruleset can't be read. By default, it's left out with a warning.
+ * @param complete whether to fail if a ruleset can't be read. By default, that ruleset is left out with a warning.
  */
 export function rulesetsOf(
   api: EdgeApi,
@@ -79,7 +79,7 @@ export async function readManagedRuleset(
 
 const incomplete = new WeakSet<ManagedRuleset>();
 
-/** Whether a response listed rules that couldn't be read. If so, a rule that isn't found may still exist. */
+/** Whether some of the ruleset's rules couldn't be read. If so, a rule that isn't found may still exist. */
 export function isIncomplete(ruleset: ManagedRuleset): boolean {
   return incomplete.has(ruleset);
 }
@@ -181,7 +181,7 @@ function unknownId(account: string, id: string, all: readonly ManagedRulesetInfo
 }
 
 /**
- * Returns the chosen ruleset in the version that's deployed. Reads it once per operation.
+ * Returns the chosen ruleset in the given version. Reads it once per operation.
  *
  * @throws UnknownRulesetError if the account has no such ruleset or version.
  */

@@ -41,7 +41,7 @@ export function thresholdLabel(score: number): string {
   return name === undefined ? String(score) : `${score} (${name})`;
 }
 
-/** Pairs of tags that some rule has both of. If both tags are overridden, the later override applies to that rule. */
+/** Pairs of tags that occur on the same rule. If both tags are overridden, the later override applies to that rule. */
 export type SharedTags = readonly (readonly [string, string])[];
 
 /** Returns the pairs of tags that have a rule in common. Each pair is in alphabetical order. */
@@ -101,7 +101,7 @@ export function sameCategories(
   );
 }
 
-/** Returns the paranoia level that the categories add up to, and the entries that aren't part of it. */
+/** Returns the paranoia level that the categories amount to, and the categories that aren't part of it. */
 export function readLevel(categories: readonly CategoryOverride[]): {
   readonly paranoiaLevel: Owasp["paranoiaLevel"];
   readonly left: readonly CategoryOverride[];
@@ -118,8 +118,8 @@ export function readLevel(categories: readonly CategoryOverride[]): {
 }
 
 /**
- * Converts overrides to a declaration, written like `declared` if that means the same. Describes in words anything that
- * no argument can express.
+ * Converts overrides to a declaration, in the form of `declared` where that has the same effect. Describes in words
+ * anything that no argument can express.
  */
 export function decompileOverrides(
   live: Overrides,
@@ -139,7 +139,7 @@ export function decompileOverrides(
     const repeated = (declared.categories ?? []).filter(({ tag }) => (levelOf(tag) ?? 0) > paranoiaLevel);
     const consumed = categories.filter((entry) => !left.includes(entry));
     const areLast = sameCategories([...left, ...consumed], categories, shared);
-    if (!areLast) inexpressible.push("the paranoia levels aren't turned off after the other categories");
+    if (!areLast) inexpressible.push("the overrides that turn off paranoia levels don't come last");
     categories = [...left, ...repeated];
     owasp = { paranoiaLevel };
     const score = scoreRule === undefined ? undefined : rules[scoreRule];
@@ -186,9 +186,9 @@ function inexpressibleIn({ enabled, extra, categories, rules }: Overrides): stri
   ];
   return [
     ...(enabled === undefined ? [] : [`an override turns the whole ruleset ${enabled ? "on" : "off"}`]),
-    ...(extra === undefined ? [] : [`the overrides contain ${Object.keys(extra).join(", ")}`]),
+    ...(extra === undefined ? [] : [`the overrides also set ${Object.keys(extra).join(", ")}`]),
     ...entries.flatMap(([what, more]) =>
-      more === undefined ? [] : [`the override of ${what} contains ${Object.keys(more).join(", ")}`],
+      more === undefined ? [] : [`the override of ${what} also sets ${Object.keys(more).join(", ")}`],
     ),
   ];
 }

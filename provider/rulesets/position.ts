@@ -22,11 +22,11 @@ function anchorOf(position: Position | undefined, found: EntryPoint | undefined)
 
 const indexOf = ({ rules }: EntryPoint, id: string): number => rules.findIndex((rule) => rule.id === id);
 
-/** A position in a request. */
+/** A position in the API's format, as sent in requests. */
 export type Placement = { readonly before: string } | { readonly after: string };
 
 /**
- * Returns the position in the API's format, where an empty ID means the top or the bottom. Undefined if no position has
+ * Converts a position to the API's format, where an empty ID means the top or the bottom. Undefined if no position has
  * to be sent. See `POST /zones/{zone_id}/rulesets/{ruleset_id}/rules`.
  *
  * @throws Error if the named rule doesn't exist.
@@ -58,8 +58,8 @@ function firstInBlock(found: EntryPoint | undefined, rule: ZoneRule): ZoneRule {
 }
 
 /**
- * Whether the rule is at its declared position. `front` contains the rule's own exceptions. A new position before or
- * after another rule means directly next to it. After that, any place on that side is fine.
+ * Whether the rule is at its declared position. `front` contains the IDs of the rule's own exceptions. `directly`
+ * means directly next to the other rule; otherwise, any place on the right side of it is fine.
  */
 export function isInPlace(
   position: Position | undefined,
@@ -84,7 +84,7 @@ export function isForward(placement: Placement, found: EntryPoint, own: ZoneRule
   return id === "" ? "before" in placement : indexOf(found, id) < indexOf(found, own.id);
 }
 
-/** Returns the message that the rule named in the position doesn't exist. Undefined if it does. */
+/** Returns an error message if the rule named in the position doesn't exist. Otherwise undefined. */
 export function missingAnchor(
   position: Position | undefined,
   found: EntryPoint | undefined,

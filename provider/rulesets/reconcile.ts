@@ -25,7 +25,7 @@ export interface Reconciliation {
   readonly adopted?: readonly string[];
   /** The previous ref of the exceptions, if it changed. */
   readonly formerRef?: string;
-  /** Why the declared position is applied, if it is. */
+  /** Why to apply the declared position, or `none` not to apply it. */
   readonly placing: "new position" | "wrong side" | "none";
 }
 

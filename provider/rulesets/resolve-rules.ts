@@ -21,13 +21,13 @@ import type { ManagedRule, ManagedRuleset } from "./wire";
  * Resolves rules that a declaration names without using their IDs, and detects when a name matches a different rule.
  */
 
-/** The arguments that name rules. */
+/** The arguments that can refer to rules by name. */
 interface Naming {
   readonly rules?: object | undefined;
   readonly exceptions?: declared.Exceptions | undefined;
 }
 
-/** A rule that a declaration names by something other than its ID. */
+/** A rule that a declaration refers to by name instead of by ID. */
 interface RuleName {
   readonly name: string;
   /** The ID of the rule's ruleset. */
@@ -36,7 +36,7 @@ interface RuleName {
   readonly property: string;
 }
 
-/** The rulesets of a declaration. */
+/** The rulesets in which rule names are looked up. */
 interface Where {
   readonly accountId: string;
   /** The ruleset that's deployed. */
@@ -58,19 +58,19 @@ function ruleNamesIn({ rules = {}, exceptions = [] }: Naming, where?: Where): Ru
   return [...overridden, ...skipped].filter(({ name }) => !isId(name));
 }
 
-/** Whether arguments name a rule by something other than its ID, or may do so once their values are known. */
+/** Whether arguments refer to a rule by name, or may do so once their values are known. */
 export function mayNameRules({ rules, exceptions }: JsonObject): boolean {
   if (rules === UNKNOWN || hasUnknown(exceptions)) return true;
   const { data } = declared.exceptions.safeParse(exceptions);
   return ruleNamesIn({ rules: isJsonObject(rules) ? rules : {}, exceptions: data }).length > 0;
 }
 
-/** Returns the rule IDs that inputs or outputs record. */
+/** Returns the rule IDs recorded in inputs or outputs. */
 export function recordedRuleIds({ ruleIds }: JsonObject): RuleIds {
   return ruleIdsSchema.safeParse(ruleIds).data ?? {};
 }
 
-/** Returns the recorded IDs of the rules that a declaration still names. Undefined if none is recorded. */
+/** Returns the recorded IDs of the names that a declaration still uses. Undefined if none is recorded. */
 export function stillNamed(naming: Naming, recorded: RuleIds): RuleIds | undefined {
   const names = new Set(ruleNamesIn(naming).map(({ name }) => name));
   const kept = Object.entries(recorded)
@@ -81,7 +81,7 @@ export function stillNamed(naming: Naming, recorded: RuleIds): RuleIds | undefin
   return kept.length > 0 ? Object.fromEntries(kept) : undefined;
 }
 
-/** Whether each rule that a declaration names has a recorded ID. */
+/** Whether an ID is recorded for every rule name in a declaration. */
 export function isWhollyRecorded(naming: Naming = {}, inputs: JsonObject): boolean {
   const recorded = Object.values(recordedRuleIds(inputs));
   return ruleNamesIn(naming).every(({ name }) => recorded.some((ids) => Object.hasOwn(ids, name)));
@@ -92,15 +92,15 @@ export function sameMeanings(one: RuleIds, other: RuleIds): boolean {
   return sameJson(mergeRuleIds(one, other), mergeRuleIds(other, one));
 }
 
-export const RUN_REFRESH = "run `pulumi refresh`, which records the rules that the last update resolved";
+export const RUN_REFRESH = "run `pulumi refresh` to record the rules that the last update used";
 
 /**
- * Reported if the preview resolved names differently. Otherwise, the update would keep rules that the preview doesn't
- * show.
+ * Reported if names now match different rules than in the last update. Otherwise, the update would keep rules that the
+ * preview doesn't show.
  */
 export const OTHER_RULES: Finding = {
   property: "ruleIds",
-  reason: `these names now match other rules than in the last update, which ran without live checks. To continue, ${RUN_REFRESH}`,
+  reason: `some names now match different rules than in the last update, which ran without live checks. To continue, ${RUN_REFRESH}`,
 };
 
 /** Merges two records. If both contain a name, the first record's ID is used. */
@@ -149,13 +149,13 @@ export async function resolveRuleNames(
 }
 
 const WRONG_SECRET =
-  "names a rule with words that match no rule, or several. The words aren't shown, because the argument is secret. Use the rule's ID";
+  "contains a rule name that matches no rule, or several. The name isn't shown, because the argument is secret. Use the rule's ID";
 
 async function rulesetOf(ctx: Context, { accountId, managed }: Where, id: string): Promise<ManagedRuleset> {
   return id === managed.id ? managed : await readVersion(ctx, accountId, id);
 }
 
-/** @param withNearest whether to list similar rules if none matches. */
+/** Returns why a name can't be resolved. @param withNearest whether to list similar rules if none matches. */
 function whyUnresolved(
   name: string,
   matching: readonly ManagedRule[],
@@ -164,7 +164,7 @@ function whyUnresolved(
 ): string {
   const [quoted, where] = [JSON.stringify(name), `${rulesetLabel(ruleset)} in version ${ruleset.version}`];
   if (matching.length > 0)
-    return `${quoted} matches ${matching.length} rules of ${where}: ${listRules(matching)}. Add more words from its description, or use the rule's ID`;
+    return `${quoted} matches ${matching.length} rules of ${where}: ${listRules(matching)}. Add more words from the rule's description, or use its ID`;
   const near = withNearest ? nearestRules(name, ruleset.rules) : [];
   const hint =
     near.length === 0
@@ -190,8 +190,7 @@ export interface LookedUpRule extends RuleName {
 }
 
 /**
- * Looks up all named rules that have an ID. Leaves out rules of rulesets that can't be read, and rules that may be
- * among a ruleset's unreadable ones.
+ * Looks up all rules whose names have been resolved to IDs. Leaves out rules that may exist but can't be read.
  */
 export async function lookUpRules(
   ctx: Context,
@@ -228,8 +227,8 @@ export function resolvedInWords(ctx: Context, rules: readonly LookedUpRule[], ow
 }
 
 /**
- * Warns about names that no longer match exactly the rule that they were resolved to. `validate` reports rules that the
- * deployed ruleset no longer has.
+ * Warns about names that no longer match exactly the rule that they were resolved to. `validate` reports rules that no
+ * longer exist in the deployed ruleset.
  */
 export function renamedRules(
   ctx: Context,
@@ -245,8 +244,8 @@ export function renamedRules(
     if (rule === undefined) return [`${start} ${property}: ${goneRule(name, id, ruleset)}.`];
     const now = matches.length > 1 ? `${matches.length} rules: ` : matches.length === 1 ? "" : "no rule";
     return [
-      `${start} ${property}: ${JSON.stringify(name)} was resolved to rule ${describeRule(rule)}. In version ${ruleset.version} of ${rulesetLabel(ruleset)}, it matches ${now}${listRules(matches)}. ` +
-        `The resource keeps rule ${id}: declare this ID to keep it without this warning, or declare the ID of the rule that you mean.`,
+      `${start} ${property}: ${JSON.stringify(name)} was resolved to rule ${describeRule(rule)}. In version ${ruleset.version} of ${rulesetLabel(ruleset)}, the name matches ${now}${listRules(matches)}. ` +
+        `The resource still uses rule ${id}. To stop this warning, declare this ID or the ID of the rule that you mean.`,
     ];
   });
 }
@@ -270,12 +269,11 @@ interface RecordedNaming extends Naming {
 }
 
 function goneRule(name: string, id: string, ruleset: ManagedRuleset): string {
-  return `${JSON.stringify(name)} was resolved to rule ${id} of ${rulesetLabel(ruleset)}, which no longer exists, so the exception skips nothing: name another rule, or remove the entry`;
+  return `${JSON.stringify(name)} was resolved to rule ${id}, which no longer exists in ${rulesetLabel(ruleset)}, so this entry skips nothing. Name another rule, or remove the entry`;
 }
 
 /**
- * Returns exceptions for rules that other rulesets no longer have. `validate` finds those for the deployed ruleset's
- * rules.
+ * Reports exceptions for rules that no longer exist, except those of the deployed ruleset, which `validate` reports.
  */
 export function goneRules(ctx: Context, rules: readonly LookedUpRule[], own: string): Finding[] {
   const gone = rules.flatMap(({ name, property, id, in: ruleset, rule }): Finding[] =>
@@ -285,4 +283,4 @@ export function goneRules(ctx: Context, rules: readonly LookedUpRule[], own: str
 }
 
 const RENAMED_SECRET =
-  "a name in this secret argument no longer matches exactly the rule that it was resolved to. The resource keeps that rule. To avoid this warning, declare the rule's ID.";
+  "a rule name in this secret argument no longer matches exactly the rule that it was resolved to. The resource still uses that rule. To stop this warning, declare the rule's ID.";

@@ -7,7 +7,7 @@ import type { ManagedRule } from "./wire";
 
 /** Finds managed rules by name instead of ID: by words in the description, an OWASP number or a CVE number. */
 
-/** Rule IDs by the ID of their ruleset, then by the name that the program uses. */
+/** Rule IDs by the ID of the ruleset, then by the rule's name in the program. */
 export type RuleIds = Readonly<Record<string, Readonly<Record<string, string>>>>;
 
 export const ruleIds: z.ZodType<RuleIds> = z.record(z.string(), z.record(z.string(), z.string()));
@@ -62,7 +62,7 @@ export function parseRuleName(given: string, refuse: (reason: string) => void): 
     );
   else if (wordsOf(given).length === 0)
     refuse(
-      "has no words to find a rule by. Use the rule's ID, words from its description, or its OWASP or CVE number",
+      "contains no words that identify a rule. Use the rule's ID, words from its description, or its OWASP or CVE number",
     );
   return given;
 }
@@ -88,7 +88,7 @@ const CVE_OR_WORD =
 
 interface RuleWords {
   readonly described: readonly { readonly rule: ManagedRule; readonly words: ReadonlySet<string> }[];
-  /** The rules by the words in their descriptions. */
+  /** For each word, the rules whose descriptions contain it. */
   readonly rulesWith: ReadonlyMap<string, readonly ManagedRule[]>;
 }
 
@@ -124,7 +124,7 @@ export function rulesNamed(name: string, rules: readonly ManagedRule[]): readonl
   return (whole.length > 0 ? whole : matching).map(({ rule }) => rule);
 }
 
-/** Returns the rules that were most likely meant, best first: those that share the rarest words with the name. */
+/** Returns rules that the name may be meant for, best first: those that share the rarest words with it. */
 export function nearestRules(name: string, rules: readonly ManagedRule[]): readonly ManagedRule[] {
   const wanted = wordsOf(name).filter(({ length }) => length >= LEAST_CHARACTERS);
   const { rulesWith } = wordsIn(rules);

@@ -31,7 +31,7 @@ const THIS = "this";
 
 export const rulesetId = hexId("a ruleset ID", "Find it with `getManagedRulesets`.");
 
-const text = z.string().min(1, "is empty. Give a ruleset's name or ID");
+const text = z.string().min(1, "is empty. Set it to a ruleset's name or ID");
 
 /**
  * Parses a name or an ID. An ID is returned in lower case. A string that's almost an ID is rejected as a malformed ID.
@@ -102,7 +102,7 @@ export function idsIn(skip: Skip): readonly string[] {
   return "rulesets" in skip ? skip.rulesets : Object.keys(skip.rules);
 }
 
-/** Returns the single rules of a ruleset that are skipped, as Cloudflare lists them. Undefined if there's no such list. */
+/** Returns which rules of a ruleset are skipped individually. Undefined if the skip doesn't list rules of it. */
 export function skippedRulesOf(skipped: Skip, ruleset: string): readonly unknown[] | undefined {
   if (skipped === "all") return undefined;
   const rules = "other" in skipped ? skipped.other["rules"] : "rules" in skipped ? skipped.rules : undefined;
@@ -110,7 +110,7 @@ export function skippedRulesOf(skipped: Skip, ruleset: string): readonly unknown
   return Array.isArray(listed) ? listed : undefined;
 }
 
-/** The IDs for the names in an exception. */
+/** The IDs that the names in an exception stand for. */
 export interface SkipIds {
   /** The ID of the ruleset that the resource deploys. */
   readonly own: string;
@@ -137,7 +137,7 @@ export function skippedRuleNames(
   );
 }
 
-/** Converts a skip to Cloudflare's form. */
+/** Converts a declared skip to Cloudflare's form. */
 export function resolveSkip(skipped: DeclaredSkip, ids: SkipIds): Skip {
   if (skipped === "all") return "all";
   if (skipped === THIS) return { rulesets: [ids.own] };
@@ -149,7 +149,9 @@ export function resolveSkip(skipped: DeclaredSkip, ids: SkipIds): Skip {
   return { rules };
 }
 
-/** Returns the declared form, if it means the same as the existing one. Otherwise, returns Cloudflare's form. */
+/**
+ * Returns the first declared skip that means the same as the existing one. If there is none, returns the existing one.
+ */
 export function asDeclared(found: Skip | undefined, declared: readonly unknown[], ids: SkipIds): unknown {
   return (
     declared.find((each) => {
@@ -159,10 +161,7 @@ export function asDeclared(found: Skip | undefined, declared: readonly unknown[]
   );
 }
 
-/**
- * Returns the existing skip as a program would declare it, with `"this"` for the resource's own
- * ruleset.
- */
+/** Returns the existing skip as a program would declare it, with `"this"` for the resource's own ruleset. */
 export function skipArgument(
   found: Exclude<Skip, { other: JsonObject }>,
   own: string,

@@ -9,7 +9,7 @@ import type { ManagedRule, ManagedRuleset } from "./wire";
 
 type Validated = DeclaredOverrides & {
   readonly exceptions?: Exceptions | undefined;
-  /** IDs of the rules that are declared by name. */
+  /** The IDs of the rules that are declared by name. */
   readonly ruleIds?: RuleIds | undefined;
 };
 
@@ -19,7 +19,7 @@ export interface Finding {
   readonly reason: string;
 }
 
-/** Replaces problems with secret arguments by ones that don't show names or rules. */
+/** Replaces problems with secret arguments, so that they don't reveal names or rules. */
 export function withoutSecrets(ctx: Pick<Context, "isSecret">, findings: readonly Finding[]): Finding[] {
   const shown = findings.map((finding): Finding => {
     const argument = /^\w*/.exec(finding.property)?.[0] ?? "";
@@ -80,7 +80,7 @@ function validateExceptions({ exceptions = [], ruleIds }: Validated, managed: Ma
   });
 }
 
-/** Returns the message that the ruleset doesn't have the rule. Undefined if it does. */
+/** Returns an error message if the ruleset doesn't have the rule. Otherwise undefined. */
 function unknownRule(name: string, ruleIds: RuleIds = {}, managed: ManagedRuleset): string | undefined {
   const ids = managed.rules.map((rule) => rule.id);
   const id = ruleIdOf(ruleIds, managed.id, name);
@@ -88,8 +88,10 @@ function unknownRule(name: string, ruleIds: RuleIds = {}, managed: ManagedRulese
   if (id !== name) {
     const matching = rulesNamed(name, managed.rules);
     const hint =
-      matching.length === 0 ? "Declare" : `The name now matches ${listRules(matching)}. Declare the ID of`;
-    return `was resolved to rule ${id}, which ${rulesetLabel(managed)} doesn't have in version ${managed.version}. ${hint} another rule, or remove the entry`;
+      matching.length === 0
+        ? "Name another rule"
+        : `The name now matches ${listRules(matching)}. Declare the ID of the rule that you mean`;
+    return `was resolved to rule ${id}, which version ${managed.version} of ${rulesetLabel(managed)} doesn't have. ${hint}, or remove the entry`;
   }
   const near = nearest(id, ids);
   const hint = near === undefined ? "List its rules with `getManagedRuleset`" : `Did you mean "${near}"?`;
@@ -114,7 +116,7 @@ function validateOwasp({ owasp, rules = {}, ruleIds = {} }: Validated, managed: 
     findingIf(
       owasp[member] !== undefined && own[member] !== undefined && owasp[member] !== own[member],
       `${property}.${member}`,
-      `contradicts owasp.${member}: this rule compares the score, and this entry sets ${String(own[member])}, but owasp sets ${String(owasp[member])}. Remove one of them`,
+      `contradicts owasp.${member}: this rule compares the score, and this entry sets ${String(own[member])}, but owasp sets ${String(owasp[member])}. Remove one of the two settings`,
     );
   return [
     ...validateAction(
@@ -128,7 +130,7 @@ function validateOwasp({ owasp, rules = {}, ruleIds = {} }: Validated, managed: 
     ...findingIf(
       own.enabled === false,
       `${property}.enabled`,
-      "contradicts owasp: this rule compares the score, and without it the ruleset never acts. Remove one of them; to turn off the whole deployment, set enabled: false",
+      "contradicts owasp: this rule compares the score, and without it the ruleset never acts. Remove this setting. To turn off the whole deployment, set the resource's own enabled to false",
     ),
   ];
 }
@@ -171,7 +173,7 @@ function validateRules({ rules = {}, ruleIds = {} }: Validated, managed: Managed
       ...findingIf(
         scoreThreshold !== undefined && rule.scoreThreshold === undefined && id !== scoreRule,
         `${property}.scoreThreshold`,
-        `only the rule that compares the score${where} accepts a threshold; this is ${which}`,
+        `only the rule that compares the score${where} accepts a threshold, but this rule is ${which}`,
       ),
     ];
   });

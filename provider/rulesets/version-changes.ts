@@ -72,7 +72,7 @@ function skippedRules(skips: readonly (Skip | undefined)[], rulesetId: string): 
 /** What a refresh or a preview found out about new versions. */
 export interface VersionNews {
   readonly lines: readonly string[];
-  /** The previous version, if it couldn't be read this time. The next refresh compares with it. */
+  /** The previous version, if it couldn't be read. The next refresh compares with it. */
   readonly unread?: string;
 }
 
@@ -117,7 +117,7 @@ function mayPass(status: number | undefined): boolean {
   return status === undefined || status === 408 || status === 429 || status >= 500;
 }
 
-/** Leaves out single rules if their effects would reveal a secret argument. */
+/** Marks the deployment as secret if an argument is, so that the comparison leaves out single rules. */
 function shownOf(ctx: Context, deployment: Deployment): Deployment {
   const isSecret = ["owasp", "categories", "rules", "action", "exceptions"].some((name) =>
     ctx.isSecret(name),
@@ -126,8 +126,8 @@ function shownOf(ctx: Context, deployment: Deployment): Deployment {
 }
 
 /**
- * Returns the previous version if an update moves a deployment to another one and this operation hasn't reported what
- * that changes. The next refresh compares with it.
+ * Returns the previous version if an update uses a new one without having reported what it changes. The next refresh
+ * compares with the previous version.
  */
 export function unreportedVersion(
   ctx: Context,
@@ -137,7 +137,7 @@ export function unreportedVersion(
   return reportedVersions(ctx).has(deploymentKey(recorded)) ? undefined : formerVersion(recorded, deployed);
 }
 
-/** Returns the version to compare with. Undefined if it's the latest one, or the deployment pins or pinned one. */
+/** Returns the version to compare with. Undefined if it's the current one, or a version is or was pinned. */
 function formerVersion(
   { rulesetId, rulesetVersion, known, ...recorded }: Recorded,
   { managed, version }: Pick<DeployedVersion, "managed" | "version">,
@@ -181,8 +181,8 @@ export async function newsOfPinned(
 }
 
 /**
- * Returns the version to compare a deployment's version with: the latest one if it pins another, otherwise the one
- * before the latest. Undefined if there is none or it can't be read.
+ * Returns the version to compare a deployment's version with. If the deployment pins a version, that's the latest one;
+ * otherwise the one before the latest. Undefined if there is none or it can't be read.
  */
 export async function versionToCompare(
   ctx: Context,
@@ -223,7 +223,7 @@ export function missingInVersion(ctx: Context, managed: ManagedRuleset, recorded
   );
   if (findings.length === 0) return [];
   return [
-    `${label(recorded)}: version ${managed.version} of ${JSON.stringify(managed.name)} doesn't have the rules or tags of these settings, so they have no effect: ` +
+    `${label(recorded)}: these settings don't apply to version ${managed.version} of ${JSON.stringify(managed.name)} and have no effect: ` +
       `${findings.join("; ")}. Change the program, then run \`pulumi up\`.`,
   ];
 }
@@ -236,7 +236,7 @@ export function movedScoreRule(managed: ManagedRuleset, recorded: Recorded): str
   if (!isSet || managed.id !== rulesetId || incomparable(managed) !== undefined) return [];
   if (before === undefined || now === undefined || before === now) return [];
   return [
-    `${label(recorded)}: in version ${managed.version} of ${JSON.stringify(managed.name)}, rule ${now} compares the score. The last update set the score threshold and action of owasp on rule ${before}, ` +
+    `${label(recorded)}: in version ${managed.version} of ${JSON.stringify(managed.name)}, rule ${now} compares the score. The last update set owasp's score threshold and action on rule ${before}, ` +
       "where they no longer have an effect. The next `pulumi up` sets them on the new rule.",
   ];
 }
@@ -250,7 +250,9 @@ function versionMessage(
   return lines.map(escapeInvisible).join("\n  ");
 }
 
-/** Matches these messages in a plan. Captures the deployment's ref, as JSON, and the message about it. */
+/**
+ * Matches messages about new versions in a plan. Captures the deployment's ref, as JSON, and the rest of the message.
+ */
 export const VERSION_MESSAGE =
   /^managed ruleset ("(?:[^"\\]|\\.)*"): ([^\n]*?(?: \d\S* → \d\S*(?: \(renamed from "[^\n]*?"\))?: | is pinned to \d\S* \().*)$/s;
 

@@ -16,13 +16,13 @@ interface Override {
 /** An override of all rules with a tag. */
 export interface CategoryOverride extends Override {
   readonly tag: string;
-  /** API fields without a corresponding argument, as the API has them. */
+  /** API fields without a corresponding argument, as the API returned them. */
   readonly extra?: JsonObject;
 }
 
 export interface RuleOverride extends Override {
   readonly scoreThreshold?: number;
-  /** API fields without a corresponding argument, as the API has them. */
+  /** API fields without a corresponding argument, as the API returned them. */
   readonly extra?: JsonObject;
 }
 
@@ -36,7 +36,7 @@ export interface Overrides {
   readonly rules: Readonly<Record<string, RuleOverride>>;
   /** Turns the whole ruleset on or off. No argument can express this, so someone else set it. */
   readonly enabled?: boolean;
-  /** API fields without a corresponding argument, as the API has them. */
+  /** API fields without a corresponding argument, as the API returned them. */
   readonly extra?: JsonObject;
 }
 
@@ -102,12 +102,12 @@ export interface ManagedRuleset extends ManagedRulesetInfo {
   readonly rules: readonly ManagedRule[];
 }
 
-/** Maps our property names to Cloudflare's, in the order in which they're sent. */
+/** Cloudflare's field names by our property names, in the order in which they're sent. */
 const CATEGORY = { tag: "category", enabled: "enabled", action: "action" };
 const RULE = { id: "id", enabled: "enabled", action: "action", scoreThreshold: "score_threshold" };
 const OVERRIDES = { action: "action", categories: "categories", rules: "rules", enabled: "enabled" };
 
-/** Renames fields to our names. Fields for which we have no name are kept in `extra`. */
+/** Renames fields to our property names. Other fields are kept in `extra`. */
 function renamed<Shape extends z.ZodRawShape>(names: Readonly<Record<string, string>>, shape: Shape) {
   return z
     .looseObject({})
@@ -223,7 +223,7 @@ export const entryPoint = z
     rules: (raw.rules ?? []).map((rule) => zoneRule.safeParse(rule).data ?? unreadable(rule)),
   }));
 
-/** Returns a placeholder for a rule in an unknown form. It's kept because the order of the rules matters. */
+/** Returns a placeholder for a rule that can't be read. It's kept because the order of the rules matters. */
 function unreadable(rule: unknown): ZoneRule {
   const raw = isJsonObject(rule) ? rule : {};
   const text = (member: string): string => (typeof raw[member] === "string" ? raw[member] : "");

@@ -111,7 +111,7 @@ describeLong("rules by name, on each engine", () => {
       await project.ok("preview", "--expect-no-changes");
       project.write(programOf(`description: "changed",`));
       const up = await project.ok("up", "--yes", "--skip-preview");
-      expect(up.text).toContain(`The resource keeps rule ${cve}`);
+      expect(up.text).toContain(`The resource still uses rule ${cve}`);
       expect(await overrides()).toEqual(expected());
       await project.ok("preview", "--expect-no-changes");
       await project.ok("destroy", "--yes", "--skip-preview");

@@ -27,19 +27,22 @@ const ROWS: readonly (readonly [ResourceName | undefined, Mistake])[] = [
 describe.each(["", ...Object.keys(MISTAKES)])("%s", (type) => {
   const rows = ROWS.filter(([name]) => (name ?? "") === type);
 
-  test.each(rows.map(([, mistake]) => [mistake.title, mistake] as const))("%s", async (_, mistake) => {
-    const played = await playMistake(api, (type || "PageShieldSettings") as ResourceName, mistake);
-    expect(played.said).not.toBe("");
-    expect(played.refused.length > 0).toBe(mistake.warns !== true);
-    expect(played.insteadRefused).toEqual([]);
-    expect(mistake.instead ?? mistake.fix).toBeDefined();
-    // To update the page, run `npm run docs`.
-    const row = messageRow(type, mistake.title, played.said);
-    const link = row.slice(row.lastIndexOf("| ["));
-    expect(PAGE.split("\n").find((line) => line.endsWith(link))).toBe(row);
-  });
+  test.each(rows.map(([, mistake]) => [mistake.title, mistake] as const))(
+    "the preview says what's wrong and how to fix it: %s",
+    async (_, mistake) => {
+      const played = await playMistake(api, (type || "PageShieldSettings") as ResourceName, mistake);
+      expect(played.said).not.toBe("");
+      expect(played.refused.length > 0).toBe(mistake.warns !== true);
+      expect(played.insteadRefused).toEqual([]);
+      expect(mistake.instead ?? mistake.fix).toBeDefined();
+      // To update the page, run `npm run docs`.
+      const row = messageRow(type, mistake.title, played.said);
+      const link = row.slice(row.lastIndexOf("| ["));
+      expect(PAGE.split("\n").find((line) => line.endsWith(link))).toBe(row);
+    },
+  );
 });
 
-test("the page lists exactly these mistakes", () => {
+test("the reference page lists exactly the mistakes that are tested here", () => {
   expect(PAGE.match(/^\| .*\[.*\]\(.*#.*\) \|$/gm) ?? []).toHaveLength(ROWS.length);
 });

@@ -130,7 +130,7 @@ describe("a policy's value and expression", () => {
     const op = new Operation(api);
     await op.preview(TYPE, { ...policy, expression: 'http.hots eq "www.empty.example"' });
     expect(op.warned).toEqual([
-      `edgeguard: policy "Checkout": expression: column 1: Cloudflare doesn't document a field http.hots. Did you mean http.host?`,
+      `edgeguard: policy "Checkout": expression: column 1: Cloudflare doesn't document a field named http.hots. Did you mean http.host?`,
     ]);
   });
 

@@ -27,11 +27,11 @@ test.each([
   'is_timed_hmac_valid_v0("key", http.request.uri, 100000, http.request.timestamp.sec, 8)',
   'concat(http.host, "/", http.request.uri.path) eq "a/b"',
   '\n  http.host eq "größe.example"\r\n  and\tssl\n',
-])("accepts %j", (expression) => {
+])("accepts the expression %j", (expression) => {
   expect(checkExpression(expression)).toEqual(NONE);
 });
 
-describe("rejects, with the position and the fix,", () => {
+describe("an invalid expression", () => {
   test.each([
     // Text
     ["http.host eq www.shop.example", 'column 14: www.shop.example needs quotes. Write "www.shop.example"'],
@@ -89,11 +89,11 @@ describe("rejects, with the position and the fix,", () => {
     ["http.host", 'column 1: http.host is a string. Compare it with a value: http.host eq "…"'],
     [
       'http.host in ("a" "b")',
-      'column 14: the operator "in" needs a set or a list. Write: in {…}, with spaces between the values, or: in $list',
+      'column 14: the operator "in" needs a list (in $name) or a set (in {…}). Separate the values of a set with spaces',
     ],
     ['http.host in {"a", "b"}', "column 18: sets don't use commas. Separate the values with spaces"],
     ["http.host in {}", "column 14: the set is empty. Add at least one value"],
-    ['http.host eq {"a"}', "column 14: eq takes one value. For several values, write in {…}"],
+    ['http.host eq {"a"}', "column 14: eq takes one value. For several values, write: in {…}"],
     [
       "ip.src eq 192.0.2.0/24",
       "column 11: 192.0.2.0/24 is a range of IP addresses. Write ip.src in {192.0.2.0/24}",
@@ -101,7 +101,7 @@ describe("rejects, with the position and the fix,", () => {
     ["ip.src eq 192.0.2.256", "column 11: 192.0.2.256 is not an IP address"],
     [
       "ip.src in {192.0.2.0/33}",
-      "column 12: 192.0.2.0/33 is not a range of IP addresses. Its prefix length must be at most 32",
+      "column 12: 192.0.2.0/33 is not a valid range of IP addresses. The prefix length must be at most 32",
     ],
     ["cf.waf.score in {9..1}", "column 18: the range is reversed. Write 1..9"],
     // Names and arrays
@@ -116,42 +116,48 @@ describe("rejects, with the position and the fix,", () => {
     ],
     [
       'http.request.headers.names[*] eq "y"',
-      "column 1: [*] gives one result per element. Put any(…) or all(…) around the comparison",
+      "column 1: [*] produces one result per element. Wrap the comparison in any(…) or all(…)",
     ],
     [
       'http.request.headers[0] eq "y"',
-      'column 1: this index doesn\'t work on http.request.headers, which is a map. Maps take a key (http.request.headers["name"]), arrays a number or *',
+      'column 1: http.request.headers is a map, so this index doesn\'t work. Use a key for a map (http.request.headers["name"]), and a number or * for an array',
     ],
     // Several lines
     ["ssl\n  or http.host eq a", 'line 2, column 19: a needs quotes. Write "a"'],
-  ])("%j", (expression, error) => {
+  ])("is rejected with the position and the fix: %j", (expression, error) => {
     expect(checkExpression(expression)).toEqual({ errors: [error], warnings: [] });
   });
 });
 
 test.each([
-  ['http.hots eq "a"', "column 1: Cloudflare doesn't document a field http.hots. Did you mean http.host?"],
+  [
+    'http.hots eq "a"',
+    "column 1: Cloudflare doesn't document a field named http.hots. Did you mean http.host?",
+  ],
   [
     "ssl and cf.tomorrow.score gt 1",
-    "column 9: Cloudflare doesn't document a field cf.tomorrow.score. If the field is new, ignore this warning",
+    "column 9: Cloudflare doesn't document a field named cf.tomorrow.score. If the field is new, ignore this warning",
   ],
-  ['lowr(http.host) eq "a"', "column 1: Cloudflare doesn't document a function lowr. Did you mean lower(…)?"],
+  [
+    'lowr(http.host) eq "a"',
+    "column 1: Cloudflare doesn't document a function named lowr. Did you mean lower(…)?",
+  ],
   [
     "ssl eq true",
-    "column 1: ssl is a Boolean, and Cloudflare may reject the comparison. Write ssl or not ssl",
+    'column 1: ssl is a Boolean, and Cloudflare may reject a comparison with it. Instead, write just "ssl" or "not ssl"',
   ],
 ])("warns about what Cloudflare may reject: %j", (expression, warning) => {
   expect(checkExpression(expression)).toEqual({ errors: [], warnings: [warning] });
 });
 
-test("lists every invalid comparison of an expression that parses", () => {
+test("lists every invalid comparison in an expression that parses", () => {
   expect(checkExpression('http.host eq 1 or ip.src.asnum eq "x" or http.hots').errors).toEqual([
     "column 14: http.host is a string, but this is a number. Put it in double quotes",
     "column 35: ip.src.asnum is a number, but this is a string. Write a number without quotes",
   ]);
 });
 
-test("rejects an expression over Cloudflare's length limit without parsing it", () => {
+test("rejects an expression that exceeds Cloudflare's length limit, without parsing it", () => {
   const longest = `http.host eq "${"ü".repeat(4096 - 15)}"`;
   expect(checkExpression(longest)).toEqual(NONE);
   expect(checkExpression(`${longest} `).errors).toEqual([
@@ -174,6 +180,6 @@ test.each([
   "'",
   "\u0000",
   "^^",
-])("rejects 4,096 characters of %j without crashing", (piece) => {
+])("rejects %j, repeated up to 4,096 characters, without crashing", (piece) => {
   expect(checkExpression(piece.repeat(4096 / piece.length)).errors).toHaveLength(1);
 });

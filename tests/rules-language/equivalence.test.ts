@@ -67,7 +67,7 @@ test.each([
   ['http.host eq "a  b"', 'http.host eq "a  b"'],
   ["(ssl)", "( ssl )"],
   ["  no 'expression'  ", "no 'expression'"],
-])("ignores whitespace and operator notation: %j", (expression, normalized) => {
+])("normalizing ignores whitespace and operator notation: %j", (expression, normalized) => {
   expect(normalizeNotation(expression)).toBe(normalized);
 });
 
@@ -150,7 +150,7 @@ function matched(canonical: string): string {
 
 const styled = fc.tuple(condition, fc.infiniteStream(fc.double({ min: 0, max: 0.999, noNaN: true })));
 
-test("the canonical form of a random expression matches the same requests, however the expression is written", () => {
+test("however a random expression is written, its canonical form is the same and matches the same requests", () => {
   fc.assert(
     fc.property(styled, ([random, stream]) => {
       const style = (): number => Number(stream.next().value);
@@ -165,7 +165,7 @@ test("the canonical form of a random expression matches the same requests, howev
   );
 });
 
-test("a wider expression matches every request of the narrower one, and added operands make it wider", () => {
+test('a wider expression matches every request that the narrower one matches, and adding an "or" operand makes it wider', () => {
   const plain = (): number => 0;
   fc.assert(
     fc.property(condition, condition, (one, other) => {

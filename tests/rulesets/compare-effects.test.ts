@@ -19,7 +19,7 @@ test("ranks actions from block to log, and off below all of them", () => {
   ]);
 });
 
-describe("without knowing the rules, can tell that a change protects as much as before", () => {
+describe("without the ruleset's rules, a change counts as safe", () => {
   test.each<[string, Overrides, Overrides]>([
     ["when everything blocks", none, { ...none, action: "block" }],
     ["when log, the weakest action, is removed", { ...none, action: "log" }, none],
@@ -35,7 +35,7 @@ describe("without knowing the rules, can tell that a change protects as much as 
   });
 });
 
-describe("without knowing the rules, reports that a change may protect less", () => {
+describe("without the ruleset's rules, a change counts as weaker", () => {
   const [a, b] = [
     { tag: "a", enabled: false },
     { tag: "b", enabled: true },
@@ -61,7 +61,7 @@ describe("without knowing the rules, reports that a change may protect less", ()
   });
 });
 
-test("a change that counts as safe without knowing the rules doesn't weaken any ruleset", () => {
+test("a change that's judged safe without the ruleset's rules doesn't weaken any ruleset", () => {
   const tags = ["a", "b", "c"];
   const action = fc.constantFrom<RuleAction>("block", "managed_challenge", "log");
   // Mostly from weak to strong, so that enough changes pass.

@@ -30,7 +30,7 @@ describe.each(["documented", "openapi"] as const)("managed ruleset lookups (%s d
   const settled = <T>(output: pulumi.Output<T>): Promise<T> =>
     new Promise((done) => void output.apply((value) => done(value)));
 
-  test("lists the account's rulesets without rules, in one request", async () => {
+  test("getManagedRulesets lists the account's rulesets without their rules, in one request", async () => {
     const found = await getManagedRulesets({}, opts);
     expect(found).toContainEqual({
       id: managedRulesets.owasp,
@@ -46,7 +46,7 @@ describe.each(["documented", "openapi"] as const)("managed ruleset lookups (%s d
     expect(await settled(getManagedRulesetsOutput({}, opts))).toEqual(found);
   });
 
-  test("reads a ruleset by ID or name, with rules, tags and default actions, and a summary per tag", async () => {
+  test("getManagedRuleset reads a ruleset by ID or name, with its rules and a summary of each tag", async () => {
     const found = await getManagedRuleset({ ruleset: { name: OWASP } }, opts);
     expect(found).toEqual(await getManagedRuleset({ ruleset: { id: managedRulesets.owasp } }, opts));
     expect(found).toEqual(await settled(getManagedRulesetOutput({ ruleset: { name: OWASP } }, opts)));
@@ -70,7 +70,7 @@ describe.each(["documented", "openapi"] as const)("managed ruleset lookups (%s d
     expect(Object.values(java?.actions ?? {}).reduce((sum, count) => sum + count)).toBe(tagged.length);
   });
 
-  test("reads an older version, and refuses one that doesn't exist", async () => {
+  test("getManagedRuleset reads an older version, and refuses one that doesn't exist", async () => {
     const latest = await getManagedRuleset({ ruleset: { name: OWASP } }, opts);
     const older = String(Number(latest.version) - 1);
     const found = await getManagedRuleset({ ruleset: { name: OWASP }, version: older }, opts);
@@ -88,12 +88,12 @@ describe.each(["documented", "openapi"] as const)("managed ruleset lookups (%s d
     ],
     [{ id: "0".repeat(32) }, /has no ruleset 0{32}\. It has: "/],
     [{ id: "x" }, /^getManagedRuleset: ruleset\.id: "x" is not a ruleset ID \(32 hex digits\)/],
-    [{}, /^getManagedRuleset: ruleset: must have exactly one of id and name; neither is set/],
-  ])("refuses the ruleset %j", async (ruleset, sentence) => {
+    [{}, /^getManagedRuleset: ruleset: must set exactly one of id and name, but neither is set/],
+  ])("getManagedRuleset refuses the ruleset %j", async (ruleset, sentence) => {
     await expect(getManagedRuleset({ ruleset } as never, opts)).rejects.toThrow(sentence);
   });
 
-  test("reads a zone's rules in order, and returns undefined without an entry point", async () => {
+  test("getZoneManagedRules returns a zone's rules in order, or undefined if the zone has no entry point", async () => {
     const found = await getZoneManagedRules({ zoneId: bench.zone }, opts);
     expect(found).toEqual({
       id: seededEntryPoints.shop,
@@ -193,7 +193,7 @@ describe.each(["documented", "openapi"] as const)("managed ruleset lookups (%s d
       expect(markdown).toContain("   - log: 7 rules, by an override of the whole ruleset");
       expect(markdown).toMatch(/- off: 1 rule: 920100: .* \(`[0-9a-f]{32}`\)/);
       expect(markdown).toContain(
-        '   - exception for `http.request.uri.path eq "/health" and http.user_agent contains "monitor"` (Monitoring looks at the health page every second): skips all of it',
+        '   - exception for `http.request.uri.path eq "/health" and http.user_agent contains "monitor"` (Monitoring looks at the health page every second): skips the whole ruleset',
       );
     });
 

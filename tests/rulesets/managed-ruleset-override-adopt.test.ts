@@ -26,7 +26,7 @@ const SHOP_CATEGORIES = [
 const content = async (): Promise<unknown> =>
   (await bench.rules()).map((rule) => ({ ...rule, version: "", last_updated: "" }));
 
-describe("a skip rule in front of an adopted rule, declared as its exception", () => {
+describe("a skip rule that was adopted as an exception of an adopted rule", () => {
   const adopted = async (): Promise<{ declared: Declaration; skipId: string }> => {
     const declared = { ...(await shop()), categories: SHOP_CATEGORIES, exceptions: [HOOK] };
     const { id } = await bench.addRule({
@@ -39,7 +39,7 @@ describe("a skip rule in front of an adopted rule, declared as its exception", (
   };
 
   test.each(["first", "last"] as const)(
-    "moves an adopted exception %s with its rule, and back on a destroy",
+    "moves %s with its rule, and moves back on a destroy",
     async (position) => {
       const { declared } = await adopted();
       const before = await bench.refs();
@@ -50,7 +50,7 @@ describe("a skip rule in front of an adopted rule, declared as its exception", (
     },
   );
 
-  test("adopts the exception after a run that was killed before recording it, and keeps it on a destroy", async () => {
+  test("is adopted again if the first run was killed before recording it, and survives a destroy", async () => {
     const { declared, skipId } = await adopted();
     await bench.up(declared); // This run isn't recorded.
     const recorded = await bench.up(declared);
@@ -59,7 +59,7 @@ describe("a skip rule in front of an adopted rule, declared as its exception", (
     expect((await bench.rules()).map(({ id }) => id)).toContain(skipId);
   });
 
-  test("keeps the exception next to its rule when another rule is positioned before it", async () => {
+  test("stays next to its rule when another rule is positioned before that rule", async () => {
     const { declared, skipId } = await adopted();
     const recorded = await bench.up(declared);
     const other = bench.declare({
@@ -74,14 +74,14 @@ describe("a skip rule in front of an adopted rule, declared as its exception", (
   });
 });
 
-test("leaves the description of an exception unset if it's empty", async () => {
+test("leaves an exception's description unset if it's empty", async () => {
   bench = await RulesetsBench.start("shop");
   const declared = bench.declare({ exceptions: [{ ...HOOK, description: "" }] });
   await bench.expectNoChanges(declared, await bench.up(declared));
 });
 
 describe("someone else's rule that runs the same ruleset for the same requests", () => {
-  test("adopts a matching rule by default, without a write, and a destroy leaves it untouched", async () => {
+  test("is adopted by default if it matches, without a write, and a destroy leaves it untouched", async () => {
     const declared = await blog();
     const before = JSON.stringify(await bench.rules());
     const op = bench.operation();
@@ -105,7 +105,7 @@ describe("someone else's rule that runs the same ruleset for the same requests",
     expect(JSON.stringify(await bench.rules())).toBe(before);
   });
 
-  test("adopts a rule if its overrides mean the same as the declared ones", async () => {
+  test("is adopted if its overrides have the same effect as the declared ones", async () => {
     const declared = { ...(await shop()), categories: [...SHOP_CATEGORIES].reverse(), version: "latest" };
     const recorded = await bench.up(declared);
     expect(recorded.id).toBe(seededRules.shop.managed);
@@ -118,22 +118,22 @@ describe("someone else's rule that runs the same ruleset for the same requests",
     [
       'categories.anomaly.action: "log" → not set',
       { categories: [{ tag: "wordpress", enabled: false }] },
-      `To keep its current settings, declare: ${HAS}. `,
+      `To keep the rule's current settings, declare: ${HAS}. `,
     ],
     [
       'description: "Baseline of the security team" → "mine"',
       { categories: SHOP_CATEGORIES, description: "mine" },
-      'To keep its current settings, declare: description: "Baseline of the security team". ',
+      'To keep the rule\'s current settings, declare: description: "Baseline of the security team". ',
     ],
     [
       "enabled: true → false",
       { categories: SHOP_CATEGORIES, enabled: false },
-      "To keep its current settings, declare: enabled: true. ",
+      "To keep the rule's current settings, declare: enabled: true. ",
     ],
     [
       'version: "latest" → "87"',
       { categories: SHOP_CATEGORIES, version: "87" },
-      'To keep its current settings, declare: version: "latest". ',
+      'To keep the rule\'s current settings, declare: version: "latest". ',
     ],
     [
       String.raw`exceptions: not set → [{ expression: "http.request.uri.path eq \"/hook\"", skip: "all" }]`,
@@ -143,27 +143,24 @@ describe("someone else's rule that runs the same ruleset for the same requests",
     [
       'categories.wordpress.enabled: false → not set; categories.anomaly.action: "log" → not set; action: not set → "log"',
       { action: "log" },
-      `To keep its current settings, declare: ${HAS}. `,
+      `To keep the rule's current settings, declare: ${HAS}. `,
     ],
-  ])(
-    "refuses in the preview to adopt a rule that differs in %s, and says what to do",
-    async (differ, change, keep) => {
-      const declared = { ...(await shop()), ...change };
-      expect(await bench.operation().refusals(TYPE, declared)).toEqual([
-        `adopt: Zone ${bench.zone} already runs "Cloudflare Managed Ruleset" for the same requests, in rule ${seededRules.shop.managed} ("Baseline of the security team"), ` +
-          `which differs in ${differ}. ${keep}Set adopt: "takeOver" to change that rule and manage it, or use a different expression. ${RENAME_HINT}`,
-      ]);
-      const unchecked = bench.operation({ "edgeguard:liveChecks": "false" });
-      expect((await unchecked.failedUp(TYPE, declared)).message).toContain(`differs in ${differ}`);
-      expect(bench.writes()).toEqual([]);
-    },
-  );
+  ])("isn't adopted if it differs in %s, and the preview says what to do", async (differ, change, keep) => {
+    const declared = { ...(await shop()), ...change };
+    expect(await bench.operation().refusals(TYPE, declared)).toEqual([
+      `adopt: Rule ${seededRules.shop.managed} ("Baseline of the security team") in zone ${bench.zone} already runs "Cloudflare Managed Ruleset" for the same requests, ` +
+        `but differs in ${differ}. ${keep}Set adopt: "takeOver" to change that rule and manage it, or use a different expression. ${RENAME_HINT}`,
+    ]);
+    const unchecked = bench.operation({ "edgeguard:liveChecks": "false" });
+    expect((await unchecked.failedUp(TYPE, declared)).message).toContain(`differs in ${differ}`);
+    expect(bench.writes()).toEqual([]);
+  });
 
-  test('with adopt: "never", refuses to adopt a rule even if an earlier run left it behind', async () => {
+  test('isn\'t adopted with adopt: "never", and neither is a rule that an earlier run left behind', async () => {
     const declared = { ...(await blog()), adopt: "never" };
     expect(await bench.operation().refusals(TYPE, declared)).toEqual([
       expect.stringMatching(
-        /^adopt: .*in rule 5a0c1e7f3b2d4968a7e1c0f2d3b4c121, and adopt: "never" prevents adopting it\. .*aliases: \[/,
+        /^adopt: Rule 5a0c1e7f3b2d4968a7e1c0f2d3b4c121 in zone .* for the same requests, and adopt: "never" prevents adopting it\. .*aliases: \[/,
       ),
     ]);
     const other = { ...declared, expression: 'http.host eq "a.example"' };
@@ -175,19 +172,19 @@ describe("someone else's rule that runs the same ruleset for the same requests",
     ]);
   });
 
-  test("adds a second rule if the existing one is for other requests or another ruleset", async () => {
+  test("doesn't prevent adding a rule for other requests or another ruleset", async () => {
     const declared = await blog();
     await bench.up({ ...declared, expression: 'http.host eq "a.example"', adopt: "never" });
     await bench.up({ ...declared, ref: `${REF}-2`, ruleset: { id: managedRulesets.free }, adopt: "never" });
     expect(bench.writes()).toEqual(["POST /{id}/rules", "POST /{id}/rules"]);
   });
 
-  test("finds an existing rule when a resource moves to its zone", async () => {
+  test("is found when a resource moves to its zone", async () => {
     const declared = await blog();
     const recorded = await bench.up({ ...declared, zoneId: bench.api.zones.empty });
     const moved = { ...declared, owasp: { paranoiaLevel: 2 } };
     const refused = await bench.operation().refusals(TYPE, moved, recorded);
-    expect(refused).toEqual([expect.stringContaining("which differs in owasp.paranoiaLevel: 4 → 2")]);
+    expect(refused).toEqual([expect.stringContaining("but differs in owasp.paranoiaLevel: 4 → 2")]);
     const op = bench.operation();
     const { step, inputs } = await op.preview(TYPE, { ...moved, adopt: "takeOver" }, recorded);
     expect(step).toBe("replace");
@@ -195,7 +192,7 @@ describe("someone else's rule that runs the same ruleset for the same requests",
     expect(op.said.join()).toContain(`takes over the existing rule ${seededRules.blog.owasp} in zone`);
   });
 
-  test("records the adopted rule without the program's secrets", async () => {
+  test("is recorded without the program's secrets", async () => {
     const declared = await blog();
     const [rule] = await bench.rules();
     const description = "codename-quicksilver";
@@ -207,7 +204,7 @@ describe("someone else's rule that runs the same ruleset for the same requests",
     expect(JSON.stringify(outputs["adopted"])).not.toContain(description);
   });
 
-  test("refuses to adopt one of several rules, even with takeOver, and lists their IDs", async () => {
+  test("isn't adopted if there are several, even with takeOver, and the preview lists their IDs", async () => {
     const declared = { ...(await blog()), adopt: "takeOver" };
     const [rule] = await bench.rules();
     const second = await bench.addRule({
@@ -216,11 +213,11 @@ describe("someone else's rule that runs the same ruleset for the same requests",
       expression: "true",
     });
     expect(await bench.operation().refusals(TYPE, declared)).toEqual([
-      `adopt: Zone ${bench.zone} already runs "Cloudflare OWASP Core Ruleset" for the same requests, in 2 rules: ${rule?.id ?? ""}, ${second.id}. Delete all but one, or use a different expression. ${RENAME_HINT}`,
+      `adopt: 2 rules in zone ${bench.zone} already run "Cloudflare OWASP Core Ruleset" for the same requests: ${rule?.id ?? ""}, ${second.id}. Delete all but one, or use a different expression. ${RENAME_HINT}`,
     ]);
   });
 
-  test("adopts a rule beside one that another program created, which is left alone", async () => {
+  test("is adopted even if another program created a rule that runs the same ruleset", async () => {
     const declared = await blog();
     await bench.addRule({
       action: "execute",
@@ -235,17 +232,17 @@ describe("someone else's rule that runs the same ruleset for the same requests",
 describe("someone else's rule with the declared ref", () => {
   const byRef = { ref: "security-team/managed", expression: "ssl" };
 
-  test("refuses to adopt a rule with the same ref if it differs", async () => {
+  test("isn't adopted if it differs", async () => {
     const declared = { ...(await shop()), ...byRef };
     expect(await bench.operation().refusals(TYPE, declared)).toEqual([
-      `adopt: Zone ${bench.zone} already has a rule with the ref "security-team/managed", rule ${seededRules.shop.managed} ("Baseline of the security team"), ` +
-        'which differs in categories.wordpress.enabled: false → not set; categories.anomaly.action: "log" → not set; expression: "true" → "ssl". ' +
-        'To keep its current settings, declare: categories: [{ tag: "wordpress", enabled: false }, { tag: "anomaly", action: "log" }], expression: "true". ' +
+      `adopt: Rule ${seededRules.shop.managed} ("Baseline of the security team") in zone ${bench.zone} already has the ref "security-team/managed", ` +
+        'but differs in categories.wordpress.enabled: false → not set; categories.anomaly.action: "log" → not set; expression: "true" → "ssl". ' +
+        'To keep the rule\'s current settings, declare: categories: [{ tag: "wordpress", enabled: false }, { tag: "anomaly", action: "log" }], expression: "true". ' +
         `Set adopt: "takeOver" to change that rule and manage it, or use a different ref. ${RENAME_HINT}`,
     ]);
   });
 
-  test("takeOver changes a rule with the same ref, and a destroy puts it back", async () => {
+  test("is changed with takeOver, and put back by a destroy", async () => {
     const declared = { ...(await shop()), ...byRef, adopt: "takeOver" };
     const before = await content();
     const recorded = await bench.up(declared);
@@ -255,7 +252,7 @@ describe("someone else's rule with the declared ref", () => {
     expect(await content()).toEqual(before);
   });
 
-  test("recognizes the resource's own rule in a forced replacement", async () => {
+  test("isn't confused with the resource's own rule in a forced replacement", async () => {
     bench = await RulesetsBench.start("shop");
     const declared = bench.declare({ ref: "waf", exceptions: [HOOK] });
     const recorded = await bench.up(declared);
@@ -286,7 +283,7 @@ test("warns if another program's rule runs the same ruleset for the same request
   expect(again.warned).toEqual([]);
 });
 
-test("finds a duplicate whose ruleset is given by name in one resource and by ID in the other", async () => {
+test("finds duplicate resources even if one refers to the ruleset by name and the other by ID", async () => {
   bench = await RulesetsBench.start("shop");
   const byName = bench.declare({ ruleset: { name: OWASP }, expression: "(ssl)", ref: `${REF}-name` });
   const op = bench.operation();
@@ -298,7 +295,7 @@ test("finds a duplicate whose ruleset is given by name in one resource and by ID
     `edgeguard: managed ruleset "${REF}": "${OWASP}" will run twice for the same requests, because "${REF}-name" of this program also executes it.`,
   ]);
   expect(await again.refusals(TYPE, bench.declare({ expression: "ssl" }))).toEqual([
-    `ruleset: is the ruleset that "${REF}-name" already deploys in zone ${bench.zone}, with identical arguments. Remove one of the two resources`,
+    `ruleset: is already deployed by "${REF}-name" in zone ${bench.zone}, with identical arguments. Remove one of the two resources`,
   ]);
 });
 
@@ -319,7 +316,7 @@ test("adopts a rule that an interrupted create left behind, and updates it to th
   ]);
 });
 
-describe("takeOver", () => {
+describe('adopt: "takeOver"', () => {
   const changed = (declared: Declaration): Declaration => ({
     ...declared,
     adopt: "takeOver",
@@ -329,7 +326,7 @@ describe("takeOver", () => {
     position: "first",
   });
 
-  test("takeOver changes the rule, which keeps its ref and ID, and a destroy puts everything back", async () => {
+  test("changes the rule, which keeps its ref and ID, and a destroy puts everything back", async () => {
     const declared = changed(await shop());
     const before = await content();
     const preview = bench.operation();
@@ -345,7 +342,7 @@ describe("takeOver", () => {
     expect(preview.said).toEqual([
       expect.stringMatching(
         'takes over the existing rule .* and changes categories\\.wordpress\\.enabled: false → not set; categories\\.anomaly\\.action: "log" → not set; .*' +
-          'Destroying the resource restores its current settings\\. To keep its current settings, declare: categories: \\[\\{ tag: "wordpress"',
+          'Destroying the resource restores its current settings\\. To keep the rule\'s current settings, declare: categories: \\[\\{ tag: "wordpress"',
       ),
     ]);
     const recorded = await bench.up(declared);
@@ -360,7 +357,7 @@ describe("takeOver", () => {
     expect(op.warned).toEqual([]);
   });
 
-  test("keeps the original rule recorded after changes and refreshes", async () => {
+  test("keeps the record of the original rule through changes and refreshes", async () => {
     const declared = changed(await shop());
     const before = await content();
     let recorded = await bench.up(declared);
@@ -370,7 +367,7 @@ describe("takeOver", () => {
     expect(await content()).toEqual(before);
   });
 
-  test("restores the rule's own value when an argument is removed", async () => {
+  test("restores the adopted rule's original value when an argument is removed", async () => {
     const declared = { ...(await shop()), adopt: "takeOver", categories: SHOP_CATEGORIES };
     const recorded = await bench.up({ ...declared, description: "ours", version: "87" });
     await bench.up(declared, recorded);
@@ -380,7 +377,7 @@ describe("takeOver", () => {
     });
   });
 
-  test("adopts matching skip rules in front of the rule as exceptions, and gives them back", async () => {
+  test("adopts matching skip rules in front of the rule as exceptions, and a destroy restores them", async () => {
     const declared = await shop();
     const given = {
       action: "skip",
@@ -487,7 +484,7 @@ describe("destroying a managed ruleset override", () => {
 });
 
 describe("a rename without an alias", () => {
-  test("hands over an adopted rule, and deleting the old name sends nothing", async () => {
+  test("hands an adopted rule over to the new name, and deleting the old name writes nothing", async () => {
     const declared = await blog();
     const recorded = await bench.up(declared);
     const op = bench.operation();
@@ -564,7 +561,7 @@ describe("a rename without an alias", () => {
     expect((await bench.rules()).map(({ id }) => id)).not.toContain(recorded.id);
   });
 
-  test("never takes over a rule that the program still declares", async () => {
+  test("never adopts a rule that the program still declares", async () => {
     const recorded = await made();
     const op = bench.operation();
     expect((await op.preview(TYPE, before(), recorded)).step).toBe("same");

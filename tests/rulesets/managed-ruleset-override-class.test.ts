@@ -41,7 +41,7 @@ test("the default ref contains the project, stack and resource name, and an expl
   expect(await made("waf-b", { ref: pulumi.output("mine") })).toBe("mine");
 });
 
-test("a default ref longer than 120 characters becomes a digest that depends on the name", async () => {
+test("a default ref longer than 120 characters is replaced with a digest that depends on the resource's name", async () => {
   const long = "w".repeat(120);
   const ref = await made(long);
   expect(ref).toMatch(/^edgeguard\/[0-9a-f]{40}$/);
@@ -53,7 +53,7 @@ test("refuses two resources with the same ref in a zone", async () => {
   await made("first", { ref: "twin" });
   const failure = await failureOf(made("second", { ref: "twin" }));
   expect(failure.message).toBe(
-    `edgeguard: ManagedRulesetOverride "first" and "second" have the same ref "twin" in zone ${ZONE_ID}: change one of them.`,
+    `edgeguard: ManagedRulesetOverride "first" and "second" have the same ref "twin" in zone ${ZONE_ID}. Change one of the refs.`,
   );
   await made("elsewhere", { ref: "twin", zoneId: "5a0c1e7f3b2d4968a7e1c0f2d3b4a502" });
 });
@@ -64,7 +64,7 @@ test("warns about two resources that run the same ruleset for the same requests"
   await made("twice", { expression });
   await made("not-twice", { expression: 'http.host eq "once.example"' });
   expect(warned).toEqual([
-    `edgeguard: ManagedRulesetOverride "once" and "twice" execute the same managed ruleset for the same requests in zone ${ZONE_ID}: it will run twice.`,
+    `edgeguard: ManagedRulesetOverride "once" and "twice" execute the same managed ruleset for the same requests in zone ${ZONE_ID}, so it will run twice.`,
   ]);
 });
 

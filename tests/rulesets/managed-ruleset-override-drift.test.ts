@@ -69,7 +69,7 @@ async function expectRepair(refreshed: Recorded | undefined): Promise<void> {
   await bench.expectNoChanges(declared(), repaired);
 }
 
-describe("a refresh shows what someone changed manually, and the next update repairs it:", () => {
+describe("a refresh after a manual change", () => {
   const cases: readonly [string, (rule: Rule) => Record<string, unknown>, Record<string, unknown>][] = [
     ["enabled", () => ({ enabled: false }), { enabled: false }],
     [
@@ -110,7 +110,7 @@ describe("a refresh shows what someone changed manually, and the next update rep
     [
       "paranoia levels before the other categories",
       (rule) => withOverrides(rule, { categories: [OFF(3), OFF(4), ...DECLARED_CATEGORIES] }),
-      { drift: "the paranoia levels aren't turned off after the other categories" },
+      { drift: "the overrides that turn off paranoia levels don't come last" },
     ],
     [
       "order of categories that share a rule",
@@ -167,11 +167,11 @@ describe("a refresh shows what someone changed manually, and the next update rep
     [
       "another action",
       () => ({ action: "skip", action_parameters: { ruleset: "current" } }),
-      { drift: 'its action is "skip"' },
+      { drift: 'the rule\'s action is "skip"' },
     ],
   ];
 
-  test.each(cases)("%s", async (_name, change, shown) => {
+  test.each(cases)("shows a change that the next update repairs: %s", async (_name, change, shown) => {
     const recorded = await bench.up(declared());
     await bench.expectNoChanges(declared(), recorded);
     const rule = await bench.ownRule();
@@ -195,18 +195,18 @@ describe("a refresh shows what someone changed manually, and the next update rep
     await bench.expectNoChanges(declared(), repaired);
   });
 
-  test("shows a position on the wrong side of the other rule", async () => {
+  test("shows that the rule is on the wrong side of the rule named in `position`", async () => {
     const recorded = await bench.up(declared());
     await bench.editRule(await bench.ownRule(), { position: { after: "" } });
     const refreshed = await bench.operation().refresh(TYPE, recorded);
     expect(refreshed?.inputs).toMatchObject({
       position: { after: "security-team/managed" },
-      drift: "its exceptions aren't directly in front of it",
+      drift: "the exceptions aren't all directly in front of the rule",
     });
     await expectRepair(refreshed);
   });
 
-  test("shows no drift if the rule is further in front of the other rule", async () => {
+  test("shows no drift if the rule still runs before the rule named in `position`, but not directly before it", async () => {
     const recorded = await bench.up(bench.declare({ position: { before: "security-team/managed" } }));
     await bench.editRule(await bench.ownRule(), { position: { before: "" } });
     expect((await bench.operation().refresh(TYPE, recorded))?.inputs).toEqual(recorded.inputs);
@@ -243,21 +243,24 @@ describe("a refresh shows what someone changed manually, and the next update rep
     [
       "moved away from the rule, where it also skips other rules",
       async () => bench.editRule(await exception(1), { position: { before: "" } }),
-      { drift: "its exceptions aren't directly in front of it" },
+      { drift: "the exceptions aren't all directly in front of the rule" },
     ],
   ];
-  test.each(exceptionCases)("shows an exception %s", async (_name, change, shown) => {
-    const recorded = await bench.up(declared());
-    await change();
-    bench.api.clearRequests();
-    const refreshed = await bench.operation().refresh(TYPE, recorded);
-    expect(refreshed?.inputs).toEqual({ ...recorded.inputs, ...shown });
-    expectInReport(recorded, refreshed, shown);
-    await expectRepair(refreshed);
-  });
+  test.each(exceptionCases)(
+    "shows an exception %s, and the next update repairs it",
+    async (_name, change, shown) => {
+      const recorded = await bench.up(declared());
+      await change();
+      bench.api.clearRequests();
+      const refreshed = await bench.operation().refresh(TYPE, recorded);
+      expect(refreshed?.inputs).toEqual({ ...recorded.inputs, ...shown });
+      expectInReport(recorded, refreshed, shown);
+      await expectRepair(refreshed);
+    },
+  );
 });
 
-test("shows no drift once someone has repaired it manually", async () => {
+test("a refresh shows no drift once someone has undone a manual change", async () => {
   const recorded = await bench.up(declared());
   const rule = await bench.ownRule();
   await bench.editRule(rule, withOverrides(rule, { enabled: false }));
@@ -267,8 +270,8 @@ test("shows no drift once someone has repaired it manually", async () => {
   expect(await bench.operation().refresh(TYPE, refreshed ?? recorded)).toEqual(recorded);
 });
 
-describe("differences that aren't drift", () => {
-  test("shows no drift in what Cloudflare sets: IDs, versions, times, the log setting of skip rules", async () => {
+describe("a refresh", () => {
+  test("shows no drift in what Cloudflare sets: IDs, versions, times and the log setting of skip rules", async () => {
     const recorded = await bench.up(declared());
     for (const ref of [REF, `${REF}/exception/1`]) {
       const rule = await bench.ownRule(ref);
@@ -279,7 +282,7 @@ describe("differences that aren't drift", () => {
     await bench.expectNoChanges(declared(), recorded);
   });
 
-  test("shows no drift in an order of categories that makes no difference", async () => {
+  test("shows no drift if categories are reordered without any effect", async () => {
     const recorded = await bench.up(declared());
     const rule = await bench.ownRule();
     const [sqli, evasion, xss] = DECLARED_CATEGORIES;
@@ -287,7 +290,7 @@ describe("differences that aren't drift", () => {
     await bench.expectNoChanges(declared(), recorded);
   });
 
-  test("a refresh keeps what's recorded if a ruleset can no longer be read", async () => {
+  test("keeps the recorded values if a ruleset can no longer be read", async () => {
     const recorded = await bench.up(declared());
     bench.api.fault({ match: { method: "GET", path: "/accounts/" }, times: 9, kind: "status", status: 403 });
     expect(await bench.operation().refresh(TYPE, recorded)).toEqual(recorded);

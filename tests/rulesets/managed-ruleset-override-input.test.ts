@@ -13,7 +13,7 @@ beforeEach(() => bench.api.clearRequests());
 const RULE = "0123456789abcdef0123456789abcdef";
 const UPPER = RULE.toUpperCase();
 
-describe("the preview refuses, without a request:", () => {
+describe("a preview that has sent no request yet", () => {
   const cases: readonly [string, Record<string, unknown>, string][] = [
     [
       "no ruleset",
@@ -23,12 +23,12 @@ describe("the preview refuses, without a request:", () => {
     [
       "a ruleset without an ID or a name",
       { ruleset: {} },
-      "ruleset: must have exactly one of id and name; neither is set",
+      "ruleset: must set exactly one of id and name, but neither is set",
     ],
     [
       "a ruleset with both an ID and a name",
       { ruleset: { id: managedRulesets.owasp, name: "x" } },
-      "ruleset: must have exactly one of id and name; both are set",
+      "ruleset: must set exactly one of id and name, but both are set",
     ],
     [
       "a ruleset ID that is too short",
@@ -56,7 +56,7 @@ describe("the preview refuses, without a request:", () => {
       { exceptions: [{ expression: "(ssl", skip: "all" }] },
       "exceptions[0].expression: column 1: ( is never closed. Add the missing )",
     ],
-    ["an empty ref", { ref: "" }, "ref: is empty. Give a ref that identifies the rule in the zone"],
+    ["an empty ref", { ref: "" }, "ref: is empty. Set it to a ref that identifies the rule in the zone"],
     ["enabled as a string", { enabled: "true" }, 'enabled: must be a boolean, not "true"'],
     [
       "owasp without a paranoia level",
@@ -71,12 +71,12 @@ describe("the preview refuses, without a request:", () => {
     [
       "an unknown name of a score threshold",
       { owasp: { paranoiaLevel: 1, scoreThreshold: "hard" } },
-      'owasp.scoreThreshold: must be low, medium, high or a whole number from 1, not "hard"',
+      'owasp.scoreThreshold: must be low, medium, high or a whole number of at least 1, not "hard"',
     ],
     [
       "a score threshold of 0",
       { owasp: { paranoiaLevel: 1, scoreThreshold: 0 } },
-      "owasp.scoreThreshold: must be low, medium, high or a whole number from 1, not 0",
+      "owasp.scoreThreshold: must be low, medium, high or a whole number of at least 1, not 0",
     ],
     [
       "an unknown action",
@@ -121,12 +121,12 @@ describe("the preview refuses, without a request:", () => {
     [
       "a rule without a word",
       { rules: { " ?": { enabled: false } } },
-      'rules[" ?"]: has no words to find a rule by. Use the rule\'s ID, words from its description, or its OWASP or CVE number',
+      'rules[" ?"]: contains no words that identify a rule. Use the rule\'s ID, words from its description, or its OWASP or CVE number',
     ],
     [
       "two entries for one rule ID",
       { rules: { [UPPER]: { enabled: false }, [UPPER.toLowerCase()]: { action: "log" } } },
-      `rules.${UPPER.toLowerCase()}: is the ID of another entry, in uppercase. Merge the two entries`,
+      `rules.${UPPER.toLowerCase()}: appears twice, in uppercase and in lowercase. Merge the two entries`,
     ],
     [
       "an unknown position",
@@ -136,7 +136,7 @@ describe("the preview refuses, without a request:", () => {
     [
       "a position before itself",
       { position: { before: "edgeguard/site/dev/waf" } },
-      'position.before: "edgeguard/site/dev/waf" is this rule\'s own ref. Name another rule',
+      'position.before: "edgeguard/site/dev/waf" is this rule\'s own ref. Use the ref of another rule',
     ],
     [
       "an exception that skips nothing",
@@ -199,7 +199,7 @@ describe("the preview refuses, without a request:", () => {
       'categories[0]: contradicts owasp.paranoiaLevel: level 1 turns off the tag "paranoia-level-4", but this entry sets action: "log"',
     ],
   ];
-  test.each(cases)("%s", async (_name, change, sentence) => {
+  test.each(cases)("refuses %s", async (_name, change, sentence) => {
     const refusals = await bench.operation().refusals(TYPE, bench.declare(change));
     expect(refusals).toEqual([expect.stringContaining(sentence)]);
     expect(bench.api.requests).toEqual([]);
@@ -211,7 +211,7 @@ describe("the preview refuses, without a request:", () => {
   });
 });
 
-describe("the preview refuses, after reading the ruleset:", () => {
+describe("a preview that has read the ruleset", () => {
   const owasp = { paranoiaLevel: 2 };
   let firstRule = "";
   const cases: readonly [string, () => Record<string, unknown>, string][] = [
@@ -294,7 +294,7 @@ describe("the preview refuses, after reading the ruleset:", () => {
         owasp: { ...owasp, scoreThreshold: 25 },
         rules: { [OWASP_SCORE_RULE]: { scoreThreshold: 60 } },
       }),
-      `rules["${OWASP_SCORE_RULE}"].scoreThreshold: contradicts owasp.scoreThreshold: this rule compares the score, and this entry sets 60, but owasp sets 25. Remove one of them`,
+      `rules["${OWASP_SCORE_RULE}"].scoreThreshold: contradicts owasp.scoreThreshold: this rule compares the score, and this entry sets 60, but owasp sets 25. Remove one of the two settings`,
     ],
     [
       "two different actions",
@@ -311,7 +311,7 @@ describe("the preview refuses, after reading the ruleset:", () => {
     firstRule = (await bench.managedRules(managedRulesets.owasp))[0]?.id ?? "";
   });
 
-  test.each(cases)("%s", async (_name, change, template) => {
+  test.each(cases)("refuses %s", async (_name, change, template) => {
     const sentence = template.replace("ACCOUNT", bench.api.accounts.main);
     const declared = bench.declare(change());
     expect(await bench.operation().refusals(TYPE, declared)).toEqual([expect.stringContaining(sentence)]);
@@ -349,7 +349,7 @@ test.each([
   [
     "a score threshold that Cloudflare doesn't document",
     { owasp: { paranoiaLevel: 1, scoreThreshold: 30 } },
-    "the score threshold 30 will be sent as it is, but Cloudflare documents only 25 (high), 40 (medium) and 60 (low)",
+    "the score threshold 30 will be sent as is, but Cloudflare documents only 25 (high), 40 (medium) and 60 (low)",
   ],
   [
     "fields that Cloudflare doesn't document",
@@ -357,7 +357,7 @@ test.each([
       expression: 'http.hots eq "warned.example"',
       exceptions: [{ expression: "cf.tomorrow.is_safe", skip: "all" }],
     },
-    "expression: column 1: Cloudflare doesn't document a field http.hots. Did you mean http.host? exceptions[0].expression: column 1: Cloudflare doesn't document a field cf.tomorrow.is_safe. If the field is new, ignore this warning.",
+    "expression: column 1: Cloudflare doesn't document a field named http.hots. Did you mean http.host? exceptions[0].expression: column 1: Cloudflare doesn't document a field named cf.tomorrow.is_safe. If the field is new, ignore this warning.",
   ],
   [
     "a paranoia level of a disabled deployment",
@@ -379,7 +379,7 @@ test.each([
   await bench.operation().destroy(TYPE, recorded);
 });
 
-test("messages about a secret expression don't quote it, and there are no warnings about it", async () => {
+test("errors about a secret expression don't quote it, and there are no warnings about it", async () => {
   const secret = (expression: string) => bench.declare({ expression, [SECRETS]: ["expression"] });
   const op = bench.operation();
   expect(await op.refusals(TYPE, secret("http.host eq private.example"))).toEqual([
@@ -389,7 +389,7 @@ test("messages about a secret expression don't quote it, and there are no warnin
   expect(op.warned).toEqual([]);
 });
 
-test("checks unknown arguments later, and doesn't replace the rule because of them", async () => {
+test("doesn't check unknown arguments yet, and doesn't replace the rule because of them", async () => {
   const declared = bench.declare({
     owasp: { paranoiaLevel: UNKNOWN },
     categories: [{ tag: UNKNOWN, enabled: true }],

@@ -35,8 +35,8 @@ async function expectAll(recorded: readonly Recorded[]): Promise<void> {
     expect((await bench.ownRule(String(outputs["ruleRef"]))).id).toBe(id);
 }
 
-describe.each(["shop", "empty"] as const)("deployments in zone %s", (zone) => {
-  test(`creates ten deployments of one program at once${RUNS_NOTE}`, async () => {
+describe.each(["shop", "empty"] as const)("concurrent operations in zone %s", (zone) => {
+  test(`create and delete ten deployments of one program${RUNS_NOTE}`, async () => {
     for (const run of runs) {
       await start(zone);
       const othersBefore = await bench.othersRules();
@@ -55,7 +55,7 @@ describe.each(["shop", "empty"] as const)("deployments in zone %s", (zone) => {
     }
   });
 
-  test(`creates the deployments of two interleaved programs${RUNS_NOTE}`, async () => {
+  test(`create and delete the deployments of two programs${RUNS_NOTE}`, async () => {
     for (const run of runs) {
       await start(zone);
       const othersBefore = await bench.othersRules();
@@ -93,10 +93,10 @@ async function expectDirectlyInFront(number: number): Promise<void> {
   expect(refs[refs.indexOf(`${REF}-${number}`) - 1]).toBe(`${REF}-${number}/exception/1`);
 }
 
-describe("someone else is faster", () => {
+describe("a create", () => {
   const entryPoint = "http_request_firewall_managed/entrypoint";
 
-  test("uses an entry point that someone else creates after it was read", async () => {
+  test("uses the entry point if someone else created it in the meantime", async () => {
     bench = await RulesetsBench.start("empty");
     // The read misses the entry point, as if it came a moment too early.
     await bench.up(declaration(1));
@@ -115,7 +115,7 @@ describe("someone else is faster", () => {
     expect(bench.api.requests.filter(({ status }) => status === 400)).toHaveLength(1); // 20217 only.
   });
 
-  test("waits if someone else creates the entry point and reads lag behind writes", async () => {
+  test("waits until it can read an entry point that someone else just created", async () => {
     bench = await RulesetsBench.start("empty", { readLagMs: 400 });
     const [one, other] = [bench.operation(), bench.operation()];
     const recorded = await Promise.all([one.up(TYPE, declaration(1)), other.up(TYPE, declaration(2))]);
@@ -124,13 +124,13 @@ describe("someone else is faster", () => {
   });
 });
 
-describe("lost responses of a managed ruleset override", () => {
+describe("if a response is lost,", () => {
   test.each([
     ["to creating the entry point", "empty", { method: "POST", path: "/rulesets$" }],
     ["to adding the rule", "shop", { method: "POST", path: "/rules$" }],
     ["to adding an exception", "shop", { method: "POST", path: "/rules$" }],
     ["to enabling the rule", "shop", { method: "PATCH" }],
-  ] as const)("creates nothing twice if the response %s is lost", async (what, zone, match) => {
+  ] as const)("nothing is created twice: the response %s", async (what, zone, match) => {
     bench = await RulesetsBench.start(zone);
     const othersBefore = await bench.othersRules();
     if (what.includes("exception")) bench.api.fault({ match, kind: "slow", delayMs: 0 });
@@ -142,7 +142,7 @@ describe("lost responses of a managed ruleset override", () => {
     await bench.expectNoChanges(declared, recorded);
   });
 
-  test("the next update finds the rule by its ref even if the process died", async () => {
+  test("the next update finds the rule by its ref, even if nothing was recorded", async () => {
     bench = await RulesetsBench.start("shop");
     const declared = declaration(1, { exceptions: [HOOK] });
     bench.api.fault({ match: { method: "POST", path: "/rules$" }, times: 9, kind: "dropAfter" });
@@ -162,7 +162,7 @@ describe("lost responses of a managed ruleset override", () => {
   });
 });
 
-test("records a failure after the rule was added, and the next update continues from there", async () => {
+test("records the rule if the create fails after adding it, and the next update continues from there", async () => {
   bench = await RulesetsBench.start("shop");
   const declared = declaration(1, { exceptions: [HOOK] });
   bench.api.fault({ match: { method: "POST", path: "/rules$" }, kind: "slow", delayMs: 0 });
@@ -176,7 +176,7 @@ test("records a failure after the rule was added, and the next update continues 
   await bench.expectNoChanges(declared, repaired);
 });
 
-test("a missing ruleset or permission is reported with the fix", async () => {
+test("an error about a missing ruleset or permission says how to fix it", async () => {
   bench = await RulesetsBench.start("shop");
   bench.api.fault({
     match: { method: "POST" },
@@ -186,7 +186,7 @@ test("a missing ruleset or permission is reported with the fix", async () => {
     message: "not entitled",
   });
   expect((await bench.operation().failedUp(TYPE, declaration(1))).message).toMatch(
-    /not entitled .*Your Cloudflare plan may lack this ruleset/,
+    /not entitled .*Your Cloudflare plan may not include this ruleset/,
   );
   bench.api.fault({ match: { method: "POST" }, kind: "status", status: 403, message: "no" });
   expect((await bench.operation().failedUp(TYPE, declaration(1))).message).toMatch(

@@ -19,8 +19,8 @@ const FEED = { expression: 'http.request.uri.path eq "/feed"', description: "par
 const ruleIds = async (ruleset: string): Promise<string[]> =>
   (await bench.managedRules(ruleset)).map(({ id }) => id);
 
-describe("a deployment beside other rules", () => {
-  test("adds a deployment last with one request, changes it in place and removes it without a trace", async () => {
+describe("a deployment in a zone with other rules", () => {
+  test("is added last with one request, changed in place and removed without a trace", async () => {
     const declared = bench.declare({ owasp: { paranoiaLevel: 1 } });
     const recorded = await bench.up(declared);
     expect(bench.writes()).toEqual(["POST /{id}/rules"]);
@@ -54,14 +54,14 @@ describe("a deployment beside other rules", () => {
     expect(await bench.operation().refresh(TYPE, changed)).toBeUndefined();
   });
 
-  test("never replaces the entry point", async () => {
+  test("never replaces the zone's entry point", async () => {
     const first = await bench.up(bench.declare({ position: "first", exceptions: [HOOK] }));
     const second = await bench.up(bench.declare({ position: "last", exceptions: [FEED, HOOK] }), first);
     await bench.operation().destroy(TYPE, second);
     expect(bench.api.requests.filter(({ method }) => method === "PUT")).toEqual([]);
   });
 
-  test("moves to another zone by replacement", async () => {
+  test("is replaced when it moves to another zone", async () => {
     const recorded = await bench.up(bench.declare());
     const moved = { ...bench.declare(), zoneId: bench.api.zones.empty };
     expect(await bench.operation().preview(TYPE, moved, recorded)).toMatchObject({ replaces: ["zoneId"] });
@@ -70,7 +70,7 @@ describe("a deployment beside other rules", () => {
     expect(await bench.refs()).not.toContain("own");
   });
 
-  test("reports a rule that was deleted outside the program, and drops it on a refresh", async () => {
+  test("fails to update if its rule was deleted outside the program, and is dropped by a refresh", async () => {
     const recorded = await bench.up(bench.declare());
     await bench.deleteRule(await bench.ownRule());
     const changed = bench.declare({ description: "x" });
@@ -93,8 +93,8 @@ describe("a deployment beside other rules", () => {
   });
 });
 
-describe("requests for a deployment", () => {
-  test("sends paranoia level 2, threshold 25 with managed_challenge, and one disabled rule as documented", async () => {
+describe("the request for a deployment", () => {
+  test("has the documented form for paranoia level 2, threshold 25, managed_challenge and one disabled rule", async () => {
     const [someRule = ""] = await ruleIds(managedRulesets.owasp);
     bench.api.clearRequests();
     const declared = bench.declare({
@@ -151,12 +151,12 @@ describe("requests for a deployment", () => {
     expect(off).toHaveLength(rules.filter((r) => r.categories.some((tag) => tags.includes(tag))).length);
   });
 
-  test("sends no override for paranoia level 4", async () => {
+  test("has no override for paranoia level 4", async () => {
     await bench.up(bench.declare({ owasp: { paranoiaLevel: 4 } }));
     expect(bench.bodies("POST")[0]?.["action_parameters"]).toEqual({ id: managedRulesets.owasp });
   });
 
-  test("keeps the rule's other members: payload logging, a log setting, a description", async () => {
+  test("keeps the rule's other fields: payload logging, a log setting and a description", async () => {
     const declared = bench.declare({ owasp: { paranoiaLevel: 3 } });
     const recorded = await bench.up(declared);
     const rule = await bench.ownRule();
@@ -178,7 +178,7 @@ describe("requests for a deployment", () => {
     });
   });
 
-  test("looks up the last rule, which may change with the ruleset's version", async () => {
+  test("sets the threshold on the last rule of the ruleset's latest version", async () => {
     const last = "f".repeat(32);
     const description = "949111: Inbound Anomaly Score Exceeded";
     await bench.publishVersion(managedRulesets.owasp, {
@@ -191,7 +191,7 @@ describe("requests for a deployment", () => {
   });
 });
 
-describe("changing arguments", () => {
+describe("an update", () => {
   const start = {
     expression: 'http.host eq "a.example"',
     description: "one",
@@ -239,13 +239,13 @@ describe("changing arguments", () => {
     await bench.expectNoChanges(bench.declareManaged({ version: "latest" }), changed);
   });
 
-  test("finds no change if a threshold's name is replaced with its number", async () => {
+  test("writes nothing if a threshold's name is replaced with its number", async () => {
     const recorded = await bench.up(bench.declare({ owasp: { paranoiaLevel: 1, scoreThreshold: "low" } }));
     const same = bench.declare({ owasp: { paranoiaLevel: 1, scoreThreshold: 60 } });
     expect(await bench.operation().preview(TYPE, same, recorded)).toMatchObject({ step: "same" });
   });
 
-  test("records a change of adopt and onDestroy without a write", async () => {
+  test("records changes to adopt and onDestroy without a write", async () => {
     const recorded = await bench.up(bench.declare());
     bench.api.clearRequests();
     await bench.up(bench.declare({ adopt: "never", onDestroy: "keep" }), recorded);
@@ -275,7 +275,7 @@ describe("changing arguments", () => {
 });
 
 describe("the order of overrides", () => {
-  test("ignores the order of a hundred rule overrides", async () => {
+  test("doesn't matter for a hundred rule overrides", async () => {
     const ids = (await ruleIds(managedRulesets.managed)).slice(0, 100);
     const some = (order: readonly string[]) =>
       Object.fromEntries(order.map((id) => [id, { enabled: Number.parseInt(id.slice(0, 2), 16) % 2 === 0 }]));
@@ -294,7 +294,7 @@ describe("the order of overrides", () => {
     expect((await bench.operation().refresh(TYPE, recorded))?.inputs).toEqual(recorded.inputs);
   });
 
-  test("keeps the order of two tags that share rules, and the later tag decides", async () => {
+  test("matters for two tags that share rules: the later one decides", async () => {
     const off = { tag: "sqli", enabled: false };
     const on = { tag: "java", enabled: true };
     const both = (await bench.managedRules(managedRulesets.managed)).filter(
@@ -310,7 +310,9 @@ describe("the order of overrides", () => {
       step: "update",
       inputs: {
         expansion: {
-          conflicts: [`${both.length} rules tagged both "java" and "sqli": tag "sqli" determines enabled`],
+          conflicts: [
+            `${both.length} rules tagged both "java" and "sqli": "sqli" decides whether they're on`,
+          ],
         },
       },
     });
@@ -324,7 +326,7 @@ describe("the order of overrides", () => {
     await bench.expectNoChanges(swapped, changed);
   });
 
-  test("ignores the order of two tags that share no rule, and previews send no request", async () => {
+  test("doesn't matter for two tags that share no rule, and a preview of it sends no requests", async () => {
     const one = { tag: "wordpress", enabled: false };
     const other = { tag: "java", action: "log" };
     const recorded = await bench.up(bench.declareManaged({ categories: [one, other] }));
@@ -338,7 +340,7 @@ describe("the order of overrides", () => {
     expect(bench.api.requests).toEqual([]);
   });
 
-  test("sends categories in the declared order, followed by the levels that owasp turns off", async () => {
+  test("starts with the declared categories, followed by the levels that owasp turns off", async () => {
     const categories = [
       { tag: "sqli", enabled: true },
       { tag: "evasion", enabled: false },
@@ -353,7 +355,7 @@ describe("the order of overrides", () => {
     await bench.expectNoChanges(declared, recorded);
   });
 
-  test("sends a category once if it repeats one that owasp already turns off", async () => {
+  test("contains a category only once if owasp already turns it off", async () => {
     const categories = [
       { tag: "paranoia-level-4", enabled: false },
       { tag: "sqli", enabled: true },
@@ -369,7 +371,7 @@ describe("the order of overrides", () => {
 });
 
 describe("unset isn't false", () => {
-  test("doesn't send arguments that aren't declared, so the ruleset's own settings apply", async () => {
+  test("doesn't send unset arguments, so the ruleset's own settings apply", async () => {
     const [rule = "", ...others] = await ruleIds(managedRulesets.managed);
     await bench.up(
       bench.declareManaged({
@@ -386,7 +388,7 @@ describe("unset isn't false", () => {
     expect(rules).toHaveLength(others.length + 1);
   });
 
-  test("sends false at every level", async () => {
+  test("sends enabled: false for the deployment, its categories and its rules", async () => {
     const [rule = ""] = await ruleIds(managedRulesets.managed);
     await bench.up(
       bench.declareManaged({
@@ -413,14 +415,14 @@ describe("unset isn't false", () => {
   });
 });
 
-describe("the position of a rule", () => {
+describe("the position argument", () => {
   test.each([
     ["first", ["own", "monitoring", "managed", "credentials"]],
     ["last", ["monitoring", "managed", "credentials", "own"]],
     [{ before: "security-team/managed" }, ["monitoring", "own", "managed", "credentials"]],
     [{ after: seededRules.shop.monitoring }, ["monitoring", "own", "managed", "credentials"]],
   ])(
-    "applies the position %j when the rule is created and when the position changes",
+    "places the rule at %j when the rule is created and when the argument changes",
     async (position, order) => {
       const declared = bench.declare({ position, exceptions: [HOOK, FEED] });
       const withOwn = order.flatMap((name) =>
@@ -454,7 +456,7 @@ describe("the position of a rule", () => {
     }
   });
 
-  test("if a rule has to run before another rule, places it before that rule's exceptions", async () => {
+  test("places a rule that runs before another rule also before that rule's exceptions", async () => {
     await bench.up(bench.declareManaged({ ref: `${REF}-2`, exceptions: [HOOK, FEED] }));
     const declared = bench.declare({ position: { before: `${REF}-2` }, exceptions: [HOOK] });
     const recorded = await bench.up(declared);
@@ -466,7 +468,7 @@ describe("the position of a rule", () => {
     expect((await bench.refs()).slice(3)).toEqual(order);
   });
 
-  test('doesn\'t enforce position "first" again when someone else puts a rule in front', async () => {
+  test('doesn\'t enforce "first" again when someone else puts a rule in front', async () => {
     const declared = bench.declare({ position: "first" });
     const recorded = await bench.up(declared);
     const added = await bench.addRule({
@@ -481,7 +483,7 @@ describe("the position of a rule", () => {
     await bench.deleteRule(added);
   });
 
-  test("fails if the position names a rule that doesn't exist, suggests the nearest, and creates nothing", async () => {
+  test("fails if it names a rule that doesn't exist, suggests the nearest, and creates nothing", async () => {
     const declared = bench.declare({ position: { before: "security-team/manage" } });
     const op = bench.operation();
     const { message, recorded } = await op.failedUp(TYPE, declared);
@@ -500,7 +502,7 @@ describe("exceptions", () => {
       .filter(({ ref }) => ref.startsWith(`${REF}/exception/`))
       .map(({ expression, action_parameters }) => [expression, action_parameters]);
 
-  test("writes exceptions as skip rules directly in front of the rule, in order, each with its ref", async () => {
+  test("become skip rules directly in front of the rule, in order, each with its own ref", async () => {
     const declared = bench.declare({
       exceptions: [
         HOOK,
@@ -520,7 +522,7 @@ describe("exceptions", () => {
     expect(await bench.refs()).toEqual(["monitoring", "managed", "credentials"]);
   });
 
-  test("skips rulesets by name, and the resource's own as \"this\", and a refresh keeps the program's form", async () => {
+  test('can skip rulesets by name or as "this", and a refresh keeps the form used in the program', async () => {
     const [owasp, managed] = [managedRulesets.owasp, managedRulesets.managed];
     const declared = bench.declare({
       ruleset: OWASP,
@@ -556,7 +558,7 @@ describe("exceptions", () => {
   const managedRule = async (): Promise<string> =>
     (await bench.managedRules(managedRulesets.managed))[0]?.id ?? "";
 
-  test("creates the exceptions before the rule of a new deployment acts", async () => {
+  test("are created before the rule of a new deployment is enabled", async () => {
     await bench.up(bench.declare({ exceptions: [HOOK] }));
     expect(bench.writes()).toEqual(["POST /{id}/rules", "POST /{id}/rules", "PATCH /{id}/rules/{id}"]);
     expect(bench.bodies("POST").map(({ action, enabled }) => [action, enabled])).toEqual([
@@ -578,7 +580,7 @@ describe("exceptions", () => {
     ["changes a skip", [A], [{ ...A, skip: { rulesets: [managedRulesets.owasp] } }], 1],
     ["adds a description", [A], [{ ...A, description: "x" }], 1],
   ])(
-    "a change that %s writes one rule at a time, and excepted requests stay excepted in between",
+    "change one rule at a time, so that excepted requests stay excepted, when an update %s",
     async (_name, before, after, writes) => {
       const recorded = await bench.up(bench.declare({ exceptions: before }));
       const declared = bench.declare(after === undefined ? {} : { exceptions: after });
@@ -592,7 +594,7 @@ describe("exceptions", () => {
     },
   );
 
-  test("renames the exceptions when the ref changes", async () => {
+  test("get new refs when the resource's ref changes", async () => {
     const recorded = await bench.up(bench.declare({ exceptions: [A, B] }));
     const declared = bench.declare({ exceptions: [A, B], ref: `${REF}-2` });
     const changed = await bench.up(declared, recorded);
@@ -605,8 +607,8 @@ describe("exceptions", () => {
   });
 });
 
-describe("versions of a ruleset", () => {
-  test("shows a newer version in an output, not as a change", async () => {
+describe("after Cloudflare publishes a version of the ruleset,", () => {
+  test("a refresh shows the version in an output, and the preview shows no change", async () => {
     const declared = bench.declare({ version: "latest", owasp: { paranoiaLevel: 2 } });
     const recorded = await bench.up(declared);
     await bench.publishVersion(managedRulesets.owasp, {
@@ -618,7 +620,7 @@ describe("versions of a ruleset", () => {
     expect(await bench.operation().preview(TYPE, declared, refreshed)).toMatchObject({ step: "same" });
   });
 
-  test("a refresh warns if the new version lacks an overridden rule", async () => {
+  test("a refresh warns if the version lacks an overridden rule", async () => {
     const [first] = await ruleIds(managedRulesets.owasp);
     const gone = first ?? "";
     const declared = bench.declare({ rules: { [gone]: { enabled: false } } });
@@ -629,13 +631,13 @@ describe("versions of a ruleset", () => {
     expect(op.warned).toEqual([
       expect.stringMatching(
         new RegExp(
-          `version 38 of "${OWASP}" doesn't have the rules or tags of these settings, .*rules\\["${gone}"\\].*Change the program`,
+          `these settings don't apply to version 38 of "${OWASP}" and have no effect: .*rules\\["${gone}"\\].*Change the program`,
         ),
       ),
     ]);
   });
 
-  test("a refresh warns if another rule compares the score now, and the next update sets the threshold there", async () => {
+  test("a refresh warns if a different rule compares the score, and the next update sets the threshold on it", async () => {
     const last = "f".repeat(32);
     const declared = bench.declare({ owasp: { paranoiaLevel: 4, scoreThreshold: 60 } });
     const recorded = await bench.up(declared);
@@ -646,7 +648,7 @@ describe("versions of a ruleset", () => {
     const op = bench.operation();
     const refreshed = await op.refresh(TYPE, recorded);
     expect(op.warned.join()).toContain(
-      `rule ${last} compares the score. The last update set the score threshold and action of owasp on rule ${OWASP_SCORE_RULE}`,
+      `rule ${last} compares the score. The last update set owasp's score threshold and action on rule ${OWASP_SCORE_RULE}`,
     );
     await bench.up(declared, refreshed);
     expect(overridesOf((await bench.ownRule()) as Record<string, unknown>).rules).toEqual([
@@ -654,7 +656,7 @@ describe("versions of a ruleset", () => {
     ]);
   });
 
-  test("checks tags and rules against the pinned version", async () => {
+  test("a preview checks tags and rules against the pinned version", async () => {
     const latest = Number((await bench.up(bench.declareManaged())).outputs["rulesetVersion"]);
     await bench.publishVersion(managedRulesets.managed, {
       add: [{ description: "new", categories: ["brand-new"] }],
@@ -680,8 +682,8 @@ describe("versions of a ruleset", () => {
   });
 });
 
-describe("the preview shows", () => {
-  test("the preview shows the effect of a deployment, and the zone matches it afterwards", async () => {
+describe("the preview", () => {
+  test("shows the effect of a deployment, and the zone matches it afterwards", async () => {
     const declared = bench.declare({
       ruleset: { name: OWASP },
       owasp: { paranoiaLevel: 2, scoreThreshold: 25, action: "managed_challenge" },
@@ -702,7 +704,7 @@ describe("the preview shows", () => {
     expect(recorded.outputs["expansion"]).toEqual(inputs["expansion"]);
   });
 
-  test("the preview shows what an update changes, rule by rule", async () => {
+  test("shows what an update changes, rule by rule", async () => {
     const before = { owasp: { paranoiaLevel: 3, scoreThreshold: 40 }, ruleset: { name: OWASP } };
     const recorded = await bench.up(bench.declare(before));
     const preview = async (changes: object): Promise<unknown> => {
@@ -731,7 +733,7 @@ describe("the preview shows", () => {
     });
   });
 
-  test("without credentials, the preview shows no effects, and that alone isn't a change", async () => {
+  test("shows no effects without credentials, and that alone isn't a change", async () => {
     const declared = bench.declare({ owasp: { paranoiaLevel: 2 } });
     const fork = bench.operation({ "edgeguard:apiToken": "" });
     const { inputs } = await fork.preview(TYPE, declared);

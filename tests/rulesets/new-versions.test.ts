@@ -66,8 +66,8 @@ const rule = async (part: string, ruleset: string = managedRulesets.managed): Pr
   return found;
 };
 
-describe("a refresh after Cloudflare published a version", () => {
-  test("a refresh says what a new version means for the zone, and an unchanged preview sends nothing before or after it", async () => {
+describe("a refresh or a preview after Cloudflare published a version", () => {
+  test("says what the version changes in the zone, and previews of the unchanged program send no requests before or after it", async () => {
     const overridden = await rule("100000");
     const declaration = bench.declareManaged({
       categories: [{ tag: "wordpress", enabled: false }],
@@ -100,7 +100,9 @@ describe("a refresh after Cloudflare published a version", () => {
       ].join("\n  "),
     ]);
     // The settings that have no effect are a warning, because the program has to change.
-    expect(found.warned).toEqual([expect.stringMatching(/^version 89 of .* they have no effect: rules/)]);
+    expect(found.warned).toEqual([
+      expect.stringMatching(/^these settings don.t apply to version 89 of .* and have no effect: rules/),
+    ]);
     expect(found.recorded).toEqual({
       ...recorded,
       outputs: { ...recorded.outputs, rulesetVersion: "89" },
@@ -112,7 +114,7 @@ describe("a refresh after Cloudflare published a version", () => {
     });
   });
 
-  test("describes changed defaults by their effect in the zone, and counts those without one", async () => {
+  test("describes changed defaults by their effect in the zone, and counts those without an effect", async () => {
     const [block, log, off, hidden] = await Promise.all(
       ["100001", "100009", "100200", "100002"].map((n) => rule(n)),
     );
@@ -190,7 +192,7 @@ describe("a refresh after Cloudflare published a version", () => {
     ]);
   });
 
-  test("reads the former version once for all deployments of the ruleset, and says what it means for each", async () => {
+  test("reads the previous version once for all deployments of the ruleset, and says what changed for each", async () => {
     const declarations = [
       bench.declareManaged({ ref: "edgeguard/a", categories: [{ tag: "php", action: "log" }] }),
       bench.declareManaged({ ref: "edgeguard/b", expression: 'http.host eq "b.example"' }),
@@ -223,7 +225,7 @@ describe("a refresh after Cloudflare published a version", () => {
     expect(lines.at(-1)).toBe("and 2 more rules");
   });
 
-  test("a preview that changes overrides also reports the new version, for the overrides as declared", async () => {
+  test("says in a preview that changes overrides what the version changes with the new overrides", async () => {
     const recorded = await bench.up(bench.declareManaged());
     await bench.publishVersion(managedRulesets.managed, {
       add: [{ description: "New", action: "block", categories: ["php"] }],
@@ -240,7 +242,7 @@ describe("a refresh after Cloudflare published a version", () => {
   });
 });
 
-test("counts the same rules as acting before and after a new version as the local API does", async () => {
+test("agrees with the local API on how many rules act before and after a new version", async () => {
   const declaration = bench.declareManaged({
     action: "log",
     categories: [
@@ -294,7 +296,7 @@ test("counts the same rules as acting before and after a new version as the loca
 const sumOf = (text: string, form: RegExp): number =>
   [...text.matchAll(form)].reduce((sum, [, count]) => sum + Number(count), 0);
 
-describe("the OWASP Core Ruleset", () => {
+describe("a refresh after a new version of the OWASP Core Ruleset", () => {
   test("says which new rules the paranoia level leaves on, and which rules moved to another level", async () => {
     const moved = await rule("942100", managedRulesets.owasp);
     const recorded = await bench.up(bench.declare({ owasp: { paranoiaLevel: 2 } }));
@@ -331,7 +333,7 @@ describe("the OWASP Core Ruleset", () => {
     ]);
   });
 
-  test("says that threshold and action fall back if another rule compares the score", async () => {
+  test("says that the score threshold and action fall back to the defaults if another rule compares the score", async () => {
     const declaration = bench.declare({ owasp: { paranoiaLevel: 4, scoreThreshold: "high", action: "log" } });
     const recorded = await bench.up(declaration);
     await bench.publishVersion(managedRulesets.owasp, {
@@ -354,12 +356,12 @@ describe("the OWASP Core Ruleset", () => {
   });
 });
 
-describe("a deployment that pins a version", () => {
+describe("for a deployment that pins a version,", () => {
   const news = {
     add: [{ id: "a".repeat(32), description: "New", action: "log" }],
   };
 
-  test("says how far a pinned version is behind and what it lacks, without another request", async () => {
+  test("a refresh says how many versions it is behind and what it lacks, without another request", async () => {
     const declaration = bench.declareManaged({ version: "87" });
     const recorded = await bench.up(declaration);
     await bench.publishVersion(managedRulesets.managed, news);
@@ -377,7 +379,7 @@ describe("a deployment that pins a version", () => {
     await expectUnchanged(declaration, found.recorded);
   });
 
-  test("also says what a pinned version lacks in the preview of a new or changed deployment", async () => {
+  test("a preview of a new or changed deployment says what the pinned version lacks", async () => {
     const operation = bench.operation();
     const recorded = await operation.up(TYPE, bench.declareManaged({ version: "87" }));
     const changed = bench.declareManaged({ version: "87", categories: [{ tag: "nodejs", action: "log" }] });
@@ -388,7 +390,7 @@ describe("a deployment that pins a version", () => {
     ]);
   });
 
-  test("says nothing while the pinned version is the latest, and doesn't present a version pinned manually as Cloudflare's change", async () => {
+  test("a refresh says nothing if it pins the latest version, or if someone unpinned it", async () => {
     const declaration = bench.declareManaged({ version: "88" });
     const recorded = await bench.up(declaration);
     expect((await refresh(recorded)).said).toEqual([]);
@@ -404,7 +406,7 @@ describe("a deployment that pins a version", () => {
     expect((await refresh(byHand.recorded)).said).toEqual([]);
   });
 
-  test("says what would change, and lists many versions as a range", async () => {
+  test("a refresh says what the latest version would change, and lists many versions as a range", async () => {
     const recorded = await bench.up(bench.declareManaged({ version: "88" }));
     for (const number of [1, 2, 3])
       await bench.publishVersion(managedRulesets.managed, {
@@ -415,7 +417,7 @@ describe("a deployment that pins a version", () => {
     ]);
   });
 
-  test("moving the pin shows what protects less, for the gate", async () => {
+  test("a preview that pins a newer version lists what will protect less", async () => {
     const recorded = await bench.up(bench.declareManaged({ version: "88" }));
     await bench.publishVersion(managedRulesets.managed, {
       change: [{ id: (await rule("100001")).id, action: "log" }],
@@ -428,7 +430,7 @@ describe("a deployment that pins a version", () => {
   });
 });
 
-describe("a version that can't be compared", () => {
+describe("if versions can't be compared,", () => {
   const former = { method: "GET", path: "/versions/88" };
   let recorded: Recorded;
   let rulesNow: string;
@@ -439,7 +441,7 @@ describe("a version that can't be compared", () => {
     rulesNow = `Cloudflare Managed Ruleset 88 → 89: ${on + off} rules now, ${on} on in this zone.`;
   });
 
-  test("only counts the rules if Cloudflare no longer serves the former version", async () => {
+  test("a refresh only counts the rules if Cloudflare no longer serves the previous version", async () => {
     bench.api.fault({ match: former, kind: "status", status: 404 });
     const found = await refresh(recorded);
     expect(found.said).toEqual([
@@ -450,7 +452,7 @@ describe("a version that can't be compared", () => {
   });
 
   test.each([429, 503])(
-    "HTTP %d: the refresh succeeds, and the next one compares with the same version",
+    "a refresh still succeeds after HTTP %d, and the next one compares with the same version",
     async (status) => {
       bench.api.fault({
         match: former,
@@ -479,7 +481,7 @@ describe("a version that can't be compared", () => {
   );
 
   test.each([400, 403])(
-    "HTTP %d: a version that's refused is requested and mentioned once",
+    "a version is requested and mentioned only once if the response is HTTP %d",
     async (status) => {
       bench.api.fault({ match: former, times: 9, kind: "status", status });
       const found = await refresh(recorded);
@@ -494,7 +496,7 @@ describe("a version that can't be compared", () => {
     },
   );
 
-  test("the message about an unreadable version is the same each time, and doesn't mention the request", async () => {
+  test("the message about an unreadable version is the same after each refresh", async () => {
     bench.api.fault({ match: former, times: 9, kind: "status", status: 503 });
     const config = { "edgeguard:maxRetries": "0" };
     const first = await refresh(recorded, config);
@@ -508,7 +510,7 @@ describe("a version that can't be compared", () => {
     const newRule = ["Cloudflare Managed Ruleset 88 → 89: 1 new rule, 1 on in this zone (1 block)."];
     const described = () => bench.declareManaged({ description: "changed" });
 
-    test("after an update that also couldn't read the former version", async () => {
+    test("even after an update that couldn't read the previous version either", async () => {
       bench.api.fault({ match: former, times: 9, kind: "status", status: 503 });
       const config = { "edgeguard:maxRetries": "0" };
       const refreshed = await refresh(recorded, config);
@@ -519,14 +521,14 @@ describe("a version that can't be compared", () => {
       expect((await refresh(later.recorded)).said).toEqual([]);
     });
 
-    test("after an update without live checks", async () => {
+    test("even after an update without live checks", async () => {
       const operation = bench.operation({ "edgeguard:liveChecks": "false" });
       const updated = await operation.up(TYPE, described(), recorded);
       expect(operation.said).toEqual([]);
       expect((await refresh(updated)).said.map(firstLine)).toEqual(newRule);
     });
 
-    test("after a refresh whose response gave no version", async () => {
+    test("even after a refresh whose response had no version", async () => {
       const path = `/accounts/${bench.api.accounts.main}/rulesets/${managedRulesets.managed}`;
       const { result } = await rawGet(bench.api, path);
       const unversioned = { ...(result as JsonObject), version: undefined };
@@ -540,7 +542,7 @@ describe("a version that can't be compared", () => {
     });
   });
 
-  test("requests a version that can't be read only once, however many deployments use it", async () => {
+  test("an unreadable version is requested only once, however many deployments use it", async () => {
     const other = await bench.up(
       bench.declareManaged({ ref: "edgeguard/b", expression: 'http.host eq "b.example"' }),
     );
@@ -561,7 +563,7 @@ describe("a version that can't be compared", () => {
     ],
     ["no rules", (version) => ({ ...version, rules: null }), "Cloudflare lists no rules of version 88"],
   ];
-  test.each(odd)("doesn't compare a response with %s", async (_what, change, why) => {
+  test.each(odd)("a response with %s isn't compared", async (_what, change, why) => {
     const path = `/accounts/${bench.api.accounts.main}/rulesets/${managedRulesets.managed}/versions/88`;
     const { result } = await rawGet(bench.api, path);
     const body = { success: true, errors: [], messages: [], result: change(result as JsonObject) };
@@ -575,7 +577,7 @@ describe("a version that can't be compared", () => {
     expect((await refresh(recorded)).said).toEqual([`${rulesNow} ${why}, so what changed isn't known.`]);
   });
 
-  describe("if the latest version arrives incomplete,", () => {
+  describe("and the latest version arrives incomplete,", () => {
     /** Cloudflare's next response with the latest version of a ruleset, changed. */
     async function distort(
       ruleset: string,
@@ -602,7 +604,7 @@ describe("a version that can't be compared", () => {
       rules: result.rules.map((each, at) => (at === index ? { ...each, id: null } : each)),
     });
 
-    test("a rule that can't be read isn't called removed, and its override isn't called ineffective", async () => {
+    test("an unreadable rule isn't reported as removed, nor its override as ineffective", async () => {
       const [first] = await rulesOf(managedRulesets.managed);
       const declaration = bench.declareManaged({ rules: { [first?.id ?? ""]: { action: "log" } } });
       const overriding = await bench.up(declaration);
@@ -615,7 +617,7 @@ describe("a version that can't be compared", () => {
       expect(warned).toEqual([expect.stringContaining("skipped a record")]);
     });
 
-    test("doesn't report another ruleset's rule as missing", async () => {
+    test("a rule of another ruleset isn't reported as missing", async () => {
       const { owasp } = managedRulesets;
       const named = (await rulesOf(owasp)).findIndex((each) =>
         String(each["description"]).includes("920272"),
@@ -633,7 +635,7 @@ describe("a version that can't be compared", () => {
       ["unreadable rules", withoutIdOf(0)],
       ["an empty list of rules", (result: object) => ({ ...result, rules: [] })],
       ["null as a rule", (result: object) => ({ ...result, rules: [null] })],
-    ])("doesn't report changed settings for a version with %s", async (_what, change) => {
+    ])("no changed settings are reported for a version with %s", async (_what, change) => {
       const declaration = bench.declare({
         owasp: { paranoiaLevel: 2, scoreThreshold: "high" },
         rules: { "920270": { enabled: false } },
@@ -646,7 +648,7 @@ describe("a version that can't be compared", () => {
     });
   });
 
-  test("a response that isn't JSON never shows a credential", async () => {
+  test("an error about a response that isn't JSON shows no credential", async () => {
     bench.api.fault({
       match: former,
       times: 9,
@@ -660,14 +662,14 @@ describe("a version that can't be compared", () => {
     expect(JSON.stringify([said, warned])).not.toContain("local-token");
   });
 
-  test("says nothing if no version is recorded", async () => {
+  test("a refresh says nothing if no version is recorded", async () => {
     const unversioned = { ...recorded, outputs: { ...recorded.outputs, rulesetVersion: "" } };
     const found = await refresh(unversioned);
     expect([found.said, found.requests.length]).toEqual([[], 2]);
     expect(found.recorded.outputs["rulesetVersion"]).toBe("89");
   });
 
-  test("says so if a ruleset goes back to an earlier version", async () => {
+  test("a refresh says so if a ruleset goes back to an earlier version", async () => {
     const { recorded: newer } = await refresh(recorded);
     const path = `/accounts/${bench.api.accounts.main}/rulesets/${managedRulesets.managed}`;
     const { result } = await rawGet(bench.api, `${path}/versions/88`);
@@ -680,8 +682,8 @@ describe("a version that can't be compared", () => {
   });
 });
 
-describe("names and descriptions", () => {
-  test("gives both names of a renamed ruleset, and tells a program with the old name to change it", async () => {
+describe("the message about a new version", () => {
+  test("shows both names of a renamed ruleset, and a warning says to change the name in the program", async () => {
     const declaration = bench.declareManaged({ ruleset: { name: MANAGED } });
     const recorded = await bench.up(declaration);
     await bench.publishVersion(managedRulesets.managed, { name: "Cloudflare Core Ruleset" });
@@ -695,7 +697,7 @@ describe("names and descriptions", () => {
     await expectUnchanged(declaration, found.recorded);
   });
 
-  test("a description that imitates other output stays on its own line", async () => {
+  test("keeps a description on its own line, even if it imitates other output", async () => {
     const recorded = await bench.up(bench.declareManaged());
     await bench.publishVersion(managedRulesets.managed, {
       add: [{ description: "New\n::error::broken\u001b[31m\nedgeguard: all is well" }],

@@ -90,7 +90,7 @@ function sharedTagsIn(overrides: Overrides, ruleset: ManagedRuleset): ReturnType
   );
 }
 
-test("reads compiled overrides back as declared", () => {
+test("converts a declaration to overrides and back without a change", () => {
   for (const [ruleset, withOwasp] of both()) {
     fc.assert(
       fc.property(declarations(ruleset, withOwasp), (declared) => {
@@ -104,7 +104,7 @@ test("reads compiled overrides back as declared", () => {
   }
 });
 
-test("overrides read from someone else's rule compile to the same effect in every form", () => {
+test("a declaration read from someone else's overrides has the same effect, whichever declaration it's based on", () => {
   for (const [ruleset, withOwasp] of both()) {
     const shared = sharedTagsOf(
       ruleset,
@@ -148,7 +148,7 @@ test("two orders of categories that count as the same have the same effect on ev
   );
 });
 
-test("counts the rules that the opposite order would decide differently as conflicts", () => {
+test("counts as conflicts the rules that would change if the categories were swapped", () => {
   const [one, other] = [
     { tag: "java", enabled: true },
     { tag: "sqli", enabled: false },
@@ -170,7 +170,7 @@ test("counts the rules that the opposite order would decide differently as confl
   expect(differ.length).toBeGreaterThan(0);
 });
 
-test("computes the same effective rules as the local API, independently", async () => {
+test("computes the same effective rules as the local API, which has its own implementation", async () => {
   await bench.up(bench.declare());
   const samples = [
     ...fc

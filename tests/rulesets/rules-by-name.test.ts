@@ -37,8 +37,8 @@ const off = (...names: string[]) => ({
 const refusals = (declaration: Record<string, unknown>, recorded?: Recorded) =>
   bench.operation().refusals(TYPE, declaration, recorded);
 
-describe("a rule can be named", () => {
-  it("by its OWASP number, and the request contains the rule's ID", async () => {
+describe("a rule's name", () => {
+  it("can be its OWASP number, and the request contains the rule's ID", async () => {
     const { id } = await ruleWith(owasp, "920272:");
     const declaration = bench.declare(off("920272"));
     const recorded = await bench.up(declaration);
@@ -59,13 +59,13 @@ describe("a rule can be named", () => {
     ["its CVE number with non-breaking hyphens", "CVE\u20112021\u201144228"],
     ["words of its description, in any order and case", "Execution JAVA remote"],
     ["its whole description", JAVA],
-  ])("by %s", async (_how, name) => {
+  ])("can be %s", async (_how, name) => {
     const { id } = await ruleWith(managed, JAVA);
     const { inputs } = await bench.operation().preview(TYPE, bench.declareManaged(off(name)));
     expect(inputs["ruleIds"]).toEqual({ [managed]: { [name]: id } });
   });
 
-  it("in an exception, under this or another ruleset", async () => {
+  it("works in an exception for the resource's ruleset or another one", async () => {
     const [own, other] = [await ruleWith(owasp, "920272:"), await ruleWith(free, "CVE-2021-44228")];
     const names = {
       this: ["920272", OWASP_SCORE_RULE],
@@ -84,7 +84,7 @@ describe("a rule can be named", () => {
     await bench.expectNoChanges(declaration, recorded);
   });
 
-  it("and the preview shows its ID, description and default", async () => {
+  it("appears in the preview with the rule's ID, description and default", async () => {
     const [number, cve] = [await ruleWith(owasp, "920272:"), await ruleWith(free, "CVE-2021-44228")];
     const names = { this: ["920272"], [free]: ["CVE-2021-44228"] };
     const declaration = bench.declare({ ...off("920272"), ...skipping(names) });
@@ -97,7 +97,7 @@ describe("a rule can be named", () => {
     });
   });
 
-  it("beside rules named by ID, even if it's the rule that compares the score", async () => {
+  it("can be combined with rule IDs, even for the rule that compares the score", async () => {
     const { id } = await ruleWith(owasp, "920100:");
     const declaration = bench.declare({
       owasp: { paranoiaLevel: 4, scoreThreshold: "high" },
@@ -113,7 +113,7 @@ describe("a rule can be named", () => {
     await bench.expectNoChanges(declaration, recorded);
   });
 
-  it("by the words of its whole description, even if other descriptions also contain them", async () => {
+  it("can be all words of its description, even if other descriptions also contain them", async () => {
     const add = ["Generic XXE Attack", "Generic XXE Attack 2"].map((description) => ({ description }));
     await bench.publishVersion(managed, { add });
     const { id } = await ruleWith(managed, "Generic XXE Attack");
@@ -121,7 +121,7 @@ describe("a rule can be named", () => {
     expect(await overridesSent()).toEqual([{ id, enabled: false }]);
   });
 
-  it("and the name is looked up in the pinned version of the ruleset", async () => {
+  it("is looked up in the pinned version of the ruleset", async () => {
     const { id } = await ruleWith(owasp, "934200:");
     await bench.up(bench.declare({ ...off("934200"), version: "37" }));
     expect(await overridesSent()).toEqual([{ id, enabled: false }]);
@@ -129,7 +129,7 @@ describe("a rule can be named", () => {
     expect(refusal).toContain('"934200" matches no rule of "Cloudflare OWASP Core Ruleset" in version 36');
   });
 
-  it("and replacing an ID with the rule's name writes nothing", async () => {
+  it("can replace the rule's ID without a write", async () => {
     const { id } = await ruleWith(owasp, "920272:");
     const byId = await bench.up(bench.declare(off(id)));
     bench.api.clearRequests();
@@ -143,18 +143,18 @@ it("every name in the documented example matches exactly one rule", async () => 
   expect(await refusals(bench.declare({ ...off("920272"), ...skipping({ this: ["942100"] }) }))).toEqual([]);
 });
 
-describe("a name is refused in the preview", () => {
-  it("if it matches several rules; the message lists five and gives their number", async () => {
+describe("the preview", () => {
+  it("refuses a name that matches several rules, with five of them and the total", async () => {
     const matching = (await bench.managedRules(managed)).filter(({ description }) =>
       /SQL injection/.test(String(description)),
     );
     const five = matching.slice(0, 5).map(({ id, description }) => `${id} (${JSON.stringify(description)})`);
     expect(await refusals(bench.declareManaged(off("sql injection")))).toEqual([
-      `rules["sql injection"]: "sql injection" matches ${matching.length} rules of "${MANAGED}" in version 88: ${five.join(", ")}, and ${matching.length - 5} more. Add more words from its description, or use the rule's ID`,
+      `rules["sql injection"]: "sql injection" matches ${matching.length} rules of "${MANAGED}" in version 88: ${five.join(", ")}, and ${matching.length - 5} more. Add more words from the rule's description, or use its ID`,
     ]);
   });
 
-  it("if it matches none; the message lists the nearest rules", async () => {
+  it("refuses a name that matches no rule, and lists the nearest rules", async () => {
     const { id } = await ruleWith(owasp, "920272:");
     const [refusal] = await refusals(bench.declare(off("920372")));
     expect(refusal).toContain(
@@ -167,18 +167,18 @@ describe("a name is refused in the preview", () => {
     );
   });
 
-  it.each(["92027", "9202720", "20272"])("if it isn't a complete rule number: %s", async (name) => {
+  it.each(["92027", "9202720", "20272"])("refuses an incomplete or wrong rule number: %s", async (name) => {
     const [refusal] = await refusals(bench.declare(off(name)));
     expect(refusal).toContain(`"${name}" matches no rule`);
   });
 
-  it("if no rule is close; the message says where to find the rules", async () => {
+  it("refuses a name unlike any rule, and says where to find the rules", async () => {
     expect(await refusals(bench.declare(off("Blorple")))).toEqual([
       'rules["Blorple"]: "Blorple" matches no rule of "Cloudflare OWASP Core Ruleset" in version 37: no description has all of these words. List its rules with `getManagedRuleset`',
     ]);
   });
 
-  it("with the nearest rules for only five names, even if hundreds are wrong", async () => {
+  it("lists the nearest rules for only five names, even if a hundred are wrong", async () => {
     await bench.publishVersion(managed, {
       add: Array.from({ length: 400 }, (_, index) => ({
         description: `Vendor product ${index}: remote code execution in component alpha - CVE:CVE-2024-${10000 + index}`,
@@ -191,7 +191,7 @@ describe("a name is refused in the preview", () => {
     expect(found[99]).toContain("List its rules with `getManagedRuleset`");
   });
 
-  it("in exceptions as well, reporting all of them at once", async () => {
+  it("refuses names in exceptions, and reports all of them at once", async () => {
     const found = await refusals(bench.declare(skipping({ this: ["1"], [free]: ["Widespread"] })));
     expect(found).toEqual([
       expect.stringContaining('exceptions[0].skip.rules["this"][0]: "1" matches no rule of'),
@@ -199,7 +199,7 @@ describe("a name is refused in the preview", () => {
     ]);
   });
 
-  it("if two overrides name the same rule", async () => {
+  it("refuses two overrides for the same rule", async () => {
     const { id } = await ruleWith(owasp, "920272:");
     const reason = `is rule ${id} ("920272: Protocol enforcement in arguments"), which rules["920272"] also overrides. Merge the two entries`;
     expect(await refusals(bench.declare(off("920272", "protocol 920272")))).toEqual([
@@ -209,14 +209,14 @@ describe("a name is refused in the preview", () => {
     expect(found).toContain(`is rule ${id}`);
   });
 
-  it("if its override contradicts owasp", async () => {
+  it("refuses an override by name that contradicts owasp", async () => {
     const declaration = bench.declare({ owasp: { paranoiaLevel: 2 }, ...off("949110") });
     expect(await refusals(declaration)).toEqual([
       expect.stringContaining('rules["949110"].enabled: contradicts owasp: this rule compares the score'),
     ]);
   });
 
-  it("if it's the name of an inherited member", async () => {
+  it("refuses `constructor` and other names of inherited members", async () => {
     const [refusal] = await refusals(bench.declare(off("constructor")));
     expect(refusal).toContain('"constructor" matches no rule');
   });
@@ -237,12 +237,12 @@ describe("when Cloudflare renames rules,", () => {
     [
       "the name matches no rule",
       () => Promise.resolve({ change: [{ id, description: "Log4j headers" }] }),
-      /was resolved to rule [0-9a-f]{32} \("Log4j headers"\)\. In version 89 of "Cloudflare Managed Ruleset", it matches no rule\./,
+      /was resolved to rule [0-9a-f]{32} \("Log4j headers"\)\. In version 89 of "Cloudflare Managed Ruleset", the name matches no rule\./,
     ],
     [
       "the name matches another rule as well",
       () => Promise.resolve({ add: [{ description: "Log4j body - CVE:CVE-2021-44228" }] }),
-      /it matches 2 rules: [0-9a-f]{32} \("Java applications.*"\), [0-9a-f]{32} \("Log4j body - CVE:CVE-2021-44228"\)\./,
+      /the name matches 2 rules: [0-9a-f]{32} \("Java applications.*"\), [0-9a-f]{32} \("Log4j body - CVE:CVE-2021-44228"\)\./,
     ],
     [
       "the name matches another rule instead",
@@ -251,7 +251,7 @@ describe("when Cloudflare renames rules,", () => {
           change: [{ id, description: "Log4j headers" }],
           add: [{ description: "Log4j body - CVE:CVE-2021-44228" }],
         }),
-      /it matches [0-9a-f]{32} \("Log4j body - CVE:CVE-2021-44228"\)\. The resource keeps rule/,
+      /the name matches [0-9a-f]{32} \("Log4j body - CVE:CVE-2021-44228"\)\. The resource still uses rule/,
     ],
   ];
 
@@ -269,7 +269,7 @@ describe("when Cloudflare renames rules,", () => {
       expect(refreshed?.inputs).toEqual(recorded.inputs);
       expect(refresh.warned).toEqual([expect.stringMatching(warning)]);
       expect(refresh.warned[0]).toContain(
-        `declare this ID to keep it without this warning, or declare the ID of the rule that you mean.`,
+        "To stop this warning, declare this ID or the ID of the rule that you mean.",
       );
       expect(await bench.operation().preview(TYPE, declaration(), refreshed)).toMatchObject({ step: "same" });
 
@@ -291,21 +291,23 @@ describe("when Cloudflare renames rules,", () => {
     await bench.expectNoChanges(bench.declareManaged(off(id)), updated);
   });
 
-  it("and removes the rule, a refresh warns, and a refused change says which rule the name matches now", async () => {
+  it("and removes the named one, a refresh warns, and a refused change says which rule the name matches now", async () => {
     await bench.publishVersion(managed, {
       remove: [id],
       add: [{ description: "Log4j body - CVE:CVE-2021-44228" }],
     });
     const refresh = bench.operation();
     const refreshed = await refresh.refresh(TYPE, recorded);
-    const gone = `rules["CVE-2021-44228"]: was resolved to rule ${id}, which "${MANAGED}" doesn't have in version 89. The name now matches `;
+    const gone = `rules["CVE-2021-44228"]: was resolved to rule ${id}, which version 89 of "${MANAGED}" doesn't have. The name now matches `;
     expect(refresh.warned).toEqual([expect.stringContaining(gone)]);
     const [refusal] = await refusals(changed(), refreshed);
     expect(refusal).toContain(gone);
-    expect(refusal).toContain('("Log4j body - CVE:CVE-2021-44228"). Declare the ID of another rule');
+    expect(refusal).toContain(
+      '("Log4j body - CVE:CVE-2021-44228"). Declare the ID of the rule that you mean, or remove the entry',
+    );
   });
 
-  it("an exception also keeps its rule of another ruleset", async () => {
+  it("an exception also keeps a rule of another ruleset", async () => {
     const rule = await ruleWith(free, "CVE-2021-44228");
     const names = skipping({ "Cloudflare Managed Free Ruleset": ["CVE-2021-44228"] });
     const excepted = await bench.up({ ...declaration(), ...names }, recorded);
@@ -321,11 +323,11 @@ describe("when Cloudflare renames rules,", () => {
   });
 });
 
-describe("a named rule whose override was changed manually", () => {
+describe("a refresh of a named rule whose override was changed manually", () => {
   it.each([
     ["removed", undefined, undefined],
     ["changed", [{ enabled: true }], { "920272": { enabled: true } }],
-  ])("drift of a named rule is shown by its name, and repaired: %s", async (_how, rules, shown) => {
+  ])("shows drift under the rule's name, and the next update repairs it: %s", async (_how, rules, shown) => {
     const { id } = await ruleWith(owasp, "920272:");
     const declaration = bench.declare(off("920272"));
     const recorded = await bench.up(declaration);
@@ -354,7 +356,7 @@ describe("without live checks", () => {
     expect(created.outputs["ruleIds"]).toEqual({ [owasp]: { "920272": id } });
   });
 
-  it("a preview for a saved plan leaves open only the names that the update still has to resolve", async () => {
+  it("in a saved plan, only names that the update still has to resolve are unknown", async () => {
     const anonymous = bench.operation({ "edgeguard:apiToken": "" });
     const declaration = { ...bench.declare(off("920272")), __savedPlan: true };
     const plan = await anonymous.preview(TYPE, declaration);
@@ -374,7 +376,7 @@ describe("without live checks", () => {
     expect(hasUnknown((await bench.operation().preview(TYPE, unknown)).inputs["ruleIds"])).toBe(true);
   });
 
-  it("an update keeps the rule that the create resolved, even if another rule has the name by then", async () => {
+  it("an update keeps the rule that the create found by name, even if the name matches another rule by then", async () => {
     const { id } = await ruleWith(managed, JAVA);
     const created = await bench.operation(offline).up(TYPE, bench.declareManaged(off("CVE-2021-44228")));
     await bench.publishVersion(managed, {
@@ -386,8 +388,8 @@ describe("without live checks", () => {
     expect(await overridesSent()).toEqual([{ id, enabled: false }]);
 
     const live = await bench.operation().failedUp(TYPE, { ...change, description: "ours" }, created);
-    expect(live.message).toContain("these names now match other rules");
-    expect(live.message).toContain("run `pulumi refresh`, which records the rules");
+    expect(live.message).toContain("some names now match different rules");
+    expect(live.message).toContain("run `pulumi refresh` to record the rules");
     expect(await overridesSent()).toEqual([{ id, enabled: false }]);
     const refreshed = await bench.operation().refresh(TYPE, created);
     const updated = await bench.up({ ...change, description: "ours" }, refreshed);
@@ -430,7 +432,7 @@ it("refuses a name that has become ambiguous since the last update resolved it, 
   const changed = { ...declaration, description: "mine" };
   const [refusal] = await refusals(changed, created);
   expect(refusal).toMatch(
-    /matches 2 rules.*If an update without live checks resolved it, run `pulumi refresh`/,
+    /matches 2 rules.*If the last update resolved this name without live checks, run `pulumi refresh`/,
   );
   expect((await refusals(declaration))[0]).not.toContain("pulumi refresh");
   expect(await refusals(changed, await bench.operation().refresh(TYPE, created))).toEqual([]);
@@ -450,7 +452,7 @@ it("the recorded IDs stay if another name is added without live checks", async (
   expect(plan.inputs["ruleIds"]).toBe(UNKNOWN);
 });
 
-it("two exceptions that refer to one rule in different ways both stay as declared", async () => {
+it("two exceptions that refer to the same rule by name and by ID both stay as declared", async () => {
   const { id } = await ruleWith(owasp, "920272:");
   const exceptions = ["920272", id].map((rule, index) => ({
     expression: `http.request.uri.path eq "/${index}"`,
@@ -465,7 +467,7 @@ it("two exceptions that refer to one rule in different ways both stay as declare
 
 describe("when another ruleset no longer has the rule of an exception,", () => {
   it.each([false, true])(
-    "a refresh says that it skips nothing, and a change is refused (secret: %s)",
+    "a refresh says that the exception skips nothing, and a change is refused (secret: %s)",
     async (isSecret) => {
       const names = skipping({ "Cloudflare Managed Free Ruleset": ["CVE-2021-44228"] });
       const declaration = { ...bench.declareManaged(names), ...(isSecret && { __secrets: ["exceptions"] }) };
@@ -481,7 +483,7 @@ describe("when another ruleset no longer has the rule of an exception,", () => {
         expect([...refresh.warned, ...refused].join()).not.toMatch(/CVE|[0-9a-f]{32}/);
         return;
       }
-      const gone = `exceptions[0].skip.rules["Cloudflare Managed Free Ruleset"][0]: "CVE-2021-44228" was resolved to rule ${id} of "Cloudflare Managed Free Ruleset", which no longer exists, so the exception skips nothing: name another rule, or remove the entry`;
+      const gone = `exceptions[0].skip.rules["Cloudflare Managed Free Ruleset"][0]: "CVE-2021-44228" was resolved to rule ${id}, which no longer exists in "Cloudflare Managed Free Ruleset", so this entry skips nothing. Name another rule, or remove the entry`;
       expect(refresh.warned).toEqual([expect.stringContaining(gone)]);
       expect(refused).toEqual([gone]);
     },

@@ -282,7 +282,7 @@ describe("an ID that get can't use", () => {
     const { rules } = await result(entryPoint);
     const theirs = (rules as { id: string; ref: string }[]).find(({ ref }) => ref === "theirs")?.id ?? "";
     expect(await failure(new Operation(api).get("ManagedRulesetOverride", `${zone}/${theirs}`))).toBe(
-      `Rule ${theirs} in zone ${zone} has the action "skip", but only rules that execute a managed ruleset can be read. Choose one that does.`,
+      `Rule ${theirs} in zone ${zone} has the action "skip", but only rules that execute a managed ruleset can be read. Use the ID of such a rule.`,
     );
   });
 });

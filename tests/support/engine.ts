@@ -224,7 +224,7 @@ export class Project {
 /** Tests that all runs recorded the same state, if several engines or modes ran the scenario. */
 export function itAgrees(recorded: ReadonlyMap<string, unknown>, hasOthers = false): void {
   if (engines().length < 2 && !hasOthers) return;
-  it("ends with the same state each time", () => {
+  it("every engine and mode ends with the same state", () => {
     const [first, ...others] = [...recorded.values()];
     expect(first).toBeDefined();
     for (const other of others) expect(other).toEqual(first);

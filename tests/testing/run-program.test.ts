@@ -59,7 +59,7 @@ describe("runProgram without an API", () => {
     expect(resources).toMatchObject([{ inputs: { rules: { "CVE-2021-44228": { enabled: false } } } }]);
     expect(result).toBeUndefined();
     const failure = await failureOf(runProgram(deploy("?")));
-    expect(failure.message).toContain('rules["?"]: has no words to find a rule by');
+    expect(failure.message).toContain('rules["?"]: contains no words that identify a rule');
   });
 
   test("returns the registered resources with canonical arguments and the outputs that a preview computes", async () => {

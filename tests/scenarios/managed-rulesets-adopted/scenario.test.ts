@@ -15,7 +15,7 @@ playScenario({
       code: "failure",
       says: [
         new RegExp(
-          `in rule ${ID}, which differs in owasp\\.paranoiaLevel: 4 → 2\\. To keep its current settings, declare: owasp: { paranoiaLevel: 4 }\\. Set adopt: "takeOver" to change that rule`,
+          `Rule ${ID} .* but differs in owasp\\.paranoiaLevel: 4 → 2\\. To keep the rule's current settings, declare: owasp: { paranoiaLevel: 4 }\\. Set adopt: "takeOver" to change that rule`,
         ),
       ],
     },
