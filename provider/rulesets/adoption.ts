@@ -133,7 +133,7 @@ function stackPrefixOf(ref: string): string | undefined {
 
 /**
  * Whether a rule of this stack matches the declaration except for its ref, and no resource in the program owns it yet.
- * No other resource can declare the same rule, because the class rejects identical resources.
+ * No other resource can declare the same rule, because `ManagedRulesetOverride` rejects identical resources.
  */
 function isPredecessor(
   ctx: Context,
@@ -203,7 +203,7 @@ export function adoptionOf(
   const object = withTimestamp(`rule ${id}${title} in zone ${declared.zoneId}`, raw);
   const kept = keepHint(changesIn(ctx, declared, found)).trimEnd();
   const more = {
-    left: "The rule already has this ref: an interrupted update of this resource left it behind, or the resource was moved without an alias.",
+    left: "The rule already has the declared ref: an interrupted update of this resource left it behind, or the resource was moved without an alias.",
     predecessor: `The rule has the ref ${JSON.stringify(ref)}, which no resource of this program uses. It keeps its ID and gets the new ref.`,
     others: kept,
   }[from];

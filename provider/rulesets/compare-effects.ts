@@ -8,7 +8,7 @@ import type { CategoryOverride, ManagedRuleset, Overrides, RuleOverride } from "
  * otherwise only the declarations.
  */
 
-/** A managed ruleset, and the overrides with which a deployment runs it. */
+/** A managed ruleset, and the overrides that a deployment applies to it. */
 export interface RunningRuleset {
   readonly managed: Pick<ManagedRuleset, "id" | "name" | "version" | "rules">;
   readonly overrides: Overrides;

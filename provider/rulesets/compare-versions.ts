@@ -165,7 +165,7 @@ function refersTo(id: string, { overrides, skipped, isSecret }: Deployment): Ver
   return skipped.includes(id) ? "exception" : undefined;
 }
 
-/** Returns which override now applies to the rule, or no longer does. Undefined if the rule's own default changed. */
+/** Returns a text about the override that now applies or no longer applies. Undefined if the rule's default changed. */
 function reasonOf(was: EffectiveRule, is: EffectiveRule): string | undefined {
   const member = was.enabled === is.enabled ? "action" : "enabled";
   const [before, after] = [tagOf(was.decided[member]), tagOf(is.decided[member])];

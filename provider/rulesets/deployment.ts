@@ -226,11 +226,11 @@ const definition = z.record(z.string(), z.unknown());
 export interface PreviousRule {
   /** The rule as the API returned it. */
   readonly rule: Readonly<Record<string, unknown>>;
-  /** The ID of the rule after it. Absent if it was the last. */
+  /** The ID of the rule that followed the adopted rule. Absent if the adopted rule was the last. */
   readonly next?: string;
-  /** The skip rules before it that were adopted with it. */
+  /** The skip rules that were adopted as the rule's exceptions. */
   readonly exceptions?: readonly {
-    /** The rule's ID. */
+    /** The skip rule's ID. */
     readonly id: string;
     /** The rule as the API returned it. */
     readonly rule: Readonly<Record<string, unknown>>;

@@ -43,7 +43,8 @@ export function declaredDeployments(ctx: Context): Map<string, Declared> {
 
 /**
  * Finds another resource in the program that deploys the same ruleset for the same requests, if one of the two refers
- * to the ruleset by name and the other by ID. The class already finds all other duplicates.
+ * to the ruleset by name and the other by ID. `ManagedRulesetOverride` finds all other
+ * duplicates.
  */
 export function duplicateUnderOtherName(
   ctx: Context,

@@ -118,9 +118,11 @@ export interface RulesetExpansion {
   readonly version: string;
   /** The paranoia level and what it turns off: `2: paranoia-level-3 and paranoia-level-4 are off`. */
   readonly paranoiaLevel?: string;
-  /** The score threshold, such as `25 (high)`. Present only for a ruleset that scores. */
+  /** The score threshold, such as `25 (high)`. Present only for a ruleset that scores requests. */
   readonly scoreThreshold?: string;
-  /** What a ruleset that scores does at the threshold. For other rulesets, the action that overrides all rules. */
+  /**
+   * What a ruleset that scores requests does at the threshold. For other rulesets, the action that overrides all rules.
+   */
   readonly action?: string;
   /** The number of rules, and how many of them are on and off. */
   readonly rules: string;

@@ -39,7 +39,7 @@ export interface DeploymentOnZone {
 /** Returns the outputs that a create would record if it adopted the rule. A destroy restores such a rule. */
 export function existingDeployment({ zone, account, found, rulesets, rule, managed }: DeploymentOnZone): {
   readonly outputs: JsonObject;
-  /** The rules before it that are its exceptions. */
+  /** The skip rules in front of the rule that can be declared as its exceptions. */
   readonly inFront: readonly ZoneRule[];
   /** Whether this package created the rule, so that a destroy would remove it. */
   readonly isOwn: boolean;

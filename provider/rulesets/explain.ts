@@ -41,11 +41,13 @@ export interface ExplainedDeployment {
   /** The highest paranoia level with rules that are on. Present only for a ruleset with paranoia levels. */
   readonly paranoiaLevel?: number;
   /**
-   * The score at which the ruleset acts. Present only for a ruleset that scores, if the rule that compares the score is
-   * on.
+   * The score at which the ruleset acts. Present only for a ruleset that scores requests, while the rule that compares
+   * the score is on.
    */
   readonly scoreThreshold?: number;
-  /** What a ruleset that scores does at the threshold. For other rulesets, the action that overrides all rules. */
+  /**
+   * What a ruleset that scores requests does at the threshold. For other rulesets, the action that overrides all rules.
+   */
   readonly action?: string;
   /**
    * How many rules are on and off. All are off if the deployment is disabled. Absent if the account doesn't have the

@@ -716,7 +716,7 @@ export class ManagedRulesetOverride extends edgeResource<ManagedRulesetOverrideA
 
 /**
  * Returns a failure if two resources are identical, except that one refers to the ruleset by name and the other by ID.
- * The class finds all other identical resources.
+ * The class `ManagedRulesetOverride` finds all other identical resources.
  */
 function identicalDuplicate(args: Declared, other: Declared | undefined): readonly CheckFailure[] {
   const whole = (each: Declared): string =>

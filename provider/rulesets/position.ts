@@ -59,7 +59,7 @@ function firstInBlock(found: EntryPoint | undefined, rule: ZoneRule): ZoneRule {
 
 /**
  * Whether the rule is at its declared position. `front` contains the IDs of the rule's own exceptions. `directly`
- * means directly next to the other rule; otherwise, any place on the right side of it is fine.
+ * means directly next to the other rule; otherwise, any place on the correct side of it is fine.
  */
 export function isInPlace(
   position: Position | undefined,

@@ -87,7 +87,7 @@ export function isWhollyRecorded(naming: Naming = {}, inputs: JsonObject): boole
   return ruleNamesIn(naming).every(({ name }) => recorded.some((ids) => Object.hasOwn(ids, name)));
 }
 
-/** Whether every name that's in both records refers to the same rule. */
+/** Whether two records have the same rule ID for every name that both contain. */
 export function sameMeanings(one: RuleIds, other: RuleIds): boolean {
   return sameJson(mergeRuleIds(one, other), mergeRuleIds(other, one));
 }

@@ -45,7 +45,7 @@ export interface DeployedVersion {
 /**
  * Describes how a rule of the zone deploys its ruleset.
  *
- * @param before the rules before it, some of which may be its exceptions.
+ * @param before the rules that run before this rule. Some may be its exceptions.
  */
 export function deploymentIn(before: readonly ZoneRule[], { enabled, deploys }: ZoneRule): Deployment {
   const { rulesetId = "", overrides = { categories: [], rules: {} } } = deploys ?? {};

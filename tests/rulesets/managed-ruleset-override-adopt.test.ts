@@ -311,7 +311,7 @@ test("adopts a rule that an interrupted create left behind, and updates it to th
   expect(op.said).toEqual([
     expect.stringMatching(
       `^edgeguard: ManagedRulesetOverride "${REF}" takes over the existing rule ${left.id} in zone ${bench.zone} .* and changes enabled: false → true\\. ` +
-        "Destroying the resource deletes it\\. The rule already has this ref: an interrupted update of this resource left it behind, or the resource was moved without an alias\\.",
+        "Destroying the resource deletes it\\. The rule already has the declared ref: an interrupted update of this resource left it behind, or the resource was moved without an alias\\.",
     ),
   ]);
 });

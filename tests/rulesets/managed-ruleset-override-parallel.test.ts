@@ -124,13 +124,13 @@ describe("a create", () => {
   });
 });
 
-describe("if a response is lost,", () => {
+describe("lost responses", () => {
   test.each([
     ["to creating the entry point", "empty", { method: "POST", path: "/rulesets$" }],
     ["to adding the rule", "shop", { method: "POST", path: "/rules$" }],
     ["to adding an exception", "shop", { method: "POST", path: "/rules$" }],
     ["to enabling the rule", "shop", { method: "PATCH" }],
-  ] as const)("nothing is created twice: the response %s", async (what, zone, match) => {
+  ] as const)("nothing is created twice if the response %s is lost", async (what, zone, match) => {
     bench = await RulesetsBench.start(zone);
     const othersBefore = await bench.othersRules();
     if (what.includes("exception")) bench.api.fault({ match, kind: "slow", delayMs: 0 });

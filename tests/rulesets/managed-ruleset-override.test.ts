@@ -326,7 +326,7 @@ describe("the order of overrides", () => {
     await bench.expectNoChanges(swapped, changed);
   });
 
-  test("doesn't matter for two tags that share no rule, and a preview of it sends no requests", async () => {
+  test("doesn't matter for two tags that share no rule, and a preview of a new order sends no requests", async () => {
     const one = { tag: "wordpress", enabled: false };
     const other = { tag: "java", action: "log" };
     const recorded = await bench.up(bench.declareManaged({ categories: [one, other] }));
@@ -456,7 +456,7 @@ describe("the position argument", () => {
     }
   });
 
-  test("places a rule that runs before another rule also before that rule's exceptions", async () => {
+  test("places the rule before another rule's exceptions if it has to run before that rule", async () => {
     await bench.up(bench.declareManaged({ ref: `${REF}-2`, exceptions: [HOOK, FEED] }));
     const declared = bench.declare({ position: { before: `${REF}-2` }, exceptions: [HOOK] });
     const recorded = await bench.up(declared);
@@ -580,7 +580,7 @@ describe("exceptions", () => {
     ["changes a skip", [A], [{ ...A, skip: { rulesets: [managedRulesets.owasp] } }], 1],
     ["adds a description", [A], [{ ...A, description: "x" }], 1],
   ])(
-    "change one rule at a time, so that excepted requests stay excepted, when an update %s",
+    "stay in effect while an update that %s writes one rule at a time",
     async (_name, before, after, writes) => {
       const recorded = await bench.up(bench.declare({ exceptions: before }));
       const declared = bench.declare(after === undefined ? {} : { exceptions: after });

@@ -256,7 +256,7 @@ describe("when Cloudflare renames rules,", () => {
   ];
 
   it.each(cases)(
-    "%s: the override stays on its rule, and a refresh or a change warns",
+    "the override stays on its rule, and a refresh or a change warns: %s",
     async (_case, next, warning) => {
       await bench.publishVersion(managed, await next());
       bench.api.clearRequests();
