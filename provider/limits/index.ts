@@ -16,7 +16,7 @@ export const PAGE_SHIELD = {
   STEADY_ORDER: { order_by: "first_seen_at", direction: "asc" },
 } as const;
 
-/** The form of the IDs of zones, accounts and most other objects: hex digits. */
+/** IDs of zones, accounts and most other objects have 32 hex digits. */
 export const IDENTIFIER = { LENGTH_CHARACTERS: 32 } as const;
 
 /** Limits for Workers KV namespaces and entries (https://developers.cloudflare.com/kv/platform/limits/). */

@@ -171,7 +171,7 @@ export interface WorkersNote {
   readonly text: string;
   /** The limits that the note applies to. */
   readonly limits: readonly WorkersLimit[];
-  /** Cloudflare's page about the note. */
+  /** Cloudflare's page with this information. */
   readonly source: string;
 }
 
@@ -180,8 +180,8 @@ export const WORKERS_NOTES: readonly WorkersNote[] = [
   {
     about: "Duration",
     text:
-      "Duration is wall-clock time and has no hard limit while the client stays connected. When the client disconnects, " +
-      "all of the request's tasks are canceled; waitUntil() delays the cancellation until its promise settles, for up to 30 s.",
+      "Duration is wall-clock time and has no hard limit while the client stays connected. " +
+      "When the client disconnects, all of the request's tasks are canceled; waitUntil() delays the cancellation until its promise settles, for up to 30 s.",
     limits: ["durationPerRequest", "durationPerEvent", "waitUntil"],
     source: DURATION,
   },

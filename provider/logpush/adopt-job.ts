@@ -33,7 +33,7 @@ export async function findJobToAdopt(
         `A ${object} already exists (${ids}), and adopt: "never" prevents adopting it. ${RENAME_HINT} Otherwise choose another name, or delete the job.`,
       different: (job) =>
         `A ${object} already exists (${ids}) but differs in ${changesInWords(changesOf(shownJob(args, job, allFields), shownArgs(args), ctx))}. ` +
-        `If it's left over from an interrupted \`pulumi up\`, set adopt: "takeOver" to continue. ${RENAME_HINT} Otherwise choose another name, or delete the job.`,
+        `If the job is left over from an interrupted \`pulumi up\`, set adopt: "takeOver" to continue. ${RENAME_HINT} Otherwise choose another name, or delete the job.`,
     },
   });
 }

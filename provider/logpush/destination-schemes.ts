@@ -26,7 +26,7 @@ export interface ParsedDestination {
 export class Credential {
   constructor(
     readonly value: string,
-    /** What messages call the credential, such as `URL of the endpoint`. */
+    /** The credential's name in messages, such as `URL of the endpoint`. */
     readonly meaning: string,
   ) {}
 }
@@ -58,10 +58,7 @@ export interface Parameter {
    * The documented form. Cloudflare's own examples deviate from it, so any other form causes a warning, not an error.
    */
   readonly form?: { readonly pattern: RegExp; readonly words: string };
-  /**
-   * Returns what's wrong with the value, which is still encoded. Messages put the parameter's name in front: `must be
-   * …`.
-   */
+  /** Returns what's wrong with the value, which is still encoded: `must be …`, to follow the parameter's name. */
   readonly problem?: (value: string) => string | false;
 }
 
@@ -79,7 +76,7 @@ interface Address {
 export interface Scheme {
   /** Whether `host` is a bucket, container or stream. If so, neither the host nor the path is secret. */
   readonly place: "bucket" | "endpoint";
-  /** What messages call `host` if it isn't a hostname. */
+  /** The name for `host` in messages, if it isn't a hostname. */
   readonly hostIs?: "bucket name" | "stream name";
   /**
    * When Cloudflare requires an ownership challenge. With `"if asked"`, only Cloudflare's response to a create says

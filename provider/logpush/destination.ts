@@ -117,15 +117,15 @@ export interface DatadogDestination {
   /** The Datadog API key. Updates in place. */
   readonly apiKey: pulumi.Input<string>;
   /**
-   * Datadog's `ddsource` for the lines. Datadog uses it to recognize their format. Updates in place.
+   * The `ddsource` of the lines. Datadog uses it to recognize their format. Updates in place.
    * @defaultValue `cloudflare`
    */
   readonly ddsource?: pulumi.Input<string>;
-  /** Datadog's `service` for the lines. Updates in place. */
+  /** The `service` of the lines in Datadog. Updates in place. */
   readonly service?: pulumi.Input<string>;
-  /** Datadog's `host` for the lines. Updates in place. */
+  /** The `host` of the lines in Datadog. Updates in place. */
   readonly host?: pulumi.Input<string>;
-  /** Datadog's tags for the lines. Updates in place. */
+  /** The tags of the lines in Datadog. Updates in place. */
   readonly ddtags?: pulumi.Input<string>;
 }
 

@@ -12,7 +12,10 @@ export function passesAtLeast(before: string | undefined, after: string | undefi
   return "filter" in one && "filter" in other && new Proof().implies(one.filter.where, other.filter.where);
 }
 
-/** Caches the result for each pair, because nested groups compare the same pairs again and again. */
+/**
+ * Compares two filters. Caches the result for each pair of parts, because nested groups compare the same pairs again
+ * and again.
+ */
 class Proof {
   readonly #known = new Map<Node, Map<Node, boolean>>();
 

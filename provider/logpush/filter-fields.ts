@@ -89,7 +89,7 @@ function allows(operator: Operator, type: FieldType): boolean {
   return on.includes(type);
 }
 
-/** Returns which values a field of this type accepts. Undefined if it accepts the given value. */
+/** Returns which values a field of the given type accepts. Undefined if the given value is one of them. */
 function expectedValue(value: string, type: FieldType): string | undefined {
   switch (type) {
     case "int":

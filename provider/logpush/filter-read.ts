@@ -49,8 +49,8 @@ export function isOperator(text: unknown): text is Operator {
 }
 
 /**
- * A comparison as it's sent. A single value is always a string, regardless of the field's type; a list keeps its
- * numbers.
+ * A comparison in the form that's sent to Cloudflare. A single value is always a string, regardless of the field's
+ * type; a list keeps its numbers.
  */
 export interface Leaf {
   readonly key: string;
@@ -74,7 +74,7 @@ export function isLeaf(node: Node): node is Leaf {
   return "key" in node;
 }
 
-/** A place in a filter: `["where", "and", 0, "operator"]`. */
+/** The path to a part of a filter: `["where", "and", 0, "operator"]`. */
 export type FilterPath = readonly (string | number)[];
 
 /** A problem with a filter, and where it is. */

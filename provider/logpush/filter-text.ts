@@ -72,7 +72,7 @@ function operatorsIn(node: Node): number {
   return isLeaf(node) ? 1 : childrenOf(node).reduce((sum, child) => sum + operatorsIn(child), 1);
 }
 
-/** Returns what's wrong if the filter is larger than Cloudflare accepts. */
+/** Returns what's wrong with a filter that's larger than Cloudflare accepts. Undefined if its size is fine. */
 export function sizeProblem(filter: CheckedFilter): string | undefined {
   const { operators, bytes } = sizeOf(filter);
   const parts = [

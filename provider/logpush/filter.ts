@@ -71,7 +71,7 @@ type ElementOf<Field extends string> = Field extends KnownField
     | (Field extends TimeField ? number | string : never)
   : string | number;
 
-/** Makes a filter from a condition or a group: `where(and(eq("ClientRequestHost", "example.com"), geq("EdgeResponseStatus", 500)))`. */
+/** Creates a filter from a condition or a group: `where(and(eq("ClientRequestHost", "example.com"), geq("EdgeResponseStatus", 500)))`. */
 export function where(node: FilterNode): Filter {
   return { where: node };
 }

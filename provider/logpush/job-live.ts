@@ -189,7 +189,7 @@ function wrongDatasetReason({ dataset, zoneId }: JobArgs): string | undefined {
   return `${JSON.stringify(dataset)} is not a dataset of this ${kind}. Set ${other} instead of ${kind}Id`;
 }
 
-/** Reads the jobs of the zone or account once per operation. */
+/** Lists the jobs of the zone or account, once per operation. */
 function jobsOf(ctx: Context, args: JobArgs): Promise<readonly Job[]> {
   const scope = scopeOf(args);
   return ctx.once(`Logpush jobs of ${scopeName(scope)}`, () => listJobs(ctx.api, scope));

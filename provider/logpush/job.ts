@@ -62,7 +62,7 @@ export function healthOf({ raw }: Job): JobHealth {
   });
 }
 
-/** Fields that are sent as declared, with the value that resets them and the values that count as the default. */
+/** Fields that are sent without conversion. Each has the value that resets it and the values that mean the default. */
 const SIMPLE = {
   frequency: { name: "frequency", unset: "high", defaults: ["high"] },
   maxUploadBytes: { name: "max_upload_bytes", unset: null, defaults: [0] },
@@ -261,7 +261,7 @@ function hasLeftovers(args: JobArgs, before: JobArgs, { raw }: Job): boolean {
   );
 }
 
-/** Whether the program changed the order of the fields, and Cloudflare has a different order. */
+/** Whether the program changed the order of the fields and Cloudflare doesn't have the new order yet. */
 function isReordered(args: JobArgs, before: JobArgs, { raw }: Job): boolean {
   const wanted = args.outputOptions?.fieldNames;
   const options = raw["output_options"];

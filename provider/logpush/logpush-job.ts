@@ -183,7 +183,7 @@ export const logpushJob = defineLifecycle({
     const outputs = existingJob(scope, job);
     if (outputs.destinationConf === "")
       ctx.say.info(
-        `${jobLabel(job.name)}: Cloudflare doesn't show its destination, so destinationConf is empty.`,
+        `${jobLabel(job.name)}: Cloudflare doesn't return the job's destination, so destinationConf is empty.`,
       );
     return { id, outputs: { ...outputs } };
   },
@@ -268,8 +268,8 @@ export interface LogpushJobArgs {
    */
   readonly enabled?: pulumi.Input<boolean>;
   /**
-   * How often files are written. Cloudflare has deprecated this option in favor of the three limits below. Updates in
-   * place.
+   * How often files are written. Cloudflare has deprecated this option in favor of `maxUploadBytes`,
+   * `maxUploadIntervalSeconds` and `maxUploadRecords`. Updates in place.
    *
    * @defaultValue `"high"`
    */
@@ -418,10 +418,7 @@ export class LogpushJob extends edgeResource<LogpushJobArgs>()(logpushJob) {
   }
 }
 
-/**
- * Renames `destination` in `ignoreChanges`: to the engine, the destination is always `destinationConf`, however it was
- * declared.
- */
+/** Renames `destination` in `ignoreChanges` to `destinationConf`, which is the argument's only name in the engine. */
 function renameIgnoredChanges(opts: pulumi.CustomResourceOptions | undefined): pulumi.CustomResourceOptions {
   const { ignoreChanges, ...others } = opts ?? {};
   if (ignoreChanges === undefined) return others;
@@ -430,8 +427,8 @@ function renameIgnoredChanges(opts: pulumi.CustomResourceOptions | undefined): p
 }
 
 /**
- * Makes a default name that differs between programs and stacks and contains only characters that every version of the
- * API accepts.
+ * Returns a default name that differs between programs and stacks and contains only characters that every version of
+ * the API accepts.
  */
 function defaultName({ project, stack, name }: ProgramName): string {
   return `${project}-${stack}-${name}`.replace(/[^a-zA-Z0-9.-]/g, "-");

@@ -31,7 +31,7 @@ export interface OutputOptionsArgs {
     LiteralUnion<"unixnano" | "unix" | "rfc3339" | "rfc3339ms" | "rfc3339ns">
   >;
   /**
-   * The format of a line, which sets the defaults of the options below. Updates in place.
+   * The format of a line. It determines the defaults of `recordPrefix` and `recordSuffix`. Updates in place.
    * @defaultValue `"ndjson"`
    */
   readonly outputType?: pulumi.Input<LiteralUnion<"ndjson" | "csv">>;

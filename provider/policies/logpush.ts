@@ -51,7 +51,10 @@ function plainCredentials(resource: Declared): string[] {
 const CREDENTIAL =
   /(?:[?&]|^)(?:access-key-id|secret-access-key|sig|sharedaccesssignature|header_[\w-]+|api[-_]?key|dd-api-key|token|password)=[^&]+|(?:\bAuthorization\b["']?\s*[:=]?\s*|=)["']?(?:Bearer|Basic|Splunk)(?: |%20)[\w.~+/=-]{8,}|\bAKIA[0-9A-Z]{16}\b/i;
 
-/** A word after one of these is a credential only if it looks random: "Basic authentication" is plain English. */
+/**
+ * Matches a word after `Bearer`, `Basic` or `Splunk`. It's a credential only if it looks random: "Basic
+ * authentication" is plain English.
+ */
 const AFTER_SCHEME = /\b(?:Bearer|Basic|Splunk)(?: |%20)([\w.~+/=-]{8,})/gi;
 
 /** Matches words with both letters and digits, or with at least two capitals that each follow a lowercase letter. */

@@ -14,7 +14,10 @@ export function csvLine(cells: readonly Cell[]): string {
   return `${cells.map(cellText).join(",")}\n`;
 }
 
-/** Spreadsheets run a cell that starts with one of these as a formula. Some also accept the full-width forms. */
+/**
+ * Spreadsheets run a cell that starts with one of these characters as a formula. Some also accept the full-width
+ * forms.
+ */
 const FORMULA = /^[=+\-@\t\r\n＝＋－＠]/;
 
 function cellText(cell: Cell): string {

@@ -78,7 +78,7 @@ describe("if a job with the same name exists", () => {
     "refuses in preview and update to adopt a job that differs in %s, and gives its ID",
     async (key, more) => {
       const id = await b.made(more);
-      const sentence = `A Logpush job "shop-requests" for dataset http_requests in zone ${b.api.zones.empty} already exists (${id}) but differs in ${key}. If it's left over from an interrupted \`pulumi up\`, set adopt: "takeOver" to continue. If you renamed or moved this resource, add its old name to its options: aliases: [{ name: "old-name" }]. Otherwise choose another name, or delete the job.`;
+      const sentence = `A Logpush job "shop-requests" for dataset http_requests in zone ${b.api.zones.empty} already exists (${id}) but differs in ${key}. If the job is left over from an interrupted \`pulumi up\`, set adopt: "takeOver" to continue. If you renamed or moved this resource, add its old name to its options: aliases: [{ name: "old-name" }]. Otherwise choose another name, or delete the job.`;
       const [reason, ...others] = await new Operation(b.api).refusals(TYPE, b.job);
       expect(reason).toContain(`adopt: ${sentence}`);
       expect(others).toEqual([]);
@@ -92,7 +92,7 @@ describe("if a job with the same name exists", () => {
     const left = await up({ ...b.job, enabled: false }); // Not recorded in the state.
     const [reason] = await new Operation(b.api).refusals(TYPE, b.job);
     expect(reason).toContain(
-      `(${left.id}) but differs in enabled: false → true. If it's left over from an interrupted \`pulumi up\``,
+      `(${left.id}) but differs in enabled: false → true. If the job is left over from an interrupted \`pulumi up\``,
     );
     expect((await up({ ...b.job, adopt: "takeOver" })).id).toBe(left.id);
     expect(await b.stored()).toHaveLength(1);
