@@ -46,7 +46,7 @@ export const FAULTS: readonly { readonly area: string; readonly rows: readonly F
         result: "The error names the keys, and the next update sends only those.",
         test: [
           "tests/kv/faults.test.ts",
-          "names the keys that keep failing, and the next update sends only those",
+          "names keys that keep failing, and the next update sends only those",
         ],
       },
       {
@@ -109,7 +109,7 @@ export const FAULTS: readonly { readonly area: string; readonly rows: readonly F
         result: "It finishes the requests under way, says how far it came, and exits with 130.",
         test: [
           "tests/cli/kv-long-work.test.ts",
-          "on Ctrl-C, finishes requests in flight, says what was written, and exits with 130",
+          "on Ctrl-C, bulk put finishes requests in flight, says what was written, and exits with 130",
         ],
       },
     ],

@@ -14,14 +14,14 @@ export function register(program: Command, io: Io): void {
       "write a Pulumi program for the existing objects in zones and an account, and a file that imports them into a stack; only reads from the API",
     )
     .addOption(
-      new Option("--zone <id...>", "the zones whose Page Shield, managed rulesets and Logpush jobs to import")
+      new Option("--zone <id...>", "zones to import Page Shield, managed rulesets and Logpush jobs from")
         .argParser(hexIds)
         .default([], "none"),
     )
     .addOption(
       new Option(
         "--account <id>",
-        "the account whose Workers KV namespaces and Logpush jobs to import; also the owner of any zone whose account can't be read",
+        "account to import Workers KV namespaces and Logpush jobs from; also used for managed rulesets of zones whose account can't be read",
       ).argParser(hexId),
     )
     .addOption(

@@ -109,8 +109,7 @@ export class Mistake extends Error {
 }
 
 const EXPECTED_ARRAY = 'expected an array of entries: [{ "key": …, "value": … }, …]';
-const INVALID_JSON = "this is not valid JSON; look for a missing comma, quote or bracket,";
-const MALFORMED_BRIEF = `${INVALID_JSON} or an extra comma`;
+const INVALID_JSON = "this is not valid JSON; look for an extra comma, or a missing comma, quote or bracket";
 
 async function errorFor({ kind, place, item }: Mistake, file: SourceHandle): Promise<NotAnArrayError> {
   const line = `${file.name}, line ${place.line}`;
@@ -135,11 +134,11 @@ async function errorFor({ kind, place, item }: Mistake, file: SourceHandle): Pro
     }
     case "malformed":
       return await errorWith(
-        `${line}${inItem}: ${INVALID_JSON} an extra comma, or a line break in a string`,
-        MALFORMED_BRIEF,
+        `${line}${inItem}: ${INVALID_JSON}, or for a line break in a string`,
+        INVALID_JSON,
       );
     case "after":
-      return await errorWith(`${line}: there is text after the end of the array`, MALFORMED_BRIEF);
+      return await errorWith(`${line}: there is text after the end of the array`, INVALID_JSON);
     case "encoding": {
       const sentence = `${line}${inItem}: the text is not UTF-8`;
       return new NotAnArrayError(sentence, sentence);

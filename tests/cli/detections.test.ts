@@ -15,7 +15,7 @@ beforeEach(() => {
 const save = async (...args: string[]) => await desk.here("detections", "save", ...args);
 const path = (file: string): string => join(desk.cwd, file);
 
-test("writes a zone's active scripts, and a second run leaves the file unchanged and says so", async () => {
+test("detections save writes a zone's active scripts, and a second run leaves the file unchanged and says so", async () => {
   const { shop } = desk.api.zones;
   expect(await save("--zone", shop)).toMatchObject({
     code: 0,
@@ -32,7 +32,7 @@ test("writes a zone's active scripts, and a second run leaves the file unchanged
   );
 });
 
-test("saves only the kinds, statuses and hosts that the options select", async () => {
+test("detections save writes only the kinds, statuses and hosts that the options select", async () => {
   const { shop } = desk.api.zones;
   const options = ["--include", "scripts,cookies", "--status", "active, infrequent", "--hosts", "checkout.*"];
   const { code, stderr } = await save("--zone", shop, "--out", "checkout.json", ...options);
@@ -44,7 +44,7 @@ test("saves only the kinds, statuses and hosts that the options select", async (
   expect(scripts.map(({ url }) => url)).toContain("https://cdn.extension-helper.example/inject.js");
 });
 
-test("keeps the old file and leaves no temporary file if Cloudflare refuses a request", async () => {
+test("detections save keeps the old file and leaves no temporary file if Cloudflare refuses a request", async () => {
   await save("--zone", desk.api.zones.small, "--out", "kept.json");
   const before = readFileSync(path("kept.json"), "utf8");
   const { code, stderr } = await save(
@@ -61,7 +61,7 @@ test("keeps the old file and leaves no temporary file if Cloudflare refuses a re
   expect(readdirSync(desk.cwd).filter((name) => name.endsWith(".tmp"))).toEqual([]);
 });
 
-test("writes nothing if it's interrupted", async () => {
+test("detections save writes nothing if it's interrupted", async () => {
   desk.api.fault({ match: { path: "/scripts" }, kind: "slow", delayMs: 20_000, when: "after" });
   const child = desk.start(["detections", "save", "--zone", desk.api.zones.shop, "--out", "late.json"]);
   const said: string[] = [];
@@ -77,7 +77,7 @@ test("writes nothing if it's interrupted", async () => {
   expect(existsSync(path("late.json"))).toBe(false);
 });
 
-test("overwrites another zone's snapshot or an unrelated file only with --force", async () => {
+test("detections save overwrites another zone's snapshot or an unrelated file only with --force", async () => {
   const { blog, shop } = desk.api.zones;
   await save("--zone", blog, "--out", "blog.json");
   expect(await save("--zone", shop, "--out", "blog.json")).toMatchObject({
@@ -97,7 +97,7 @@ test.each([
   [["--zone", "shop.example"], "32 hex digits"],
   [["--zone", "0".repeat(32), "--status", "activ"], "Choose from active, infrequent, inactive."],
   [["--zone", "0".repeat(32), "--include", "images"], "Choose from scripts, connections, cookies."],
-])("refuses the command line %j", async (args, sentence) => {
+])("detections save refuses the command line %j", async (args, sentence) => {
   const { code, stderr } = await save(...args);
   expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(sentence) as string });
   expect(desk.api.requests).toEqual([]);

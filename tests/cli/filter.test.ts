@@ -83,11 +83,11 @@ test.each([
     [JSON.stringify(FILTER), "lines.ndjson"],
     "",
   ],
-])("%s", async (_, args, input) => {
+])("edgeguard filter %s", async (_, args, input) => {
   expect(await here(args, { input })).toEqual({ code: 0, stdout: OUTPUT, stderr: "" });
 });
 
-test("prints lines from a compressed file unchanged, and as many examples as --examples asks for", async () => {
+test("edgeguard filter prints lines from a compressed file unchanged, and as many examples as --examples asks for", async () => {
   expect((await here([FILTER, "lines.ndjson.gz", "--print"])).stdout).toBe(
     `${LINES[1] ?? ""}\n${LINES[2] ?? ""}\n`,
   );
@@ -98,7 +98,7 @@ test("prints lines from a compressed file unchanged, and as many examples as --e
   );
 });
 
-test("prints the complete result as JSON", async () => {
+test("edgeguard filter prints the complete result as JSON", async () => {
   const { code, stdout } = await here([FILTER, "lines.ndjson", "--format", "json"]);
   expect({ code, result: JSON.parse(stdout) as unknown }).toMatchObject({
     code: 0,
@@ -116,7 +116,7 @@ test("prints the complete result as JSON", async () => {
   });
 });
 
-test("warns about lines that make the counts unreliable", async () => {
+test("edgeguard filter warns about lines that make the counts unreliable", async () => {
   const ran = await here([FILTER, "broken.ndjson"]);
   expect(ran.code).toBe(0);
   expect(ran.stdout).toContain("1 of 4 lines passes, 1 doesn't, 2 can't be read.");
@@ -136,7 +136,7 @@ test("warns about lines that make the counts unreliable", async () => {
   );
 });
 
-describe("exit code", () => {
+describe("edgeguard filter", () => {
   test.each<[number, string, string[], RegExp]>([
     [1, "no lines", [FILTER], /^edgeguard: no log lines\. Put one JSON object on each line/],
     [
@@ -202,7 +202,7 @@ describe("exit code", () => {
   });
 });
 
-describe("field checks", () => {
+describe("the filter's field checks", () => {
   const on = (key: string, operator = "eq", value = "50"): string =>
     JSON.stringify({ where: { key, operator, value } });
   const STATUS = '{"EdgeResponseStatus":500}';
@@ -281,7 +281,7 @@ describe("field checks", () => {
   });
 });
 
-test("shows one example in its help", async () => {
+test("edgeguard filter shows one example in its help", async () => {
   const { code, stdout } = await here(["--help"]);
   expect(code).toBe(0);
   expect(stdout.match(/^ {2}\$ edgeguard filter .*$/gm)).toHaveLength(1);

@@ -275,7 +275,7 @@ async function scriptsOf(zone: string, url: string): Promise<[{ id: string; hash
   return (await raw(desk.api, "GET", path)).result as [{ id: string; hash: string }];
 }
 
-describe("evidence", () => {
+describe("the evidence", () => {
   const ELEMENTS = [
     "6.4.3 A method confirms that each script is authorized",
     "6.4.3 A method assures the integrity of each script",

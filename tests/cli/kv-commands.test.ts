@@ -159,7 +159,7 @@ test("key list prints the names and expirations of all pages as one array", asyn
   });
 });
 
-test("key delete says that there's nothing to delete, but still sends the delete", async () => {
+test("key delete says that a missing key doesn't exist, but still sends the delete", async () => {
   const ran = await desk.here("kv", "key", "delete", "nothing", "--binding", "EXISTING", "--remote", "-f");
   expect(ran).toMatchObject({ code: 0, stdout: "" });
   expect(ran.stderr).toMatch(/^edgeguard: namespace .* has no key "nothing"; nothing to delete\.\n$/);

@@ -20,7 +20,7 @@ async function valueOf(api: LocalApi, namespace: string, key: string): Promise<s
   return await (await fetch(api.url + path, { headers: { authorization: "Bearer local-token" } })).text();
 }
 
-test("without --persist-to, keeps the data in .edgeguard/local-api and sends nothing to the account", async () => {
+test("without --persist-to, --local keeps the data in .edgeguard/local-api and sends nothing to the account", async () => {
   const local = ["--binding", "EXISTING", "--local"];
   // As a process without any settings.
   desk.api.clearRequests();
@@ -35,7 +35,7 @@ test("without --persist-to, keeps the data in .edgeguard/local-api and sends not
   expect(await desk.value("draft")).toBeUndefined();
 });
 
-test("puts the data next to the configuration file, and says so when the first write creates it", async () => {
+test("--local puts the data next to the configuration file, and says so when the first write creates it", async () => {
   const below = join(desk.cwd, "worker", "src");
   mkdirSync(below, { recursive: true });
   desk.write("worker/wrangler.toml", `[[kv_namespaces]]\nbinding = "DRAFTS"\nid = "${NEW}"\n`);
@@ -49,7 +49,7 @@ test("puts the data next to the configuration file, and says so when the first w
   expect(existsSync(join(folder, "kv"))).toBe(true);
 });
 
-test("every data command works on the local data directory, even while the local API is serving it", async () => {
+test("every data command works with --local, even while the local API serves the same directory", async () => {
   const folder = newFolder();
   const at = ["--namespace-id", NEW, "--local", "--persist-to", folder];
   const here = (...args: string[]): Promise<Ran> => desk.here("kv", ...args, ...at);
@@ -75,7 +75,7 @@ test("every data command works on the local data directory, even while the local
   expect(existsSync(join(desk.cwd, folder, "in-use.json"))).toBe(false);
 });
 
-test("the commands and a running edgeguard-local api see each other's writes", async () => {
+test("commands with --local and a running edgeguard-local api see each other's writes", async () => {
   const folder = join(desk.cwd, newFolder());
   const cli = resolve(__dirname, "../../local/bin/edgeguard-local.js");
   const server = spawn(process.execPath, [
@@ -111,7 +111,7 @@ test("the commands and a running edgeguard-local api see each other's writes", a
   expect(existsSync(join(folder, "in-use.json"))).toBe(false);
 });
 
-test("commands that run at the same time wait for each other", async () => {
+test("commands with --local that run at the same time wait for each other", async () => {
   const at = ["--namespace-id", NEW, "--local", "--persist-to", newFolder()];
   const runs = await Promise.all(["a", "b"].map((key) => desk.bin("kv", "key", "put", key, "v", ...at)));
   expect(runs.map(({ code }) => code)).toEqual([0, 0]);
@@ -121,7 +121,7 @@ test("commands that run at the same time wait for each other", async () => {
   ]);
 });
 
-test("ignores the lock file of a killed process", async () => {
+test("--local ignores the lock file of a killed process", async () => {
   const folder = newFolder();
   mkdirSync(join(desk.cwd, folder));
   const gone = spawn(process.execPath, ["-e", ""]);
@@ -131,7 +131,7 @@ test("ignores the lock file of a killed process", async () => {
   expect(await desk.here("kv", "key", "put", "a", "1", ...at)).toMatchObject({ code: 0 });
 });
 
-test("refuses a directory with other content, and doesn't change it", async () => {
+test("--local refuses a directory with other content, and doesn't change it", async () => {
   const folder = newFolder();
   mkdirSync(join(desk.cwd, folder));
   const file = desk.write(join(folder, "local-api.json"), "{}");

@@ -44,7 +44,7 @@ test("bulk put and bulk delete send 10,000 entries per request", async () => {
   expect(await desk.keys()).toHaveLength(5);
 });
 
-test("shows progress on a terminal, but not in a log", async () => {
+test("bulk commands show progress on a terminal, but not in a log", async () => {
   files(20_000);
   const LINE = /\r\u001b\[K([\d,]+ of 20,000 (?:entries written|keys deleted))/g;
   const seen = (text: string): string[] => [...text.matchAll(LINE)].map(([, words = ""]) => words);
@@ -57,7 +57,7 @@ test("shows progress on a terminal, but not in a log", async () => {
   expect(logged.stderr.split("\n")).toHaveLength(2);
 });
 
-test("resends keys that Cloudflare reports as unsuccessful", async () => {
+test("bulk put resends keys that Cloudflare reports as unsuccessful", async () => {
   const keys = files(50);
   desk.api.fault({ match: { path: "/bulk" }, kind: "unsuccessful", keys: keys.slice(3, 5) });
   const ran = await desk.here("kv", "bulk", "put", "entries.json", ...BINDING);
@@ -66,7 +66,7 @@ test("resends keys that Cloudflare reports as unsuccessful", async () => {
   expect(String(await desk.value(keys[4] ?? ""))).toContain(keys[4]);
 });
 
-test("prints counts and exits with 1 if the API fails, and writes the rest if run again", async () => {
+test("bulk put prints counts and exits with 1 if the API fails, and writes the rest if run again", async () => {
   files(20_000);
   desk.api.fault({ match: { path: "/bulk" }, kind: "status", status: 500 });
   const ran = await desk.here("kv", "bulk", "put", "entries.json", ...BINDING);
@@ -80,7 +80,7 @@ test("prints counts and exits with 1 if the API fails, and writes the rest if ru
   expect(JSON.parse(listed.stdout)).toHaveLength(20_000);
 });
 
-test("prints the key of an entry that Cloudflare refuses", async () => {
+test("bulk put prints the key of an entry that Cloudflare refuses", async () => {
   files(2);
   desk.api.fault({ match: { path: "/bulk" }, kind: "status", status: 413, times: 2 });
   const ran = await desk.here("kv", "bulk", "put", "entries.json", ...BINDING);
@@ -91,7 +91,7 @@ test("prints the key of an entry that Cloudflare refuses", async () => {
   expect(ran.stderr).toMatch(/Wrote 1 of 2 entries/);
 });
 
-test("on Ctrl-C, finishes requests in flight, says what was written, and exits with 130", async () => {
+test("on Ctrl-C, bulk put finishes requests in flight, says what was written, and exits with 130", async () => {
   files(20_001);
   const env = { ...desk.env, EDGEGUARD_CONCURRENCY: "1" };
   desk.api.fault({ match: { path: "/bulk" }, kind: "slow", delayMs: 300, times: 3 });
@@ -122,7 +122,7 @@ test("key list exits without an error if the program that reads its output close
   expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
 });
 
-test("an interrupted listing is invalid JSON, so nobody mistakes it for a complete one", async () => {
+test("key list prints invalid JSON if it fails partway, so that nobody mistakes the output for a complete list", async () => {
   files(4_500);
   await desk.here("kv", "bulk", "put", "entries.json", ...BINDING);
   desk.api.fault({ match: { method: "GET", path: "/keys" }, kind: "slow", delayMs: 0, times: 4 });

@@ -46,7 +46,7 @@ test("bulk put and bulk delete read standard input if the file is -", async () =
   expect(await piped()).toEqual([]);
 });
 
-test("refuses invalid standard input with line and column, and sends nothing", async () => {
+test("bulk put refuses invalid standard input with line and column, and sends nothing", async () => {
   const ran = await from("[x", "put", "-");
   expect(ran.code).toBe(1);
   expect(ran.stderr).toContain("standard input, line 1, column 2: this is not valid JSON");
@@ -77,7 +77,7 @@ test("Ctrl-C while reading a pipe ends the command and leaves no temporary copy"
   expect(await ran).toMatchObject({ code: 130, stderr: "edgeguard: interrupted. Nothing was sent.\n" });
 });
 
-test("refuses a device, because it may never end", async () => {
+test("bulk put and key put refuse a device, because it may never end", async () => {
   const refused = {
     code: 1,
     stderr: expect.stringContaining("it is a pipe, socket or device, not a regular file") as string,

@@ -21,18 +21,15 @@ describe("help", () => {
   const program = new Command();
   register(program, processIo());
 
-  test.each(leaves(program, []).map((path) => [path.join(" ")]))(
-    "the help of %s has one example",
-    async (path) => {
-      const ran = await desk.here(...path.split(" "), "--help");
-      expect(ran).toMatchObject({ code: 0, stderr: "" });
-      expect(ran.stdout.match(/^ {2}\$ edgeguard .*$/gm)).toEqual([
-        expect.stringContaining(`edgeguard ${path}`),
-      ]);
-    },
-  );
+  test.each(leaves(program, []).map((path) => [path.join(" ")]))("has one example for %s", async (path) => {
+    const ran = await desk.here(...path.split(" "), "--help");
+    expect(ran).toMatchObject({ code: 0, stderr: "" });
+    expect(ran.stdout.match(/^ {2}\$ edgeguard .*$/gm)).toEqual([
+      expect.stringContaining(`edgeguard ${path}`),
+    ]);
+  });
 
-  test("--help and --version load only the parser", async () => {
+  test("loads only the parser, like --version", async () => {
     const { version } = jest.requireActual<{ version: string }>("../../provider/package.json");
     expect(await desk.bin("--version")).toMatchObject({ code: 0, stdout: `${version}\n`, stderr: "" });
   });
@@ -391,7 +388,7 @@ preview_id = "${id("d")}"
   });
 });
 
-describe("an invalid file", () => {
+describe("an unusable file", () => {
   test.each<[string, string, string, RegExp]>([
     [
       "put",
@@ -506,7 +503,7 @@ describe("confirmation", () => {
     },
   );
 
-  test.each(DELETES)("needs --yes for a %s delete without a terminal", async (_, args) => {
+  test.each(DELETES)("requires --yes for a %s delete without a terminal", async (_, args) => {
     const refused = await desk.here(...args, "--binding", "EXISTING");
     expect(refused).toMatchObject({ code: 2, stdout: "" });
     expect(refused.stderr).toMatch(

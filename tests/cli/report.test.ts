@@ -68,7 +68,7 @@ describe("edgeguard report --drift", () => {
   });
 });
 
-describe("exit code", () => {
+describe("edgeguard report", () => {
   const ALL = "irreversible,unprotect,blocks,replace,delete";
   test.each<[number, string, string | undefined]>([
     [0, "changed", undefined],

@@ -32,7 +32,7 @@ const accept = (login: string, more: Partial<Comment> & { sha?: string; digest?:
   return { login, body: `/edgeguard accept ${sha} ${digest}`, ...rest };
 };
 
-describe("accepting dangers in a pull request", () => {
+describe("the acceptance check", () => {
   let home: string;
   let github: GitHub;
 

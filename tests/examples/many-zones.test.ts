@@ -11,7 +11,7 @@ import { engines, REPOSITORY } from "../support/engine";
 const TOKEN = "local-token";
 const MISSING = "0123456789abcdef0123456789abcdef";
 
-describe("many zones, one stack each", () => {
+describe("the many-zones script", () => {
   let home: string;
   let folder: string;
   let api: LocalApi;
@@ -126,7 +126,7 @@ describe("many zones, one stack each", () => {
   }
 });
 
-describe("the zones file", () => {
+describe("reading the zones file", () => {
   const SHOP = { stack: "shop", zoneId: "a".repeat(32) };
   const complaint = (text: string | undefined): string => {
     const home = mkdtempSync(join(tmpdir(), "edgeguard-zones-"));

@@ -117,7 +117,7 @@ test('adopt: "never" also refuses a key that matches; with "takeOver", the previ
   expect(await stored("b")).toEqual({ b: "mine" });
 });
 
-test("refuses a create in the preview if the key exists in an existing namespace", async () => {
+test("fails the preview of a create if a declared key already exists in the namespace", async () => {
   await writeElsewhere({ b: "theirs" });
   expect(await preview(declare({ a: "1", b: "mine" }))).toMatch(DIFFERS);
   expect(requests()).toEqual(["POST /bulk/get"]);
@@ -200,7 +200,7 @@ test("refuses a key that another resource wrote in the same update, before writi
   expect(await stored("a", "b", "c")).toEqual({ a: "1", b: "1", c: null });
 });
 
-test("maxOwnDeletes limits how many of its own keys a resource deletes in an update, but not in a destroy", async () => {
+test("maxOwnDeletes limits how many of a resource's own keys an update may delete, but doesn't limit a destroy", async () => {
   const recorded = await up(declare(numbered("own/", 12, "1"), { maxOwnDeletes: 10 }));
   const none = declare({}, { maxOwnDeletes: 10 });
   const refused =

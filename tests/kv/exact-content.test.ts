@@ -42,13 +42,13 @@ describe("special files", () => {
     ["a pipe", pipe],
     ["a socket", socket],
     ["a device", "/dev/zero"],
-  ])("refuses %s as the source file", async (_, given) => {
+  ])("are refused as the source file: %s", async (_, given) => {
     expect(await refusals({ file: given })).toEqual([
       `file: ${given} can't be read: it is a pipe, socket or device, not a regular file (full path: ${given})`,
     ]);
   });
 
-  test("refuses a special file in the source directory, or instead of the directory", async () => {
+  test("are refused in the source directory, and instead of it", async () => {
     const directory = join(setup.folder, "special");
     mkdirSync(directory);
     execFileSync("mkfifo", [join(directory, "pipe")]);
@@ -69,7 +69,7 @@ describe("invisible characters in keys", () => {
     ["a Hangul filler", "a\u3164", "a\\u3164", "U+3164 (invisible) at position 2"],
     ["a tag character", "a\u{e0061}", "a\\u{e0061}", "U+E0061 (invisible) at position 2"],
     ["an unassigned code point", "a\u0378", "a\\u0378", "U+0378 (unassigned in Unicode) at position 2"],
-  ])("writes the key, and warns about it: %s", async (_, key, shown, what) => {
+  ])("cause a warning, but the key is written: %s", async (_, key, shown, what) => {
     const op = new Operation(setup.api);
     await op.preview(TYPE, { ...setup.address, __resourceName: "odd", entries: { [key]: "v" } });
     expect(op.said).toEqual([`edgeguard: KvEntries odd: +1 ~0 -0 (+${shown})`]);
@@ -80,7 +80,7 @@ describe("invisible characters in keys", () => {
     expect(await listed()).toEqual([{ name: key }]);
   });
 
-  test("doesn't warn about emoji or other alphabets", async () => {
+  test("don't include emoji or letters of other alphabets", async () => {
     const op = new Operation(setup.api);
     const entries = { "straße/münchen": "1", "👩‍🚀/❤️/🏴󠁧󠁢󠁳󠁣󠁴󠁿": "2", "日本語/Ελλάδα": "3" };
     await op.preview(TYPE, { ...setup.address, entries });
@@ -98,14 +98,14 @@ describe("numbers in metadata", () => {
     ['{"id":1e-400}', "metadata.id"],
     ['{"n":[1,{"a b":0.12345678901234567890}]}', 'metadata.n[1]["a b"]'],
     ['{"s":"\\"{9","__proto__":{"n":-12345678901234567890}}', "metadata.__proto__.n"],
-  ])("refuses a number that would lose digits as a double: %s", async (metadata, place) => {
+  ])("are refused if they'd lose digits as a double: %s", async (metadata, place) => {
     writeFileSync(FILE, written(metadata));
     expect(await refusals({ file: FILE })).toEqual([
       `file: ${FILE}: entry 1 (line 1, key "a"): ${place} ${LOST}`,
     ]);
   });
 
-  test("accepts a number that fits in a double, however it's written", async () => {
+  test("are accepted if they fit in a double, however they're written", async () => {
     const numbers = [
       "9007199254740991",
       "-0",
@@ -123,7 +123,7 @@ describe("numbers in metadata", () => {
     expect(await listed()).toEqual([{ name: "a", metadata }]);
   });
 
-  test("also refuses a number in a program if JavaScript may already have rounded it", async () => {
+  test("are also refused in a program if JavaScript may already have rounded them", async () => {
     const metadata = { n: [1, 2 ** 53] };
     expect(await refusals({ entries: { a: { value: "v", metadata } } })).toEqual([
       `entries: key "a": metadata.n[1] ${LOST}`,

@@ -82,13 +82,13 @@ test("fails if Cloudflare still returns 429 after the retries, and the next upda
 });
 
 describe.each([
-  ["500 on the third batch", "status"],
+  ["a 500 on the third batch", "status"],
   ["a connection dropped before the third write", "dropBefore"],
   ["a connection dropped after the third write", "dropAfter"],
-] as const)("%s", (_, kind) => {
+] as const)("after %s,", (_, kind) => {
   beforeEach(() => start());
 
-  test("reports the failed batch, and the next update sends only that batch", async () => {
+  test("the update fails, and the next one sends only the failed batch", async () => {
     onTheThird(kind);
     const recorded = await failed();
     api.clearRequests();
@@ -118,7 +118,7 @@ describe.each([
     expect(difference(storedValues(api), declared)).toEqual([]);
   });
 
-  test("rewrites keys that are declared again after their deletion failed", async () => {
+  test("keys whose deletion failed are written again if they're declared again", async () => {
     const before = await up();
     const fewer = join(FOLDER, "fewer.json");
     writeBulkFile(fewer, new Map([...declared].slice(0, 10)));
@@ -155,7 +155,7 @@ test("resends only the keys that Cloudflare reports as unsuccessful", async () =
   expect(sum(bulkWrites(api))).toBe(COUNT + COUNT / 2);
 });
 
-test("names the keys that keep failing, and the next update sends only those", async () => {
+test("names keys that keep failing, and the next update sends only those", async () => {
   await start();
   api.fault({ kind: "unsuccessful", fraction: 0.5, times: 12, match: BULK });
   const { recorded, message } = await new Operation(api).failedUp(TYPE, inputs);

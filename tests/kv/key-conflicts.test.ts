@@ -98,7 +98,7 @@ test.each<[string, Args, Args, string]>([
   expect(await refusals({ one, third: { keys: ["z"] } })).toEqual([]);
 });
 
-test("reports a key that two resources declare only once, even if the namespace's ID isn't known yet", async () => {
+test("throws a single error if two resources declare the same key, even if the namespace's ID isn't known yet", async () => {
   const declarations = new KeyDeclarations();
   const declaration = { keys: ["a"] };
   const [mine, other] = [

@@ -65,7 +65,7 @@ const up = (inputs: Record<string, unknown>, previous?: Recorded): Promise<Recor
 const puts = (): readonly LoggedRequest[] => api.requests.filter((r) => r.method === "PUT");
 const bulk = (): number[] => puts().map((r) => r.batch?.entries ?? -1);
 
-describe("entries", () => {
+describe("KvEntries", () => {
   test("writes all entries in one request, and sends nothing if none changed", async () => {
     const recorded = await up(
       entries({ a: "1", b: { value: "Mg==", base64: true }, "c/d": { value: "3", metadata: { n: 1 } } }),
@@ -160,8 +160,8 @@ describe("entries", () => {
   });
 });
 
-describe("a file", () => {
-  test("keeps a file's values out of the state, and finds no change if the content moves to another file", async () => {
+describe("KvEntries with a file", () => {
+  test("keeps the values out of the state, and finds no change if the content moves to another file", async () => {
     const first = join(folder, "one.json");
     const second = join(folder, "two.json");
     writeFileSync(
@@ -190,7 +190,7 @@ describe("a file", () => {
     expect(await stored()).toEqual({});
   });
 
-  test("doesn't send a file that changed between preview and update", async () => {
+  test("sends nothing if the file changed between preview and update", async () => {
     const file = join(folder, "entries.json");
     writeFileSync(file, JSON.stringify([{ key: "a", value: "1" }]));
     const op = new Operation(api);
@@ -202,8 +202,8 @@ describe("a file", () => {
   });
 });
 
-describe("KvEntries drift", () => {
-  test("finds drift in a refresh, and repairs it in the next update", async () => {
+describe("a refresh of KvEntries", () => {
+  test("finds drift, which the next update repairs", async () => {
     const recorded = await up(entries({ a: "1", b: "2", c: "3" }));
     await raw("POST", `/${namespaceId}/bulk/delete`, ["a"]);
     const later = { ...recorded, outputs: { ...recorded.outputs, writtenAt: 1 } }; // Long after our write.
@@ -242,7 +242,7 @@ describe("KvEntries drift", () => {
     expect(api.requests).toEqual([]);
   });
 
-  test("doesn't report drift right after a write, which may not be visible yet", async () => {
+  test("reports no drift right after a write, which may not be visible yet", async () => {
     const inputs = entries({ a: "1" }, { verify: "values" });
     const recorded = await up(inputs);
     await raw("PUT", `/${namespaceId}/bulk`, [{ key: "a", value: "theirs" }]);

@@ -33,7 +33,7 @@ const values = (request: Omit<ReadRequest, "accountId" | "namespaceId">, from: {
 const BINARY = Buffer.from([0xff, 0xfe, 0x00, 0x80, 0xef, 0xbb, 0xbf]);
 const binary = (key: string): Entry => ({ key, value: BINARY.toString("base64"), base64: true });
 
-describe("values", () => {
+describe("readValues", () => {
   test("reads 100 values per request, several requests at once", async () => {
     await store(manyEntries(950));
     api.fault({ match: {}, kind: "slow", delayMs: 50, times: 100 });
@@ -146,7 +146,7 @@ describe("values", () => {
     expect(api.requests).toHaveLength(21);
   });
 
-  test("fails to read values if the namespace is missing", async () => {
+  test("fails if the namespace is missing", async () => {
     place = { ...place, namespaceId: "0".repeat(32) };
     expect((await failureOf(values({ keys: ["a"] }))).message).toContain("namespace not found");
     expect((await failureOf(values({ keys: ["a"], isBinary: () => true }))).message).toContain(
@@ -154,7 +154,7 @@ describe("values", () => {
     );
   });
 
-  test("fails to read values if the API fails", async () => {
+  test("fails if the API fails", async () => {
     await store(manyEntries(300));
     api.fault({ match: {}, kind: "status", status: 500, times: 99 });
     const keys = Array.from({ length: 300 }, (_, i) => keyAt(i));

@@ -15,7 +15,7 @@ afterEach(() => api.close());
 const listed = (more: { prefix?: string; limit?: number } = {}) =>
   all(listKeys(contextFor(api).ctx.api, { ...place, ...more }));
 
-test("lists names, expirations and metadata", async () => {
+test("listKeys returns names, expirations and metadata", async () => {
   expect(await listed()).toEqual([
     { name: "config/checkout", metadata: { owner: "shop", revision: 3 } },
     { name: "feature:new-cart", expiration: 4_102_444_800 },
@@ -26,7 +26,7 @@ test("lists names, expirations and metadata", async () => {
   expect(api.requests.map(({ query }) => query)).toEqual([{ limit: "1000" }]);
 });
 
-test("requests 1,000 keys at a time and follows the cursor", async () => {
+test("listKeys requests 1,000 keys at a time and follows the cursor", async () => {
   emptyNamespace(api);
   await fill(api, place, manyEntries(2_500));
   api.clearRequests();
@@ -40,20 +40,20 @@ test("requests 1,000 keys at a time and follows the cursor", async () => {
   );
 });
 
-test("lists only keys with the prefix; an empty prefix lists all", async () => {
+test("listKeys returns only keys with the prefix, or all if the prefix is empty", async () => {
   expect(await listed({ prefix: "straße/" })).toEqual([{ name: "straße/münchen" }]);
   expect(await listed({ prefix: "" })).toHaveLength(5);
   expect(api.requests[1]?.query).toEqual({ limit: "1000" });
 });
 
-test("continues after a page without keys", async () => {
+test("listKeys continues after a page without keys", async () => {
   await api.close();
   await start({ kvEmptyPages: 2 });
   expect(await listed()).toHaveLength(5);
   expect(api.requests).toHaveLength(3);
 });
 
-test("accepts an expiration in seconds or as a date", async () => {
+test("listKeys accepts an expiration in seconds or as a date", async () => {
   const keys = [
     { name: "number", expiration: 1_700_000_000 },
     { name: "time", expiration: "2023-11-14T22:13:20Z" },
@@ -67,7 +67,7 @@ test("accepts an expiration in seconds or as a date", async () => {
   ]);
 });
 
-test("refuses any other expiration", async () => {
+test("listKeys refuses an expiration in any other form", async () => {
   const server = await serve(
     (_request, response) => void response.end(envelope([{ name: "a", expiration: "soon" }])),
   );

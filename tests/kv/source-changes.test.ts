@@ -43,7 +43,7 @@ const SOURCES: [string, () => Record<string, unknown>, string][] = [
 ];
 
 describe.each(SOURCES)("%s", (_, source, path) => {
-  test("doesn't send a source that changed after the check", async () => {
+  test("isn't sent if it changed after the check", async () => {
     const op = new Operation(api);
     const { inputs } = await op.preview(TYPE, { ...address, ...source() });
     writeFileSync(join(folder, path), '[{"key":"other","value":"1"}]');
@@ -53,7 +53,7 @@ describe.each(SOURCES)("%s", (_, source, path) => {
     expect(api.requests).toEqual([]);
   });
 
-  test("sends a source that was rewritten with the same content", async () => {
+  test("is sent if it was rewritten with the same content", async () => {
     const op = new Operation(api);
     const { inputs } = await op.preview(TYPE, { ...address, ...source() });
     const entries = Array.from(declared, ([key, value]) => ({ key, value })).reverse();
@@ -62,7 +62,7 @@ describe.each(SOURCES)("%s", (_, source, path) => {
     expect(difference(storedValues(api), declared)).toEqual([]);
   });
 
-  test("stops if a source changes during the update, and resumes on the next one", async () => {
+  test("stops the update if it changes partway, and the next update resumes", async () => {
     const op = new Operation(api, { config: { "edgeguard:concurrency": "1" } });
     const inputs = { ...address, ...source() };
     api.fault({ kind: "slow", delayMs: 100, times: 2, match: { method: "PUT" } });

@@ -49,27 +49,27 @@ describe("reading a file of entries", () => {
     [
       "lacks a comma",
       `[\n${entry("a")},\n${entry("b")}\n\n${entry("c")}]`,
-      "f.json, line 5 (entry 3): this is not valid JSON; look for a missing comma, quote or bracket, an extra comma, or a line break in a string",
+      "f.json, line 5 (entry 3): this is not valid JSON; look for an extra comma, or a missing comma, quote or bracket, or for a line break in a string",
     ],
     [
       "has an extra comma",
       `[\n${entry("a")},\n]`,
-      "f.json, line 3: this is not valid JSON; look for a missing comma, quote or bracket, an extra comma, or a line break in a string",
+      "f.json, line 3: this is not valid JSON; look for an extra comma, or a missing comma, quote or bracket, or for a line break in a string",
     ],
     [
       "lacks a colon",
       `[\n${entry("a")},\n{"key": "b",\n"value" "${CANARY}"}]`,
-      "f.json, line 4 (entry 2, which begins on line 3): this is not valid JSON; look for a missing comma, quote or bracket, an extra comma, or a line break in a string",
+      "f.json, line 4 (entry 2, which begins on line 3): this is not valid JSON; look for an extra comma, or a missing comma, quote or bracket, or for a line break in a string",
     ],
     [
       "breaks a string into two lines",
       `[\n{"key": "b",\n"value": "${CANARY}\n${CANARY}"}]`,
-      "f.json, line 3 (entry 1, which begins on line 2): this is not valid JSON; look for a missing comma, quote or bracket, an extra comma, or a line break in a string",
+      "f.json, line 3 (entry 1, which begins on line 2): this is not valid JSON; look for an extra comma, or a missing comma, quote or bracket, or for a line break in a string",
     ],
     [
       "is not JSON at all",
       `\n\n${CANARY}`,
-      "f.json, line 3: this is not valid JSON; look for a missing comma, quote or bracket, an extra comma, or a line break in a string",
+      "f.json, line 3: this is not valid JSON; look for an extra comma, or a missing comma, quote or bracket, or for a line break in a string",
     ],
     [
       "ends inside an entry",

@@ -37,7 +37,7 @@ async function removed(
   return { ...outcome, confirmed };
 }
 
-test("deletes 10,000 keys per request, several requests at once, and no others", async () => {
+test("a bulk delete sends 10,000 keys per request, several requests at once, and deletes no other keys", async () => {
   const keys = await filled(35_001);
   api.fault({ match: {}, kind: "slow", delayMs: 100, times: 4 });
   const outcome = await removed(keys.slice(1), contextFor(api).ctx);
@@ -49,29 +49,32 @@ test("deletes 10,000 keys per request, several requests at once, and no others",
   expect(storedKeys(api)).toEqual([keyAt(0)]);
 });
 
-test("counts a missing key as deleted", async () => {
+test("a bulk delete counts a missing key as deleted", async () => {
   expect(await removed(["never", "written"], contextFor(api).ctx)).toMatchObject({ done: 2, failed: [] });
 });
 
 test.each([
   ["405", { status: 405, code: 10_405 }],
   ["a 404 for the route", { status: 404, code: 7003 }],
-])("switches to the older bulk delete after %s, and doesn't switch back", async (_name, response) => {
-  const keys = await filled(20_000);
-  api.fault({ match: { method: "POST", path: "/bulk/delete" }, kind: "status", ...response, times: 9 });
-  const { ctx } = contextFor(api, { config: { concurrency: "1" } });
-  expect(await removed(keys, ctx)).toMatchObject({ done: 20_000, failed: [] });
-  expect(sentBatches(api)).toEqual(["POST bulk/delete 10000", "DELETE bulk 10000", "DELETE bulk 10000"]);
-  expect(storedKeys(api)).toEqual([]);
-});
+])(
+  "a bulk delete switches to the older endpoint after %s, and doesn't switch back",
+  async (_name, response) => {
+    const keys = await filled(20_000);
+    api.fault({ match: { method: "POST", path: "/bulk/delete" }, kind: "status", ...response, times: 9 });
+    const { ctx } = contextFor(api, { config: { concurrency: "1" } });
+    expect(await removed(keys, ctx)).toMatchObject({ done: 20_000, failed: [] });
+    expect(sentBatches(api)).toEqual(["POST bulk/delete 10000", "DELETE bulk 10000", "DELETE bulk 10000"]);
+    expect(storedKeys(api)).toEqual([]);
+  },
+);
 
-test("fails with Cloudflare's message if the API supports neither version of bulk delete", async () => {
+test("a bulk delete fails with Cloudflare's message if the API has neither endpoint", async () => {
   api.fault({ match: {}, kind: "status", status: 405, times: 9 });
   const { error } = await removed(["a"], contextFor(api).ctx);
   expect(error?.message).toContain(`Deleting key "a" from namespace ${place.namespaceId} failed: DELETE `);
 });
 
-test("counts all keys in a missing namespace as deleted after one request", async () => {
+test("a bulk delete counts all keys in a missing namespace as deleted after one request", async () => {
   const gone = { ...place, namespaceId: "0".repeat(32) };
   const { ctx } = contextFor(api, { config: { concurrency: "1" } });
   const keys = Array.from({ length: 30_000 }, (_, i) => keyAt(i));
@@ -80,7 +83,7 @@ test("counts all keys in a missing namespace as deleted after one request", asyn
 });
 
 test.each(["dropBefore", "dropAfter"] as const)(
-  "retries a delete after a lost connection (%s)",
+  "a bulk delete is retried after a lost connection (%s)",
   async (kind) => {
     const keys = await filled(10);
     api.fault({ match: {}, kind });
@@ -90,7 +93,7 @@ test.each(["dropBefore", "dropAfter"] as const)(
   },
 );
 
-test("resends only the keys that failed, and names those that keep failing", async () => {
+test("a bulk delete resends only the keys that failed, and names those that keep failing", async () => {
   const keys = await filled(100);
   api.fault({ match: {}, kind: "unsuccessful", keys: [keyAt(7)], times: 9 });
   const outcome = await removed(keys, contextFor(api).ctx);
@@ -99,7 +102,7 @@ test("resends only the keys that failed, and names those that keep failing", asy
   expect(storedKeys(api)).toEqual([keyAt(7)]);
 });
 
-test("reports how many keys were deleted before a failure", async () => {
+test("a bulk delete reports how many keys were deleted before a failure", async () => {
   const keys = await filled(30_000);
   api.fault({ match: {}, kind: "slow", delayMs: 0 });
   api.fault({ match: {}, kind: "status", status: 500, times: 9 });

@@ -57,7 +57,7 @@ async function uploaded(
 const failOn = (fault: Omit<Extract<Fault, { kind: "status" }>, "match" | "kind">) =>
   api.fault({ match: { method: "PUT", path: "/bulk" }, kind: "status", ...fault });
 
-describe("entries", () => {
+describe("an upload", () => {
   test("writes entries as declared, with the API's names", async () => {
     const { ctx } = contextFor(api);
     const entries: Entry[] = [
@@ -146,7 +146,7 @@ describe("entries", () => {
   });
 });
 
-describe("retries", () => {
+describe("an upload with retries", () => {
   const wholly = async (requests: number, config: Readonly<Record<string, string>> = {}) => {
     const outcome = await uploaded(manyEntries(5_000), contextFor(api, { config }).ctx);
     expect(outcome).toMatchObject({ done: 5_000, failed: [] });
@@ -189,7 +189,7 @@ describe("an upload that keeps failing", () => {
     expect(storedKeys(api).sort()).toEqual(outcome.confirmed.sort());
   });
 
-  test("the next upload writes the rest", async () => {
+  test("is completed by the next upload", async () => {
     api.fault({ match: {}, kind: "slow", delayMs: 100, times: 3 });
     failOn({ status: 503, times: 2 });
     const { ctx } = contextFor(api, { config: { maxRetries: "0" } });
@@ -212,7 +212,7 @@ describe("an upload that keeps failing", () => {
     expect(storedKeys(api)).toHaveLength(10);
   });
 
-  test("says that the namespace is missing", async () => {
+  test("reports that the namespace is missing", async () => {
     const gone = { ...place, namespaceId: "0".repeat(32) };
     const { error } = await uploaded(manyEntries(1), contextFor(api).ctx, gone);
     expect(error?.message).toContain(`Writing key "${keyAt(0)}" to namespace ${gone.namespaceId} failed: `);
@@ -272,11 +272,11 @@ describe("a body that's too large (413)", () => {
   });
 });
 
-describe("unsuccessful_keys", () => {
+describe("an upload with unsuccessful_keys", () => {
   const unsuccessful = (fault: { keys?: string[]; fraction?: number; times?: number }) =>
     api.fault({ match: {}, kind: "unsuccessful", ...fault });
 
-  test("resends only the unsuccessful keys", async () => {
+  test("resends only those keys", async () => {
     unsuccessful({ fraction: 0.5, times: 3 });
     const { ctx, pauses } = contextFor(api);
     const outcome = await uploaded(manyEntries(1_000), ctx);
@@ -343,7 +343,7 @@ describe("a cancelled operation", () => {
   });
 });
 
-test("shows no value in any message, error or debug line", async () => {
+test("an upload shows no value in any message, error or debug line", async () => {
   const canary = "canary-4711";
   const entries = Array.from({ length: 4 }, (_, i) => textEntry(keyAt(i), `${canary} ${i}`));
   const { ctx, said } = contextFor(api, { env: { EDGEGUARD_DEBUG: "1" }, config: { maxRetries: "0" } });

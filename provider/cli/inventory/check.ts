@@ -65,11 +65,12 @@ async function writeEvidence(io: Io, folder: string, check: InventoryCheck): Pro
       await writeFile(join(path, `${name}.${ending}`), WRITERS[format](check), { flag: "wx" });
   } catch (error) {
     const code = isJsonObject(error) ? error["code"] : undefined;
-    const reason =
+    const problem = `the evidence can't be written to ${path}`;
+    throw new CommandError(
       code === "EEXIST"
-        ? "evidence from the same second already exists. Run the check again"
-        : `${typeof code === "string" ? code : String(error)}. Check that you can write to that directory`;
-    throw new CommandError(`the evidence can't be written to ${path}: ${reason}.`);
+        ? `${problem}: it has evidence from the same second. Run the check again.`
+        : `${problem}: ${typeof code === "string" ? code : String(error)}. Check that you can write to that directory.`,
+    );
   }
   printToStderr(io, `edgeguard: evidence written to ${join(folder, name)}.md, .json and .csv.`);
 }

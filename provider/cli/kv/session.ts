@@ -75,7 +75,7 @@ export interface Target extends Project {
 }
 
 /**
- * @param envNeedsFile false if `--env` also makes sense without a configuration file.
+ * @param envNeedsFile whether `--env` requires a configuration file.
  * @throws CommandError if the configuration file is malformed, or has no such environment.
  */
 export function projectOf(io: Io, options: ProjectOptions, { envNeedsFile = true } = {}): Project {
