@@ -43,7 +43,9 @@ export function missingPermission(error: unknown): string | undefined {
   return permission === undefined ? undefined : permissionName(permission);
 }
 
-/** Credentials that have worked in this process. If Cloudflare rejects one of them, it lacks a permission. */
+/**
+ * Credentials that have worked in this process. If Cloudflare rejects such a credential later, it lacks a permission.
+ */
 const WORKING = new WeakSet<Credential>();
 
 export function noteWorking(credential: Credential): void {
@@ -137,8 +139,8 @@ function forbidden(error: ApiError, credential: Credential | undefined): string 
       : `lacks the ${permission.name} ${permission.level} permission for this ${scope} (${placeInDashboard(permission)})`;
   const works = credential !== undefined && WORKING.has(credential);
   const fix = isToken
-    ? "Edit its permissions and resources in the dashboard, under API Tokens."
-    : "Give the user a role that includes it, or use a token.";
+    ? "Edit the token's permissions and resources in the dashboard, under API Tokens."
+    : "Give the user a role that includes the permission, or use a token.";
   if (!isUnauthenticated(error))
     return `${who} ${lacks}, or the plan doesn't include ${entitlement}. ${fix} If the token has the permission, upgrade the plan.`;
   return works

@@ -118,8 +118,8 @@ function bytesOf(body: unknown): Buffer | undefined {
 }
 
 /**
- * Splits a large body into chunks, so that an early rejection is read between them. It would be lost if the connection
- * closed during one long write.
+ * Splits a large body into chunks, so that an early rejection can be read between two chunks. It would be lost if the
+ * connection closed during one long write.
  */
 function inChunks(body: Buffer): Buffer | Readable {
   return body.length <= CHUNK_BYTES ? body : Readable.from(chunksOf(body), { objectMode: false });

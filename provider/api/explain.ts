@@ -104,6 +104,6 @@ export const MEANINGS: Readonly<Record<number, string>> = {
   10019: "A namespace needs a title of 1 to 512 characters.",
   10029: "A bulk read must list 1 to 100 keys.",
   10034: "TTL must be at least 60 seconds.",
-  10405: "The path doesn't accept this method. An ID in it may be empty.",
+  10405: "The path doesn't accept this method. An ID in the path may be empty.",
   20217: "The phase already has an entry point ruleset. Update that ruleset instead.",
 };

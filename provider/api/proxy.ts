@@ -1,7 +1,7 @@
 import { PROXY_REFUSED } from "./retry";
 import { parseUrl } from "./url";
 
-/** The variables that name a proxy. As in the HTTP library, the first one that's set counts. */
+/** The environment variables that set a proxy. As in the HTTP library, the first one that's set is used. */
 const VARIABLES = [
   ["http_proxy", "HTTP_PROXY"],
   ["https_proxy", "HTTPS_PROXY"],
@@ -30,7 +30,7 @@ export class ProxyError extends Error {
 }
 
 /**
- * Returns the proxies that the environment sets, the one for http first.
+ * Returns the proxies that the environment sets, with the proxy for http first.
  *
  * @throws ProxyError for a value that the HTTP library can't use.
  */

@@ -1,6 +1,6 @@
 /**
- * Parses a URL. Undefined if it isn't one. Doesn't use `URL.canParse`, which in Node.js 20 rejects URLs with letters
- * such as ü once it has been called often.
+ * Parses a URL. Undefined if the text isn't a URL. Doesn't use `URL.canParse`, which in Node.js 20 rejects URLs with
+ * letters such as ü once it has been called often.
  */
 export function parseUrl(text: string): URL | undefined {
   try {

@@ -56,7 +56,7 @@ export interface ExistingObject extends Named, ObjectAddress {
   classInputs?(args: JsonObject): JsonObject;
   /** A key that must be unique among the declarations of a type. By default, all inputs together. */
   readonly identity?: string;
-  /** Inputs that the state must record in another form than the one that `check` returned for the import. */
+  /** Inputs whose recorded form differs from what `check` returns during the import. */
   readonly recordedAs?: JsonObject;
   /** The comment to print above the resource. */
   readonly comment?: string;

@@ -34,7 +34,7 @@ export function projectFor(cwd: string, folder: string, options: ProjectOptions)
   const isOwn = file !== undefined && dirname(file) === folder;
   if (isOwn && name !== undefined)
     throw new UsageError(
-      `--project ${name}: ${file} already defines that directory's project. Leave out --project.`,
+      `--project ${name}: ${file} already defines the output directory's project. Leave out --project.`,
     );
   if (file === undefined || (name !== undefined && !isOwn)) {
     const language = options.language ?? "typescript";
@@ -102,7 +102,10 @@ const LANGUAGE_OF: Readonly<Record<string, Language>> = {
   yaml: "yaml",
 };
 
-/** @throws UsageError if the project runs programs in another language, or has one. */
+/**
+ * @throws UsageError if the program can't be written in the project's language, or the project file itself declares
+ * resources.
+ */
 function languageOf(file: string, { runtime, resources }: Settings, options: ProjectOptions): Language {
   const language = ownMember(LANGUAGE_OF, runtime);
   const another = "Pass another directory with --out";

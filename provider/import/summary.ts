@@ -86,7 +86,7 @@ function hiddenSecrets(verified: readonly Verified[]): string[] {
   const hidden = verified.flatMap((one) => one.secrets).filter(({ isShown }) => !isShown);
   if (hidden.length === 0) return [];
   return [
-    "Cloudflare doesn't show these credentials. Have them ready; each command prompts for its value:",
+    "Cloudflare doesn't show these credentials. Have them ready, because each command prompts for one:",
     ...hidden.map((secret) => `  ${promptFor(secret)}`),
   ];
 }

@@ -86,8 +86,8 @@ export const RENAME_HINT =
 
 /**
  * Returns the hint printed after an adoption. A rename without an alias adopts the object, then drops the old name from
- * the state. If the update is killed in between, two resources share one ID. The provider can't distinguish a
- * `destroy --target` of the old one from any other delete.
+ * the state. If the update is killed in between, two resources share one ID. The provider can't distinguish a `destroy
+ * --target` of the old resource from any other delete.
  */
 export function sharedIdHint(id: string): string {
   return (

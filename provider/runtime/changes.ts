@@ -21,7 +21,7 @@ interface Comparison {
   readonly isSame?: (name: string, before: unknown, after: unknown) => boolean;
 }
 
-/** Compares the properties in `found` with the declared ones. */
+/** Returns how the properties in `found` differ from the declared properties. */
 export function changesOf(
   found: JsonObject,
   declared: JsonObject,
@@ -62,8 +62,8 @@ function changedMembers(name: string, before: unknown, after: unknown): string[]
 }
 
 /**
- * Returns the properties of an object, or the entries of a list of overrides by tag. Undefined for values that are
- * shown as a whole.
+ * Splits a value into parts that are compared separately: an object's properties, or the entries of a list of overrides
+ * by tag. Undefined for other values.
  */
 function membersOf(value: unknown): JsonObject | undefined {
   if (value === undefined) return {};

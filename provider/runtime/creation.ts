@@ -106,7 +106,7 @@ async function verifyAfterResponse<T>(
     shown = await pollUntil(ctx, creation.list, (each) => each.length >= enough);
     if (made !== undefined && shown.length === 0) {
       ctx.say.warn(
-        `${creation.what} was created by a second request, after the response to the first was lost. Cloudflare doesn't list it yet. If Cloudflare also applied the first request, there are two: check ${creation.path} in a minute.`,
+        `${creation.what} was created by a second request, after the response to the first was lost. Cloudflare doesn't list it yet. If Cloudflare also applied the first request, there are now two objects. Check ${creation.path} in a minute.`,
       );
     }
   } catch (error) {

@@ -54,7 +54,7 @@ export function checkInputs(
   return { inputs, failures, known, corrected };
 }
 
-/** Reports unknown arguments, and renames those that are close to a known one. */
+/** Reports unknown arguments, and renames those whose names resemble a valid argument. */
 function correctSpelling(
   shape: z.ZodRawShape,
   given: JsonObject,
@@ -156,8 +156,8 @@ function insteadOf(value: unknown, isSecret: boolean): string {
 
 /**
  * Picks the issues that best explain why a union failed: those of a branch that has all the given property names, or
- * otherwise a similar one. Among several such branches, picks the one that matched the most. If no branch matched
- * anything, returns the union's own issue.
+ * similar names. Among several such branches, picks the branch that matched the most. If no branch matched anything,
+ * returns the union's own issue.
  */
 function mostSpecific(issue: z.core.$ZodIssue): readonly z.core.$ZodIssue[] {
   if (issue.code !== "invalid_union") return [issue];

@@ -70,7 +70,7 @@ export const extra = (
   record(json).superRefine((members, ctx) => {
     for (const name of Object.keys(members)) {
       if (!known.includes(name)) continue;
-      const message = "has its own argument. Set that instead of extra";
+      const message = "has its own argument. Set that argument instead of extra";
       ctx.addIssue({ code: "custom", path: [name], message });
     }
   });

@@ -38,7 +38,7 @@ export function* stringsIn(value: unknown): Generator<string> {
   }
 }
 
-/** Yields the keys of objects, at any depth, except those that may be property names, such as `enabled`. */
+/** Yields the keys of objects, at any depth, except keys that look like property names, such as `enabled`. */
 export function* keysIn(value: unknown): Generator<string> {
   if (!Array.isArray(value) && !isJsonObject(value)) return;
   for (const [key, member] of Object.entries(value)) {

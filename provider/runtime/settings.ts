@@ -24,7 +24,7 @@ export interface Settings {
    */
   readonly maxRetries: number;
   /**
-   * The rate limits: Cloudflare's documented one and, if set, `edgeguard:requestsPerSecond` or
+   * The rate limits: Cloudflare's documented rate and, if set, `edgeguard:requestsPerSecond` or
    * EDGEGUARD_REQUESTS_PER_SECOND.
    */
   readonly rates: readonly RateWindow[];

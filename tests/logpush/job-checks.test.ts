@@ -147,7 +147,7 @@ describe("a preview without live checks", () => {
     [
       "a known option as extra",
       { outputOptions: { extra: { sample_rate: 1 } } },
-      "outputOptions.extra.sample_rate: has its own argument. Set that instead of extra",
+      "outputOptions.extra.sample_rate: has its own argument. Set that argument instead of extra",
     ],
     [
       "a CVE flag that is not a boolean",

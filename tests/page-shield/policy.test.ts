@@ -363,7 +363,7 @@ describe("unknown fields of a policy", () => {
     "don't include %s",
     async (name) => {
       expect(await new Operation(api).refusals(TYPE, { ...policy, extra: { [name]: "x" } })).toEqual([
-        `extra.${name}: has its own argument. Set that instead of extra`,
+        `extra.${name}: has its own argument. Set that argument instead of extra`,
       ]);
     },
   );
@@ -577,7 +577,7 @@ describe("creates a policy exactly once", () => {
       const recorded = await op.up(TYPE, policy);
       expect(await settled()).toContain(recorded.id);
       expect(op.warned.at(-1)).toMatch(
-        /created by a second request.* there are two: check .*policies in a minute\.$/,
+        /created by a second request.* there are now two objects\. Check .*policies in a minute\.$/,
       );
     });
 

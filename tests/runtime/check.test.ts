@@ -96,7 +96,7 @@ describe("values that aren't known yet", () => {
       }),
     ).toEqual([
       'action: must be "log", "allow" or "add_reporting_directives", not "block"',
-      "extra.description: has its own argument. Set that instead of extra",
+      "extra.description: has its own argument. Set that argument instead of extra",
     ]);
   });
 

@@ -190,7 +190,7 @@ describe("explainError", () => {
       { status: 413 },
       [/free 100 MB, pro 100 MB, business 200 MB, enterprise 500 MB/, /Send smaller requests/],
     ],
-    [{ status: 413, plan: "business" }, [/larger than the business plan's limit of 200 MB\. Send less/]],
+    [{ status: 413, plan: "business" }, [/larger than the business plan's limit of 200 MB\. Send smaller/]],
     [
       { status: 413, plan: "enterprise" },
       [/enterprise plan's limit of 500 MB, unless Cloudflare granted more/],
@@ -228,7 +228,7 @@ describe("explainError", () => {
     [{ code: 1004 }, [/Logpush jobs/, /filter/]],
     [{ code: 9106 }, [/email or the API key/]],
     [{ code: 10000 }, [/lacks permission/]],
-    [{ code: 7003, status: 404 }, [/an ID in it is wrong/]],
+    [{ code: 7003, status: 404 }, [/the IDs in the path/]],
   ])("explains %j", (error, words) => {
     for (const word of words) expect(explainError(error)).toMatch(word);
   });
