@@ -4,14 +4,14 @@ import { basename, dirname, join } from "node:path";
 /** Runs the Pulumi CLI if it's on PATH, otherwise this package's local engine. */
 
 export interface EngineCommand {
-  /** What messages call the engine. */
+  /** The engine's name in messages. */
   readonly name: string;
   readonly command: readonly [string, ...string[]];
 }
 
 const PACKAGE = basename(__dirname) === "dist" ? dirname(__dirname) : __dirname;
 
-/** This package's engine, as built. */
+/** The command that runs this package's engine. */
 export const LOCAL_ENGINE: EngineCommand = {
   name: "the local engine",
   command: [process.execPath, join(PACKAGE, "dist/engine/cli.js")],

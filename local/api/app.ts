@@ -20,7 +20,7 @@ import { zoneRoutes } from "./zones";
 import type { Services } from "./services";
 import type { Credential } from "./options";
 
-/** Assembles the whole local API. A request passes through this file from top to bottom. */
+/** Creates the app with all routes. A request passes through this file from top to bottom. */
 export function createApp(services: Services): ApiRouter {
   const { settings, state, faults, log, wait } = services;
   const limiter = new RateLimiter(settings);

@@ -20,7 +20,7 @@ interface Arguments {
 }
 
 const program = new Command("edgeguard-local api")
-  .description("serve a stateful stand-in for Cloudflare's API, on this machine only, until Ctrl-C")
+  .description("serve a stateful stand-in for Cloudflare's API on 127.0.0.1 until Ctrl-C")
   .option("--port <number>", "the port to listen on; 0 picks a free one", portNumber, 8787)
   .option(
     "--persist-to <directory>",
@@ -28,7 +28,7 @@ const program = new Command("edgeguard-local api")
   )
   .option(
     "--zones <number>",
-    "add this many simulated zones; a zone's number determines its settings",
+    "add this many simulated zones, which are the same at every start",
     wholeNumber,
     0,
   )
@@ -36,27 +36,27 @@ const program = new Command("edgeguard-local api")
   .addOption(
     new Option(
       "--dialect <name>",
-      "where Cloudflare's OpenAPI document and guides differ, which of the two to follow",
+      "which source to follow where Cloudflare's OpenAPI document and guides differ",
     )
       .choices(["openapi", "documented"])
       .default("openapi"),
   )
   .option("--strict", "reject requests that only the other dialect accepts", false)
-  .option("--sparse", "omit from responses what the OpenAPI document doesn't require", false)
+  .option("--sparse", "omit everything from responses that the OpenAPI document doesn't require", false)
   .option("--latency <ms>", "wait before each response", wholeNumber, 0)
   .option("--read-lag <ms>", "delay before reads see a write", wholeNumber, 0)
   .option("--list-lag <ms>", "delay before listings see a write", wholeNumber, 0)
   .addHelpText(
     "after",
     `
-It listens on 127.0.0.1, and prints its zones and how to point a program at it. GET ${CONTROL_PATH} lists its controls:
-faults, request log, state, clock, what Page Shield detects, Logpush destinations.
+It prints its zones and how to point a program at it. GET ${CONTROL_PATH} lists the control routes for faults, the request
+log, the state, the clock, Page Shield detections and Logpush destinations.
 
 Example:
   $ edgeguard-local api --port 8787 --persist-to .edgeguard/local-api`,
   );
 
-/** @param args the command line after `api`. */
+/** Starts the API and prints how to use it. `args` are the arguments after `api`. */
 export async function serve(args: readonly string[]): Promise<void> {
   const chosen = program.parse(args, { from: "user" }).opts<Arguments>();
   const credentials: Credential[] = [{ token: chosen.token }, defaultCredentials[1]];
@@ -98,7 +98,7 @@ function greeting(api: LocalApi, { token, dialect, persistTo, zones: simulated }
     .join("\n");
   const kept = persistTo === undefined ? "is discarded when this command ends" : `is kept in ${persistTo}`;
   return `Local API (${dialect} dialect) at ${api.url}
-Its state ${kept}. Controls (faults, request log, state and more): GET ${new URL(CONTROL_PATH, api.url).href}
+Its state ${kept}. List of control routes (faults, request log, state and more): GET ${new URL(CONTROL_PATH, api.url).href}
 Logpush destinations are directories: s3://bucket/path is ${api.logpush.folder}/s3/bucket/path
 
 Account:
@@ -107,13 +107,13 @@ ${accounts}
 Zones:
 ${zones}${simulated === 0 ? "" : `\n  and ${simulated} simulated zones: GET ${api.url}/zones`}
 
-Point a program and the edgeguard command at it, in the terminal where you run them:
+To point programs and the edgeguard command at it, run this in their terminal:
   export EDGEGUARD_BASE_URL=${api.url} CLOUDFLARE_API_TOKEN=${token}
-or only a stack:
+To point only one stack at it:
   pulumi config set edgeguard:baseUrl ${api.url}
   pulumi config set --secret edgeguard:apiToken ${token}
 
-Ctrl-C stops it.`;
+Press Ctrl-C to stop it.`;
 }
 
 function portNumber(text: string): number {

@@ -11,7 +11,10 @@ export interface ApiEnv {
     zone: Zone;
     /** The fault that affects the request. */
     fault: Fault | undefined;
-    /** The status that a fault sent without Hono, or null if it sent none. Undefined for other requests. */
+    /**
+     * The response's status if a fault bypassed Hono. Null if the fault sent no response, undefined for all other
+     * requests.
+     */
     sentStatus: number | null | undefined;
   };
 }

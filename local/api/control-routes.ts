@@ -5,14 +5,14 @@ type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
 /** One of the control routes, as listed by `GET /__local`. */
 interface Control {
-  /** The request, such as `POST /__local/faults`. */
+  /** The method and path, such as `POST /__local/faults`. */
   readonly request: string;
   readonly does: string;
   /** Examples of bodies that the route accepts. */
   readonly examples?: readonly object[];
 }
 
-/** Routes below `/__local`, each with a description, so that no route can be added without appearing in the list. */
+/** Registers routes below `/__local`. Each needs a description, so `GET /__local` lists all of them. */
 export class ControlRoutes {
   readonly #app: ApiRouter;
   readonly #list: Control[] = [];
@@ -21,9 +21,7 @@ export class ControlRoutes {
     this.#app = app;
   }
 
-  /**
-   * @param does the rest of a sentence that starts with the request: `lists the faults that wait for their request`.
-   */
+  /** @param does what the route does, starting with a verb: `lists the faults that haven't hit a request yet`. */
   add(
     method: Method,
     path: string,

@@ -15,18 +15,17 @@ import { wafControlRoutes } from "./waf/dashboard";
 import type { Services } from "./services";
 
 /**
- * Routes that Cloudflare doesn't have, for clients that know only this API's address. They're outside the API's own
- * path, so that no client calls them by accident. They need no credential, because the server listens only on the
- * loopback interface.
+ * Registers the control routes, which Cloudflare doesn't have. They're outside the API's own path, so that no client
+ * calls them by accident. They need no credentials, because the server listens only on the loopback interface.
  */
 export function controlRoutes(app: ApiRouter, services: Services): void {
   const controls = new ControlRoutes(app);
   const { settings, clock, state, faults, log } = services;
   const empty = (c: ApiContext): Response => c.body(null, 204);
 
-  controls.add("GET", "", "lists these controls", (c) => {
+  controls.add("GET", "", "lists these routes", (c) => {
     const about =
-      "Controls of the local API. They need no credential. Bodies are JSON, sent with Content-Type: application/json.";
+      "Control routes of the local API. They need no credentials. Bodies are JSON, sent with Content-Type: application/json.";
     return c.body(`${JSON.stringify({ about, controls: controls.list }, undefined, 2)}\n`, 200, {
       "Content-Type": "application/json",
     });
@@ -46,8 +45,8 @@ export function controlRoutes(app: ApiRouter, services: Services): void {
   controls.add(
     "POST",
     "/faults",
-    "makes the next matching requests fail: kind, which requests (match: method, and a part of the path or a regular " +
-      "expression), how many (times, 1 unless set)",
+    "makes requests fail: `kind` says how, `match` selects them by method and by a part of the path or a regular " +
+      "expression, `times` says how many (default: 1)",
     async (c) => {
       faults.add(await readBody(c, faultSchema));
       return c.json(faults.list());
@@ -62,7 +61,7 @@ export function controlRoutes(app: ApiRouter, services: Services): void {
   controls.add("GET", "/requests", "lists the requests that arrived, oldest first", (c) =>
     c.json(log.entries),
   );
-  controls.add("DELETE", "/requests", "empties that list", (c) => {
+  controls.add("DELETE", "/requests", "clears the request log", (c) => {
     log.clear();
     return empty(c);
   });
@@ -83,7 +82,7 @@ export function controlRoutes(app: ApiRouter, services: Services): void {
   controls.add(
     "POST",
     "/clock",
-    "advances the API's clock, so that tokens and keys expire",
+    "advances the API's clock, for example to expire tokens and keys",
     async (c) => {
       const { advanceMs } = await readBody(c, z.strictObject({ advanceMs: z.number().min(0) }));
       clock.advance(advanceMs);
@@ -96,7 +95,7 @@ export function controlRoutes(app: ApiRouter, services: Services): void {
   controls.add(
     "PUT",
     "/kv/:namespaceId/lag",
-    "sets how long after a write a namespace's listings and reads return the old state",
+    "sets how many milliseconds pass until a namespace's listings and reads show a write",
     async (c) => c.json(state.kv.setLag(readId(c, "namespaceId"), await readBody(c, kvLagSchema))),
     { listing: 5_000, reads: 1_000 },
   );
@@ -138,7 +137,7 @@ function pageShieldControlRoutes(controls: ControlRoutes, { state }: Services): 
     controls.add(
       "PATCH",
       path,
-      `adds ${kind} that Page Shield detects in a zone`,
+      `adds ${kind} to the ones that Page Shield detected in a zone`,
       found("merge"),
       examples[kind],
     );

@@ -6,7 +6,7 @@ import { accounts } from "./seed";
 import { startLocalApi } from "./server";
 import type { Snapshot } from "./state";
 
-/** A directory's data, accessed through the API. */
+/** The data in a directory, accessed through a local API. */
 export interface LocalData {
   readonly url: string;
   readonly accountId: string;
@@ -17,21 +17,21 @@ export interface LocalData {
 }
 
 export interface LocalDataRequest {
-  /** The directory, as for `edgeguard-local api --persist-to`. */
+  /** The data directory, as in `edgeguard-local api --persist-to`. */
   readonly folder: string;
   /** An empty namespace to create if the directory has none with this ID. */
   readonly begin?: { readonly id: string; readonly title: string };
 }
 
-/** How long to wait for another command that uses the directory, and how often to check whether it has ended. */
+/** How long to wait for another command to release the directory, and how often to check. */
 const PATIENCE_MS = 10_000;
 const LOOK_MS = 50;
 
 /**
- * Opens a directory for one command. If a local API is already serving the directory, uses that one. Otherwise starts
- * its own, which ends with the command.
+ * Opens a data directory for one command. If a local API is already serving the directory, uses that one. Otherwise,
+ * starts one that ends with the command.
  *
- * @throws LocalApiStartError if the directory contains something else, or another command doesn't release it.
+ * @throws LocalApiStartError if the directory contains anything else, or another command doesn't release it in time.
  */
 export async function openLocalData({ folder, begin }: LocalDataRequest): Promise<LocalData> {
   const data = await open(folder);
@@ -60,7 +60,7 @@ async function open(folder: string): Promise<Omit<LocalData, "begun">> {
   }
 }
 
-/** Creates the namespace if it doesn't exist. Returns whether it had to. */
+/** Creates the namespace if it doesn't exist. Returns true if it was created. */
 async function ensure(
   data: Omit<LocalData, "begun">,
   { id, title }: { id: string; title: string },

@@ -40,7 +40,7 @@ export class ApiFailure extends Error {
   }
 }
 
-/** Creates an ApiFailure with one error, which may point at the invalid field in the body. */
+/** Returns an ApiFailure with one error. `pointer` is the path of the invalid field in the body. */
 export function refusal(
   status: ContentfulStatusCode,
   code: number,
@@ -61,8 +61,7 @@ export function fail(c: Context, failure: ApiFailure): Response {
 }
 
 /**
- * Cloudflare's error messages. For those marked INV, Cloudflare is known to reject the request, but the error code is
- * made up.
+ * Cloudflare's errors. If a code is marked INV, Cloudflare is known to reject such requests, but the code is made up.
  */
 export const failures = {
   credentialsMissing: () => new ApiFailure(400, { code: 9106, message: "Authentication failed" }),
@@ -96,7 +95,10 @@ export const failures = {
 
   noControl: (request: string, list: string) =>
     new ApiFailure(404, [
-      { code: 7000, message: `The local API has no control ${request}. GET ${list} lists them.` },
+      {
+        code: 7000,
+        message: `${request} is not a control route of the local API. GET ${list} lists the control routes.`,
+      },
     ]),
 
   methodNotAllowed: (method: string) =>

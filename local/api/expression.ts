@@ -38,7 +38,9 @@ const KEYWORD = /^(?:and|or|xor|not|in|eq|ne|lt|le|gt|ge|contains|matches|wildca
 /** The nesting depth that Cloudflare's parser allows. */
 const MAX_NESTING = 128;
 
-/** Reads the expression in one pass from the left. Operator precedence doesn't affect whether an expression is valid.
+/**
+ * Parses an expression from left to right. Ignores operator precedence, which doesn't affect whether an expression is
+ * valid.
  */
 class Reader {
   #at = 0;
@@ -96,7 +98,7 @@ class Reader {
     } else if (this.#value()) this.#comparison();
   }
 
-  /** Reads a value, and returns whether it may be compared. */
+  /** Reads a value. Returns whether a comparison may follow. */
   #value(): boolean {
     const at = this.#at;
     const name = this.#take(WORD);

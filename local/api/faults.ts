@@ -68,16 +68,16 @@ export const faultSchema = z.discriminatedUnion("kind", [
   z.strictObject({ ...scope, kind: z.literal("emptyPage") }),
 ]);
 
-/** A failure to simulate on the next matching request. */
+/** A failure that the API simulates for the next matching requests. */
 export type Fault = z.infer<typeof faultSchema>;
 
-/** The requests that a kind of fault applies to. It never affects others, even if `match` includes them. */
+/** The only requests that some kinds of faults affect, even if `match` includes others. */
 const onlyOn: Partial<Record<Fault["kind"], RegExp>> = {
   unsuccessful: /^(PUT|DELETE) .*\/bulk$|^POST .*\/bulk\/delete$/,
   emptyPage: /^GET .*\/keys$/,
 };
 
-/** Faults that wait for their request, in the order in which they were added. */
+/** The faults that haven't hit all of their requests yet, in the order in which they were added. */
 export class Faults {
   #waiting: { readonly fault: Fault; left: number }[] = [];
 

@@ -16,10 +16,13 @@ const holder = z.object({
   token: z.string().optional(),
 });
 
-/** The process that serves a directory. Two processes wouldn't see each other's writes. */
+/** The process that uses a state directory. */
 type Holder = z.infer<typeof holder>;
 
-/** Ensures that only one process at a time serves a state directory. A file in the directory says which one. */
+/**
+ * Ensures that only one process at a time uses a state directory, because processes wouldn't see each other's writes. A
+ * file in the directory identifies the process.
+ */
 export class Lease {
   readonly #file: string;
 
@@ -60,7 +63,7 @@ export class Lease {
   }
 }
 
-/** Thrown if another process serves the directory. */
+/** Thrown if another process uses the directory. */
 export class FolderInUseError extends LocalApiStartError {
   constructor(
     readonly folder: string,
@@ -68,7 +71,7 @@ export class FolderInUseError extends LocalApiStartError {
   ) {
     const where = holder.url === undefined ? "" : ` at ${holder.url}`;
     super(
-      `${folder} is served by process ${holder.pid}${where}: use that one, or end it first. If that process isn't a local API, delete ${join(folder, FILE_NAME)}.`,
+      `Process ${holder.pid}${where} already uses ${folder}. End that process first. If it isn't a local API, delete ${join(folder, FILE_NAME)}.`,
     );
   }
 }

@@ -2,8 +2,8 @@ export const plans = ["free", "pro", "business", "enterprise"] as const;
 export type Plan = (typeof plans)[number];
 
 /**
- * The API's limits, passed as a parameter so that a test can lower one. Cloudflare documents them in its OpenAPI schema
- * and on its products' limits pages, except for the quotas above zero.
+ * The API's default limits, which a test can lower. Cloudflare documents them in its OpenAPI schema and on its
+ * products' limits pages, except for quotas above zero.
  */
 export const defaultLimits = {
   maxBodyBytes: 100_000_000,
@@ -55,7 +55,7 @@ export const defaultLimits = {
 
 export type Limits = Readonly<typeof defaultLimits>;
 
-/** Returns a plan's rank. A higher plan includes everything in the lower ones. */
+/** Returns a plan's rank. A higher plan includes everything in lower plans. */
 export function rank(plan: Plan): number {
   return plans.indexOf(plan);
 }

@@ -22,19 +22,20 @@ export interface Credential {
 }
 
 export interface LocalApiOptions {
-  /** @default "openapi" */
+  /** Which source to follow where Cloudflare's OpenAPI schema and guides differ. @default "openapi" */
   readonly dialect?: Dialect;
   /** The port. 0 picks a free one. @default 0 */
   readonly port?: number;
   /** @default the token "local-token", and the pair "local@example.com" with "local-key" */
   readonly credentials?: readonly Credential[];
-  /**
-   * How many simulated zones to add to the seeded ones. Each zone's number determines how it's configured. @default 0
-   */
+  /** How many simulated zones to add to the seeded ones. They're the same at every start. @default 0 */
   readonly zones?: number;
   /** Whether to reject input that only the other dialect has, instead of accepting or ignoring it. @default false */
   readonly strict?: boolean;
-  /** Whether responses contain only what the OpenAPI schema requires, what was set, and cursors. @default false */
+  /**
+   * Whether responses omit everything that the OpenAPI schema doesn't require, except cursors and values that were set.
+   * @default false
+   */
   readonly sparse?: boolean;
   /** The delay of every response, in milliseconds. @default 0 */
   readonly latencyMs?: number;
@@ -49,7 +50,8 @@ export interface LocalApiOptions {
    */
   readonly listLagMs?: number;
   /**
-   * Simulates KV's eventual consistency, which `readLagMs` doesn't affect: how much later lists and reads see a write.
+   * Simulates KV's eventual consistency: how many milliseconds pass until lists and reads see a write. `readLagMs`
+   * doesn't affect KV.
    * @default 0
    */
   readonly kvLagMs?: Partial<KvLag>;
@@ -73,7 +75,10 @@ export interface LocalApiOptions {
   };
   /** The directory that keeps the state between runs. @default none: every start uses the seeded state */
   readonly persistTo?: string;
-  /** Undocumented aspects of a migration: names and delays. @default the documented names, without delay */
+  /**
+   * Aspects of a WAF migration that Cloudflare doesn't document, such as property names and delays. @default plausible
+   * names, without delays
+   */
   readonly waf?: WafSettingsChange;
   /** @default the real time */
   readonly clock?: () => Date;

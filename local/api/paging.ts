@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { ResultInfo } from "./envelope";
 import type { Limits } from "./limits";
 
-/** Returns the schema of the query parameters for a list that's read by page. */
+/** Returns the schema of the query parameters `page` and `per_page`. */
 export function pagingParameters(limits: Limits) {
   return {
     page: z.union([z.literal("all"), z.coerce.number().pipe(z.int().min(1))]).optional(),

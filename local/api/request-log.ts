@@ -25,7 +25,7 @@ export interface LoggedRequest {
   fault?: string;
   /** The body, parsed if it's JSON, otherwise as text. Absent if none was sent. */
   readonly body?: unknown;
-  /** Replaces `body` in requests with KV keys or values, because those would fill up memory. */
+  /** A summary that replaces `body` in requests with KV keys or values, to save memory. */
   readonly batch?: Batch;
   readonly headers: Readonly<Record<string, string>>;
   readonly credential: "token" | "key" | "both" | "none";

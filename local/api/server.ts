@@ -69,8 +69,8 @@ export interface LocalApi {
 }
 
 /**
- * @param announce whether other processes may access this one's directory through it. A short-lived process doesn't
- * allow that.
+ * @param announce whether other processes may use this process to access the state directory. False for a short-lived
+ * process.
  */
 export async function startLocalApi(
   options: LocalApiOptions = {},
@@ -199,7 +199,7 @@ function load(folder: string): Snapshot | undefined {
     return snapshotSchema.parse(JSON.parse(readFileSync(file, "utf8")));
   } catch (cause) {
     throw new LocalApiStartError(
-      `${file} is not a state of this local API: delete it, or persist to another directory.`,
+      `${file} is not a valid state of the local API. Delete it, or use another directory.`,
       { cause },
     );
   }

@@ -17,7 +17,7 @@ export class MovableClock {
 
   /** Moves the clock ahead. It never goes back, so anything that has expired stays expired. */
   advance(ms: number): void {
-    if (!(ms >= 0)) throw new RangeError(`the clock only moves ahead, not by ${ms} ms`);
+    if (!(ms >= 0)) throw new RangeError(`the clock can't be moved by ${ms} ms. Pass 0 or more`);
     this.#aheadMs += ms;
   }
 }
@@ -30,6 +30,6 @@ export interface Services {
   readonly state: State;
   readonly faults: Faults;
   readonly log: RequestLog;
-  /** Waits. Rejects when the server closes. */
+  /** Resolves after a delay. Rejects if the server closes first. */
   readonly wait: (ms: number) => Promise<void>;
 }

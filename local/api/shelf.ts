@@ -17,17 +17,17 @@ export class Shelf<T> {
     this.#options = options;
   }
 
-  /** Returns the result of the last write, which the next write starts from. */
+  /** Returns the current value, without any lag. */
   latest(key: string): T {
     return this.#versions(key).at(-1)?.value ?? missing(key);
   }
 
-  /** Returns the value that reads see. */
+  /** Returns the value as reads see it, possibly with a lag. */
   visible(key: string): T {
     return this.#shownAfter(this.#options.lagMs, key);
   }
 
-  /** Returns the value that lists show. */
+  /** Returns the value as lists show it, possibly with a lag. */
   listed(key: string): T {
     return this.#shownAfter(this.#longestLagMs, key);
   }

@@ -160,7 +160,7 @@ function ruleOf(number: number, order: number) {
   return { id, version: 1, last_updated: SET_UP_AT, ref: id };
 }
 
-/** Returns a zone's migration. Most zones finished long ago. */
+/** Returns a zone's WAF migration. Most zones have already finished it. */
 function wafOf({ number, zone }: Simulated): WafZone {
   const at = new Date(SET_UP_AT);
   switch (number % 12) {

@@ -35,7 +35,7 @@ const requirements: readonly Requirement[] = [
   { on: /^/, success: [], failure: ["errors"] },
 ];
 
-/** Requests that only query something, although their method isn't GET. Their result is always needed. */
+/** Requests that only query something, although their method isn't GET. Their result is never omitted. */
 const questions = /\/(ownership|ownership\/validate|validate\/[\w/]+|bulk\/get)$/;
 
 const message = z.looseObject({ code: z.number(), message: z.string() });
@@ -119,7 +119,7 @@ const readOnly: readonly { readonly on: RegExp; readonly required: readonly stri
   { on: /\/storage\/kv\/namespaces(\/\w+)?$/, required: ["id", "title"] },
 ];
 
-/** Fields that may be missing from a record, and the values that a missing one implies. */
+/** Default values of fields. A field with its default value is omitted. */
 const defaults: readonly { readonly on: RegExp; readonly values: Fields }[] = [
   {
     on: /\/logpush\/.*jobs\b/,
@@ -129,7 +129,7 @@ const defaults: readonly { readonly on: RegExp; readonly values: Fields }[] = [
   { on: /\/firewall\/waf\/packages\b/, values: { status: "active", modified_rules_count: 0 } },
 ];
 
-/** The schema's Logpush job has no filter. */
+/** A property of Logpush jobs that the OpenAPI schema doesn't mention. */
 const UNDOCUMENTED = "filter";
 
 const outputDefaults: Fields = {

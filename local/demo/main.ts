@@ -20,7 +20,7 @@ const TOKEN = "local-token";
 async function main(): Promise<number> {
   const options = new Command("demo")
     .description(
-      "Previews, deploys, drifts, repairs, changes and destroys one site's edge security. Nothing leaves this machine.",
+      "Walks through the life of one site's edge security, from preview to destroy. Nothing leaves this machine.",
     )
     .option("--keep", "keep the project and its state, and print where they are")
     .option("--local-engine", "use the local engine even if the Pulumi CLI is on PATH")
@@ -171,7 +171,7 @@ function abbreviateAssessment(demo: Demo, show: (line: string) => void): (line: 
   };
 }
 
-/** Pushes generated log lines through a job, and prints which ones its filter lets through. */
+/** Pushes generated log lines through a job, and prints how many pass its filter, with examples. */
 function showLogs(api: LocalApi, { job, lines }: NonNullable<DemoStep["logs"]>): void {
   const found = api.snapshot().logpush.jobs.find(({ name }) => name.endsWith(`-${job}`));
   if (found === undefined) throw new Error(`no Logpush job named ${job}`);

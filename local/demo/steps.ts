@@ -18,7 +18,7 @@ export interface DemoStep {
   readonly logs?: { readonly job: string; readonly lines: number };
   /** The number of entries or keys in each bulk request. */
   readonly batches?: readonly number[];
-  /** Whether everything must be as it was before the first step. */
+  /** Whether the API's state after this step must equal its initial state. */
   readonly restoresEverything?: true;
   readonly summary: string;
 }
@@ -28,7 +28,7 @@ interface Edit {
   readonly file?: string;
   readonly from: string;
   readonly to: string;
-  /** The text to print instead of both texts. */
+  /** Printed instead of `from` and `to`. */
   readonly description?: string;
 }
 
@@ -57,7 +57,7 @@ export const DEMO_STEPS: readonly DemoStep[] = [
     title: "Preview again: is anything left to do?",
     run: ["preview", "--expect-no-changes"],
     writes: 0,
-    summary: "No changes. The preview assessed only the old zone's migration again.",
+    summary: "No changes. The preview only assessed the old zone's migration again.",
   },
   {
     title: "Someone edits the zone in the dashboard. The nightly refresh catches it.",

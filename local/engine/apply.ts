@@ -107,10 +107,7 @@ async function remove(step: DeleteStep, { providers, dryRun }: ApplyContext): Pr
   if (step.replacementFollows === true) old.pendingReplacement = true;
 }
 
-/**
- * Refreshes a resource. Its drift is the opposite of what the next update would do if the program matched the recorded
- * state.
- */
+/** Refreshes a resource. The drift is the inverse of the change that would undo it. */
 async function refresh(step: RefreshStep, { providers, events }: ApplyContext): Promise<void> {
   const { old } = step;
   if (!old.custom || isProviderType(old.type) || old.pendingReplacement) return;

@@ -68,7 +68,7 @@ export class Backend {
         );
       await writeAtomically(file, "version: 1\n");
     } else if (!/^version: 1\s*$/m.test(meta)) {
-      throw new UnsupportedError(`this state folder's layout (${meta.trim()})`);
+      throw new UnsupportedError(`this state directory's layout (${meta.trim()})`);
     }
   }
 
@@ -112,7 +112,7 @@ export class Backend {
 
 function folderOf(url: string): string {
   if (!url.startsWith("file://"))
-    throw new UnsupportedError(`the backend ${url}`, "PULUMI_BACKEND_URL must be file://<folder>");
+    throw new UnsupportedError(`the backend ${url}`, "PULUMI_BACKEND_URL must be file://<directory>");
   if (url.includes("?"))
     throw new UnsupportedError(`backend URL parameters (${url.slice(url.indexOf("?"))})`);
   const given = url.slice("file://".length);
@@ -174,10 +174,7 @@ export class StackStore {
     await rm(`${this.#file}.attrs`, { force: true });
   }
 
-  /**
-   * Locks the stack. As with the CLI, a crashed process leaves its lock, because only the user knows that nothing is
-   * running.
-   */
+  /** Locks the stack. As with the CLI, the lock of a crashed process stays until the user removes it. */
   async lock(): Promise<void> {
     await this.#refuseForeignLocks();
     const content = {

@@ -13,8 +13,8 @@ interface DependentToReplace {
 }
 
 /**
- * Returns the resources that would be replaced if their inputs from replaced resources changed, in the state's order.
- * Resources in `settled` are already planned, so they no longer depend on the root.
+ * Returns the resources that must be replaced because their inputs come from a replaced resource. They're in the
+ * state's order. Resources in `settled` are already planned, so they're skipped.
  */
 export async function dependentsToReplace(
   root: ResourceState,
@@ -40,7 +40,10 @@ export async function dependentsToReplace(
   return found;
 }
 
-/** Returns a resource's inputs with unknown values for those from replaced resources. Undefined if there are none. */
+/**
+ * Returns a resource's inputs, with unknown values instead of those that come from replaced resources. Undefined if
+ * none do.
+ */
 function withUnknownsFrom(state: ResourceState, replaced: ReadonlySet<Urn>): ValueMap | undefined {
   const isFromReplaced = (key: string): boolean =>
     (state.propertyDependencies[key] ?? []).some((urn) => replaced.has(urn));

@@ -54,7 +54,7 @@ const INVERSE: Readonly<Record<string, string>> = {
   "delete-replace": "add-replace",
 };
 
-/** Inverts a diff. A refresh shows what changed outside of the program, so it compares the other way around. */
+/** Inverts a diff, because a refresh shows changes from the recorded state to what exists. */
 export function inverted(diff: DetailedDiff | undefined): DetailedDiff | undefined {
   if (diff === undefined) return undefined;
   return Object.fromEntries(

@@ -13,7 +13,7 @@ export interface Difference {
   readonly deleteBeforeReplace: boolean;
 }
 
-/** Returns what changes. Compares the inputs if the provider doesn't say whether something changed. */
+/** Returns a resource's changes. Compares the inputs if the provider doesn't say whether anything changed. */
 export async function differenceOf(
   lifecycle: Lifecycle,
   state: ResourceState,

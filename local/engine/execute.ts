@@ -18,7 +18,7 @@ interface ExecutorOptions {
    * anything new after a failure.
    */
   readonly continueOnError: boolean;
-  /** Whether reading is the operation itself, rather than its preparation. */
+  /** Whether the run is a refresh, rather than an update that refreshes first. */
   readonly reportsDrift: boolean;
 }
 

@@ -92,9 +92,7 @@ function hasHooks(request: RegisterResourceRequest): boolean {
   return hooks !== undefined && Object.values(hooks.toObject()).some((names) => names.length > 0);
 }
 
-/**
- * Returns the dependencies by property. Older SDKs don't send them. In that case, every property depends on everything.
- */
+/** Returns the dependencies by property. Older SDKs don't send them, so every property depends on all dependencies. */
 function propertyDependenciesOf(
   request: RegisterResourceRequest,
   inputs: ValueMap,

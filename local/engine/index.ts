@@ -7,7 +7,7 @@ export interface EngineIo {
   readonly env?: NodeJS.ProcessEnv;
   readonly stdout?: Sink;
   readonly stderr?: Sink;
-  /** Acts like the first Ctrl-C when it aborts: running steps finish, and no others start. */
+  /** Aborting it acts like the first Ctrl-C: running steps finish, and no others start. */
   readonly signal?: AbortSignal;
 }
 

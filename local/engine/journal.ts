@@ -63,10 +63,7 @@ export class Journal {
     await this.#queued;
   }
 
-  /**
-   * Returns the state to write. Pending creates of an earlier operation stay until the user clears them, because only
-   * the user can find out what happened.
-   */
+  /** Returns the state to write. Pending creates of an earlier operation stay until the user clears them. */
   #snapshot(): Deployment {
     const alive = [...this.#current, ...this.#base.resources].filter((state) => !this.#done.has(state));
     const running = [...this.#operations].map(([resource, type]): PendingOperation => ({ resource, type }));

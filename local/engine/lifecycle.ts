@@ -42,7 +42,7 @@ export class Providers implements Lifecycle {
     this.#dryRun = dryRun;
   }
 
-  /** Starts a host early, because that takes half a second, even if it's not yet known to be needed. */
+  /** Starts a host early, even if it may not be needed, because that takes half a second. */
   warmUp(): void {
     this.#hosts.push({ provider: undefined, host: new Host(this.#run) });
   }

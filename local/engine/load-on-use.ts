@@ -24,7 +24,7 @@ const LANGUAGES = "../locales/index.cjs";
 
 type Load = (this: unknown, request: string, parent: unknown, isMain: boolean) => unknown;
 
-/** Node's types omit it, but it's the established hook for tools. */
+/** Node's module loader. Node's types don't include `_load`, but it's the established hook for tools. */
 const loader = Module as unknown as { _load: Load };
 const load = loader._load;
 

@@ -84,8 +84,7 @@ function engineService(events: Events): IEngineServer {
 
 /**
  * Features that the monitor reports as unsupported. It claims to support all others, because the SDK would otherwise
- * report an outdated CLI. If a program then uses a feature that this engine doesn't support, the error names that
- * feature.
+ * report an outdated CLI. If a program uses one that this engine doesn't support, an error names the feature.
  */
 const FEATURES_NOT_OFFERED = new Set(["resourceReferences", "outputValues"]);
 
@@ -141,10 +140,7 @@ const RESULTS: Readonly<Record<Registered["result"], Result>> = {
   skipped: Result.SKIP,
 };
 
-/**
- * Returns the response to a registration. A component's outputs come from the program, so the recorded ones aren't sent
- * back.
- */
+/** Returns the response to a registration. For a component, it has no outputs, because they come from the program. */
 function registeredResponse({ state, result }: Registered): RegisterResourceResponse {
   const outputs = state.custom ? (state.outputs ?? {}) : {};
   return new RegisterResourceResponse()

@@ -3,7 +3,7 @@ import { isMap, Secret, type Value, type ValueMap } from "./values";
 
 export type Path = readonly (string | number)[];
 
-/** Parses a path. Undefined if the text isn't one. The Pulumi engine also skips such entries. */
+/** Parses a property path. Undefined if the text isn't a valid path, which the Pulumi engine also ignores. */
 export function parsePath(text: string): Path | undefined {
   const path: (string | number)[] = [];
   const element = /\.?([^.[\]"]+)|\.?\[(\d+)\]|\.?\[(\*)\]|\.?\["((?:\\"|[^"])*)"\]/y;

@@ -28,7 +28,7 @@ interface PlanContext {
 
 export class Planner {
   readonly olds: ReadonlyMap<Urn, ResourceState>;
-  /** Whether there was a problem that fails the operation without ending the plan. */
+  /** Whether a problem makes the operation fail. Planning continues, to find other problems. */
   sawError = false;
   readonly #registered = new Set<Urn>();
   readonly #kept = new Set<Urn>();
@@ -168,7 +168,7 @@ export class Planner {
     if (failures.length > 0) throw new AlreadyReported(`resource ${state.urn} is invalid`);
   }
 
-  /** Recreates a resource that was deleted because something it depends on is deleted before it's replaced. */
+  /** Recreates a resource that was deleted before a resource that it depends on was replaced. */
   #recreate(old: ResourceState, state: ResourceState, respond: (registered: Registered) => void): Step[] {
     this.#deleted.delete(state.urn);
     this.#kept.add(state.urn);
@@ -195,12 +195,12 @@ export class Planner {
     return [{ op: "create", new: state, respond }];
   }
 
-  /** Throws if a targeted resource depends on one that --target excludes. */
+  /** Throws if a targeted resource depends on a resource that --target excludes. */
   #refuseSkippedDependencies(state: ResourceState): void {
     const needed = [state.parent, ...state.dependencies, ...Object.values(state.propertyDependencies).flat()];
     const missing = needed.find((urn) => this.#skipped.has(urn));
     if (missing === undefined) return;
-    const message = `Resource '${state.urn}' depends on '${missing}' which was was not specified in --target list.`;
+    const message = `Resource '${state.urn}' depends on '${missing}' which was not specified in --target list.`;
     this.#context.events.diagnostic({ urn: state.urn, severity: "error", message });
     this.sawError = true;
     if (!this.#context.dryRun) throw new AlreadyReported("untargeted create");

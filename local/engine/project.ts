@@ -15,7 +15,7 @@ export interface Project {
   readonly file: string;
   /** Where the program and the provider host run: the root, or `main`. */
   readonly programDirectory: string;
-  /** The path that Node runs there: "." unless `main` is a file. */
+  /** The path that Node runs in `programDirectory`: "." unless `main` is a file. */
   readonly entryPoint: string;
   readonly typescript: boolean;
   readonly tsconfig: string | undefined;
@@ -119,7 +119,7 @@ function projectDefaults(project: string, config: Readonly<Record<string, unknow
   return Object.fromEntries(entries);
 }
 
-/** Returns a key with its namespace. A key without one belongs to the project. */
+/** Returns a configuration key with its namespace. The default namespace is the project's name. */
 export function qualifiedKey(project: string, key: string): string {
   const parts = key.split(":");
   if (parts.length === 3 && parts[1] === "config") return `${parts[0] ?? ""}:${parts[2] ?? ""}`;

@@ -87,7 +87,7 @@ export class ProgramRegistrar implements Registrar {
     return registered;
   }
 
-  /** Returns a resource's provider. Components and providers don't have one. */
+  /** Returns the reference of a resource's provider. Empty for components and providers. */
   async #providerOf({ type, custom, provider }: Goal): Promise<string> {
     if (!custom || isProviderType(type)) return "";
     return provider === "" ? this.#defaultProviderReference() : provider;

@@ -46,7 +46,7 @@ export interface RunContext {
 }
 
 interface Operation {
-  /** Serves the program. Undefined for a run without one. */
+  /** Serves the program. Undefined if the run doesn't have a program. */
   readonly registrar?: Registrar & { stopped(): void };
   readonly isRefresh?: boolean;
 }

@@ -189,7 +189,7 @@ export function writeProperties(map: ValueMap, seal: SealSecret): JsonMap {
   return mapValues(sorted(map), (value) => encode(value, (_, secret) => seal(secret)));
 }
 
-/** Formats a resource with its fields in the CLI's order, without empty ones. */
+/** Converts a resource to JSON, with fields in the CLI's order. Omits empty fields. */
 export function writeResource(state: ResourceState, seal: SealSecret): JsonMap {
   return compact({
     urn: state.urn,

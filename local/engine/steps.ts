@@ -24,7 +24,10 @@ export interface Registered {
 
 interface Common {
   readonly op: Op;
-  /** Why a step changes or replaces a resource: input keys, and paths if the engine itself compared. */
+  /**
+   * The inputs because of which the resource is replaced. They're keys, or paths if the engine compared the inputs
+   * itself.
+   */
   readonly replaceKeys?: readonly string[];
   readonly changedKeys?: readonly string[];
   detailedDiff?: DetailedDiff | undefined;

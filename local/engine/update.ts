@@ -54,8 +54,8 @@ function plannerFor({ run, providers }: RunContext): Planner {
 }
 
 /**
- * Deletes resources that the program didn't register. Doesn't delete any if the operation failed, because the program
- * might have registered more.
+ * Deletes resources that the program didn't register. If the operation failed, deletes none, because the program might
+ * have registered more.
  */
 async function deleteUnregistered({ executor, run }: RunContext, planner: Planner): Promise<void> {
   if (executor.stopping) return;

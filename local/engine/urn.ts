@@ -52,7 +52,7 @@ export const defaultProviderUrn = (stack: string, project: string): Urn =>
 
 export const isProviderType = (type: string): boolean => type.startsWith("pulumi:providers:");
 
-/** Whether a provider is one that the program didn't declare. */
+/** Whether a provider is a default one, which the program doesn't declare. */
 export const isDefaultProvider = (urn: Urn): boolean =>
   isProviderType(typeOf(urn)) && nameOf(urn).startsWith("default");
 

@@ -120,8 +120,8 @@ export function containsUnknowns(value: Value): boolean {
 }
 
 /**
- * Marks every returned key as secret that was secret in the values sent, because the provider host doesn't support
- * secrets.
+ * Marks returned values as secret if the values sent under the same keys were secret, because the provider host doesn't
+ * support secrets.
  */
 export function markSecretsLike(returned: ValueMap, sent: ValueMap): ValueMap {
   const marked: ValueMap = { ...returned };

@@ -147,7 +147,7 @@ test("--local refuses a directory with other content, and doesn't change it", as
   );
   expect(ran).toMatchObject({ code: 1, stdout: "" });
   expect(ran.stderr).toMatch(
-    /local-api\.json is not a state of this local API: delete it, or persist to another directory\.\n$/,
+    /local-api\.json is not a valid state of the local API\. Delete it, or use another directory\.\n$/,
   );
   expect(readFileSync(file, "utf8")).toBe("{}");
 });

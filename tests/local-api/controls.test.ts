@@ -52,7 +52,12 @@ test("the error for an unknown control route says where to find the list of rout
     expect({ status, body }).toMatchObject({
       status: 404,
       body: {
-        errors: [{ message: "The local API has no control POST /__local/fault. GET /__local lists them." }],
+        errors: [
+          {
+            message:
+              "POST /__local/fault is not a control route of the local API. GET /__local lists the control routes.",
+          },
+        ],
       },
     });
   } finally {

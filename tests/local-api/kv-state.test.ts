@@ -213,12 +213,12 @@ describe("KV in a data directory", () => {
     appendFileSync(entries, "nonsense\n");
     await expect(startLocalApi({ persistTo: folder })).rejects.toThrow(LocalApiStartError);
     await expect(startLocalApi({ persistTo: folder })).rejects.toThrow(
-      `${entries} is not data of this local API`,
+      `${entries} is not valid data of the local API`,
     );
     const titles = join(folder, "kv", "namespaces.json");
     writeFileSync(titles, "{}");
     await expect(startLocalApi({ persistTo: folder })).rejects.toThrow(
-      `${titles} is not data of this local API`,
+      `${titles} is not valid data of the local API`,
     );
   });
 });

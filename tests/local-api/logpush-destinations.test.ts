@@ -23,8 +23,8 @@ const claimsOf = (token: string): unknown =>
 
 describe("Logpush destinations", () => {
   test.each<[string, string]>([
-    ["ftp://host/path", "must begin with one of"],
-    ["shop-logs", "must begin with one of"],
+    ["ftp://host/path", "must start with one of"],
+    ["shop-logs", "must start with one of"],
     ["s3://?region=eu-central-1", "needs a bucket"],
     ["s3://shop-logs/edge", "s3:// needs region"],
     ["s3://shop-logs?region=x&endpoint=minio.example", "s3:// needs access-key-id"],

@@ -106,7 +106,7 @@ describe("the state", () => {
         writeFileSync(file, text);
         await expect(startLocalApi({ persistTo: folder })).rejects.toThrow(LocalApiStartError);
         await expect(startLocalApi({ persistTo: folder })).rejects.toThrow(
-          `${file} is not a state of this local API`,
+          `${file} is not a valid state of the local API`,
         );
       }
     });

@@ -350,9 +350,9 @@ describe("simulated changes in the dashboard", () => {
 
   test("a colleague can only do what Cloudflare allows", () => {
     expect(() => act("migratePro", { do: "validate" })).toThrow("Enterprise zones only");
-    expect(() => act("migrateFinished", { do: "validate" })).toThrow("can not go back");
+    expect(() => act("migrateFinished", { do: "validate" })).toThrow("can't go back");
     expect(() => act("migrateOverrides", { do: "finish" })).toThrow(
-      "delete its URI-based overrides first (2)",
+      "it has URI-based overrides (2). Delete them first",
     );
     expect(() => act("migratePro", { do: "adjust", change: {} })).toThrow("rule not found");
     expect(() => act("migratePro", { do: "rule", id: "1", mode: "off" })).toThrow("WAF rule not found");

@@ -30,7 +30,7 @@ describe("npm run demo", () => {
     );
     for (const summary of [
       "A preview only reads",
-      "assessed only the old zone's migration again",
+      "only assessed the old zone's migration again",
       "found both edits",
       "One request wrote both entries",
       "The error says what's wrong and how to fix it",

@@ -14,7 +14,7 @@ import {
   type ValueStore,
 } from "./value";
 
-/** The entry of a key. */
+/** A key's value, expiration and metadata. */
 export interface Entry {
   readonly value: Value;
   /** The expiration in Unix seconds. */
@@ -32,7 +32,7 @@ const common = {
   metadata: z.unknown().optional(),
 };
 
-/** The schema of an entry in a snapshot: as a client would write it, or with only the value's digest. */
+/** The schema of an entry in a snapshot. It contains the value or only the value's digest. */
 export const entryRecord = z.union([
   z.strictObject({ ...common, value: z.string(), base64: z.boolean().optional() }),
   z.strictObject({ ...common, sha256: z.string().regex(/^[0-9a-f]{64}$/), length: z.int().min(0) }),
@@ -66,7 +66,7 @@ export function changeOf(record: EntryRecord, store: ValueStore): [Bytes, Entry]
   return [bytesOf(key), { value, expiration, metadata: metadataOf(metadata) }];
 }
 
-/** Returns an entry's metadata. Null means that there's none. */
+/** Converts metadata to JSON. Undefined for null, which clients send for no metadata. */
 export function metadataOf(metadata: unknown): string | undefined {
   return metadata === undefined || metadata === null ? undefined : JSON.stringify(metadata);
 }

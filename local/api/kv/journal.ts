@@ -50,7 +50,7 @@ export class Journal {
     this.#folder = join(persistTo, "kv");
   }
 
-  /** Whether this run or an earlier one stored anything. */
+  /** Whether the directory contains any data. */
   exists(): boolean {
     return existsSync(this.#file(TITLES_FILE));
   }
@@ -81,7 +81,7 @@ export class Journal {
     writeLines(this.#entriesFile(id), "a", changes);
   }
 
-  /** Stores the titles of the namespaces, and deletes the files of all others. */
+  /** Stores the namespaces' IDs and titles, and deletes the files of namespaces that no longer exist. */
   rename(namespaces: readonly NamespaceRecord[]): void {
     const file = this.#file(TITLES_FILE);
     const titles = namespaces.map(({ id, title }) => ({ id, title }));
@@ -139,7 +139,7 @@ function writeLines(file: string, flags: "a" | "w", changes: Iterable<Change>): 
 
 function invalidFile(file: string, cause: unknown): LocalApiStartError {
   return new LocalApiStartError(
-    `${file} is not data of this local API. Delete its directory, or persist to another one.`,
+    `${file} is not valid data of the local API. Delete its directory, or use another one.`,
     { cause },
   );
 }

@@ -32,12 +32,9 @@ interface ListRequest {
 export class Namespace {
   lag = noLag;
   readonly #entries = new Map<Bytes, Entry>();
-  /**
-   * Versions of keys that were written during a lag, in the order of the writes. A key's versions are oldest first; the
-   * first one has no start time.
-   */
+  /** The versions of each key that was written during a lag, oldest first. The first version has no start time. */
   readonly #history = new Map<Bytes, readonly Version[]>();
-  /** All keys that may be listed, sorted. Deleted keys stay in it until there are too many. */
+  /** All keys, sorted for listings. Deleted keys are removed only once there are many. */
   #sorted: Bytes[] = [];
   /** Keys added since the last sort. */
   #added: Bytes[] = [];
@@ -75,7 +72,7 @@ export class Namespace {
     return this.#visible(key, this.lag.reads, this.#clock().getTime());
   }
 
-  /** Returns one page of keys in byte order, and whether more keys follow. Takes time only for that page. */
+  /** Returns one page of keys in byte order, and whether more keys follow. Reads only that page's keys. */
   list({ prefix, after, limit }: ListRequest): {
     readonly page: readonly (readonly [Bytes, Entry])[];
     readonly more: boolean;

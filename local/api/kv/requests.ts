@@ -6,7 +6,7 @@ import { type Bytes, bytesIn, bytesOf, storedValue } from "./value";
 import { type Change, type Entry, metadataOf } from "./entities";
 import { kvFailures } from "./failures";
 
-/** What the request log contains instead of a body with keys or values. */
+/** A summary that the request log contains instead of a body with KV keys or values. */
 export interface Batch {
   /** The number of pairs written, or of keys deleted or read. */
   readonly entries: number;
@@ -33,7 +33,7 @@ export function readKey(c: ApiContext, settings: Settings): Bytes {
   return checkedKey(keyInPath(c) ?? "", settings);
 }
 
-/** Reads the pairs of a bulk write. A single invalid pair fails all of them. */
+/** Reads the pairs of a bulk write. Throws if any of them is invalid. */
 export async function readPairs(c: ApiContext, settings: Settings): Promise<Change[]> {
   const items = await readArray(c, settings.limits.maxKvPairs);
   const now = settings.clock().getTime();
@@ -93,10 +93,13 @@ export async function readTitle(c: ApiContext, { maxNamespaceTitleCharacters }: 
   const body = await readJson(c);
   if (!isRecord(body)) throw kvFailures.bodyInvalid("it is not an object");
   const { title = "" } = body;
-  if (typeof title !== "string") throw kvFailures.bodyInvalid("the title is a string", "/title");
+  if (typeof title !== "string") throw kvFailures.bodyInvalid("the title is not a string", "/title");
   if (title === "") throw kvFailures.titleMissing();
   if (Array.from(title).length > maxNamespaceTitleCharacters) {
-    throw kvFailures.bodyInvalid(`a title has at most ${maxNamespaceTitleCharacters} characters`, "/title");
+    throw kvFailures.bodyInvalid(
+      `the title has more than ${maxNamespaceTitleCharacters} characters`,
+      "/title",
+    );
   }
   return title;
 }
@@ -150,7 +153,7 @@ function checkedMetadata(
   const text = metadataOf(metadata);
   const bytes = Buffer.byteLength(text ?? "");
   if (bytes > limits.maxKvMetadataBytes) {
-    const why = `${bytes} bytes, and at most ${limits.maxKvMetadataBytes} are allowed`;
+    const why = `${bytes} bytes, but the limit is ${limits.maxKvMetadataBytes}`;
     throw kvFailures.metadataInvalid(why, pointer);
   }
   if (strict && dialect === "documented" && text !== undefined && !isRecord(metadata)) {
@@ -216,7 +219,7 @@ function isBase64(text: string): boolean {
   return text.length % 4 === 0 && !/[^A-Za-z0-9+/]/.test(text.slice(0, text.length - padding));
 }
 
-/** Converts a query parameter to a number. If it isn't one, leaves it as text, so that the check rejects it. */
+/** Converts a query parameter to a number. Returns other text unchanged, which the schema then rejects. */
 function numberIn(text: string | undefined): unknown {
   return text === undefined || !/^\d+$/.test(text) ? text : Number(text);
 }
@@ -233,7 +236,7 @@ function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Where a listing continues: after a key and a number of empty pages. Cursors are opaque to clients. */
+/** A position in a list of keys. Clients receive it as an opaque cursor. */
 interface Cursor {
   readonly after: Bytes;
   readonly emptyPages: number;

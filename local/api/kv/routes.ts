@@ -75,7 +75,7 @@ function namespaceRoutes(app: ApiRouter, root: string, { state: { kv }, settings
 }
 
 function bulkRoutes(app: ApiRouter, path: string, { state: { kv }, settings }: Services) {
-  /** Applies the changes, except those that a fault names. The dialects return different results. */
+  /** Applies the changes, except to keys that a fault makes fail. The two dialects return different results. */
   const write = (c: ApiContext, operation: string, changes: readonly Change[]) => {
     const failed = unsuccessful(c, changes);
     const done = changes.filter(([key]) => !failed.has(key));
@@ -200,7 +200,7 @@ function unsuccessful(c: ApiContext, changes: readonly Change[]): Set<Change[0]>
   return new Set(keys.slice(0, fault.count ?? Math.ceil(keys.length * (fault.fraction ?? 1))));
 }
 
-/** Returns an entry for the response to a bulk read, which contains only text. */
+/** Converts an entry for a bulk read's response. Throws if its value isn't of the requested type. */
 function found(
   key: string,
   { value, metadata, expiration }: Entry,

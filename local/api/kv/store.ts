@@ -27,7 +27,7 @@ interface KvStoreOptions {
 /** The account's namespaces. */
 export class KvStore {
   #namespaces = new Map<string, Namespace>();
-  /** The IDs and titles. Lists show them with a lag. */
+  /** The titles of namespaces by ID. Lists show them with a lag. */
   readonly #titles: Shelf<readonly ListedNamespace[]>;
 
   readonly #options: KvStoreOptions;

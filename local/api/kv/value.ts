@@ -7,7 +7,7 @@ import { createHash } from "node:crypto";
  */
 export type Bytes = string & { readonly isBytes: true };
 
-/** How values are stored. "digests" stores only their digests, to measure a client that writes a gigabyte. */
+/** How values are stored. "digests" stores only a digest of each value, so that tests can write gigabytes. */
 export type ValueStore = "memory" | "digests";
 
 /** A value for which only the digest is stored. */
@@ -18,7 +18,10 @@ export class Digest {
   ) {}
 }
 
-/** A stored value. Long ones are buffers, which have an overhead of about a hundred bytes but are outside the heap. */
+/**
+ * A stored value. Long values are buffers, which are stored outside the heap but have an overhead of about a hundred
+ * bytes.
+ */
 export type Value = Bytes | Buffer | Digest;
 
 const LONG_FROM = 4096;

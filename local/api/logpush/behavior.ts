@@ -2,7 +2,7 @@ import { z } from "zod";
 import { datasets } from "./datasets";
 import { fieldTypes } from "./fields";
 
-/** How the API responds if Cloudflare doesn't document it, or if both variants have been seen. */
+/** Settings for the aspects of Logpush responses that Cloudflare doesn't document, or that vary in practice. */
 export const behaviorSchema = z.strictObject({
   /** How responses show `destination_conf`: "redacted" replaces each secret with `mask`. */
   destination: z.enum(["full", "redacted"]),

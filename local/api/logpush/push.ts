@@ -10,15 +10,15 @@ import { randomNumbers } from "./lines";
 import { recordOf } from "./records";
 
 export interface PushReport {
-  /** The number of lines given. */
+  /** The number of lines before the filter. */
   readonly lines: number;
-  /** How many of them passed the filter. */
+  /** The number of lines that passed the filter. */
   readonly passed: number;
-  /** How many of the lines that passed were sampled and written. */
+  /** The number of lines that passed the filter, were in the sample and were written. */
   readonly sent: number;
   /** The paths of the files in the sink. */
   readonly files: readonly string[];
-  /** Why nothing was written. */
+  /** Why no files were written. */
   readonly error: string | null;
 }
 

@@ -17,7 +17,7 @@ const measure = (least: number, most: number) => {
 /** The schema of the CVE flag. Cloudflare's guide sends it as a string, but in the OpenAPI schema it's a boolean. */
 function flag(form: LogpushBehavior["cve"]) {
   const text = z.enum(["true", "false"]).transform((value) => value === "true");
-  const either = z.union([z.boolean(), text], { error: "must be a boolean, or its string form" });
+  const either = z.union([z.boolean(), text], { error: 'must be a boolean, "true" or "false"' });
   const accepted = form === "booleanOnly" ? z.boolean() : form === "stringOnly" ? text : either;
   return accepted.nullable().optional();
 }
@@ -70,7 +70,7 @@ export function readLogpullOptions(c: ApiContext) {
   );
 }
 
-/** Reads a body in the same way as other products' routes, but with Logpush's own error code. */
+/** Reads a body and checks it against a schema. Errors have Logpush's own code, unlike those of other products. */
 async function read<T>(c: ApiContext, schema: z.ZodType<T>): Promise<T> {
   const parsed = schema.safeParse(await readBody(c, z.unknown()));
   if (parsed.success) return parsed.data;

@@ -168,7 +168,7 @@ function destinationRoutes(app: ApiRouter, root: string, scopeOf: ScopeOf, servi
   });
 }
 
-/** Properties that a client may send, but that aren't stored with the unknown ones. */
+/** Properties that are never stored as unknown properties of a job. */
 const notFurther = ["id", "scope", "dataset", "kind", "ownership_challenge", ...Object.keys(nothingSet)];
 
 /**
@@ -200,7 +200,7 @@ function requireDataset(dataset: Dataset, kind: ScopeKind): void {
   }
 }
 
-/** Checks properties that depend on the dataset, which a schema can't do. */
+/** Checks properties whose allowed values depend on the dataset. */
 function checkMembers(
   sent: Change,
   dataset: Dataset,
@@ -223,7 +223,7 @@ function checkMembers(
   if (typeof filter === "string" && filter !== "") parseFilter(filter, { dataset, fields, doing, limits });
 }
 
-/** Checks a destination. `moved` is false if only parameters changed, because ownership was then proven before. */
+/** Checks a destination. If `moved` is false, only its parameters changed, so ownership was already proven. */
 function checkDestination(
   text: string,
   token: string | undefined,
@@ -256,7 +256,7 @@ function shown(jobs: readonly Job[], { behavior }: LogpushStore): Record<string,
   return jobs.map((job) => jobToWire(job, behavior));
 }
 
-/** Returns the message of the error that `check` throws. A validation returns it in a successful response. */
+/** Returns the message of the error that `check` throws. Routes that validate something return it with status 200. */
 function reasonAgainst(check: () => unknown): string | undefined {
   try {
     check();

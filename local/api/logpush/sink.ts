@@ -12,8 +12,8 @@ export interface SinkFile {
 }
 
 /**
- * A directory that represents all destinations. A temporary one is created by the first write and deleted when the API
- * closes.
+ * A directory that represents all Logpush destinations. By default, a temporary directory that exists from the first
+ * write until the API closes.
  */
 export class Sink {
   #folder: string | undefined;

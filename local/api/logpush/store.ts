@@ -13,10 +13,10 @@ import type { Line } from "./evaluate";
 import { push, type PushReport } from "./push";
 import { Sink, type SinkFile } from "./sink";
 
-/** Some of a value's properties. Undefined means missing. */
+/** Like `Partial`, but properties may also be undefined. */
 type Changes<T> = { readonly [Member in keyof T]?: T[Member] | undefined };
 
-/** What tests can do with Logpush in addition to the API's own operations. */
+/** Logpush operations that only tests have. */
 export interface LogpushControls {
   /** The directory that represents all destinations. */
   readonly folder: string;
@@ -41,7 +41,7 @@ interface LogpushStoreOptions extends ShelfOptions {
 
 const EVERYTHING = "jobs";
 
-/** The jobs of all zones and accounts, and where they push to. */
+/** The jobs of all zones and accounts, and the directory that they push to. */
 export class LogpushStore implements LogpushControls {
   readonly #shelf: Shelf<LogpushSnapshot>;
   readonly #sink: Sink;
@@ -57,17 +57,17 @@ export class LogpushStore implements LogpushControls {
     this.restore({ nextId: 1, jobs: [] });
   }
 
-  /** Returns the jobs of a scope that a read sees. */
+  /** Returns a scope's jobs as reads see them, possibly with a lag. */
   visible(scope: Scope): readonly Job[] {
     return this.#shelf.visible(EVERYTHING).jobs.filter((job) => owns(scope, job));
   }
 
-  /** Returns the jobs of a scope that a list shows. */
+  /** Returns a scope's jobs as lists show them, possibly with a lag. */
   listed(scope: Scope): readonly Job[] {
     return this.#shelf.listed(EVERYTHING).jobs.filter((job) => owns(scope, job));
   }
 
-  /** Returns the current jobs of a scope, for the next write. */
+  /** Returns a scope's current jobs, without any lag. */
   latest(scope: Scope): readonly Job[] {
     return this.#shelf.latest(EVERYTHING).jobs.filter((job) => owns(scope, job));
   }
@@ -105,7 +105,7 @@ export class LogpushStore implements LogpushControls {
     this.#shelf.reset([[EVERYTHING, snapshot]]);
   }
 
-  /** Returns a dataset's fields with their types. Undefined if only its name is known. */
+  /** Returns a dataset's fields with their types. Undefined if they're unknown. */
   fieldsOf(dataset: Dataset): Fields | undefined {
     const usual = usualFields(dataset);
     const changes = this.behavior.fields[dataset];

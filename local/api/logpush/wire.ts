@@ -6,7 +6,7 @@ import type { Fields } from "./fields";
 
 export type EffectiveOptions = ReturnType<typeof effectiveOptions>;
 
-/** Returns the options, with defaults for those that are missing or null. */
+/** Returns the output options, with defaults instead of missing or null ones. */
 export function effectiveOptions(options: OutputOptions | null) {
   const type = options?.output_type ?? "ndjson";
   return {

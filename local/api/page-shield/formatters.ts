@@ -11,7 +11,7 @@ export interface View {
 
 export type Wire = Record<string, unknown>;
 
-/** Returns the setting's API name. Cloudflare's docs use two names; each dialect has one of them. */
+/** Returns the name of the setting for Cloudflare's reporting endpoint, which depends on the dialect. */
 export function reportingMember(dialect: Dialect) {
   return dialect === "documented" ? "use_platform_reporting_endpoint" : "use_cloudflare_reporting_endpoint";
 }
@@ -83,7 +83,7 @@ function versionToWire(version: ScriptVersion, view: View): Wire {
   );
 }
 
-/** Properties that Cloudflare's guides don't have. */
+/** Properties that Cloudflare's guides don't mention. */
 const OPENAPI_ONLY = new Set(["cryptomining_score", "magecart_score", "malware_score"]);
 
 /** Properties that only some plans have, with the lowest such plan. */

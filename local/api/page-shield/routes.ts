@@ -210,7 +210,7 @@ function detectedRoutes(app: ApiRouter, root: string, { state, settings: { diale
  */
 function policyMembers(only: "documented" | "openapi" | undefined) {
   const text = z.enum(["true", "false"]).transform((value) => value === "true");
-  const either = z.union([z.boolean(), text], { error: "expected a boolean, or its string form" });
+  const either = z.union([z.boolean(), text], { error: 'expected a boolean, "true" or "false"' });
   return z.looseObject({
     description: z.string(),
     action: policyAction,

@@ -185,9 +185,7 @@ export function smallDetected(): Detected {
   return detectedIn("small", scripts, [], []);
 }
 
-/**
- * The essential properties of a script or connection. The others are derived from the URL, so they're always the same.
- */
+/** The essential properties of a script or connection. All other properties are derived from the URL. */
 interface ConnectionFacts {
   readonly host: string;
   readonly url: string;
@@ -198,7 +196,7 @@ interface ConnectionFacts {
 
 interface ScriptFacts extends ConnectionFacts {
   readonly score: number | null;
-  /** The end of the URL of another script that has the same content. */
+  /** The end of another script's URL. Both scripts have the same content. */
   readonly sameAs?: string;
 }
 

@@ -24,13 +24,13 @@ const seededRulesets: Readonly<Record<string, SeededRuleset>> = {
   },
   [managedRulesets.owasp]: {
     name: "Cloudflare OWASP Core Ruleset",
-    description: "The OWASP core rules: each adds to a score, and the last one acts on the score",
+    description: "The OWASP core rules: each adds to a score, except the last one, which acts on the score",
     version: 36,
     rules: owaspRules,
   },
   [managedRulesets.exposedCredentials]: {
     name: "Cloudflare Exposed Credentials Check Managed Ruleset",
-    description: "Logins with credentials that are known to be stolen",
+    description: "Rules for logins with stolen credentials",
     version: 5,
     rules: exposedCredentialsRules,
   },
@@ -66,7 +66,7 @@ export class Catalog {
     return this.versions(id).at(-1);
   }
 
-  /** Returns the version that `action_parameters.version` asks for. By default, the latest. */
+  /** Returns the version of a ruleset that `action_parameters.version` selects, or the latest by default. */
   resolve(id: string, version = "latest"): ManagedRuleset | undefined {
     if (version === "latest") return this.latest(id);
     return this.versions(id).find((each) => String(each.version) === version);
@@ -101,7 +101,7 @@ export class Catalog {
       }),
       add: add.map((rule, index) => {
         if (last.rules.some((each) => each.id === rule.id)) {
-          const message = "the ruleset has a rule of this id";
+          const message = "the ruleset already has a rule with this ID";
           throw failures.bodyInvalid([{ pointer: `/add/${index}/id`, message }]);
         }
         const number = (last.version + 1) * 1_000_000 + index;
@@ -155,7 +155,8 @@ function apply(last: ManagedRuleset, publication: Publication): ManagedRuleset {
 }
 
 /**
- * Returns the second versions of two rulesets. Both add a rule, and one also removes a rule and changes another's tags.
+ * Returns the changes that create a second version of two rulesets. Both add a rule, and one also removes a rule and
+ * changes another's tags.
  */
 function seededPublications({ id, rules }: ManagedRuleset): Publication[] {
   const [like, , retagged] = rules;

@@ -52,7 +52,7 @@ export interface CheckedRule {
   readonly definition: RuleDefinition;
 }
 
-/** What a rule is checked against. */
+/** The managed rulesets, plan and limits that determine whether a rule is valid. */
 interface RuleContext {
   readonly catalog: Catalog;
   readonly plan: Plan;

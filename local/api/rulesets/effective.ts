@@ -36,16 +36,16 @@ interface EffectiveException {
   readonly skips: SkipParameters;
 }
 
-/** The effect of a zone's managed rulesets. */
+/** A zone's deployments with the resulting state of each managed rule, and the zone's exceptions. */
 export interface EffectiveWaf {
   readonly deployments: readonly EffectiveDeployment[];
   readonly exceptions: readonly EffectiveException[];
 }
 
 /**
- * Computes the effect independently of the provider. A rule's own override takes precedence over those of its
- * categories, the last category that sets a property over earlier ones, and any category over the ruleset. See
- * https://developers.cloudflare.com/ruleset-engine/managed-rulesets/override-managed-ruleset/
+ * Computes which managed rules are on in a zone, with which action. Doesn't use the provider's code. Rule overrides
+ * take precedence over category overrides, later category overrides over earlier ones, and all of them over ruleset
+ * overrides. See https://developers.cloudflare.com/ruleset-engine/managed-rulesets/override-managed-ruleset/
  */
 export function effectiveWaf(entryPoint: EntryPoint | undefined, catalog: Catalog): EffectiveWaf {
   const rules = entryPoint?.rules ?? [];

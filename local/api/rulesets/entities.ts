@@ -147,7 +147,7 @@ const entryPoint = z.strictObject({
   rules: z.array(zoneRule),
 });
 
-/** The data stored for a zone. There's none until its entry point is created. */
+/** The data stored for a zone. A zone without an entry point has no data. */
 const deployed = z.strictObject({ entryPoint: entryPoint.optional() });
 
 export const rulesetsSnapshot = z.strictObject({
@@ -161,7 +161,7 @@ export type NextVersion = z.infer<typeof nextVersion>;
 export type ExecuteParameters = z.infer<typeof executeParameters>;
 export type Overrides = NonNullable<ExecuteParameters["overrides"]>;
 export type SkipParameters = z.infer<typeof skipParameters>;
-/** A rule as a client sends it. Cloudflare adds the ID, version, time and, if there's none, the ref. */
+/** A rule as a client sends it. Cloudflare adds the ID, version and time, and a missing ref. */
 export type RuleDefinition = z.infer<typeof ruleDefinition>;
 export type ZoneRule = z.infer<typeof zoneRule>;
 export type EntryPoint = z.infer<typeof entryPoint>;

@@ -51,8 +51,7 @@ export function createEntryPoint(
 }
 
 /**
- * Replaces an entry point's rules. A rule with an ID stays the same rule. A rule without one is new, even if its
- * content isn't.
+ * Replaces an entry point's rules. A rule that's sent with its ID keeps the ID. A rule without an ID gets a new one.
  */
 export function replaceEntryPoint(
   ctx: WriteContext,
@@ -121,7 +120,7 @@ function newRule({ ref, definition }: CheckedRule, now: string): ZoneRule {
   return { ...definition, id, ref: ref ?? id, version: 1, last_updated: now };
 }
 
-/** Changes a rule. An equal definition changes nothing, not even the version. */
+/** Changes a rule. If the definition is equal, the rule keeps its version. */
 function changedRule(old: ZoneRule, { ref, definition }: CheckedRule, now: string): ZoneRule {
   const { id, version, last_updated } = old;
   const changed = { ...definition, id, ref: ref ?? id, version, last_updated };

@@ -2,8 +2,8 @@ import type { Dialect } from "../options";
 import { type EntryPoint, type ManagedRule, type ManagedRuleset, PHASE, type ZoneRule } from "./entities";
 
 /**
- * Returns properties that all rulesets have. Cloudflare's guides show `source`. The OpenAPI schema allows it, but
- * doesn't list it.
+ * Properties that all rulesets have. Cloudflare's guides show `source`. The OpenAPI schema allows it, but doesn't list
+ * it.
  */
 const common = { source: "firewall_managed", phase: PHASE };
 

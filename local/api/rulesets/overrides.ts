@@ -50,7 +50,9 @@ function ruleProblems(overrides: Overrides["rules"], { rules }: ManagedRuleset, 
   });
 }
 
-/** Rejects an action that none of the rules accepts. If only some do, the others keep their own action. */
+/**
+ * Returns a problem if none of the rules accepts the action. If some rules accept it, the others keep their own action.
+ */
 function membersProblems(
   { action, sensitivity_level }: { action?: string | undefined; sensitivity_level?: string | undefined },
   rules: readonly ManagedRule[],

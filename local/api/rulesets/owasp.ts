@@ -3,7 +3,7 @@ import { managedRulesets, OWASP_SCORE_RULE } from "./ids";
 import { identity } from "./managed";
 
 interface Family {
-  /** The first three digits of the numbers of this group's rules. */
+  /** The first three digits of the group's rule numbers. */
   readonly number: number;
   readonly name: string;
   readonly tags: readonly string[];
@@ -26,14 +26,14 @@ const families: readonly Family[] = [
 ];
 
 const places = ["arguments", "cookies", "header values", "the path", "the body", "file names"] as const;
-/** The rules' numbers: well-known ones from the Core Rule Set, and generated ones. */
+/** The rules' numbers: well-known numbers from the Core Rule Set, and generated numbers. */
 const numbers: Readonly<Record<number, number>> = { 920_340: 920_272 };
 /** The score increments for critical, error, warning and notice. */
 const increments = [5, 4, 3, 2] as const;
 
 /**
- * Returns the rules of the OWASP Core Ruleset. The last one acts on the score that the others add to. Each of the
- * others has one paranoia level.
+ * Returns the rules of the OWASP Core Ruleset. Each has one paranoia level and adds to a score, except the last rule,
+ * which acts on the score.
  */
 export function owaspRules(at: string): ManagedRule[] {
   return [...families.flatMap((family) => familyRules(family, at)), scoreRule(at)];

@@ -12,7 +12,7 @@ export const position = z.strictObject({
 
 export type Position = z.infer<typeof position>;
 
-/** Returns the rules with one of them moved to a position. If there's no position, the order stays the same. */
+/** Returns the rules after moving one of them to a position. Without a position, the order stays the same. */
 export function withRuleAt(rules: readonly ZoneRule[], rule: ZoneRule, at?: Position): ZoneRule[] {
   if (at === undefined) return [...rules];
   const others = rules.filter(({ id }) => id !== rule.id);

@@ -1,9 +1,8 @@
 import { ApiFailure, type ApiMessage } from "../envelope";
 
 /**
- * Ruleset errors. 10003, 20125, 20217 and 50002 are Cloudflare's codes and wording, as public clients record them;
- * 20119 and 20127 have Cloudflare's wording. Cloudflare doesn't document any others. All other codes are made up, as is
- * the status 400.
+ * Ruleset errors. 10003, 20125, 20217 and 50002 are Cloudflare's codes and messages, as recorded by public clients.
+ * 20119 and 20127 have Cloudflare's messages. All other codes and messages are made up, as is the status 400.
  */
 export type Problem = ApiMessage;
 
@@ -13,7 +12,7 @@ export const problems = {
   expressionBlank: (pointer: string) =>
     invalid(20125, "", "expression", "the expression cannot be blank", pointer),
   expressionTooLong: (length: number, most: number, pointer: string) =>
-    problem(20126, `the expression has ${length} characters, and at most ${most} are allowed`, pointer),
+    problem(20126, `the expression has ${length} characters, but the limit is ${most}`, pointer),
   expressionInvalid: (expression: string, why: string, pointer: string) =>
     invalid(20127, expression, "expression", `could not parse filter expression: ${why}`, pointer),
 
@@ -30,15 +29,15 @@ export const problems = {
 
   overrideEmpty: (pointer: string) => problem(20123, "an override must change something", pointer),
   categoryUnknown: (category: string, pointer: string) =>
-    invalid(20128, category, "category", "no rule of the ruleset has it", pointer),
+    invalid(20128, category, "category", "no rule in the ruleset has this category", pointer),
   ruleUnknown: (id: string, pointer: string) =>
     invalid(20129, id, "id", "the ruleset has no such rule", pointer),
   overrideActionNotAllowed: (action: string, pointer: string) =>
-    invalid(20130, action, "action", "the rules that it applies to do not accept it", pointer),
+    invalid(20130, action, "action", "none of the overridden rules accepts it", pointer),
   thresholdNotAllowed: (pointer: string) =>
     problem(20131, "only the rule that compares the score accepts a score_threshold", pointer),
   sensitivityNotAllowed: (pointer: string) =>
-    problem(20132, "sensitivity_level is only applicable to the phases of DDoS protection", pointer),
+    problem(20132, "sensitivity_level is only supported in the DDoS protection phases", pointer),
   overriddenTwice: (what: string, pointer: string) =>
     problem(20133, `${what} is overridden more than once`, pointer),
 
@@ -49,17 +48,17 @@ export const problems = {
     invalid(20142, value, what, "it cannot be skipped here", pointer),
 
   refTaken: (ref: string, pointer: string) =>
-    invalid(20150, ref, "ref", "another rule of the ruleset has it", pointer),
+    invalid(20150, ref, "ref", "another rule in the ruleset has this ref", pointer),
   idUnknown: (id: string, pointer: string) =>
-    invalid(20152, id, "id", "the ruleset has no such rule: omit the id of a new rule", pointer),
-  idTwice: (id: string, pointer: string) => invalid(20153, id, "id", "two rules have it", pointer),
+    invalid(20152, id, "id", "the ruleset has no such rule, and a new rule must not have an id", pointer),
+  idTwice: (id: string, pointer: string) => invalid(20153, id, "id", "two rules have this ID", pointer),
 
   positionAmbiguous: (pointer: string) =>
-    problem(20160, "a position is one of before, after and index", pointer),
+    problem(20160, "a position must have exactly one of before, after and index", pointer),
   positionUnknown: (id: string, member: string, pointer: string) =>
     invalid(20161, id, member, "the ruleset has no other rule with this ID", pointer),
   positionOutside: (index: number, most: number, pointer: string) =>
-    problem(20162, `index ${index} is outside of 1 to ${most}`, pointer),
+    problem(20162, `index ${index} is not between 1 and ${most}`, pointer),
 
   tooManyRules: (wanted: number, quota: number, phase: string) =>
     problem(20170, `exceeded the maximum number of rules in the phase ${phase}: ${wanted} out of ${quota}`),

@@ -16,7 +16,9 @@ import type { Services } from "../services";
 import { effectiveWaf } from "./effective";
 import { managedToWire } from "./formatters";
 
-/** The phases that a path may contain (OpenAPI schema `rulesets_RulesetPhase`). Only one of them is served here. */
+/**
+ * The phases that a path may contain (OpenAPI schema `rulesets_RulesetPhase`). The local API supports only one of them.
+ */
 const phases = [
   "ddos_l4",
   "ddos_l7",
@@ -142,7 +144,7 @@ function zoneRoutes(app: ApiRouter, root: string, services: Services) {
       const { kind, phase: wanted, ...sent } = await readBody(c, creation);
       requirePhase(wanted);
       if (kind !== "zone") {
-        throw refused(problems.kindInvalid(kind, "a zone only has rulesets of the kind zone here"));
+        throw refused(problems.kindInvalid(kind, "it must be zone"));
       }
       const context = writeContext(c, services);
       if (store.latest(context.zone.id) !== undefined) throw refused(problems.entryPointExists(wanted));
@@ -176,7 +178,7 @@ function zoneRoutes(app: ApiRouter, root: string, services: Services) {
 }
 
 /**
- * Registers routes for versions, which list all of them or return one with its rules:
+ * Registers the routes that list a ruleset's versions or return one version with its rules:
  * https://developers.cloudflare.com/ruleset-engine/rulesets-api/endpoints/
  */
 function versionRoutes(app: ApiRouter, root: string, { state: { rulesets: store } }: Services) {
@@ -228,8 +230,8 @@ function writeContext(c: ApiContext, { state, settings }: Services): WriteContex
 }
 
 /**
- * Writes an entry point. Nothing is awaited between reading the old one and this call, so requests can't overwrite each
- * other's changes.
+ * Writes an entry point. Callers don't await anything between reading the old entry point and this call, so that
+ * requests can't overwrite each other's changes.
  */
 function write(c: ApiContext, { store, zone }: WriteContext, entryPoint: EntryPoint): Response {
   if (isDryRun(c)) return ok(c, null);
@@ -241,7 +243,7 @@ function isDryRun(c: ApiContext): boolean {
   return c.req.query("dry_run") === "true";
 }
 
-/** Returns the ruleset in the path, which the request changes. */
+/** Returns the entry point whose ID is in the path. Throws for managed rulesets, which zones can't change. */
 function ownRuleset(c: ApiContext, { state: { rulesets } }: Services): EntryPoint {
   const id = readId(c, "rulesetId");
   if (rulesets.catalog.latest(id) !== undefined) throw refused(problems.readOnly());
@@ -279,7 +281,7 @@ export function rulesetControlRoutes(controls: ControlRoutes, { state }: Service
   controls.add(
     "GET",
     "/zones/:zoneId/effective-waf",
-    "shows which managed rules act in a zone, and how",
+    "shows which managed rules are on in a zone, with their actions",
     (c) => {
       const zoneId = readId(c, "zoneId");
       if (state.zone(zoneId) === undefined) throw failures.notFound(`zone ${zoneId}`);
@@ -291,7 +293,7 @@ export function rulesetControlRoutes(controls: ControlRoutes, { state }: Service
   controls.add(
     "POST",
     "/rulesets/:rulesetId/versions",
-    "publishes a new version of a managed ruleset: rules to add, remove or change, and a new name",
+    "publishes a new version of a managed ruleset, which adds, removes or changes rules",
     async (c) => {
       const next = await readBody(c, nextVersion);
       return c.json(managedToWire(state.rulesets.publish(readId(c, "rulesetId"), next)));

@@ -36,7 +36,7 @@ function shop(): Deployed {
       action: "skip",
       action_parameters: { ruleset: "current" },
       expression: 'http.request.uri.path eq "/health" and http.user_agent contains "monitor"',
-      description: "Monitoring looks at the health page every second",
+      description: "The monitoring system requests the health page every second",
       logging: { enabled: true },
     },
     {

@@ -25,12 +25,12 @@ export class RulesetStore {
     return microseconds(this.#shelf.clock());
   }
 
-  /** Returns the result of the last write, which the next write starts from. */
+  /** Returns a zone's current entry point, without any lag. */
   latest(zoneId: string): EntryPoint | undefined {
     return this.#zones.latest(zoneId).entryPoint;
   }
 
-  /** Returns what reads see. */
+  /** Returns a zone's entry point as reads see it, possibly with a lag. */
   visible(zoneId: string): EntryPoint | undefined {
     return this.#zones.visible(zoneId).entryPoint;
   }
@@ -42,7 +42,7 @@ export class RulesetStore {
     else this.#versions.set(zoneId, [...(this.#versions.get(zoneId) ?? []), entryPoint]);
   }
 
-  /** Returns an entry point's versions, oldest first. A deleted one has none. */
+  /** Returns an entry point's versions, oldest first. Empty if the entry point was deleted. */
   versions(zoneId: string): readonly EntryPoint[] {
     return this.#versions.get(zoneId) ?? [];
   }

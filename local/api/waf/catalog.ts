@@ -20,7 +20,7 @@ export interface Rule {
   readonly description: string;
   readonly priority: string;
   readonly group: Group;
-  /** What `default` means. A rule without a default mode adds to a score. */
+  /** The mode that `default` stands for. Undefined for a rule that adds to a score. */
   readonly defaultMode?: Exclude<RuleMode, "on" | "off" | "default">;
   /** The rule's successor in the new managed ruleset. */
   readonly successor?: string;

@@ -1,8 +1,7 @@
 import { type Group, type Package, type Rule, vendorPackage } from "./catalog";
 import type { ActionMode, OnOff, Override, RuleMode, Sensitivity, WafZone } from "./entities";
 
-/** Changes a zone's previous rules, for a client or a colleague in the dashboard. */
-
+/** Turns a zone's previous rules on or off. */
 export function changeSetting(waf: WafZone, value: OnOff, now: Date): WafZone {
   return { ...waf, setting: { value, modified_on: now.toISOString() } };
 }
@@ -15,13 +14,13 @@ export function changeOwasp(
   return { ...waf, owasp: { ...waf.owasp, sensitivity, action_mode } };
 }
 
-/** Changes a group. One that's back in its default mode counts as unchanged. */
+/** Changes a group's mode. A group with its default mode counts as unchanged. */
 export function changeGroup(waf: WafZone, of: Package, group: Group, mode: OnOff): WafZone {
   const kept = mode === group.mode ? undefined : mode;
   return inPackage(waf, of, ({ groups, rules }) => ({ groups: replaced(groups, group.id, kept), rules }));
 }
 
-/** Changes a rule. One that's back in its default mode counts as unchanged. */
+/** Changes a rule's mode. A rule with its default mode counts as unchanged. */
 export function changeRule(waf: WafZone, of: Package, rule: Rule, mode: RuleMode): WafZone {
   const kept = mode === (rule.defaultMode === undefined ? "on" : "default") ? undefined : mode;
   return inPackage(waf, of, ({ groups, rules }) => ({ groups, rules: replaced(rules, rule.id, kept) }));

@@ -10,7 +10,7 @@ export type ProposedRule = { expression: string; description: string; enabled: b
   | { action: "skip"; action_parameters: SkipParameters }
 );
 
-/** Cloudflare's documented mapping. A package that's off isn't deployed. */
+/** Cloudflare's documented conversion of the OWASP package's sensitivity. A package that's off isn't deployed. */
 const sensitivities: Record<
   Exclude<Sensitivity, "off">,
   { paranoiaLevel: 1 | 2; scoreThreshold: 25 | 40 }
@@ -21,7 +21,7 @@ const sensitivities: Record<
   default: { paranoiaLevel: 2, scoreThreshold: 40 },
 };
 
-/** The new action for each previous one. Simulate becomes `log`; the others stay the same. */
+/** The new action for each previous action. Simulate becomes `log`; block and challenge stay the same. */
 const actions: Record<ActionMode, "block" | "challenge" | "log"> = {
   block: "block",
   challenge: "challenge",
@@ -31,8 +31,8 @@ const actions: Record<ActionMode, "block" | "challenge" | "log"> = {
 const paranoiaLevels = [1, 2, 3, 4] as const;
 
 /**
- * Returns the equivalent configuration. Exceptions come first, because they act on the rules after them. Changed OWASP
- * groups and rules aren't carried over.
+ * Returns the new rules that are equivalent to a zone's previous ones. Exceptions come first, because they act on the
+ * rules after them. Changed OWASP groups and rules aren't carried over.
  */
 export function equivalent(zone: WafZone): ProposedRule[] {
   const where = executedWhere(zone);
@@ -82,7 +82,10 @@ function ruleOverride(rule: Rule, mode: RuleMode | undefined) {
     : [];
 }
 
-/** Returns the requests on which the rules run. A page rule can turn the rules on in a zone that has them off. */
+/**
+ * Returns the expression for the requests on which the new rules run. If the zone's rules are off, a page rule can turn
+ * them on.
+ */
 function executedWhere({ setting, pageRules }: WafZone): Where {
   if (setting.value === "on") return { expression: "true", enabled: true };
   const on = switches(pageRules)
@@ -101,8 +104,8 @@ function switchedOff({ setting, pageRules }: WafZone): ProposedRule[] {
 }
 
 /**
- * Returns the active page rules that turn the managed rules on or off, each with the opposite ones that take
- * precedence.
+ * Returns the active page rules that turn the managed rules on or off, each with the opposite page rules that take
+ * precedence over it.
  */
 function switches(pageRules: readonly PageRule[]) {
   const all = pageRules

@@ -206,7 +206,7 @@ export function wafControlRoutes(controls: ControlRoutes, services: Services): v
   controls.add(
     "POST",
     path,
-    "changes them as a colleague in the dashboard or Cloudflare itself would",
+    "changes a zone's previous WAF rules or its migration, as someone in the dashboard or Cloudflare could",
     async (c) => c.json(inDashboard(services, readId(c, "zoneId"), await readBody(c, wafAction))),
     { do: "setting", value: "off" },
     { do: "finish" },
@@ -219,7 +219,7 @@ export function wafControlRoutes(controls: ControlRoutes, services: Services): v
   controls.add(
     "PATCH",
     "/waf",
-    "changes that",
+    "changes how migrations behave where Cloudflare doesn't document it",
     async (c) => {
       settings.waf = withChange(settings.waf, await readBody(c, wafSettingsChange));
       return c.json(settings.waf);

@@ -41,7 +41,7 @@ export const override = z.strictObject({
   rewrite_action: z.partialRecord(actingMode, actingMode),
 });
 
-/** A firewall rule. One that bypasses the product `waf` is migrated. */
+/** A firewall rule. Migrated only if it bypasses the product `waf`. */
 export const firewallRule = z.strictObject({
   id: identifier,
   paused: z.boolean(),
@@ -67,7 +67,7 @@ export const pageRule = z.strictObject({
 
 const phase = z.enum(["start", "validation", "pending", "finished"]);
 
-/** A step that was carried out, even if it changed nothing. */
+/** A step in a zone's migration. Recorded even if it changed nothing. */
 const step = z.strictObject({
   at: timestamp,
   by: z.enum(["put", "dashboard"]),

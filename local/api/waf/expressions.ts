@@ -15,7 +15,7 @@ export function expressionOf(url: string): string {
   return conditions.length === 0 ? "true" : conditions.join(" and ");
 }
 
-/** Returns an expression that matches where this one does, except where one of the others matches. */
+/** Returns an expression that matches what `expression` matches, except where one of the other expressions matches. */
 export function exceptWhere(expression: string, others: readonly string[]): string {
   return others.length === 0 ? expression : `${bracketed(expression)} and not (${anyOf(others)})`;
 }

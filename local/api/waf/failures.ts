@@ -8,32 +8,40 @@ import { refusal } from "../envelope";
 export const wafFailures = {
   /** The error after the migration, which ends the previous rules' APIs. */
   migrated: () =>
-    refusal(403, 12010, "the previous WAF managed rules of this zone were migrated: use the rulesets API"),
+    refusal(403, 12010, "the zone's previous WAF managed rules were migrated. Use the rulesets API"),
   /** The error after Cloudflare has retired the API. */
   retired: (status: 404 | 410) => refusal(status, 12011, "this API is no longer available"),
 
   phaseTwoMissing: () => refusal(400, 12020, "invalid query: phase_two=1 is required"),
   modeUnknown: (mode: string) =>
     refusal(400, 12021, `invalid query: waf_migration is '${mode}', not pending, 1, validation or 2`),
-  irreversible: () => refusal(400, 12022, "the migration of this zone can not go back to validation"),
+  irreversible: () => refusal(400, 12022, "the zone's migration can't go back to validation"),
   enterpriseOnly: () => refusal(400, 12023, "validation is available to Enterprise zones only"),
-  nothingToMigrate: () => refusal(400, 12024, "this zone is migrated already"),
+  nothingToMigrate: () => refusal(400, 12024, "the zone is already migrated"),
 
   overridesLeft: (count: number) =>
-    refusal(400, 12030, `the zone can not be migrated: delete its URI-based overrides first (${count})`),
+    refusal(
+      400,
+      12030,
+      `the zone can't be migrated, because it has URI-based overrides (${count}). Delete them first`,
+    ),
   tooManyRules: (count: number, most: number) =>
-    refusal(400, 12031, `contact support: ${count} firewall rules to migrate exceed the limit of ${most}`),
+    refusal(
+      400,
+      12031,
+      `${count} firewall rules would be migrated, but the limit is ${most}. Contact Cloudflare Support`,
+    ),
   expressionTooLong: (id: string, bytes: number, most: number) =>
     refusal(
       400,
       12032,
-      `contact support: the expression of firewall rule ${id} has ${bytes} bytes, more than ${most}`,
+      `the expression of firewall rule ${id} has ${bytes} bytes, but the limit is ${most}. Contact Cloudflare Support`,
     ),
   enabledTooEarly: (index: number) =>
     refusal(
       400,
       12033,
-      "the previous rules are active: a new rule must be disabled until the migration",
+      "a new rule must be disabled until the zone is migrated, because the previous rules are active",
       `/rules/${index}/enabled`,
     ),
 

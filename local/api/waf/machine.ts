@@ -35,7 +35,7 @@ export function decide(
   return to === "validation" && plan !== "enterprise" ? { refused: "enterpriseOnly" } : { to };
 }
 
-/** Returns the phase at a given time. A switch completes when its time is over. */
+/** Returns the phase at a given time. A pending migration finishes when its delay is over. */
 export function phaseAt({ phase, until }: Migration, now: Date): Phase {
   const done = phase === "pending" && until !== null && now.getTime() >= Date.parse(until);
   return done ? "finished" : phase;
@@ -50,7 +50,7 @@ export function advance(migration: Migration, step: Omit<Step, "effective">, swi
   return { ...moved, until: migration.hangs ? null : until, hangs: false };
 }
 
-/** Completes the switch now, even if it hangs. */
+/** Finishes a pending migration now, even if it hangs. */
 export function completeSwitch(migration: Migration, now: Date): Migration {
   return migration.phase === "pending" ? { ...migration, until: now.toISOString() } : migration;
 }

@@ -53,8 +53,8 @@ export function migrationRoutes(app: ApiRouter, root: string, { state, settings 
 }
 
 /**
- * Wraps the PUT of a zone's entry point: that route handles the rules, this one the migration. Nothing in between waits for
- * the network, so two migrations of a zone can't interleave.
+ * Wraps the PUT of a zone's entry point, and migrates the zone when the PUT succeeds. Nothing in between waits for the
+ * network, so two migrations of a zone can't interleave.
  */
 export function migrateOnPut({ state, settings }: Services): MiddlewareHandler<ApiEnv> {
   return async (c, next) => {

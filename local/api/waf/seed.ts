@@ -104,7 +104,7 @@ export function seeded(): Record<string, WafZone> {
   return Object.fromEntries(names.map((name) => [wafZones[name], records[name]]));
 }
 
-/** Adds these zones' entry points to the others. */
+/** Returns all zones' entry points, including those of the zones for migrations. */
 export function withEntryPoints({ published, zones }: RulesetsSnapshot): RulesetsSnapshot {
   const office: RuleDefinition = {
     action: "skip",
@@ -254,7 +254,7 @@ function asSaved(rule: ProposedRule): RuleDefinition {
   return { ...rule, action_parameters: { version: "latest", ...rule.action_parameters } };
 }
 
-/** Returns the rules as adjusted after a review of security events: with a higher threshold. */
+/** Returns the rules with a higher score threshold, as if adjusted after a review of security events. */
 function adjusted(rule: RuleDefinition): RuleDefinition {
   if (rule.action !== "execute" || rule.action_parameters.id !== managedRulesets.owasp) return rule;
   const { overrides, ...rest } = rule.action_parameters;

@@ -16,7 +16,7 @@ export function addConfigCommands(program: Command, io: Io): void {
 
   config
     .command("set")
-    .description("set a value; a key without a namespace is in the project's")
+    .description("set a value; the project's name is the default namespace of a key")
     .argument("<key>")
     .argument("[value]")
     .option("--secret", "encrypt the value")

@@ -70,7 +70,7 @@ export function addStackCommands(program: Command, io: Io): void {
     .description("remove a stack and its settings file")
     .argument("[name]")
     .option("-y, --yes", "required: the local engine never prompts")
-    .option("-f, --force", "remove it even if it has resources, which are forgotten but not deleted")
+    .option("-f, --force", "remove the stack even if it has resources, which are forgotten but not deleted")
     .option("--preserve-config", "keep the settings file")
     .action(async (name: string | undefined, _flags: unknown, command: Command) => {
       const flags = command.optsWithGlobals<StackFlags>();
