@@ -45,8 +45,7 @@ export function controlRoutes(app: ApiRouter, services: Services): void {
   controls.add(
     "POST",
     "/faults",
-    "makes requests fail: `kind` says how, `match` selects them by method and by a part of the path or a regular " +
-      "expression, `times` says how many (default: 1)",
+    "makes requests fail: `kind` says how, `match` selects by method and path (a part or a regular expression), `times` says how many (default: 1)",
     async (c) => {
       faults.add(await readBody(c, faultSchema));
       return c.json(faults.list());

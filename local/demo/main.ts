@@ -180,7 +180,7 @@ function showLogs(api: LocalApi, { job, lines }: NonNullable<DemoStep["logs"]>):
   const [first] = files;
   const text = first === undefined ? "" : api.logpush.read(first);
   for (const line of text.split("\n").slice(0, 2)) print(colors.dim(`       ${line}`));
-  if (passed === 0 || passed === lines) throw new Error("the filter passed all lines, or none");
+  if (passed === 0 || passed === lines) throw new Error("the filter must pass some lines, but not all");
 }
 
 /** Returns everything that the program may change, without timestamps. */

@@ -152,9 +152,8 @@ export class ProtectedError extends Error {
   override readonly name = "ProtectedError";
   constructor(readonly state: ResourceState) {
     super(
-      `resource ${JSON.stringify(state.urn)} cannot be deleted\n` +
-        "because it is protected. To unprotect the resource, either remove the `protect` flag from the resource " +
-        `in your Pulumi program and run \`pulumi up\`, or use the command:\n\`pulumi state unprotect '${state.urn}'\``,
+      `resource ${JSON.stringify(state.urn)} cannot be deleted\nbecause it is protected. ` +
+        `To unprotect the resource, either remove the \`protect\` flag from the resource in your Pulumi program and run \`pulumi up\`, or use the command:\n\`pulumi state unprotect '${state.urn}'\``,
     );
   }
 }

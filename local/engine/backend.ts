@@ -209,8 +209,7 @@ export class StackStore {
     if (foreign.length === 0) return;
     const owners = await Promise.all(foreign.map(async (file) => `\n  ${await this.#describeLock(file)}`));
     throw new CommandError(
-      `the stack is currently locked by ${foreign.length} lock(s). Either wait for the other process(es) to end ` +
-        `or delete the lock file with \`pulumi cancel\`.${owners.join("")}`,
+      `the stack is currently locked by ${foreign.length} lock(s). Either wait for the other process(es) to end or delete the lock file with \`pulumi cancel\`.${owners.join("")}`,
     );
   }
 

@@ -69,7 +69,7 @@ function refuseUnsupported(request: RegisterResourceRequest, object: ValueMap): 
     [`resources of other providers (${type})`]:
       request.getCustom() && !isProviderType(type) && type.split(":")[0] !== PROVIDER_PACKAGE,
     [`remote components (${type})`]: request.getRemote(),
-    "explicit providers with inputs that a preview doesn't know":
+    "explicit providers whose inputs are unknown in a preview":
       isProviderType(type) && containsUnknowns(object),
     "the resource option `import`": request.getImportid() !== "",
     "the resource option `deletedWith`": request.getDeletedwith() !== "",

@@ -334,9 +334,8 @@ export class Planner {
   #refuseProtectedDependent(root: ResourceState, state: ResourceState): void {
     if (!state.protect) return;
     const message =
-      `unable to replace resource ${JSON.stringify(state.urn)} as part of replacing ${JSON.stringify(root.urn)} ` +
-      "as it is currently marked for protection. To unprotect the resource, remove the `protect` flag from the " +
-      "resource in your Pulumi program and run `pulumi up`";
+      `unable to replace resource ${JSON.stringify(state.urn)} as part of replacing ${JSON.stringify(root.urn)} as it is currently marked for protection. ` +
+      "To unprotect the resource, remove the `protect` flag from the resource in your Pulumi program and run `pulumi up`";
     this.#context.events.diagnostic({ urn: root.urn, severity: "error", message });
     this.sawError = true;
     throw new AlreadyReported(message);

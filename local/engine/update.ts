@@ -84,10 +84,9 @@ function warnOfPendingOperations({ base, dryRun, events }: Run): void {
     .join("");
   const message =
     `Attempting to deploy or update resources with ${pending.length} pending operations from previous deployment.\n` +
-    `${list}These resources are in an unknown state because an operation was interrupted while waiting for changes ` +
-    "to these resources to complete. You should confirm whether or not the operations listed completed successfully " +
-    "by checking the state of the appropriate provider.\n\nOnce you have confirmed the status of the interrupted " +
-    "operations, you can repair your stack with a refresh, which clears them. Pending creations stay until " +
-    "`refresh --clear-pending-creates` drops them.";
+    `${list}These resources are in an unknown state because an operation was interrupted while waiting for changes to these resources to complete. ` +
+    "You should confirm whether or not the operations listed completed successfully by checking the state of the appropriate provider.\n\n" +
+    "Once you have confirmed the status of the interrupted operations, you can repair your stack with a refresh, which clears them. " +
+    "Pending creations stay until you run `refresh --clear-pending-creates`.";
   events.diagnostic({ urn: "", severity: "warning", message });
 }

@@ -77,7 +77,7 @@ test.each([
   ["before", 0],
   ["after", 1],
 ] as const)(
-  'if the fault "slow" waits %s applying a POST and the client gives up, the zone has %i policies',
+  "if a client gives up during a delay %s its POST is applied, %i policies exist",
   async (when, count) => {
     api.fault({ ...posts, kind: "slow", delayMs: 60_000, when });
     const patience = new AbortController();
@@ -130,7 +130,7 @@ test("faults can be cleared, and added over HTTP", async () => {
   expect(await create()).toMatchObject({ status: 200 });
 });
 
-test("adding an invalid fault fails", async () => {
+test("an invalid fault is rejected when it's added", async () => {
   expect(() => api.fault({ match: { path: "(" }, kind: "dropAfter" })).toThrow("not a regular expression");
   expect(await controlOf(api)("POST", "/faults", { match: {}, kind: "explode" })).toMatchObject({
     status: 400,

@@ -22,7 +22,7 @@ const counts = (successful: number, ...unsuccessful: string[]) => ({
 });
 
 describe("a bulk write", () => {
-  test("stores the value, metadata and expiration of each pair; the last pair of a key wins", async () => {
+  test("stores each pair's value, metadata and expiration, and only the last pair if a key occurs twice", async () => {
     const response = await kv.put([
       { key: "a", value: "first" },
       { key: "b", value: "aGVsbG8=", base64: true, metadata: ["any", { json: true }] },

@@ -185,7 +185,7 @@ describe("the server", () => {
     expect(api.snapshot().pageShield[api.zones.shop]?.settings.enabled).toBe(true);
   });
 
-  test("fails with one sentence if its port is in use", async () => {
+  test("fails with a one-sentence error if its port is in use", async () => {
     const api = await start();
     const port = Number(new URL(api.url).port);
     await expect(startLocalApi({ port })).rejects.toThrow(

@@ -122,7 +122,7 @@ describe("the local engine", () => {
       request().setType("edgeguard:index:KvNamespace"),
     ],
     ["other providers (pulumi:providers:aws)", request().setType("pulumi:providers:aws")],
-    ["explicit providers with inputs that a preview doesn't know", unknownProvider()],
+    ["explicit providers whose inputs are unknown in a preview", unknownProvider()],
     ["remote components", request().setRemote(true)],
     ["the resource option `import`", request().setImportid("id")],
     ["the resource option `deletedWith`", request().setDeletedwith("urn")],

@@ -36,7 +36,7 @@ describe("values", () => {
     });
   });
 
-  it("of an unsupported kind are rejected, and the error names the kind", () => {
+  it("of an unsupported kind cause an error that names the kind", () => {
     const asset = { "4dabf18193072939515e22adb298388d": "c44067f5952c0a294b673a41bacd8c17" };
     expect(() => fromWire({ deep: [asset] })).toThrow("the local engine does not support assets");
   });

@@ -14,7 +14,7 @@ export const wafFailures = {
 
   phaseTwoMissing: () => refusal(400, 12020, "invalid query: phase_two=1 is required"),
   modeUnknown: (mode: string) =>
-    refusal(400, 12021, `invalid query: waf_migration is '${mode}', not pending, 1, validation or 2`),
+    refusal(400, 12021, `invalid query: waf_migration is '${mode}'. Use pending, 1, validation or 2`),
   irreversible: () => refusal(400, 12022, "the zone's migration can't go back to validation"),
   enterpriseOnly: () => refusal(400, 12023, "validation is available to Enterprise zones only"),
   nothingToMigrate: () => refusal(400, 12024, "the zone is already migrated"),
