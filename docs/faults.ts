@@ -94,7 +94,10 @@ export const FAULTS: readonly { readonly area: string; readonly rows: readonly F
       {
         fault: "A WAF migration is killed at any point",
         result: "The next update reads the zone first, and sends the step once.",
-        test: ["tests/migration/waf-migration-kill.test.ts", "the next up converges with one effective PUT"],
+        test: [
+          "tests/migration/waf-migration-kill.test.ts",
+          "the next up completes the step, with one effective PUT in all",
+        ],
       },
       {
         fault: "Ctrl-C during an update",

@@ -18,13 +18,13 @@ export interface MigrationRun {
   readonly ctx: Context;
   readonly zoneId: string;
   readonly request: MigrationRequest;
-  /** The previous target. It stays recorded as long as it's unclear whether Cloudflare accepted the step. */
+  /** The target in the state. It stays there until it's clear that Cloudflare accepted the new step. */
   readonly from: Target;
   /** How many seconds to wait for Cloudflare to complete the switch. */
   readonly waitSeconds: number;
   /** The recorded outputs. Undefined for a new resource. */
   readonly before: Computed | undefined;
-  /** The zone as last read. It's recent enough if nothing is sent. */
+  /** The zone as the live check read it. Set only if the target is `assessed`, because nothing is sent then. */
   readonly seen?: Observation | undefined;
 }
 
@@ -37,10 +37,10 @@ interface RunState extends MigrationRun {
 }
 
 /**
- * Reads the zone, decides what to do, and sends at most one configuration, which has to match the confirmation. If it
- * was sent or may have been sent, that's always recorded. The next `up` reads the zone and continues from there.
+ * Reads the zone, decides what to do, and sends at most one configuration, which has to match the confirmation. Always
+ * records a configuration that was sent or may have been sent, so that the next `up` continues from there.
  *
- * @throws before anything is sent, if nothing may be sent. Throws PartialFailure if the target isn't reached.
+ * @throws before anything is sent, if the step is refused. Throws PartialFailure if the zone doesn't reach the target.
  */
 export async function advance(start: MigrationRun): Promise<Computed> {
   const { ctx, zoneId, request, before } = start;
@@ -82,16 +82,16 @@ export async function advance(start: MigrationRun): Promise<Computed> {
   }
 }
 
-/** Describes the changes since this update began, for the error message. */
+/** Lists the rules that changed since the update began, for the error message. */
 function changesSince(first: Observation, now: Observation): string {
   const changes = differencesOf(first.open?.entryPoint?.rules ?? [], now.open?.entryPoint?.rules ?? []);
   return changes.length === 0 ? "" : ["", "since this update began:", ...changes].join("\n  ");
 }
 
 /**
- * Sends the step, which is the only write. Reads and compares the entry point right before the PUT, so that only one
- * round trip remains in which others could write; `checkAfterPut` restores what they wrote. Locks out other processes
- * on this machine in the meantime. If nothing was sent, returns how many milliseconds to wait before the next attempt.
+ * Sends the step with a PUT, if the zone hasn't changed since it was assessed. Others can still write to the entry
+ * point while the PUT is in transit; `checkAfterPut` restores what they wrote. If nothing was sent, returns how many
+ * milliseconds to wait before the next attempt.
  */
 async function send(
   run: RunState,
@@ -152,7 +152,7 @@ export function arrivalText(history: History, state: MigrationState): string {
     : `someone moved the zone to ${stateLabel(state)} outside this program; nothing was sent.`;
 }
 
-/** Returns how long to wait after a temporary error that certainly changed nothing. Undefined after any other error. */
+/** Returns how many milliseconds to wait before a retry, if the error is temporary and nothing was changed. */
 function waitAfter({ settings }: Context, error: unknown, attempt: number): number | undefined {
   if (!(error instanceof ApiError) || error.outcome !== "notDone") return undefined;
   const busy = error.status === 429 || error.status === undefined;
@@ -163,10 +163,10 @@ function waitAfter({ settings }: Context, error: unknown, attempt: number): numb
 }
 
 /**
- * Reads the zone after an error, which doesn't prove that nothing happened. If the zone has moved on, returns the
- * history including the step.
+ * Reads the zone after the PUT failed, because Cloudflare may have applied it anyway. If the zone has moved on, returns
+ * the history including the step.
  *
- * @throws if the zone hasn't moved on, or if that's unclear.
+ * @throws if the zone hasn't moved on, or if its state can't be read.
  */
 async function afterFailure(run: RunState, error: unknown): Promise<History> {
   if (!(error instanceof Error)) throw error;

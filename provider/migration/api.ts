@@ -8,7 +8,7 @@ import { decideState, RETIRED, type MigrationState } from "./state";
 
 /** The migration's API calls, and the entry point ruleset that it writes. */
 
-/** The `waf_migration` parameter of the two PUTs. */
+/** The value of the PUT's `waf_migration` parameter: `validation`, or `pending` to finish. */
 export type Mode = "validation" | "pending";
 
 /** The entry point's name and rules, as read, proposed or sent. */
@@ -20,7 +20,9 @@ export interface Configuration {
 /** A version of the entry point. */
 export interface EntryPoint extends Configuration {
   readonly id?: string;
-  /** The version. Every write increases it by one, no matter who writes. Absent if it isn't a number. */
+  /**
+   * The version number. Every write increases it by one, no matter who writes. Absent if Cloudflare returns no number.
+   */
   readonly version?: number;
 }
 
@@ -37,7 +39,7 @@ const check = z.looseObject({
 });
 
 export interface Verdict {
-  /** Whether Cloudflare reports the zone as compatible. Undefined if it doesn't report either. */
+  /** Whether Cloudflare reports the zone as compatible. Undefined if Cloudflare doesn't say. */
   readonly compatible: boolean | undefined;
   readonly state: string | undefined;
 }
@@ -59,7 +61,7 @@ const configurationOf = ({ name, rules }: z.infer<z.ZodObject<typeof members>>):
 
 const configuration = z.looseObject(members).transform(configurationOf);
 
-/** The schema of an entry point, as far as the migration uses it. */
+/** The schema of an entry point, with the fields that the migration uses. */
 export const entryPoint = z
   .looseObject({
     ...members,
@@ -80,7 +82,7 @@ export async function readProposed(api: EdgeApi, zone: string): Promise<Configur
   );
 }
 
-/** Reads the status as is, because Cloudflare documents none of its fields. */
+/** Reads the migration status without parsing it, because Cloudflare documents none of its fields. */
 export async function readStatus(api: EdgeApi, zone: string): Promise<unknown> {
   const what = `Reading the migration status of zone ${zone}`;
   return await unlessRetired(api, zone, () =>
@@ -121,7 +123,9 @@ export async function readVersion(
   return rules;
 }
 
-/** Sends the configuration once, without retries. The caller decides from the zone's state whether to send it again. */
+/**
+ * Sends the configuration once, without retries. The caller reads the zone's state to decide whether to send it again.
+ */
 export async function putConfiguration(
   api: EdgeApi,
   zone: string,

@@ -36,7 +36,7 @@ export interface Assessment {
   readonly next: NextStep;
   /** The preview's text: at most 15 lines, plus one for each rule to send. */
   readonly lines: readonly string[];
-  /** A digest that changes whenever the information for the reviewer changes. */
+  /** A digest of everything that a reviewer needs to know. If it changes, the assessment is shown again. */
   readonly assessmentDigest: string;
 }
 
@@ -44,7 +44,7 @@ export interface Assessment {
 const MAX_LINES = 15;
 const SENT = "the next step would send these rules, in this order:";
 
-/** Assesses a migration from what was read and what's requested. Sends no requests. */
+/** Returns the findings, the next step and the preview's text for a zone that was already read. Sends no requests. */
 export function assess(observation: Observation, request: MigrationRequest): Assessment {
   const findings = findingsOf(observation, request.configured);
   const sending = rulesToSendNext(observation, request.configured);
@@ -90,7 +90,7 @@ function stepsOf(
   return [...(mayValidate ? [step("validation")] : []), step("finished")];
 }
 
-/** Decides whether a step is sent. No other code decides that. */
+/** Decides what the next update does. No other code decides whether a step is sent. */
 function decide(
   observation: Observation,
   { target, plan, confirm }: MigrationRequest,
@@ -176,7 +176,7 @@ function numbered(rules: readonly SentRule[]): string[] {
   return rules.map(({ rule, origin }, index) => `${index + 1}. ${ruleText(rule)}${ORIGINS[origin]}`);
 }
 
-/** Groups lines that belong together. If there are too many, the longest section is cut first. */
+/** Returns the preview's lines, grouped by section, so that the longest section can be shortened first. */
 function sections(
   observation: Observation,
   request: MigrationRequest,
@@ -245,7 +245,7 @@ function verdict({ state }: Observation, findings: readonly Finding[]): string {
   }
 }
 
-/** Shortens everything but the rules to send, the longest section first. */
+/** Joins the sections and, if there are too many lines, shortens the longest ones. Never shortens the rules to send. */
 function shortened(all: readonly (readonly string[])[], see: ReturnType<typeof fullListsHint>): string[] {
   const shown = all.map((section) => [...section]);
   const others = shown.filter(([first]) => first !== SENT);

@@ -30,7 +30,7 @@ export interface ConcurrentChange {
    * wrote a version that can't be read.
    */
   readonly outcome: "restored" | "lost" | "unknown";
-  /** The affected rule, as it was before. Absent if it can't be read. */
+  /** The affected rule, before it was overwritten or removed. Absent if it can't be read. */
   readonly rule?: MigrationRule;
   /** A one-line description of what happened. */
   readonly text: string;
@@ -86,7 +86,7 @@ function unknownChange(why: string): ConcurrentChange {
   };
 }
 
-/** Returns the newest version. Undefined if no version contains the result of the PUT. */
+/** Returns the entry point after the PUT. Undefined if reads keep returning the version from before the PUT. */
 async function readAfter(
   ctx: Context,
   { zoneId, before, answered }: SentStep,
@@ -106,7 +106,7 @@ async function readAfter(
   );
 }
 
-/** Finds the rules that the PUT replaced, if someone changed them after the last read. Undefined if nobody did. */
+/** Returns the rules that someone else wrote between the last read and the PUT. Undefined if nobody wrote any. */
 async function writtenBetween(
   { api }: Context,
   { zoneId, before, sending, answered }: SentStep,
@@ -159,7 +159,7 @@ async function restore(
   const there = new Set(after.rules.map((rule) => rule["id"]));
   const changes: ConcurrentChange[] = [];
   const writer = new RuleWriter(ctx, zone, { id: after.id ?? "", version: "", rules: [] });
-  /** The nearest preceding rule that still exists. */
+  /** The ID of the nearest preceding rule that still exists. */
   let front: string | undefined;
   const putBack = async (rule: WireRule): Promise<Pick<ConcurrentChange, "outcome" | "text">> => {
     const id = String(rule["id"]);

@@ -28,11 +28,11 @@ export interface Finding {
    * `changes`: changes with the migration. `note`: everything else.
    */
   readonly weight: "blocks" | "notCounted" | "lost" | "changes" | "note";
-  /** The topic: one word. */
+  /** The topic, in one word. */
   readonly about: string;
-  /** The finding in one line. A long list is cut. */
+  /** The finding in one line. A long list ends in `…`. */
   readonly text: string;
-  /** The items that the text counts. Absent if it doesn't count any. */
+  /** All items that the text counts, even those it doesn't list. Absent if the text counts nothing. */
   readonly items?: readonly string[];
 }
 
@@ -115,7 +115,7 @@ function uriOverrides(zone: string, { overrides }: PreviousRules): Finding[] {
   });
 }
 
-/** Finds what exceeds the documented limits. If something does, Cloudflare Support has to migrate the zone. */
+/** Finds firewall rules that exceed the documented limits. Only Cloudflare Support can migrate a zone that has any. */
 function supportNeeded({ firewallRules }: PreviousRules): Finding[] {
   const all = itemsOf(firewallRules);
   const migrated = all.filter(isMigrated);
@@ -134,8 +134,8 @@ function supportNeeded({ firewallRules }: PreviousRules): Finding[] {
 }
 
 /**
- * Returns a blocking finding if the zone's state is contradictory. From validation, a step sends the entry point
- * unchanged. If the zone were actually at start, the proposed rules would be missing.
+ * Returns a blocking finding if the status says both validation and start. A step from validation sends the entry point
+ * unchanged, so a zone that's really at start would miss the proposed rules.
  */
 function contradiction({ state }: Observation): Finding[] {
   if (state.phase !== "validation" || state.raw?.trim().toLowerCase() !== "start") return [];
@@ -185,7 +185,7 @@ function owaspMapping({ packages }: PreviousRules, proposed: readonly WireRule[]
   return [newFinding("changes", "owasp", text), ...(agrees ? [] : [newFinding("note", "owasp", otherwise)])];
 }
 
-/** The maximum number of names in one line. */
+/** The maximum number of names shown in one line. */
 const SHOWN_NAMES = 5;
 
 function lostOverrides({ owaspGroups, owaspRules }: PreviousRules): Finding[] {
@@ -220,8 +220,8 @@ export function isCut({ text, items }: Finding): boolean {
 }
 
 /**
- * Compares the exceptions to send with the firewall rules that bypass the previous rules and the page rules that turn
- * them off. Cloudflare converts such rules to exceptions. The originals have no effect on the new rules.
+ * Checks that the exceptions to send cover every firewall rule and page rule that bypasses the previous managed rules.
+ * Cloudflare converts such rules to exceptions, because they have no effect on the new managed rules.
  */
 function exceptions(observation: Observation, configured: readonly WireRule[] | undefined): Finding[] {
   const { open } = observation;
@@ -237,7 +237,7 @@ function exceptions(observation: Observation, configured: readonly WireRule[] | 
     return [newFinding("changes", "pageRules", text, [...bypasses.map(expressionOf), ...urls])];
   }
   const left = rules.filter(({ action }) => action === "skip");
-  /** Whether an exception matches the rule. Each exception is matched with at most one rule. */
+  /** Whether one of the remaining exceptions fits. If so, removes the exception, so that it's counted only once. */
   const isConverted = (fits: (skip: WireRule) => boolean): boolean => {
     const at = left.findIndex(fits);
     if (at >= 0) left.splice(at, 1);
@@ -269,7 +269,7 @@ function isFor(expression: string, url: string): boolean {
     .every((part) => expression.includes(JSON.stringify(part).slice(1, -1)));
 }
 
-/** Returns findings about what the next step changes in the entry point. */
+/** Returns findings about the rules that the next step changes, removes or leaves out. */
 function sendingFindings(observation: Observation, configured: readonly WireRule[] | undefined): Finding[] {
   const sending = rulesToSendNext(observation, configured);
   if (sending === undefined) return [];

@@ -14,7 +14,7 @@ export type Readiness = LiteralUnion<
   "ready" | "blocked" | "notCounted" | "underWay" | "done" | "retired" | "notRead"
 >;
 
-/** One zone in the report. */
+/** How ready a zone is to migrate, and why. */
 export interface ZoneReadiness {
   readonly zoneId: string;
   readonly readiness: Readiness;

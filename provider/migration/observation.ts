@@ -23,9 +23,9 @@ export interface Observation {
   readonly state: MigrationState;
   /** Whether an enabled rule of the entry point executes a ruleset. Absent if the entry point wasn't read. */
   readonly deploys?: boolean;
-  /** What still has to be migrated. Absent once nothing is left. */
+  /** The data that the next step depends on. Absent once the migration is finished or retired. */
   readonly open?: {
-    /** Whether Cloudflare's check reports the zone as compatible. Undefined if it doesn't report either. */
+    /** Whether Cloudflare's check reports the zone as compatible. Undefined if the check doesn't say. */
     readonly compatible: boolean | undefined;
     /** Cloudflare's proposal. Absent if the zone can't migrate, or if Cloudflare no longer proposes anything. */
     readonly proposed?: Configuration;
@@ -41,7 +41,7 @@ export interface ObserveOptions {
    * step can be confirmed.
    */
   readonly onlyBlockers?: boolean;
-  /** Returns the zone's entry point. By default, reads it. Set this if it was already read for another purpose. */
+  /** A function that returns the zone's entry point. Defaults to reading it. Set this if it was already read. */
   readonly entryPoint?: typeof readEntryPoint;
   /** Whether to start over if the zone's state changes during the read. Defaults to true. */
   readonly again?: boolean;
@@ -91,8 +91,8 @@ function isClientError(error: unknown): boolean {
 }
 
 /**
- * Whether an enabled rule executes a ruleset. Without one, no managed rules act on the zone, even if the migration's
- * status says otherwise.
+ * Whether an enabled rule executes a managed ruleset. Otherwise, no managed rules act on the zone, whatever the
+ * migration's status says.
  */
 export function isDeployed(entryPoint: EntryPoint | undefined): boolean {
   return entryPoint?.rules.some(deploys) === true;
@@ -112,7 +112,7 @@ async function proposal(
   }
 }
 
-/** Returns what the next step would send. Undefined if no step is left, or if the next step is unknown. */
+/** Returns the rules that the next step would send. Undefined if no step is left, or if the next step is unknown. */
 export function rulesToSendNext(
   { state, open }: Observation,
   configured: readonly WireRule[] | undefined,
@@ -123,7 +123,7 @@ export function rulesToSendNext(
   return rulesToSend({ state, own: open.entryPoint?.rules ?? [], proposed, configured });
 }
 
-/** Returns the body to send. An existing entry point keeps its name; a new one gets the proposed name. */
+/** Returns the body of the PUT. An existing entry point keeps its name; a new one gets the proposed name. */
 export function bodyOf({ open }: Observation, { rules }: Sending): Configuration {
   const name = open?.entryPoint?.name ?? open?.proposed?.name;
   return { ...omitAbsent({ name }), rules: rules.map(({ rule }) => rule) };
@@ -131,8 +131,8 @@ export function bodyOf({ open }: Observation, { rules }: Sending): Configuration
 
 /**
  * Returns the digest that confirms a step. It covers the zone, the target, Cloudflare's proposal, the previous settings
- * and overrides, the rules to send, and the zone's rules that are removed or overwritten, but not the IDs, versions and
- * times that Cloudflare assigns. If anything that the digest covers changes, it no longer matches.
+ * and overrides, the rules to send, and the zone's rules that are removed or overwritten. It doesn't cover the IDs,
+ * versions and times that Cloudflare assigns.
  */
 export function confirmationDigest(
   observation: Observation,

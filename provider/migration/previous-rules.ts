@@ -68,7 +68,8 @@ const pageRule = z.looseObject({
 export type PageRule = z.infer<typeof pageRule>;
 
 /**
- * Reads all lists. If Cloudflare rejects a request, the list is reported as unread.
+ * Reads the zone's previous settings, overrides, firewall rules and page rules. If Cloudflare rejects a request, that
+ * list is reported as unread.
  *
  * @param onlyBlockers whether to read only the lists that can block the migration. The others are then empty.
  */
@@ -126,8 +127,8 @@ export async function readPreviousRules(
 const NONE = { items: [] };
 
 /**
- * Reads a list. If Cloudflare rejects the request, that's a valid result. Other failures throw, because a list that's
- * missing now would look like a change later.
+ * Reads a list. If Cloudflare rejects the request, returns the reason. Throws after any other failure, because a list
+ * that's missing only temporarily would look like a change.
  */
 async function listing<T>(read: () => Promise<T[]>): Promise<Listing<T>> {
   try {

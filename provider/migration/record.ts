@@ -11,12 +11,12 @@ import { stateText, TARGETS, type MigrationState, type Target } from "./state";
 
 /** One event of a zone's migration. */
 export interface HistoryEntry {
-  /** The step of the migration. */
+  /** The step that the event belongs to, named after its target. */
   readonly step: Target;
   /**
-   * `assessed`: read for the first time. `sent`: Cloudflare accepted the configuration. `unclear`: it was sent, but
-   * whether Cloudflare accepted it is unknown. `reached`: the zone completed the step. `found`: the zone completed it
-   * without this resource.
+   * `assessed`: the zone was read for the first time. `sent`: Cloudflare accepted the configuration. `unclear`: the
+   * configuration was sent, but it's unknown whether Cloudflare accepted it. `reached`: the zone completed the step.
+   * `found`: the zone completed the step without this resource.
    */
   readonly event: "assessed" | "sent" | "unclear" | "reached" | "found";
   /** When the event happened, in ISO 8601. */
@@ -95,8 +95,7 @@ export function withEvent(
 }
 
 /**
- * Adds an event for the zone's state if it isn't recorded yet: `reached` if this resource sent the step, otherwise
- * `found`.
+ * Adds an event for the zone's state if there's none yet: `reached` if this resource sent the step, otherwise `found`.
  */
 export function withArrival(history: History, { phase }: MigrationState): History {
   if (phase !== "validation" && phase !== "finished") return history;

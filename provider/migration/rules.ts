@@ -28,7 +28,7 @@ export interface CategoryChange {
 
 /** An execute rule's override of one rule in the managed ruleset. */
 export interface RuleChange {
-  /** The ID of a rule of the managed ruleset. Updates in place. */
+  /** The ID of a rule in the managed ruleset. Updates in place. */
   readonly id: string;
   /** Whether the rule is on. Updates in place. */
   readonly enabled?: boolean;
@@ -92,11 +92,11 @@ export interface MigrationRule {
     /** Whether to log these requests. Updates in place. */
     readonly enabled: boolean;
   };
-  /** API fields of a rule that this version doesn't know. They're sent unchanged. Updates in place. */
+  /** API fields of a rule that this version of edgeguard doesn't know. They're sent unchanged. Updates in place. */
   readonly extra?: JsonObject;
 }
 
-/** Property names that differ between the two formats, at any depth. */
+/** Property names in `configuration` that differ from the API's, at any depth. */
 const NAMES: Readonly<Record<string, string>> = {
   actionParameters: "action_parameters",
   scoreThreshold: "score_threshold",
@@ -147,21 +147,21 @@ function renamed(value: unknown, names: Readonly<Record<string, string>>): unkno
   );
 }
 
-/** Removes empty strings. A proposal contains them for values that Cloudflare fills in later. */
+/** Removes empty strings and nulls. A proposal contains them for values that Cloudflare fills in later. */
 function withoutBlank(rule: JsonObject): Record<string, unknown> {
   const blank = Object.keys(rule).filter((key) => rule[key] === "" || rule[key] === null);
   return omit(rule, blank);
 }
 
-/** Returns a rule as it can be sent: with its ID, but without empty fields and fields that Cloudflare adds. */
+/** Returns the rule as it's sent back: with its ID, but without empty fields and other fields that Cloudflare adds. */
 export function stripped(rule: WireRule): WireRule {
   const sent = withoutBlank(omit(rule, ["version", "last_updated", "categories"]));
   return { ...sent, action: rule.action, expression: rule.expression };
 }
 
 /**
- * Returns the rule's content in a form that's the same before and after Cloudflare stores the rule. Cloudflare fills in
- * `ref`, `enabled`, `description`, the version `latest` and the logging of a skip rule.
+ * Returns what's left of a rule without the values that Cloudflare fills in, so that a stored rule equals the one that
+ * was sent. Cloudflare fills in `ref`, `enabled`, `description`, the version `latest` and the logging of a skip rule.
  */
 export function contentOf(rule: WireRule): JsonObject {
   const { ref, enabled, description, action_parameters, logging, ...rest } = withoutBlank(rule);
@@ -193,12 +193,12 @@ export function identityOf(rule: WireRule): string {
   return canonicalJson([rule.action, rule.expression.trim(), what ?? null]);
 }
 
-/** Returns the rule's effect, ignoring its ref and description. */
+/** Returns a key for what the rule does. It's the same for rules that differ only in ref or description. */
 export function effectOf(rule: WireRule): string {
   return canonicalJson(omit(contentOf(rule), ["ref", "description"]));
 }
 
-/** Rules by their identity. Each rule can be claimed once. */
+/** Rules to match with others by identity. Each rule can be matched only once. */
 class RulePool {
   readonly #left = new Map<string, WireRule[]>();
 
@@ -218,7 +218,7 @@ class RulePool {
   }
 }
 
-/** The origin of a rule to send. */
+/** Where a rule to send comes from. */
 export type Origin =
   /** Exists in the entry point and is sent back unchanged. */
   | "kept"
@@ -237,7 +237,7 @@ export interface Sending {
   readonly dropped: readonly WireRule[];
   /** Rules in the entry point that are sent with different content. */
   readonly overwritten: readonly WireRule[];
-  /** Proposed rules that aren't sent as proposed. */
+  /** Proposed rules that aren't sent, or are sent with changes. */
   readonly passedOver: readonly WireRule[];
 }
 
@@ -273,8 +273,8 @@ export function rulesToSend(request: {
 }
 
 /**
- * Merges the wanted rules into the entry point's own rules. Existing rules keep their places, but get the content of
- * the wanted rule that they match, if any. New rules come last.
+ * Merges the wanted rules into the entry point's own rules. Own rules keep their places. An own rule that matches a
+ * wanted rule gets the wanted content. Other wanted rules come last.
  */
 function merged(own: readonly WireRule[], wanted: readonly WireRule[]): SentRule[] {
   const stock = new RulePool(wanted);
@@ -289,9 +289,7 @@ function merged(own: readonly WireRule[], wanted: readonly WireRule[]): SentRule
   ];
 }
 
-/**
- * Returns the wanted rules in order. A rule that already exists keeps its ID and ref, so that it stays the same rule.
- */
+/** Returns the wanted rules in order. A rule that already exists keeps its ID and ref, so it isn't created again. */
 function identified(own: readonly WireRule[], wanted: readonly WireRule[]): SentRule[] {
   const stock = new RulePool(own);
   return wanted.map((rule): SentRule => {

@@ -29,9 +29,9 @@ export type Target = (typeof TARGETS)[number];
 export const RETIRED: MigrationState = { phase: "retired" };
 
 /**
- * Determines the zone's state. No other code does that. Cloudflare documents what the status means but not its fields,
- * so they're interpreted by name. Of the possible states, only `start` is documented. If the status doesn't contain a
- * state, the one from Cloudflare's check is used.
+ * Determines the zone's state. No other code does that. Cloudflare doesn't document the fields of the status, so
+ * they're interpreted by name. Of the possible states, Cloudflare documents only `start`. If the status doesn't contain
+ * a state, the state from Cloudflare's check is used.
  */
 export function decideState(status: unknown, checkState?: string): MigrationState {
   const leaves = leavesOf(status);
@@ -65,7 +65,7 @@ export function isReached(target: Target, { phase }: MigrationState): boolean {
   return target === "validation" && phase === "validation";
 }
 
-/** Whether the zone is past the target that the program asks for. */
+/** Whether the zone is past the program's target. */
 export function isFurther(target: Target, { phase }: MigrationState): boolean {
   if (phase === "finished") return target !== "finished";
   return phase === "validation" && target === "assessed";
@@ -107,8 +107,8 @@ function wordsOf(key: string): string[] {
 }
 
 /**
- * Whether something is on, according to the fields with these names. Undefined if there's no such field, or if two
- * fields contradict each other.
+ * Whether the rules are on, according to the fields whose path contains one of `names` and none of `others`. Undefined
+ * if there's no such field, or if two fields contradict each other.
  */
 function switchNamed(
   leaves: readonly Leaf[],

@@ -357,9 +357,12 @@ export class WafMigration extends edgeResource<WafMigrationArgs>()(wafMigration)
    * counts.
    */
   declare readonly findings: pulumi.Output<readonly Finding[]>;
-  /** The findings from before the zone was finished, such as what wasn't carried over. Absent until then. */
+  /**
+   * The findings from before the zone was finished, such as overrides that weren't carried over. Absent until the zone
+   * is finished.
+   */
   declare readonly assessedBefore: pulumi.Output<readonly Finding[] | undefined>;
-  /** The steps with their times, oldest first. */
+  /** What happened during the migration and when, oldest first. */
   declare readonly history: pulumi.Output<readonly HistoryEntry[]>;
   /**
    * What others wrote to the entry point while a step was being sent: each rule as it was, and whether it was restored
@@ -368,7 +371,7 @@ export class WafMigration extends edgeResource<WafMigrationArgs>()(wafMigration)
   declare readonly concurrentChanges: pulumi.Output<readonly ConcurrentChange[] | undefined>;
   /** The assessment that the preview printed when it last read the zone. */
   declare readonly assessment: pulumi.Output<readonly string[] | undefined>;
-  /** A digest that changes when the assessment does. */
+  /** A digest of the assessment, for comparing it with the previous one. */
   declare readonly assessmentDigest: pulumi.Output<string | undefined>;
 
   // eslint-disable-next-line @typescript-eslint/no-useless-constructor -- it has the type of the arguments
@@ -381,7 +384,7 @@ function unchangedText([head = ""]: readonly string[]): string {
   return `${head.replace(/\.$/, "")} (unchanged since the last update; see the assessment output for details).`;
 }
 
-/** Removes the indentation that engines add to the lines of an input. */
+/** Removes the lines' indentation. */
 function withoutIndent(lines: readonly string[]): string[] {
   return lines.map((line) => line.trimStart());
 }
@@ -434,7 +437,7 @@ function assessmentOutputs(
   return { assessment: withoutIndent(lines), assessmentDigest };
 }
 
-/** Properties with a fixed set of values, which can't quote a secret. */
+/** Properties that never contain a secret, because their set of values is fixed. */
 const FIXED_WORDS = ["weight", "about", "outcome"];
 
 /**

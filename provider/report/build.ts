@@ -21,7 +21,7 @@ import { commonBlocks, textBlock, viewOf } from "./sections/section";
 import { sectionWriterOf } from "./sections/writers";
 import { compareText } from "../runtime/values";
 
-/** Operations that change nothing. */
+/** Operations that don't change the resource. */
 const UNCHANGING: ReadonlySet<Operation> = new Set([
   "read",
   "read-replacement",

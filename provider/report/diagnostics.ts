@@ -42,7 +42,7 @@ export function messagesOf(recorded: readonly Recorded[]): Diagnostic[] {
     .filter(({ text }) => text !== "");
 }
 
-/** Whether it's a warning of the provider plugin, which says the same as the provider of the classes on stderr. */
+/** Whether the diagnostic is one of the plugin's warnings. The classes' provider writes the same warnings to stderr. */
 function isOfPlugin({ severity, urn, text }: Diagnostic): boolean {
   return severity === "warning" && urn === undefined && text.startsWith(OWN);
 }
@@ -53,12 +53,12 @@ function joinLines(lines: readonly string[]): string {
   ).trim();
 }
 
-/** A line of a stack trace, which doesn't help a reviewer. */
+/** Matches a line of a stack trace, which doesn't help a reviewer. */
 const STACK_FRAME = /^\s+at (async )?\S.*(:\d+:\d+\)?|\(index \d+\)|<anonymous>\)?)$/;
 
 /**
- * Removes the rejected value from a message. The engine repeats it in plain text, even if it's secret. The reason that
- * follows contains the value if that's safe.
+ * Removes a rejected argument's value from the engine's message, because the engine prints even secret values. The
+ * provider's own words that follow quote the value if that's safe.
  */
 function withoutValue(text: string): string {
   return text.replace(

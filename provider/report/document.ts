@@ -12,7 +12,7 @@ export interface Document {
   readonly headline: string;
   readonly notes: readonly Phrase[];
   readonly errors: readonly Message[];
-  /** What to read first. */
+  /** The lines to read first, such as dangers, each with its kind. */
   readonly first: readonly (readonly [kind: string, line: Phrase])[];
   /** The resources that `first` is about, such as `KvEntries products`. Their sections get space before the others. */
   readonly urgent: ReadonlySet<string>;
@@ -36,11 +36,11 @@ export interface DocumentList {
 
 export interface ListItem {
   readonly sign: string;
-  /** What happens to the resource: `to create`. */
+  /** What happens to the resource, such as `to create`. */
   readonly words: string;
   readonly type: string;
   readonly name: string;
-  /** More about the resource. Set if any item in the list has more. */
+  /** More about the resource, such as its changed properties. Set if any item in the list has more. */
   readonly more?: Phrase;
 }
 

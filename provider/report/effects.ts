@@ -133,7 +133,9 @@ export const EFFECTS: Readonly<Record<string, Readonly<Record<string, Effect>>>>
   },
 };
 
-/** Returns the functions that find dangers for this class. Other providers' resources have only the general one. */
+/**
+ * Returns the functions that find dangers for this class. For other providers' resources, that's only the general one.
+ */
 export function judgesOf(kind: string | undefined): readonly Judge[] {
   const rows = Object.values(ownMember(EFFECTS, kind ?? "") ?? {});
   return [...new Set([...rows.flatMap(({ judges }) => judges), general])];

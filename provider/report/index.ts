@@ -89,7 +89,7 @@ export function reportDrift(plans: readonly NamedPlan[], format: Format): Writte
   return { text, drifted: built.drifted, failed: built.errors.length > 0 };
 }
 
-/** Runs the work, and adds the plan's name to an error that it throws. */
+/** Runs `work`, and adds the plan's name to any error that it throws. */
 function inPlan<T>({ name }: NamedPlan, build: () => T): T {
   try {
     return build();

@@ -26,8 +26,7 @@ export const INVENTORY = "Script inventory";
 const MOST_NAMED = 20;
 
 /**
- * Writes a line for each danger, except that replacements share one line, and so do deletions. Accepted dangers come
- * last.
+ * Writes a line for each danger. All replacements share one line, and so do all deletions. Accepted dangers come last.
  */
 export function dangerLines(
   dangers: readonly JudgedDanger[],

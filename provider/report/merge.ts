@@ -94,7 +94,7 @@ function notes(stacks: readonly Stack<AnyReport>[]): Phrase[] {
   );
 }
 
-/** Groups equal messages, each with the stacks that have it. */
+/** Groups equal messages, each with the names of the stacks that reported it. */
 function groups<R extends AnyReport, T>(
   stacks: readonly Stack<R>[],
   of: (report: R) => readonly T[],

@@ -4,9 +4,9 @@ import { Phrase } from "./phrase";
 import { OPERATIONS, type Operation } from "./plan";
 
 interface OperationWords {
-  /** The sign in front of a resource. */
+  /** The sign shown in front of a resource, such as `+`. */
   readonly sign: string;
-  /** The words after a count: `3 to create`. */
+  /** The words shown after a count, such as `to create` in `3 to create`. */
   readonly words: string;
 }
 
@@ -48,7 +48,7 @@ export type Message = z.output<typeof message>;
 export const named = members({ op: operation, type: z.string(), name: z.string() });
 export type Named = z.output<typeof named>;
 
-/** The kinds that `--fail-on` takes, worst first. */
+/** The kinds of danger that `--fail-on` accepts, worst first. */
 export const DANGERS = ["irreversible", "unprotect", "blocks", "removes", "replace", "delete"] as const;
 export type DangerKind = (typeof DANGERS)[number];
 

@@ -96,14 +96,14 @@ export interface Step {
 export interface Sides {
   readonly id: string | undefined;
   readonly protect: boolean;
-  /** Whether a delete leaves the object in place (`retainOnDelete`). */
+  /** Whether a delete leaves the object on Cloudflare (`retainOnDelete`). */
   readonly retained: boolean;
   /** The inputs without the serialized provider. Secrets are shown as `[secret]`. */
   readonly inputs: JsonObject;
   readonly outputs: JsonObject;
 }
 
-/** What `--refresh` found about one resource, whether it had changed or not. */
+/** What `--refresh` found about one resource, whether or not it had changed. */
 export interface Refreshed {
   /**
    * The resource's next step in the program. Undefined if the object no longer exists and the program doesn't declare
@@ -268,7 +268,7 @@ function withoutSecretsOf({ steps, config }: Digest, messages: readonly Diagnost
 
 const SECRET_SETTING = /(token|key|secret|password|email)$/i;
 
-/** Returns the texts in a secret, including the values of a URL's parameters. */
+/** Returns the texts to hide for a secret, including the values of a URL's parameters. */
 function secretsIn(value: unknown): string[] {
   if (typeof value === "string") {
     if (value === SECRET) return [];

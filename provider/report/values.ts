@@ -50,7 +50,10 @@ export function truncate(text: string, limit: number): string {
 
 export type Difference = readonly [name: string, before: Phrase, after: Phrase];
 
-/** Finds the arguments that differ, by name, before and after. Objects are compared property by property. */
+/**
+ * Returns the arguments that differ, each with its path and the values before and after. Objects are compared property
+ * by property.
+ */
 export function differences(
   before: JsonObject,
   after: JsonObject,

@@ -109,14 +109,14 @@ function resourceOf(drifted: Drifted, byHand: ByHand): DriftedResource {
   };
 }
 
-/** Shows a deleted object as it was. */
+/** Returns a deleted object as if it were new, so that the report shows it in full. */
 function asPresent(view: StepView): StepView {
   if (!isDeleted(view.step)) return view;
   const existing = { ...view.old, inputs: omit(view.old.inputs, [ADOPTED]) };
   return viewOf({ ...view.step, op: "create", old: undefined, new: existing }, view.plan);
 }
 
-/** Shows the change in the resource's own terms, such as a policy's directives. `changes` contains the arguments. */
+/** Shows what the table of changed arguments doesn't, such as a policy's directives. */
 function detailsOf({ kind, next }: Drifted, view: StepView): readonly Block[] {
   const blocks = sectionWriterOf(kind).blocks(asPresent(view));
   if (isDeleted(view.step)) return blocks;

@@ -14,7 +14,7 @@ export interface Drifted extends Refreshed {
   readonly kind: string;
   /** The arguments that differ. Empty if the object was deleted. */
   readonly names: readonly string[];
-  /** Whether the difference is in a secret. The plan doesn't show those. */
+  /** Whether the difference is in a secret, which the plan doesn't show. */
   readonly isHidden: boolean;
 }
 
@@ -30,7 +30,7 @@ export function driftedOf(refreshed: Refreshed): Drifted | undefined {
   return secrets.length === 0 ? undefined : { ...refreshed, kind, names: secrets, isHidden: true };
 }
 
-/** The outputs in which a refresh describes drift that no argument can show. */
+/** The name of the property in which a refresh describes drift that no argument shows. */
 export const DRIFT = "drift";
 export const MIGRATION_STATE = "migrationState";
 const DESTINATION = "destinationConf";
@@ -57,9 +57,9 @@ const isArrived = ({ inputs, outputs }: Sides): boolean =>
   outputs[MIGRATION_STATE] !== undefined && inputs["target"] === outputs[MIGRATION_STATE];
 
 /**
- * Finds changed secrets, which the plan hides. A LogpushJob reports whether its secrets changed, and a KvEntries
- * reports which keys differ. For other classes, a secret may have changed if the update writes the resource and no
- * visible argument explains why.
+ * Returns the names of secret arguments that may have changed, although the plan hides their values. A LogpushJob
+ * reports whether its secrets changed, and a KvEntries reports which keys differ. For other classes, a secret may have
+ * changed if the update writes the resource and no visible argument explains why.
  */
 function hiddenChanges({ now, next }: Refreshed, kind: string): readonly string[] {
   if (kind === "LogpushJob") return now?.outputs[DRIFT] === undefined ? [] : [DESTINATION];
@@ -70,11 +70,11 @@ function hiddenChanges({ now, next }: Refreshed, kind: string): readonly string[
   return names.filter((name) => containsSecret(now.inputs[name]));
 }
 
-/** The manual changes as a plan, so that the code that finds dangers and writes sections can be reused. */
+/** Represents the manual changes as a plan, to reuse the code that finds dangers and writes sections. */
 export class ByHand {
   readonly #plan: Plan;
   readonly #reversed: Plan;
-  /** The resources by URN. */
+  /** The steps that stand for a manual change and for undoing it, by the resource's URN. */
   readonly #steps: ReadonlyMap<string, readonly [done: Step, undone: Step | undefined]>;
 
   constructor(plan: Plan, refreshed: readonly Refreshed[]) {
@@ -85,13 +85,13 @@ export class ByHand {
     this.#reversed = { ...alone, steps: all.flatMap(([, undone]) => undone ?? []) };
   }
 
-  /** Returns the manual change in the form of a plan's step, for the sections. */
+  /** Returns the manual change as a step of a plan, for the code that writes sections. */
   viewOf({ step: { urn } }: Refreshed): StepView | undefined {
     const [done] = this.#steps.get(urn) ?? [];
     return done && viewOf(done, this.#plan);
   }
 
-  /** Returns what protects or records less because of the change, and what will once the change is undone. */
+  /** Returns the losses from the manual change (`lost`), and the losses from undoing it (`gained`). */
   effectsOf({ step: { urn } }: Refreshed): Pick<DriftedResource, "lost" | "gained"> {
     const [done, undone] = this.#steps.get(urn) ?? [];
     const lost = lossesIn(done, this.#plan);
@@ -114,7 +114,7 @@ function stepsOf({ step, recorded, now }: Refreshed): readonly [done: Step, undo
   ];
 }
 
-/** Leaves out what an earlier preview found by comparing with Cloudflare, because it's about another change. */
+/** Removes the comparison that an earlier preview recorded, because it's about another change. */
 function withoutOldComparisons(side: Sides, recorded: Sides): Sides {
   const { expansion, ...inputs } = omit(side.inputs, ["wouldBlock", "logged", "found", "destinationMoved"]);
   const isSameRuleset = sameJson(side.inputs["ruleset"], recorded.inputs["ruleset"]);

@@ -14,7 +14,7 @@ import type { DriftChange, DriftedResource } from "./model";
 
 const UP = nameOf("pulumi up");
 
-/** Lists the differences, property by property. Shows values that the program has changed since then next to them. */
+/** Lists the manual changes, property by property, each with the program's value if the program changed too. */
 export function changesOf(drifted: Drifted): readonly DriftChange[] {
   const { recorded, now, next, names, isHidden } = drifted;
   if (now === undefined) return [];
@@ -68,8 +68,8 @@ const sourceOf = (inputs: Readonly<Record<string, unknown>>): string =>
   ["file", "directory"].find((name) => inputs[name] !== undefined) ?? "entries";
 
 /**
- * Finds losses that the table of argument effects doesn't cover: data, a migration that can't be undone, and what the
- * plan doesn't show.
+ * Finds losses that `EFFECTS` doesn't cover: lost data, a migration that can't be undone, and changes that the plan
+ * doesn't show.
  */
 export function furtherLosses(drifted: Drifted): readonly Phrase[] {
   const { kind, recorded, now, isHidden, names } = drifted;
@@ -169,7 +169,7 @@ function putsBack(changes: readonly DriftChange[], isHidden: boolean): Phrase {
   return say`${UP} ${joined(parts)}`;
 }
 
-/** Adds what else the program changes. */
+/** Adds a sentence about the program's own changes. */
 function withOtherChanges(sentence: Phrase, { kind, names, recorded, next }: Drifted): Phrase {
   const program = next?.new;
   if (program === undefined) return sentence;

@@ -168,7 +168,7 @@ function bothPushing({ before, after }: Change): { readonly before: Side; readon
   return { before, after };
 }
 
-/** Returns one of the output options. If they're hidden as a whole, each of them is hidden. */
+/** Returns an output option. If the options are hidden as a whole, returns the hidden value for each of them. */
 function option({ inputs }: Side, name: string): unknown {
   const options = inputs["outputOptions"];
   return isHidden(options) && typeof options === "string" ? options : asObject(options)[name];

@@ -216,7 +216,7 @@ export const rules = judge(weakerRules);
 export const position = judge(movedPosition);
 export const exceptions = judge((change, { plan }) => exceptionsIn(change, isSharedIn(plan)));
 
-/** Returns the arguments of an adopted rule as a destroy restores it. */
+/** Returns the arguments that an adopted rule has after a destroy restores it. */
 function asFound(old: Side): Side {
   const { rule, exceptions } = asObject(old.outputs["previous"]);
   // The state contains the rule as it was sent, without its ID.
@@ -302,11 +302,13 @@ function ownId({ inputs }: Side): string | undefined {
   return asText(asObject(inputs["ruleset"])["id"]) ?? found;
 }
 
-/** Whether the rule may act. A value that's unknown before the update may turn out either way. */
+/** Whether the rule may be enabled. It may be if `enabled` isn't known before the update. */
 const mayAct = ({ inputs }: Side): boolean => inputs["enabled"] !== false;
 const alwaysActs = (side: Side): boolean => mayAct(side) && !isHidden(side.inputs["enabled"]);
 
-/** Returns the rule before and after if it may act in both cases. Otherwise there's nothing to compare. */
+/**
+ * Returns the rule before and after the update if it may be enabled both times. Otherwise, there's nothing to compare.
+ */
 const bothActing = ({ before, after }: Change): readonly (Side | undefined)[] =>
   before !== undefined && after !== undefined && mayAct(before) && mayAct(after) ? [before, after] : [];
 

@@ -53,7 +53,7 @@ function stateOf(side: Side | undefined): Phrase {
   return isHidden(enabled) ? words("known after apply") : cell(action, 40);
 }
 
-/** Returns the policy before and after if it still blocks or reports at least as before. */
+/** Returns the policy before and after the update, unless it stops blocking or reporting. */
 function bothActing(change: Change): { readonly before: Side; readonly after: Side } | undefined {
   const { before, after } = change;
   if (before === undefined || after === undefined || stopped(change).length > 0) return undefined;

@@ -24,23 +24,27 @@ export interface Change {
   readonly before: Side | undefined;
   /** The object after the update. Undefined after a delete. */
   readonly after: Side | undefined;
-  /** Whether the preview's own comparison (an input of `after`) was made with `before`. */
+  /** Whether the preview compared `after` with `before`. If so, the inputs of `after` contain the result. */
   readonly wasCompared: boolean;
 }
 
 /**
- * Finds what protects or records less after the change. Returns one sentence per loss, with the values before → after.
+ * Finds ways in which the object protects or records less after the change. Returns one sentence for each, with the
+ * values before and after.
  */
 export type Comparison = (change: Change) => readonly Phrase[];
 
 /** Finds the dangers in one step of a plan. */
 export type Judge = (all: StepView, gate: RemovalGate) => readonly (readonly [DangerKind, Phrase])[];
 
-/** What the search for dangers needs to know about objects of one kind. */
+/** Facts about one kind of object, such as Logpush jobs, for the functions that find dangers. */
 export interface ObjectTraits {
-  /** Arguments that identify the owner. If one differs, the old object is removed and another one is created. */
+  /**
+   * Arguments that say what the object belongs to, such as `zoneId`. If one changes, the object is deleted and another
+   * is created.
+   */
   readonly scope: readonly string[];
-  /** Whether every owner has exactly one such object. */
+  /** Whether there's exactly one such object for each value of the `scope` arguments. */
   readonly isSole: boolean;
   /** Returns what a destroy leaves behind. Undefined if it deletes the object. */
   leaves(old: Side): Side | undefined;
@@ -48,12 +52,12 @@ export interface ObjectTraits {
   mayReplace(gone: Side, other: StepView): boolean;
 }
 
-/** A comparison that also receives the rest of the plan. */
+/** A comparison that also receives the step and its plan. */
 export type PlanComparison = (change: Change, all: StepView) => readonly Phrase[];
 
 /**
- * Converts comparisons to functions that report losses as `unprotect` dangers. `comparisons` is every comparison
- * defined for this kind of resource.
+ * Returns a function that makes a judge from a comparison: the judge reports each loss as an `unprotect` danger.
+ * `comparisons` is every comparison defined for this kind of resource.
  */
 export function judgesFor(
   traits: ObjectTraits,
@@ -69,7 +73,10 @@ export function judgesFor(
     changes(all).flatMap((change) => lost(change, all).map((sentence) => ["unprotect", sentence] as const));
 }
 
-/** Finds the changes to the objects that a step touches. `comparisons` is every comparison defined for this kind of resource. */
+/**
+ * Returns the objects that a step changes, before and after. `comparisons` is every comparison defined for this kind of
+ * resource.
+ */
 export function changesOf(
   all: StepView,
   traits: ObjectTraits,
@@ -93,7 +100,7 @@ export function changesOf(
   return isSame && !old.retained ? [change] : [going(), { ...change, before: adoptedBy(all) }];
 }
 
-/** Finds what acts in place of an object that a step deletes. */
+/** Finds the object that replaces one that a step deletes, if any. */
 function sideAfterDelete(
   all: StepView,
   traits: ObjectTraits,
@@ -113,7 +120,7 @@ function sideAfterDelete(
   return replacements.find(isLossless)?.new ?? traits.leaves(old);
 }
 
-/** Finds other steps on objects with the same owner. */
+/** Finds other steps on objects with the same `scope` arguments. */
 function stepsOfOwner(
   { step, old, new: next, plan }: StepView,
   traits: ObjectTraits,
@@ -145,7 +152,7 @@ function indexOf(plan: Plan, kind: string | undefined, traits: ObjectTraits): By
 const ownerOf = ({ inputs }: Side, { scope }: ObjectTraits): string =>
   canonicalJson(scope.map((name) => inputs[name] ?? null));
 
-/** Whether the plan shows that a value stays the same. It never shows that for a secret. */
+/** Whether the plan shows that a value stays the same. A plan never shows that for a secret. */
 export const isUnchanged = (was: unknown, is: unknown): boolean => sameJson(was, is) && !isHidden(is);
 
 /** Whether the value, or anything inside it, is secret or unknown before the update. */

@@ -64,15 +64,15 @@ export const kvEntries: SectionWriter = {
  */
 const SHARED_NAME = "One of these changes (several resources share this name):";
 
-/** Inputs to leave out: secrets, and inputs that show only that something differs. */
+/** Inputs to leave out of the table: secrets, and values that show only that something differs. */
 const NOISE = ["entries", "manifest", "digest", "fileHash", "drift"];
 
 const keysOf = (inputs: Readonly<Record<string, unknown>>): number | undefined => asNumber(inputs["keys"]);
 
 interface ChangeLine {
-  /** The counts, such as `+12 ~3 -1`. */
+  /** The numbers of added, changed and deleted keys, such as `+12 ~3 -1`. */
   readonly counts: string;
-  /** The names, such as `a, b, c …`. */
+  /** The keys' names, such as `a, b, c …`. */
   readonly names: string;
   readonly removed: number;
 }
@@ -162,7 +162,7 @@ function linesOf({ step, plan }: StepView): readonly string[] {
   return linesByPrefix(plan).get(linePrefix(step)) ?? [];
 }
 
-/** Returns how a line refers to the resource. */
+/** Returns the beginning of every message about the resource. */
 const linePrefix = ({ name }: Step): string => escapeInvisible(`KvEntries ${name}: `);
 
 const linesByPrefix = oncePerPlan((plan): ReadonlyMap<string, readonly string[]> => {

@@ -23,10 +23,10 @@ export const logpushJob: SectionWriter = {
     isDeleted(all.step) ? [] : [...argumentTable(withoutLists(all), NOISE), ...fields(all), ...filter(all)],
 };
 
-/** Inputs to leave out of the table, because they have their own block or aren't shown at all. */
+/** Inputs to leave out of the table, because they're shown in a separate block or not at all. */
 const NOISE = ["filter", "filterDigest", "allFields", "destinationMoved"];
 
-/** Removes the fields, which have their own block. */
+/** Removes the lists of fields, which the report shows in a separate block. */
 function withoutLists(all: StepView): StepView {
   const without = (side: StepView["old"]): StepView["old"] => {
     const { fieldNames, ...rest } = asObject(side.inputs["outputOptions"]);
@@ -38,7 +38,7 @@ function withoutLists(all: StepView): StepView {
   return { ...all, before: without(all.before), new: without(all.new) };
 }
 
-/** Shows the fields that a job logs: the whole list if it's new, otherwise what's removed and added. */
+/** Shows the fields that a job logs: all of them for a new list, otherwise those that are removed or added. */
 function fields({ old, before: was, new: next }: StepView): readonly Block[] {
   if ([old, next].some(({ inputs }) => isHidden(inputs["outputOptions"]))) return []; // The argument table says that they're hidden.
   const [before, after] = [fieldsOf(was.inputs), fieldsOf(next.inputs)];
@@ -69,7 +69,7 @@ function fieldsOf({ outputOptions, allFields }: Readonly<Record<string, unknown>
   return asList(fieldNames === "all" ? allFields : fieldNames).map((name) => formatValue(name));
 }
 
-/** Shows the filter as an indented tree. If it isn't new, shows what's removed and added. */
+/** Shows the filter as an indented tree: all of it if it's new, otherwise the lines that are removed or added. */
 function filter({ before: was, new: next }: StepView): readonly Block[] {
   const [before, after] = [tree(was.inputs["filter"]), tree(next.inputs["filter"])];
   if (before.join("\n") === after.join("\n")) return [];

@@ -82,7 +82,7 @@ function changes(all: StepView): readonly Block[] {
   ];
 }
 
-/** Shows the deployment's overall effect. */
+/** Shows the deployment's expansion: the ruleset's version, and how many rules are on with which action. */
 function expansionTable(all: StepView): readonly Block[] {
   const { before: was, new: next } = all;
   const [before, after] = [asObject(was.inputs["expansion"]), asObject(next.inputs["expansion"])];
@@ -106,7 +106,7 @@ function expansionTable(all: StepView): readonly Block[] {
   ];
 }
 
-/** Returns which rules the names in the declaration refer to. */
+/** Returns a line for each rule name in the program, with the rule that the name refers to. */
 const linesOf = ({ rulesByName }: Readonly<Record<string, unknown>>): readonly string[] =>
   asList(rulesByName).map((line) => formatValue(line, 300));
 
@@ -170,7 +170,7 @@ function settings(override: Readonly<Record<string, unknown>>): string {
     .join(", ");
 }
 
-/** Shows the exceptions: the whole list if it's new, otherwise what's removed and added. */
+/** Shows the exceptions: all of them for a new list, otherwise those that are removed or added. */
 function exceptionChanges(all: StepView): readonly Block[] {
   const { before: was, new: next } = all;
   const after = asList(next.inputs["exceptions"]).map(exceptionWords);
@@ -204,7 +204,7 @@ export function skipWords(skip: unknown): string {
     .join(", ");
 }
 
-/** Returns the rules that the program names without using their IDs. */
+/** Returns the rules that the program refers to by name instead of by ID. */
 function namesAmong(rules: readonly unknown[]): string {
   const names = rules.filter((rule) => !isId(asText(rule) ?? ""));
   const more = names.length > SHOWN_NAMES ? ", …" : "";

@@ -13,12 +13,12 @@ export interface SectionWriter {
   blocks(step: StepView): readonly Block[];
 }
 
-/** A step with the resource before and after. A missing side is empty. */
+/** A step with the resource's inputs and outputs before and after. For a missing side, these are empty. */
 export interface StepView {
   readonly step: Step;
   readonly old: Sides;
   readonly new: Sides;
-  /** What to compare with: `old` or, for a create, the object that it adopts. Empty for an import. */
+  /** What to compare `new` with: `old` or, for a create, the adopted object. Empty for an import. */
   readonly before: Sides;
   readonly plan: Plan;
 }
@@ -48,7 +48,7 @@ export function adoptedBy({ old, new: { inputs } }: Pick<StepView, "old" | "new"
   return { ...NOTHING, inputs: omitUndefined(before) };
 }
 
-/** Whether there's nothing to compare with. */
+/** Whether the step has no earlier object to compare with. */
 export const hasNoBefore = ({ before }: StepView): boolean => before === NOTHING;
 
 export const isNew = ({ op }: Step): boolean => op === "create" || op === "import";
@@ -150,7 +150,10 @@ function subtract(lines: readonly string[], others: readonly string[]): string[]
 
 export const textBlock = (text: Phrase): Block => ({ is: "text", text });
 
-/** Shows what applies to every kind: why it's replaced, what it adopts, what a refresh found, and protection. */
+/**
+ * Shows what every kind of resource has in common: why it's replaced, what it adopts, what a refresh found, and whether
+ * it's protected.
+ */
 export function commonBlocks(all: StepView): readonly Block[] {
   const { step, old, new: next } = all;
   const { found, replaceReasons } = step;
@@ -205,7 +208,7 @@ function adoption(all: StepView): readonly Block[] {
   return [textBlock(does), textBlock(words(`Destroying the resource ${formatValue(onDestroy)}.`)), ...table];
 }
 
-/** Inputs to leave out of the table, because they're computed or have their own block. */
+/** Inputs to leave out of the table, because they're computed or shown in a separate block. */
 const DERIVED = [
   "drift",
   "digest",

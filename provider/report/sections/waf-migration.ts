@@ -51,7 +51,7 @@ interface Situation {
    */
   readonly now: string | undefined;
   readonly target: string | undefined;
-  /** The first line of this preview's assessment. */
+  /** The first line of the assessment that this preview made. */
   readonly verdict: string | undefined;
 }
 
