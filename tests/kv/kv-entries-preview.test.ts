@@ -45,7 +45,7 @@ describe("KvEntries in a namespace that doesn't exist yet", () => {
     expect(setup.api.requests).toEqual([]);
   });
 
-  test("refuses invalid entries if they're already known", async () => {
+  test("refuses invalid entries whose keys and values are already known", async () => {
     writeFileSync(FILE, '[{"key":"a b","value":"v"}]');
     mkdirSync(join(setup.folder, "d/ "), { recursive: true });
     writeFileSync(join(setup.folder, "d/ /x"), "v");

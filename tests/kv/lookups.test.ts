@@ -13,7 +13,7 @@ import {
 } from "pulumi-edgeguard";
 import { raw } from "../support/scenario";
 
-describe.each(["documented", "openapi"] as const)("Workers KV lookups (%s dialect)", (dialect) => {
+describe.each(["documented", "openapi"] as const)("a Workers KV lookup (%s dialect)", (dialect) => {
   let api: LocalApi;
   let opts: LookupOptions;
   let account: string;
