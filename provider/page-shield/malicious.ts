@@ -117,8 +117,7 @@ export function assertNoMaliciousScripts(
     const unscored = scripts.filter((script) => isMalicious(script) === undefined).length;
     if (unscored > 0) {
       host.say.warn(
-        `${what}: couldn't check ${unscored} of ${scripts.length} scripts in zone ${wanted.zoneId}, because they have no score. ` +
-          "Cloudflare scores scripts only on some plans, and only after it has analyzed a script for the first time.",
+        `${what}: couldn't check ${unscored} of ${scripts.length} scripts in zone ${wanted.zoneId}, because they have no score. Cloudflare scores scripts only on some plans, and only after it has analyzed a script for the first time.`,
       );
     }
   });
@@ -134,8 +133,5 @@ function maliciousMessage(zone: string, below: number, scripts: readonly Script[
     .map(({ text }) => `  ${text}`);
   const [scoring, them] =
     scripts.length === 1 ? ["script that scores", "it"] : ["scripts that score", "them"];
-  return (
-    `zone ${zone} has ${scripts.length} ${scoring} below ${below} (malicious). Remove ${them} from the pages, or block ${them} ` +
-    `with an \`allow\` policy that doesn't list ${them}. Change the threshold only if the scores are wrong.\n${lines.join("\n")}`
-  );
+  return `zone ${zone} has ${scripts.length} ${scoring} below ${below} (malicious). Remove ${them} from the pages, or block ${them} with an \`allow\` policy that doesn't list ${them}. Change the threshold only if the scores are wrong.\n${lines.join("\n")}`;
 }

@@ -401,8 +401,7 @@ async function findPolicyToAdopt(
     equal: () => policies.filter((p) => isUnclaimed(ctx, p.id) && matchesArgs(p, args)),
     refusals: {
       never: (found) =>
-        `zone ${args.zoneId} already has a policy equal to this one (${ids(found)}), and adopt: "never" prevents adopting it. ${RENAME_HINT} ` +
-        'Otherwise set adopt: "ifEqual", delete the policy in the dashboard, or declare a different one.',
+        `zone ${args.zoneId} already has a policy equal to this one (${ids(found)}), and adopt: "never" prevents adopting it. ${RENAME_HINT} Otherwise set adopt: "ifEqual", delete the policy in the dashboard, or declare a different one.`,
       several: (found, are) =>
         `zone ${args.zoneId} has ${found.length} policies ${are === "equal" ? "equal to this one" : `with the description ${JSON.stringify(args.description)}`}, and only one can be adopted: ${ids(found)}. Delete all but one, then run again. ${RENAME_HINT}`,
     },

@@ -337,12 +337,14 @@ async function applySettings(
     );
   } catch (error) {
     if (!(error instanceof Error)) throw error;
-    throw partialFailure(`${what} was accepted, but the result couldn't be read back. ${error.message}`);
+    throw partialFailure(
+      `Cloudflare accepted the change to Page Shield in zone ${zone}, but the result couldn't be read back. ${error.message}`,
+    );
   }
   const ignored = notKept(settings);
   if (ignored.length > 0) {
     throw partialFailure(
-      `${what} was accepted, but Cloudflare didn't keep ${ignored.map((key) => `${key}: ${String(wanted[key])}`).join(", ")}. The plan may lack the entitlement.`,
+      `Cloudflare accepted the change to Page Shield in zone ${zone}, but didn't keep ${ignored.map((key) => `${key}: ${String(wanted[key])}`).join(", ")}. The plan may lack the entitlement.`,
     );
   }
   return settings;

@@ -66,7 +66,7 @@ const rightOf = (part: Part): string => rightFor(`/zones/z${PARTS[part]}`);
 const ALL_PARTS = Object.keys(PARTS) as Part[]; // They're named above.
 const ZONE_RIGHTS = [...new Set(ALL_PARTS.map(rightOf))];
 
-/** Returns the permissions that the token lacks in a zone: no part that requires one of them could be read. */
+/** Returns the permissions that the token lacks in a zone: none of the parts that require them could be read. */
 function refusedIn(zone: Zone): string[] {
   const granted = new Set(ALL_PARTS.filter((part) => !isRefused(zone[part])).map(rightOf));
   return ZONE_RIGHTS.filter((right) => !granted.has(right));

@@ -134,7 +134,7 @@ describe("a policy's value and expression", () => {
     ]);
   });
 
-  test("the expression doesn't change if the program or Cloudflare only writes it differently", async () => {
+  test("another notation of the same expression isn't a change", async () => {
     const recorded = await new Operation(api).up(TYPE, policy);
     const other = { ...policy, expression: 'http.host=="www.empty.example"' };
     expect(await new Operation(api).preview(TYPE, other, recorded)).toMatchObject({ step: "same" });

@@ -277,7 +277,7 @@ describe("a change that Cloudflare rejects or ignores", () => {
       enabled: true,
     });
     expect(message).toContain(
-      "was accepted, but Cloudflare didn't keep enabled: true. The plan may lack the entitlement",
+      `Cloudflare accepted the change to Page Shield in zone ${zone.zoneId}, but didn't keep enabled: true. The plan may lack the entitlement`,
     );
     expect(recorded?.outputs).toMatchObject({ previous: { enabled: false } });
     const done = await new Operation(api).update(TYPE, { ...zone, enabled: true }, recorded as never);
@@ -318,7 +318,7 @@ describe("an update of settings", () => {
     api.fault({ match: { method: "GET" }, ...fault }); // Hits the read after the write: the one before it is over.
     const { recorded, message } = await failing;
     expect(message).toContain(
-      "was accepted, but the result couldn't be read back. Reading Page Shield settings",
+      `Cloudflare accepted the change to Page Shield in zone ${zone.zoneId}, but the result couldn't be read back. Reading Page Shield settings`,
     );
     expect(recorded).toMatchObject({
       id: zone.zoneId,

@@ -31,7 +31,7 @@ describe("--payment-pages", () => {
     },
   );
 
-  it("marks a zone if a pattern names its host, even if no script was seen on the pattern's path", () => {
+  it("marks a zone if a pattern contains its host, even if no script was seen on the pattern's path", () => {
     const home = [script("https://shop.example/"), script("https://www.shop.example/")];
     for (const scripts of [home, home.slice(0, 1), [], NOT_READABLE])
       expect(new PaymentPages(["https://shop.example/payment*"]).inZone(scripts, ["shop.example"])).toBe(

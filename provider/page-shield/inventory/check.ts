@@ -156,7 +156,7 @@ function findingsMessage({ inventory, findings }: InventoryCheck): string {
   const more = findings.length - lines.length;
   const rest = more > 0 ? [`  and ${more} more. For the full list, run \`edgeguard inventory check\``] : [];
   const found = pluralize(findings.length, "finding");
-  return `the scripts don't match ${inventory.file}, with ${found}:\n${[...lines, ...rest].join("\n")}`;
+  return `the scripts don't match ${inventory.file} (${found}):\n${[...lines, ...rest].join("\n")}`;
 }
 
 const shape = {

@@ -142,7 +142,7 @@ function unseenHosts(
       kind: "nothing seen",
       zoneId: first.zoneId,
       host,
-      message: `Page Shield has seen no scripts on ${host}${zones.length > 1 ? ", in any of the zones" : ""}. Check the host, or wait until visitors have loaded its pages.`,
+      message: `Page Shield has seen no scripts on ${host}${zones.length > 1 ? " in any of the zones" : ""}. Check the host, or wait until visitors have loaded its pages.`,
     }));
 }
 

@@ -39,7 +39,7 @@ export interface InventoryFinding {
   readonly zoneId: string;
   /** The script. Absent if the finding is about the zone. */
   readonly url?: string;
-  /** The requested host, if the finding is that no scripts were seen on it. */
+  /** The requested host on which no scripts were seen. Absent for other findings. */
   readonly host?: string;
   /** The line of the entry that covers the script. */
   readonly line?: number;
@@ -237,7 +237,7 @@ export const inventoryCheckDocument: z.ZodType<
         host: z
           .string()
           .exactOptional()
-          .describe("The requested host, if the finding is that no scripts were seen on it."),
+          .describe("The requested host on which no scripts were seen. Absent for other findings."),
         line: z.int().exactOptional().describe("The line of the entry that covers the script."),
         message: z.string(),
       }),

@@ -184,7 +184,7 @@ describe("assertScriptInventory", () => {
     const failure: unknown = await assertScriptInventory(args(), opts).catch((error: unknown) => error);
     if (!(failure instanceof ScriptInventoryError)) throw new Error(`not the findings: ${String(failure)}`);
     expect(failure.message.split("\n")).toEqual([
-      "the scripts don't match list.yaml, with 1 finding:",
+      "the scripts don't match list.yaml (1 finding):",
       expect.stringMatching(/^ {2}new: https:\/\/accounts\.identity\.example\/gsi\/client\.js on /) as string,
     ]);
     expect(failure.check.findings).toHaveLength(1);
@@ -192,7 +192,7 @@ describe("assertScriptInventory", () => {
 
   test("only warns with onFindings set to warn, and prints nothing if everything is approved", async () => {
     await assertScriptInventory({ ...args(), onFindings: "warn" }, opts);
-    expect(warned.join("")).toContain("the scripts don't match list.yaml, with 1 finding:");
+    expect(warned.join("")).toContain("the scripts don't match list.yaml (1 finding):");
     warned = [];
     const all = inventory("account.shop.example", "accounts.identity.example");
     await assertScriptInventory({ ...zone(), inventory: all }, opts);
