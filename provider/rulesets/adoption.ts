@@ -117,10 +117,7 @@ async function adoptOthers(
         const seen = found ?? { id: "", version: "", rules: [] };
         const exists = argumentsOf(declared, prepared, seen, { rule: each, from: "others" });
         const changes = changesIn(ctx, declared, exists);
-        return (
-          `${conflictWith(each)}, but differs in ${changesInWords(changes)}. ${keepHint(changes)}` +
-          `Set adopt: "takeOver" to change that rule and manage it, or ${alternative}. ${RENAME_HINT}`
-        );
+        return `${conflictWith(each)}, but differs in ${changesInWords(changes)}. ${keepHint(changes)}Set adopt: "takeOver" to change that rule and manage it, or ${alternative}. ${RENAME_HINT}`;
       },
     },
   });

@@ -71,7 +71,7 @@ export function lackOf(pinned: Version, latest: Version, deployment: Deployment)
   const found = compare(pinned, latest, deployment);
   const parts = [
     ...newRules(found, (on) => `${on} would be on`).map((part) => `lacks ${part}`),
-    ...goneRules(found, (rule) => `still has ${rule} that ${latest.version} no longer has`),
+    ...goneRules(found, (rule) => `still has ${rule} that version ${latest.version} no longer has`),
     ...otherEffects(found, "would go "),
   ];
   const summary = `${latest.name} is pinned to ${pinned.version} (${versionsOut(pinned.version, latest.version)}): ${orNothing(parts, deployment)}`;

@@ -110,8 +110,7 @@ export async function readDeployment(
     if (!isAbsent(error) && !(error instanceof UnknownRulesetError)) throw error;
     // The rule exists, so this isn't the answer for one that's missing.
     throw new Error(
-      `Rule ${id} in zone ${zone} executes the managed ruleset ${deploys.rulesetId}, which can't be read in account ${account}: ${error.message} ` +
-        "If the zone belongs to another account, give the token Zone Read, or set edgeguard:accountId to that account.",
+      `Rule ${id} in zone ${zone} executes the managed ruleset ${deploys.rulesetId}, which can't be read in account ${account}: ${error.message} If the zone belongs to another account, give the token Zone Read, or set edgeguard:accountId to that account.`,
       { cause: error },
     );
   }

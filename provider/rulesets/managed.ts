@@ -177,7 +177,7 @@ export function rulesetLabel({ name, id }: ManagedRulesetInfo): string {
 
 function unknownId(account: string, id: string, all: readonly ManagedRulesetInfo[]): string {
   const known = all.map((r) => `${JSON.stringify(r.name)} (${r.id})`).join(", ");
-  return `account ${account} has no ruleset ${id}. It has: ${known || "no managed rulesets"}`;
+  return `account ${account} has no ruleset ${id}. Its managed rulesets: ${known || "none"}`;
 }
 
 /**
@@ -238,7 +238,7 @@ function idByName(
   const near = nearest(name, names);
   const hint =
     near === undefined
-      ? `It has: ${names.map((each) => JSON.stringify(each)).join(", ") || "no managed rulesets"}`
+      ? `Its managed rulesets: ${names.map((each) => JSON.stringify(each)).join(", ") || "none"}`
       : `Did you mean ${JSON.stringify(near)}?`;
   throw new UnknownRulesetError(
     property,

@@ -244,8 +244,7 @@ export function renamedRules(
     if (rule === undefined) return [`${start} ${property}: ${goneRule(name, id, ruleset)}.`];
     const now = matches.length > 1 ? `${matches.length} rules: ` : matches.length === 1 ? "" : "no rule";
     return [
-      `${start} ${property}: ${JSON.stringify(name)} was resolved to rule ${describeRule(rule)}. In version ${ruleset.version} of ${rulesetLabel(ruleset)}, the name matches ${now}${listRules(matches)}. ` +
-        `The resource still uses rule ${id}. To stop this warning, declare this ID or the ID of the rule that you mean.`,
+      `${start} ${property}: ${JSON.stringify(name)} was resolved to rule ${describeRule(rule)}. In version ${ruleset.version} of ${rulesetLabel(ruleset)}, the name matches ${now}${listRules(matches)}. The resource still uses rule ${id}. To stop this warning, declare this ID or the ID of the rule that you mean.`,
     ];
   });
 }

@@ -45,9 +45,7 @@ export function contradictions({ owasp, categories = [] }: DeclaredOverrides): F
     const isOff = level > paranoiaLevel;
     const against = isOff ? enabled === true || action !== undefined : enabled === false;
     const setting = enabled === undefined ? `action: ${JSON.stringify(action)}` : `enabled: ${enabled}`;
-    const reason =
-      `contradicts owasp.paranoiaLevel: level ${paranoiaLevel} ${isOff ? "turns off" : "needs"} the tag ${JSON.stringify(tag)}, but this entry sets ${setting}. ` +
-      "Change the level or remove the entry";
+    const reason = `contradicts owasp.paranoiaLevel: level ${paranoiaLevel} ${isOff ? "turns off" : "needs"} the tag ${JSON.stringify(tag)}, but this entry sets ${setting}. Change the level or remove the entry`;
     return findingIf(against, `categories[${index}]`, reason);
   });
 }
@@ -201,6 +199,6 @@ const SHOWN_TAGS = 40;
 function tagHint(tag: string, tags: readonly string[]): string {
   const near = nearest(tag, tags);
   const some = tags.slice(0, SHOWN_TAGS).join(", ");
-  if (near === undefined) return `It has: ${some}${tags.length > SHOWN_TAGS ? ", …" : ""}`;
+  if (near === undefined) return `Its tags: ${some}${tags.length > SHOWN_TAGS ? ", …" : ""}`;
   return `Did you mean ${JSON.stringify(near)}?`;
 }

@@ -223,8 +223,7 @@ export function missingInVersion(ctx: Context, managed: ManagedRuleset, recorded
   );
   if (findings.length === 0) return [];
   return [
-    `${label(recorded)}: these settings don't apply to version ${managed.version} of ${JSON.stringify(managed.name)} and have no effect: ` +
-      `${findings.join("; ")}. Change the program, then run \`pulumi up\`.`,
+    `${label(recorded)}: these settings don't apply to version ${managed.version} of ${JSON.stringify(managed.name)} and have no effect: ${findings.join("; ")}. Change the program, then run \`pulumi up\`.`,
   ];
 }
 
@@ -236,8 +235,7 @@ export function movedScoreRule(managed: ManagedRuleset, recorded: Recorded): str
   if (!isSet || managed.id !== rulesetId || incomparable(managed) !== undefined) return [];
   if (before === undefined || now === undefined || before === now) return [];
   return [
-    `${label(recorded)}: in version ${managed.version} of ${JSON.stringify(managed.name)}, rule ${now} compares the score. The last update set owasp's score threshold and action on rule ${before}, ` +
-      "where they no longer have an effect. The next `pulumi up` sets them on the new rule.",
+    `${label(recorded)}: in version ${managed.version} of ${JSON.stringify(managed.name)}, rule ${now} compares the score. The last update set owasp's score threshold and action on rule ${before}, where they no longer have an effect. The next \`pulumi up\` sets them on the new rule.`,
   ];
 }
 

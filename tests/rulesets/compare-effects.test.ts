@@ -19,7 +19,7 @@ test("ranks actions from block to log, and off below all of them", () => {
   ]);
 });
 
-describe("without the ruleset's rules, a change counts as safe", () => {
+describe("comparing overrides without the ruleset's rules", () => {
   test.each<[string, Overrides, Overrides]>([
     ["when everything blocks", none, { ...none, action: "block" }],
     ["when log, the weakest action, is removed", { ...none, action: "log" }, none],
@@ -30,12 +30,12 @@ describe("without the ruleset's rules, a change counts as safe", () => {
       { ...none, rules: { a: { scoreThreshold: 40 } } },
       { ...none, rules: { a: { scoreThreshold: 25 } } },
     ],
-  ])("%s", (_, before, after) => {
+  ])("a change counts as safe %s", (_, before, after) => {
     expect(compareDeclared(before, after)).toEqual([]);
   });
 });
 
-describe("without the ruleset's rules, a change counts as weaker", () => {
+describe("finding weaker overrides without the ruleset's rules", () => {
   const [a, b] = [
     { tag: "a", enabled: false },
     { tag: "b", enabled: true },
@@ -56,7 +56,7 @@ describe("without the ruleset's rules, a change counts as weaker", () => {
       { ...none, categories: [b, a] },
       "order of tags a, b → b, a",
     ],
-  ])("%s", (_, before, after, line) => {
+  ])("a change counts as weaker %s", (_, before, after, line) => {
     expect(compareDeclared(before, after)).toEqual([line]);
   });
 });

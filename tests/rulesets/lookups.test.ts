@@ -86,7 +86,7 @@ describe.each(["documented", "openapi"] as const)("managed ruleset lookups (%s d
       { name: "Cloudflare OWASP Core Rulset" },
       /has no managed ruleset "Cloudflare OWASP Core Rulset"\. Did you mean "Cloudflare OWASP Core Ruleset"\?/,
     ],
-    [{ id: "0".repeat(32) }, /has no ruleset 0{32}\. It has: "/],
+    [{ id: "0".repeat(32) }, /has no ruleset 0{32}\. Its managed rulesets: "/],
     [{ id: "x" }, /^getManagedRuleset: ruleset\.id: "x" is not a ruleset ID \(32 hex digits\)/],
     [{}, /^getManagedRuleset: ruleset: must set exactly one of id and name, but neither is set/],
   ])("getManagedRuleset refuses the ruleset %j", async (ruleset, sentence) => {
@@ -217,7 +217,7 @@ describe.each(["documented", "openapi"] as const)("managed ruleset lookups (%s d
       expect(pinned).not.toHaveProperty("latestChange");
       expect(pinned?.behind?.rules.map(({ after = "gone" }) => after)).toEqual(["log", "gone"]);
       expect((await explained()).markdown).toContain(
-        "\n   - pinned to 87 (88 is available): lacks 1 new rule, 1 would be on (1 log), still has 1 rule that 88 no longer has (1 off)\n",
+        "\n   - pinned to 87 (88 is available): lacks 1 new rule, 1 would be on (1 log), still has 1 rule that version 88 no longer has (1 off)\n",
       );
     });
 

@@ -233,12 +233,12 @@ describe("a preview that has read the ruleset", () => {
     [
       "an unknown ruleset ID in an exception",
       () => ({ exceptions: [{ expression: "ssl", skip: { rules: { [RULE]: [RULE] } } }] }),
-      `exceptions[0].skip: account ACCOUNT has no ruleset ${RULE}. It has: "Cloudflare Managed Ruleset" (${managedRulesets.managed}), `,
+      `exceptions[0].skip: account ACCOUNT has no ruleset ${RULE}. Its managed rulesets: "Cloudflare Managed Ruleset" (${managedRulesets.managed}), `,
     ],
     [
       "an unknown ruleset ID, listing the account's rulesets",
       () => ({ ruleset: { id: RULE } }),
-      `has no ruleset ${RULE}. It has: "Cloudflare Managed Ruleset" (${managedRulesets.managed}), `,
+      `has no ruleset ${RULE}. Its managed rulesets: "Cloudflare Managed Ruleset" (${managedRulesets.managed}), `,
     ],
     [
       "an unknown tag, suggesting the nearest",

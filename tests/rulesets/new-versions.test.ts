@@ -368,7 +368,7 @@ describe("for a deployment that pins a version,", () => {
     await expectUnchanged(declaration, recorded);
     const found = await refresh(recorded);
     expect(found.said.map(firstLine)).toEqual([
-      "Cloudflare Managed Ruleset is pinned to 87 (88 and 89 are available): lacks 2 new rules, 2 would be on (1 block, 1 log), still has 1 rule that 89 no longer has (1 off).",
+      "Cloudflare Managed Ruleset is pinned to 87 (88 and 89 are available): lacks 2 new rules, 2 would be on (1 block, 1 log), still has 1 rule that version 89 no longer has (1 off).",
     ]);
     expect(found.requests).toEqual([
       "entrypoint",
@@ -385,8 +385,8 @@ describe("for a deployment that pins a version,", () => {
     const changed = bench.declareManaged({ version: "87", categories: [{ tag: "nodejs", action: "log" }] });
     await operation.preview(TYPE, changed, recorded);
     expect(operation.said.map(withoutRef).map(firstLine)).toEqual([
-      "Cloudflare Managed Ruleset is pinned to 87 (88 is available): lacks 1 new rule, 1 would be on (1 block), still has 1 rule that 88 no longer has (1 off).",
-      "Cloudflare Managed Ruleset is pinned to 87 (88 is available): lacks 1 new rule, 1 would be on (1 log), still has 1 rule that 88 no longer has (1 off).",
+      "Cloudflare Managed Ruleset is pinned to 87 (88 is available): lacks 1 new rule, 1 would be on (1 block), still has 1 rule that version 88 no longer has (1 off).",
+      "Cloudflare Managed Ruleset is pinned to 87 (88 is available): lacks 1 new rule, 1 would be on (1 log), still has 1 rule that version 88 no longer has (1 off).",
     ]);
   });
 

@@ -291,7 +291,7 @@ describe("when Cloudflare renames rules,", () => {
     await bench.expectNoChanges(bench.declareManaged(off(id)), updated);
   });
 
-  it("and removes the named one, a refresh warns, and a refused change says which rule the name matches now", async () => {
+  it("a refresh warns if the named rule was removed, and a refused change says which rule the name matches now", async () => {
     await bench.publishVersion(managed, {
       remove: [id],
       add: [{ description: "Log4j body - CVE:CVE-2021-44228" }],
@@ -536,7 +536,7 @@ it("an imported rule is declared by ID", async () => {
   expect(found.outputs).not.toHaveProperty("ruleIds");
 });
 
-it("handles a rule without a description, or with control characters in it", async () => {
+it("handles rules that have no description, or control characters in the description", async () => {
   await bench.publishVersion(managed, {
     add: [{ description: "" }, { description: "Evil \u001b[2J\u202e payload" }],
   });
