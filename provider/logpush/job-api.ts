@@ -50,7 +50,7 @@ export async function listJobs(
 }
 
 interface JobListOptions {
-  /** Lists only jobs of this dataset. */
+  /** The dataset whose jobs to list. By default, jobs of all datasets are listed. */
   readonly dataset?: string | undefined;
   /**
    * Whether to fail if a listed job can't be parsed. Set before a create, because the create may have to adopt that

@@ -47,7 +47,7 @@ test("lists the fields of a zone's or account's dataset with their types", async
   ]);
 });
 
-test("omits a field's type if Cloudflare's description doesn't start with one", async () => {
+test("omits a field's type if Cloudflare's description doesn't start with a type", async () => {
   const service = await serve((_request, response) => {
     response.end(envelope({ ClientIP: "the client's address", RayID: null }));
   });

@@ -313,7 +313,7 @@ test.each<[string, string[]]>([
   ["Cache API", ["cacheObject", "cacheCalls"]],
   ["Routes", ["routesPerZone", "zonesPerWorker"]],
   ["Console output", ["consoleOutput"]],
-])("the message about a run-time limit ends with its note: %s", (about, names) => {
+])("the message about a run-time limit ends with the note about that limit: %s", (about, names) => {
   const note = limits.WORKERS_NOTES.find((each) => each.about === about);
   expect(note?.limits).toEqual(names);
   const quoting = checkWorker({ plan: "paid", crons: ["0 * * * *"] }).filter(({ message }) =>
