@@ -7,7 +7,7 @@ import type { Verified } from "./verify";
 
 /**
  * Writes the file for `pulumi import --file`. It contains inputs and outputs, so that the CLI (3.254 and later) records
- * them without asking the provider to read. A dynamic provider can't do that on import, and no provider can read which
+ * them without a read by the provider. A dynamic provider can't read during an import, and no provider can read which
  * entries of a namespace a resource owns, or credentials that Cloudflare hides.
  */
 export function importFile(surface: Surface, verified: readonly Verified[]): string {

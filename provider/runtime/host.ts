@@ -27,7 +27,7 @@ export interface HostOptions {
   readonly journal?: LedgerJournal | undefined;
   /** Why this host can't do any work. Undefined if it can. */
   readonly problem?: string | undefined;
-  /** Waits for a number of milliseconds. By default, in real time. */
+  /** Waits for a number of milliseconds. Tests replace it to save time. */
   readonly sleep?: (ms: number, signal: AbortSignal) => Promise<void>;
 }
 

@@ -9,7 +9,7 @@ import type { Holding } from "./ledger";
 import type { Settings } from "./settings";
 import type { JsonObject } from "./values";
 
-/** The resource that a context is for. */
+/** The name and the secret arguments of the resource whose hook is called. */
 export interface AboutResource {
   /** The resource's name in the program. */
   readonly name?: string | undefined;

@@ -256,7 +256,7 @@ export function doubtfulConfig(
     .filter((key) => config[`${run.project}:${key}`] !== undefined)
     .map((key) => {
       const set = `pulumi config set${key === "apiEmail" ? "" : " --secret"} edgeguard:${key}`;
-      return `pulumi-edgeguard ignores "${run.project}:${key}" in the stack's configuration: it only reads keys that start with "edgeguard:". Set it with "${set}", and remove the old key with "pulumi config rm ${key}".`;
+      return `pulumi-edgeguard ignores "${run.project}:${key}" in the stack's configuration: it only reads keys that start with "edgeguard:". Set the credential with "${set}", and remove the old key with "pulumi config rm ${key}".`;
     });
   return [...plain, ...misplaced];
 }
@@ -272,7 +272,7 @@ function readCredentials(
     if (value === undefined) return undefined;
     if (!headerSafe(value))
       problems.push(
-        `${origin} contains a space, line break or other character that a token can't have: set it again without it`,
+        `${origin} contains a space, line break or other character that isn't allowed in a token: set it again without that character`,
       );
     return { kind: "token", token: value, origin };
   };
@@ -282,12 +282,14 @@ function readCredentials(
     if (email === undefined && key === undefined) return undefined;
     if (email === undefined || key === undefined) {
       problems.push(
-        `${email === undefined ? keyName : emailName} is set without ${email === undefined ? emailName : keyName}: an email and key only work together`,
+        `${email === undefined ? keyName : emailName} is set without ${email === undefined ? emailName : keyName}: set both or neither`,
       );
       return undefined;
     }
     if (!headerSafe(email) || !headerSafe(key))
-      problems.push(`${emailName} or ${keyName} contains a space or line break: set them again without it`);
+      problems.push(
+        `${emailName} or ${keyName} contains a space or line break: set both again without spaces or line breaks`,
+      );
     return { kind: "key", email, key, origin: `${emailName} and ${keyName}` };
   };
 
@@ -327,7 +329,7 @@ function checkBaseUrl(text: string, ctx: z.RefinementCtx): void {
         : url.search !== "" || url.hash !== ""
           ? "must not have a query or fragment"
           : !/\/v\d+\/?$/.test(url.pathname)
-            ? `must end in a version segment such as /v4, for example ${DEFAULT_BASE_URL}`
+            ? `must end in a version such as /v4, as in ${DEFAULT_BASE_URL}`
             : undefined;
   if (problem !== undefined) ctx.addIssue({ code: "custom", message: problem });
 }

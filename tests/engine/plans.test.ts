@@ -120,7 +120,7 @@ function playPlans(surface: Surface): void {
       for (const canary of [TOKEN, SECRET]) expect(text).not.toContain(canary);
   });
 
-  it("an update from a saved plan uses what its preview found, unless EDGEGUARD_SAVED_PLAN says otherwise", async () => {
+  it("a saved plan pins what its preview found, unless EDGEGUARD_SAVED_PLAN is true", async () => {
     project.write(POLICY);
     expect(await save()).toContain("would block 3 of the 4 active scripts");
     api.detect(api.zones.blog, { scripts: [{ url: "https://new.example/x.js" }] });

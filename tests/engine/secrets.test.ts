@@ -90,7 +90,7 @@ describe.each(surfaces().map((surface) => [surface.name, surface] as const))("on
     await project.ok("preview", "--expect-no-changes");
   });
 
-  it("keeps an assessment secret if the configuration is secret, because the assessment lists the configuration's rules", async () => {
+  it("keeps a WafMigration's assessment secret if the configuration is secret, because the assessment lists the rules in it", async () => {
     project.write(ASSESSED);
     for (const command of [["preview"], ["up", "--yes"], ["refresh", "--yes"]])
       expect(leaks((await project.ok(...command, "--diff")).text)).toEqual([]);

@@ -86,7 +86,7 @@ test("configure returns at once, because the engine doesn't wait for it", () => 
   expect(inHost("KvEntries", "return typeof provider.configure({}).then")).toBe("undefined");
 });
 
-test("if the package is missing, the error says where, what to add, and what a bundle needs", () => {
+test("if the package is missing, the error names the directory, what to add, and what a bundle needs", () => {
   expect(inHost("PageShieldPolicy", "return await provider.create({})")).toEqual({
     error: {
       message: `edgeguard: PageShieldPolicy needs the package pulumi-edgeguard, and neither ${folder} nor its dependencies have it. Add pulumi-edgeguard to the dependencies in its package.json and install them. In a bundle, also mark it as external.`,

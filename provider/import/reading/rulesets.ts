@@ -49,7 +49,7 @@ export async function readRulesets(
       inventory.leaveOut(
         `rule ${inWords(rule)} in ${zone.what}`,
         rule.action === "skip"
-          ? "it can't be declared as an exception for the deployment after it, so it's left unchanged"
+          ? "it can't be declared as an exception for the deployment that follows it, so it's left unchanged"
           : `its action is ${JSON.stringify(rule.action)}, but only rules that execute a managed ruleset can be declared`,
       );
     }
