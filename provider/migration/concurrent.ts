@@ -242,6 +242,6 @@ function missingRules({ rules }: Sending, after: EntryPoint): ConcurrentChange[]
   return missing.map((rule) => ({
     outcome: "lost",
     rule: fromWire(rule),
-    text: `the entry point (${pluralize(after.rules.length, "rule")}) lacks a rule that was sent: ${ruleLabel(rule)}. Someone removed it right after the PUT, or Cloudflare didn't accept it. If it's still needed, add it manually.`,
+    text: `the entry point (${pluralize(after.rules.length, "rule")}) is missing a rule that was sent: ${ruleLabel(rule)}. Someone removed it right after the PUT, or Cloudflare didn't accept it. If it's still needed, add it manually.`,
   }));
 }

@@ -29,7 +29,7 @@ export interface ZoneReadiness {
   readonly findings: readonly Finding[];
 }
 
-/** Determines a zone's readiness from what was read. */
+/** Determines how ready a zone is to migrate. */
 export function judged(observation: Observation): ZoneReadiness {
   const { zoneId, state } = observation;
   const { findings } = assess(observation, { target: "assessed" });

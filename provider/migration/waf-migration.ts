@@ -81,7 +81,7 @@ export const wafMigration = defineLifecycle({
       of(known) {
         const zone = args.shape.zoneId.safeParse(known["zoneId"]);
         if (!zone.success) return [];
-        return [{ key: zone.data, clash: `both migrate zone ${zone.data}: keep one of them` }];
+        return [{ key: zone.data, clash: `both migrate zone ${zone.data}. Keep one of them` }];
       },
     },
   ],

@@ -137,7 +137,7 @@ export function notesOf({ steps, diagnostics, complete, maybeCorrupt }: Plan): P
       .slice(0, 1)
       .map(
         (why) =>
-          say`Live checks were skipped, so this report leaves out what only Cloudflare knows: ${words(why)}.`,
+          say`Live checks were skipped, so this report leaves out what only they can find. Reason: ${words(why)}.`,
       ),
     ...(providers.length === 0
       ? []

@@ -110,7 +110,7 @@ export interface Refreshed {
    * it.
    */
   readonly next: Step | undefined;
-  /** The refresh step, which contains the resource's name. */
+  /** The resource's refresh step. */
   readonly step: Step;
   /** The resource as recorded in the state. */
   readonly recorded: Sides;

@@ -20,7 +20,7 @@ export function formatValue(given: unknown, limit = MOST_CHARACTERS): string {
   return truncate(withoutInvisible(given), limit);
 }
 
-/** Formats a value as part of a report. */
+/** Formats a value for a table cell or a sentence of the report. */
 export function cell(given: unknown, limit = MOST_CHARACTERS): Phrase {
   if (given === undefined) return words("–");
   if (given === UNKNOWN) return words("known after apply");

@@ -197,7 +197,7 @@ test("reports a sent rule that someone removed right after the PUT", async () =>
   expect((await running).outputs["concurrentChanges"]).toMatchObject([
     { outcome: "lost", rule: { expression: skip?.expression } },
   ]);
-  expect(op.warned.join("\n")).toMatch(/the entry point \(2 rules\) lacks a rule that was sent: skip/);
+  expect(op.warned.join("\n")).toMatch(/the entry point \(2 rules\) is missing a rule that was sent: skip/);
 });
 
 describe("two updates of one zone at the same time", () => {

@@ -54,7 +54,7 @@ describe("dangers of a namespace", () => {
       ["irreversible n", "delete n"],
       [stepOf("delete-replaced", "KvNamespace", "n", { old: { ...data, forceDestroy: true } })],
     ],
-  ])("reports the dangers, if any, of a namespace that %s", (_, dangers, steps) => {
+  ])("lists the expected dangers of a namespace that %s", (_, dangers, steps) => {
     expect(dangersOf(...steps)).toEqual(dangers);
   });
 });
@@ -390,7 +390,7 @@ describe("dangers of Page Shield", () => {
         outputs: previous,
       }),
     ],
-  ])("reports the dangers, if any, if %s", (_, dangers, step) => {
+  ])("lists the expected dangers if %s", (_, dangers, step) => {
     expect(dangersOf(step)).toEqual(dangers);
   });
 
@@ -450,7 +450,7 @@ describe("dangers of KV entries", () => {
     ["keys, if only the number of keys shows it", ["12 of 20 keys that it wrote are deleted"], 20, 8, []],
     ["nine keys", [], 9, 0, ["+0 ~0 -9 (a …)"]],
     ["less than half of their keys", [], 21, 11, ["+0 ~0 -10 (a …)"]],
-  ])("reports the dangers, if any, of entries that delete %s", (_, dangers, before, after, lines) => {
+  ])("lists the expected dangers of entries that delete %s", (_, dangers, before, after, lines) => {
     const step = stepOf("update", "KvEntries", "one", {
       old: { namespaceId: NAMESPACE, keys: before },
       new: { namespaceId: NAMESPACE, keys: after },
@@ -644,7 +644,7 @@ describe("dangers of a migration", () => {
         outputs: { migrationState: "finished" },
       }),
     ],
-  ])("reports the dangers, if any, of a migration that %s", (_, dangers, given) => {
+  ])("lists the expected dangers of a migration that %s", (_, dangers, given) => {
     expect(dangersOf(given)).toEqual(dangers);
   });
 

@@ -2,7 +2,7 @@ import { joined, say, value, words } from "../phrase";
 import { isDeleted, isReplaced } from "../sections/section";
 import type { Judge } from "./sides";
 
-/** Finds replacements and deletions of any provider's resources. */
+/** Finds resources of any provider that the plan replaces or deletes. */
 export const general: Judge = ({ step, old }) => {
   if (!step.custom) return []; // A component only groups other resources.
   if (isReplaced(step)) {

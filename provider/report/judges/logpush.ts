@@ -33,7 +33,7 @@ const stopped: Comparison = ({ before, after }) => {
   ];
 };
 
-/** Finds a filter that matches fewer lines. */
+/** Finds a job whose filter matches fewer log lines. */
 const fewerLines: Comparison = (change) => {
   const both = bothPushing(change);
   if (both === undefined) return [];
@@ -45,7 +45,7 @@ const fewerLines: Comparison = (change) => {
   return [say`the filter may match fewer lines: ${shown(was)} → ${shown(is)}`];
 };
 
-/** Finds a smaller sample. */
+/** Finds a job that pushes a smaller sample of the log lines. */
 const smallerShare: Comparison = (change) => {
   const both = bothPushing(change);
   if (both === undefined) return [];
@@ -54,7 +54,7 @@ const smallerShare: Comparison = (change) => {
   return [say`a smaller share of the log lines is pushed: sampleRate ${cell(was)} → ${cell(is)}`];
 };
 
-/** Finds fields that are no longer logged. */
+/** Finds a job that no longer logs some of its fields. */
 const fewerFields: Comparison = (change) => {
   const both = bothPushing(change);
   if (both === undefined) return [];
@@ -116,7 +116,7 @@ const log4shellOff: Comparison = (change) => {
   ];
 };
 
-/** Finds lines that go to another destination. */
+/** Finds a job that pushes to another destination. */
 const otherDestination: Comparison = (change) => {
   const both = bothPushing(change);
   if (both === undefined) return [];

@@ -90,8 +90,8 @@ const fewerRequests: Comparison = (change) => {
 };
 
 /**
- * Finds rules that will do less: according to the preview's comparison with the live rule or, without live checks, the
- * declarations.
+ * Finds rules that do less than before. Uses the preview's comparison with the live rule or, without live checks,
+ * compares the declarations.
  */
 const weakerRules: Comparison = (change) => {
   const [before, after] = bothActing(change);

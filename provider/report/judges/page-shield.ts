@@ -152,7 +152,7 @@ function foundSettings(after: Side | undefined): Side | undefined {
   return isJsonObject(found) ? { inputs: found, outputs: { previous: found } } : undefined;
 }
 
-/** Finds Page Shield being disabled. */
+/** Finds settings that disable Page Shield. */
 const monitorOff: Comparison = ({ before: old, after }) => {
   const before = old ?? foundSettings(after);
   if (after === undefined || isUnchanged(before?.inputs["enabled"], after.inputs["enabled"])) return [];
@@ -163,7 +163,7 @@ const monitorOff: Comparison = ({ before: old, after }) => {
     : [say`Page Shield of zone ${zone} is disabled`];
 };
 
-/** Finds Page Shield reporting or recording less. */
+/** Finds settings that make Page Shield report or record less. */
 function reporting(name: string, what: string): Comparison {
   return ({ before: old, after }) => {
     const before = old ?? foundSettings(after);

@@ -26,10 +26,10 @@ export const wafMigration: SectionWriter = {
   summary: (all) => {
     const { now, target, verdict } = situationOf(all);
     if (isDeleted(all.step))
-      return say`removed from state without a request; the zone stays ${words(now ?? "as it is")}`;
+      return say`removed from the state without a request; the zone stays ${words(now === undefined ? "as it is" : `at ${now}`)}`;
     if (isAhead(all)) return words(`${now ?? "current state"} → ${target ?? ""}`);
     return verdict === undefined
-      ? say`stays ${now === undefined ? "as it is" : words(now)}`
+      ? say`stays ${words(now === undefined ? "as it is" : `at ${now}`)}`
       : words(verdict.split(": ")[0] ?? verdict);
   },
   blocks: (all) => {
