@@ -22,7 +22,7 @@ interface Requirement {
 const common = ["errors", "messages"] as const;
 const all = [...common, "result"] as const;
 
-/** The requirements by request. The first match applies. */
+/** The required fields of responses, by request. The first match applies. */
 const requirements: readonly Requirement[] = [
   { on: /\/page_shield$/, success: [], failure: ["errors"] },
   { on: /^GET .*\/page_shield\/connections$/, success: ["result_info"], failure: ["errors"] },

@@ -44,7 +44,7 @@ function dependenciesOf(state: ResourceState, all: readonly ResourceState[]): Se
   return found;
 }
 
-/** Returns the roots and everything they depend on. */
+/** Returns the given resources and all of their dependencies. */
 export function neededBy(
   roots: ReadonlySet<ResourceState>,
   all: readonly ResourceState[],

@@ -53,8 +53,8 @@ export function resetTo(old: ValueMap, inputs: ValueMap, paths: readonly string[
 }
 
 /**
- * Returns the new value with the old one at `path`. There's no `value` if it must be removed. Undefined if the path
- * doesn't exist.
+ * Returns `current` with the old value at `path`. The result has no `value` if it must be removed. Undefined if the
+ * path doesn't exist.
  */
 function resetAt(
   old: Value | undefined,

@@ -31,7 +31,7 @@ export interface Run {
 
 export interface Outcome {
   readonly counts: Counts;
-  /** The program's outputs, after and before the run. */
+  /** The stack's outputs after the run. */
   readonly outputs: ValueMap | undefined;
   readonly oldOutputs: ValueMap | undefined;
 }

@@ -67,7 +67,7 @@ export interface UpdateStep extends Common {
   readonly respond: Respond;
 }
 
-/** Shows a replacement as one step. Its create and delete are steps of their own. */
+/** A step that shows a replacement as a whole. The create and the delete are separate steps. */
 interface ReplaceStep extends Common {
   readonly op: "replace";
   readonly old: ResourceState;

@@ -86,7 +86,7 @@ function versionToWire(version: ScriptVersion, view: View): Wire {
 /** Properties that Cloudflare's guides don't mention. */
 const OPENAPI_ONLY = new Set(["cryptomining_score", "magecart_score", "malware_score"]);
 
-/** Properties that only some plans have, with the lowest such plan. */
+/** Properties that only some plans include, each with the lowest plan that includes it. */
 const MINIMUM_PLAN: Readonly<Record<string, Plan>> = {
   first_page_url: "business",
   page_urls: "business",

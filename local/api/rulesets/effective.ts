@@ -126,7 +126,7 @@ function decide(rule: ManagedRule, overrides: Overrides): Omit<EffectiveRule, "s
   };
 }
 
-/** Whether a skip rule skips another rule. It only skips rules that come after it. */
+/** Whether a skip rule skips another rule. A skip rule only affects rules that come after it. */
 function skips(rule: ZoneRule, ruleset: string, id: string): boolean {
   if (rule.action !== "skip" || !rule.enabled) return false;
   const parameters = rule.action_parameters;
