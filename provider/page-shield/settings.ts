@@ -79,7 +79,7 @@ export const pageShieldSettings = defineLifecycle({
     const settings = await applySettings(ctx, args.zoneId, declaredSettings(args), original, original.values);
     if (settings === original && args.onDestroy !== "keep") {
       ctx.say.info(
-        `Page Shield in zone ${args.zoneId} already matches the program. A destroy will leave it unchanged, because these are its original settings.`,
+        `the Page Shield settings of zone ${args.zoneId} already match the program. A destroy will leave them unchanged, because they're the original settings.`,
       );
     }
     return { id: args.zoneId, computed: { previous: original.values, ...updatedAt(settings) } };

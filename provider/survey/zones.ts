@@ -58,7 +58,7 @@ export async function listZones(
 type FoundZone = ListedZone & { readonly accountName?: string };
 
 const NEEDS =
-  "A survey needs Zone Read to list zones. Grant it to the token, or pass the zones' IDs with --zones FILE; their names and plans are then left out.";
+  "A survey needs Zone Read to list zones. Grant it to the token, or pass the zones' IDs with --zones FILE. The survey then omits the zones' names and plans.";
 
 async function listAll(api: EdgeApi, account: string | undefined): Promise<FoundZone[]> {
   const found: FoundZone[] = [];
