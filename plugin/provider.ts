@@ -129,12 +129,14 @@ export class Provider {
     const written = withoutNulls(given.values);
     const named = facts.named?.(resource) ?? {};
     const ownSecrets = given.secrets.filter((each) => !Object.hasOwn(facts.secret ?? {}, each));
+    const isSavedPlan = makesSavedPlan(process.env);
+    if (isSavedPlan) this.#host.infoOnce(SAVING);
     const { inputs, failures } = await verbs.check(this.#host, olds.values, {
       ...named,
       ...written,
       [NAME]: name,
       ...(ownSecrets.length === 0 ? {} : { [SECRETS]: ownSecrets }),
-      ...(makesSavedPlan(process.env) ? { [SAVED_PLAN]: true } : {}),
+      ...(isSavedPlan ? { [SAVED_PLAN]: true } : {}),
     });
     if (failures.length === 0) failures.push(...(await this.#clashes(resource, inputs)));
     return checkResponse(sentOf(facts, inputs), failures);
@@ -285,7 +287,10 @@ export class Provider {
   }
 }
 
-/** An engine's check doesn't say whether it's for a preview, and only a preview may leave inputs open. */
+/** An engine's check doesn't say whether it's for a preview. In an update, the engine itself refuses inputs left open. */
+const SAVING =
+  "EDGEGUARD_SAVED_PLAN is true, so some inputs are left open, as `pulumi preview --save-plan` needs. Unset it for an update, which otherwise fails.";
+
 const OPEN =
   "EDGEGUARD_SAVED_PLAN is true, so the inputs that it leaves open are unknown in this update. Nothing was sent. Set it only for `pulumi preview --save-plan`, and run the update again.";
 

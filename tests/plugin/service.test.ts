@@ -160,6 +160,7 @@ describeLong("EDGEGUARD_SAVED_PLAN", () => {
       const { inputs } = await own.check("PageShieldPolicy", "saved", enforced());
       expect(inputs).toMatchObject({ wouldBlock: UNKNOWN });
       expect(own.shown).toContain("would block");
+      expect(own.shown).toContain("Unset it for an update, which otherwise fails.");
     });
   });
 
