@@ -5,7 +5,9 @@ import { joined, name as nameOf, say, type Phrase } from "./phrase";
 import { PlanError } from "./plan";
 import { compareText } from "../runtime/values";
 
-/** Merges the reports of several stacks: each name gets its stack, and messages that stacks share appear once. */
+/**
+ * Merges the reports of several stacks. Adds the stack to each resource's name, and lists shared messages only once.
+ */
 export function mergeReports(reports: readonly Report[], { accepted }: Gate): Report {
   const { title, stacks } = stacksOf(reports);
   const dangers = named(stacks, ({ dangers }) => dangers);

@@ -72,7 +72,7 @@ const digest = z.strictObject({
 type Digest = z.output<typeof digest>;
 type DigestStep = NonNullable<Digest["steps"]>[number];
 
-/** One resource in the plan. */
+/** One step of a plan: what happens to one resource. */
 export interface Step {
   readonly op: Operation;
   readonly urn: string;

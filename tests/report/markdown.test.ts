@@ -288,7 +288,7 @@ describe("a plan that's too large for a comment", () => {
   });
 });
 
-test("sums up an unchanged plan in one line", () => {
+test("the comment on an unchanged plan sums it up in one line", () => {
   expect(recorded("unchanged").steps.length).toBeGreaterThan(3);
   expect(read("unchanged.md").trim().split("\n").at(-1)).toBe("**No changes: 4 unchanged**");
 });

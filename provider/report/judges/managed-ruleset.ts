@@ -302,7 +302,7 @@ function ownId({ inputs }: Side): string | undefined {
   return asText(asObject(inputs["ruleset"])["id"]) ?? found;
 }
 
-/** Whether the rule may be enabled. It may be if `enabled` isn't known before the update. */
+/** Whether the rule may be enabled, which includes a value that's unknown until the update. */
 const mayAct = ({ inputs }: Side): boolean => inputs["enabled"] !== false;
 const alwaysActs = (side: Side): boolean => mayAct(side) && !isHidden(side.inputs["enabled"]);
 

@@ -102,7 +102,7 @@ export function removed(all: StepView): { readonly count: number; readonly befor
   return { count: Math.max(0, fewer, ...changeLines(all).map(({ removed }) => removed)), before };
 }
 
-/** What the preview reports about keys that others wrote. */
+/** A message about keys that others wrote, and the report's sentence about it. */
 export interface OthersKeys {
   readonly message: string;
   readonly sentence: Phrase;
