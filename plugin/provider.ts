@@ -15,7 +15,7 @@ import {
   KEPT,
   kindOf,
   Lifeline,
-  LOOKUPS,
+  lookups,
   makesSavedPlan,
   NAME,
   namesOfSecrets,
@@ -209,10 +209,10 @@ export class Provider {
   async invoke(request: rpc.InvokeRequest): Promise<rpc.InvokeResponse> {
     const token = request.getTok();
     const name = kindOf(token) ?? "";
-    const lookup = LOOKUPS.get(name);
+    const lookup = lookups().get(name);
     if (lookup === undefined)
       throw new Error(
-        `edgeguard has no function ${token}. Its functions are ${[...LOOKUPS.keys()].join(", ")}.`,
+        `edgeguard has no function ${token}. Its functions are ${[...lookups().keys()].join(", ")}.`,
       );
     const args = withoutNulls(received(request.getArgs()).values);
     const outputs = this.#outputsOf(token);

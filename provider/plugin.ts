@@ -1,7 +1,7 @@
 import "./runtime/node-version";
-import "./index"; // Enters every lookup.
 
 import { REGISTER } from "./register";
+import { LOOKUPS, type ServedLookup } from "./runtime/lookup";
 import type { Verbs } from "./runtime/verbs";
 
 /** The entry point `pulumi-edgeguard/plugin` for the provider plugin of the same version. Programs don't use it. */
@@ -11,7 +11,7 @@ export { Host, type HostOptions } from "./runtime/host";
 export { propertyPath } from "./runtime/inputs";
 export { sharedLedger } from "./runtime/ledger-journal";
 export { Lifeline } from "./runtime/lifeline";
-export { LOOKUPS, unlessSkipped } from "./runtime/lookup";
+export { unlessSkipped } from "./runtime/lookup";
 export { argumentProblem } from "./runtime/provider";
 export { namesOfSecrets, SECRETS, WIRE_SECRET, WIRE_SIGNATURE } from "./runtime/secrets";
 export {
@@ -42,3 +42,10 @@ export { VERSION } from "./version";
 
 /** The provider methods of each resource type. */
 export const RESOURCES: Readonly<Record<string, Verbs>> = REGISTER;
+
+/** Returns all lookups by name. */
+export function lookups(): ReadonlyMap<string, ServedLookup> {
+  // eslint-disable-next-line @typescript-eslint/no-require-imports -- most programs need none, and the start would take longer
+  require("./index"); // Enters every lookup.
+  return LOOKUPS;
+}

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { z } from "zod";
-import { LOOKUPS, RESOURCES } from "../../provider/plugin";
+import { lookups, RESOURCES } from "../../provider/plugin";
 import { PLUGIN_SCHEMA } from "./plugin-schema";
 
 /** The plugin's schema beside the lifecycles. `npm run check` compares the whole file with the declarations and their docs. */
@@ -41,7 +41,7 @@ const ONLY_IN_CLASSES: Readonly<Record<string, readonly string[]>> = { LogpushJo
 test("the plugin's schema contains every resource and every function", () => {
   expect(Object.keys(schema.resources)).toEqual(NAMES.map((name) => `edgeguard:index:${name}`));
   expect(Object.keys(schema.functions).sort()).toEqual(
-    [...LOOKUPS.keys()].map((name) => `edgeguard:index:${name}`).sort(),
+    [...lookups().keys()].map((name) => `edgeguard:index:${name}`).sort(),
   );
 });
 

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import ts from "typescript";
 import { z } from "zod";
-import { isCredential, LOOKUPS, RESOURCES, type Facts } from "../../provider/plugin";
+import { isCredential, lookups, RESOURCES, type Facts } from "../../provider/plugin";
 import { TYPE_PREFIXES } from "../../provider/runtime/type-tokens";
 import { compareText, omit } from "../../provider/runtime/values";
 import { VERSION } from "../../provider/version";
@@ -77,7 +77,7 @@ class SchemaWriter {
     const resources = Object.entries(RESOURCES).map(
       ([name, { facts }]) => [name, this.#resource(name, facts)] as const,
     );
-    const functions = [...LOOKUPS.keys()].sort().map((name) => [name, this.#function(name)] as const);
+    const functions = [...lookups().keys()].sort().map((name) => [name, this.#function(name)] as const);
     return {
       name: "edgeguard",
       displayName: "Edgeguard",
@@ -143,7 +143,7 @@ class SchemaWriter {
   }
 
   #function(name: string): Spec {
-    const words = wordsOf(z.object(LOOKUPS.get(name)?.shape ?? {}));
+    const words = wordsOf(z.object(lookups().get(name)?.shape ?? {}));
     const symbol = this.#declared(name);
     const signatures = this.#typeOf(symbol).getCallSignatures();
     const taken = signatures.map(({ parameters: [args] }) => {
