@@ -35,7 +35,7 @@ export interface ProviderArgs {
    */
   readonly accountId?: pulumi.Input<string>;
   /**
-   * The API's base URL, without a user, password, query or fragment. It must end in a version such as `/v4`. Updates in
+   * The API's base URL, without a user, password, query or fragment. It must end in an API version such as `/v4`. Updates in
    * place.
    *
    * @defaultValue `https://api.cloudflare.com/client/v4`

@@ -329,7 +329,7 @@ function checkBaseUrl(text: string, ctx: z.RefinementCtx): void {
         : url.search !== "" || url.hash !== ""
           ? "must not have a query or fragment"
           : !/\/v\d+\/?$/.test(url.pathname)
-            ? `must end in a version such as /v4, as in ${DEFAULT_BASE_URL}`
+            ? `must end in an API version, for example ${DEFAULT_BASE_URL}`
             : undefined;
   if (problem !== undefined) ctx.addIssue({ code: "custom", message: problem });
 }

@@ -84,7 +84,7 @@ describe("an existing exception in front of a deployment", () => {
     expect(recorded.inputs["exceptions"]).toEqual([
       {
         expression: 'http.request.uri.path eq "/health" and http.user_agent contains "monitor"',
-        description: "Monitoring looks at the health page every second",
+        description: "The monitoring system requests the health page every second",
         skip: "all",
       },
     ]);

@@ -312,7 +312,7 @@ resources:
           action: log
       exceptions:
         - expression: http.request.uri.path eq "/health" and http.user_agent contains "monitor"
-          description: Monitoring looks at the health page every second
+          description: The monitoring system requests the health page every second
           skip: all
 
   stolenCredentialsAtTheLogin:

@@ -193,7 +193,7 @@ describe.each(["documented", "openapi"] as const)("managed ruleset lookups (%s d
       expect(markdown).toContain("   - log: 7 rules, by an override of the whole ruleset");
       expect(markdown).toMatch(/- off: 1 rule: 920100: .* \(`[0-9a-f]{32}`\)/);
       expect(markdown).toContain(
-        '   - exception for `http.request.uri.path eq "/health" and http.user_agent contains "monitor"` (Monitoring looks at the health page every second): skips the whole ruleset',
+        '   - exception for `http.request.uri.path eq "/health" and http.user_agent contains "monitor"` (The monitoring system requests the health page every second): skips the whole ruleset',
       );
     });
 

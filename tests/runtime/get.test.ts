@@ -180,7 +180,7 @@ describe("get of an object that can't be read in full", () => {
     const { outputs } = await op.get("LogpushJob", `zone/${api.zones.empty}/${job}`);
     expect(outputs).toMatchObject({ name: "theirs", destinationConf: "" });
     expect(op.said).toEqual([
-      'edgeguard: LogpushJob "theirs": Cloudflare doesn\'t show its destination, so destinationConf is empty.',
+      "edgeguard: LogpushJob \"theirs\": Cloudflare doesn't return the job's destination, so destinationConf is empty.",
     ]);
   });
 });

@@ -168,8 +168,8 @@ describe("the other settings", () => {
   });
 
   test.each([
-    ["baseUrl", "https://api.example.com/client", "must end in a version such as /v4"],
-    ["baseUrl", "https://api.example.com/v4/zones", "must end in a version such as /v4"],
+    ["baseUrl", "https://api.example.com/client", "must end in an API version, for example"],
+    ["baseUrl", "https://api.example.com/v4/zones", "must end in an API version, for example"],
     ["baseUrl", "ftp://api.example.com/v4", "must be an http or https URL"],
     ["baseUrl", "api.example.com/v4", "must be an http or https URL"],
     ["baseUrl", "https://api.example.com/v4?x=1", "must not have a query or fragment"],

@@ -92,7 +92,7 @@ playScenario({
       run: "preview",
       code: "failure",
       requests: 0,
-      says: [/edgeguard:baseUrl is "https:\/\/api\.example\.com\/client" but must end in a version segment/],
+      says: [/edgeguard:baseUrl is "https:\/\/api\.example\.com\/client" but must end in an API version/],
     },
   ],
 });
