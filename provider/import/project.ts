@@ -22,8 +22,8 @@ export interface Project {
 }
 
 /**
- * Finds the project of the output directory, or writes a new one. Pulumi looks for the project file in the directory, then in
- * its parents.
+ * Finds the Pulumi project that the output directory belongs to, or generates the text of a new project file. Pulumi
+ * looks for the project file in the directory, then in its parents.
  *
  * @param folder the absolute path of the output directory.
  * @throws UsageError if Pulumi would run a program in another directory or language, or import into another project's stack.

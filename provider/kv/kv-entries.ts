@@ -298,11 +298,11 @@ export interface KvEntryArgs {
 
 export interface KvEntriesArgs {
   /**
-   * The account that owns the namespace, as 32 hex digits. By default, the setting `edgeguard:accountId`, or
+   * The ID of the account that owns the namespace (32 hex digits). By default, the setting `edgeguard:accountId`, or
    * `CLOUDFLARE_ACCOUNT_ID`. Changing it replaces the entries.
    */
   readonly accountId?: pulumi.Input<string>;
-  /** The namespace's ID, such as `namespace.id`: 32 hex digits. Changing it replaces the entries. */
+  /** The namespace's ID (32 hex digits), such as `namespace.id`. Changing it replaces the entries. */
   readonly namespaceId: pulumi.Input<string>;
   /**
    * The entries, inline: a map from key to value, or to an object with the value and its options. Values are secret in the

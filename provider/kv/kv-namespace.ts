@@ -191,7 +191,7 @@ export const kvNamespace = defineLifecycle({
 
 export interface KvNamespaceArgs {
   /**
-   * The account that owns the namespace, as 32 hex digits. By default, the setting `edgeguard:accountId`, or
+   * The ID of the account that owns the namespace (32 hex digits). By default, the setting `edgeguard:accountId`, or
    * `CLOUDFLARE_ACCOUNT_ID`. Changing it replaces the namespace.
    */
   readonly accountId?: pulumi.Input<string>;

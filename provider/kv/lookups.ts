@@ -13,7 +13,7 @@ import type { JsonObject } from "../runtime/values";
 
 /** A Workers KV namespace of an account. */
 export interface KvNamespaceState {
-  /** The namespace's ID: 32 hex digits. */
+  /** The namespace's ID (32 hex digits). */
   readonly id: string;
   /** The title in the account. A preview namespace's title ends in `_preview`. */
   readonly title: string;
@@ -56,7 +56,7 @@ const prefix = z
 const keyShape = { accountId, namespaceId, key };
 
 export interface KvNamespacesArgs {
-  /** The account, as 32 hex digits. By default, the setting `edgeguard:accountId`, or `CLOUDFLARE_ACCOUNT_ID`. */
+  /** The account's ID (32 hex digits). By default, the setting `edgeguard:accountId`, or `CLOUDFLARE_ACCOUNT_ID`. */
   readonly accountId?: string;
 }
 
@@ -169,9 +169,9 @@ export const getKvNamespaceByTitle = byTitle.plain;
 export const getKvNamespaceByTitleOutput = byTitle.output;
 
 interface InNamespaceArgs {
-  /** The account, as 32 hex digits. By default, the setting `edgeguard:accountId`, or `CLOUDFLARE_ACCOUNT_ID`. */
+  /** The account's ID (32 hex digits). By default, the setting `edgeguard:accountId`, or `CLOUDFLARE_ACCOUNT_ID`. */
   readonly accountId?: string;
-  /** The namespace's ID: 32 hex digits, such as `namespace.id` or the `id` that `getKvNamespaceByTitle` returns. */
+  /** The namespace's ID (32 hex digits), such as `namespace.id` or the `id` that `getKvNamespaceByTitle` returns. */
   readonly namespaceId: string;
 }
 

@@ -46,7 +46,7 @@ export interface R2Destination {
    * @defaultValue the bucket's root
    */
   readonly path?: pulumi.Input<string>;
-  /** The account that owns the bucket: its ID, 32 hex digits. Updates in place. */
+  /** The ID of the account that owns the bucket (32 hex digits). Updates in place. */
   readonly accountId: pulumi.Input<string>;
   /** The access key ID of an R2 API token. Updates in place. */
   readonly accessKeyId: pulumi.Input<string>;

@@ -4,7 +4,7 @@ import type { CheckFailure } from "../runtime/inputs";
 import type { Context, Findings } from "../runtime/lifecycle";
 import { unlessForbidden } from "../runtime/live";
 import { nearest } from "../runtime/nearest";
-import { sameJson, type JsonObject } from "../runtime/values";
+import { pluralize, sameJson, type JsonObject } from "../runtime/values";
 import { adoptionOf, findJobToAdopt } from "./adopt-job";
 import { DATASETS, typesOf, ZONE_DATASETS } from "./dataset-fields";
 import { samePlace } from "./destination-text";
@@ -254,6 +254,6 @@ function limitReason(ctx: Context, args: JobArgs, jobs: readonly Job[]): string 
     planned.set(own, 1);
     return undefined;
   }
-  const created = more === 0 ? "" : `, this update creates ${more} more`;
-  return `zone ${args.zoneId} has ${jobs.length} Logpush jobs${created}, and the ${raised === undefined ? "documented limit" : "limit set by edgeguard:logpushJobsPerZone"} is ${limit}`;
+  const created = more === 0 ? "" : ` and this update already creates ${pluralize(more, "other")}`;
+  return `zone ${args.zoneId} has ${pluralize(jobs.length, "Logpush job")}${created}; the ${raised === undefined ? "documented limit" : "limit set by edgeguard:logpushJobsPerZone"} is ${limit}`;
 }

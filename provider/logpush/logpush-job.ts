@@ -84,7 +84,9 @@ export const logpushJob = defineLifecycle({
     {
       by: ["zoneId", "accountId", "dataset", "name"],
       of({ zoneId, accountId, dataset, name }) {
-        const owner = [zoneId, accountId].find((id) => typeof id === "string")?.toLowerCase() ?? "nobody";
+        const id = [zoneId, accountId].find((each) => typeof each === "string")?.toLowerCase();
+        if (id === undefined) return [];
+        const owner = `${typeof zoneId === "string" ? "zone" : "account"} ${id}`;
         return [
           {
             key: JSON.stringify([owner, dataset, name]),
@@ -210,10 +212,13 @@ export const logpushJob = defineLifecycle({
 
 /** Arguments of a `LogpushJob`. */
 export interface LogpushJobArgs {
-  /** The zone whose logs are pushed: its ID, 32 hex digits. Set either `zoneId` or `accountId`. Changing it replaces the job. */
+  /**
+   * The ID of the zone whose logs are pushed (32 hex digits). Set either `zoneId` or `accountId`. Changing it replaces
+   * the job.
+   */
   readonly zoneId?: pulumi.Input<string>;
   /**
-   * The account whose logs are pushed: its ID, 32 hex digits. Needed for datasets that don't belong to a zone. Set
+   * The ID of the account whose logs are pushed (32 hex digits). Needed for datasets that don't belong to a zone. Set
    * either `zoneId` or `accountId`; the setting `edgeguard:accountId` doesn't apply. Changing it replaces the job.
    */
   readonly accountId?: pulumi.Input<string>;

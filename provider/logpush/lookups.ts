@@ -12,11 +12,11 @@ export type { LogpushJobState } from "./job-state";
 /** Lookups for Logpush jobs and for the fields of datasets. */
 
 interface ScopeArgs {
-  /** The zone's ID, 32 hex digits. Set either `zoneId` or `accountId`. */
+  /** The zone's ID (32 hex digits). Set either `zoneId` or `accountId`. */
   readonly zoneId?: string;
   /**
-   * The account's ID, 32 hex digits. Set either `zoneId` or `accountId`. The setting `edgeguard:accountId` doesn't apply, so
-   * that a zone is never mistaken for an account.
+   * The account's ID (32 hex digits). Set either `zoneId` or `accountId`. The setting `edgeguard:accountId` doesn't apply,
+   * so that a zone is never mistaken for an account.
    */
   readonly accountId?: string;
 }

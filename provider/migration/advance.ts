@@ -55,7 +55,8 @@ export async function advance(start: MigrationRun): Promise<Computed> {
     if (next.kind === "record") return recordOnly(run, assessment);
     if (isUnderWay(history, request.target, MIGRATION.MAX_SWITCH_SECONDS))
       return await waitForTarget(run, "the step was already sent and won't be sent again");
-    if (next.kind === "wait") return await waitForTarget(run, `nothing is sent because ${next.why}`);
+    if (next.kind === "wait")
+      return await waitForTarget(run, `this update won't send anything, because ${next.why}`);
     if (next.kind === "refuse") {
       // If the zone moved on between the first read and the last, the results can't be combined.
       if (attempt < MAX_ATTEMPTS && !isSameState(await readState(ctx.api, zoneId), observation.state)) {
@@ -67,14 +68,17 @@ export async function advance(start: MigrationRun): Promise<Computed> {
     }
     // Whoever moved the zone on sent this same step, so the same confirmation still matches.
     if (!isSameState(first.state, observation.state))
-      return await waitForTarget(run, "someone else just moved the zone forward, so nothing is sent");
+      return await waitForTarget(
+        run,
+        "someone else just advanced the zone's migration, so this update won't send anything",
+      );
 
     const lock = `${ctx.settings.baseUrl.replace(/\/+$/, "")}/zones/${zoneId}`;
     const sent = await withMachineLock(lock, ctx, () => send(run, next, attempt));
     if (typeof sent !== "number") return await waitForTarget(sent, "the step was sent");
     if (attempt === MAX_ATTEMPTS) {
       throw new Error(
-        `WafMigration of zone ${zoneId}: the zone keeps changing, so nothing was sent. Run \`pulumi up\` again later.`,
+        `WafMigration of zone ${zoneId}: the zone keeps changing, so this update sent nothing. Run \`pulumi up\` again later.`,
       );
     }
     await ctx.pause(sent);
@@ -140,7 +144,10 @@ function recordOnly(run: RunState, assessment: Pick<Assessment, "findings" | "di
   const history = withArrival(looked, state);
   if (history.length > looked.length) {
     const isAhead = isFurther(request.target, state);
-    report(run, isAhead ? arrivalText(history, state) : `already at ${stateLabel(state)}; nothing was sent.`);
+    report(
+      run,
+      isAhead ? arrivalText(history, state) : `already at ${stateLabel(state)}; this update sent nothing.`,
+    );
   }
   return recordOf(observation, assessment, history, before);
 }
@@ -149,7 +156,7 @@ function recordOnly(run: RunState, assessment: Pick<Assessment, "findings" | "di
 export function arrivalText(history: History, state: MigrationState): string {
   return history.at(-1)?.event === "reached"
     ? `reached ${stateLabel(state)}.`
-    : `someone moved the zone to ${stateLabel(state)} outside this program; nothing was sent.`;
+    : `someone moved the zone's WAF migration to the state ${JSON.stringify(stateText(state))} outside this program; pulumi-edgeguard sent nothing.`;
 }
 
 /** Returns how many milliseconds to wait before a retry, if the error is temporary and nothing was changed. */
@@ -249,7 +256,7 @@ const AFTERWARDS = {
 };
 
 const NOTHING_ACTS =
-  "No enabled rule executes a managed ruleset, so no managed rules act on the zone. Deploy a ruleset with ManagedRulesetOverride.";
+  "No enabled rule executes a managed ruleset, so the zone has no active managed rules. Deploy a ruleset with ManagedRulesetOverride.";
 
 function partialFailure(
   run: RunState,

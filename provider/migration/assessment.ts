@@ -103,7 +103,7 @@ function decide(
     return {
       kind: "refuse",
       property: "target",
-      reason: `can't be "${target}": Cloudflare has retired the migration, so nothing is sent. Set target: "assessed" for zone ${zoneId}`,
+      reason: `can't be "${target}": Cloudflare has retired the migration, so it won't proceed. Set target: "assessed" for zone ${zoneId}`,
     };
   }
   if (target === "assessed" || isReached(target, state)) return { kind: "record" };
@@ -120,7 +120,7 @@ function decide(
     return {
       kind: "refuse",
       property: "target",
-      reason: `can't be "${target}" yet: zone ${zoneId} is blocked, so nothing is sent. Resolve this first:${indented(blocks.map(({ text }) => text))}`,
+      reason: `can't be "${target}" yet: zone ${zoneId} is blocked, so the migration won't proceed. Resolve this first:${indented(blocks.map(({ text }) => text))}`,
     };
   }
   const digest = confirmationDigest(observation, target, sending);
@@ -128,8 +128,8 @@ function decide(
   if (confirm === digest) return { kind: "send", mode, sending, digest };
   const why =
     confirm === undefined
-      ? "is missing, so nothing is sent."
-      : "doesn't match the current migration step, so nothing is sent.";
+      ? "is missing, so the migration won't proceed."
+      : "doesn't match the current migration step, so the migration won't proceed.";
   return {
     kind: "refuse",
     property: "confirm",

@@ -61,10 +61,10 @@ export function findingsOf(observation: Observation, configured?: readonly WireR
   const blocks = [...uriOverrides(zoneId, previous), ...supportNeeded(previous)];
   const incompatible =
     compatible === undefined
-      ? "Cloudflare's compatibility check gave no verdict, so nothing is sent"
+      ? "Cloudflare's compatibility check gave no verdict, so the migration won't proceed"
       : "Cloudflare's check reports the zone as incompatible, and the zone's settings don't show why. Contact Cloudflare Support";
   const undocumented =
-    "the zone is in a state that Cloudflare doesn't document, so nothing is sent until the state changes";
+    "the zone is in a state that Cloudflare doesn't document, so the migration won't proceed until the state changes";
   return [
     ...blocks,
     ...(compatible !== true && blocks.length === 0
@@ -85,7 +85,7 @@ export function findingsOf(observation: Observation, configured?: readonly WireR
 const FINISHED =
   "the previous rules are off and the new ones are on; manage the new rules, categories and settings with ManagedRulesetOverride";
 const FINISHED_WITHOUT =
-  "the previous rules are off, and no enabled rule executes a managed ruleset, so no managed rules act on the zone; deploy a ruleset with ManagedRulesetOverride";
+  "the previous rules are off, and no enabled rule executes a managed ruleset, so the zone has no active managed rules. Deploy a ruleset with ManagedRulesetOverride";
 const CODE =
   "infrastructure code for the previous packages, groups and rules stops working; replace it with ManagedRulesetOverride";
 
@@ -139,7 +139,7 @@ function supportNeeded({ firewallRules }: PreviousRules): Finding[] {
  */
 function contradiction({ state }: Observation): Finding[] {
   if (state.phase !== "validation" || state.raw?.trim().toLowerCase() !== "start") return [];
-  const text = `Cloudflare shows both versions as enabled, but reports the state "${state.raw}". It's unclear what a step would do, so nothing is sent. Check the dashboard (${DASHBOARD})`;
+  const text = `Cloudflare shows both versions as enabled, but reports the state "${state.raw}". It's unclear what a step would do, so the migration won't proceed. Check the dashboard (${DASHBOARD})`;
   return [newFinding("blocks", "state", text)];
 }
 
@@ -297,7 +297,7 @@ function sendingFindings(observation: Observation, configured: readonly WireRule
   return all.flatMap(([holds, found]) => (holds ? [found] : []));
 }
 
-const NOTHING_SENT = "no enabled execute rule would be sent, so no managed rules would act on the zone";
+const NOTHING_SENT = "no enabled execute rule would be sent, so the zone would have no active managed rules";
 
 /** Formats a rule as JSON, in the format of `configuration`. */
 function ruleJson(rule: WireRule): string {

@@ -91,7 +91,7 @@ function isClientError(error: unknown): boolean {
 }
 
 /**
- * Whether an enabled rule executes a managed ruleset. Otherwise, no managed rules act on the zone, whatever the
+ * Whether an enabled rule executes a managed ruleset. Otherwise, the zone has no active managed rules, whatever the
  * migration's status says.
  */
 export function isDeployed(entryPoint: EntryPoint | undefined): boolean {

@@ -9,7 +9,7 @@ import { lookup } from "../runtime/lookup";
 export type { Readiness, ZoneReadiness } from "./judge";
 
 export interface MigrationReadinessArgs {
-  /** The IDs of the zones, 32 hex digits each. */
+  /** The IDs of the zones (32 hex digits each). */
   readonly zones: readonly string[];
 }
 

@@ -200,7 +200,7 @@ export const wafMigration = defineLifecycle({
   delete({ ctx, state }) {
     if (state.target !== "assessed") {
       ctx.say.warn(
-        `WafMigration of zone ${state.zoneId}: removed from the state. A migration can't be undone, so nothing was sent, and the zone stays as it is (last seen at ${state.migrationState}).`,
+        `WafMigration of zone ${state.zoneId}: removed from the state. A migration can't be undone, so the zone stays as it is (last seen at ${state.migrationState}).`,
       );
     }
     return Promise.resolve();
@@ -210,7 +210,7 @@ export const wafMigration = defineLifecycle({
 /** The arguments of a {@link WafMigration}. */
 export interface WafMigrationArgs {
   /**
-   * The ID of the zone, 32 hex digits. Changing it replaces the migration. The new zone's migration starts, and the old
+   * The zone's ID (32 hex digits). Changing it replaces the migration. The new zone's migration starts, and the old
    * zone stays as it is.
    */
   readonly zoneId: pulumi.Input<string>;
@@ -345,11 +345,11 @@ export class WafMigration extends edgeResource<WafMigrationArgs>()(wafMigration)
   declare readonly proposedConfiguration: pulumi.Output<readonly MigrationRule[] | undefined>;
   /** The digest that confirms the next step. With `target: "assessed"`, that's the step to `"finished"`. */
   declare readonly configurationDigest: pulumi.Output<string | undefined>;
-  /** Whether the previous managed rules act on the zone. Absent if Cloudflare doesn't report it. */
+  /** Whether the previous managed rules are active in the zone. Absent if Cloudflare doesn't report it. */
   declare readonly previousRulesEnabled: pulumi.Output<boolean | undefined>;
   /**
-   * Whether the new rules act on the zone: Cloudflare says that they're on, and an enabled rule in the entry point
-   * executes a managed ruleset. Absent if Cloudflare doesn't report it.
+   * Whether the new rules are active in the zone: Cloudflare says that they're on, and an enabled rule in the entry
+   * point executes a managed ruleset. Absent if Cloudflare doesn't report it.
    */
   declare readonly newRulesEnabled: pulumi.Output<boolean | undefined>;
   /**
@@ -381,7 +381,7 @@ export class WafMigration extends edgeResource<WafMigrationArgs>()(wafMigration)
 }
 
 function unchangedText([head = ""]: readonly string[]): string {
-  return `${head.replace(/\.$/, "")} (unchanged since the last update; see the assessment output for details).`;
+  return `${head.replace(/\.$/, "")}. The assessment hasn't changed since the last update; for details, see the resource's \`assessment\` output.`;
 }
 
 /** Removes the lines' indentation. */

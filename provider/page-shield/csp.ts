@@ -219,7 +219,7 @@ function describeWideSource(source: string, all: readonly string[]): string[] {
   return [`${source} allows scripts from any host${source.startsWith("http:") ? ", even unencrypted" : ""}`];
 }
 
-/** Whether a source is `*`, with any scheme and port. */
+/** Whether a source is `*`, with or without http(s):// and a port. */
 function matchesAnyHost(source: string): boolean {
   return /^(https?:\/\/)?\*(:(\d+|\*))?\/?$/.test(source);
 }

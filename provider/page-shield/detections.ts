@@ -51,7 +51,7 @@ const KINDS = ["scripts", "connections", "cookies"] as const;
  * Saves all active detections, including duplicates and `/cdn-cgi/` paths; `hosts`, `status` and `filters` change that.
  * The command `edgeguard detections save` does the same.
  *
- * @param zoneId - The zone: 32 hex digits.
+ * @param zoneId - The zone's ID (32 hex digits).
  * @param file - Relative to the working directory: in a program, the directory of Pulumi.yaml or of its `main`.
  * @returns The content of the file.
  *

@@ -85,7 +85,7 @@ export const getPageShieldPoliciesOutput = policiesLookup.output;
 
 /** Arguments of `getPageShieldPolicy`. */
 export interface PolicyLookupArgs extends ZoneArgs {
-  /** The policy's ID: 32 hex digits, from `getPageShieldPolicies`. */
+  /** The policy's ID (32 hex digits), from `getPageShieldPolicies`. */
   readonly policyId: string;
 }
 
@@ -168,7 +168,7 @@ export const getConnectionsOutput = connectionsLookup.output;
 
 /** Arguments of `getConnection`. */
 export interface ConnectionArgs extends ZoneArgs {
-  /** The connection's ID: 32 hex digits, from `getConnections`. */
+  /** The connection's ID (32 hex digits), from `getConnections`. */
   readonly connectionId: string;
 }
 
@@ -235,7 +235,7 @@ export const getCookiesOutput = cookiesLookup.output;
 
 /** Arguments of `getCookie`. */
 export interface CookieArgs extends ZoneArgs {
-  /** The cookie's ID: 32 hex digits, from `getCookies`. */
+  /** The cookie's ID (32 hex digits), from `getCookies`. */
   readonly cookieId: string;
 }
 
@@ -300,7 +300,7 @@ export const getScriptsOutput = scriptsLookup.output;
 
 /** Arguments of `getScript`. */
 export interface ScriptArgs extends ZoneArgs {
-  /** The script's ID: 32 hex digits, from `getScripts`. */
+  /** The script's ID (32 hex digits), from `getScripts`. */
   readonly scriptId: string;
 }
 

@@ -45,7 +45,7 @@ export function isMalicious(script: ScoredScript, options: MaliciousOptions = {}
 
 /** Arguments of `assertNoMaliciousScripts`. */
 export interface AssertNoMaliciousArgs extends DetectedFilters, MaliciousOptions {
-  /** The zone: 32 hex digits. */
+  /** The zone's ID (32 hex digits). */
   readonly zoneId: string;
 }
 

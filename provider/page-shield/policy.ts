@@ -172,7 +172,7 @@ export const pageShieldPolicy = defineLifecycle({
 });
 
 export interface PageShieldPolicyArgs {
-  /** The zone that the policy protects: 32 hex digits. Changing it replaces the policy. */
+  /** The ID of the zone that the policy protects (32 hex digits). Changing it replaces the policy. */
   readonly zoneId: pulumi.Input<string>;
   /** The policy's description. It can't be empty, because a policy has no other name. Updates in place. */
   readonly description: pulumi.Input<string>;

@@ -17,7 +17,7 @@ export interface PageShieldSettingsState {
 
 /** A Page Shield policy as Cloudflare returns it. */
 export interface PageShieldPolicyState {
-  /** The policy's ID: 32 hex digits. */
+  /** The policy's ID (32 hex digits). */
   readonly id: string;
   /** The policy's description. */
   readonly description?: string;
@@ -44,7 +44,7 @@ export type RecordStatus = LiteralUnion<"active" | "infrequent" | "inactive">;
  * the others depend on the plan. Timestamps are in ISO 8601.
  */
 export interface Connection {
-  /** The detection's ID: 32 hex digits. */
+  /** The detection's ID (32 hex digits). */
   readonly id: string;
   /** The URL. A connection's URL includes the path only with `useConnectionUrlPath`. */
   readonly url: string;
@@ -118,7 +118,7 @@ export interface Script extends Connection, ScriptContent {
  * in ISO 8601.
  */
 export interface Cookie {
-  /** The detection's ID: 32 hex digits. */
+  /** The detection's ID (32 hex digits). */
   readonly id: string;
   /** The cookie's name. */
   readonly name: string;
@@ -174,7 +174,7 @@ export interface DetectedFilters {
 
 /** Arguments of `getScripts`, `getConnections` and `getCookies`. */
 export interface DetectedListArgs extends DetectedFilters {
-  /** The zone: 32 hex digits. */
+  /** The zone's ID (32 hex digits). */
   readonly zoneId: string;
   /**
    * Reads only this page, counted from 1. By default, all pages are read, oldest first; with `perPage` alone, only the

@@ -150,8 +150,8 @@ export const pageShieldSettings = defineLifecycle({
 
 export interface PageShieldSettingsArgs {
   /**
-   * The zone: 32 hex digits. Changing it replaces the settings: the old zone gets its original settings back, unless
-   * `onDestroy` is `"keep"`.
+   * The zone's ID (32 hex digits). Changing it replaces the settings: the old zone gets its original settings back,
+   * unless `onDestroy` is `"keep"`.
    */
   readonly zoneId: pulumi.Input<string>;
   /** Whether Page Shield monitors the scripts, connections and cookies of the zone's pages. Updates in place. */

@@ -66,7 +66,7 @@ export interface SeenCookie {
 export interface Detections {
   /** Version of the file format. */
   readonly version: number;
-  /** The zone: 32 hex digits. */
+  /** The zone's ID (32 hex digits). */
   readonly zoneId: string;
   /** The scripts, if they were saved. */
   readonly scripts?: readonly SeenScript[];

@@ -88,7 +88,7 @@ export function noForceDestroyInProduction({
       const stack = stackOf(resource);
       if (forceDestroy !== true || !new RegExp(production).test(stack)) return undefined;
       const title = text(resource.props, "title") ?? resource.name;
-      return `forceDestroy lets \`pulumi destroy\` of the production stack ${JSON.stringify(stack)} delete every key of namespace ${JSON.stringify(title)}. Remove forceDestroy.`;
+      return `With forceDestroy, \`pulumi destroy\` on the production stack ${JSON.stringify(stack)} deletes every key in namespace ${JSON.stringify(title)}. Remove forceDestroy.`;
     },
   );
 }

@@ -37,7 +37,7 @@ function plainCredentials(resource: Declared): string[] {
     );
     return places.map(
       (name) =>
-        `${name} contains what looks like a credential but isn't secret. Move the credential to destination.`,
+        `${name} contains what looks like a credential, but it isn't marked as secret. Move the credential to destination.`,
     );
   }
   if (isCloudflare(resource, "LogpushJob") && hasCredential(member(props, "destinationConf")))

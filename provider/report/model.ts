@@ -109,7 +109,7 @@ const section = members({
 export type Section = z.output<typeof section>;
 
 const scriptInventory = members({
-  passed: z.boolean().describe("Whether there are no findings."),
+  passed: z.boolean().describe("True if there are no findings."),
   summary: phrase,
   findings: z.array(phrase).readonly(),
 }).describe("The result of a script inventory's check. Missing without `--inventory`.");
@@ -134,7 +134,9 @@ export const reportDocument = members({
   digest: z
     .string()
     .optional()
-    .describe("The digest that accepts all dangers. Missing if there are none, or if the preview failed."),
+    .describe(
+      "The digest to pass to `--accept` to accept all dangers. Missing if there are none, or if the preview failed.",
+    ),
   warnings: z.array(message).readonly(),
   newVersions: z
     .array(message)

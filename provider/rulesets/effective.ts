@@ -150,8 +150,8 @@ export interface ComparedRules {
   /** Changes that protect more. */
   readonly stronger: readonly string[];
   /**
-   * If the rule moves, the skip rules that will apply to it, and the rules that its exceptions will apply to. Absent if
-   * unknown.
+   * What moving the deployment changes: skip rules that will now apply to it, and other deployments that its exceptions
+   * will now apply to. Absent if unknown.
    */
   readonly moved?: readonly string[];
 }

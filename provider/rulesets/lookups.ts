@@ -57,7 +57,7 @@ export interface ZoneEntryPoint {
 
 /** The arguments of `getManagedRulesets`. */
 export interface ManagedRulesetsArgs {
-  /** The account, as 32 hex digits. By default, the setting `edgeguard:accountId`, or `CLOUDFLARE_ACCOUNT_ID`. */
+  /** The account's ID (32 hex digits). By default, the setting `edgeguard:accountId`, or `CLOUDFLARE_ACCOUNT_ID`. */
   readonly accountId?: string;
 }
 
@@ -197,8 +197,8 @@ export const getZoneManagedRulesOutput = zoneRules.output;
 /** The arguments of `explainZone`. */
 export interface ExplainZoneArgs extends ZoneArgs {
   /**
-   * The account that owns the managed rulesets, as 32 hex digits. By default, the setting `edgeguard:accountId`, or
-   * `CLOUDFLARE_ACCOUNT_ID`.
+   * The ID of the account that owns the managed rulesets (32 hex digits). By default, the setting `edgeguard:accountId`,
+   * or `CLOUDFLARE_ACCOUNT_ID`.
    */
   readonly accountId?: string;
 }

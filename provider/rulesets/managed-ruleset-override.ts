@@ -461,13 +461,13 @@ export const managedRulesetOverride = defineLifecycle({
 /** The arguments of a `ManagedRulesetOverride`. */
 export interface ManagedRulesetOverrideArgs {
   /**
-   * The zone to deploy the ruleset to, as 32 hex digits. Changing it replaces the rule, and `onDestroy`
+   * The ID of the zone to deploy the ruleset to (32 hex digits). Changing it replaces the rule, and `onDestroy`
    * decides what happens to the rule in the old zone.
    */
   readonly zoneId: pulumi.Input<string>;
   /**
-   * The account that owns the managed ruleset, as 32 hex digits. By default, the setting `edgeguard:accountId`, or
-   * `CLOUDFLARE_ACCOUNT_ID`. Changing it writes nothing.
+   * The ID of the account that owns the managed ruleset (32 hex digits). By default, the setting `edgeguard:accountId`,
+   * or `CLOUDFLARE_ACCOUNT_ID`. Changing it writes nothing.
    */
   readonly accountId?: pulumi.Input<string>;
   /**
@@ -477,7 +477,7 @@ export interface ManagedRulesetOverrideArgs {
   readonly ruleset: pulumi.Input<
     | string
     | {
-        /** The ruleset's ID, as 32 hex digits. */
+        /** The ruleset's ID (32 hex digits). */
         readonly id: pulumi.Input<string>;
       }
     | {

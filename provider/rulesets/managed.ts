@@ -84,7 +84,10 @@ export function isIncomplete(ruleset: ManagedRuleset): boolean {
   return incomplete.has(ruleset);
 }
 
-/** Shares a response among all resources in the operation. A failed request is repeated the next time. */
+/**
+ * Shares a response among all resources in the operation. Failures aren't cached: the next caller sends the request
+ * again.
+ */
 async function readOnce<T>(ctx: Context, key: string, read: () => Promise<T>): Promise<T> {
   const answers = ctx.shared("managed rulesets", () => new Map<string, Promise<unknown>>());
   const known = answers.get(key) as Promise<T> | undefined; // A given key always has a value of the same type.

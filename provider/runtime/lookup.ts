@@ -37,7 +37,7 @@ export interface LookupOptions {
 
 /** The zone that a lookup reads. */
 export interface ZoneArgs {
-  /** The zone's ID, 32 hex digits. */
+  /** The zone's ID (32 hex digits). */
   readonly zoneId: string;
 }
 

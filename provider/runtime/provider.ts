@@ -30,13 +30,13 @@ export interface ProviderArgs {
   /** The Global API Key of that email. It's a secret in state. Updates in place. */
   readonly apiKey?: pulumi.Input<string>;
   /**
-   * The ID of the account for resources and lookups that don't set one, 32 hex digits. A `LogpushJob` always sets its
+   * The ID of the account (32 hex digits) for resources and lookups that don't set one. A `LogpushJob` always sets its
    * own. Changing it replaces the resources that don't set one.
    */
   readonly accountId?: pulumi.Input<string>;
   /**
-   * The API's base URL, without a user, password, query or fragment. It must end in an API version such as `/v4`. Updates in
-   * place.
+   * The API's base URL, without a user, password, query or fragment. It must end in an API version such as `/v4`. Updates
+   * in place.
    *
    * @defaultValue `https://api.cloudflare.com/client/v4`
    */

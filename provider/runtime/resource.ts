@@ -180,8 +180,8 @@ function claimOnce(type: string, name: string, rule: ClaimRule, args: JsonObject
 
 /**
  * Marks secrets for the provider and the engine. The provider receives plain values, so it needs the names of the
- * secret arguments. The engine keeps a checked input secret only if the program passed a secret under the same name, so
- * computed inputs are passed as empty secrets.
+ * secret arguments. The engine marks an input returned by `check` as secret only if the program passed a secret with
+ * the same name, so the program passes an empty secret for each computed input that has to be secret.
  */
 function secretMarkers(
   args: object,

@@ -84,7 +84,7 @@ describe("a garbled response", () => {
     );
   });
 
-  test("doesn't retry a PUT after a garbled response, because Cloudflare has applied the change", async () => {
+  test("doesn't retry a PUT after a garbled response, because Cloudflare may have applied the change", async () => {
     const server = await serve((_request, response) => void response.end("<html>"));
     await failureOf(clientOf(server.url).client.put("/x", { what: "Writing", schema, body: {} }));
     expect(server.seen).toHaveLength(1);

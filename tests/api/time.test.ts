@@ -76,7 +76,7 @@ test("a preview of twenty zones waits once for a server that doesn't respond, an
   }
 });
 
-describe("a proxy", () => {
+describe("a request with a proxy variable set", () => {
   const NAMES = ["http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY", "no_proxy", "NO_PROXY"];
   let proxy: Server;
   let at: string;
@@ -104,9 +104,9 @@ describe("a proxy", () => {
   test.each([
     ["HTTP_PROXY", "http"],
     ["https_proxy", "https"],
-    ["http_proxy", "https"], // Which stands for both where there is no other.
+    ["http_proxy", "https"], // http_proxy also applies to https if https_proxy isn't set.
   ])(
-    "if a proxy refuses to connect, names the proxy and its variable (%s for %s), and sends nothing",
+    "fails unsent if the proxy refuses to connect, and names the proxy and its variable (%s for an %s URL)",
     async (name, scheme) => {
       process.env[name] = `http://user:pa%40ss@word@${at}`;
       const failure = await create(`${scheme}://api.example/v4`);
@@ -127,7 +127,7 @@ describe("a proxy", () => {
     ["HTTP_PROXY", "http://", "http://", "http://proxy.example:3128"],
     ["HTTPS_PROXY", "http://user:pass@proxy:port", "http://proxy:port", "http://proxy:port"],
   ])(
-    "refuses %s=%s without showing its credentials, and says what to set instead",
+    "fails unsent with %s=%s, and says what to set instead without showing credentials",
     async (name, value, shown, better) => {
       process.env[name] = value;
       const failure = await create("https://api.example/v4");
@@ -139,7 +139,7 @@ describe("a proxy", () => {
     },
   );
 
-  test("ignores a proxy variable that's empty", async () => {
+  test("goes directly to the API if the variable is empty", async () => {
     process.env["HTTP_PROXY"] = "";
     const server = await serve((_request, response) => void response.end(envelope("direct")));
     expect(await clientOf(server.url).client.get("/x", { what: "Reading", schema })).toBe("direct");

@@ -279,7 +279,7 @@ describe("the evidence", () => {
   const ELEMENTS = [
     "6.4.3 A method confirms that each script is authorized",
     "6.4.3 A method assures the integrity of each script",
-    "6.4.3 An inventory of all scripts has a written justification for each",
+    "6.4.3 An inventory lists every script with a written justification",
     "11.6.1 Alerts on unauthorized changes to security-impacting HTTP headers as the browser receives them",
     "11.6.1 Alerts on unauthorized changes to the script contents of payment pages as the browser receives them",
     "11.6.1 Evaluates the HTTP headers and payment pages as they are received",

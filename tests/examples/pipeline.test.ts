@@ -215,7 +215,7 @@ describeOnCli("the pipeline script with a saved plan", (cli) => {
     await refused(/a zone or the program has changed/);
   });
 
-  it("refuses to apply the plan after another update, and to save one without a passphrase", async () => {
+  it("refuses to save a plan without a passphrase, or to apply one after another update", async () => {
     expect(await run("plan", { PLAN_PASSPHRASE: "" })).toMatchObject({
       code: 1,
       stderr: expect.stringContaining("set PLAN_PASSPHRASE to the passphrase of the saved plan") as string,

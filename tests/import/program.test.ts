@@ -251,8 +251,8 @@ describe("objects that can't be declared", () => {
   });
 });
 
-describe("objects that can't be read", () => {
-  it("are listed in the summary; the rest is imported", async () => {
+describe("an import that can't read everything", () => {
+  it("lists in the summary what it couldn't read, and imports the rest", async () => {
     const desk = await ImportDesk.from();
     desk.api.fault({ kind: "status", status: 403, code: 10000, match: { path: "/page_shield/policies" } });
     const { code, stderr } = await desk.run(["--zone", desk.zone]);
@@ -309,10 +309,10 @@ describe("objects that can't be read", () => {
   });
 });
 
-describe("the account of managed rulesets", () => {
+describe("the account that managed rulesets are read from", () => {
   const ACCOUNT = { EDGEGUARD_ACCOUNT_ID: "" };
 
-  it("uses the zone's own account for managed rulesets if no other is given", async () => {
+  it("is the zone's own account if --account isn't given", async () => {
     const desk = await ImportDesk.from();
     const env = { ...desk.env, ...ACCOUNT };
     expect(await desk.run(["--zone", desk.zone, "--only", "rulesets"], { env })).toMatchObject({ code: 0 });
@@ -320,7 +320,7 @@ describe("the account of managed rulesets", () => {
     expect(recorded?.inputs).toMatchObject({ accountId: desk.account });
   });
 
-  it("requires an account if the token can't read the zone, and writes nothing", async () => {
+  it("must be given with --account if the token can't read the zone; otherwise nothing is written", async () => {
     const desk = await ImportDesk.from();
     const zone = { method: "GET", path: `zones/${desk.zone}$` };
     desk.api.fault({ kind: "status", status: 403, code: 9109, match: zone, times: 9 });
@@ -340,7 +340,7 @@ describe("the account of managed rulesets", () => {
     expect([...desk.recorded().keys()][0]).toBe("PageShieldSettings checkoutShopExample");
   });
 
-  it("also uses the zone's own account for namespaces if --only includes kv", async () => {
+  it("is also used for namespaces if --only includes kv", async () => {
     const desk = await ImportDesk.from();
     const env = { ...desk.env, ...ACCOUNT };
     expect(await desk.run(["--zone", desk.zone, "--only", "kv"], { env })).toMatchObject({ code: 0 });

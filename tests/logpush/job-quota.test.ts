@@ -28,7 +28,7 @@ describe("replacing a job in a zone at its job limit", () => {
     const plan = await op.preview(TYPE, events(), recorded);
     expect(plan).toMatchObject({ step: "replace", replaces: ["dataset"], deletesFirst: true });
     expect(op.warned).toEqual([
-      `edgeguard: LogpushJob "shop-requests": zone ${b.api.zones.empty} has 4 Logpush jobs, and the documented limit is 4. Job ${recorded.id} will be deleted before its replacement is created; no logs will be pushed in between.`,
+      `edgeguard: LogpushJob "shop-requests": zone ${b.api.zones.empty} has 4 Logpush jobs; the documented limit is 4. Job ${recorded.id} will be deleted before its replacement is created; no logs will be pushed in between.`,
     ]);
     expect(b.sent()).toEqual(["GET /jobs"]);
 
@@ -111,12 +111,14 @@ describe("creating a job in a zone at its job limit", () => {
   test("fails the preview of a job above the zone's limit, unless the limit was raised", async () => {
     await fill(4);
     expect(await new Operation(b.api).refusals(TYPE, b.job)).toEqual([
-      `LogpushJob "shop-requests": zone ${b.api.zones.empty} has 4 Logpush jobs, and the documented limit is 4. Delete a job first, in a separate update. If Cloudflare has raised your limit, run "pulumi config set edgeguard:logpushJobsPerZone <number>".`,
+      `LogpushJob "shop-requests": zone ${b.api.zones.empty} has 4 Logpush jobs; the documented limit is 4. Delete a job first, in a separate update. If Cloudflare has raised your limit, run "pulumi config set edgeguard:logpushJobsPerZone <number>".`,
     ]);
     const raised = new Operation(b.api, { config: { "edgeguard:logpushJobsPerZone": "5" } });
     expect(await raised.refusals(TYPE, b.job)).toEqual([]);
     expect(await raised.refusals(TYPE, { ...b.job, name: "sixth" })).toEqual([
-      expect.stringContaining("1 more, and the limit set by edgeguard:logpushJobsPerZone is 5"),
+      expect.stringContaining(
+        "and this update already creates 1 other; the limit set by edgeguard:logpushJobsPerZone is 5",
+      ),
     ]);
   });
 

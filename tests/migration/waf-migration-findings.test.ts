@@ -90,13 +90,13 @@ describe("without an enabled rule that executes a managed ruleset,", () => {
     { action: "skip", expression: "ssl", actionParameters: { rulesets: [OWASP] } },
   ];
 
-  test("a finished migration reports that no managed rules act on the zone, and newRulesEnabled is false", async () => {
+  test("a finished migration reports that the zone has no active managed rules, and newRulesEnabled is false", async () => {
     const recorded = await migrated(api, { zoneId, target: "finished", configuration });
     expect((await rulesOf(api, zoneId)).some(({ action, enabled }) => action === "execute" && enabled)).toBe(
       false,
     );
     const words =
-      /previous rules are off, and no enabled rule executes a managed ruleset, so no managed rules act/;
+      /previous rules are off, and no enabled rule executes a managed ruleset, so the zone has no active managed rules/;
     for (const { outputs } of [recorded, await new Operation(api).refresh(TYPE, recorded)].filter(
       (each) => each !== undefined,
     )) {

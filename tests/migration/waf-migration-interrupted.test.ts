@@ -397,7 +397,9 @@ describe("if someone else moves the zone forward,", () => {
       const refreshed = await op.refresh(TYPE, recorded);
       const state = action === "finish" ? "finished" : "validation";
       expect(op.said).toEqual([
-        expect.stringContaining(`someone moved the zone to ${state} outside this program`),
+        expect.stringContaining(
+          `someone moved the zone's WAF migration to the state "${state}" outside this program`,
+        ),
       ]);
       if (refreshed === undefined) throw new Error("the resource is gone");
       expect(refreshed.inputs).toMatchObject({ target });
@@ -435,7 +437,7 @@ describe("if someone else moves the zone forward,", () => {
     api.inDashboard(zoneId, { do: "finish" });
     const recorded = await op.update(TYPE, plan.inputs, assessed);
     expect(recorded.outputs).toMatchObject({ migrationState: "finished" });
-    expect(op.said.at(-1)).toContain("already at finished; nothing was sent");
+    expect(op.said.at(-1)).toContain("already at finished; this update sent nothing");
     expect(puts(api)).toEqual([]);
   });
 
@@ -527,7 +529,7 @@ describe("because a migration can't be undone,", () => {
     expect(moved.id).toBe(zone("migrateBusiness"));
     expect(op.warned).toEqual([
       expect.stringMatching(
-        /zone .*601: removed from the state\. A migration can't be undone, so nothing was sent, and the zone stays as it is \(last seen at finished\)/,
+        /zone .*601: removed from the state\. A migration can't be undone, so the zone stays as it is \(last seen at finished\)/,
       ),
     ]);
     expect(puts(api)).toEqual([]);
@@ -548,7 +550,7 @@ describe("because a migration can't be undone,", () => {
       "validation",
       [
         expect.stringMatching(
-          /removed from the state\. A migration can't be undone, so nothing was sent, .* \(last seen at validation\)/,
+          /removed from the state\. A migration can't be undone, so the zone stays as it is \(last seen at validation\)/,
         ),
       ],
     ],
@@ -556,7 +558,7 @@ describe("because a migration can't be undone,", () => {
       "finished",
       [
         expect.stringMatching(
-          /removed from the state\. A migration can't be undone, so nothing was sent, .* \(last seen at finished\)/,
+          /removed from the state\. A migration can't be undone, so the zone stays as it is \(last seen at finished\)/,
         ),
       ],
     ],

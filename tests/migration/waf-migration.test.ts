@@ -139,7 +139,9 @@ describe("assessing a zone", () => {
       recorded,
     );
     expect(refused).toEqual([
-      expect.stringMatching(/^target: can't be "finished" yet: zone .* is blocked, so nothing is sent/),
+      expect.stringMatching(
+        /^target: can't be "finished" yet: zone .* is blocked, so the migration won't proceed/,
+      ),
     ]);
     for (const sentence of sentences) {
       expect(op.said[0]).toMatch(sentence);
@@ -164,7 +166,7 @@ describe("assessing a zone", () => {
     const recorded = await new Operation(api).up(TYPE, inputs);
     expect((await said(inputs))[0]?.split("\n").length).toBeGreaterThan(5);
     expect(await said(inputs, recorded)).toEqual([
-      `edgeguard: WafMigration of zone ${inputs.zoneId}: eligible; the previous rules are active (unchanged since the last update; see the assessment output for details).`,
+      `edgeguard: WafMigration of zone ${inputs.zoneId}: eligible; the previous rules are active. The assessment hasn't changed since the last update; for details, see the resource's \`assessment\` output.`,
     ]);
     expect(await said({ ...inputs, quiet: true }, recorded)).toEqual([]);
     api.inDashboard(inputs.zoneId, { do: "package", sensitivity: "medium" });
@@ -265,7 +267,9 @@ describe("confirming a step", () => {
   test("is required: without a confirmation or with a wrong one, nothing is sent, and the error says what to confirm", async () => {
     const inputs = { zoneId: zone("migratePro"), target: "finished" };
     const [missing] = await new Operation(api).refusals(TYPE, inputs);
-    expect(missing).toMatch(/^confirm: is missing, so nothing is sent\. .*set confirm: "[0-9a-f]{64}"/);
+    expect(missing).toMatch(
+      /^confirm: is missing, so the migration won't proceed\. .*set confirm: "[0-9a-f]{64}"/,
+    );
     expect(missing).toMatch(/gets 2 rules with waf_migration=pending\. .*no step can be undone/);
     expect(missing).toMatch(
       /2\. execute Cloudflare OWASP Core Ruleset: paranoia level 2, score threshold 40/,
@@ -276,7 +280,9 @@ describe("confirming a step", () => {
     ]);
     // If the preview couldn't check, the update does.
     const blind = new Operation(api, { config: { "edgeguard:liveChecks": "false" } });
-    await expect(blind.up(TYPE, inputs)).rejects.toThrow(/confirm is missing, so nothing is sent/);
+    await expect(blind.up(TYPE, inputs)).rejects.toThrow(
+      /confirm is missing, so the migration won't proceed/,
+    );
     await expect(blind.up(TYPE, other)).rejects.toThrow(/confirm doesn't match/);
     expect(puts(api)).toEqual([]);
   });
@@ -340,7 +346,7 @@ describe("confirming a step", () => {
       const op = new Operation(api);
       const plan = await op.preview(TYPE, await withConfirmation(api, inputs));
       api.inDashboard(inputs.zoneId, action(inputs.zoneId));
-      await expect(createChecked(op, plan.inputs)).rejects.toThrow(/nothing is sent/);
+      await expect(createChecked(op, plan.inputs)).rejects.toThrow(/the migration won't proceed/);
       expect(puts(api)).toEqual([]);
     },
   );

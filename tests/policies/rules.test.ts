@@ -101,7 +101,7 @@ describe("the policy no-plain-credential", () => {
   ])("reports a credential outside the destination: %s", async (value) => {
     const job = edgeguard("LogpushJob", { destinationConf: value, extra: { nested: [value] } });
     expect(await found(job)).toEqual([
-      "extra contains what looks like a credential but isn't secret. Move the credential to destination.",
+      "extra contains what looks like a credential, but it isn't marked as secret. Move the credential to destination.",
     ]);
     const other = await found(cloudflare("LogpushJob", { destinationConf: value }));
     expect(other).toEqual([expect.stringMatching(/^destinationConf contains a credential/)]);
@@ -164,7 +164,7 @@ test("no-force-destroy-in-production rejects forceDestroy only in production sta
       ),
     );
   expect(await found("production", true)).toEqual([
-    expect.stringMatching(/stack "production" delete every key of namespace "catalog"/),
+    expect.stringMatching(/stack "production" deletes every key in namespace "catalog"/),
   ]);
   expect(await found("prod-eu", true)).toHaveLength(1);
   expect(await found("dev", true)).toEqual([]);

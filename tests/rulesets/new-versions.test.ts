@@ -668,18 +668,20 @@ describe("if versions can't be compared,", () => {
     expect([found.said, found.requests.length]).toEqual([[], 2]);
     expect(found.recorded.outputs["rulesetVersion"]).toBe("89");
   });
+});
 
-  test("a refresh says so if a ruleset goes back to an earlier version", async () => {
-    const { recorded: newer } = await refresh(recorded);
-    const path = `/accounts/${bench.api.accounts.main}/rulesets/${managedRulesets.managed}`;
-    const { result } = await rawGet(bench.api, `${path}/versions/88`);
-    const body = JSON.stringify({ success: true, errors: [], messages: [], result });
-    const latest = { method: "GET", path: `${managedRulesets.managed}$` };
-    bench.api.fault({ match: latest, kind: "raw", status: 200, body, contentType: "application/json" });
-    expect((await refresh(newer)).said.map(firstLine)).toEqual([
-      "Cloudflare Managed Ruleset 89 → 88: 1 rule was removed (1 block).",
-    ]);
-  });
+test("a refresh reports what changed when a ruleset goes back to an earlier version", async () => {
+  const recorded = await bench.up(bench.declareManaged());
+  await bench.publishVersion(managedRulesets.managed, { add: [{ description: "New" }] });
+  const { recorded: newer } = await refresh(recorded);
+  const path = `/accounts/${bench.api.accounts.main}/rulesets/${managedRulesets.managed}`;
+  const { result } = await rawGet(bench.api, `${path}/versions/88`);
+  const body = JSON.stringify({ success: true, errors: [], messages: [], result });
+  const latest = { method: "GET", path: `${managedRulesets.managed}$` };
+  bench.api.fault({ match: latest, kind: "raw", status: 200, body, contentType: "application/json" });
+  expect((await refresh(newer)).said.map(firstLine)).toEqual([
+    "Cloudflare Managed Ruleset 89 → 88: 1 rule was removed (1 block).",
+  ]);
 });
 
 describe("the message about a new version", () => {

@@ -16,7 +16,7 @@ import type { InventoryCheck } from "./model";
 export interface CheckScriptInventoryArgs extends MaliciousOptions {
   /** The inventory, or its file's path, relative to the working directory. */
   readonly inventory: ScriptInventory | string;
-  /** The zones to check: one or more IDs of 32 hex digits. */
+  /** The IDs of the zones to check (32 hex digits each). */
   readonly zoneIds: readonly string[];
   /** Compares only scripts seen on these hosts; `*` at the start or end matches anything. By default, all hosts. */
   readonly hosts?: string | readonly string[];

@@ -154,7 +154,7 @@ export interface RequirementStanding {
 export interface InventoryCheck {
   /** When the check ran, in ISO 8601. */
   readonly checkedAt: string;
-  /** Whether there are no findings. */
+  /** True if there are no findings. */
   readonly passed: boolean;
   /** The inventory: its file, the file's SHA-256, how many entries it has, and how many are approved. */
   readonly inventory: {
@@ -197,7 +197,7 @@ export const inventoryCheckDocument: z.ZodType<
 > = members({
   $schema: z.literal(schemaUrl("inventory-check.v1")),
   checkedAt: z.iso.datetime().describe("When the check ran, in UTC."),
-  passed: z.boolean().describe("Whether there are no findings."),
+  passed: z.boolean().describe("True if there are no findings."),
   inventory: members({
     file: z.string(),
     sha256: sha256.describe("The SHA-256 of the file."),

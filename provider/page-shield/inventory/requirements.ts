@@ -88,7 +88,7 @@ const ELEMENTS_6_4_3: readonly {
 }[] = [
   { element: "A method confirms that each script is authorized", judge: authorization },
   { element: "A method assures the integrity of each script", judge: integrity },
-  { element: "An inventory of all scripts has a written justification for each", judge: justification },
+  { element: "An inventory lists every script with a written justification", judge: justification },
 ];
 
 function authorization(scripts: readonly CheckedScript[]): Judged {

@@ -132,7 +132,7 @@ function detailsOf({ kind, next }: Drifted, view: StepView): readonly Block[] {
 
 /** Matches messages about the program's own plan, which aren't about the refresh. */
 const PLAN_INFO =
-  /^KvEntries .*?: (\+\d|[\d,]+ declared |prune |comparing )|\(unchanged since the last update/s;
+  /^KvEntries .*?: (\+\d|[\d,]+ declared |prune |comparing )|The assessment hasn't changed since the last update/s;
 
 function infosOf({ diagnostics }: Plan): readonly Message[] {
   const infos = ownMessages(diagnostics, "info").filter(

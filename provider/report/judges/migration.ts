@@ -10,7 +10,7 @@ export const migration: Judge = (all) => {
   const zone = cell(all.new.inputs["zoneId"], 40);
   const way =
     now === undefined
-      ? `moves to ${target ?? ""}, unless it's already there (the live check was skipped)`
-      : `moves from ${now} to ${target ?? ""}`;
+      ? `will go to ${target ?? ""}, unless it's already there (the live check was skipped)`
+      : `will go from ${now === "start" ? "not started" : now} to ${target ?? ""}`;
   return [["irreversible", say`the WAF migration of zone ${zone} ${words(way)}; Cloudflare can't undo it`]];
 };

@@ -63,8 +63,8 @@ export const pageShieldPolicy: SectionWriter = {
   summary: (all) => {
     const { action, enabled, description } = currentSides(all).inputs;
     const what = ownMember(ACTION_WORDS, asText(action) ?? "");
-    const state = words(enabled === false ? ", disabled" : "");
-    return say`${cell(description, 60)}: ${what === undefined ? cell(action) : words(what)}${state}`;
+    const state = words(enabled === false ? "disabled; if enabled, " : "");
+    return say`${cell(description, 60)}: ${state}${what === undefined ? cell(action) : words(what)}`;
   },
   blocks: (all) => [
     ...argumentTable(all, ["value", "wouldBlock", "logged"]),
