@@ -12,7 +12,7 @@ export const FAULTS: readonly { readonly area: string; readonly rows: readonly F
       {
         fault: "A read, update or delete gets no response, or half of one",
         result: "It's sent again.",
-        test: ["tests/api/retries.test.ts", "retries GET, PUT and DELETE after a response that was cut off"],
+        test: ["tests/api/retries.test.ts", "is retried after a response that was cut off"],
       },
       {
         fault: "The response to a create is lost",
@@ -104,7 +104,7 @@ export const FAULTS: readonly { readonly area: string; readonly rows: readonly F
         result: "Steps under way finish and are recorded. No other step begins.",
         test: [
           "tests/local-engine/interruption.test.ts",
-          "after Ctrl-C, the running step finishes and no others start",
+          "finishes the running step after Ctrl-C, and starts no others",
         ],
       },
       {

@@ -23,7 +23,7 @@ const saved: Credential = { kind: "token", token: "stale-token", origin: "edgegu
 const fresh: Credential = { kind: "token", token: "fresh-token", origin: "CLOUDFLARE_API_TOKEN" };
 
 describe("when a credential is refused", () => {
-  test("if a token from stack config is refused, the error says that a refresh uses the token saved by the last `up`", async () => {
+  test("the error says that a refresh uses the token saved by the last `up`, if the token is from stack config", async () => {
     const { client } = clientOf(api.url, { credential: saved, purpose: refreshing });
     const failure = await failureOf(client.get(settings, { what: WHAT, schema }));
     expect(failure.message).toContain("returned 403 Forbidden: Authentication error [code 10000]");
@@ -32,7 +32,7 @@ describe("when a credential is refused", () => {
     expect(api.requests).toHaveLength(1);
   });
 
-  test("if a token from the environment is refused, the error doesn't mention the last `up`", async () => {
+  test("the error doesn't mention the last `up` if the token is from the environment", async () => {
     const { client } = clientOf(api.url, {
       credential: { ...saved, origin: "CLOUDFLARE_API_TOKEN" },
       purpose: refreshing,
@@ -88,14 +88,14 @@ describe("when a credential is refused", () => {
     expect(api.requests.map((r) => r.status)).toEqual([status, 200]);
   });
 
-  test("if the request with the fallback token fails for another reason, reports that failure", async () => {
+  test("reports the failure of the request with the fallback token if that request fails for another reason", async () => {
     api.fault({ match: {}, kind: "status", status: 403 });
     api.fault({ match: {}, kind: "status", status: 409, message: "in conflict" });
     const { client } = clientOf(api.url, { credential: saved, fallback: fresh });
     expect((await failureOf(client.get(settings, { what: WHAT, schema }))).message).toContain("in conflict");
   });
 
-  test("after a 403 for a missing permission, uses the fallback for that request only", async () => {
+  test("uses the fallback for a single request if the 403 is for a missing permission", async () => {
     api.fault({ match: { method: "PUT" }, kind: "status", status: 403, code: 10010 });
     const reader: Credential = { kind: "token", token: "reader-token", origin: "edgeguard:apiToken" };
     const { client, warnings } = clientOf(api.url, { credential: reader, fallback: fresh });

@@ -25,7 +25,7 @@ async function answering(answers: Readonly<Record<string, readonly [number, obje
   });
 }
 
-describe("responses without a result", () => {
+describe("when a response has no result", () => {
   const gone = { success: false, errors: [{ code: 10013, message: "namespace not found" }] };
 
   test("treats a deleted object as gone: a refresh removes it from state, and a destroy succeeds", async () => {
@@ -86,7 +86,7 @@ describe("responses without a result", () => {
   });
 });
 
-describe("lists with a record that can't be read", () => {
+describe("when a list has a record that can't be read", () => {
   const record = z.looseObject({ id: z.string(), size: z.number() });
   const odd = { id: "odd", url: "https://a.example/x.js", size: "large", secret: "hunter22" };
 

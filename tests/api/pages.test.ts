@@ -87,7 +87,7 @@ describe("paging by number", () => {
     expect(server.seen).toHaveLength(1);
   });
 
-  describe("lists that change during a read", () => {
+  describe("when the list changes during the read", () => {
     const page = (total: number, pages: number, ...found: string[]) =>
       envelope(items(...found), { result_info: { per_page: 2, total_count: total, total_pages: pages } });
     const read = async () => {

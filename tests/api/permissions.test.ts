@@ -183,7 +183,7 @@ describe("the advice after a refusal", () => {
   });
 
   test.each(["PageShieldPolicy", "LogpushJob", "ManagedRulesetOverride"] as const)(
-    "for a refresh of a %s in a deleted zone, says to remove the resource from state or check the token",
+    "says to remove a %s from state or check the token if a refresh can't find the zone",
     async (type) => {
       const [declared] = LIVES[type]();
       const made = await new Operation(api).up(type, { ...declared });
@@ -195,7 +195,7 @@ describe("the advice after a refusal", () => {
     },
   );
 
-  test("mentions the last `up` if the token is refused in a refresh, but not in a preview", async () => {
+  test("mentions the last `up` after a refresh, but not after a preview", async () => {
     const made = await new Operation(api).up("PageShieldSettings", {
       zoneId: api.zones.empty,
       enabled: true,
@@ -209,7 +209,7 @@ describe("the advice after a refusal", () => {
     expect(message).toContain("A refresh or destroy uses the token saved by the last `pulumi up`");
   });
 
-  test("for a refresh in a deleted zone, says to remove the resource from state, not to refresh", async () => {
+  test("says to remove the resource from state, not to refresh, if a refresh finds that the zone was deleted", async () => {
     const [first] = LIVES.PageShieldPolicy();
     const made = await new Operation(api).up("PageShieldPolicy", { ...first });
     api.fault({ ...gone, times: 9 });

@@ -88,7 +88,7 @@ test("an error is one sentence with the attempt, request, status, message, code,
   );
 });
 
-test("prefers the caller's advice, which may depend on the status and error codes", async () => {
+test("an error ends with the caller's own advice, which may depend on the status and error codes", async () => {
   api.fault({ match: {}, kind: "status", status: 409, code: 1234 });
   const failure = await failureOf(
     clientOf(api.url).client.get(settings, {
@@ -100,7 +100,7 @@ test("prefers the caller's advice, which may depend on the status and error code
   expect(failure.message).toMatch(/ Seen 409 and 1234\.$/);
 });
 
-test("says what to check if Cloudflare can't route an ID", async () => {
+test("an error says what to check if Cloudflare can't route an ID", async () => {
   const failure = await failureOf(
     clientOf(api.url).client.get("/zones/zzz/page_shield", { what: WHAT, schema: any }),
   );
@@ -109,7 +109,7 @@ test("says what to check if Cloudflare can't route an ID", async () => {
   );
 });
 
-describe("responses that aren't a plain success", () => {
+describe("when a response isn't a plain success", () => {
   let server: Throwaway;
   let reply: { status: number; body: string };
 

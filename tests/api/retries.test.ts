@@ -49,7 +49,7 @@ const arrivals = () => {
   return times.map((time) => time - (times[0] ?? 0));
 };
 
-describe("retries of GET, PUT and DELETE", () => {
+describe("a GET, PUT or DELETE", () => {
   const methods = ["GET", "PUT", "DELETE"] as const;
   const strike = (fault: DistributiveOmit<Fault, "match">) =>
     methods.forEach((method) => api.fault({ match: { method }, ...fault }));
@@ -60,13 +60,13 @@ describe("retries of GET, PUT and DELETE", () => {
   beforeEach(() => (random = jest.spyOn(Math, "random").mockReturnValue(0))); // So that no retry waits.
   afterEach(() => random.mockRestore());
 
-  test("retries GET, PUT and DELETE after Cloudflare's own edge status codes", () => {
+  test("is retried after Cloudflare's own edge status codes", () => {
     expect(RETRY.statuses).toEqual(
       expect.arrayContaining([502, 503, 504, 520, 521, 522, 523, 524, 525, 526, 527, 530]),
     );
   });
 
-  test.each(RETRY.statuses)("retries GET, PUT and DELETE after %i", async (status) => {
+  test.each(RETRY.statuses)("is retried after %i", async (status) => {
     strike({ kind: "status", status });
     await all();
     expect(methods.map(statuses)).toEqual([
@@ -76,20 +76,17 @@ describe("retries of GET, PUT and DELETE", () => {
     ]);
   });
 
-  test.each(["dropBefore", "dropAfter"] as const)(
-    "retries GET, PUT and DELETE after a lost connection (%s)",
-    async (kind) => {
-      strike({ kind });
-      await all();
-      expect(methods.map(statuses)).toEqual([
-        [null, 200],
-        [null, 200],
-        [null, 204],
-      ]);
-    },
-  );
+  test.each(["dropBefore", "dropAfter"] as const)("is retried after a lost connection (%s)", async (kind) => {
+    strike({ kind });
+    await all();
+    expect(methods.map(statuses)).toEqual([
+      [null, 200],
+      [null, 200],
+      [null, 204],
+    ]);
+  });
 
-  test("retries GET, PUT and DELETE after a response that was cut off", async () => {
+  test("is retried after a response that was cut off", async () => {
     const cutOff = ["GET", "PUT"] as const; // The response to a DELETE has no body to cut.
     cutOff.forEach((method) => api.fault({ match: { method }, kind: "truncated" }));
     await Promise.all(cutOff.map((method) => send(method)));
@@ -101,20 +98,17 @@ describe("retries of GET, PUT and DELETE", () => {
     ]);
   });
 
-  test.each([400, 401, 403, 404, 409, 413, 501])(
-    "doesn't retry GET, PUT and DELETE after %i",
-    async (status) => {
-      strike({ kind: "status", status });
-      const failures = await Promise.all(methods.map((method) => failureOf(send(method))));
-      expect(failures).toEqual(methods.map(() => expect.objectContaining({ status }) as unknown));
-      expect(api.requests).toHaveLength(3);
-    },
-  );
+  test.each([400, 401, 403, 404, 409, 413, 501])("isn't retried after %i", async (status) => {
+    strike({ kind: "status", status });
+    const failures = await Promise.all(methods.map((method) => failureOf(send(method))));
+    expect(failures).toEqual(methods.map(() => expect.objectContaining({ status }) as unknown));
+    expect(api.requests).toHaveLength(3);
+  });
 });
 
-describe("retries of POST", () => {
+describe("a POST", () => {
   test.each([408, 500, 502, 503, 504, 520, 525, 530])(
-    "doesn't retry a POST after %i, because Cloudflare may have applied it",
+    "isn't retried after %i, because Cloudflare may have applied it",
     async (status) => {
       api.fault({ match: {}, kind: "status", status });
       const failure = await failureOf(send("POST", 5));
@@ -124,22 +118,19 @@ describe("retries of POST", () => {
     },
   );
 
-  test.each(["dropBefore", "dropAfter", "truncated"] as const)(
-    "doesn't retry a POST after %s",
-    async (kind) => {
-      api.fault({ match: {}, kind });
-      expect(await failureOf(send("POST", 5))).toMatchObject({ status: undefined, outcome: "unknown" });
-      expect(api.requests).toHaveLength(1);
-    },
-  );
+  test.each(["dropBefore", "dropAfter", "truncated"] as const)("isn't retried after %s", async (kind) => {
+    api.fault({ match: {}, kind });
+    expect(await failureOf(send("POST", 5))).toMatchObject({ status: undefined, outcome: "unknown" });
+    expect(api.requests).toHaveLength(1);
+  });
 
-  test("retries a POST after 429, because Cloudflare can't have applied it", async () => {
+  test("is retried after 429, because Cloudflare can't have applied it", async () => {
     api.fault({ match: {}, kind: "status", status: 429 });
     await send("POST");
     expect(api.requests.map(({ status }) => status)).toEqual([429, 200]);
   });
 
-  test("retries a POST after a refused connection", async () => {
+  test("is retried after a refused connection", async () => {
     const listener = createServer().listen(0, "127.0.0.1");
     await new Promise((resolve) => listener.once("listening", resolve));
     const { port } = listener.address() as AddressInfo;
@@ -152,21 +143,21 @@ describe("retries of POST", () => {
     expect(debug).toHaveLength(3);
   });
 
-  test("retries a POST after a 500 if the caller says that repeating it is safe", async () => {
+  test("is retried after a 500 if the caller says that repeating it is safe", async () => {
     api.fault({ match: {}, kind: "status", status: 500 });
     await clientOf(api.url).client.post(policies, { what: WHAT, schema, body: newPolicy, repeatable: true });
     expect(api.requests.map(({ status }) => status)).toEqual([500, 200]);
   });
 });
 
-describe("the outcome of a request covers all its attempts", () => {
+describe("the outcome of a request", () => {
   const lostThen = (method: "GET" | "PUT", ...statuses: number[]) => {
     api.fault({ match: { method }, kind: "dropAfter" });
     statuses.forEach((status) => api.fault({ match: { method }, kind: "status", status }));
   };
 
   test.each([400, 403, 429])(
-    "the outcome of a PUT is unknown once a response was lost, even if the retry gets a %i",
+    "is unknown for a PUT once a response was lost, even if the retry gets a %i",
     async (status) => {
       lostThen("PUT", status);
       const failure = await failureOf(send("PUT"));
@@ -177,12 +168,12 @@ describe("the outcome of a request covers all its attempts", () => {
     },
   );
 
-  test("a failed GET changed nothing, even if a response was lost", async () => {
+  test("is that nothing was changed if a GET fails, even if a response was lost", async () => {
     lostThen("GET", 400);
     expect(await failureOf(send("GET"))).toMatchObject({ status: 400, outcome: "notDone" });
   });
 
-  test("the outcome includes attempts with the fallback credential", async () => {
+  test("also depends on attempts with the fallback credential", async () => {
     lostThen("PUT", 401, 400);
     const { client } = clientOf(api.url, {
       fallback: { kind: "token", token: "other", origin: "CLOUDFLARE_API_TOKEN" },
@@ -191,7 +182,7 @@ describe("the outcome of a request covers all its attempts", () => {
     expect(failure).toMatchObject({ status: 400, outcome: "unknown" });
   });
 
-  test("the outcome doesn't depend on other requests", async () => {
+  test("doesn't depend on other requests", async () => {
     lostThen("PUT", 400, 400);
     const { client } = clientOf(api.url);
     await failureOf(client.put(settings, { what: WHAT, schema, body: put }));
@@ -201,9 +192,9 @@ describe("the outcome of a request covers all its attempts", () => {
   });
 });
 
-describe("an unreachable host", () => {
+describe("a request to an unreachable host", () => {
   test.each(["EHOSTUNREACH", "ENETUNREACH"])(
-    "a request to an unreachable host (%s) counts as unsent only if it couldn't connect",
+    "counts as unsent only if it couldn't connect (%s)",
     (errorCode) => {
       const connecting = { method: "POST", errorCode, syscall: "connect" };
       const reading = { method: "POST", errorCode, syscall: "read" };
@@ -214,28 +205,28 @@ describe("an unreachable host", () => {
   );
 });
 
-test.each([0, 2])("with maxRetries: %i, makes that many attempts after the first one", async (maxRetries) => {
+test.each([0, 2])("with maxRetries: %i, a request is retried that many times", async (maxRetries) => {
   api.fault({ match: {}, kind: "status", status: 503, times: 50 });
   const failure = await failureOf(send("GET", maxRetries));
   expect(api.requests).toHaveLength(maxRetries + 1);
   expect(failure.message.includes(`after ${maxRetries + 1} attempts`)).toBe(maxRetries > 0);
 });
 
-test("doubles the backoff up to its limit, with full jitter", () => {
+test("the backoff doubles up to its limit, with full jitter", () => {
   const longest = [2, 3, 4, 5, 20].map((next) => backoffMs(next, () => 1));
   expect(longest).toEqual([400, 800, 1600, 3200, 30_000]);
   expect(backoffMs(5, () => 0)).toBe(0);
 });
 
-describe("Retry-After", () => {
-  test("waits two full seconds if Retry-After is 2", async () => {
+describe("when a response has a Retry-After header", () => {
+  test("waits two full seconds if the value is 2", async () => {
     virtualTime();
     api.fault({ match: {}, kind: "status", status: 429, retryAfter: 2 });
     await send("GET");
     expect(arrivals()).toEqual([0, 2000]);
   });
 
-  test("waits until the time that a Retry-After gives as an HTTP date", async () => {
+  test("waits until the given time if the value is an HTTP date", async () => {
     virtualTime();
     const date = new Date(Math.ceil((Date.now() + 500) / 1000) * 1000);
     api.fault({ match: {}, kind: "status", status: 503, retryAfter: date.toUTCString() });
@@ -243,7 +234,7 @@ describe("Retry-After", () => {
     expect(api.requests[1]?.at).toBe(date.toISOString());
   });
 
-  test.each([429, 503])("fails at once if Retry-After is beyond the limit (%i)", async (status) => {
+  test.each([429, 503])("fails at once if the value is beyond the limit (%i)", async (status) => {
     const { waits } = virtualTime();
     api.fault({ match: {}, kind: "status", status, retryAfter: 3600 });
     const failure = await failureOf(send("GET", 5));
@@ -252,7 +243,7 @@ describe("Retry-After", () => {
     expect(api.requests).toHaveLength(1);
   });
 
-  test("fails every waiting caller at once if Retry-After is beyond the limit, and sends nothing", async () => {
+  test("fails every waiting caller at once if the value is beyond the limit, and sends nothing", async () => {
     api.fault({ match: {}, kind: "status", status: 429, retryAfter: 3600 });
     const budget = new RateBudget([{ requests: 1, ms: 2000 }]);
     const { client } = clientOf(api.url, { budget });
@@ -268,7 +259,7 @@ describe("Retry-After", () => {
   });
 
   test.each(["0", "Thu, 01 Jan 1970 00:00:00 GMT", "-1", "soon"])(
-    "doesn't send a burst of requests after a Retry-After of %j",
+    "still backs off, without a burst of requests, if the value is %j",
     async (retryAfter) => {
       const { waits } = virtualTime();
       api.fault({ match: {}, kind: "status", status: 503, retryAfter, times: 2 });
@@ -292,7 +283,7 @@ describe("Retry-After", () => {
     expect(api.requests).toHaveLength(1);
   });
 
-  test("after a 429, makes only the callers with the same rate budget wait", async () => {
+  test("makes only the callers with the same rate budget wait after a 429", async () => {
     const time = virtualTime();
     time.stop();
     api.fault({ match: {}, kind: "status", status: 429, retryAfter: 1 });
@@ -309,8 +300,8 @@ describe("Retry-After", () => {
   });
 });
 
-describe("the rate budget", () => {
-  test("never exceeds its limit in any window, and serves callers in order", async () => {
+describe("when the rate budget is used up", () => {
+  test("never exceeds the limit in any window, and serves callers in order", async () => {
     virtualTime();
     const started = performance.now();
     const budget = new RateBudget([
@@ -330,7 +321,7 @@ describe("the rate budget", () => {
     expect(times).toEqual([0, 0, 0, 200, 200, 200, 400, 400]);
   });
 
-  test("slows requests down, including retries", async () => {
+  test("delays requests, including retries", async () => {
     virtualTime();
     jest.spyOn(Math, "random").mockReturnValue(0);
     api.fault({ match: {}, kind: "status", status: 503 });
@@ -340,7 +331,7 @@ describe("the rate budget", () => {
     expect(arrivals()).toEqual([0, 150, 300]);
   });
 
-  test("announces a long wait for the rate budget", async () => {
+  test("announces a long wait", async () => {
     const budget = new RateBudget([DOCUMENTED_RATE]);
     await Promise.all(Array.from({ length: 1200 }, () => budget.take()));
     const controller = new AbortController();
@@ -355,7 +346,7 @@ describe("the rate budget", () => {
     expect(api.requests).toHaveLength(0);
   });
 
-  test("a client with patient: false never waits for the rate budget, not even behind callers that do", async () => {
+  test("a client with patient: false never waits, not even behind callers that do", async () => {
     const time = virtualTime();
     time.stop();
     const budget = new RateBudget([{ requests: 1, ms: 60_000 }]);
@@ -428,10 +419,10 @@ test("keeps requests in flight within the concurrency limit, even across several
   expect(most).toBe(3);
 });
 
-describe("time limits", () => {
+describe("a response that exceeds a time limit", () => {
   const timeouts = { connectMs: 10_000, headersMs: 1000, bodyMs: 1000 };
 
-  test("treats a response that doesn't start in time as lost: retries a GET, but not a POST", async () => {
+  test("counts as lost if it doesn't start in time: a GET is retried, but a POST isn't", async () => {
     api.fault({ match: {}, kind: "slow", delayMs: 60_000 });
     const { client } = clientOf(api.url, { timeouts });
     await client.get(settings, { what: WHAT, schema });
@@ -443,7 +434,7 @@ describe("time limits", () => {
     expect(api.requests).toHaveLength(3);
   });
 
-  test("treats a response that stops halfway as cut off", async () => {
+  test("counts as cut off if it stops halfway", async () => {
     const server = await serve((_request, response) => {
       response.writeHead(200, { "content-length": "100" });
       response.write('{"success":');
@@ -455,7 +446,7 @@ describe("time limits", () => {
 });
 
 describe("a cancelled operation", () => {
-  test("aborts requests in flight when the operation is cancelled, and sends nothing afterwards", async () => {
+  test("aborts requests in flight, and sends nothing afterwards", async () => {
     api.fault({ match: {}, kind: "slow", delayMs: 60_000 });
     const controller = new AbortController();
     const { client } = clientOf(api.url, { signal: controller.signal, maxRetries: 5 });
@@ -508,7 +499,7 @@ describe("a cancelled operation", () => {
     expect(api.requests).toHaveLength(2);
   });
 
-  test("says that an aborted change may have been applied", async () => {
+  test("fails with an error that says that an aborted change may have been applied", async () => {
     api.fault({ match: { method: "PUT" }, kind: "slow", delayMs: 5000 });
     const controller = new AbortController();
     const { client } = clientOf(api.url, { signal: controller.signal });
@@ -526,18 +517,15 @@ describe("a cancelled operation", () => {
   test.each([
     [503, "unknown"],
     [429, "notDone"],
-  ])(
-    "doesn't retry a change after %i once the operation is cancelled, and reports its outcome as %s",
-    async (status, outcome) => {
-      api.fault({ match: { method: "PUT" }, kind: "status", status, retryAfter: 60 });
-      const controller = new AbortController();
-      const { client, info } = clientOf(api.url, { closing: controller.signal });
-      const asked = failureOf(client.put(settings, { what: "Setting", schema, body: put }));
-      await until(() => info.length > 0);
-      controller.abort();
-      expect(await asked).toMatchObject({ name: "CancelledError", outcome });
-    },
-  );
+  ])("doesn't retry a change after %i, and reports its outcome as %s", async (status, outcome) => {
+    api.fault({ match: { method: "PUT" }, kind: "status", status, retryAfter: 60 });
+    const controller = new AbortController();
+    const { client, info } = clientOf(api.url, { closing: controller.signal });
+    const asked = failureOf(client.put(settings, { what: "Setting", schema, body: put }));
+    await until(() => info.length > 0);
+    controller.abort();
+    expect(await asked).toMatchObject({ name: "CancelledError", outcome });
+  });
 
   test("stops waiting for the rate budget at once", async () => {
     const controller = new AbortController();

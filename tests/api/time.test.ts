@@ -30,7 +30,7 @@ describe("the time limit for one attempt", () => {
 });
 
 describe("a client with patient: false", () => {
-  test("a client with patient: false sends nothing more after a request has timed out", async () => {
+  test("sends nothing more after a request has timed out", async () => {
     const server = await serve(() => undefined);
     const { client } = clientOf(server.url, { attemptMs: 50, maxRetries: 0, patient: false, concurrency: 2 });
     const ask = () => failureOf(client.get("/x", { what: "Looking", schema }));
@@ -46,7 +46,7 @@ describe("a client with patient: false", () => {
     expect(server.seen.length).toBeLessThanOrEqual(2); // On a busy machine the time is over before a request has arrived.
   });
 
-  test("a client with patient: false keeps going after an error response", async () => {
+  test("keeps going after an error response", async () => {
     const server = await serve((_request, response) => void response.writeHead(503).end());
     const { client } = clientOf(server.url, { maxRetries: 0, patient: false });
     for (let asked = 0; asked < 2; asked += 1) await failureOf(client.get("/x", { what: "Looking", schema }));

@@ -92,7 +92,7 @@ describe("a kv command line", () => {
     expect(desk.api.requests).toHaveLength(0);
   });
 
-  test("may have values at the limits", async () => {
+  test("succeeds with values at the limits", async () => {
     const metadata = JSON.stringify({ a: "x".repeat(1016) });
     expect(Buffer.byteLength(metadata)).toBe(1024);
     expect(await desk.here(...put("--ttl", "60", "--metadata", metadata))).toMatchObject({ code: 0 });
@@ -451,7 +451,7 @@ describe("an unusable file", () => {
     expect(desk.api.requests).toHaveLength(0);
   });
 
-  test.each(["put", "get", "delete"])("makes bulk %s fail if it's missing", async (verb) => {
+  test.each(["put", "get", "delete"])("makes bulk %s fail if it doesn't exist", async (verb) => {
     const ran = await desk.here("kv", "bulk", verb, "nowhere.json", "--binding", "EXISTING");
     expect(ran).toMatchObject({
       code: 1,

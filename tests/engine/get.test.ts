@@ -47,7 +47,7 @@ test("the local engine refuses `get`, and says that it can't read resources", as
 });
 
 describeOnCli("get", (cli) => {
-  test("get reads an object without managing it, keeps its destination secret, and passes its bare ID to other resources", async () => {
+  test("reads an object without managing it, keeps its destination secret, and passes its bare ID to other resources", async () => {
     await projectOn(cli);
     const { shop } = api.zones;
     const account = api.accounts.main;
@@ -102,7 +102,7 @@ describeOnCli("get", (cli) => {
     expect(deleted.map(({ path }) => path).filter((path) => !path.includes("/bulk"))).toEqual([]);
   });
 
-  test("a policy isn't deleted if the program stops declaring it and reads it with get instead", async () => {
+  test("prevents a policy from being deleted if the program reads it instead of declaring it", async () => {
     await projectOn(cli);
     const { empty } = api.zones;
     program(
@@ -120,7 +120,7 @@ describeOnCli("get", (cli) => {
     });
   });
 
-  test("a get with a nonexistent or malformed ID fails the preview", async () => {
+  test("fails the preview if the ID doesn't exist or is malformed", async () => {
     await projectOn(cli);
     const missing = `${api.zones.empty}/${"0".repeat(32)}`;
     program(`edgeguard.PageShieldPolicy.get("one", "${missing}");`);

@@ -144,7 +144,7 @@ describe.each(engines().map((engine) => [engine.name, engine] as const))("on %s"
     }
   }, 120_000);
 
-  describeLong("explicit providers in detail", () => {
+  describeLong("with explicit providers", () => {
     it("refreshes and destroys each object with the token in its own provider's state", async () => {
       project.write(`${PROGRAM}
         new KvNamespace("eu", { title: "flags" }, { provider: eu });
@@ -158,7 +158,7 @@ describe.each(engines().map((engine) => [engine.name, engine] as const))("on %s"
       }
     }, 120_000);
 
-    it("if a provider's token is refused, names the provider and tries no other token", async () => {
+    it("an error names the provider whose token was refused, and no other token is tried", async () => {
       project.write(`${PROGRAM}
         new PageShieldSettings("eu", { zoneId, enabled: true }, { provider: eu });`);
       project.env["EU"] = "old-revoked-token";

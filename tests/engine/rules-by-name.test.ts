@@ -36,7 +36,7 @@ const waf = new edgeguard.ManagedRulesetOverride("waf", {
 export const ruleIds = waf.ruleIds;
 `;
 
-describeLong("rules by name, on each engine", () => {
+describeLong("when a program refers to rules by name", () => {
   describe.each(engines().map((engine) => [engine.name, engine] as const))("%s", (_name, engine) => {
     let api: LocalApi;
     let project: Project;

@@ -126,7 +126,7 @@ describe("the many-zones script", () => {
   }
 });
 
-describe("reading the zones file", () => {
+describe("readZones", () => {
   const SHOP = { stack: "shop", zoneId: "a".repeat(32) };
   const complaint = (text: string | undefined): string => {
     const home = mkdtempSync(join(tmpdir(), "edgeguard-zones-"));

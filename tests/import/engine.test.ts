@@ -65,7 +65,7 @@ describe("importing existing objects into a stack", () => {
   });
 
   it.each(engines())(
-    "the preview after the import shows no changes on $name, and credentials stay encrypted in state",
+    "leads to a preview without changes on $name, and keeps credentials encrypted in state",
     async (engine) => {
       const project = new Project(engine, "imported");
       try {

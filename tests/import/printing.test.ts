@@ -19,11 +19,9 @@ describe("names in the generated program", () => {
       "one two three four five six seven eight nine ten eleven twelve thirteen",
       "one-two-three-four-five-six-seven-eight-nine-ten-eleven-twelve",
     ],
-  ])("names resources after the names or descriptions of their objects: %j", (text, name) =>
-    expect(slug(text)).toBe(name),
-  );
+  ])("come from the names or descriptions of the objects: %j", (text, name) => expect(slug(text)).toBe(name));
 
-  it("distinguishes objects with the same label by other labels, then by ID, whatever their order", () => {
+  it("distinguish objects with the same label by other labels, then by ID, whatever their order", () => {
     const objects = [
       { id: "0f2a11112222", labels: ["checkout"] },
       { id: "1111", labels: ["CSP", "www.shop.example"] },
@@ -50,11 +48,11 @@ describe("names in the generated program", () => {
     ["v10-2", "v10_2"],
     ["delete", "zoneDelete"],
     ["", "zone"],
-  ])("turns labels into identifiers: %j", (name, constant) =>
+  ])("are valid identifiers, whatever the label: %j", (name, constant) =>
     expect(identifier(name, "zone")).toBe(constant),
   );
 
-  it("names objects without a label after the hosts in their expressions", () => {
+  it("come from the hosts in an object's expressions if the object has no label", () => {
     expect(
       hostsIn('(http.host in {"www.shop.example" "Shop.example"} or http.host eq "a.b") and x eq "c.d"'),
     ).toEqual(["a.b", "shop.example", "www.shop.example"]);
@@ -64,7 +62,7 @@ describe("names in the generated program", () => {
   });
 });
 
-describe("expressions", () => {
+describe("the printer", () => {
   it("prints an expression on one line if it fits, and otherwise one member per line", () => {
     expect(print(codeOf({ a: 1, "b-c": [true, "x"], __proto: null, d: undefined }))).toBe(
       '{ a: 1, "b-c": [true, "x"], __proto: null }',
@@ -172,7 +170,7 @@ describe("a program in YAML", () => {
   });
 });
 
-describe("destinations", () => {
+describe("the printed code", () => {
   it.each([
     ["gs://logs/http/{DATE}", 'destination.gs({ bucket: "logs", path: "http/{DATE}" })'],
     [
@@ -209,7 +207,7 @@ describe("destinations", () => {
     // What no builder covers stays text, secret as a whole.
     ["s3://logs?region=us-east-1&new-member=1", "config:destination"],
     ["kinesis://stream?region=us-east-1&sts-assume-role-arn=arn", "config:destination"],
-  ])("prints code for %s", (text, expected) => {
+  ])("has a destination for %s", (text, expected) => {
     const written = destinationCode(text, writing);
     const code = "destination" in written ? written.destination : written.destinationConf;
     expect(
@@ -245,7 +243,7 @@ describe("destinations without builders", () => {
     // The older path of Datadog, with the API key.
     ["datadog://intake.example/v1/input/AKHUSH", true, "the whole destination"],
     ["splunk://intake.example/AKHUSH?channel=c", true, "the whole destination"],
-  ])("prints %s as text, or as one secret if it contains a credential", (text, isShown, meaning) => {
+  ])("are printed as text, or as one secret if they contain a credential: %s", (text, isShown, meaning) => {
     const secrets: unknown[] = [];
     const secret: ArgumentWriter["secret"] = (name, each) => {
       secrets.push({ name, ...each });
@@ -259,7 +257,7 @@ describe("destinations without builders", () => {
 });
 
 describe("filters", () => {
-  it("without builders, are printed as a document, or as text if that would change them", () => {
+  it("are printed as a document if builders aren't used, or as text if a document would change them", () => {
     const where = '{"where":{"key":"ClientRequestHost","operator":"eq","value":"a"}}';
     expect(print(filterCode(where, false))).toBe(
       'JSON.stringify({ where: { key: "ClientRequestHost", operator: "eq", value: "a" } })',
@@ -296,13 +294,13 @@ describe("filters", () => {
       { and: [{ key: "OfTomorrow", operator: "!contains", value: "1" }] },
       'filter.where(filter.and(filter.notContains("OfTomorrow", "1")))',
     ],
-  ])("uses the filter builders: %j", (where, text) => expect(of(where)).toBe(text));
+  ])("are printed with the filter builders: %j", (where, text) => expect(of(where)).toBe(text));
 
   it.each([
     { and: [{ key: "EdgeResponseStatus", operator: "startsWith", value: "5" }] },
     { and: [{ key: "EdgeResponseStatus", operator: "eq", value: "0500" }] },
     { or: [{ and: [{ key: "WorkerSubrequest", operator: "eq", value: "yes" }] }] },
-  ])("keeps a filter as text if the builders can't express it: %j", (where) => {
+  ])("stay text if the builders can't express them: %j", (where) => {
     expect(of(where)).toBe(`'${JSON.stringify({ where })}'`);
   });
 });

@@ -101,7 +101,7 @@ describe("an existing exception in front of a deployment", () => {
     expect((await rulesOf(desk)).map(content)).toEqual(before.map(content));
   });
 
-  it("refers to the exception's own ruleset as `this`, and to others by name", async () => {
+  it("is declared with its own ruleset as `this`, and with others by name", async () => {
     const desk = await ImportDesk.from();
     const path = "/zones/{zone}/rulesets/phases/http_request_firewall_managed/entrypoint";
     const { rules } = (await desk.send("GET", path)) as { rules: Record<string, unknown>[] };
@@ -128,7 +128,7 @@ describe("an existing exception in front of a deployment", () => {
     });
   });
 
-  it("writes the description of each rule that an exception skips as a comment", async () => {
+  it("is declared with a comment that describes each rule it skips", async () => {
     const desk = await ImportDesk.from();
     const path = "/zones/{zone}/rulesets/phases/http_request_firewall_managed/entrypoint";
     const { rules } = (await desk.send("GET", path)) as { rules: Record<string, unknown>[] };
@@ -146,7 +146,7 @@ describe("an existing exception in front of a deployment", () => {
     );
   });
 
-  it("a destroy removes the exception with the deployment if onDestroy is remove", async () => {
+  it("is removed with the deployment by a destroy if onDestroy is remove", async () => {
     const { desk, recorded, before } = await imported();
     const outputs = { ...recorded.outputs, onDestroy: "remove" };
     await new Operation(desk.api).destroy("ManagedRulesetOverride", { ...recorded, outputs });
@@ -212,8 +212,10 @@ describe("objects that can't be declared", () => {
       "LogpushJob same103",
     ]);
   });
+});
 
-  it("declares a job whose region ends in a slash, as in Cloudflare's own example", async () => {
+describe("edgeguard import of a Logpush job", () => {
+  it("declares a region that ends in a slash, as in Cloudflare's own example", async () => {
     const desk = await ImportDesk.from();
     const keys = "access-key-id=AKID&secret-access-key=hush-3";
     await desk.job("slashed", { destination_conf: `s3://logs/http?region=us-west-2/&${keys}` });
@@ -222,7 +224,7 @@ describe("objects that can't be declared", () => {
     expect(desk.read("index.ts")).toContain('region: "us-west-2/"');
   });
 
-  it("says which parts of a job Cloudflare doesn't return, and where to set them", async () => {
+  it("says which parts of the job Cloudflare doesn't return, and where to set them", async () => {
     const desk = await ImportDesk.from({ logpush: { destination: "redacted", filter: "hidden" } });
     const where = `r2://logs/http?account-id=${desk.account}&access-key-id=AKID&secret-access-key=hush-2`;
     await desk.job("audit", {
@@ -354,10 +356,10 @@ describe("the account that managed rulesets are read from", () => {
   });
 });
 
-describe("the Pulumi project", () => {
+describe("edgeguard import into a Pulumi project", () => {
   const POLICIES = ["--only", "page-shield"];
 
-  it("creates a Pulumi project named after the directory, and never changes an existing project", async () => {
+  it("creates a missing project, named after the directory, and never changes an existing one", async () => {
     const desk = await ImportDesk.from();
     const args = ["--zone", desk.zone, ...POLICIES];
     const { stderr } = await desk.run(args);
@@ -403,7 +405,7 @@ describe("the Pulumi project", () => {
   });
 });
 
-describe("existing files", () => {
+describe("edgeguard import into a directory", () => {
   it("overwrites existing files only with --force, and otherwise sends no request", async () => {
     const desk = await ImportDesk.from();
     mkdirSync(desk.folder);
@@ -423,7 +425,7 @@ describe("existing files", () => {
   });
 });
 
-describe("the command line", () => {
+describe("the edgeguard import command", () => {
   it.each([
     [[], "nothing to import. Pass --zone <id>"],
     [["--zone", "abc"], "32 hex digits"],

@@ -213,7 +213,7 @@ test("maxOwnDeletes limits how many of a resource's own keys an update may delet
   expect(await stored("own/1")).toEqual({ "own/1": null });
 });
 
-describe("a replacement into another namespace", () => {
+describe("the preview of a replacement into another namespace", () => {
   let moved: Inputs;
   let recorded: Recorded;
   let there: string;
@@ -234,14 +234,14 @@ describe("a replacement into another namespace", () => {
     await rawSend(api, "PUT", `${there}/bulk`, body);
   };
 
-  test("previews what prune deletes in the new namespace", async () => {
+  test("shows what prune deletes in the new namespace", async () => {
     await bulk({ theirs: "x" });
     const said = await preview({ ...declare({ a: "mine" }, { prune: { prefix: "" } }), ...moved }, recorded);
     expect(said).toContain('prune deletes 1 key that others wrote: "theirs"');
     expect(said).toContain("+1 ~0 -0 (+a)");
   });
 
-  test("fails the preview if someone else wrote one of the keys in the new namespace", async () => {
+  test("fails if someone else wrote one of the keys in the new namespace", async () => {
     await bulk({ a: "theirs" });
     const inputs = { ...declare({ a: "mine" }), ...moved };
     await expect(new Operation(api).preview(TYPE, inputs, recorded)).rejects.toThrow(

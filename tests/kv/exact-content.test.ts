@@ -48,7 +48,7 @@ describe("special files", () => {
     ]);
   });
 
-  test("are refused in the source directory, and instead of it", async () => {
+  test("are refused inside the source directory, and in place of the directory itself", async () => {
     const directory = join(setup.folder, "special");
     mkdirSync(directory);
     execFileSync("mkfifo", [join(directory, "pipe")]);

@@ -112,7 +112,7 @@ describe("the manifest", () => {
     );
   });
 
-  test("is refused if its content is unexpected, and the error quotes no parser", async () => {
+  test("is refused if its content is unexpected, without quoting the parser's error", async () => {
     const body = Buffer.concat([Buffer.from([1, 0, 0, 0, 4]), Buffer.from("none")]);
     const sum = createHash("sha256").update(body).digest().subarray(0, 8);
     const text = Buffer.concat([body, sum]).toString("base64");
@@ -161,7 +161,7 @@ function written(...entries: Written[]): Manifest {
 
 const keysOf = (rows: readonly Row[]) => rows.map(({ key }) => key);
 
-describe("comparing entries with what was written", () => {
+describe("the comparison of entries with what was written", () => {
   test("finds added, changed and removed entries", async () => {
     const manifest = written({ key: "same" }, { key: "differs" }, { key: "gone" }, { key: "meta" });
     const catalog = await declared(
@@ -210,7 +210,7 @@ describe("comparing entries with what was written", () => {
     expect(compare(catalog, manifest, NOW)).toMatchObject({ writes: [], removed: [], unchanged: 2 });
   });
 
-  test("neither writes an expired entry nor removes its key", async () => {
+  test("finds nothing to write or remove for an expired entry", async () => {
     const manifest = written({ key: "old", expiration: NOW - 1 }, { key: "changed", expiration: NOW - 1 });
     const catalog = await declared(
       { key: "old", expiration: NOW - 1 },

@@ -110,7 +110,7 @@ describe("upload progress", () => {
     ]); // prettier-ignore
   });
 
-  test("shows progress at most every five seconds, and not once the work is done", () => {
+  test("is shown at most every five seconds, and not once the work is done", () => {
     const steps = Array.from({ length: 130 }, (_, i) => [(i + 1) * 100, 10] as const);
     expect(reported(1_300, steps)).toHaveLength(2);
     expect(reported(10, [[9_000, 10]])).toEqual([]);

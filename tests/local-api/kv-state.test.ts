@@ -116,12 +116,12 @@ describe("the state", () => {
     api.restore(withoutKv);
     expect(api.snapshot().kv).toEqual(after.kv);
   });
+});
 
-  test("/info lists the account that KV belongs to", async () => {
-    const api = await start();
-    expect((await controlOf(api)("GET", "/info")).body).toMatchObject({
-      accounts: [{ id: api.accounts.main, name: "main" }],
-    });
+test("/info lists the account that KV belongs to", async () => {
+  const api = await start();
+  expect((await controlOf(api)("GET", "/info")).body).toMatchObject({
+    accounts: [{ id: api.accounts.main, name: "main" }],
   });
 });
 
@@ -205,7 +205,7 @@ describe("KV in a data directory", () => {
     expect((await start({ persistTo: folder })).snapshot().kv).toEqual(kept);
   });
 
-  test("the API doesn't start if the data is invalid, and says why in one sentence", async () => {
+  test("prevents the API from starting if it's invalid, with an error that says why in one sentence", async () => {
     const first = await start({ persistTo: folder });
     await newNamespace(first);
     await first.close();

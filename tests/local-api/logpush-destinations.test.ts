@@ -21,7 +21,7 @@ afterEach(() => api.close());
 const claimsOf = (token: string): unknown =>
   JSON.parse(Buffer.from(token.split(".")[1] ?? "", "base64url").toString());
 
-describe("Logpush destinations", () => {
+describe("the API for Logpush destinations", () => {
   test.each<[string, string]>([
     ["ftp://host/path", "must start with one of"],
     ["shop-logs", "must start with one of"],
@@ -39,7 +39,7 @@ describe("Logpush destinations", () => {
     ["datadog://intake.example/v1/input", "datadog:// needs header_DD-API-KEY"],
     ["sumo://collectors.example/other", "needs the path of an HTTP source"],
     ["https://", "needs a bucket or a host"],
-  ])("every route rejects %s, without showing its secrets", async (destination, why) => {
+  ])("rejects %s on every route, without showing its secrets", async (destination, why) => {
     const refused = refusal(400, 1002, why, "/destination_conf");
     for (const path of [jobs, `${scope}/logpush/ownership`]) {
       const response = await call("POST", path, { ...newJob, destination_conf: destination });
@@ -50,7 +50,7 @@ describe("Logpush destinations", () => {
     ).toEqual({ valid: false, message: expect.stringContaining(why) as string });
   });
 
-  test("a destination may have up to 4,096 characters", async () => {
+  test("accepts a destination of up to 4,096 characters", async () => {
     const long = (length: number) =>
       `https://logs.example/${"x".repeat(length - "https://logs.example/".length)}`;
     const path = `${scope}/logpush/validate/destination`;
@@ -62,7 +62,7 @@ describe("Logpush destinations", () => {
     expect(await call("POST", path, { destination_conf: long(4097) })).toMatchObject(refused);
   });
 
-  test("a destination is reported as existing if a job in the zone or account pushes to its bucket and path", async () => {
+  test("reports a destination as existing if a job in the zone or account pushes to its bucket and path", async () => {
     const path = `${scope}/logpush/validate/destination/exists`;
     expect(result(await call("POST", path, { destination_conf: DATADOG }))).toEqual({ exists: false });
     await create(call, jobs);
@@ -72,7 +72,7 @@ describe("Logpush destinations", () => {
     expect(result(await call("POST", account, { destination_conf: DATADOG }))).toEqual({ exists: false });
   });
 
-  test("creating a job, a validation and an ownership challenge fail if the destination rejects writes", async () => {
+  test("rejects a job, a validation and an ownership challenge if the destination rejects writes", async () => {
     const control = controlOf(api);
     const knob = await control("PATCH", "/logpush/behavior", { unwritable: ["datadog://intake"] });
     expect(knob).toMatchObject({ status: 200, body: { unwritable: ["datadog://intake"], filter: "shown" } });
@@ -97,14 +97,14 @@ describe("Logpush destinations", () => {
     ["fields=RayId", false, "logpull_options: unknown field RayId"],
     ["timestamps=iso", false, "logpull_options: unknown timestamps iso"],
     ["sample=2", false, "logpull_options: sample must be between 0 and 1"],
-  ])("logpull_options are validated without a destination: %s", async (options, valid, message) => {
+  ])("validates logpull_options without a destination: %s", async (options, valid, message) => {
     const response = await call("POST", `${scope}/logpush/validate/origin`, { logpull_options: options });
     expect(result(response)).toEqual({ valid, message });
   });
 });
 
-describe("Logpush ownership", () => {
-  test("buckets require an ownership token, but destinations with credentials don't", async () => {
+describe("the API for Logpush ownership", () => {
+  test("requires an ownership token for buckets, but not for destinations with credentials", async () => {
     const keys = "access-key-id=a&secret-access-key=b";
     const asked = [
       S3,
@@ -131,7 +131,7 @@ describe("Logpush ownership", () => {
     expect(responses.slice(5).map(({ status }) => status)).toEqual(free.map(() => 200));
   });
 
-  test("a job proves ownership by sending back the token from a file at its destination", async () => {
+  test("writes a token to a file at the destination, and accepts a job that sends the token back", async () => {
     const withDate = "s3://shop-logs/edge/{DATE}?region=eu-central-1";
     const response = await call("POST", `${scope}/logpush/ownership`, { destination_conf: withDate });
     expect(result(response)).toEqual({
@@ -146,7 +146,7 @@ describe("Logpush ownership", () => {
     expect((await controlOf(api)("GET", `/logpush/sink/${file?.path ?? ""}`)).body).toBe(token);
   });
 
-  test("a token is valid for one destination of one zone or account, for seven days", async () => {
+  test("issues a token for one destination of one zone or account, valid for seven days", async () => {
     const token = await tokenFor(api, call, scope, S3);
     const issued = Date.parse("2026-10-01T12:00:00Z") / 1000;
     expect(token).toMatch(/^[\w-]+\.[\w-]+\.[\w-]+$/);
@@ -162,7 +162,7 @@ describe("Logpush ownership", () => {
     expect(claimsOf(ofAccount)).toMatchObject({ object_type: "account", object_id: api.accounts.main });
   });
 
-  test("a token is rejected if it's for another zone, account or destination, was changed, or has expired", async () => {
+  test("rejects a token that's for another zone, account or destination, was changed, or has expired", async () => {
     const token = await tokenFor(api, call, scope, S3);
     const [header = "", , signature = ""] = token.split(".");
     const forged = Buffer.from(JSON.stringify({ ...Object(claimsOf(token)), exp: 9e9 })).toString(
@@ -190,7 +190,7 @@ describe("Logpush ownership", () => {
     );
   });
 
-  test("a job needs a new token if its bucket or path changes, but not if only parameters change", async () => {
+  test("requires a new token if a job's bucket or path changes, but not if only parameters change", async () => {
     const ownership_challenge = await tokenFor(api, call, scope, S3);
     const path = `${jobs}/${await create(call, jobs, { destination_conf: S3, ownership_challenge })}`;
 
@@ -211,7 +211,7 @@ describe("Logpush ownership", () => {
     ["gs://shop-logs/a b/ü", "gs/shop-logs/a_b/_/"],
     ["sumo://collectors.example/receiver/v1/http/canary", "sumo/collectors.example/receiver/v1/http/secret/"],
   ])(
-    "the token's file stays inside the destinations' directory, without secrets in its path: %s",
+    "keeps the token's file inside the destinations' directory, without secrets in its path: %s",
     async (destination, folder) => {
       await call("POST", `${scope}/logpush/ownership`, { destination_conf: destination });
       expect(api.logpush.files().map(({ path }) => path)).toEqual([

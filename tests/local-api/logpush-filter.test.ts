@@ -205,7 +205,7 @@ describe("the API for Logpush jobs", () => {
   });
 });
 
-describe("filtering a log line", () => {
+describe("whether a log line passes a filter", () => {
   const line = {
     RayID: "8c1f",
     ClientRequestHost: "www.example.com",
@@ -267,7 +267,7 @@ describe("filtering a log line", () => {
     ["ClientCity", "contains", "x", false],
     ["BotScore", "lt", "30", false],
     ["BotScore", "!in", [1], true],
-  ])("the line passes the filter %s %s %j: %s", async (key, operator, value, passes) => {
+  ])("with %s %s %j is %s", async (key, operator, value, passes) => {
     const id = await create(call, jobs, { filter: where(leaf(key, operator, value)) });
     expect(api.logpush.push(id, [line])).toMatchObject({ lines: 1, passed: passes ? 1 : 0 });
   });
@@ -283,7 +283,7 @@ describe("filtering a log line", () => {
     [{ and: [{ or: [yes, no] }, { or: [no] }] }, false],
     [yes, true],
     [no, false],
-  ])("the line passes the nested filter %j: %s", async (node, passes) => {
+  ])("with the nested filter %j is %s", async (node, passes) => {
     const id = await create(call, jobs, { filter: where(node) });
     expect(api.logpush.push(id, [line]).passed).toBe(passes ? 1 : 0);
   });

@@ -374,7 +374,7 @@ describe("Logpush responses", () => {
     },
   );
 
-  test("in strict mode, a job can't have unknown properties, and a PUT can't contain its dataset or kind", async () => {
+  test("in strict mode, reject a job with unknown properties, and a PUT with a dataset or kind", async () => {
     const api = await start({ strict: true });
     const call = callerOf(api);
     const path = zonePath(api);
@@ -388,7 +388,7 @@ describe("Logpush responses", () => {
 });
 
 describe("the health of a Logpush job", () => {
-  test("a control route sets a job's health, and a successful push clears it", async () => {
+  test("is set by a control route, and cleared by a successful push", async () => {
     const api = await start();
     const call = callerOf(api);
     const path = zonePath(api);
@@ -406,8 +406,8 @@ describe("the health of a Logpush job", () => {
   });
 });
 
-describe("the state", () => {
-  test("Logpush jobs survive a restart, and are restored from a snapshot", async () => {
+describe("Logpush jobs in the state", () => {
+  test("survive a restart, and are restored from a snapshot", async () => {
     const folder = mkdtempSync(join(tmpdir(), "edgeguard-test-"));
     const first = await startLocalApi({ persistTo: folder });
     const id = await create(callerOf(first), zonePath(first), { filter: "" });
@@ -426,7 +426,7 @@ describe("the state", () => {
     rmSync(folder, { recursive: true });
   });
 
-  test("Logpush jobs show up in reads only after the lag", async () => {
+  test("show up in reads only after the lag", async () => {
     const api = await start({ readLagMs: 1000 });
     const call = callerOf(api);
     const id = await create(call, zonePath(api));
@@ -435,7 +435,7 @@ describe("the state", () => {
     expect(each(await call("GET", zonePath(api)), "id")).toEqual([id]);
   });
 
-  test("a state file from an older version without Logpush restores no jobs", async () => {
+  test("are all removed by restoring an older version's state, which has no Logpush", async () => {
     const api = await start();
     const older = Object.fromEntries(Object.entries(api.snapshot()).filter(([name]) => name !== "logpush"));
     expect(await controlOf(api)("PUT", "/state", older)).toMatchObject({ status: 204 });

@@ -121,13 +121,13 @@ describe("a Page Shield list", () => {
 });
 
 describe("Page Shield records", () => {
-  test("the initial data has two malicious active scripts and two without a score", async () => {
+  test("initially include two malicious active scripts and two without a score", async () => {
     const scores = await list("scripts", "page=all", "js_integrity_score");
     expect(scores.filter((score) => typeof score === "number" && score < 50)).toHaveLength(2);
     expect(scores.filter((score) => score === null)).toHaveLength(2);
   });
 
-  test("a script that's read by ID has more properties than in a list", async () => {
+  test("have more properties if they're read by ID than in a list", async () => {
     const [id] = await list("scripts", "urls=pay.js", "id");
     const listed = await call("GET", `${shop}/scripts?urls=pay.js`);
     expect(each(listed, "versions")).toEqual([undefined]);
@@ -138,7 +138,7 @@ describe("Page Shield records", () => {
     });
   });
 
-  test("records omit properties that a lower plan doesn't include", async () => {
+  test("omit properties that a lower plan doesn't include", async () => {
     const [id] = each(await call("GET", `/zones/${api.zones.small}/page_shield/scripts`), "id");
     const script = await call("GET", `/zones/${api.zones.small}/page_shield/scripts/${String(id)}`);
     expect(Object.keys(result(script)).sort()).toEqual(
@@ -160,7 +160,7 @@ describe("Page Shield records", () => {
     }
   });
 
-  test("records have fewer properties in the dialect of Cloudflare's guides, and a cookie's max age may be null", async () => {
+  test("have fewer properties in the dialect of Cloudflare's guides, where a cookie's max age may be null", async () => {
     const inSeed = callerOf(documentedApi);
     const scripts = await inSeed("GET", `${shop}/scripts?page=all`);
     expect(each(scripts, "magecart_score").every((value) => value === undefined)).toBe(true);
@@ -185,7 +185,7 @@ describe("Page Shield records", () => {
     );
   });
 
-  test("records have the same IDs at every start", async () => {
+  test("have the same IDs at every start", async () => {
     const again = await startLocalApi();
     expect(each(await callerOf(again)("GET", `${shop}/scripts?${EVERY}`), "id")).toEqual(
       await list("scripts", EVERY, "id"),

@@ -33,7 +33,7 @@ describe("authentication", () => {
     });
   });
 
-  test("rejects missing, incomplete and wrong credentials like Cloudflare", async () => {
+  test("rejects missing, incomplete and wrong credentials as Cloudflare does", async () => {
     expect(await get({})).toMatchObject(failed(400, 9106));
     expect(await get({ "x-auth-email": "local@example.com" })).toMatchObject(failed(400, 9106));
     expect(await get({ "x-auth-email": "local@example.com", "x-auth-key": "no" })).toMatchObject(
@@ -53,7 +53,7 @@ describe("authentication", () => {
   });
 });
 
-describe("requests that match no route or object", () => {
+describe("when a request matches no route or object", () => {
   test.each([
     ["GET", "/nowhere", 404, 7003],
     ["GET", "/zones/ABC/page_shield", 400, 7003],

@@ -41,12 +41,12 @@ describe("the effective rules of a zone", () => {
     rules.filter(({ enabled }) => !enabled).length,
   ];
 
-  test("no rules are effective without a deployment", async () => {
+  test("don't exist without a deployment", async () => {
     expect(await zone.effective()).toEqual({ deployments: [], exceptions: [] });
     expect((await controlOf(api)("GET", `/zones/${"0".repeat(32)}/effective-waf`)).status).toBe(404);
   });
 
-  test("without overrides, the effective rules are the ruleset's defaults", async () => {
+  test("are the ruleset's defaults if there are no overrides", async () => {
     const rules = await deploy(owasp);
     expect(counts(rules)).toEqual([168, 0]);
     expect(rules.at(-1)).toMatchObject({
@@ -61,7 +61,7 @@ describe("the effective rules of a zone", () => {
     [1, ["paranoia-level-2", "paranoia-level-3", "paranoia-level-4"]],
     [2, ["paranoia-level-3", "paranoia-level-4"]],
     [3, ["paranoia-level-4"]],
-  ])("at paranoia level %i, all rules are effective except those of higher levels", async (_, above) => {
+  ])("at paranoia level %i are all rules except those of higher levels", async (_, above) => {
     const rules = await deploy(owasp, {
       categories: above.map((category) => ({ category, enabled: false })),
     });
@@ -70,7 +70,7 @@ describe("the effective rules of a zone", () => {
     }
   });
 
-  test("an override of the OWASP ruleset's last rule sets the score threshold and the action", async () => {
+  test("get their score threshold and action from an override of the OWASP ruleset's last rule", async () => {
     const rules = await deploy(owasp, {
       rules: [{ id: OWASP_SCORE_RULE, score_threshold: 25, action: "managed_challenge" }],
     });
@@ -78,7 +78,7 @@ describe("the effective rules of a zone", () => {
     expect(counts(rules)).toEqual([168, 0]);
   });
 
-  test("if several category overrides apply to a rule, the last one takes precedence", async () => {
+  test("are set by the last of several category overrides that apply to a rule", async () => {
     const wordpress = { category: "wordpress", enabled: false };
     const sqli = { category: "sqli", enabled: true, action: "log" };
     const first = await deploy(managed, { categories: [wordpress, sqli] });
@@ -95,7 +95,7 @@ describe("the effective rules of a zone", () => {
     expect(others(first)).toEqual(others(swapped));
   });
 
-  test("rule overrides take precedence over category overrides, and category overrides over ruleset overrides", async () => {
+  test("are set by rule overrides before category overrides, and by category overrides before ruleset overrides", async () => {
     const xss = tagged(await deploy(managed), "xss");
     const [one, other] = xss;
     const rules = await deploy(managed, {
@@ -114,14 +114,14 @@ describe("the effective rules of a zone", () => {
     });
   });
 
-  test("rules that don't accept the action of a ruleset override keep their own", async () => {
+  test("keep their own action if they don't accept the one in a ruleset override", async () => {
     const rules = await deploy(owasp, { action: "log" });
     expect(rules.filter(({ action }) => action === "log").map(({ id }) => id)).toEqual([OWASP_SCORE_RULE]);
     const uploads = tagged(await deploy(managed, { action: "challenge" }), "file-upload");
     expect(uploads.every(({ action }) => action === "block")).toBe(true);
   });
 
-  test("a new ruleset version changes the effective rules unless the deployment pins a version", async () => {
+  test("change with a new ruleset version unless the deployment pins a version", async () => {
     const [rule] = rulesOf(await zone.call("GET", `${zone.root}/${owasp}`));
     const change = [{ id: rule?.id, categories: ["protocol", "paranoia-level-3"] }];
     const overrides = { categories: [{ category: "paranoia-level-3", enabled: false }] };
@@ -145,12 +145,12 @@ describe("the effective rules of a zone", () => {
     ]);
   });
 
-  test("no rules are effective in a disabled deployment", async () => {
+  test("don't include any rules of a disabled deployment", async () => {
     await deploy(owasp, undefined, { enabled: false });
     expect((await zone.effective()).deployments).toMatchObject([{ enabled: false, on: 0, off: 168 }]);
   });
 
-  test("the exceptions are listed for the zone, and for each rule that an earlier exception skips", async () => {
+  test("are listed with the zone's exceptions, and with the earlier exceptions that skip them", async () => {
     const skip = (ref: string, action_parameters: object, enabled = true) => {
       return { action: "skip", ref, expression: "ip.src eq 10.0.0.1", action_parameters, enabled };
     };
@@ -174,7 +174,7 @@ describe("the effective rules of a zone", () => {
     expect(skipped[1]?.every(({ skippedBy }) => skippedBy.join() === all)).toBe(true);
   });
 
-  test("the seeded zone has one exception and two active deployments, with its WordPress rules off", async () => {
+  test("initially come from two active deployments with one exception, and exclude the WordPress rules", async () => {
     const shop = new ZoneRulesets(api, api.zones.shop);
     const { deployments, exceptions } = await shop.effective();
     const { monitoring, managed: baseline, credentials } = seededRules.shop;

@@ -32,7 +32,7 @@ describe("a zone's entry point", () => {
   });
   afterAll(() => api.close());
 
-  test("two of the seeded zones have an entry point", async () => {
+  test("exists initially in two of the seeded zones", async () => {
     const blog = new ZoneRulesets(api, api.zones.blog);
     expect([idOf(await shop.read()), idOf(await blog.read())]).toEqual(Object.values(seededEntryPoints));
     expect(idsOf(await shop.read())).toEqual([monitoring, managed, credentials]);

@@ -55,7 +55,7 @@ describe("the API for managed rulesets", () => {
     expect((await call("GET", `${root}?per_page=51`)).status).toBe(400);
   });
 
-  test("the Cloudflare Managed Ruleset has rules with several tags, rules that are off, and rules with fewer actions", async () => {
+  test("returns rules with several tags, rules that are off, and rules with fewer actions in the Cloudflare Managed Ruleset", async () => {
     const rules = await read(managedRulesets.managed);
     expect(rules.length).toBeGreaterThanOrEqual(120);
     expect(unique(rules.map(({ id }) => id))).toBe(rules.length);
@@ -67,14 +67,14 @@ describe("the API for managed rulesets", () => {
     expect(unique(rules.map((rule) => String(rule["allowed_override_actions"])))).toBe(2);
   });
 
-  test("managed rulesets are the same at every start", async () => {
+  test("returns the same managed rulesets at every start", async () => {
     const other = await startLocalApi();
     const theirs = await callerOf(other)("GET", `${root}/${managedRulesets.managed}`);
     expect(rulesOf(theirs)).toEqual(await read(managedRulesets.managed));
     await other.close();
   });
 
-  test("each scoring rule of the OWASP Core Ruleset has one paranoia level, and the last rule acts on the score", async () => {
+  test("returns one paranoia level for each scoring rule of the OWASP Core Ruleset, whose last rule acts on the score", async () => {
     const rules = await read(managedRulesets.owasp);
     const scoring = rules.slice(0, -1);
     const levels = scoring.map(({ categories }) =>
@@ -108,7 +108,7 @@ describe("the API for managed rulesets", () => {
     expect((await call("GET", `${path}/86`)).status).toBe(404);
   });
 
-  test("publishing a version changes the rules, but the rule that acts on the score stays last", async () => {
+  test("returns other rules once a version is published, but the rule that acts on the score stays last", async () => {
     const before = await read(managedRulesets.owasp);
     const [gone, changed] = before;
     const published = await publish(managedRulesets.owasp, {

@@ -83,14 +83,14 @@ describe("a rule is rejected with an error code and a pointer", () => {
       10001,
       "/action_parameters/ruleset",
     ],
-    ["executing a ruleset that does not exist", execute({ id: NONE }), 20121, "/action_parameters/id"],
+    ["if it executes a ruleset that doesn't exist", execute({ id: NONE }), 20121, "/action_parameters/id"],
     [
-      "executing a version that does not exist",
+      "if it executes a version that doesn't exist",
       execute({ version: "1" }),
       20122,
       "/action_parameters/version",
     ],
-    ["with an ID, although it's new", { ...execute({}), id: NONE }, 20152, "/id"],
+    ["if it's new but has an ID", { ...execute({}), id: NONE }, 20152, "/id"],
     ["with another rule's ref", { ...execute({}), ref: "security-team/managed" }, 20150, "/ref"],
   ])("%s", async (_, rule, code, pointer) => {
     await expectRefused(rule, code, pointer);

@@ -15,7 +15,7 @@ describe.each<[Dialect, string, string]>([
   });
   afterEach(() => api.close());
 
-  test("by default, Page Shield is off and uses Cloudflare's reporting endpoint", async () => {
+  test("starts with Page Shield off and Cloudflare's reporting endpoint", async () => {
     expect((await call("GET", pathOf("empty"))).body).toMatchObject({
       success: true,
       result: { enabled: false, [reporting]: true, use_connection_url_path: false },

@@ -97,7 +97,7 @@ describe("the state", () => {
       expect(readdirSync(folder)).toEqual(["in-use.json", "local-api.json"]);
     });
 
-    test("the API doesn't start if the state file is invalid, and says so in one sentence", async () => {
+    test("prevents the API from starting if its file is invalid, with a one-sentence error", async () => {
       await (await start({ persistTo: folder })).close();
       const kept = await start({ persistTo: folder });
       kept.reset();

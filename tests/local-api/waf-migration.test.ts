@@ -111,7 +111,7 @@ describe("a WAF migration", () => {
   );
 });
 
-describe("the states of a migration", () => {
+describe("during a migration", () => {
   const reach: Record<string, (zone: ZoneName) => void> = {
     start: () => undefined,
     validation: (zone) => act(zone, { do: "validate" }),
@@ -183,7 +183,7 @@ describe("the states of a migration", () => {
     expect(stepsOf("migratePro").filter(({ effective }) => effective)).toHaveLength(1);
   });
 
-  test("before its migration, a zone below Enterprise can only add new rules that are disabled", async () => {
+  test("a zone below Enterprise can only add disabled rules until it's finished or retired", async () => {
     const zone = new Migrating(api, "migratePro");
     expect(await zone.put(undefined, [{ ...execute, enabled: false }, execute])).toMatchObject({
       status: 400,
@@ -229,7 +229,7 @@ describe("the states of a migration", () => {
   });
 });
 
-describe("what blocks a migration", () => {
+describe("when a migration is blocked", () => {
   test("a zone can't migrate until its URI-based overrides are deleted", async () => {
     const zone = new Migrating(api, "migrateOverrides");
     expect(result(await zone.check())).toEqual({ compatible: false });
@@ -255,8 +255,10 @@ describe("what blocks a migration", () => {
     api.changeWaf({ checkKnows: "everything" });
     expect(result(await zone.check())).toEqual({ compatible: false });
   });
+});
 
-  test("some seeded zones are exactly at the limits, and some just above them", () => {
+describe("the seeded zones", () => {
+  test("include zones exactly at the migration's limits, and zones just above them", () => {
     const measures = (name: ZoneName) => {
       const rules = api.waf(api.zones[name]).firewallRules;
       const bypassing = rules.filter(({ products }) => products?.includes("waf"));
@@ -269,10 +271,8 @@ describe("what blocks a migration", () => {
     const longest = api.waf(api.zones.migrateLongRule).firewallRules[0]?.expression ?? "";
     expect(longest.length).toBeLessThan(2100);
   });
-});
 
-describe("the seeded zones", () => {
-  test("the migrateDeployed, migrateValidating and migrateFinished zones are in the state that their name says", async () => {
+  test("called migrateDeployed, migrateValidating and migrateFinished are in the state that their name says", async () => {
     const deployed = new Migrating(api, "migrateDeployed");
     const [office, executed] = await deployed.saved();
     expect([office?.action, executed?.action]).toEqual(["skip", "execute"]);
@@ -299,37 +299,32 @@ describe("the seeded zones", () => {
     expect(stepsOf("migrateFinished")).toHaveLength(1);
   });
 
-  test("the zones seeded for other products are already migrated", async () => {
+  test("for other products are already migrated", async () => {
     for (const name of ["shop", "blog", "small", "empty"] as const) {
       const zone = new Migrating(api, name);
       expect(await zone.status()).toMatchObject(state("finished", "disabled", "enabled"));
       expect(await zone.legacy("GET", "/packages")).toMatchObject(refused(403, 12010));
     }
   });
-
-  test.each([404, 410] as const)(
-    "all migration and previous WAF routes return %i once Cloudflare has retired the migration",
-    async (status) => {
-      const zone = new Migrating(api, "migrateRetired");
-      act("migrateRetired", { do: "retire", status });
-      for (const response of [
-        ...[
-          await zone.check(),
-          await zone.config(),
-          await zone.status(),
-          await zone.put("pending", [execute]),
-        ],
-        ...[await zone.legacy("GET", "/packages"), await zone.legacy("GET", "/overrides")],
-      ]) {
-        expect(response).toMatchObject(refused(status, 12011));
-      }
-      expect(await zone.saved()).toEqual([]);
-    },
-  );
 });
 
-describe("simulated changes in the dashboard", () => {
-  test("if a colleague finishes a migration straight from the start phase, the zone's own rules stay ahead of the proposed ones", async () => {
+test.each([404, 410] as const)(
+  "all migration and previous WAF routes return %i once Cloudflare has retired the migration",
+  async (status) => {
+    const zone = new Migrating(api, "migrateRetired");
+    act("migrateRetired", { do: "retire", status });
+    for (const response of [
+      ...[await zone.check(), await zone.config(), await zone.status(), await zone.put("pending", [execute])],
+      ...[await zone.legacy("GET", "/packages"), await zone.legacy("GET", "/overrides")],
+    ]) {
+      expect(response).toMatchObject(refused(status, 12011));
+    }
+    expect(await zone.saved()).toEqual([]);
+  },
+);
+
+describe("a colleague in the simulated dashboard", () => {
+  test("can finish a migration straight from the start phase, which keeps the zone's own rules ahead of the proposed ones", async () => {
     const zone = new Migrating(api, "migrateDeployed");
     const own = await zone.saved();
     expect(act("migrateDeployed", { do: "finish" })).toMatchObject({
@@ -340,7 +335,7 @@ describe("simulated changes in the dashboard", () => {
     expect(act("migrateDeployed", { do: "finish" }).migration.steps).toHaveLength(1);
   });
 
-  test("if a colleague turns off the previous version of a zone in validation, its rules don't change", async () => {
+  test("can finish a migration in validation, which doesn't change the zone's rules", async () => {
     const zone = new Migrating(api, "migrateValidating");
     const before = await zone.saved();
     act("migrateValidating", { do: "finish" });
@@ -348,7 +343,7 @@ describe("simulated changes in the dashboard", () => {
     expect(await zone.saved()).toEqual(before);
   });
 
-  test("a colleague can only do what Cloudflare allows", () => {
+  test("can only do what Cloudflare allows", () => {
     expect(() => act("migratePro", { do: "validate" })).toThrow("Enterprise zones only");
     expect(() => act("migrateFinished", { do: "validate" })).toThrow("can't go back");
     expect(() => act("migrateOverrides", { do: "finish" })).toThrow(
@@ -358,7 +353,7 @@ describe("simulated changes in the dashboard", () => {
     expect(() => act("migratePro", { do: "rule", id: "1", mode: "off" })).toThrow("WAF rule not found");
   });
 
-  test("a colleague can change properties of a rule", async () => {
+  test("can change properties of a rule", async () => {
     const zone = new Migrating(api, "migrateValidating");
     const [first, second] = await zone.saved();
     act("migrateValidating", { do: "adjust", rule: String(second?.["id"]), change: { enabled: false } });
@@ -370,7 +365,7 @@ describe("simulated changes in the dashboard", () => {
     });
   });
 
-  test("a colleague can add and delete overrides, and change settings", async () => {
+  test("can add and delete overrides, and change settings", async () => {
     const zone = new Migrating(api, "migratePro");
     const override = { urls: ["*"], groups: { a: "disable" } };
     const [added] = act("migratePro", { do: "addOverride", override }).overrides;
@@ -382,7 +377,7 @@ describe("simulated changes in the dashboard", () => {
     });
   });
 
-  test("a colleague can complete a switch that hangs", async () => {
+  test("can complete a switch that hangs", async () => {
     const zone = new Migrating(api, "migratePro");
     act("migratePro", { do: "hang" });
     await zone.put("pending", [execute]);
@@ -391,15 +386,15 @@ describe("simulated changes in the dashboard", () => {
     act("migratePro", { do: "completeSwitch" });
     expect(await zone.status()).toMatchObject(state("finished", "disabled", "enabled"));
   });
+});
 
-  test("a test can make a PUT return an error even though the PUT is applied", async () => {
-    const zone = new Migrating(api, "migrateEnterprise");
-    act("migrateEnterprise", { do: "failAfterPut", status: 502 });
-    expect(await zone.put("validation", [execute])).toMatchObject(refused(502, 12040));
-    expect(await zone.status()).toMatchObject(state("validation", "enabled", "enabled"));
-    expect(await zone.saved()).toMatchObject([execute]);
-    expect(await zone.put("pending", [execute])).toMatchObject({ status: 200 });
-  });
+test("a test can make a PUT return an error even though the PUT is applied", async () => {
+  const zone = new Migrating(api, "migrateEnterprise");
+  act("migrateEnterprise", { do: "failAfterPut", status: 502 });
+  expect(await zone.put("validation", [execute])).toMatchObject(refused(502, 12040));
+  expect(await zone.status()).toMatchObject(state("validation", "enabled", "enabled"));
+  expect(await zone.saved()).toMatchObject([execute]);
+  expect(await zone.put("pending", [execute])).toMatchObject({ status: 200 });
 });
 
 describe("the control routes for migrations", () => {
@@ -426,7 +421,7 @@ describe("the control routes for migrations", () => {
     expect(await control("PATCH", "/waf", { pendingMs: -1 })).toMatchObject({ status: 400 });
   });
 
-  test("snapshots of the state include migrations", async () => {
+  test("include migrations in snapshots of the state", async () => {
     const zone = new Migrating(api, "migratePro");
     await zone.put("pending", [execute]);
     const kept = api.snapshot();

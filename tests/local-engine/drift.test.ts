@@ -9,7 +9,7 @@ describeLong("drift on the local engine", () => {
     resources: { still: { args: { size: 1 } }, moved: { args: { size: 1 } }, gone: { args: { size: 1 } } },
   });
 
-  it("a refresh shows drift", async () => {
+  it("is shown by a refresh", async () => {
     const stack = getStack();
     await stack.up();
     writeFileSync(stack.objectFile((await stack.resource("moved"))?.id ?? ""), JSON.stringify({ size: 7 }));
@@ -22,14 +22,14 @@ describeLong("drift on the local engine", () => {
     expect(await stack.resource("gone")).toBeDefined();
   });
 
-  it("a preview with --refresh shows drift", async () => {
+  it("is shown by a preview with --refresh", async () => {
     const plan = await getStack().preview("--refresh");
     expect(opsOf(plan)).toEqual(
       expect.arrayContaining(["create gone", "refresh gone", "refresh moved", "update moved"]),
     );
   });
 
-  it("a refresh records drift, and the next update repairs it", async () => {
+  it("is recorded by a refresh, and repaired by the next update", async () => {
     const stack = getStack();
     const refresh = await stack.run("refresh", "--yes", "--skip-preview", "--expect-no-changes");
     expect(refresh).toMatchObject({
@@ -42,7 +42,7 @@ describeLong("drift on the local engine", () => {
   });
 });
 
-describeLong("a stack with existing resources", () => {
+describeLong("the local engine", () => {
   const getStack = sharedStack({
     resources: { a: { args: { size: 1 } }, b: { args: { token: { secret: "hush" } } } },
   });
@@ -90,7 +90,7 @@ describeLong("a stack with existing resources", () => {
     );
   });
 
-  it("--target limits updates and destroys to the given resources", async () => {
+  it("limits updates and destroys to the resources in --target", async () => {
     const stack = getStack();
     stack.setProgram({
       resources: {

@@ -28,7 +28,7 @@ describe("an interrupted update", () => {
     resources: { quick: {}, slow: { args: { wait: 60_000 }, opts: { dependsOn: ["quick"] } } },
   });
 
-  it("kill -9 leaves a lock, which only cancel removes", async () => {
+  it("leaves a lock after kill -9, which only cancel removes", async () => {
     const stack = getStack();
     const { child, ended } = await startUp(stack, "create slow");
     child.kill("SIGKILL");
@@ -40,7 +40,7 @@ describe("an interrupted update", () => {
     await stack.ok("cancel", "--yes");
   });
 
-  it("kill -9 leaves a pending operation, and updates warn about it until it's cleared", async () => {
+  it("leaves a pending operation after kill -9, and later updates warn about it until it's cleared", async () => {
     const stack = getStack();
     const { resources, pending_operations } = await stack.export();
     expect(resources.map(({ urn }) => nameOf(urn))).toEqual(["test-dev", "default", "quick"]);
@@ -54,7 +54,7 @@ describe("an interrupted update", () => {
     expect((await stack.export()).pending_operations).toEqual([]);
   });
 
-  it("after Ctrl-C, the running step finishes and no others start", async () => {
+  it("finishes the running step after Ctrl-C, and starts no others", async () => {
     const stack = getStack();
     stack.calls();
     stack.setProgram({
@@ -74,7 +74,7 @@ describe("an interrupted update", () => {
     ]);
   });
 
-  it("with --parallel 1, the next update runs one step at a time", async () => {
+  it("is followed by an update that runs one step at a time with --parallel 1", async () => {
     const stack = getStack();
     stack.setProgram({ resources: { x: { args: { wait: 100 } }, y: { args: { wait: 100 } } } });
     await stack.up("--parallel", "1");

@@ -44,7 +44,7 @@ describe("values", () => {
 
 describe("property paths", () => {
   it.each(["a", "a.b[0].c", 'a["b.c"][1]', '["x y"].z'])(
-    "%s is the same after parsing and formatting",
+    "stay the same after parsing and formatting: %s",
     (text) => {
       expect(formatPath(parsePath(text) ?? [])).toBe(text);
     },

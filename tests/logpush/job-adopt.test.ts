@@ -6,7 +6,7 @@ import { b, benchForEach, FILTER, refreshed, restart, step, TYPE, up, type Membe
 
 benchForEach();
 
-describe("if a job with the same name exists", () => {
+describe("when a job with the same name exists", () => {
   test.each([{}, { filter: "hidden" }, { destination: "redacted", defaults: "hidden" }] as const)(
     "adopts a job and writes it once if everything that the API returns matches, and the preview says so (%j)",
     async (logpush) => {
@@ -155,7 +155,7 @@ describe("if a job with the same name exists", () => {
   });
 });
 
-describe("creates exactly one job", () => {
+describe("a LogpushJob", () => {
   const create = (op = new Operation(b.api, { config: { "edgeguard:liveChecks": "false" } })) =>
     op.up(TYPE, b.job);
 

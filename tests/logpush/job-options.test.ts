@@ -5,7 +5,7 @@ import { b, benchForEach, refreshed, restart, step, TYPE, up, type Members } fro
 
 benchForEach();
 
-describe("Logpush output options", () => {
+describe("a LogpushJob with output options", () => {
   const EVERY: Members = {
     fieldNames: ["ClientIP", "RayID"],
     sampleRate: 0.25,
@@ -141,12 +141,12 @@ describe("Logpush output options", () => {
     });
   });
 
-  describe("the CVE flag", () => {
+  describe("and the CVE flag", () => {
     const flagged = () => ({ ...b.job, outputOptions: { ...b.job.outputOptions, cve202144228: true } });
     const flags = (method: string) =>
       b.bodies(method).map((body) => (body["output_options"] as Members)["CVE-2021-44228"]);
 
-    test("sends the CVE flag as a string, and again as a boolean if Cloudflare's error points at it", async () => {
+    test("sends the flag as a string, and again as a boolean if Cloudflare's error points at it", async () => {
       await restart({ logpush: { cve: "booleanOnly" } });
       const op = new Operation(b.api);
       const recorded = await op.up(TYPE, flagged());
@@ -157,7 +157,7 @@ describe("Logpush output options", () => {
       expect(await b.stored()).toHaveLength(2);
     });
 
-    test("sends the CVE flag only as a string if Cloudflare accepts that", async () => {
+    test("sends the flag only as a string if Cloudflare accepts that", async () => {
       await restart({ logpush: { cve: "stringOnly" } });
       const recorded = await up(flagged());
       expect(flags("POST")).toEqual(["true"]);
@@ -165,7 +165,7 @@ describe("Logpush output options", () => {
       expect(flags("PUT")).toEqual(["false"]);
     });
 
-    test("doesn't send the CVE flag again after a 400 error about another field", async () => {
+    test("doesn't send the flag again after a 400 error about another field", async () => {
       b.api.fault({
         match: { method: "POST" },
         kind: "status",
@@ -178,7 +178,7 @@ describe("Logpush output options", () => {
   });
 });
 
-describe('fieldNames: "all"', () => {
+describe('a LogpushJob with fieldNames: "all"', () => {
   const all = () => ({ ...b.job, outputOptions: { fieldNames: "all", sampleRate: 0.5 } });
   const names = (method: string) =>
     b.bodies(method).map((body) => (body["output_options"] as { field_names: string[] }).field_names);
@@ -204,7 +204,7 @@ describe('fieldNames: "all"', () => {
       );
     });
 
-  test('resolves fieldNames: "all" once, then keeps the fields and shows them in the preview', async () => {
+  test("looks up the dataset's fields once, then keeps them and shows them in the preview", async () => {
     const service = await serveFields(["ClientIP", "ClientRequestHost", "EdgeResponseStatus", "RayID"]);
     const recorded = await new Operation(service).up(TYPE, all());
     const FIELDS = ["ClientIP", "ClientRequestHost", "EdgeResponseStatus", "RayID"];
@@ -246,7 +246,7 @@ describe('fieldNames: "all"', () => {
     expect(changed.outputs["allFields"]).toEqual(recorded.outputs["allFields"]);
   });
 
-  test('sends nothing if a list of the same fields replaces fieldNames: "all"', async () => {
+  test('sends nothing if a list of the same fields replaces "all"', async () => {
     const service = await serveFields(["ClientIP", "ClientRequestHost", "EdgeResponseStatus", "RayID"]);
     const recorded = await new Operation(service).up(TYPE, all());
     const listed = { fieldNames: recorded.outputs["allFields"], sampleRate: 0.5 };
@@ -264,7 +264,7 @@ describe('fieldNames: "all"', () => {
     expect(names("PUT").at(-1)).toEqual(recorded.outputs["allFields"]);
   });
 
-  test('resolves fieldNames: "all" in the update if the preview made no live checks', async () => {
+  test("looks up the dataset's fields in the update if the preview made no live checks", async () => {
     const offline = new Operation(b.api, { config: { "edgeguard:liveChecks": "false" } });
     const recorded = await offline.up(TYPE, all());
     expect(names("POST")[0]).toContain("RayID");

@@ -109,7 +109,7 @@ describe("without an ownership token", () => {
   });
 });
 
-describe("checking an ownership token", () => {
+describe("the check of an ownership token", () => {
   const now = () => Math.floor(Date.now() / 1000);
   const good = () => ({
     object_type: "zone",
@@ -186,7 +186,7 @@ describe("checking an ownership token", () => {
   });
 });
 
-describe("the ownership token of an existing job", () => {
+describe("a LogpushJob with an ownership token", () => {
   let recorded: Recorded;
   let inputs: Members;
   beforeEach(async () => {

@@ -10,7 +10,7 @@ const { and, contains, eq, geq, or, where } = filter;
 
 benchForEach();
 
-describe("managing a Logpush job", () => {
+describe("a LogpushJob", () => {
   test("creates, updates and destroys a job; destroying it again is safe", async () => {
     const recorded = await up(b.job);
     expect(await b.stored()).toEqual([
@@ -188,7 +188,7 @@ test("creates a job with a single POST /zones/{zone_id}/logpush/jobs, authentica
   });
 });
 
-describe("comparing a job's filter", () => {
+describe("a LogpushJob with a filter", () => {
   const typed = where(
     and(
       eq("ClientRequestHost", "example.com"),
@@ -279,7 +279,7 @@ describe("comparing a job's filter", () => {
   });
 });
 
-describe("updating a job", () => {
+describe("an update of a LogpushJob", () => {
   test("sends the whole job once, without dataset and kind, whatever changed", async () => {
     const inputs = { ...b.job, kind: "edge", outputOptions: { ...b.job.outputOptions, sampleRate: 0.5 } };
     const recorded = await up(inputs);
@@ -427,10 +427,10 @@ describe("updating a job", () => {
   );
 });
 
-describe("the health of a job", () => {
+describe("a refresh of a LogpushJob", () => {
   const ERROR = { last_error: "2026-02-03T10:00:00Z", error_message: "no permission to write." };
 
-  test("records a job's health without ever showing a change in the preview", async () => {
+  test("records the job's health, which never shows a change in the preview", async () => {
     const recorded = await up(b.job);
     b.api.logpush.setHealth(Number(recorded.id), { last_complete: "2026-02-03T09:00:00Z", ...ERROR });
     const sick = await refreshed(recorded);
@@ -464,7 +464,7 @@ describe("the health of a job", () => {
       undefined,
     ],
     ["doesn't warn about a job without an error", { last_complete: "2026-02-03T09:59:59Z" }, undefined],
-  ])("a refresh %s", async (_when, health, sentence) => {
+  ])("%s", async (_when, health, sentence) => {
     const recorded = await up(b.job);
     b.api.logpush.setHealth(Number(recorded.id), health);
     const op = new Operation(b.api);
@@ -473,7 +473,7 @@ describe("the health of a job", () => {
   });
 });
 
-describe("detecting drift of a job", () => {
+describe("drift detection for a LogpushJob", () => {
   test.each<[string, Members, unknown]>([
     ["name", { name: "else" }, "else"],
     ["enabled", { enabled: false }, false],
@@ -482,7 +482,7 @@ describe("detecting drift of a job", () => {
     ["maxUploadBytes", { max_upload_bytes: 6_000_000 }, 6_000_000],
     ["maxUploadIntervalSeconds", { max_upload_interval_seconds: null }, undefined],
     ["maxUploadRecords", { max_upload_records: 2_000 }, 2_000],
-  ])("detects and reverts drift in %s", async (key, members, shown) => {
+  ])("reports drift in %s, which an update reverts", async (key, members, shown) => {
     const inputs = {
       ...b.job,
       frequency: "high",

@@ -258,7 +258,7 @@ describe("the confirmation digest", () => {
   });
 });
 
-describe("rules and previous settings as text", () => {
+describe("the assessment's text", () => {
   const owasp = (overrides: object): WireRule =>
     execute(OWASP, { action_parameters: { id: OWASP, overrides } });
   const off = (...levels: number[]) => ({

@@ -285,7 +285,7 @@ describe("the response to the PUT", () => {
     15_000,
   );
 
-  describe("a response that leaves open whether Cloudflare accepted the step", () => {
+  describe("that leaves open whether Cloudflare accepted the step", () => {
     const failed = async (target: "validation" | "finished", previous?: Recorded): Promise<Recorded> => {
       const zoneId = zone("migrateEnterprise");
       const inputs = await withConfirmation(api, { zoneId, target }, previous);
@@ -379,7 +379,7 @@ describe("the response to the PUT", () => {
   });
 });
 
-describe("if someone else moves the zone forward,", () => {
+describe("when someone else moves the zone forward,", () => {
   test.each([
     ["assessed", "finish"],
     ["assessed", "validate"],
@@ -646,13 +646,13 @@ describe("arguments", () => {
       { configuration: [{ ...execute, expression: " " }] },
       /^configuration\[0\]\.expression: is empty\. Use an expression/,
     ],
-  ])("are refused with a sentence, before any request: %s", async (_what, change, sentence) => {
+  ])("are refused with one sentence, before any request: %s", async (_what, change, sentence) => {
     const inputs = { zoneId: zone("migratePro"), target: "assessed", ...change };
     expect(await new Operation(api).refusals(TYPE, inputs)).toEqual([expect.stringMatching(sentence)]);
     expect(api.requests).toEqual([]);
   });
 
-  test("treat a timeout in seconds and the same timeout as text as equal", async () => {
+  test("don't change if a timeout is written as text instead of seconds", async () => {
     const inputs = { zoneId: zone("migratePro"), target: "assessed", waitFor: { timeout: "1h30m" } };
     const recorded = await new Operation(api).up(TYPE, inputs);
     expect(recorded.inputs["waitFor"]).toEqual({ timeout: 5_400 });

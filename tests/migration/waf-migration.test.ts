@@ -50,7 +50,7 @@ describe("assessing a zone", () => {
     expect(puts(api)).toEqual([]);
   });
 
-  test("if the preview couldn't read the zone, the update records the assessment, and the next preview is empty", async () => {
+  test("records the assessment in the update if the preview couldn't read the zone; the next preview shows no change", async () => {
     const inputs = { zoneId: zone("migratePro"), target: "assessed" };
     api.fault({ kind: "status", status: 503, match: { path: "waf_migration/status" } });
     const op = new Operation(api);
@@ -287,7 +287,7 @@ describe("confirming a step", () => {
     expect(puts(api)).toEqual([]);
   });
 
-  test("for validation says that the new version runs first, and to check the security events", async () => {
+  test("for validation shows that the new version runs first, and says to check the security events", async () => {
     const inputs = { zoneId: zone("migrateEnterprise"), plan: "enterprise", target: "validation" };
     const [missing] = await new Operation(api).refusals(TYPE, inputs);
     expect(missing).toContain(

@@ -115,7 +115,7 @@ describe.each(["documented", "openapi"] as const)("a lookup (API dialect: %s)", 
     expect(api.requests.map(({ query }) => query["page"])).toEqual(["1", "2", "3"]);
   });
 
-  describe("if a detection is seen again between two page requests", () => {
+  describe("of a detection that's seen again between two page requests", () => {
     const urls = Array.from({ length: 205 }, (_, i) => `https://many.example/${i}.js`);
     const days = (index: number): string => new Date(Date.UTC(2026, 0, 1) + index * 86_400_000).toISOString();
     const times = (i: number) => ({ first_seen_at: days(i), last_seen_at: days(i) });
@@ -142,7 +142,7 @@ describe.each(["documented", "openapi"] as const)("a lookup (API dialect: %s)", 
       return { config: { baseUrl: proxy.url, apiToken: "local-token" } };
     }
 
-    test("getScripts still returns it, in the requested order", async () => {
+    test("still returns a script, in the requested order", async () => {
       const proxied = await seenAgainDuringListing("scripts");
       const { items } = await getScripts({ zoneId: api.zones.blog }, proxied);
       expect(items.map(({ url }) => url)).toEqual(urls);
@@ -151,7 +151,7 @@ describe.each(["documented", "openapi"] as const)("a lookup (API dialect: %s)", 
       expect(latest.items.map(({ url }) => url)).toEqual([urls[0], ...urls.slice(1).reverse()]);
     });
 
-    test("getConnections still returns it", async () => {
+    test("still returns a connection", async () => {
       const { items } = await getConnections(
         { zoneId: api.zones.blog },
         await seenAgainDuringListing("connections"),
@@ -159,12 +159,12 @@ describe.each(["documented", "openapi"] as const)("a lookup (API dialect: %s)", 
       expect(items.map(({ url }) => url)).toEqual(urls);
     });
 
-    test("getCookies still returns it", async () => {
+    test("still returns a cookie", async () => {
       const { items } = await getCookies({ zoneId: api.zones.blog }, await seenAgainDuringListing("cookies"));
       expect(items.map(({ name }) => name)).toEqual(urls);
     });
 
-    test("the preview of an enforced policy still counts the script", async () => {
+    test("still counts a script in the preview of an enforced policy", async () => {
       const proxied = await seenAgainDuringListing("scripts");
       const op = new Operation({ url: proxied.config?.["baseUrl"] ?? "" });
       const { inputs } = await op.preview("PageShieldPolicy", {

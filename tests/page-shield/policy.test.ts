@@ -34,8 +34,8 @@ const createElsewhere = async (more: object = {}): Promise<string> => {
   return (result as { id: string }).id;
 };
 
-describe("lifecycle of a policy", () => {
-  test("creates, updates and destroys a policy; destroying it again succeeds", async () => {
+describe("a PageShieldPolicy", () => {
+  test("can be created, updated and destroyed, and destroying it again succeeds", async () => {
     const recorded = await new Operation(api).up(TYPE, policy);
     expect(await stored()).toEqual([{ ...policy, zoneId: undefined, id: recorded.id, enabled: true }]);
     expect(recorded.outputs).toEqual({
@@ -60,7 +60,7 @@ describe("lifecycle of a policy", () => {
     expect(await new Operation(api).refresh(TYPE, changed)).toBeUndefined();
   });
 
-  test("destroying it again succeeds if the API returns 404", async () => {
+  test("can be destroyed again if the API returns 404", async () => {
     await api.close();
     await start({ dialect: "documented" });
     const recorded = await new Operation(api).up(TYPE, policy);
@@ -71,7 +71,7 @@ describe("lifecycle of a policy", () => {
     ]);
   });
 
-  test("preview, refresh and a second update change nothing", async () => {
+  test("isn't changed by a preview, a refresh or a second update", async () => {
     const recorded = await new Operation(api).up(TYPE, policy);
     api.clearRequests();
     expect(await new Operation(api).preview(TYPE, policy, recorded)).toMatchObject({ step: "same" });
@@ -83,7 +83,7 @@ describe("lifecycle of a policy", () => {
     expect(sent(api, "POST", "PUT", "DELETE")).toEqual([]);
   });
 
-  test("changing the zone replaces the policy", async () => {
+  test("is replaced if its zone changes", async () => {
     const recorded = await new Operation(api).up(TYPE, policy);
     const moved = { ...policy, zoneId: api.zones.blog };
     expect(await new Operation(api).preview(TYPE, moved, recorded)).toMatchObject({ replaces: ["zoneId"] });
@@ -92,7 +92,7 @@ describe("lifecycle of a policy", () => {
     expect(await stored()).toEqual([]);
   });
 
-  test("an update of a policy deleted elsewhere fails with advice, and a refresh drops it from state", async () => {
+  test("fails to update, with advice, if it was deleted elsewhere; a refresh drops it from state", async () => {
     const recorded = await new Operation(api).up(TYPE, policy);
     await rawSend(api, "DELETE", `${path}/${recorded.id}`);
     const { message } = await new Operation(api).failedUp(TYPE, { ...policy, description: "Till" }, recorded);
@@ -102,7 +102,7 @@ describe("lifecycle of a policy", () => {
   });
 });
 
-describe("a policy's value and expression", () => {
+describe("in a PageShieldPolicy", () => {
   test("the value is sent in canonical order, whether it's text or an object", async () => {
     const typed = { imgSrc: ["*"], scriptSrc: ["cdn.example.com", "'self'"] };
     const recorded = await new Operation(api).up(TYPE, { ...policy, value: typed });
@@ -360,7 +360,7 @@ describe("unknown fields of a policy", () => {
   });
 
   test.each(["id", "description", "action", "expression", "enabled", "value"])(
-    "don't include %s",
+    "can't include %s, which has its own argument",
     async (name) => {
       expect(await new Operation(api).refusals(TYPE, { ...policy, extra: { [name]: "x" } })).toEqual([
         `extra.${name}: has its own argument. Set that argument instead of extra`,
@@ -502,7 +502,7 @@ describe("a PageShieldPolicy in a zone with policies", () => {
   });
 });
 
-describe("creates a policy exactly once", () => {
+describe("an interrupted create of a policy", () => {
   const create = async (kind: "dropBefore" | "dropAfter" | "truncated") => {
     api.fault({ match: { method: "POST" }, kind });
     const op = new Operation(api, { config: { "edgeguard:liveChecks": "false" }, inNoTime: api });
@@ -572,7 +572,7 @@ describe("creates a policy exactly once", () => {
       expect(await new Operation(api).preview(TYPE, policy, recorded)).toMatchObject({ step: "same" });
     });
 
-    test("if the list lags by a minute, warns that there may be two policies", async () => {
+    test("warns that there may be two policies if the list lags by a minute", async () => {
       const op = await lagging(60_000);
       const recorded = await op.up(TYPE, policy);
       expect(await settled()).toContain(recorded.id);
@@ -597,7 +597,7 @@ describe("creates a policy exactly once", () => {
     expect((await stored()).map(({ id }) => id)).toEqual([next.id]);
   });
 
-  test("gives up creating a policy if the API never responds", async () => {
+  test("gives up if the API keeps returning 503", async () => {
     const op = new Operation(api, {
       config: { "edgeguard:liveChecks": "false", "edgeguard:maxRetries": "1" },
       inNoTime: api,
@@ -617,7 +617,7 @@ describe("the output logged", () => {
   const up = (more: object, previous?: Recorded): Promise<Recorded> =>
     new Operation(api).up(TYPE, { ...policy, ...more }, previous);
 
-  test("logged is true if the policy was a log policy first, and stays true while the policy changes", async () => {
+  test("is true if the policy was a log policy first, and stays true while the policy changes", async () => {
     const logging = await up({});
     expect(logging.outputs).not.toHaveProperty("logged");
     const blocking = await up(enforced, logging);
@@ -629,7 +629,7 @@ describe("the output logged", () => {
     expect(await logged(enforced, disabled)).toBe(true);
   });
 
-  test("logged is false for a policy that blocked from the start, or was disabled while it only logged", async () => {
+  test("is false for a policy that blocked from the start, or was disabled while it only logged", async () => {
     const blocking = await up(enforced);
     expect(blocking.outputs["logged"]).toBe(false);
     expect(await logged({ ...enforced, description: "Till" }, blocking)).toBe(false);
@@ -639,7 +639,7 @@ describe("the output logged", () => {
     expect(await logged({ ...enforced, zoneId }, await up({ description: "Here" }))).toBe(false);
   });
 
-  test("logged is absent in state from an earlier version and after an import", async () => {
+  test("stays absent if the state lacks it, as after an import or an earlier version", async () => {
     const blocking = await up(enforced);
     const older = {
       ...blocking,
@@ -703,7 +703,7 @@ describe("wouldBlock", () => {
     });
   });
 
-  test("wouldBlock is 0 if everything is allowed, and the preview says how many scripts were seen", async () => {
+  test("is 0 if everything is allowed, and the preview says how many scripts were seen", async () => {
     const op = new Operation(api);
     const expression = 'http.host in {"account.shop.example" "checkout.shop.example"}';
     const { inputs } = await op.preview(TYPE, {
@@ -720,7 +720,7 @@ describe("wouldBlock", () => {
   test.each([
     ["action", "log"],
     ["enabled", false],
-  ])("wouldBlock is absent if %s is %j, and no scripts are read", async (name, value) => {
+  ])("is absent if %s is %j, and no scripts are read", async (name, value) => {
     expect(await wouldBlock({ [name]: value })).toBeUndefined();
     expect(sent(api)).toEqual(["GET /policies"]);
   });
@@ -736,19 +736,16 @@ describe("wouldBlock", () => {
       "on static.example,",
       "It has seen scripts on account.shop.example, checkout.shop.example, www.shop.example.",
     ],
-  ])(
-    "warns that wouldBlock is unknown for a host without detections: %s",
-    async (expression, where, advice) => {
-      const op = new Operation(api);
-      await op.preview(TYPE, { ...shop(), expression, value: "script-src 'none'" });
-      const [warning, ...more] = op.warned;
-      expect(more).toEqual([]);
-      expect(warning).toContain(`policy "Checkout": Page Shield has seen no active scripts ${where}`);
-      expect(warning).toContain(advice);
-    },
-  );
+  ])("causes a warning about a host without detections: %s", async (expression, where, advice) => {
+    const op = new Operation(api);
+    await op.preview(TYPE, { ...shop(), expression, value: "script-src 'none'" });
+    const [warning, ...more] = op.warned;
+    expect(more).toEqual([]);
+    expect(warning).toContain(`policy "Checkout": Page Shield has seen no active scripts ${where}`);
+    expect(warning).toContain(advice);
+  });
 
-  test("warns once that wouldBlock is unknown for many hosts without detections", async () => {
+  test("causes a single warning about many hosts without detections", async () => {
     const hosts = Array.from({ length: 40 }, (_, index) => `"shop${index}.example"`);
     const op = new Operation(api);
     await op.preview(TYPE, {
@@ -763,7 +760,7 @@ describe("wouldBlock", () => {
     ]);
   });
 
-  test("wouldBlock is unknown if Page Shield hasn't seen anything at all", async () => {
+  test("is 0, with a warning, if Page Shield has seen no scripts at all", async () => {
     const op = new Operation(api);
     const { inputs } = await op.preview(TYPE, { ...policy, action: "allow" });
     expect(inputs["wouldBlock"]).toEqual({ count: 0, seen: 0, scripts: [] });
@@ -773,7 +770,7 @@ describe("wouldBlock", () => {
     ]);
   });
 
-  test("wouldBlock is unknown with 'strict-dynamic'", async () => {
+  test("is absent, with a warning, for a policy with 'strict-dynamic'", async () => {
     const op = new Operation(api);
     const value = "script-src 'strict-dynamic' 'sha256-abc'";
     const { inputs } = await op.preview(TYPE, { ...shop(), expression: "true", value });
@@ -783,7 +780,7 @@ describe("wouldBlock", () => {
     ]);
   });
 
-  test("records wouldBlock, and computes it again only if the policy changes", async () => {
+  test("is recorded, and computed again only if the policy changes", async () => {
     const inputs = { ...shop(), expression: "true", value: "script-src 'self'" };
     const recorded = await new Operation(api).up(TYPE, inputs);
     const before = recorded.outputs["wouldBlock"] as { count: number };
@@ -803,14 +800,14 @@ describe("wouldBlock", () => {
     });
   });
 
-  test("a difference in wouldBlock alone isn't a change", async () => {
+  test("doesn't cause an update if it alone differs", async () => {
     const inputs = { ...shop(), expression: "true", value: "script-src 'self'" };
     const recorded = await new Operation(api).up(TYPE, inputs);
     const other = { ...recorded, outputs: { ...recorded.outputs, wouldBlock: { count: 99, scripts: [] } } };
     expect(await new Operation(api).preview(TYPE, inputs, other)).toMatchObject({ step: "same" });
   });
 
-  test("a program can't set wouldBlock", async () => {
+  test("can't be set by a program", async () => {
     const { inputs } = await new Operation(api).check(TYPE, {
       ...policy,
       wouldBlock: { count: 7, scripts: [] },
@@ -884,7 +881,7 @@ describe("the preview of a second enforced allow policy", () => {
   });
 });
 
-describe("policy drift", () => {
+describe("a PageShieldPolicy after a manual change", () => {
   test.each([
     ["description", "Else", "Else"],
     ["action", "allow", "allow"],
@@ -940,8 +937,8 @@ describe("policy drift", () => {
   });
 });
 
-describe("API errors and rejections", () => {
-  test("an update reports an entitlement error, with advice", async () => {
+describe("when Cloudflare rejects a request, or may reject it,", () => {
+  test("a create reports an entitlement error, with advice", async () => {
     const op = new Operation(api, { config: { "edgeguard:liveChecks": "false" } });
     const { message, recorded } = await op.failedUp(TYPE, { ...policy, zoneId: api.zones.free });
     expect(message).toContain(
@@ -962,7 +959,7 @@ describe("API errors and rejections", () => {
     ]);
   });
 
-  test("the preview warns that Cloudflare may reject the action add_reporting_directives", async () => {
+  test("the preview warns about the action add_reporting_directives", async () => {
     const op = new Operation(api);
     await op.preview(TYPE, { ...policy, action: "add_reporting_directives" });
     expect(op.warned).toEqual([

@@ -184,14 +184,14 @@ describe("destroying settings", () => {
       "remove its resources from the state with `pulumi state delete '<URN>'`",
     );
   });
+});
 
-  test("changing onDestroy alone sends no write", async () => {
-    const recorded = await new Operation(api).up(TYPE, { ...zone, enabled: true });
-    api.clearRequests();
-    const kept = await new Operation(api).up(TYPE, { ...zone, enabled: true, onDestroy: "keep" }, recorded);
-    expect(kept.outputs).toMatchObject({ onDestroy: "keep", previous: { enabled: false } });
-    expect(puts()).toEqual([]);
-  });
+test("changing onDestroy alone sends no write", async () => {
+  const recorded = await new Operation(api).up(TYPE, { ...zone, enabled: true });
+  api.clearRequests();
+  const kept = await new Operation(api).up(TYPE, { ...zone, enabled: true, onDestroy: "keep" }, recorded);
+  expect(kept.outputs).toMatchObject({ onDestroy: "keep", previous: { enabled: false } });
+  expect(puts()).toEqual([]);
 });
 
 test("changing the zone replaces the resource and restores the old zone's settings", async () => {
@@ -228,7 +228,7 @@ test("a refresh reports drift only in declared settings", async () => {
   expect(await current()).toEqual([true, true, true]);
 });
 
-describe("a refresh keeps the settings in state", () => {
+describe("a refresh", () => {
   test.each([
     [
       "if something other than the API returns 404",

@@ -16,7 +16,7 @@ const onYaml = testUnless(missingFor("yaml"));
 
 const CANARY = "c4nary-of-a-destination";
 
-describeOnCli("the provider plugin", (cli) => {
+describeOnCli("with the provider plugin", (cli) => {
   let folder: string;
   let api: LocalApi;
   let project: PluginProject;
@@ -245,7 +245,7 @@ describeOnCli("the provider plugin", (cli) => {
     expect(project.stateText().includes(CANARY)).toBe(false);
   });
 
-  test("a change is shown by the values that differ, and no secret reaches the output or the state, and no token a log", async () => {
+  test("a preview shows the values that differ, no secret reaches the output or state, and no token reaches a log", async () => {
     const policy = (sources: string): void =>
       project.write(`
         import * as pulumi from "@pulumi/pulumi";

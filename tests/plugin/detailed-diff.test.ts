@@ -103,38 +103,43 @@ const SAMPLES: Readonly<Record<string, () => Sample>> = {
   }),
 };
 
-test.each(Object.keys(REGISTER))("of a %s", async (type) => {
-  const { args, others } = SAMPLES[type]?.() ?? { args: {}, others: {} };
-  const made = type === "KvEntries" ? await withNamespace(args) : await plugin.create(type, "it", args);
-  const choices = Object.entries(others).map(([key, values]) =>
-    fc.option(fc.constantFrom(...values), { nil: KEPT }).map((value) => [key, value] as const),
-  );
-  await fc.assert(
-    fc.asyncProperty(fc.tuple(...choices), async (chosen) => {
-      const changes = chosen.filter(([, value]) => value !== KEPT);
-      const news = omitUndefined({ ...written(made, args), ...Object.fromEntries(changes) });
-      const { inputs, details, replaces } = await plugin.diff(type, "it", made, news);
-      const replaceOn = REGISTER[type]?.facts.replaceOn ?? [];
-      const [before, after] = [made.outputs, inputs].map(withOpaqueSecrets);
-      for (const [path, kind] of Object.entries(details)) {
-        const keys = keysOf(path);
-        const [top = ""] = keys;
-        const [old, now] = [valueAt(before, keys), valueAt(after, keys)];
-        expect({ path, differs: !sameJson(old, now) }).toEqual({ path, differs: true });
-        const isInner = Array.isArray(old) ? !Array.isArray(now) : !(isJsonObject(old) && isJsonObject(now));
-        expect({ path, isInner }).toEqual({ path, isInner: true });
-        const what = old === undefined ? "ADD" : now === undefined ? "DELETE" : "UPDATE";
-        expect([path, kind]).toEqual([path, replaceOn.includes(String(top)) ? `${what}_REPLACE` : what]);
-      }
-      // What's left, once the named values are as declared, is the same for every argument that the engine can show.
-      for (const path of Object.keys(details).sort().reverse()) copy(after, before, keysOf(path));
-      for (const key of Object.keys(REGISTER[type]?.facts.args.shape ?? {}))
-        expect([key, before?.[key]]).toEqual([key, after?.[key]]);
-      expect(replaces).toEqual(replaceOn.filter((key) => key in details));
-    }),
-    { numRuns: RUNS },
-  );
-});
+test.each(Object.keys(REGISTER))(
+  "the detailed diff of a %s names exactly the values that differ",
+  async (type) => {
+    const { args, others } = SAMPLES[type]?.() ?? { args: {}, others: {} };
+    const made = type === "KvEntries" ? await withNamespace(args) : await plugin.create(type, "it", args);
+    const choices = Object.entries(others).map(([key, values]) =>
+      fc.option(fc.constantFrom(...values), { nil: KEPT }).map((value) => [key, value] as const),
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.tuple(...choices), async (chosen) => {
+        const changes = chosen.filter(([, value]) => value !== KEPT);
+        const news = omitUndefined({ ...written(made, args), ...Object.fromEntries(changes) });
+        const { inputs, details, replaces } = await plugin.diff(type, "it", made, news);
+        const replaceOn = REGISTER[type]?.facts.replaceOn ?? [];
+        const [before, after] = [made.outputs, inputs].map(withOpaqueSecrets);
+        for (const [path, kind] of Object.entries(details)) {
+          const keys = keysOf(path);
+          const [top = ""] = keys;
+          const [old, now] = [valueAt(before, keys), valueAt(after, keys)];
+          expect({ path, differs: !sameJson(old, now) }).toEqual({ path, differs: true });
+          const isInner = Array.isArray(old)
+            ? !Array.isArray(now)
+            : !(isJsonObject(old) && isJsonObject(now));
+          expect({ path, isInner }).toEqual({ path, isInner: true });
+          const what = old === undefined ? "ADD" : now === undefined ? "DELETE" : "UPDATE";
+          expect([path, kind]).toEqual([path, replaceOn.includes(String(top)) ? `${what}_REPLACE` : what]);
+        }
+        // What's left, once the named values are as declared, is the same for every argument that the engine can show.
+        for (const path of Object.keys(details).sort().reverse()) copy(after, before, keysOf(path));
+        for (const key of Object.keys(REGISTER[type]?.facts.args.shape ?? {}))
+          expect([key, before?.[key]]).toEqual([key, after?.[key]]);
+        expect(replaces).toEqual(replaceOn.filter((key) => key in details));
+      }),
+      { numRuns: RUNS },
+    );
+  },
+);
 
 const KEPT = Symbol("kept");
 

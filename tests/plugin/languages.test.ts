@@ -68,7 +68,7 @@ async function play(created: number, between?: () => Promise<void>): Promise<voi
 
 describe("Python", () => {
   testUnless(missingFor("python", "python3"))(
-    "the example, from its directory and as `main`, and a program with each argument that has several forms",
+    "runs the example, from its directory and as `main`, and a program with each argument that has several forms",
     async () => {
       begin("python"); // The example's own name.
       project.copy(PYTHON_EXAMPLE, MODULES);
@@ -95,7 +95,7 @@ describe("Python", () => {
 
 describe("Go", () => {
   testUnless(missingFor("go", "go"))(
-    "a program of the generated SDK is compiled, applied and destroyed",
+    "compiles, applies and destroys a program that uses the generated SDK",
     async () => {
       begin("languages");
       rmSync(project.dir, { recursive: true });

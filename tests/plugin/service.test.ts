@@ -224,7 +224,7 @@ describeLong("two providers of one program, each in its own process", () => {
   });
 });
 
-test("sends its messages to the engine to show, because engines hide what a plugin prints", async () => {
+test("the plugin sends its messages to the engine to show, because engines hide what a plugin prints", async () => {
   const description = "shown";
   for (const name of ["shown", "also shown"])
     await plugin.check(
@@ -237,7 +237,7 @@ test("sends its messages to the engine to show, because engines hide what a plug
   expect(plugin.printed).toBe("");
 });
 
-test("answers a request for mappings with none, as the protocol requires", async () => {
+test("the plugin returns an empty list of mappings, as the protocol requires", async () => {
   const mapping: rpc.GetMappingResponse = await plugin.call("getMapping", new rpc.GetMappingRequest());
   expect(mapping.getProvider()).toBe("");
   const mappings: rpc.GetMappingsResponse = await plugin.call("getMappings", new rpc.GetMappingsRequest());
@@ -444,14 +444,14 @@ describe("an explicit provider that is called default", () => {
   });
 });
 
-test("refuses what it doesn't support, and names it", async () => {
+test("the error for an unsupported method or resource type names it", async () => {
   await expect(plugin.call("construct", new rpc.ConstructRequest())).rejects.toThrow(
     "does not implement the method construct",
   );
   await expect(plugin.check("Nothing", "a", {})).rejects.toThrow("has no resource edgeguard:index:Nothing");
 });
 
-describeLong("faults, through the plugin's service", () => {
+describeLong("through the plugin's service", () => {
   const retrying = async (work: (own: PluginClient) => Promise<void>): Promise<void> => {
     const own = await PluginClient.start({ ...settings(), maxRetries: "5" });
     try {
@@ -461,7 +461,7 @@ describeLong("faults, through the plugin's service", () => {
     }
   };
 
-  test("a storm of 429 is waited out, and every entry is written once", async () => {
+  test("a storm of 429 responses is waited out, and every entry is written once", async () => {
     await retrying(async (own) => {
       const { id: namespaceId } = await own.create("KvNamespace", "storm", { title: "storm" });
       api.clearRequests();

@@ -259,7 +259,7 @@ describe("the policy zones-need-managed-ruleset", () => {
   });
 });
 
-describe("checking Workers from @pulumi/cloudflare", () => {
+describe("the policy pack, for Workers from @pulumi/cloudflare,", () => {
   const many = (count: number): number[] => Array.from({ length: count }, (_, i) => i);
   const errors = async (...resources: Analyzed[]): Promise<string[]> =>
     (await analyze([workersWithinLimits({ plan: "free" })], resources)).map(

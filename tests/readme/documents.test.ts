@@ -113,7 +113,7 @@ const COMMANDS: Readonly<Record<string, readonly unknown[]>> = {
   ],
 };
 
-describe("documents", () => {
+describe("in the documents", () => {
   let home: string;
   beforeEach(() => {
     home = mkdtempSync(join(tmpdir(), "edgeguard-readme-"));

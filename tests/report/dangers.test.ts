@@ -16,7 +16,7 @@ const sentences = (kind: DangerKind, ...steps: MadeStep[]): string[] =>
     .dangers.filter((danger) => danger.kind === kind)
     .map(({ sentence }) => sentence.toString());
 
-describe("dangers of a namespace", () => {
+describe("the report on a namespace", () => {
   const data = { accountId: "a", title: "catalog" };
   test.each<[string, string[], MadeStep[]]>([
     ["is created", [], [stepOf("create", "KvNamespace", "n", { new: { ...data, forceDestroy: true } })]],
@@ -287,7 +287,7 @@ describe("reports that a managed ruleset stops acting:", () => {
   });
 });
 
-describe("dangers of Page Shield", () => {
+describe("the report on Page Shield", () => {
   const policy = {
     zoneId: ZONE,
     description: "www",
@@ -423,7 +423,7 @@ test("names the directive that applied before, if a policy falls back to another
   ]);
 });
 
-describe("dangers of KV entries", () => {
+describe("the report on KV entries", () => {
   const NAMESPACE = "5a0c1e7f3b2d4968a7e1c0f2d3b4b601";
   const of = (name: string, keys: number, more: object = {}): MadeStep =>
     stepOf("update", "KvEntries", name, {
@@ -595,7 +595,7 @@ describe("resources of other providers", () => {
   });
 });
 
-describe("dangers of a migration", () => {
+describe("the report on a migration", () => {
   const assessed = (verdict: string): string[] => [
     `WafMigration of zone ${ZONE}: ${verdict}.`,
     "no step can be undone",
@@ -654,7 +654,7 @@ describe("dangers of a migration", () => {
     expect(text).toContain('<b>m</b>: state "--&gt; evil"');
   });
 
-  test("describes each zone's state in words that the report can parse", async () => {
+  test("reads each zone's state from the assessment that a preview writes", async () => {
     const api = await startLocalApi();
     try {
       const states: Record<string, string | undefined> = {};

@@ -279,7 +279,7 @@ describe("the report on a manual change", () => {
   });
 });
 
-describe("plans of other engines and other runs", () => {
+describe("in the drift report on unusual plans", () => {
   test("an older engine's plan gives the same report, although it has update and delete steps instead of refresh steps", () => {
     const { steps, ...rest } = JSON.parse(planOf("and-plan")) as MadePlan;
     const next = new Map(steps.filter(({ op }) => op !== "refresh").map((step) => [step.urn, step]));
@@ -409,7 +409,7 @@ describe("plans of other engines and other runs", () => {
       /was made without --show-sames/,
     ],
     ["the plan of a refresh", read("refreshed.json"), /plan of a `pulumi refresh`/],
-  ])("refuses %s", (_, text, sentence) => {
+  ])("%s is refused", (_, text, sentence) => {
     expect(() => written(text, "text")).toThrow(sentence);
   });
 });
@@ -423,14 +423,14 @@ describe("secrets in the report on drift", () => {
   };
   const refresh = stepOf("refresh", "LogpushJob", "a", { old: job, new: job });
 
-  test("a credential that only the program changes isn't drift", () => {
+  test("aren't drift if only the program changes them", () => {
     const found = driftIn(planJson(refresh, stepOf("update", "LogpushJob", "a", { old: job, new: job })));
     expect(found.drifted).toBe(false);
     expect(found.pending).toEqual([{ op: "update", type: "LogpushJob", name: "a" }]);
   });
 
   test.each(["update", "same"])(
-    "a credential that the refresh found changed is drift, if the program's step is %s",
+    "are drift if the refresh found them changed and the program's step is %s",
     (op) => {
       const outputs = { drift: "the destination has different credentials or options" };
       const found = driftIn(
@@ -445,12 +445,12 @@ describe("secrets in the report on drift", () => {
     },
   );
 
-  test.each(FIXTURES)("hides every secret in the plan %s", (name) => {
+  test.each(FIXTURES)("are hidden for the plan %s", (name) => {
     for (const format of FORMATS) expect(written(planOf(name), format)).not.toMatch(/canary/i);
   });
 
   /** A canary wherever a plan made with --show-secrets may hold one. */
-  test("hides a secret anywhere in a plan", () => {
+  test("are hidden anywhere in a plan", () => {
     const marked = {
       "4dabf18193072939515e22adb298388d": "1b47061264138c4ac30d75fd1eb44270",
       plaintext: '"CANARY-m"',
@@ -523,7 +523,7 @@ describe("secrets in the report on drift", () => {
     }
   });
 
-  test("a recorded plan contains secrets to look for", () => {
+  test("exist in a recorded plan, so that these tests can look for them", () => {
     expect(JSON.stringify(recorded("drift/data"))).toContain("canary-title");
   });
 });

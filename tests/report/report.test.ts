@@ -74,21 +74,18 @@ describe("recorded plans", () => {
   });
 });
 
-describe("the report doesn't depend on the engine's order", () => {
-  test.each(["created", "changed", "replaced", "deleted", "migrations"])(
-    "gives the same report for %s",
-    (name) => {
-      const { steps, diagnostics = [], ...rest } = recorded(name);
-      for (const seed of [1, 2, 3]) {
-        const other = {
-          ...rest,
-          steps: shuffled(steps, seed),
-          diagnostics: shuffled(whole(diagnostics), seed).flat(),
-        };
-        expect(report(JSON.stringify(other), "markdown").text).toBe(read(`${name}.md`));
-      }
-    },
-  );
+describe("the report on plans in another order", () => {
+  test.each(["created", "changed", "replaced", "deleted", "migrations"])("is the same for %s", (name) => {
+    const { steps, diagnostics = [], ...rest } = recorded(name);
+    for (const seed of [1, 2, 3]) {
+      const other = {
+        ...rest,
+        steps: shuffled(steps, seed),
+        diagnostics: shuffled(whole(diagnostics), seed).flat(),
+      };
+      expect(report(JSON.stringify(other), "markdown").text).toBe(read(`${name}.md`));
+    }
+  });
 
   /** Keeps the lines of one message together. */
   function whole(diagnostics: NonNullable<MadePlan["diagnostics"]>): (typeof diagnostics)[number][][] {
@@ -104,11 +101,11 @@ describe("the report doesn't depend on the engine's order", () => {
 describe("secrets in a plan", () => {
   const formats = ["markdown", "text", "json"] as const;
 
-  test.each(RECORDED)("hides every secret in the plan %s", (name) => {
+  test.each(RECORDED)("are hidden in the report on %s", (name) => {
     for (const format of formats) expect(report(read(`${name}.json`), format).text).not.toMatch(/canary/i);
   });
 
-  test("a recorded plan does contain a secret, in the engine's own error message", () => {
+  test("exist in a recorded plan, in the engine's own error message", () => {
     expect(read("secret.json")).toContain("canary-secret-key");
   });
 
@@ -122,7 +119,7 @@ describe("secrets in a plan", () => {
     ["splunk", "splunk://splunk.example.com:8088/raw?channel=CANARY&header_Authorization=Splunk%20CANARY"],
     ["datadog", "datadog://http-intake.logs.datadoghq.com/api/v2/logs?header_DD-API-KEY=CANARY"],
     ["sumo", "sumo://collectors.sumologic.com/receiver/v1/http/CANARY"],
-  ])("hides the secrets in a destination (%s), even if the plan shows them", (_, destinationConf) => {
+  ])("are hidden in a destination (%s), even if the plan shows them", (_, destinationConf) => {
     const job = {
       dataset: "http_requests",
       zoneId: "a",
@@ -168,7 +165,7 @@ describe("secrets in a plan", () => {
     expect(report(plan, "text").text).toMatch(/destinationConf\s+│ \[secret\]/);
   });
 
-  test("says that the only change is in a secret", () => {
+  test("are mentioned without a value if they're the only change", () => {
     const job = { dataset: "http_requests", zoneId: "a", destinationConf: "[secret]" };
     const { text } = report(
       planJson(stepOf("update", "LogpushJob", "rotated", { old: job, new: job })),
@@ -226,7 +223,7 @@ describe("reading a plan", () => {
   });
 });
 
-describe("explicit providers", () => {
+describe("the report on explicit providers", () => {
   const provider = (op: string, name: string, token?: string) => ({
     op,
     urn: `urn:pulumi:dev::edge::pulumi:providers:pulumi-nodejs::${name}`,
@@ -234,7 +231,7 @@ describe("explicit providers", () => {
     ...(op === "delete" ? {} : { newState: { custom: true, inputs: { "edgeguard:apiToken": token } } }),
   });
 
-  test("the report names changed providers in one line, without their arguments", () => {
+  test("names changed providers in one line, without their arguments", () => {
     const steps = [
       provider("update", "us", "c4nary"),
       provider("create", "eu", "c4nary"),
@@ -248,7 +245,7 @@ describe("explicit providers", () => {
     expect(report(planJson(provider("same", "ca")), "text").text).not.toContain("Providers");
   });
 
-  test("a provider isn't a danger, and a resource that moves to another provider is judged as usual", () => {
+  test("counts no provider as a danger, and judges a resource that moves to another provider as usual", () => {
     const weaker = stepOf("update", "PageShieldPolicy", "checkout", {
       old: { zoneId: "z", action: "allow", enabled: true },
       new: { zoneId: "z", action: "allow", enabled: false },

@@ -19,7 +19,7 @@ test("ranks actions from block to log, and off below all of them", () => {
   ]);
 });
 
-describe("comparing overrides without the ruleset's rules", () => {
+describe("when overrides are compared without the ruleset's rules", () => {
   test.each<[string, Overrides, Overrides]>([
     ["when everything blocks", none, { ...none, action: "block" }],
     ["when log, the weakest action, is removed", { ...none, action: "log" }, none],
@@ -35,7 +35,7 @@ describe("comparing overrides without the ruleset's rules", () => {
   });
 });
 
-describe("finding weaker overrides without the ruleset's rules", () => {
+describe("when weaker overrides are looked for without the ruleset's rules", () => {
   const [a, b] = [
     { tag: "a", enabled: false },
     { tag: "b", enabled: true },

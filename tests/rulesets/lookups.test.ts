@@ -13,7 +13,7 @@ import {
 } from "pulumi-edgeguard";
 import { RulesetsBench, OWASP, REF, MANAGED } from "./support";
 
-describe.each(["documented", "openapi"] as const)("managed ruleset lookups (%s dialect)", (dialect) => {
+describe.each(["documented", "openapi"] as const)("in the API's %s dialect", (dialect) => {
   let bench: RulesetsBench;
   let opts: LookupOptions;
   beforeAll(async () => {

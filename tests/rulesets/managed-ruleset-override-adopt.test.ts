@@ -424,7 +424,7 @@ describe("destroying a managed ruleset override", () => {
     ["remove", "deletes it and its exceptions", []],
     ["restore", "deletes it, because there was nothing before", []],
     ["keep", "keeps it and its exceptions, without a write", ["exception/1", "own"]],
-  ] as const)("with onDestroy %p, destroying a created rule %s", async (onDestroy, _what, left) => {
+  ] as const)("with onDestroy %p and a created rule %s", async (onDestroy, _what, left) => {
     bench = await RulesetsBench.start("shop");
     const recorded = await bench.up(bench.declare({ onDestroy, exceptions: [HOOK] }));
     bench.api.clearRequests();
@@ -445,7 +445,7 @@ describe("destroying a managed ruleset override", () => {
       [expect.objectContaining({ id: seededRules.blog.owasp, enabled: false })],
     ],
     [undefined, "restores it", [expect.objectContaining({ id: seededRules.blog.owasp, enabled: true })]],
-  ] as const)("with onDestroy %p, destroying an adopted rule %s", async (onDestroy, _what, left) => {
+  ] as const)("with onDestroy %p and an adopted rule %s", async (onDestroy, _what, left) => {
     const declared = { ...(await blog()), adopt: "takeOver", enabled: false, onDestroy };
     const recorded = await bench.up(declared);
     await bench.operation().destroy(TYPE, recorded);

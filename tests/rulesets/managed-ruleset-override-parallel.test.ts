@@ -124,7 +124,7 @@ describe("a create", () => {
   });
 });
 
-describe("lost responses", () => {
+describe("when responses are lost", () => {
   test.each([
     ["to creating the entry point", "empty", { method: "POST", path: "/rulesets$" }],
     ["to adding the rule", "shop", { method: "POST", path: "/rules$" }],

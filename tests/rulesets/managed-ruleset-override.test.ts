@@ -370,7 +370,7 @@ describe("the order of overrides", () => {
   });
 });
 
-describe("unset isn't false", () => {
+describe("a deployment with unset or false arguments", () => {
   test("doesn't send unset arguments, so the ruleset's own settings apply", async () => {
     const [rule = "", ...others] = await ruleIds(managedRulesets.managed);
     await bench.up(

@@ -183,7 +183,7 @@ describe("a refresh or a preview after Cloudflare published a version", () => {
     );
   });
 
-  test("says so if no rules were added or removed and no defaults changed", async () => {
+  test("says that no rules were added or removed and no defaults changed, if only descriptions changed", async () => {
     const recorded = await bench.up(bench.declareManaged());
     const { id } = await rule("100001");
     await bench.publishVersion(managedRulesets.managed, { change: [{ id, description: "Better words" }] });
@@ -430,7 +430,7 @@ describe("for a deployment that pins a version,", () => {
   });
 });
 
-describe("if versions can't be compared,", () => {
+describe("when versions can't be compared,", () => {
   const former = { method: "GET", path: "/versions/88" };
   let recorded: Recorded;
   let rulesNow: string;

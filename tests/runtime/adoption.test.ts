@@ -80,7 +80,7 @@ test("makes no more attempts than the settings allow", async () => {
   expect(postedAt).toHaveLength(1);
 });
 
-test("if the lookup after a failed create also fails, gives both reasons and an unknown outcome", async () => {
+test("gives both reasons and an unknown outcome if the lookup after a failed create also fails", async () => {
   const { made } = await creation({ posts: [500], looks: 403 });
   const failure = await failureOf(made);
   expect(failure).toMatchObject({ name: "ApiError", outcome: "unknown", status: 500 });

@@ -50,7 +50,7 @@ const ALL = [
 
 const off = { config: { "edgeguard:liveChecks": "false" } };
 
-describe("values that aren't known yet", () => {
+describe("the check of unknown values", () => {
   test.each(["zoneId", "enabled", "useReportingEndpoint", "useConnectionUrlPath", "onDestroy"])(
     "accepts an unknown PageShieldSettings %s",
     async (key) => {
@@ -100,7 +100,7 @@ describe("values that aren't known yet", () => {
     ]);
   });
 
-  test("an unknown value alone leads to an update, never to a replacement", async () => {
+  test("leads to an update, never to a replacement, if only an unknown value differs", async () => {
     const op = new Operation(api);
     const first = await op.up("PageShieldPolicy", policy);
     const second = await op.up("PageShieldSettings", settings);
@@ -115,7 +115,7 @@ describe("values that aren't known yet", () => {
   });
 });
 
-describe("computed inputs", () => {
+describe("in a preview", () => {
   const zoneId = UNKNOWN;
   const open = (inputs: Record<string, unknown>, args: object): string[] =>
     Object.keys(inputs)
@@ -139,27 +139,24 @@ describe("computed inputs", () => {
     ["KvNamespace", { title: UNKNOWN }, ["adopted", "fullTitle"]],
     ["KvEntries", { file: UNKNOWN }, ["bytes", "digest", "fileHash", "keys"]],
     ["KvEntries", { entries: { a: UNKNOWN } }, ["bytes", "digest", "keys"]],
-  ])(
-    "a computed input of %s %j is unknown in the preview if the update may add it",
-    async (type, args, expected) => {
-      const rest: Readonly<Record<string, object>> = {
-        PageShieldPolicy: omit(policy, ["adopt"]),
-        ManagedRulesetOverride: {
-          accountId: api.accounts.main,
-          ruleset: { name: "Cloudflare OWASP Core Ruleset" },
-          ref: "owasp",
-        },
-        LogpushJob: { dataset: "http_requests", name: "errors", destinationConf: "https://logs.example/" },
-        KvNamespace: { accountId: api.accounts.main },
-        KvEntries: { accountId: api.accounts.main, namespaceId: UNKNOWN },
-      };
-      const given = { ...rest[type], ...args };
-      const { inputs, failures } = await new Operation(api).check(type, given);
-      expect(failures).toEqual([]);
-      expect(open(inputs, given)).toEqual(expected);
-      expect(api.requests).toEqual([]);
-    },
-  );
+  ])("a computed input of %s %j is unknown if the update may add it", async (type, args, expected) => {
+    const rest: Readonly<Record<string, object>> = {
+      PageShieldPolicy: omit(policy, ["adopt"]),
+      ManagedRulesetOverride: {
+        accountId: api.accounts.main,
+        ruleset: { name: "Cloudflare OWASP Core Ruleset" },
+        ref: "owasp",
+      },
+      LogpushJob: { dataset: "http_requests", name: "errors", destinationConf: "https://logs.example/" },
+      KvNamespace: { accountId: api.accounts.main },
+      KvEntries: { accountId: api.accounts.main, namespaceId: UNKNOWN },
+    };
+    const given = { ...rest[type], ...args };
+    const { inputs, failures } = await new Operation(api).check(type, given);
+    expect(failures).toEqual([]);
+    expect(open(inputs, given)).toEqual(expected);
+    expect(api.requests).toEqual([]);
+  });
 
   const plan = { __savedPlan: true };
 
@@ -183,7 +180,7 @@ describe("computed inputs", () => {
     expect(open(pinned.inputs, job)).toEqual([]);
   });
 
-  test("without live checks, a computed input is unknown in a saved plan and absent from other previews", async () => {
+  test("without live checks, a computed input is unknown for a saved plan, and otherwise absent", async () => {
     const declared = { zoneId: api.zones.blog, target: "assessed" };
     const skipped = await new Operation(api, off).check("WafMigration", declared);
     expect(skipped.inputs).not.toHaveProperty("assessment");
@@ -191,7 +188,7 @@ describe("computed inputs", () => {
     expect(open(saved.inputs, declared)).toEqual(["assessment", "assessmentDigest"]);
   });
 
-  test("a computed input is unknown in the preview if the resource may turn out to be unchanged", async () => {
+  test("a computed input is unknown if the resource may turn out to be unchanged", async () => {
     const recorded = await new Operation(api).up("PageShieldSettings", settings);
     expect(recorded.inputs).toHaveProperty("found");
     const check = (args: object): Promise<{ inputs: Record<string, unknown> }> =>
@@ -210,7 +207,7 @@ describe("computed inputs", () => {
   });
 });
 
-describe("arguments that the check refuses", () => {
+describe("the check of arguments", () => {
   const refusals = (type: string, inputs: object) => new Operation(api, off).refusals(type, { ...inputs });
 
   test("refuses an argument that doesn't exist, and suggests the closest one", async () => {
@@ -397,14 +394,14 @@ describe("arguments that the check refuses", () => {
   });
 });
 
-describe("canonical inputs", () => {
+describe("a check", () => {
   test.each([
     ["as text", "Script-Src https://CDN.example.com/Lib.js 'SELF'  ; default-src 'none'"],
     [
       "as directives",
       { defaultSrc: ["'none'"], scriptSrc: ["'self'", "https://cdn.example.com/Lib.js", "'self'"] },
     ],
-  ])("a check makes a policy %s canonical, and a second check changes nothing", async (_how, value) => {
+  ])("makes a policy %s canonical, and changes nothing the second time", async (_how, value) => {
     const op = new Operation(api, off);
     const zoneId = api.zones.empty.toUpperCase();
     const unset = omit(policy, ["enabled"]);
@@ -428,7 +425,7 @@ describe("canonical inputs", () => {
   });
 });
 
-describe("live checks", () => {
+describe("a preview with or without live checks", () => {
   test("makes no live checks for an unchanged stack, even if directives are written as an object", async () => {
     const up = new Operation(api);
     const before = await up.up("PageShieldPolicy", policy);
@@ -477,7 +474,7 @@ describe("live checks", () => {
   });
 
   test.each([401, 403, 404])(
-    "fails the preview on a %i from Cloudflare, because the update would fail as well",
+    "fails on a %i from Cloudflare, because the update would fail as well",
     async (status) => {
       api.fault({ match: {}, kind: "status", status, times: 9 });
       const op = new Operation(api, { config: { "edgeguard:maxRetries": "5" } });
@@ -494,7 +491,7 @@ describe("live checks", () => {
   test.each([
     ["a malformed token", 6003, "The credential from edgeguard:apiToken is malformed"],
     ["an ID that no zone has", 7003, "The zone or account does not exist"],
-  ])("also fails the preview on a 400 for %s", async (_, code, advice) => {
+  ])("also fails on a 400 for %s", async (_, code, advice) => {
     api.fault({ match: {}, kind: "status", status: 400, code, message: "Invalid request" });
     expect(await new Operation(api).refusals("PageShieldPolicy", policy)).toEqual([
       expect.stringContaining(advice),

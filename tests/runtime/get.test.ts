@@ -37,7 +37,7 @@ const failure = async (promise: Promise<unknown>): Promise<string> =>
   );
 
 describe("get", () => {
-  test("gets PageShieldSettings by zone", async () => {
+  test("reads PageShieldSettings by zone", async () => {
     const zone = api.zones.shop;
     const op = new Operation(api);
     const { id, outputs } = await op.get("PageShieldSettings", zone);
@@ -46,7 +46,7 @@ describe("get", () => {
     expect(outputs).toMatchObject({ zoneId: zone, enabled, useConnectionUrlPath: path, schemaVersion: 1 });
   });
 
-  test("gets a PageShieldPolicy by zone and policy", async () => {
+  test("reads a PageShieldPolicy by zone and policy", async () => {
     const zone = api.zones.empty;
     const body = { action: "log", expression: "true", enabled: false, value: "script-src 'self'" };
     const policy = await made(`/zones/${zone}/page_shield/policies`, { description: "theirs", ...body });
@@ -63,7 +63,7 @@ describe("get", () => {
     });
   });
 
-  test("gets a ManagedRulesetOverride by zone and rule, with the zone's own account", async () => {
+  test("reads a ManagedRulesetOverride by zone and rule, with the zone's own account", async () => {
     const zone = api.zones.shop;
     const { rules } = await result(`/zones/${zone}/rulesets/phases/http_request_firewall_managed/entrypoint`);
     const rule = (rules as { id: string; action: string; ref: string; description: string }[]).find(
@@ -81,7 +81,7 @@ describe("get", () => {
     expect(outputs).not.toHaveProperty("drift");
   });
 
-  test("gets a LogpushJob by zone or account and the job's number", async () => {
+  test("reads a LogpushJob by zone or account and the job's number", async () => {
     for (const [kind, scope] of [
       ["zone", api.zones.empty],
       ["account", api.accounts.main],
@@ -107,7 +107,7 @@ describe("get", () => {
     }
   });
 
-  test("gets a KvNamespace by account and namespace", async () => {
+  test("reads a KvNamespace by account and namespace", async () => {
     const account = api.accounts.main;
     const namespace = await made(`/accounts/${account}/storage/kv/namespaces`, { title: "theirs" });
     const { id, outputs } = await new Operation(api).get("KvNamespace", `${account}/${namespace}`);
@@ -115,7 +115,7 @@ describe("get", () => {
     expect(outputs).toMatchObject({ accountId: account, title: "theirs", fullTitle: "theirs" });
   });
 
-  test("a refresh after get reads the object by its bare ID", async () => {
+  test("returns an object that a refresh can read by its bare ID", async () => {
     const zone = api.zones.empty;
     const body = { action: "log", expression: "true", enabled: true, value: "script-src 'self'" };
     const policy = await made(`/zones/${zone}/page_shield/policies`, { description: "theirs", ...body });
@@ -225,7 +225,7 @@ describe("ManagedRulesetOverride.get", () => {
   });
 });
 
-describe("an ID that get can't use", () => {
+describe("with an ID that can't be used,", () => {
   const DIGITS = "An ID is 32 hex digits";
   const FIND = "Find the ID of a zone or an account on its Overview page in the dashboard.";
 
@@ -243,12 +243,15 @@ describe("an ID that get can't use", () => {
     ],
     ["KvNamespace", HEX, '"<account ID>/<namespace ID>"', DIGITS],
     ["KvEntries", `${HEX}/${HEX}/5ca1ab1e`, '"<account ID>/<namespace ID>"', DIGITS],
-  ])("%s refuses %j and shows the right form, before anything is sent", async (type, id, form, digits) => {
-    expect(await failure(new Operation(api).get(type, id))).toBe(
-      `${JSON.stringify(id)} is not ${form}. ${digits}. ${FIND}`,
-    );
-    expect(api.requests).toEqual([]);
-  });
+  ])(
+    "%s.get refuses %j and shows the right form, before anything is sent",
+    async (type, id, form, digits) => {
+      expect(await failure(new Operation(api).get(type, id))).toBe(
+        `${JSON.stringify(id)} is not ${form}. ${digits}. ${FIND}`,
+      );
+      expect(api.requests).toEqual([]);
+    },
+  );
 
   test.each([
     ["PageShieldPolicy", `shop/${HEX}`],
@@ -257,18 +260,23 @@ describe("an ID that get can't use", () => {
     ["LogpushJob", "account/main/4711"],
     ["KvNamespace", `main/${HEX}`],
     ["KvEntries", `main/${HEX}`],
-  ])("%s fails if %s doesn't exist, because the engine would record it anyway", async (type, id) => {
+  ])("%s.get fails if %s doesn't exist, because the engine would record it anyway", async (type, id) => {
     const real = id.replace("shop", api.zones.shop).replace("main", api.accounts.main);
     expect(await failure(new Operation(api).get(type, real))).toBe(
       `${type}.get: ${real} doesn't exist. Check the ID, or remove the get call from the program.`,
     );
   });
 
-  test.each(["PageShieldSettings", "WafMigration"])("%s fails if the zone doesn't exist", async (type) => {
-    expect(await failure(new Operation(api).get(type, HEX))).toContain("The zone or account does not exist");
-  });
+  test.each(["PageShieldSettings", "WafMigration"])(
+    "%s.get fails if the zone doesn't exist",
+    async (type) => {
+      expect(await failure(new Operation(api).get(type, HEX))).toContain(
+        "The zone or account does not exist",
+      );
+    },
+  );
 
-  test("refuses a rule that executes no managed ruleset, and names its action", async () => {
+  test("ManagedRulesetOverride.get refuses a rule that executes no managed ruleset, and names its action", async () => {
     const zone = api.zones.shop;
     const entryPoint = `/zones/${zone}/rulesets/phases/http_request_firewall_managed/entrypoint`;
     const { id: ruleset } = await result(entryPoint);
@@ -287,10 +295,10 @@ describe("an ID that get can't use", () => {
   });
 });
 
-describe("if the program used to declare an object and now reads it with get", () => {
+describe("when the program used to declare an object and now reads it with get,", () => {
   const policy = { description: "Checkout", action: "log", expression: "true", value: "script-src 'self'" };
 
-  test("sends nothing when the engine deletes the declared resource", async () => {
+  test("deleting the declared resource sends nothing", async () => {
     const zoneId = api.zones.empty;
     const declared = await new Operation(api).up("PageShieldPolicy", { zoneId, ...policy });
     const op = new Operation(api);
@@ -306,7 +314,7 @@ describe("if the program used to declare an object and now reads it with get", (
     });
   });
 
-  test("keeps the entries of a namespace", async () => {
+  test("deleting the declared KvEntries keeps the namespace's entries", async () => {
     const accountId = api.accounts.main;
     const namespace = await made(`/accounts/${accountId}/storage/kv/namespaces`, { title: "theirs" });
     const address = { accountId, namespaceId: namespace };
@@ -336,7 +344,7 @@ describe("if the program used to declare an object and now reads it with get", (
   });
 });
 
-describe("if the program reads a namespace's entries with get and also declares some", () => {
+describe("when the program reads a namespace's entries with get and also declares some,", () => {
   let address: { accountId: string; namespaceId: string };
   beforeEach(async () => {
     const accountId = api.accounts.main;

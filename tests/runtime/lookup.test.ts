@@ -15,7 +15,7 @@ beforeEach(() => {
   api.clearRequests();
 });
 
-describe("lookups in a program", () => {
+describe("in a program", () => {
   let project: Project;
   beforeEach(() => {
     project = new Project(LOCAL_ENGINE, "lookups");
@@ -94,7 +94,7 @@ describe("lookups in a program", () => {
     expect(api.requests).toEqual([]);
   });
 
-  test("refuses a misspelled configuration key", async () => {
+  test("a lookup refuses a misspelled configuration key", async () => {
     const { code, text } = await preview(
       `export const s = edgeguard.getScripts({ zoneId: "${api.zones.shop}" });`,
       {
@@ -135,7 +135,7 @@ describe("lookups in a program", () => {
   });
 });
 
-describe("lookups in a plain script", () => {
+describe("a lookup in a plain script", () => {
   /** Run with the built package, as a user runs it. */
   function script(text: string, env: Readonly<Record<string, string>>) {
     const program = `(async () => { const edgeguard = require("pulumi-edgeguard"); ${text} })()`;

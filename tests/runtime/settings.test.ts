@@ -32,7 +32,7 @@ test("uses defaults and no credential, without an error, if nothing is set", () 
   });
 });
 
-describe("credentials in the settings", () => {
+describe("resolving credentials", () => {
   /** From the strongest to the weakest. */
   const sources: [string, Texts, Texts][] = [
     ["edgeguard:apiToken", { "edgeguard:apiToken": "t1" }, {}],
@@ -66,7 +66,7 @@ describe("credentials in the settings", () => {
     expect(settings({ "edgeguard:apiToken": "t1" }).fallback).toBeUndefined();
   });
 
-  test("an explicit provider has only its own credential and settings", () => {
+  test("uses only an explicit provider's own credential and settings", () => {
     const env = {
       CLOUDFLARE_API_TOKEN: "t3",
       CLOUDFLARE_ACCOUNT_ID: "5a0c1e7f3b2d4968a7e1c0f2d3b4a5f1",
@@ -135,8 +135,8 @@ describe("credentials in the settings", () => {
   });
 });
 
-describe("the other settings", () => {
-  test("reads settings from config first, then from the environment", () => {
+describe("resolving other settings", () => {
+  test("uses config first, then the environment", () => {
     const env = {
       EDGEGUARD_BASE_URL: "http://env/v4",
       CLOUDFLARE_BASE_URL: "http://vendor/v4",
@@ -225,8 +225,8 @@ describe("the other settings", () => {
   });
 });
 
-describe("unknown configuration keys", () => {
-  test("reports an unknown key and suggests the closest known key", () => {
+describe("an unknown configuration key", () => {
+  test("is reported with the closest known key", () => {
     expect(unknownConfigKeys(["edgeguard:apitoken", "aws:region", "edgeguard:apiToken"])).toEqual([
       expect.stringContaining(
         '"edgeguard:apitoken" in the stack\'s configuration is not a setting. Did you mean "edgeguard:apiToken"?',
@@ -234,7 +234,7 @@ describe("unknown configuration keys", () => {
     ]);
   });
 
-  test("reports an unknown key and lists all known keys if none is close", () => {
+  test("is reported with all known keys if none is close", () => {
     const [sentence] = unknownConfigKeys(["edgeguard:colorOfTheSky"]);
     expect(sentence).toContain("Valid keys: edgeguard:apiToken, edgeguard:apiEmail");
     expect(sentence).toContain("pulumi config rm edgeguard:colorOfTheSky");

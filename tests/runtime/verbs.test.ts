@@ -41,7 +41,7 @@ describe("a rename without an alias", () => {
     );
   });
 
-  test("the next operation finishes a rename that was interrupted before the delete", async () => {
+  test("is finished by the next operation if it was interrupted before the delete", async () => {
     const before = await new Operation(api).up("PageShieldPolicy", policy);
     const after = await new Operation(api).up("PageShieldPolicy", policy);
     api.clearRequests();
@@ -65,7 +65,7 @@ describe("a rename without an alias", () => {
 });
 
 describe("objects that another resource of the program owns", () => {
-  test("doesn't let a new resource adopt an object that its owner is about to change", async () => {
+  test("can't be adopted by a new resource if their owner is about to change them", async () => {
     const held = await new Operation(api).up("PageShieldPolicy", policy);
     const op = new Operation(api);
     // The engine compares the changed one, then makes the new one, then carries out the change.
@@ -76,7 +76,7 @@ describe("objects that another resource of the program owns", () => {
     expect(await policyCount()).toBe(2);
   });
 
-  test("doesn't let a former owner change an object that a new resource has adopted", async () => {
+  test("can't be changed by a former owner once a new resource has adopted them", async () => {
     const held = await new Operation(api).up("PageShieldPolicy", policy);
     const op = new Operation(api);
     const made = await op.up("PageShieldPolicy", policy);
@@ -89,7 +89,7 @@ describe("objects that another resource of the program owns", () => {
     expect(sent(api, "PUT", "POST", "DELETE")).toEqual([]);
   });
 
-  test("doesn't take over an object just because its name matches", async () => {
+  test("aren't taken over just because their name matches", async () => {
     const held = await new Operation(api).up("PageShieldPolicy", policy);
     const op = new Operation(api);
     await op.preview("PageShieldPolicy", policy, held);
@@ -231,7 +231,7 @@ describe("recorded state", () => {
     seen.length = 0;
   });
 
-  test("records the schema version", async () => {
+  test("contains the schema version", async () => {
     expect((await operation().up("Thing", inputs)).outputs).toMatchObject({
       ...inputs,
       madeAt: "now",
@@ -242,7 +242,7 @@ describe("recorded state", () => {
   test.each([
     ["one", { schemaVersion: 1, width: 5 }],
     ["two", { schemaVersion: 2, size: "5" }],
-  ])("every provider method upgrades a state of version %s", async (_version, outputs) => {
+  ])("is upgraded from version %s by every provider method", async (_version, outputs) => {
     const op = operation();
     const recorded = old(outputs);
     expect(await op.preview("Thing", inputs, recorded)).toMatchObject({ step: "same" });
@@ -255,7 +255,7 @@ describe("recorded state", () => {
     expect(seen).toEqual(Array(3).fill({ name: "a", size: 5, madeAt: "then" }));
   });
 
-  test("every provider method refuses a state of a newer version, and says what to install", async () => {
+  test("is refused by every provider method if its version is newer, and the error says what to install", async () => {
     const recorded = old({ size: 5, schemaVersion: 4 });
     const op = operation();
     const failures = await Promise.all([
@@ -273,7 +273,7 @@ describe("recorded state", () => {
     expect(seen).toEqual([]);
   });
 
-  test("refuses a state whose version is unreadable or can't be upgraded", async () => {
+  test("is refused if its version is unreadable or can't be upgraded", async () => {
     expect((await failureOf(operation().refresh("Thing", old({ schemaVersion: 0 })))).message).toContain(
       "can't upgrade Thing from state schema 0",
     );
@@ -282,7 +282,7 @@ describe("recorded state", () => {
     );
   });
 
-  test("refuses a state without a required property, and names the property", async () => {
+  test("is refused if it lacks a required property, and the error names the property", async () => {
     const recorded = { ...old({ size: 5, schemaVersion: 3 }) };
     const outputs = omit(recorded.outputs, ["madeAt"]);
     expect((await failureOf(operation().refresh("Thing", { ...recorded, outputs }))).message).toMatch(
@@ -290,7 +290,7 @@ describe("recorded state", () => {
     );
   });
 
-  test("after a partial failure, records how far the change got, the provider and the reason", async () => {
+  test("contains how far a failed change got, the provider and the reason", async () => {
     const { message, recorded, error } = await operation({ half: true }).failedUp("Thing", inputs);
     expect(message).toBe("Made, but [secret] is not done.");
     expect(recorded).toMatchObject({ id: "id-1", inputs: { size: 5 } });

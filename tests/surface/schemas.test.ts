@@ -5,7 +5,7 @@ import { schemaProblems } from "../support/published";
 import { REPOSITORY } from "../support/repository";
 import { schemaFiles } from "./schemas";
 
-describe("the published JSON schemas", () => {
+describe("among the published JSON schemas", () => {
   it.each(SCHEMAS.map(({ name }) => name))(
     "%s is a valid JSON Schema (draft 7) whose $id ends in the file's name",
     (name) => {

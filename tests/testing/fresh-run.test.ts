@@ -19,7 +19,7 @@ const setMocks = (preview = false): Promise<void> =>
 
 const namespace = (): KvNamespace => new KvNamespace("flags", { accountId: ACCOUNT_ID, title: "flags" });
 
-describe("two tests in the same process", () => {
+describe("with two tests in the same process", () => {
   test("the second test can declare the same resources as the first", async () => {
     await setMocks();
     namespace();

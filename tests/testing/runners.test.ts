@@ -30,7 +30,7 @@ test("with node:test, an invalid argument fails the test with the preview's mess
   expect(text.match(SENTENCE)?.length).toBeGreaterThanOrEqual(2);
 });
 
-describeLong("the samples in other test runners", () => {
+describeLong("in the samples for other test runners", () => {
   let folder: string;
   beforeEach(() => {
     folder = mkdtempSync(join(tmpdir(), "edgeguard-runner-"));
@@ -41,7 +41,7 @@ describeLong("the samples in other test runners", () => {
   });
   afterEach(() => rmSync(folder, { recursive: true }));
 
-  test("with Jest, an invalid argument fails the test with the preview's message", () => {
+  test("an invalid argument fails a Jest test with the preview's message", () => {
     // A project's installed packages aren't transformed; here, they're linked.
     const jestConfig = { transform: {}, testTimeout: 60_000 };
     writeFileSync(join(folder, "package.json"), JSON.stringify({ private: true, jest: jestConfig }));
@@ -52,7 +52,7 @@ describeLong("the samples in other test runners", () => {
     expect(text.match(SENTENCE)?.length).toBeGreaterThanOrEqual(2);
   });
 
-  test("with Vitest, an invalid argument fails the test with the preview's message", () => {
+  test("an invalid argument fails a Vitest test with the preview's message", () => {
     writeFileSync(join(folder, "package.json"), '{ "private": true }');
     const install = ["install", "--prefix", join(folder, "runner"), "--no-audit", "--no-fund", "vitest@4"];
     expect(spawnSync("npm", install, { encoding: "utf8" })).toMatchObject({ status: 0 });

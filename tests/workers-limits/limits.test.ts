@@ -220,7 +220,7 @@ test("a Logpush filter has at most 30 operators and 1,000 bytes", () => {
   expect(limits.LOGPUSH).toMatchObject({ MAX_FILTER_OPERATORS: 30, MAX_FILTER_BYTES: 1000 });
 });
 
-describe("a check considers both meanings of MB: 1,000,000 and 1,048,576 bytes", () => {
+describe("a check with both meanings of MB, 1,000,000 and 1,048,576 bytes,", () => {
   const body = (bodyBytes: number): readonly LimitFinding[] => checkRequest({ plan: "free", bodyBytes });
   test.each<[number, string[], RegExp]>([
     [79_999_999, [], /^$/],

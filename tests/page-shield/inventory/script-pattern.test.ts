@@ -12,7 +12,7 @@ function deciding(scripts: readonly string[], seen: string): string | undefined 
     ?.script;
 }
 
-describe("an entry that covers a URL", () => {
+describe("the inventory entry", () => {
   test.each([
     ["https://cdn.example.com/app.js", "https://cdn.example.com/app.js"],
     ["https://cdn.example.com/app.js", "HTTPS://CDN.Example.COM:443/app.js#top"],
@@ -41,7 +41,7 @@ describe("an entry that covers a URL", () => {
   });
 });
 
-describe("an entry that doesn't cover a URL", () => {
+describe("the inventory entry", () => {
   test.each([
     ["cdn.example.com", "https://cdn.example.com.evil.test/app.js"],
     ["cdn.example.com", "https://cdn.example.com@evil.test/app.js"],
