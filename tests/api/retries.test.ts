@@ -157,7 +157,7 @@ describe("the outcome of a request", () => {
   };
 
   test.each([400, 403, 429])(
-    "is unknown for a PUT once a response was lost, even if the retry gets a %i",
+    'is "unknown" for a PUT once a response was lost, even if the retry gets a %i',
     async (status) => {
       lostThen("PUT", status);
       const failure = await failureOf(send("PUT"));
@@ -168,7 +168,7 @@ describe("the outcome of a request", () => {
     },
   );
 
-  test("is that nothing was changed if a GET fails, even if a response was lost", async () => {
+  test('is "notDone" for a failed GET, even if a response was lost', async () => {
     lostThen("GET", 400);
     expect(await failureOf(send("GET"))).toMatchObject({ status: 400, outcome: "notDone" });
   });

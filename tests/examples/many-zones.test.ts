@@ -202,7 +202,7 @@ describe("fan-out over stacks", () => {
     ]);
   });
 
-  it("reads the counts of changes and the reasons for failures from the engine's output", () => {
+  it("takes the counts of changes and the reasons for failures from the engine's output", () => {
     expect(countsIn("…\n\nResources:\n    + 2 created\n    1 unchanged\n\nDuration: 1s\n")).toBe(
       "+ 2 created, 1 unchanged",
     );

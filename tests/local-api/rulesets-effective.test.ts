@@ -174,7 +174,7 @@ describe("the effective rules of a zone", () => {
     expect(skipped[1]?.every(({ skippedBy }) => skippedBy.join() === all)).toBe(true);
   });
 
-  test("initially come from two active deployments with one exception, and exclude the WordPress rules", async () => {
+  test("in the seeded zone come from two active deployments, with one exception and without the WordPress rules", async () => {
     const shop = new ZoneRulesets(api, api.zones.shop);
     const { deployments, exceptions } = await shop.effective();
     const { monitoring, managed: baseline, credentials } = seededRules.shop;

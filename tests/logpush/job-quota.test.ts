@@ -122,7 +122,7 @@ describe("creating a job in a zone at its job limit", () => {
     ]);
   });
 
-  test("is accepted if the job adopts one of the zone's four jobs", async () => {
+  test("is possible if the job adopts one of the zone's four jobs", async () => {
     await b.made();
     await fill(4);
     const op = new Operation(b.api);
