@@ -28,7 +28,7 @@ export async function* byPage<T>(
     // If another pass finds nothing new, the API counts something else, such as items that the filters exclude.
     if (isComplete || (pass > 1 && added === 0)) return;
     if (pass < MAX_PASSES) continue;
-    const detail = `the list changed during each of ${MAX_PASSES} reads. ${read} records were read, but Cloudflare counts ${total}: some may be missing`;
+    const detail = `the list changed during each of ${MAX_PASSES} reads. ${read === 1 ? "1 record was" : `${read} records were`} read, but Cloudflare counts ${total}: some may be missing`;
     if (options.complete === true) throw unreadable(options.what, path, detail, "Run the command again.");
     api.warn(`${options.what}: ${detail}. Run the command again.`);
     return;

@@ -194,7 +194,9 @@ async function writePlan(
       `the plan has dangers of the kinds in --fail-on: ${named(open)}.`,
       ...(stale.length === 0
         ? []
-        : [`--accept ${stale.join(", ")}: no danger in this plan has that digest.`]),
+        : [
+            `--accept ${stale.join(", ")}: no danger in this plan has ${stale.length === 1 ? "that digest" : "one of these digests"}.`,
+          ]),
       stale.length === 0
         ? `Read the report. To accept all of its dangers, pass --accept ${digest ?? ""}`
         : `Either the dangers changed, or the digest belongs to another stack. Read the report again, then pass --accept ${digest ?? ""}`,

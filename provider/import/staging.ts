@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { appendFile, mkdir, mkdtemp, readFile, rename, rm, rmdir, writeFile } from "node:fs/promises";
 import { dirname, join, relative, resolve } from "node:path";
+import { inSeries } from "../runtime/values";
 import { CommandError } from "../terminal/errors";
 
 /** The mode of a file that only its owner can read. */
@@ -34,9 +35,9 @@ export class Staging {
     if (this.#force) return;
     const [first, ...more] = files.filter((file) => existsSync(join(this.folder, file)));
     if (first === undefined) return;
-    const others = more.length === 0 ? " already exists" : ` and ${more.join(", ")} already exist`;
+    const [exist, them] = more.length === 0 ? ["exists", "it"] : ["exist", "them"];
     throw new CommandError(
-      `${first}${others} in ${this.folder}. Nothing was written. Pass another directory with --out, or --force to overwrite them.`,
+      `${inSeries([first, ...more])} already ${exist} in ${this.folder}. Nothing was written. Pass another directory with --out, or --force to overwrite ${them}.`,
     );
   }
 

@@ -61,13 +61,13 @@ export async function converge(ctx: Context, declared: Declared | undefined, wor
   });
   if (written.error !== undefined)
     throw await partialFailure(
-      `${written.error.message} ${entries(written.done)} ${written.done === 1 ? "was" : "were"} written and recorded before that. Run \`pulumi up\` again to continue.`,
+      `${written.error.message} ${entryCount(written.done)} ${written.done === 1 ? "was" : "were"} written and recorded before that. Run \`pulumi up\` again to continue.`,
     );
   const [firstRefused] = written.failed;
   if (firstRefused !== undefined) {
     const names = quoteKeys(written.failed.map(({ key }) => key));
     throw await partialFailure(
-      `couldn't write ${entries(written.failed.length)} (${names}): ${firstRefused.reason} All other entries were written and recorded.`,
+      `couldn't write ${entryCount(written.failed.length)} (${names}): ${firstRefused.reason} All other entries were written and recorded.`,
     );
   }
 
@@ -104,7 +104,7 @@ export async function converge(ctx: Context, declared: Declared | undefined, wor
   return await result();
 }
 
-const entries = (n: number): string => `${n} ${n === 1 ? "entry" : "entries"}`;
+export const entryCount = (n: number): string => `${n} ${n === 1 ? "entry" : "entries"}`;
 
 /** Keys by kind of change. */
 export interface Changes {

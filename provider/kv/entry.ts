@@ -2,7 +2,7 @@ import { isUtf8 } from "node:buffer";
 import { hash } from "node:crypto";
 import { KV } from "../limits";
 import { nearest } from "../runtime/nearest";
-import { canonicalJson, type JsonObject, type Json } from "../runtime/values";
+import { canonicalJson, pluralize, type JsonObject, type Json } from "../runtime/values";
 import { formatNumber } from "../limits/workers";
 import { checkMetadata, typeName } from "./metadata";
 
@@ -337,7 +337,8 @@ function checkTtl(name: string, ttl: unknown): string | undefined {
   if (ttl === undefined) return undefined;
   if (typeof ttl !== "number") return `${name} is ${typeName(ttl)}; use a number of seconds`;
   if (!Number.isInteger(ttl)) return `${name} is ${ttl}; use a whole number of seconds`;
-  if (ttl < KV.MIN_TTL_SECONDS) return `${name} is ${ttl} seconds; the minimum is ${KV.MIN_TTL_SECONDS}`;
+  if (ttl < KV.MIN_TTL_SECONDS)
+    return `${name} is ${pluralize(ttl, "second")}; the minimum is ${KV.MIN_TTL_SECONDS}`;
   if (ttl > LAST_SECOND) return `${name} is ${ttl} seconds, which ends after the year 9999`;
   return undefined;
 }

@@ -5,7 +5,7 @@ import { isNamespaceGone, subjectOf, type NamespaceAddress } from "./address";
 import { adoptExisting, type AdoptionRequest } from "./adopt-existing";
 import type { Catalog } from "./catalog";
 import { remove } from "./bulk";
-import { compare, converge, summaryLine, NO_CHANGES, type Plan, type Written } from "./converge";
+import { compare, converge, entryCount, summaryLine, NO_CHANGES, type Plan, type Written } from "./converge";
 import {
   type Declared,
   fileHash,
@@ -129,7 +129,7 @@ export const kvEntries = defineLifecycle({
       if (!isWhole) return {};
       if (digest !== olds["digest"] && expired > 0)
         ctx.say.warn(
-          `${who}: ${expired} of ${keys} entries ${expired === 1 ? "has" : "have"} already expired and won't be written.`,
+          `${who}: ${expired} of ${entryCount(keys)} ${expired === 1 ? "has" : "have"} already expired and won't be written.`,
         );
       // For an existing resource, `review` compares with what was written.
       if (isNew(args, olds)) ctx.say.info(summaryLine(who, compare(catalog, new Map())));
@@ -257,12 +257,13 @@ export const kvEntries = defineLifecycle({
     const taken = manifest.size - left.length;
     if (taken > 0)
       ctx.say.info(
-        `${who}: keeping ${taken} of its ${manifest.size} keys, because another resource now owns them.`,
+        `${who}: keeping ${taken} of its ${pluralize(manifest.size, "key")}, because another resource now owns ${taken === 1 ? "it" : "them"}.`,
       );
     const read = left.length - own.length;
+    const [it, which] = read === 1 ? ["it", "this key"] : ["them", "these keys"];
     if (read > 0)
       ctx.say.info(
-        `${who}: keeping ${read} of its ${manifest.size} keys, because this program reads them with KvEntries.get. If you don't need these keys, delete them with \`edgeguard kv bulk delete\`.`,
+        `${who}: keeping ${read} of its ${pluralize(manifest.size, "key")}, because this program reads ${it} with KvEntries.get. If you don't need ${which}, delete ${it} with \`edgeguard kv bulk delete\`.`,
       );
     const deleted = deletedKeys(ctx, namespaceId);
     const onDone = (keys: readonly string[]): void => keys.forEach((key) => deleted.add(key));
@@ -506,7 +507,7 @@ function refuseOwnDeletes(
 ): void {
   if (maxOwnDeletes === undefined || removed.length <= maxOwnDeletes) return;
   throw new Error(
-    `${subjectOf(ctx, namespaceId)}: this update would delete ${formatNumber(removed.length)} of its ${formatNumber(size)} keys (${quoteKeys(removed)}); maxOwnDeletes allows ${formatNumber(maxOwnDeletes)}. ` +
+    `${subjectOf(ctx, namespaceId)}: this update would delete ${formatNumber(removed.length)} of its ${formatNumber(size)} ${size === 1 ? "key" : "keys"} (${quoteKeys(removed)}); maxOwnDeletes allows ${formatNumber(maxOwnDeletes)}. ` +
       "Nothing was written. Check the source of the entries, or raise maxOwnDeletes.",
   );
 }

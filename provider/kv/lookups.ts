@@ -9,7 +9,7 @@ import { accountId, hexId } from "../runtime/fields";
 import { lookup, LookupError, type Inputs, type LookupOptions } from "../runtime/lookup";
 import { camelRecord, optionalBoolean } from "../runtime/members";
 import { nearest } from "../runtime/nearest";
-import type { JsonObject } from "../runtime/values";
+import { pluralize, type JsonObject } from "../runtime/values";
 
 /** A Workers KV namespace of an account. */
 export interface KvNamespaceState {
@@ -240,7 +240,7 @@ const value = lookup<KvValueArgs, string | Buffer>("getKvValue", { ofAccount: tr
     if (args.as === "bytes") return bytes;
     if (isUtf8(bytes)) return bytes.toString("utf8");
     throw new LookupError(
-      `${form}: ${which} is not text: its ${bytes.length} bytes are not UTF-8. Read it with as: "bytes".`,
+      `${form}: ${which} (${pluralize(bytes.length, "byte")}) is not UTF-8 text. Read it with as: "bytes".`,
     );
   },
 );

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { ApiError, isAbsent } from "../api/errors";
 import { KV } from "../limits";
 import { omitAbsent } from "../runtime/members";
-import { isJsonObject, type Json } from "../runtime/values";
+import { isJsonObject, pluralize, type Json } from "../runtime/values";
 import {
   advice,
   isNamespaceGone,
@@ -101,7 +101,7 @@ function bulkReader(ctx: EntriesContext, request: ReadRequest): (keys: readonly 
 
 async function readBulk(ctx: EntriesContext, request: ReadRequest, keys: readonly string[]): Promise<Part> {
   const values = await ctx.api.post(`${namespacePath(request)}/bulk/get`, {
-    what: `Reading ${keys.length} values from namespace ${request.namespaceId}`,
+    what: `Reading ${pluralize(keys.length, "value")} from namespace ${request.namespaceId}`,
     schema: bulkValues,
     body: { keys, type: "text", withMetadata: true },
     repeatable: true,

@@ -140,7 +140,8 @@ function missingProblems(parsed: ParsedDestination, fromBuilder: boolean): reado
   }
   const names = missing.map(([name]) => JSON.stringify(name)).join(", ");
   const query = missing.map(([name]) => `${name}=…`).join("&");
-  return [`is missing query parameters that ${parsed.scheme}:// requires: ${names}. Add ${query}`];
+  const what = missing.length === 1 ? "a query parameter" : "query parameters";
+  return [`is missing ${what} that ${parsed.scheme}:// requires: ${names}. Add ${query}`];
 }
 
 function duplicateProblem(parsed: ParsedDestination): string | false {

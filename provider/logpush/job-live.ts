@@ -143,12 +143,13 @@ function warnOfFieldChanges(
     const it = more.length === 1 ? "it" : "them";
     ctx.say.warn(
       `${jobLabel(args.name)}: the job won't push ${more.length} new ${more.length === 1 ? "field" : "fields"} of ${args.dataset}: ${firstFields(more)}. ` +
-        `fieldNames: "all" means the ${pinned.length} fields that the dataset had when you set it. To push ${it} too, list the fields by name, or get the names from getLogpushFields.`,
+        `fieldNames: "all" means the ${pinned.length === 1 ? "field" : `${pinned.length} fields`} that the dataset had when you set it. To push ${it} too, list the fields by name, or get the names from getLogpushFields.`,
     );
   }
   if (fewer.length > 0) {
+    const [what, it] = fewer.length === 1 ? ["a field", "it"] : ["fields", "them"];
     ctx.say.warn(
-      `${jobLabel(args.name)}: fieldNames: "all" includes fields that ${args.dataset} no longer has: ${firstFields(fewer)}. To drop them, list the other fields by name.`,
+      `${jobLabel(args.name)}: fieldNames: "all" includes ${what} that ${args.dataset} no longer has: ${firstFields(fewer)}. To drop ${it}, list the other fields by name.`,
     );
   }
 }

@@ -1,5 +1,6 @@
 import { zoneId } from "../runtime/fields";
 import { ask, LookupError, readArgs, unlessSkipped, type LookupOptions } from "../runtime/lookup";
+import { pluralize } from "../runtime/values";
 import { filterShape, isScoredBelow, listDetected, SCRIPTS } from "./detected";
 import { parseThreshold } from "./threshold";
 import type { DetectedFilters, Script } from "./records";
@@ -117,7 +118,7 @@ export function assertNoMaliciousScripts(
     const unscored = scripts.filter((script) => isMalicious(script) === undefined).length;
     if (unscored > 0) {
       host.say.warn(
-        `${what}: couldn't check ${unscored} of ${scripts.length} scripts in zone ${wanted.zoneId}, because they have no score. Cloudflare scores scripts only on some plans, and only after it has analyzed a script for the first time.`,
+        `${what}: couldn't check ${unscored} of ${pluralize(scripts.length, "script")} in zone ${wanted.zoneId}, because ${unscored === 1 ? "it has" : "they have"} no score. Cloudflare scores scripts only on some plans, and only after it has analyzed a script for the first time.`,
       );
     }
   });

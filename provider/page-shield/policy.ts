@@ -464,7 +464,7 @@ function warnAboutOtherPolicies(
     const which = enforced.length === 1 ? "another allow policy" : `${enforced.length} allow policies`;
     const listed = enforced.map((p) => {
       const detail = hasSameDescription(p)
-        ? ` (same description, different ${differingFields(p, args)})`
+        ? ` (same description, differs in ${differingFields(p, args)})`
         : "";
       return `${p.id} ${JSON.stringify(p.description)}${detail}`;
     });
@@ -473,7 +473,7 @@ function warnAboutOtherPolicies(
       "Browsers apply every policy on a page, so visitors get only the scripts that all of them allow.",
     );
   } else if (alike.length > 0) {
-    const listed = alike.map((p) => `${p.id} (different ${differingFields(p, args)})`).join(", ");
+    const listed = alike.map((p) => `${p.id} (differs in ${differingFields(p, args)})`).join(", ");
     const [which, pronoun] = alike.length === 1 ? ["a policy", "it"] : [`${alike.length} policies`, "them"];
     warn(
       `has ${which} with this description: ${listed}.`,
@@ -511,7 +511,7 @@ function adviceOnSameDescription(alike: readonly Policy[]): string[] {
   if (more.length > 0)
     return [`Delete any that you no longer need: ${alike.map(({ id }) => id).join(", ")}.`];
   return [
-    `An interrupted \`pulumi up\` of this resource may have created ${only.id}. Set adopt: "takeOver" to change it instead of creating a second policy.`,
+    `An interrupted \`pulumi up\` of this resource may have created policy ${only.id}. Set adopt: "takeOver" to change it instead of creating a second policy.`,
   ];
 }
 

@@ -44,7 +44,7 @@ export function pruneStaysUnderLimit({
       if (prune === undefined) return undefined;
       const { prefix, maxDeletes } = prune;
       if ((maxDeletes ?? DEFAULT_MAX_PRUNED) <= maxPruned) return undefined;
-      const given = maxDeletes === undefined ? `not set, which allows ${DEFAULT_MAX_PRUNED}` : maxDeletes;
+      const given = maxDeletes ?? `${DEFAULT_MAX_PRUNED} (the default)`;
       return `prune.maxDeletes is ${given} for the prefix ${JSON.stringify(prefix)}; this stack's policy allows at most ${maxPruned}. Set prune.maxDeletes to ${maxPruned} or less.`;
     },
   );

@@ -20,9 +20,11 @@ export function migrationNeedsProtect({ enforcementLevel }: PolicyOptions = {}):
     { name: "migration-needs-protect", description: "WAF migrations are protected.", enforcementLevel },
     WafMigration,
     NOTHING,
-    (_args, { opts, name, props }) =>
-      opts.protect
+    (_args, { opts, name, props }) => {
+      const zone = text(props, "zoneId");
+      return opts.protect
         ? undefined
-        : `WafMigration ${JSON.stringify(name)} of zone ${text(props, "zoneId") ?? "(not known yet)"} isn't protected, so a destroy would delete the only record of the zone's previous settings. Add { protect: true } as the resource's third argument.`,
+        : `WafMigration ${JSON.stringify(name)}${zone === undefined ? "" : ` of zone ${zone}`} isn't protected, so a destroy would delete the only record of the zone's previous settings. Add { protect: true } as the resource's third argument.`;
+    },
   );
 }

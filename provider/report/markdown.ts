@@ -117,7 +117,7 @@ function inventoryParts({ passed, summary, findings }: InventorySummary, all: st
   return [
     `### ${INVENTORY}`,
     line,
-    fitLines(items, ROOM.inventory, (more) => `- and ${more} more: ${all} lists them`),
+    fitLines(items, ROOM.inventory, (more) => `- and ${more} more: ${all} shows all of them`),
   ];
 }
 
@@ -211,7 +211,7 @@ function phrases(
   return fitLines(
     lines.map(([kind, line]) => `- **${kind}** ${markdownWithin(line, room / 4)}`),
     room,
-    (more) => `- and ${more} more: ${all} lists them`,
+    (more) => `- and ${more} more: ${all} shows all of them`,
   );
 }
 

@@ -1,9 +1,10 @@
 import { digestOf } from "../runtime/digest";
 import type { DriftReport } from "./drift/model";
 import { COUNTED, type Gate, type Message, type Report } from "./model";
-import { joined, name as nameOf, say, type Phrase } from "./phrase";
+import { joined, name as nameOf, say, words, type Phrase } from "./phrase";
 import { PlanError } from "./plan";
 import { compareText } from "../runtime/values";
+import { counted } from "./values";
 
 /**
  * Merges the reports of several stacks. Adds the stack to each resource's name, and lists shared messages only once.
@@ -128,5 +129,7 @@ const MOST_NAMED = 5;
 
 function stackNames(stacks: readonly string[]): Phrase {
   const names = joined(stacks.slice(0, MOST_NAMED).map(nameOf));
-  return stacks.length > MOST_NAMED ? say`${names} and ${stacks.length - MOST_NAMED} more stacks` : names;
+  return stacks.length > MOST_NAMED
+    ? say`${names} and ${words(counted(stacks.length - MOST_NAMED, "more stack"))}`
+    : names;
 }

@@ -57,6 +57,12 @@ export function joined(phrases: readonly Phrase[], between = ", "): Phrase {
   return new Phrase(phrases.flatMap(({ parts }, index) => (index === 0 ? parts : [between, ...parts])));
 }
 
+/** Joins phrases: `a`, `a and b`, `a, b and c`. */
+export function series(phrases: readonly Phrase[]): Phrase {
+  const last = phrases.slice(-1);
+  return phrases.length < 2 ? joined(last) : joined([joined(phrases.slice(0, -1)), ...last], " and ");
+}
+
 /** Parses the values in a comma-separated list, which may end in `…`. */
 export function valuesOf(listed: string): Phrase {
   const [, names = "", more = ""] = /^(.*?)((?:,)? …)?$/s.exec(listed) ?? [];

@@ -170,7 +170,7 @@ export function expand(
   const { version = "latest", owasp, action } = declared;
   const conflicts = conflictsOf(managed, overrides).map(
     ({ tags: [one, other], winner, member, rules }) =>
-      `${pluralize(rules, "rule")} tagged both ${JSON.stringify(one)} and ${JSON.stringify(other)}: ${JSON.stringify(winner)} decides ${member === "enabled" ? "whether they're on" : "their action"}`,
+      `${pluralize(rules, "rule")} tagged both ${JSON.stringify(one)} and ${JSON.stringify(other)}: ${JSON.stringify(winner)} decides ${rules === 1 ? (member === "enabled" ? "whether it's on" : "its action") : member === "enabled" ? "whether they're on" : "their action"}`,
   );
   return omitAbsent({
     ruleset: `${managed.name} (${managed.id})`,

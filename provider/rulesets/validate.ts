@@ -140,7 +140,12 @@ function validateCategories({ categories = [] }: DeclaredOverrides, managed: Man
     const which = JSON.stringify(tag);
     const tagged = managed.rules.filter((rule) => rule.tags.includes(tag));
     if (tagged.length > 0)
-      return validateAction(action, `${property}.action`, tagged, `the rules tagged ${which}`);
+      return validateAction(
+        action,
+        `${property}.action`,
+        tagged,
+        `the ${tagged.length === 1 ? "rule" : "rules"} tagged ${which}`,
+      );
     const reason = `${rulesetLabel(managed)} has no rule with the tag ${which}. ${tagHint(tag, tags)}`;
     return [{ property: `${property}.tag`, reason }];
   });
@@ -188,7 +193,7 @@ function validateAction(
   const allowed = [...new Set(rules.flatMap(({ allowedActions = [] }) => allowedActions))].sort();
   const instead =
     allowed.length === 0
-      ? "These rules only add to the score. Instead, set owasp.action, which applies to the rule that compares the score"
+      ? `${rules.length === 1 ? "This rule only adds" : "These rules only add"} to the score. Instead, set owasp.action, which applies to the rule that compares the score`
       : `Allowed: ${allowed.join(", ")}`;
   const verb = rules.length === 1 ? "doesn't" : "don't";
   return [{ property, reason: `${which} ${verb} accept the action ${JSON.stringify(action)}. ${instead}` }];
@@ -197,6 +202,7 @@ function validateAction(
 const SHOWN_TAGS = 40;
 
 function tagHint(tag: string, tags: readonly string[]): string {
+  if (tags.length === 0) return "Its rules have no tags";
   const near = nearest(tag, tags);
   const some = tags.slice(0, SHOWN_TAGS).join(", ");
   if (near === undefined) return `Its tags: ${some}${tags.length > SHOWN_TAGS ? ", …" : ""}`;

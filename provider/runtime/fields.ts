@@ -22,7 +22,7 @@ export const hexId = (kind: string, advice: string): z.ZodType<string, string> =
       ctx.addIssue({
         code: "custom",
         message:
-          `${JSON.stringify(text.slice(0, 40))} is not ${kind} (${IDENTIFIER.LENGTH_CHARACTERS} hex digits): it has ${pluralize(text.length, "character")}` +
+          `${JSON.stringify(text.slice(0, 40))} is not ${kind} (${IDENTIFIER.LENGTH_CHARACTERS} hex digits): ${text === "" ? "it's empty" : `it has ${pluralize(text.length, "character")}`}` +
           `${/^[0-9a-f]*$/i.test(text) ? "" : ", not all of them hex digits"}. ${advice}`,
       });
       return z.NEVER;

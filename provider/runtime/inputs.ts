@@ -1,6 +1,14 @@
 import { z } from "zod";
 import { nearest } from "./nearest";
-import { hasUnknown, isJsonObject, ownMember, unknownAt, type JsonObject } from "./values";
+import {
+  hasUnknown,
+  inSeries,
+  isJsonObject,
+  ownMember,
+  pluralize,
+  unknownAt,
+  type JsonObject,
+} from "./values";
 
 /** An invalid argument, in the shape the Pulumi engine reports: a property and a reason. */
 export interface CheckFailure {
@@ -130,7 +138,10 @@ function reasonOf(issue: z.core.$ZodIssue, root: unknown, isSecret: boolean): st
         ? issue.message
         : `${REQUIRED} and must be ${typeName(issue.expected)}`;
     case "invalid_value": {
-      const allowed = alternatives(issue.values.map((each) => JSON.stringify(each)));
+      const allowed = inSeries(
+        issue.values.map((each) => JSON.stringify(each)),
+        "or",
+      );
       return value === undefined ? `${REQUIRED} and must be ${allowed}` : `must be ${allowed}${instead}`;
     }
     case "invalid_union":
@@ -216,18 +227,13 @@ function typeName(type: string): string {
 
 const TYPE_NAMES: Readonly<Record<string, string>> = { array: "list", record: "object", int: "whole number" };
 
-/** Joins words to a list such as `a, b or c`. */
-function alternatives(words: readonly string[]): string {
-  const last = words.at(-1) ?? "";
-  return words.length < 2 ? last : `${words.slice(0, -1).join(", ")} or ${last}`;
-}
-
 const SHOWN_CHARACTERS = 60;
 
 /** Formats a value for a sentence, shortened if necessary. */
 export function describe(value: unknown): string {
   if (value === undefined) return "missing";
-  if (Array.isArray(value)) return `a list of ${value.length}`;
+  if (Array.isArray(value))
+    return value.length === 0 ? "an empty list" : `a list with ${pluralize(value.length, "item")}`;
   if (isJsonObject(value)) return "an object";
   const text = JSON.stringify(value);
   return text.length <= SHOWN_CHARACTERS

@@ -69,6 +69,12 @@ export function omit(object: JsonObject, keys: readonly string[]): Record<string
 /** Returns an object without undefined properties. */
 export const omitUndefined = (object: JsonObject): Record<string, unknown> => omit(object, []);
 
+/** Joins words: `a`, `a and b`, `a, b and c`. */
+export function inSeries(words: readonly string[], conjunction = "and"): string {
+  const last = words.at(-1) ?? "";
+  return words.length < 2 ? last : `${words.slice(0, -1).join(", ")} ${conjunction} ${last}`;
+}
+
 /** Formats a count with its noun: "1 rule", "3 rules". */
 export function pluralize(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? "" : "s"}`;

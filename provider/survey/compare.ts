@@ -59,7 +59,7 @@ function textOf(before: Survey, after: Survey, changes: readonly Change[]): stri
     const lines = verdict === "neutral" ? neutralLines(group) : group.map((each) => lineOf(each.name, each));
     return group.length === 0 ? [] : [`${HEADINGS[verdict]} (${formatNumber(group.length)}):`, ...lines];
   });
-  const head = `${before.at} -> ${after.at}: ${formatNumber(before.zoneCount)} -> ${formatNumber(after.zoneCount)} zones`;
+  const head = `${before.at} -> ${after.at}: ${formatNumber(before.zoneCount)} -> ${formatNumber(after.zoneCount)} ${after.zoneCount === 1 ? "zone" : "zones"}`;
   return `${[head, ...(groups.length === 0 ? ["Nothing changed."] : groups)].join("\n")}\n`;
 }
 

@@ -339,16 +339,22 @@ function summary(head: Head, files: readonly string[], stacks: Stacks | undefine
       : ["What to do first:", ...first.slice(0, SHOWN).map(({ zone, text }) => `  - ${zone}: ${text}`)]),
     ...(stacks === undefined
       ? []
-      : [
-          `Pulumi manages ${formatNumber(totals["managed"]?.["managed"] ?? 0)} objects, and ${formatNumber(totals["managed"]?.["unmanaged"] ?? 0)} aren't managed. To import those, run the \`edgeguard import\` commands in survey.json.`,
-        ]),
+      : [managedLine(totals["managed"]?.["managed"] ?? 0, totals["managed"]?.["unmanaged"] ?? 0)]),
   ];
+}
+
+function managedLine(managed: number, unmanaged: number): string {
+  const start = `Pulumi manages ${formatNumber(managed)} ${managed === 1 ? "object" : "objects"}`;
+  if (unmanaged === 0) return `${start}; the survey found none that aren't managed.`;
+  const [arent, those] = unmanaged === 1 ? ["isn't", "it"] : ["aren't", "those"];
+  return `${start}, and ${formatNumber(unmanaged)} ${arent} managed. To import ${those}, run the \`edgeguard import\` commands in survey.json.`;
 }
 
 const SHOWN = 5;
 
 function scopeText({ zones, accounts, zonesNotTried }: Head["missingRights"][number]): string {
-  const notTried = zonesNotTried === 0 ? "" : `, not tried in ${formatNumber(zonesNotTried)} of them`;
+  const some = zones === 1 ? "" : ` in ${formatNumber(zonesNotTried)} of them`;
+  const notTried = zonesNotTried === 0 ? "" : `, not tried${some}`;
   return [
     ...(zones === 0 ? [] : [`${pluralize(zones, "zone")}${notTried}`]),
     ...(accounts === 0 ? [] : [pluralize(accounts, "account")]),

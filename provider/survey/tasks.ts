@@ -70,7 +70,7 @@ const FINDERS: Readonly<Record<TaskKind, (zone: Omit<Zone, "tasks">) => Found | 
           ? " Another policy also blocks scripts."
           : ` ${others} other policies also block scripts.`;
     return {
-      text: `Review the enforced policy ${name}: it blocks ${pluralize(count, "active script")}, such as ${scripts[0] ?? ""}.${more}`,
+      text: `Review the enforced policy ${name}: it blocks ${pluralize(count, "active script")}${count === 1 ? ":" : ", such as"} ${scripts[0] ?? ""}.${more}`,
     };
   },
   failingJob: ({ jobs }) => {
@@ -93,8 +93,8 @@ const FINDERS: Readonly<Record<TaskKind, (zone: Omit<Zone, "tasks">) => Found | 
   blockedMigration: ({ migration }) => {
     const { readiness, because = [] } = valueOf(migration) ?? {};
     if (readiness !== "blocked") return undefined;
-    const more = because.length > 1 ? ` And ${because.length - 1} more.` : "";
-    return { text: `Resolve what blocks the WAF migration: ${because[0] ?? ""}.${more}` };
+    const more = because.length > 1 ? ` (and ${because.length - 1} more)` : "";
+    return { text: `Resolve what blocks the WAF migration: ${because[0] ?? ""}${more}.` };
   },
 };
 

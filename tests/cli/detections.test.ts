@@ -38,7 +38,7 @@ test("detections save writes only the kinds, statuses and hosts that the options
   const { code, stderr } = await save("--zone", shop, "--out", "checkout.json", ...options);
   expect({ code, stderr }).toEqual({
     code: 0,
-    stderr: `edgeguard: checkout.json now has 8 scripts, 1 cookie from zone ${shop}.\n`,
+    stderr: `edgeguard: checkout.json now has 8 scripts and 1 cookie from zone ${shop}.\n`,
   });
   const { scripts = [] } = readDetections(path("checkout.json"));
   expect(scripts.map(({ url }) => url)).toContain("https://cdn.extension-helper.example/inject.js");

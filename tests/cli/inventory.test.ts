@@ -558,7 +558,7 @@ describe("edgeguard inventory propose", () => {
     expect((await check("--file", "fresh.yaml", "--format", "json")).stdout).toContain('"approved": 0');
     const again = await propose("--file", "fresh.yaml");
     expect(again.stderr).toContain(
-      "fresh.yaml already covers all the scripts that were seen, except malicious ones.",
+      "fresh.yaml already covers all the scripts that were seen, except those listed below.",
     );
     expect(read("fresh.yaml")).toBe(text);
   });

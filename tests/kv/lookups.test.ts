@@ -134,7 +134,7 @@ describe.each(["documented", "openapi"] as const)("a Workers KV lookup (%s diale
       Buffer.from("Hello"),
     );
     await expect(getKvValue(logo, opts)).rejects.toThrow(
-      `getKvValue: the value of key "logo.ico" in namespace ${existing} is not text: its ${stored.length} bytes are not UTF-8. Read it with as: "bytes".`,
+      `getKvValue: the value of key "logo.ico" in namespace ${existing} (${stored.length} bytes) is not UTF-8 text. Read it with as: "bytes".`,
     );
   });
 

@@ -139,7 +139,7 @@ describe("reading a file of entries", () => {
       "f.json: entry 3 (line 6): is not an object; expected { key, value, … }",
       "f.json: entry 4 (line 6): key is missing; use 1 to 512 bytes of printable characters",
       "f.json: entry 5 (line 7): key is a number; use a string",
-      "f.json: entry 5 (line 7): expiration_ttl is 1 seconds; the minimum is 60",
+      "f.json: entry 5 (line 7): expiration_ttl is 1 second; the minimum is 60",
       'f.json: entry 6 (line 7, key "c"): unknown property "expirationTtl"; did you mean "expiration_ttl"?',
       'f.json: entry 7 (line 8): unknown property "name"; use one of: key, value, base64, metadata, expiration, expiration_ttl',
       "f.json: entry 7 (line 8): key is missing; use 1 to 512 bytes of printable characters",

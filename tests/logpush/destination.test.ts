@@ -102,7 +102,7 @@ describe("reports what's wrong with a destination", () => {
     ],
     [LONG, []],
     [`${LONG}b`, [/^must be at most 4096 characters, not 4097$/]],
-    ["s3://logs", [/^is missing query parameters that s3:\/\/ requires: "region"\. Add region=…$/]],
+    ["s3://logs", [/^is missing a query parameter that s3:\/\/ requires: "region"\. Add region=…$/]],
     ["s3://?region=us-east-1", [/^has no bucket name after s3:\/\/$/]],
     ["s3://my bucket?region=us-east-1", [/^the bucket name has invalid characters\. Use letters/]],
     ["s3://my%20bucket?region=us-east-1", [/^the bucket name has invalid characters\. Use letters/]],
@@ -119,7 +119,7 @@ describe("reports what's wrong with a destination", () => {
     ],
     [
       "s3://logs?region=sfo2&access-key-id=KEY",
-      [/^is missing query parameters that s3:\/\/ requires: "secret-access-key"/],
+      [/^is missing a query parameter that s3:\/\/ requires: "secret-access-key"/],
     ],
     [
       "r2://logs",
@@ -134,15 +134,15 @@ describe("reports what's wrong with a destination", () => {
     ["gs:///http", [/^has no bucket name after gs:\/\/$/]],
     [
       "azure://shop.blob.core.windows.net/logs",
-      [/^is missing query parameters that azure:\/\/ requires: "sig"/],
+      [/^is missing a query parameter that azure:\/\/ requires: "sig"/],
     ],
     [
       "splunk://s.example.com:8088/services/collector/raw?channel=c",
-      [/^is missing query parameters that splunk:\/\/ requires: "header_Authorization"/],
+      [/^is missing a query parameter that splunk:\/\/ requires: "header_Authorization"/],
     ],
     [
       "datadog://http-intake.logs.datadoghq.com/api/v2/logs?ddsource=cloudflare",
-      [/^is missing query parameters that datadog:\/\/ requires: "header_DD-API-KEY"/],
+      [/^is missing a query parameter that datadog:\/\/ requires: "header_DD-API-KEY"/],
     ],
     ["sumo://collectors.sumologic.com/http/abc", [/^must be the URL of an HTTP source/]],
     ["https://", [/^has no host after https:\/\/$/]],

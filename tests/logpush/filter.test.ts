@@ -82,7 +82,7 @@ describe("reading a filter", () => {
   test.each([
     ['{"where":', /^filter: is not valid JSON \(.*\)\. Write it like \{"where"/],
     ['"text"', /^filter: must be an object like .*, not "text"$/],
-    [[], /^filter: must be an object like .*, not a list of 0$/],
+    [[], /^filter: must be an object like .*, not an empty list$/],
     [{}, 'filter: has no "where". Wrap its conditions in {"where": …}'],
     [{ and: [] }, 'filter: has no "where". Wrap its conditions in {"where": …}'],
     [{ ...leaf("A", "eq", "x"), limit: 3 }, 'filter: must have only "where", not "limit"'],
@@ -130,7 +130,7 @@ describe("reading a filter", () => {
     ],
     [leaf("A", "eq", null), /, not null$/],
     [leaf("A", "eq", Number.NaN), /, not NaN$/],
-    [leaf("A", "eq", ["x"]), /, not a list of 1\. For a list, use "in" or "!in"$/],
+    [leaf("A", "eq", ["x"]), /, not a list with 1 item\. For a list, use "in" or "!in"$/],
     [
       leaf("A", "in", "200,201"),
       'filter.where.and[0].value: must be a list for operator "in", not the comma-separated string "200,201"',

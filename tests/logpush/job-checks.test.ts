@@ -69,7 +69,7 @@ describe("a preview without live checks", () => {
     [
       "a destination without its region",
       { destinationConf: "s3://logs" },
-      /^destinationConf: is missing query parameters that s3:\/\/ requires: "region"/,
+      /^destinationConf: is missing a query parameter that s3:\/\/ requires: "region"/,
     ],
     [
       "a builder's destination without its region",

@@ -238,7 +238,7 @@ describe('a LogpushJob with fieldNames: "all"', () => {
         /the job won't push 2 new fields of http_requests: JA4, BotScore\. fieldNames: "all" means the 4 fields that the dataset had when you set it\. To push them too, list the fields by name/,
       ),
       expect.stringMatching(
-        /includes fields that http_requests no longer has: RayID\. To drop them, list the other fields by name\./,
+        /includes a field that http_requests no longer has: RayID\. To drop it, list the other fields by name\./,
       ),
     ]);
     const changed = await new Operation(after).up(TYPE, { ...all(), enabled: false }, recorded);

@@ -283,7 +283,7 @@ describe.each(["documented", "openapi"] as const)("a lookup (API dialect: %s)", 
     [{ perPage: "20" }, 'perPage: must be a number, not "20"'],
     [
       { hosts: [] },
-      "hosts: must be a string or a list with at least one item (omit it for the default), not a list of 0.",
+      "hosts: must be a string or a list with at least one item (omit it for the default), not an empty list.",
     ],
     [
       { status: "" },

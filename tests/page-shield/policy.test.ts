@@ -418,8 +418,8 @@ describe("a PageShieldPolicy in a zone with policies", () => {
       key === "description"
         ? []
         : [
-            `edgeguard: policy "Checkout": zone ${policy.zoneId} already has a policy with this description: ${id} (different ${key}). ` +
-              `The update leaves it alone and creates another one. An interrupted \`pulumi up\` of this resource may have created ${id}. Set adopt: "takeOver" to change it instead of creating a second policy.`,
+            `edgeguard: policy "Checkout": zone ${policy.zoneId} already has a policy with this description: ${id} (differs in ${key}). ` +
+              `The update leaves it alone and creates another one. An interrupted \`pulumi up\` of this resource may have created policy ${id}. Set adopt: "takeOver" to change it instead of creating a second policy.`,
           ],
     );
   });
@@ -429,7 +429,9 @@ describe("a PageShieldPolicy in a zone with policies", () => {
     const op = new Operation(api);
     await op.preview(TYPE, policy);
     expect(op.warned).toEqual([
-      expect.stringContaining(`An interrupted \`pulumi up\` of this resource may have created ${left.id}.`),
+      expect.stringContaining(
+        `An interrupted \`pulumi up\` of this resource may have created policy ${left.id}.`,
+      ),
     ]);
     const takeOver = new Operation(api);
     expect((await takeOver.up(TYPE, { ...policy, adopt: "takeOver" })).id).toBe(left.id);
@@ -839,9 +841,9 @@ describe("the preview of a second enforced allow policy", () => {
       const op = new Operation(api, { config: { "edgeguard:liveChecks": liveChecks } });
       await op.up(TYPE, { ...policy, action: "allow", description: "Checkout" });
       expect(op.warned).toEqual([
-        `edgeguard: policy "Checkout": zone ${policy.zoneId} already enforces 2 allow policies: ${alike} "Checkout" (same description, different value), ${other} "First". ` +
+        `edgeguard: policy "Checkout": zone ${policy.zoneId} already enforces 2 allow policies: ${alike} "Checkout" (same description, differs in value), ${other} "First". ` +
           "Browsers apply every policy on a page, so visitors get only the scripts that all of them allow. " +
-          `An interrupted \`pulumi up\` of this resource may have created ${alike}. Set adopt: "takeOver" to change it instead of creating a second policy.`,
+          `An interrupted \`pulumi up\` of this resource may have created policy ${alike}. Set adopt: "takeOver" to change it instead of creating a second policy.`,
       ]);
       const [, , second] = await stored();
       await rawSend(api, "DELETE", `${path}/${String(second?.["id"])}`);

@@ -144,7 +144,7 @@ describe("the policy prune-stays-under-limit", () => {
   test("rejects an unset maxDeletes if the policy's limit is below 100, the default", async () => {
     expect(await found({ prefix: "a/" })).toEqual([]);
     expect(await found({ prefix: "a/" }, 99)).toEqual([
-      expect.stringMatching(/^prune\.maxDeletes is not set, /),
+      'prune.maxDeletes is 100 (the default) for the prefix "a/"; this stack\'s policy allows at most 99. Set prune.maxDeletes to 99 or less.',
     ]);
   });
 

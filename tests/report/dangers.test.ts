@@ -145,6 +145,7 @@ describe("the section on a Logpush job", () => {
       const text = change(old, { outputOptions });
       expect(text).not.toContain("No fields are listed anymore");
       expect(text).toMatch(/known after apply|\\\[secret\\\]/);
+      expect(text).toContain("the job had 1 field, and the plan doesn't show the new ones");
     }
   });
 });
@@ -461,6 +462,13 @@ describe("the report on KV entries", () => {
     expect(found).toEqual(dangers.map((sentence) => `removes ${sentence}`));
     expect(report(plan, "json", { keys: 1000 }).dangers).toEqual([]);
     expect(report(plan, "json", { keys: 1, share: 0.01 }).dangers).toHaveLength(1);
+  });
+
+  test("says that entries delete their only key", () => {
+    const sides = { old: { namespaceId: NAMESPACE, keys: 1 }, new: { namespaceId: NAMESPACE, keys: 0 } };
+    const plan = JSON.stringify({ steps: [stepOf("update", "KvEntries", "one", sides)] });
+    const [danger] = report(plan, "json", { keys: 1 }).dangers;
+    expect(danger?.sentence.toString()).toBe("the only key that it wrote is deleted");
   });
 
   test("shows each summary line if resources share a namespace", () => {

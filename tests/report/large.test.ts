@@ -109,7 +109,7 @@ test("a comment never exceeds GitHub's limit, and counts the dangers that it lea
       const lines = list.split("\n").filter((line) => line !== "");
       const shown = lines.filter((line) => line.startsWith("- **")).length;
       const [, left = "0"] =
-        /^- and ([\d,]+) more: `edgeguard report --format text` lists/.exec(lines.at(-1) ?? "") ?? [];
+        /^- and ([\d,]+) more: `edgeguard report --format text` shows all/.exec(lines.at(-1) ?? "") ?? [];
       expect(shown + Number(left.replaceAll(",", ""))).toBe(dangers.length);
       if (dangers.length > 0) expect(shown).toBeGreaterThan(0);
 

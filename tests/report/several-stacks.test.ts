@@ -44,6 +44,14 @@ test("a report on several stacks adds up counts, names each resource's stack, an
   expect(text).toContain("~ PageShieldSettings settings (shop)");
 });
 
+test.each([
+  [6, "1 more stack"],
+  [7, "2 more stacks"],
+])("a message from %i stacks names the first five and counts the rest", (count, more) => {
+  const plans = Array.from({ length: count }, (_, index) => planOfStack(`s${index}`, drops("settings")));
+  expect(reportAll(plans, "text").text).toContain(`s0, s1, s2, s3, s4 and ${more}: `);
+});
+
 test("a report on several stacks doesn't depend on the order of the plans", () => {
   expect(reportAll([blog, shop], "json")).toEqual(reportAll([shop, blog], "json"));
 });

@@ -161,7 +161,7 @@ describe("a preview that has sent no request yet", () => {
     [
       "an exception that skips a plain list",
       { exceptions: [{ expression: "true", skip: [RULE] }] },
-      'exceptions[0].skip: must be "all", "this", { rulesets: [names or IDs] } or { rules: { "<ruleset>": [rules] } }, not a list of 1',
+      'exceptions[0].skip: must be "all", "this", { rulesets: [names or IDs] } or { rules: { "<ruleset>": [rules] } }, not a list with 1 item',
     ],
     [
       "an exception for rules without their ruleset",

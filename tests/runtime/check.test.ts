@@ -246,10 +246,10 @@ describe("the check of arguments", () => {
       /^zoneId: "5a0c" is not a zone ID \(32 hex digits\): it has 4 characters\. Find it on the zone's/,
     ],
     ["zoneId", "z".repeat(32), /it has 32 characters, not all of them hex digits/],
-    ["zoneId", "", /^zoneId: "" is .* it has 0 characters/],
+    ["zoneId", "", /^zoneId: "" is .* it's empty/],
     ["zoneId", 7, /^zoneId: must be a string, not 7$/],
     ["enabled", "true", /^enabled: must be a boolean, not "true"$/],
-    ["enabled", ["x"], /^enabled: must be a boolean, not a list of 1$/],
+    ["enabled", ["x"], /^enabled: must be a boolean, not a list with 1 item$/],
     ["description", "", /^description: is empty/],
     ["description", { a: 1 }, /^description: must be a string, not an object$/],
     ["expression", "  ", /^expression: is empty\. Set it to an expression/],
@@ -265,7 +265,7 @@ describe("the check of arguments", () => {
       { scriptSrc: "'self'" },
       /^value\.scriptSrc: .* a list of sources, or true for a directive without sources.* "'self'"$/,
     ],
-    ["extra", [], /^extra: must be an object, not a list of 0$/],
+    ["extra", [], /^extra: must be an object, not an empty list$/],
   ])("refuses %s = %j", async (key, value, sentence) => {
     const found = await refusals("PageShieldPolicy", { ...policy, [key]: value });
     expect(found).toEqual([expect.stringMatching(sentence)]);

@@ -9,7 +9,7 @@ import {
 } from "../../page-shield/detections";
 import type { RecordStatus } from "../../page-shield/records";
 import { LookupError } from "../../runtime/lookup";
-import { pluralize } from "../../runtime/values";
+import { inSeries, pluralize } from "../../runtime/values";
 import { CommandError } from "../../terminal/errors";
 import { printToStderr, type Io } from "../../terminal/io";
 import { withHost } from "../with-host";
@@ -61,7 +61,9 @@ function zoneOf(file: string): string | undefined {
 
 function inWords({ scripts, connections, cookies }: Detections): string {
   const kinds = { script: scripts, connection: connections, cookie: cookies };
-  return Object.entries(kinds)
-    .flatMap(([noun, found]) => (found === undefined ? [] : [pluralize(found.length, noun)]))
-    .join(", ");
+  return inSeries(
+    Object.entries(kinds).flatMap(([noun, found]) =>
+      found === undefined ? [] : [pluralize(found.length, noun)],
+    ),
+  );
 }

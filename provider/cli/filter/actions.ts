@@ -108,7 +108,7 @@ function assertReadable({ lines, unreadable, examples }: FilterTest): void {
   const [first] = examples.unreadable;
   const why = first === undefined ? "" : `; line ${first.line} ${first.reason}`;
   throw new CommandError(
-    `none of ${formatNumber(lines)} lines is a JSON object${why}. Put one JSON object on each line (NDJSON).`,
+    `${lines === 1 ? "the only line isn't" : `none of ${formatNumber(lines)} lines is`} a JSON object${why}. Put one JSON object on each line (NDJSON).`,
   );
 }
 
@@ -134,7 +134,7 @@ function warn(
   for (const [field, without] of Object.entries(missingFields)) {
     printToStderr(
       io,
-      `edgeguard: ${formatNumber(without)} of ${formatNumber(lines)} lines ${without === 1 ? "has" : "have"} no ${field} field, so comparisons with it fail. Cloudflare may treat such lines differently. Use sample lines that have the field.`,
+      `edgeguard: ${formatNumber(without)} of ${formatNumber(lines)} ${lines === 1 ? "line" : "lines"} ${without === 1 ? "has" : "have"} no ${field} field, so comparisons with it fail. Cloudflare may treat such lines differently. Use sample lines that have the field.`,
     );
   }
 }
@@ -146,7 +146,7 @@ function formatResult(filter: CheckedFilter, text: string, result: FilterTest): 
     examples.map(({ line, fields: all }) => `  line ${line}: ${truncate(JSON.stringify(pick(all, fields)))}`);
   const { passed, rejected } = result.examples;
   const parts = [
-    `The filter uses ${formatNumber(operators)} operators (limit: about ${formatNumber(LOGPUSH.MAX_FILTER_OPERATORS)}) and ${formatNumber(bytes)} bytes (limit: about ${formatNumber(LOGPUSH.MAX_FILTER_BYTES)}):`,
+    `The filter uses ${formatNumber(operators)} ${operators === 1 ? "operator" : "operators"} (limit: about ${formatNumber(LOGPUSH.MAX_FILTER_OPERATORS)}) and ${formatNumber(bytes)} bytes (limit: about ${formatNumber(LOGPUSH.MAX_FILTER_BYTES)}):`,
     ...filterTree(text).map((line) => `  ${line}`),
     "",
     counts(result),

@@ -40,7 +40,9 @@ function summary({ inventory, seen, zones, findings, notices }: InventoryCheck):
 
 function judgedByLine({ judgedBy: { threshold, expiringDays } }: InventoryCheck): string {
   const days =
-    expiringDays === 0 ? "" : ` An approval that ends in fewer than ${expiringDays} days is a finding.`;
+    expiringDays === 0
+      ? ""
+      : ` An approval that ends in ${expiringDays === 1 ? "less" : "fewer"} than ${pluralize(expiringDays, "day")} is a finding.`;
   return `A script with a score below ${threshold} counts as malicious.${days}`;
 }
 
@@ -211,7 +213,7 @@ function toTable(check: InventoryCheck): string {
     {
       record: "settings",
       subject: "findings",
-      standing: `threshold ${check.judgedBy.threshold}, ${check.judgedBy.expiringDays} days`,
+      standing: `threshold ${check.judgedBy.threshold}, ${pluralize(check.judgedBy.expiringDays, "day")}`,
       why: judgedByLine(check),
     },
     ...requirements.map(({ requirement, element, scope, standing, why }): Row => ({

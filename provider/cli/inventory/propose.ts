@@ -47,7 +47,7 @@ export async function proposeEntries(io: Io, options: ProposeOptions): Promise<v
 function summaryOf(file: string, { entries, malicious, unusable }: Proposals): string[] {
   return [
     entries.length === 0
-      ? `${file} already covers all the scripts that were seen, except malicious ones.`
+      ? `${file} already covers all the scripts that were seen${malicious.length + unusable.length === 0 ? "" : ", except those listed below"}.`
       : `${file} has ${entries.length === 1 ? "1 new entry" : `${entries.length} new entries`} without an approval. Review and approve ${entries.length === 1 ? "it" : "each"}: fill in its "approval" line.`,
     ...(malicious.length === 0
       ? []

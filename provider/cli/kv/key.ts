@@ -69,7 +69,7 @@ export async function getKey(io: Io, key: string, options: GetOptions): Promise<
       const { bytes } = await session.ctx.api.getBytes(valuePath(session, key), { what });
       if (options.text === true && !isUtf8(bytes))
         throw new CommandError(
-          `the value of key ${quoteKey(key)} (${formatNumber(bytes.length)} bytes) is not UTF-8 text. Leave out --text to get the raw bytes.`,
+          `the value of key ${quoteKey(key)} (${formatNumber(bytes.length)} ${bytes.length === 1 ? "byte" : "bytes"}) is not UTF-8 text. Leave out --text to get the raw bytes.`,
         );
       await print(io, bytes);
       // Only on a terminal. Anywhere else, it would be an extra byte.

@@ -91,7 +91,7 @@ async function writeEntries(
   }
   if (expiring > 0)
     inventory.notes.push(
-      `In the file for ${namespace.what}, ${formatNumber(expiring)} of ${formatNumber(written)} entries ${expiring === 1 ? "has" : "have"} an expiration. Once an entry expires, updates don't write it again.`,
+      `In the file for ${namespace.what}, ${formatNumber(expiring)} of ${formatNumber(written)} ${written === 1 ? "entry" : "entries"} ${expiring === 1 ? "has" : "have"} an expiration. Once an entry expires, updates don't write it again.`,
     );
   return written;
 }

@@ -1,6 +1,6 @@
 import { digestOf } from "../../runtime/digest";
 import { omitAbsent } from "../../runtime/members";
-import { pluralize } from "../../runtime/values";
+import { inSeries, pluralize } from "../../runtime/values";
 import { isThreat } from "../detected";
 import type { Script } from "../records";
 import { CHANGES, type InventoryEntry, type ScriptInventory } from "./file";
@@ -328,7 +328,7 @@ function scriptFindings(script: CheckedScript, options: JudgeOptions): Inventory
     findings.push(
       finding(
         "changed",
-        `its content has the hash ${others.join(" and ")}, but the entry on line ${entry?.line ?? 0} expects ${expected}. Review the new content, then update the hash in that entry.`,
+        `its content has the ${others.length === 1 ? "hash" : "hashes"} ${inSeries(others)}, but the entry on line ${entry?.line ?? 0} expects ${expected}. Review the new content, then update the hash in that entry.`,
       ),
     );
   }

@@ -94,7 +94,7 @@ const ELEMENTS_6_4_3: readonly {
 function authorization(scripts: readonly CheckedScript[]): Judged {
   const isApproved = ({ approval }: CheckedScript): boolean => ["approved", "expiring"].includes(approval);
   const malicious = scripts.filter((script) => script.malicious && isApproved(script)).length;
-  const judged = share(scripts, isApproved, "have an approval that's valid today");
+  const judged = share(scripts, isApproved, "an approval that's valid today");
   return malicious === 0
     ? judged
     : {
@@ -113,7 +113,7 @@ function integrity(scripts: readonly CheckedScript[]): Judged {
   const { standing, why } = share(
     scripts,
     ({ content }) => content === "unchanged",
-    "have the content that the inventory expects",
+    "the content that the inventory expects",
   );
   const others = (["changed", "not watched", "expected to change"] as const)
     .filter((content) => count(content) > 0)
@@ -126,7 +126,7 @@ function justification(scripts: readonly CheckedScript[]): Judged {
   return share(
     scripts,
     ({ entry }) => entry?.justification !== undefined,
-    "have an entry with a written justification",
+    "an entry with a written justification",
   );
 }
 
@@ -167,7 +167,10 @@ function share(
 ): Judged {
   const count = scripts.filter(matches).length;
   const standing = count === 0 ? "not" : count === scripts.length ? "evidenced" : "partly";
-  return { standing, why: `${count} of ${pluralize(scripts.length, "script")} ${what}.` };
+  return {
+    standing,
+    why: `${count} of ${pluralize(scripts.length, "script")} ${count === 1 ? "has" : "have"} ${what}.`,
+  };
 }
 
 /** Lowers the standing if a zone couldn't be checked, because the evidence then has a gap. */

@@ -63,7 +63,7 @@ function headlineOf({ counts, errors, drifted }: DriftReport): string {
   const known = errors.length === 0 ? "" : "Before the failure: ";
   if (!drifted)
     return errors.length === 0
-      ? `Nothing was changed manually: ${counted(asRecorded, "resource")} ${asRecorded === 1 ? "matches" : "match"} the state.`
+      ? `Nothing was changed manually${asRecorded === 0 ? "" : `: ${counted(asRecorded, "resource")} ${asRecorded === 1 ? "matches" : "match"} the state`}.`
       : "The preview failed before it found any drift.";
   const parts = [
     ...(changed === 0 ? [] : [`${changed} ${WORDS.changed}`]),

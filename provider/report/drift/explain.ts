@@ -1,7 +1,7 @@
 import { omitAbsent } from "../../runtime/members";
 import { isJsonObject, ownMember, sameJson, type JsonObject } from "../../runtime/values";
 import { EFFECTS } from "../effects";
-import { joined, name as nameOf, say, value, words, type Phrase } from "../phrase";
+import { joined, name as nameOf, say, series, value, words, type Phrase } from "../phrase";
 import type { Sides, Step } from "../plan";
 import { asNumber, asText, cell, containsSecret, counted, differences } from "../values";
 import { argumentsOf, DRIFT, MIGRATION_STATE, valueOf, type Drifted } from "./by-hand";
@@ -22,7 +22,7 @@ export function changesOf(drifted: Drifted): readonly DriftChange[] {
     return names.map((name) => ({
       property: name,
       before: cell(recorded.inputs[name]),
-      now: words(`[secret], which ${hasChanged(drifted)}`),
+      now: words(`[secret], which ${hasChanged({ ...drifted, names: [name] })}`),
     }));
   return names.flatMap((name): readonly DriftChange[] => {
     const drift = name === DRIFT ? asText(valueOf(now, name)) : undefined;
@@ -48,19 +48,29 @@ function byIndex(given: unknown): unknown {
     : given;
 }
 
-const hasChanged = ({ now }: Drifted): string =>
-  now?.outputs[DRIFT] === undefined ? "may have changed" : "has changed";
+const hasChanged = ({ now, names }: Drifted): string =>
+  now?.outputs[DRIFT] === undefined
+    ? "may have changed"
+    : names.length === 1
+      ? "has changed"
+      : "have changed";
 
 /** Describes drift that no argument can show: a KvEntries' keys, or how a rule deploys its ruleset. */
 function outsideArguments({ kind, recorded }: Drifted, drift: string): readonly DriftChange[] {
   if (kind !== "KvEntries")
     return [{ property: "no argument", before: words("as declared"), now: words(drift) }];
-  const keys = counted(asNumber(recorded.inputs["keys"]) ?? 0, "key");
+  const keys = keysOf(recorded);
   return drift.split("; ").map((part) => ({
     property: sourceOf(recorded.inputs),
     before: words(`${keys} as written`),
     now: words(part),
   }));
+}
+
+/** Counts the keys that a KvEntries wrote: `12 keys`, or `the keys` if the plan doesn't show how many. */
+function keysOf({ inputs }: Drifted["recorded"]): string {
+  const count = asNumber(inputs["keys"]);
+  return count === undefined ? "the keys" : counted(count, "key");
 }
 
 /** Returns the argument from which a KvEntries takes its content. */
@@ -74,15 +84,18 @@ const sourceOf = (inputs: Readonly<Record<string, unknown>>): string =>
 export function furtherLosses(drifted: Drifted): readonly Phrase[] {
   const { kind, recorded, now, isHidden, names } = drifted;
   const drift = now === undefined ? undefined : asText(now.inputs[DRIFT]);
-  if (isHidden) return [say`${joined(names.map(value))} ${words(hasChanged(drifted))}; the plan hides it`];
+  if (isHidden)
+    return [
+      names.length === 1
+        ? say`${joined(names.map(value))} ${words(hasChanged(drifted))}; the plan hides it`
+        : say`${series(names.map(value))} ${words(hasChanged(drifted))}; the plan hides them`,
+    ];
   if (kind === "KvNamespace" && now === undefined)
     return [say`namespace ${cell(recorded.inputs["title"], 60)} is gone, along with every key in it`];
   if (kind === "KvEntries" && drift !== undefined && names.includes(DRIFT))
     return [say`Workers don't read the values that the program wrote: ${words(drift)}`];
   if (kind === "KvEntries" && now === undefined)
-    return [
-      words(`${counted(asNumber(recorded.inputs["keys"]) ?? 0, "key")} that the program wrote can't be read`),
-    ];
+    return [words(`${keysOf(recorded)} that the program wrote can't be read`)];
   if (kind === "WafMigration")
     return [
       say`the zone's WAF migration moved from ${cell(valueOf(recorded, MIGRATION_STATE), 40)} to ${cell(now && valueOf(now, MIGRATION_STATE), 40)}; Cloudflare can't undo it`,
@@ -151,8 +164,13 @@ function recreation({ kind, next, recorded }: Drifted): Phrase {
   if (kind === "KvNamespace")
     return say`${UP} creates an empty namespace with a new ID. The deleted namespace's keys are lost`;
   if (kind !== "KvEntries") return say`${UP} creates the object again`;
-  return say`${UP} writes the ${words(counted(asNumber(recorded.inputs["keys"]) ?? 0, "key"))} again`;
+  const count = asNumber(recorded.inputs["keys"]);
+  const which = count === 1 ? "the key" : count === undefined ? "the keys" : `all ${counted(count, "key")}`;
+  return say`${UP} writes ${words(which)} again`;
 }
+
+const IT_IS = words("it is");
+const THEY_ARE = words("they are");
 
 function putsBack(changes: readonly DriftChange[], isHidden: boolean): Phrase {
   if (isHidden) return say`${UP} writes the program's value`;
@@ -160,13 +178,13 @@ function putsBack(changes: readonly DriftChange[], isHidden: boolean): Phrase {
   const set = changes.filter((change) => change.planned !== undefined && !left.includes(change));
   const back = changes.filter(({ planned }) => planned === undefined);
   if (back.length === changes.length) return say`${UP} undoes the change`;
-  const names = (some: readonly DriftChange[]): Phrase => joined(some.map(({ property }) => value(property)));
+  const names = (some: readonly DriftChange[]): Phrase => series(some.map(({ property }) => value(property)));
   const parts = [
     ...(back.length === 0 ? [] : [say`puts back ${names(back)}`]),
-    ...(left.length === 0 ? [] : [say`leaves ${names(left)} as it is`]),
+    ...(left.length === 0 ? [] : [say`leaves ${names(left)} as ${left.length === 1 ? IT_IS : THEY_ARE}`]),
     ...(set.length === 0 ? [] : [say`sets ${names(set)} to what the program now declares`]),
   ];
-  return say`${UP} ${joined(parts)}`;
+  return say`${UP} ${series(parts)}`;
 }
 
 /** Adds a sentence about the program's own changes. */
@@ -178,7 +196,7 @@ function withOtherChanges(sentence: Phrase, { kind, names, recorded, next }: Dri
   );
   return others.length === 0
     ? sentence
-    : say`${sentence}. The program also changes ${joined(others.map(value))}, which isn't drift`;
+    : say`${sentence}. The program also changes ${series(others.map(value))}, which isn't drift`;
 }
 
 export function keepOf(drifted: Drifted, changes: readonly DriftChange[]): DriftedResource["keep"] {
@@ -204,10 +222,12 @@ export function keepOf(drifted: Drifted, changes: readonly DriftChange[]): Drift
     (name) => now.inputs[name] !== undefined && !isProgram(next, now.inputs, name),
   );
   const parts = [
-    ...(removed.length === 0 ? [] : [say`remove ${joined(removed.map(value))}`]),
+    ...(removed.length === 0 ? [] : [say`remove ${series(removed.map(value))}`]),
     ...(secrets.length === 0
       ? []
-      : [say`set ${joined(secrets.map(value))} to its current value, which the plan hides`]),
+      : [
+          say`set ${series(secrets.map(value))} to ${words(secrets.length === 1 ? "its current value" : "their current values")}, which the plan hides`,
+        ]),
     ...(written.length === 0 ? [] : [writing]),
   ];
   const what = parts.length === 0 || changes.length === 0 ? words("do nothing") : joined(parts, ", and ");

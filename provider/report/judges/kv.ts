@@ -40,11 +40,10 @@ export const ownKeysRemoved: Judge = (all, { keys, share }) => {
   const { count, before } = removed(all);
   if (count === 0 || count < keys || count < share * before) return [];
   const which =
-    count === before ? counted(count, "key") : `${formatNumber(count)} of ${counted(before, "key")}`;
-  return [
-    [
-      "removes",
-      words(`${count === before ? "all " : ""}${which} that it wrote ${count === 1 ? "is" : "are"} deleted`),
-    ],
-  ];
+    count !== before
+      ? `${formatNumber(count)} of ${counted(before, "key")}`
+      : count === 1
+        ? "the only key"
+        : `all ${counted(count, "key")}`;
+  return [["removes", words(`${which} that it wrote ${count === 1 ? "is" : "are"} deleted`)]];
 };

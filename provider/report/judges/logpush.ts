@@ -2,7 +2,7 @@ import { fieldsInTemplate } from "../../logpush/output-options";
 import { passesAtLeast } from "../../logpush/filter-compare";
 import { sameJson } from "../../runtime/values";
 import { joined, say, value, words, type Phrase } from "../phrase";
-import { asObject, cell, asNumber, asText } from "../values";
+import { asObject, cell, asNumber, asText, counted } from "../values";
 import {
   isHidden,
   judgesFor,
@@ -66,13 +66,24 @@ const fewerFields: Comparison = (change) => {
     return [];
   const [was, is] = [fieldsOf(both.before), fieldsOf(both.after)];
   if (is === "all") return [];
-  if (was === undefined || is === undefined || was === "all")
-    return [say`some fields might stop being logged: ${fieldWords(was)} → ${fieldWords(is)}`];
+  if (was === undefined && is === undefined)
+    return [words("some fields might stop being logged, but the plan doesn't show which")];
+  if (is === undefined)
+    return [
+      say`some fields might stop being logged: the job had ${fieldWords(was)}, and the plan doesn't show the new ones`,
+    ];
+  if (was === undefined)
+    return [
+      say`some fields might stop being logged: the job gets ${fieldWords(is)}, and the plan doesn't show the old ones`,
+    ];
+  if (was === "all") return [say`some fields might stop being logged: all fields → ${fieldWords(is)}`];
   const lost = was.filter((field) => !is.includes(field));
   if (lost.length === 0) return [];
   const more = lost.length > MOST_FIELDS ? `, and ${lost.length - MOST_FIELDS} more` : "";
   const shown = joined(lost.slice(0, MOST_FIELDS).map(value));
-  return [say`fields are no longer logged: ${shown}${words(more)} (${was.length} → ${is.length} fields)`];
+  const what = lost.length === 1 ? "a field is" : "fields are";
+  const counts = `${was.length} → ${counted(is.length, "field")}`;
+  return [say`${words(what)} no longer logged: ${shown}${words(more)} (${words(counts)})`];
 };
 
 const MOST_FIELDS = 12;
@@ -94,7 +105,7 @@ function fieldsOf(side: Side): readonly string[] | "all" | undefined {
 }
 
 const fieldWords = (fields: readonly string[] | "all" | undefined): Phrase =>
-  words(fields === undefined ? "unknown" : fields === "all" ? "all fields" : `${fields.length} fields`);
+  words(fields === "all" ? "all fields" : counted(fields?.length ?? 0, "field"));
 
 /** Finds a job that starts to merge subrequests, which then no longer have their own log lines. */
 const mergedSubrequests: Comparison = (change) => {

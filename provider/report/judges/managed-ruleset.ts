@@ -42,7 +42,7 @@ const stopped: Comparison = ({ before, after }) => {
   if (before === undefined || !mayAct(before) || (after !== undefined && alwaysActs(after))) return [];
   const how = after === undefined ? "is removed" : mayAct(after) ? "may be disabled" : "is disabled";
   const on = /(\d+) on/.exec(asText(asObject(before.inputs["expansion"])["rules"]) ?? "")?.[1];
-  const rules = on === undefined ? "" : ` (${on} of its rules were on)`;
+  const rules = on === undefined ? "" : ` (${on} of its rules ${on === "1" ? "was" : "were"} on)`;
   return [say`${nameOf(before)} in zone ${cell(before.inputs["zoneId"], 40)} ${words(`${how}${rules}`)}`];
 };
 

@@ -29,7 +29,7 @@ export const kvEntries: SectionWriter = {
   summary: (all) => {
     const { step, old, new: next } = all;
     const [before, after] = [keysOf(old.inputs), keysOf(next.inputs)];
-    if (isDeleted(step)) return words(`${counted(before ?? 0, "key")} to delete`);
+    if (isDeleted(step)) return words(`${before === undefined ? "keys" : counted(before, "key")} to delete`);
     const [line, ...others] = changeLines(all);
     if (line !== undefined && others.length === 0) return phraseOf(line);
     if (after === undefined) return words("");

@@ -117,7 +117,7 @@ function summary(): HTMLElement {
       "p",
       { class: "muted" },
       [
-        `${counted(zoneCount, "zone")} in ${accounts.length === 1 ? `account ${accounts[0]?.name ?? ""}` : counted(accounts.length, "account")}`,
+        `${counted(zoneCount, "zone")} in ${accounts.length === 1 ? `account ${accounts[0]?.name ?? accounts[0]?.id ?? ""}` : counted(accounts.length, "account")}`,
         `read ${timeOf(at)}`,
         tool,
         ...(stacks.length > 0 ? [`compared with ${stacks.map(({ name }) => name).join(", ")}`] : []),
@@ -139,7 +139,9 @@ function summary(): HTMLElement {
                 {},
                 `${where}: ${[
                   ...(zones > 0 ? [counted(zones, "zone")] : []),
-                  ...(zonesNotTried > 0 ? [`${amount(zonesNotTried)} of them not tried`] : []),
+                  ...(zonesNotTried > 0
+                    ? [`${zones === 1 ? "" : `${amount(zonesNotTried)} of them `}not tried`]
+                    : []),
                   ...(accounts > 0 ? [counted(accounts, "account")] : []),
                 ].join(", ")}`,
               ),

@@ -59,7 +59,7 @@ describe("a script's content", () => {
     const integrity = check.requirements.find(({ element }) => element.includes("integrity"));
     expect(integrity).toMatchObject({
       standing: "partly",
-      why: "1 of 1 script have the content that the inventory expects. Cloudflare fetches the content itself, so it may differ from what a browser received.",
+      why: "1 of 1 script has the content that the inventory expects. Cloudflare fetches the content itself, so it may differ from what a browser received.",
     });
   });
 });
