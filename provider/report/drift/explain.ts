@@ -98,7 +98,7 @@ export function furtherLosses(drifted: Drifted): readonly Phrase[] {
     return [words(`${keysOf(recorded)} that the program wrote can't be read`)];
   if (kind === "WafMigration")
     return [
-      say`the zone's WAF migration moved from ${cell(valueOf(recorded, MIGRATION_STATE), 40)} to ${cell(now && valueOf(now, MIGRATION_STATE), 40)}; Cloudflare can't undo it`,
+      say`the state of the zone's WAF migration changed from ${cell(valueOf(recorded, MIGRATION_STATE), 40)} to ${cell(now && valueOf(now, MIGRATION_STATE), 40)}; Cloudflare can't undo it`,
     ];
   if (drift !== undefined && names.includes(DRIFT)) return [say`it may protect less: ${words(drift)}`];
   return [];
