@@ -346,7 +346,7 @@ preview_id = "${id("d")}"
     ],
     ["bad.json", '{ "kv_namespaces": [{ "binding": 7 }] }', /bad\.json: kv_namespaces\[0\]\.binding: /],
     ["missing.toml", undefined, /missing\.toml can't be read: it does not exist/],
-  ])("isn't quoted in the error if it's invalid: %s", async (name, text, words) => {
+  ])("isn't quoted in the error if it can't be used: %s", async (name, text, words) => {
     if (text !== undefined) desk.write(name, text);
     const ran = await resolved("--binding", "A", "--config", name);
     expect(ran).toMatchObject({ code: 1, stderr: expect.stringMatching(words) as string });

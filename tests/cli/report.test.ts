@@ -116,7 +116,7 @@ describe("edgeguard report", () => {
       ["nothing.json"],
       /^edgeguard: the plan in nothing\.json can't be read: it does not exist/,
     ],
-    [1, "a folder", ["."], /it is a directory/],
+    [1, "a directory", ["."], /it is a directory/],
     [1, "empty input", [], /^edgeguard: no plan: the input is empty/],
     [
       1,

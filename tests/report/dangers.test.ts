@@ -336,7 +336,7 @@ describe("the report on Page Shield", () => {
       stepOf("delete", "PageShieldPolicy", "p", { old: policy }),
     ],
     [
-      "moves to another zone",
+      "a policy moves to another zone",
       ["unprotect p", "replace p"],
       stepOf("replace", "PageShieldPolicy", "p", { old: policy, new: { ...policy, zoneId: OTHER } }),
     ],

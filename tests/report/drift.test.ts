@@ -399,7 +399,7 @@ describe("in the drift report on unusual plans", () => {
       /was made without --show-sames, so it doesn't show what the refresh found/,
     ],
     [
-      "a plan without --show-sames in which the stack itself is unchanged, as current engines write it",
+      "a current engine's plan without --show-sames in which the stack itself is unchanged",
       withoutSames(),
       /was made without --show-sames, so it doesn't show whether.*--refresh --json --show-sames/,
     ],
