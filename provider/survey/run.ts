@@ -346,8 +346,8 @@ function summary(head: Head, files: readonly string[], stacks: Stacks | undefine
 function managedLine(managed: number, unmanaged: number): string {
   const start = `Pulumi manages ${formatNumber(managed)} ${managed === 1 ? "object" : "objects"}`;
   if (unmanaged === 0) return `${start}; the survey found none that aren't managed.`;
-  const [arent, those] = unmanaged === 1 ? ["isn't", "it"] : ["aren't", "those"];
-  return `${start}, and ${formatNumber(unmanaged)} ${arent} managed. To import ${those}, run the \`edgeguard import\` commands in survey.json.`;
+  const [verb, object] = unmanaged === 1 ? ["isn't", "it"] : ["aren't", "those"];
+  return `${start}, and ${formatNumber(unmanaged)} ${verb} managed. To import ${object}, run the \`edgeguard import\` commands in survey.json.`;
 }
 
 const SHOWN = 5;

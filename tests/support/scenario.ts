@@ -58,7 +58,7 @@ export interface EngineStep {
   readonly code?: 0 | "failure";
   /** The differences if the API responds in another mode, or the program's classes are those of the plugin's SDK. */
   readonly in?: Partial<
-    Record<Mode["name"] | "SDK", Pick<EngineStep, "changes" | "writes" | "requests" | "says">>
+    Record<Mode["name"] | "SDK", Pick<EngineStep, "changes" | "writes" | "requests" | "says" | "code">>
   >;
 }
 

@@ -66,12 +66,20 @@ class SdkProject extends PluginProject {
   }
 }
 
-/** The SDK takes what the builders of the classes return as text, under the names of the API's fields. */
+/**
+ * The SDK takes what the builders of the classes return as text, under the names of the API's fields. A schema has no
+ * methods, so programs do without `bindingSnippet`.
+ */
 const ON_SDK = `
 const sdk = require("./sdk");
 module.exports = {
   ...require("pulumi-edgeguard"),
   ...sdk,
+  KvNamespace: class extends sdk.KvNamespace {
+    bindingSnippet() {
+      return undefined;
+    }
+  },
   LogpushJob: class extends sdk.LogpushJob {
     constructor(name, { destination, filter, ...args }, options) {
       const where = destination === undefined ? {} : { destinationConf: destination };
