@@ -42,7 +42,7 @@ export const FAULTS: readonly { readonly area: string; readonly rows: readonly F
         test: ["tests/kv/faults.test.ts", "waits out many 429 responses and writes every entry once"],
       },
       {
-        fault: "Half of a bulk write fails to the end",
+        fault: "Half of a bulk write keeps failing until the retries run out",
         result: "The error names the keys, and the next update sends only those.",
         test: [
           "tests/kv/faults.test.ts",
@@ -64,7 +64,7 @@ export const FAULTS: readonly { readonly area: string; readonly rows: readonly F
       },
       {
         fault: "Cloudflare can't be reached during a preview",
-        result: "The preview goes on with one warning, and checks what it can without the API.",
+        result: "The preview continues with one warning, and checks what it can without the API.",
         test: [
           "tests/scenarios/fork/scenario.test.ts",
           "a pull request from a fork previews without credentials, with one warning",
@@ -109,7 +109,7 @@ export const FAULTS: readonly { readonly area: string; readonly rows: readonly F
       },
       {
         fault: "Ctrl-C during `edgeguard kv bulk put`",
-        result: "It finishes the requests under way, says how far it came, and exits with 130.",
+        result: "It finishes the requests under way, says how far it got, and exits with 130.",
         test: [
           "tests/cli/kv-long-work.test.ts",
           "on Ctrl-C, bulk put finishes requests in flight, says what was written, and exits with 130",

@@ -1,7 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Metadata, status } from "@grpc/grpc-js";
-import { log, runtime } from "@pulumi/pulumi";
 import * as rpc from "@pulumi/pulumi/proto/provider_pb";
 import { Status } from "@pulumi/pulumi/proto/status_pb";
 import { Any } from "google-protobuf/google/protobuf/any_pb";
@@ -38,6 +37,7 @@ import {
   type UrnParts,
   type Verbs,
 } from "pulumi-edgeguard/plugin";
+import { EngineLog } from "./engine-log";
 import { detailedDiff } from "./property-diff";
 import { configOf, explicitName, settingsProblems } from "./settings";
 import { received, sent } from "./values";
@@ -55,7 +55,7 @@ export const SCHEMA = readFileSync(join(__dirname, "../schema.json"), "utf8");
 export class Provider {
   readonly #lifeline = new Lifeline();
   #engine: string | undefined;
-  #shown: Promise<void> = Promise.resolve();
+  readonly #log = new EngineLog(() => this.#engine);
   #claims = new Claims();
   #host: Host;
   #functions: FunctionSchemas | undefined;
@@ -64,15 +64,11 @@ export class Provider {
   constructor(engine: string | undefined) {
     this.#host = this.#hostOf(() => undefined);
     this.#lifeline.watch(() => this.#host.inFlight);
-    if (engine !== undefined) this.connect(engine);
+    this.#engine = engine;
   }
 
-  /** Shows messages through the engine, which hides what a plugin prints. */
   connect(engine: string): void {
     this.#engine = engine;
-    // The engine is on this machine, where a proxy of the environment can't reach it.
-    process.env["no_grpc_proxy"] = "127.0.0.1,localhost";
-    runtime.resetOptions("", "", 1, engine, "", false, "");
   }
 
   /** Answers a call of the engine, once it has every message: then it may end the process. */
@@ -81,7 +77,7 @@ export class Provider {
       try {
         return await work();
       } finally {
-        await this.#shown;
+        await this.#log.shown();
       }
     });
   }
@@ -279,11 +275,7 @@ export class Provider {
 
   #hostOf(config: ConfigGetter, shared: Pick<HostOptions, "journal" | "problem"> = {}): Host {
     const { signal, closing } = this.#lifeline;
-    const out = {
-      info: (line: string): void => void (this.#shown = log.info(line)), // It shows one message after the other.
-      warn: (line: string): void => void (this.#shown = log.warn(line)),
-    };
-    return new Host({ config, signal, closing, out, ...shared });
+    return new Host({ config, signal, closing, out: this.#log.out, ...shared });
   }
 }
 

@@ -1,6 +1,7 @@
 import {
   argumentProblem,
   hasUnknown,
+  isCredential,
   omit,
   PROVIDER_NAME,
   readSettings,
@@ -73,6 +74,8 @@ function textsOf(values: JsonObject): Readonly<Record<string, string | undefined
  */
 function isOfStack(values: JsonObject): boolean {
   const stack = process.env["PULUMI_CONFIG"];
-  if (stack === undefined) return true; // Nothing to compare with.
+  // Nothing to compare with, but the stack's provider has no reason for a blank credential.
+  if (stack === undefined)
+    return !Object.entries(textsOf(values)).some(([key, text]) => isCredential(key) && text?.trim() === "");
   return sameJson(textsOf(values), omit(JSON.parse(stack) as Record<string, string>, OF_ENGINE)); // The engine's own format.
 }

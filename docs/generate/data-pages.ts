@@ -205,7 +205,7 @@ function faultsPage(): Page {
     summary:
       "What happens when the network, the API, the process or a colleague interferes, with the test that proves it.",
     body: lines(
-      "The tests play each of these against the local API, most of them through a Pulumi engine.",
+      "The tests simulate each of these against the local API, most of them through a Pulumi engine.",
       ...FAULTS.map(({ area, rows }) =>
         section(
           2,

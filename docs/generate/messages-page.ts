@@ -14,10 +14,10 @@ export function messagesPage(all: readonly PlayedMistake[]): Page {
   return {
     path: "messages.md",
     title: "Messages",
-    summary: "What previews say of the most likely mistakes, and what to do.",
+    summary: "What previews say about the most common mistakes, and what to do.",
     body: lines(
-      "What previews say of the most likely mistakes. Search this page for a few words of your message; the link explains what to do. " +
-        "A message of Cloudflare's own ends in a code: see [API error codes](error-codes.md).",
+      "What previews say about the most common mistakes. Search this page for a few words of your message; the link explains what to do. " +
+        "Messages from Cloudflare itself end with a code: see [API error codes](error-codes.md).",
       section(2, "By message", ["| Message | Explained |", "| --- | --- |", ...rows].join("\n")),
       section(
         2,

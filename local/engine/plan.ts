@@ -200,7 +200,8 @@ export class Planner {
     const needed = [state.parent, ...state.dependencies, ...Object.values(state.propertyDependencies).flat()];
     const missing = needed.find((urn) => this.#skipped.has(urn));
     if (missing === undefined) return;
-    const message = `Resource '${state.urn}' depends on '${missing}' which was not specified in --target list.`;
+    // The CLI's own words, with its slip.
+    const message = `Resource '${state.urn}' depends on '${missing}' which was was not specified in --target list.`;
     this.#context.events.diagnostic({ urn: state.urn, severity: "error", message });
     this.sawError = true;
     if (!this.#context.dryRun) throw new AlreadyReported("untargeted create");

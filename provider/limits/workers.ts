@@ -222,7 +222,7 @@ export const WORKERS_NOTES: readonly WorkersNote[] = [
   {
     about: "Connections",
     text:
-      "New connections beyond the limit wait until another one closes. An unread response body keeps its connection open; response.body.cancel() closes it. " +
+      "New connections beyond the limit wait until an open connection closes. An unread response body keeps its connection open; response.body.cancel() closes it. " +
       "If all of an invocation's connections wait for each other, Cloudflare cancels the least recently used one. Using it after that throws an error.",
     limits: ["connections"],
     source: CONNECTIONS,

@@ -220,7 +220,7 @@ async function waitForTarget(run: RunState, why: string): Promise<Computed> {
       if (!announced) {
         report(
           run,
-          `${why}; waiting up to ${waitSeconds} s for the zone to reach ${request.target}. The switch can take up to an hour.`,
+          `${why}; waiting up to ${waitSeconds} s for the zone to reach "${request.target}". The switch can take up to an hour.`,
         );
         announced = true;
       }

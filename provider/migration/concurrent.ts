@@ -82,7 +82,7 @@ export async function checkAfterPut(ctx: Context, written: SentStep): Promise<Co
 function unknownChange(why: string): ConcurrentChange {
   return {
     outcome: "unknown",
-    text: `${why.replace(/\.$/, "")}. Check the account's audit log for changes to the managed rules, and make sure that the zone still has them.`,
+    text: `${why.replace(/\.$/, "")}. Check the account's audit log for other people's changes to the managed rules, and make sure that they're still in the zone.`,
   };
 }
 

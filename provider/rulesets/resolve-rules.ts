@@ -149,7 +149,7 @@ export async function resolveRuleNames(
 }
 
 const WRONG_SECRET =
-  "contains a rule name that matches no rule, or several. The name isn't shown, because the argument is secret. Use the rule's ID";
+  "contains a rule name that doesn't match exactly one rule. The name isn't shown, because the argument is secret. Use the rule's ID";
 
 async function rulesetOf(ctx: Context, { accountId, managed }: Where, id: string): Promise<ManagedRuleset> {
   return id === managed.id ? managed : await readVersion(ctx, accountId, id);

@@ -176,7 +176,7 @@ function validateRules({ rules = {}, ruleIds = {} }: Validated, managed: Managed
       ...findingIf(
         scoreThreshold !== undefined && rule.scoreThreshold === undefined && id !== scoreRule,
         `${property}.scoreThreshold`,
-        `only the rule that compares the score${where} accepts a threshold, but this rule is ${which}`,
+        `only the rule that compares the score with the threshold${where} accepts scoreThreshold, and ${which} isn't that rule. Remove scoreThreshold`,
       ),
     ];
   });

@@ -65,7 +65,7 @@ export class Cells {
   }
 }
 
-/** Returns why Cloudflare rejected a request although the token has the permission. */
+/** Returns why Cloudflare rejected a request even though the token has the permission. */
 function rejected({ init, errors: [first] }: ApiError): NotReadable {
   return init.entitlement === undefined
     ? { notReadable: "failed", what: `Cloudflare rejected the request: ${first?.message ?? init.path}` }

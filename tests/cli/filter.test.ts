@@ -181,7 +181,7 @@ describe("edgeguard filter", () => {
       code: 1,
       stdout: "",
       stderr:
-        "edgeguard: none of 2 lines is a JSON object; line 1 is not valid JSON. Put one JSON object on each line (NDJSON).\n",
+        "edgeguard: none of the 2 lines is a JSON object; line 1 is not valid JSON. Put one JSON object on each line (NDJSON).\n",
     });
   });
 

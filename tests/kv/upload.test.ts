@@ -235,7 +235,7 @@ describe("an upload that keeps failing", () => {
     });
   });
 
-  test("builds no further bodies after a failure", async () => {
+  test("stops building request bodies after a failure", async () => {
     failOn({ status: 400 });
     let made = 0;
     const { ctx } = contextFor(api, { config: { concurrency: "1" } });

@@ -248,7 +248,7 @@ describe("a policy's enabled field", () => {
 
   test.each([
     [
-      "an error about the form, then one about the content",
+      "an error about the type, then one about the policy",
       [
         ["/enabled", "expected a boolean"],
         ["/value", "no directive"],
@@ -256,7 +256,7 @@ describe("a policy's enabled field", () => {
       ["no directive"],
     ],
     [
-      "an error about the content, then one about the form",
+      "an error about the policy, then one about the type",
       [
         [undefined, "no directive"],
         ["/enabled", "expected text"],
@@ -280,7 +280,7 @@ describe("a policy's enabled field", () => {
       ["too many rules"],
     ],
     [
-      "two errors about the form",
+      "two errors about the type",
       [
         ["/enabled", "expected a boolean"],
         ["/enabled", "expected text"],
@@ -288,7 +288,7 @@ describe("a policy's enabled field", () => {
       ["expected a boolean"],
     ],
   ] as const)(
-    "is sent with both types, and the more useful error is reported: %s",
+    "is sent again with the other type after a 400; if both fail, the errors that help are reported: %s",
     async (_of, refusals, words) => {
       let posts = 0;
       const refusing = await serve((request, response) => {
@@ -738,7 +738,7 @@ describe("wouldBlock", () => {
       "on static.example,",
       "It has seen scripts on account.shop.example, checkout.shop.example, www.shop.example.",
     ],
-  ])("causes a warning about a host without detections: %s", async (expression, where, advice) => {
+  ])("comes with a warning about a host without detections: %s", async (expression, where, advice) => {
     const op = new Operation(api);
     await op.preview(TYPE, { ...shop(), expression, value: "script-src 'none'" });
     const [warning, ...more] = op.warned;
@@ -747,7 +747,7 @@ describe("wouldBlock", () => {
     expect(warning).toContain(advice);
   });
 
-  test("causes a single warning about many hosts without detections", async () => {
+  test("comes with a single warning about many hosts without detections", async () => {
     const hosts = Array.from({ length: 40 }, (_, index) => `"shop${index}.example"`);
     const op = new Operation(api);
     await op.preview(TYPE, {

@@ -419,8 +419,12 @@ test("checks settings, always treats credentials as secret, and requires a crede
 
 describe("an explicit provider that is called default", () => {
   const env = { CLOUDFLARE_API_TOKEN: "local-token", PULUMI_CONFIG: '{"maxRetries":"1"}' };
-  const check = async (news: Record<string, unknown>, name = "default"): Promise<string[]> => {
-    const own = await PluginClient.start({}, { env });
+  const check = async (
+    news: Record<string, unknown>,
+    name = "default",
+    variables: Record<string, string> = env,
+  ): Promise<string[]> => {
+    const own = await PluginClient.start({}, { env: variables });
     try {
       const request = new rpc.CheckRequest()
         .setUrn(`urn:pulumi:dev::shop::pulumi:providers:edgeguard::${name}`)
@@ -441,6 +445,14 @@ describe("an explicit provider that is called default", () => {
       {},
     ])
       expect(await check(news, "default_2")).toEqual([expect.stringContaining("Give it another name.")]);
+  });
+
+  test("is refused if its credential is blank and the engine doesn't pass the stack's settings", async () => {
+    const { CLOUDFLARE_API_TOKEN } = env;
+    expect(await check({ apiToken: secret("") }, "default", { CLOUDFLARE_API_TOKEN })).toEqual([
+      expect.stringContaining("Give it another name."),
+    ]);
+    expect(await check({ maxRetries: "1" }, "default", { CLOUDFLARE_API_TOKEN })).toEqual([]);
   });
 });
 

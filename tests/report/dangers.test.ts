@@ -145,7 +145,7 @@ describe("the section on a Logpush job", () => {
       const text = change(old, { outputOptions });
       expect(text).not.toContain("No fields are listed anymore");
       expect(text).toMatch(/known after apply|\\\[secret\\\]/);
-      expect(text).toContain("the job had 1 field, and the plan doesn't show the new ones");
+      expect(text).toContain("the job logged 1 field, but the plan doesn't show which ones it will log");
     }
   });
 });

@@ -178,7 +178,7 @@ describe("the report on a manual change", () => {
   test("says what undoing the change would give up if it increased protection", () => {
     const { lost, gained } = resource("page-shield", "stronger");
     expect(lost).toEqual([]);
-    expect(gained).toEqual(["Page Shield of zone 5a0c1e7f3b2d4968a7e1c0f2d3b4a505 is disabled"]);
+    expect(gained).toEqual(["Page Shield in zone 5a0c1e7f3b2d4968a7e1c0f2d3b4a505 is disabled"]);
   });
 
   test("counts an unknown effect as lost protection, and not also as gained", () => {
@@ -203,7 +203,7 @@ describe("the report on a manual change", () => {
       code: [],
     });
     expect(resource("rulesets", "no-argument").keep.how).toBe(
-      "No argument can declare the change, so the program can't keep it",
+      "No argument covers this change, so the program can't keep it",
     );
     expect(resource("data", "gone")).toMatchObject({
       update: "pulumi up creates an empty namespace with a new ID. The deleted namespace's keys are lost",
@@ -226,11 +226,11 @@ describe("the report on a manual change", () => {
     const drift = "the rule isn't first";
     const keep = (plan: string) => driftIn(plan).resources[0]?.keep;
     expect(keep(changedRule({ enabled: false, drift }))).toEqual({
-      how: "To keep the changed arguments, put this in the program. No argument can declare the rest",
+      how: "To keep the changed arguments, put this in the program. No argument covers the rest",
       code: ["enabled: false,"],
     });
     expect(keep(changedRule({ enabled: false, drift }, "update", { ...RULE, enabled: false }))).toEqual({
-      how: "To keep the changed arguments, do nothing. No argument can declare the rest",
+      how: "To keep the changed arguments, do nothing. No argument covers the rest",
       code: [],
     });
   });
@@ -414,7 +414,7 @@ describe("in the drift report on unusual plans", () => {
   });
 });
 
-describe("secrets in the report on drift", () => {
+describe("secrets in the drift report", () => {
   const job = {
     zoneId: "z",
     dataset: "http_requests",
@@ -445,7 +445,7 @@ describe("secrets in the report on drift", () => {
     },
   );
 
-  test.each(FIXTURES)("are hidden for the plan %s", (name) => {
+  test.each(FIXTURES)("are hidden in the report on plan %s", (name) => {
     for (const format of FORMATS) expect(written(planOf(name), format)).not.toMatch(/canary/i);
   });
 

@@ -272,7 +272,7 @@ describe("a preview that has read the ruleset", () => {
     [
       "a score threshold on a rule that doesn't compare the score",
       () => ({ rules: { [firstRule]: { scoreThreshold: 40 } } }),
-      `"].scoreThreshold: only the rule that compares the score (${OWASP_SCORE_RULE}) accepts a threshold`,
+      `"].scoreThreshold: only the rule that compares the score with the threshold (${OWASP_SCORE_RULE}) accepts scoreThreshold`,
     ],
     [
       "owasp for a ruleset without paranoia levels",

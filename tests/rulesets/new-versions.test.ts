@@ -361,7 +361,7 @@ describe("for a deployment that pins a version,", () => {
     add: [{ id: "a".repeat(32), description: "New", action: "log" }],
   };
 
-  test("a refresh says how many versions it is behind and what it lacks, without another request", async () => {
+  test("a refresh lists the newer versions and what the pinned one lacks, without extra requests", async () => {
     const declaration = bench.declareManaged({ version: "87" });
     const recorded = await bench.up(declaration);
     await bench.publishVersion(managedRulesets.managed, news);

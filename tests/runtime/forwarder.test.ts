@@ -119,7 +119,7 @@ test("if the package isn't built, the error says to build it", () => {
   });
 });
 
-describe("a program that has the package only through its dependencies", () => {
+describe("a program that has the package only as a transitive dependency", () => {
   const found = (from = "."): unknown => inHost("KvEntries", "return await provider.read('id', {})", from);
 
   test("finds the package beside the component package that depends on it (pnpm)", () => {

@@ -44,7 +44,8 @@ export function describeOnCli(title: string, tests: (cli: EngineCommand) => void
   if (cli !== undefined) describe(`${title} on ${cli.name}`, () => tests(cli));
   // Skipped tests are declared, too, and run nothing.
   else
-    describe.skip(`${title} on the Pulumi CLI: skipped, because none is on PATH`, () => tests(LOCAL_ENGINE));
+    describe.skip(`${title} on the Pulumi CLI (skipped: there's none on PATH, or it's turned off)`, () =>
+      tests(LOCAL_ENGINE));
 }
 
 export interface RunResult {

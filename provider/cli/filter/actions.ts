@@ -108,7 +108,7 @@ function assertReadable({ lines, unreadable, examples }: FilterTest): void {
   const [first] = examples.unreadable;
   const why = first === undefined ? "" : `; line ${first.line} ${first.reason}`;
   throw new CommandError(
-    `${lines === 1 ? "the only line isn't" : `none of ${formatNumber(lines)} lines is`} a JSON object${why}. Put one JSON object on each line (NDJSON).`,
+    `${lines === 1 ? "the only line isn't" : `none of the ${formatNumber(lines)} lines is`} a JSON object${why}. Put one JSON object on each line (NDJSON).`,
   );
 }
 

@@ -281,7 +281,7 @@ function daysLeft(until: string | undefined, now: Date): number {
   return until === undefined ? Infinity : Date.parse(until) / DAY_MS - Math.floor(now.getTime() / DAY_MS);
 }
 
-/** Whether an entry is approved on a day. */
+/** Whether an entry's approval is valid at `now`. */
 export function isApproved(entry: InventoryEntry, now: Date): boolean {
   return approvalState(entry, { now, expiringDays: 0 }) === "approved";
 }

@@ -97,7 +97,7 @@ function sectionOf({ found, kind, name, summary, ...resource }: DriftedResource)
     blocks: [
       ...(found === "gone" ? [text(words("Deleted manually. It was:"))] : [table]),
       ...details,
-      { is: "list", items: [say`Who should care: ${concerns}.`, say`${update}.`] },
+      { is: "list", items: [say`Who should know: ${concerns}.`, say`${update}.`] },
       text(keep.code.length === 0 ? say`${keep.how}.` : say`${keep.how}:`),
       ...(keep.code.length === 0 ? [] : [{ is: "code", language: "ts", lines: keep.code } as const]),
     ],

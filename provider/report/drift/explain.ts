@@ -213,7 +213,7 @@ export function keepOf(drifted: Drifted, changes: readonly DriftChange[]): Drift
     return nothing(say`To keep the change, update these keys in the program's ${sourceOf(recorded.inputs)}`);
   const declarable = names.filter((name) => name !== DRIFT);
   if (declarable.length === 0)
-    return nothing(words("No argument can declare the change, so the program can't keep it"));
+    return nothing(words("No argument covers this change, so the program can't keep it"));
   const secrets = declarable.filter((name) => isHidden || containsSecret(now.inputs[name]));
   const visible = declarable.filter((name) => !secrets.includes(name));
   const writing = next?.op === "delete" ? say`declare ${full} again with` : words("put this in the program");
@@ -233,7 +233,7 @@ export function keepOf(drifted: Drifted, changes: readonly DriftChange[]): Drift
   const what = parts.length === 0 || changes.length === 0 ? words("do nothing") : joined(parts, ", and ");
   return {
     how: names.includes(DRIFT)
-      ? say`To keep the changed arguments, ${what}. No argument can declare the rest`
+      ? say`To keep the changed arguments, ${what}. No argument covers the rest`
       : say`To keep the change, ${what}`,
     code: written.map((name) => argument(name, recorded.inputs[name], now.inputs[name])),
   };

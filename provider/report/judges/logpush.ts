@@ -70,11 +70,11 @@ const fewerFields: Comparison = (change) => {
     return [words("some fields might stop being logged, but the plan doesn't show which")];
   if (is === undefined)
     return [
-      say`some fields might stop being logged: the job had ${fieldWords(was)}, and the plan doesn't show the new ones`,
+      say`some fields might stop being logged: the job logged ${fieldWords(was)}, but the plan doesn't show which ones it will log`,
     ];
   if (was === undefined)
     return [
-      say`some fields might stop being logged: the job gets ${fieldWords(is)}, and the plan doesn't show the old ones`,
+      say`some fields might stop being logged: the job will log ${fieldWords(is)}, but the plan doesn't show which ones it logs now`,
     ];
   if (was === "all") return [say`some fields might stop being logged: all fields → ${fieldWords(is)}`];
   const lost = was.filter((field) => !is.includes(field));

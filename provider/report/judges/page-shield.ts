@@ -159,8 +159,8 @@ const monitorOff: Comparison = ({ before: old, after }) => {
   if (after.inputs["enabled"] === true || before?.inputs["enabled"] === false) return [];
   const zone = cell(after.inputs["zoneId"], 40);
   return before === undefined
-    ? [say`Page Shield of zone ${zone} is disabled, if it's enabled now`]
-    : [say`Page Shield of zone ${zone} is disabled`];
+    ? [say`Page Shield in zone ${zone} is disabled, if it's enabled now`]
+    : [say`Page Shield in zone ${zone} is disabled`];
 };
 
 /** Finds settings that make Page Shield report or record less. */
@@ -171,7 +171,7 @@ function reporting(name: string, what: string): Comparison {
     const [was, is] = [settingOf(before, name, before), settingOf(after, name, before)];
     if (isUnchanged(was, is) || is === true || is === undefined || was === false) return [];
     const zone = cell(after.inputs["zoneId"], 40);
-    return [say`Page Shield of zone ${zone} ${words(what)}: ${name} ${cell(was)} → ${cell(is)}`];
+    return [say`Page Shield in zone ${zone} ${words(what)}: ${name} ${cell(was)} → ${cell(is)}`];
   };
 }
 

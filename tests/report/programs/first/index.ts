@@ -30,7 +30,7 @@ new PageShieldPolicy("checkout", {
 
 new PageShieldPolicy("www", {
   zoneId: shop,
-  description: "www: what the shop was seen to load",
+  description: "www: scripts detected in the shop",
   action: "allow",
   expression: 'http.host eq "www.shop.example"',
   value: { scriptSrc: ["'self'", "cdn.libraries.example", "tags.metrics.example"] },

@@ -18,7 +18,7 @@ new PageShieldSettings("shop", { zoneId: blog, enabled: true });
 
 new PageShieldPolicy("www", {
   zoneId: blog,
-  description: "www: what the shop was seen to load",
+  description: "www: scripts detected in the shop",
   action: "allow",
   expression: 'http.host eq "www.shop.example"',
   value: { scriptSrc: ["'self'", "cdn.libraries.example", "tags.metrics.example"] },
