@@ -24,6 +24,7 @@ playScenario({
       writes: [`POST ${NAMESPACES}`, `PUT ${BULK}`, `PUT ${BULK}`, `PUT ${BULK}`],
       hides: ["canary-a"],
       says: [/\[\[kv_namespaces\]\]/],
+      in: { SDK: { says: [] } },
     },
     { run: "preview", args: ["--expect-no-changes"], requests: 0 },
     { run: "refresh", args: ["--expect-no-changes"] },
