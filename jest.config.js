@@ -9,7 +9,7 @@ const USE = [
   "/tests/engine/(interruptions|secrets)",
   "/tests/import/engine",
   "/tests/package/(contents|plugin)",
-  "/tests/plugin/(cli|languages)",
+  "/tests/plugin/",
   "/tests/policy-pack/preview",
   "/tests/testing/runners",
 ];

@@ -15,6 +15,6 @@ export default function announce(): void {
     );
   if (!LONG)
     console.log(
-      "Not in this run: installing and packing the packages, the demo, the examples, imports, interruptions and secrets on an engine, the policy pack and test runners. `npm run test:use` runs them.",
+      "Not in this run: installing and packing the packages, the demo, the examples, imports, interruptions and secrets on an engine, the provider plugin, the policy pack and test runners. `npm run test:use` runs them.",
     );
 }
