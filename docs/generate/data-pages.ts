@@ -7,6 +7,7 @@ import { RESOURCE_PERMISSIONS } from "../../provider/api/permissions";
 import { RETRY } from "../../provider/api/retry";
 import { LOGPUSH } from "../../provider/limits";
 import { DEFAULT_BASE_URL, PLAIN, type CONFIG_KEYS } from "../../provider/runtime/settings";
+import { inSeries } from "../../provider/runtime/values";
 import { readResult } from "../../tests/matrix/result";
 import { enginesOf, ROWS, USUAL, type Row } from "../../tests/matrix/rows";
 import { REPOSITORY } from "../../tests/support/repository";
@@ -234,7 +235,7 @@ function worksWithPage(): Page {
   const { engines, peerDependencies } = manifest.parse(JSON.parse(text));
   const passed = readResult();
   const all = (of: (each: (typeof passed)[number]) => string): string =>
-    sentenceOf([...new Set(passed.map(of))]);
+    inSeries([...new Set(passed.map(of))]);
   const kinds = [...new Set(ROWS.map(({ kind }) => kind))];
   return {
     path: "works-with.md",
@@ -247,7 +248,7 @@ function worksWithPage(): Page {
         `${all(({ date }) => date)}, on ${all(({ platform }) => platform)} with Pulumi CLI ${all(({ cli }) => cli)}.`,
       "A test runner's row runs a unit test of a program, in one process and without an engine.",
       "A project has what `pulumi new typescript` gives it, with " +
-        `${sentenceOf([
+        `${inSeries([
           `Node.js ${USUAL.node}`,
           ...Object.entries(USUAL.packages).map(([name, version]) => `${code(name)} ${version}`),
         ])}, installed by npm ${USUAL.manager[1]}, unless its row says otherwise.`,
@@ -295,8 +296,4 @@ function testedRow(row: Row): string[] {
     engines.includes("cli") ? "yes" : "–",
     row.needs ?? "",
   ];
-}
-
-function sentenceOf(parts: readonly string[]): string {
-  return parts.join(", ").replace(/, ([^,]*)$/, " and $1");
 }

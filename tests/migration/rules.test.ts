@@ -51,6 +51,8 @@ const idsAndOrigins = (rules: readonly { rule: WireRule; origin: Origin }[]): un
 
 describe("a migration step", () => {
   const start = { phase: "start" } as const;
+  const rulesAtStart = (own: readonly WireRule[], proposal: WireRule) =>
+    rulesToSend({ state: start, own, proposed: [proposedRule(proposal)], configured: undefined }).rules;
   const validation = { phase: "validation" } as const;
 
   test("at start, sends the zone's own rules, then the proposed ones, without empty fields", () => {
@@ -86,12 +88,7 @@ describe("a migration step", () => {
         { ...stored("a".repeat(32), existing), ref: "mine", enabled: existing["enabled"] ?? true },
         stored("b".repeat(32), skip("true")),
       ];
-      const { rules } = rulesToSend({
-        state: start,
-        own,
-        proposed: [proposedRule(proposal)],
-        configured: undefined,
-      });
+      const rules = rulesAtStart(own, proposal);
       expect(idsAndOrigins(rules)).toEqual([
         ["a".repeat(32), origin],
         ["b".repeat(32), "kept"],
@@ -113,12 +110,7 @@ describe("a migration step", () => {
     "at start, adds the proposed rule as a new one if the existing rule has %s",
     (_what, existing, proposal) => {
       const own = [stored("a".repeat(32), existing)];
-      const { rules } = rulesToSend({
-        state: start,
-        own,
-        proposed: [proposedRule(proposal)],
-        configured: undefined,
-      });
+      const rules = rulesAtStart(own, proposal);
       expect(idsAndOrigins(rules)).toEqual([
         ["a".repeat(32), "kept"],
         [null, "new"],
@@ -131,12 +123,7 @@ describe("a migration step", () => {
       stored("a".repeat(32), execute(CLOUDFLARE)),
       stored("b".repeat(32), execute(CLOUDFLARE, { enabled: false })),
     ];
-    const { rules } = rulesToSend({
-      state: start,
-      own,
-      proposed: [proposedRule(execute(CLOUDFLARE))],
-      configured: undefined,
-    });
+    const rules = rulesAtStart(own, execute(CLOUDFLARE));
     expect(idsAndOrigins(rules)).toEqual([
       ["a".repeat(32), "kept"],
       ["b".repeat(32), "kept"],
