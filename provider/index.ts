@@ -11,7 +11,9 @@ export {
   type PageShieldValues,
 } from "./page-shield/settings";
 export { WafMigration, type WafMigrationArgs } from "./migration/waf-migration";
-export type { WouldBlock } from "./page-shield/would-block";
+export type { EntriesImpact } from "./kv/impact";
+export type { PolicyImpact, SettingsImpact, WouldBlock } from "./page-shield/impact";
+export type { Listed } from "./runtime/impact";
 export type { Dataset } from "./logpush/dataset-fields";
 export * as destination from "./logpush/destination";
 export * as filter from "./logpush/filter";

@@ -15,6 +15,7 @@ const DANGERS: Readonly<Record<Reports.DangerKind, string>> = {
     "the zone may block or log less, because a rule, ruleset, source, exception, filter or Logpush job changes",
   blocks: "an allow policy would block scripts that the zone's pages load",
   removes: "a KvEntries deletes many of the keys it wrote (see --removed-keys and --removed-share)",
+  unseen: "the preview couldn't look at what the update may delete, overwrite, block or turn off",
   replace: "a resource from any provider is replaced",
   delete: "a resource from any provider is deleted",
 };

@@ -34,9 +34,17 @@ interface ExistingKey {
   value: string | undefined;
 }
 
+/** Existing keys that a create or update adopts. */
+export interface AdoptedKeys {
+  readonly adopts: readonly string[];
+  readonly overwrites: readonly string[];
+  /** How many new keys weren't looked up. */
+  readonly unchecked: number;
+}
+
 /**
  * Finds declared keys that exist but aren't in the manifest, which means that someone else wrote them. Adds them to the
- * manifest if `adopt` allows it. Sends no requests if there are no new keys, or if the namespace itself is new.
+ * manifest if they match. Sends no requests if there are no new keys, or if the namespace itself is new.
  *
  * @throws AdoptionError that names the first ten keys. At that point, nothing has been written.
  */
@@ -46,47 +54,20 @@ export async function adoptExisting(
   catalog: Catalog,
   manifest: Manifest,
   { listing, isPreview = false }: AdoptionOptions = {},
-): Promise<void> {
+): Promise<AdoptedKeys> {
   const { namespaceId, adopt } = address;
-  if (createdNamespaces(ctx).has(namespaceId)) return;
+  const overwrites = mayAdopt(adopt, "different");
+  if (createdNamespaces(ctx).has(namespaceId)) return { adopts: [], overwrites: [], unchecked: 0 };
   const where = subjectOf(ctx, namespaceId);
-  const { wanted, others } = newKeys(ctx, address, catalog, manifest, isPreview ? PREVIEW_KEYS : Infinity);
-  if (others > 0)
-    ctx.say.info(
-      `${where}: the preview checked only the first ${formatNumber(wanted.size)} of ${formatNumber(wanted.size + others)} new keys. Any of the others may already exist.`,
-    );
-  const existing = await (listing === undefined
-    ? findExisting(ctx, address, wanted)
-    : existingIn(listing, wanted));
-  if (existing === undefined || existing.size === 0) return;
-
+  // A reviewer has to see each key that's overwritten. For that, a listing is enough.
+  const most = isPreview && !overwrites ? PREVIEW_KEYS : Infinity;
+  const { wanted, others: unchecked } = newKeys(ctx, address, catalog, manifest, most);
+  const read = (): Promise<ReadonlyMap<string, ExistingKey>> => readExisting(ctx, address, wanted, listing);
+  // A check and the diff that follows it ask about the same keys.
+  const key = `existing keys in ${namespaceId}: ${String(adopt)} ${digest([...wanted.keys()].join("\n"))}`;
+  const existing = await (isPreview ? ctx.once(key, read) : read());
   const names = [...existing.values()].map(({ listed }) => listed.name);
-  const [exist, are, them] =
-    names.length === 1 ? ["key already exists", "is", "it"] : ["keys already exist", "are", "them"];
-  const some = `${formatNumber(names.length)} declared ${exist}`;
-  if (mayAdopt(adopt, "different")) {
-    ctx.say.warn(
-      `${where}: ${some} (${quoteKeys(names)}); adopt: "takeOver" overwrites ${them}. Destroying the resource deletes ${them}.`,
-    );
-    return;
-  }
-
-  const unread = [...existing.values()].filter(({ value }) => value === undefined);
-  const requests = Math.ceil(unread.length / KV.MAX_BULK_GET_KEYS);
-  if (requests > 1 && mayAdopt(adopt, "equal"))
-    ctx.say.info(
-      `${where}: ${some}; comparing ${them} takes ${formatNumber(requests)} requests. To overwrite ${them} without comparing, set adopt: "takeOver".`,
-    );
-  for await (const { key, bytes } of readValues(ctx, {
-    ...address,
-    keys: unread.map(({ listed }) => listed.name),
-    isBinary: (key) => wanted.get(key)?.isBinary === true,
-    withMetadata: false,
-  })) {
-    const found = existing.get(key);
-    if (found !== undefined) found.value = digest(bytes);
-    if (!mayAdopt(adopt, "equal")) break; // A single key with a value is enough to refuse.
-  }
+  if (overwrites) return { adopts: [], overwrites: names, unchecked };
   const equal: string[] = [];
   const different: string[] = [];
   for (const { row, listed, value } of existing.values()) {
@@ -105,13 +86,40 @@ export async function adoptExisting(
     throw mayAdopt(adopt, "equal")
       ? adoptionRefusal(where, different, " with different content")
       : adoptionRefusal(where, names, "");
-  if (equal.length > 0)
-    ctx.say.info(
-      `${where}: ${formatNumber(equal.length)} declared ${exist} with matching content (${quoteKeys(equal)}) and ${are} adopted. Destroying the resource deletes ${them}.`,
-    );
+  return { adopts: equal, overwrites: [], unchecked };
 }
 
 type Rows = ReadonlyMap<string, Row>;
+
+/** Finds out which keys exist. Unless they're overwritten anyway, also reads their values. */
+async function readExisting(
+  ctx: Context,
+  address: AdoptionRequest,
+  wanted: Rows,
+  listing: AsyncIterable<ListedKey> | undefined,
+): Promise<ReadonlyMap<string, ExistingKey>> {
+  const { adopt, namespaceId } = address;
+  const found = listing === undefined ? findExisting(ctx, address, wanted) : existingIn(listing, wanted);
+  const existing = (await found) ?? new Map<string, ExistingKey>();
+  if (mayAdopt(adopt, "different")) return existing;
+  const unread = [...existing.values()].filter(({ value }) => value === undefined);
+  const requests = Math.ceil(unread.length / KV.MAX_BULK_GET_KEYS);
+  if (requests > 1 && mayAdopt(adopt, "equal"))
+    ctx.say.info(
+      `${subjectOf(ctx, namespaceId)}: ${formatNumber(existing.size)} declared keys already exist; comparing them takes ${formatNumber(requests)} requests. To overwrite them without comparing, set adopt: "takeOver".`,
+    );
+  for await (const { key, bytes } of readValues(ctx, {
+    ...address,
+    keys: unread.map(({ listed }) => listed.name),
+    isBinary: (key) => wanted.get(key)?.isBinary === true,
+    withMetadata: false,
+  })) {
+    const one = existing.get(key);
+    if (one !== undefined) one.value = digest(bytes);
+    if (!mayAdopt(adopt, "equal")) break; // A single key with a value is enough to refuse.
+  }
+  return existing;
+}
 
 /** Returns up to `most` declared keys that the resource didn't write and this operation didn't delete. */
 function newKeys(

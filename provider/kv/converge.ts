@@ -4,7 +4,7 @@ import { subjectOf, type NamespaceAddress } from "./address";
 import { remove, upload } from "./bulk";
 import type { Catalog, Row, Writable } from "./catalog";
 import type { Declared } from "./declaration";
-import { isExpired, type RecordedEntry, quoteKeys, UNCERTAIN, withEscapes } from "./entry";
+import { isExpired, type RecordedEntry, quoteKeys, UNCERTAIN } from "./entry";
 import { deletedKeys, ownedKeys } from "./owned-keys";
 import { encodeManifest, type Manifest } from "./manifest";
 
@@ -148,44 +148,16 @@ export function compare(
   return { writes, added, changed, removed, unchanged, past };
 }
 
-/** Whether an entry was already written as declared. Its TTL restarts only when the entry changes. */
+/**
+ * Whether an entry was already written as declared. Its TTL restarts only when the entry changes. What's recorded may be
+ * shortened digests.
+ */
 function isAsWritten(declared: RecordedEntry, written: RecordedEntry): boolean {
   return (
-    declared.value === written.value &&
-    declared.metadata === written.metadata &&
+    declared.value.startsWith(written.value) &&
+    (declared.metadata === undefined) === (written.metadata === undefined) &&
+    declared.metadata?.startsWith(written.metadata ?? "") !== false &&
     declared.ttl === written.ttl &&
     (declared.ttl !== undefined || declared.expiration === written.expiration)
   );
-}
-
-const SHOWN_KEYS = 10;
-const SHOWN_KEY_CHARACTERS = 60;
-const SIGNS = ["+", "~", "-"];
-
-/**
- * Returns the line for the preview: `KvEntries products: +12 ~3 -1 (+a, +b, ~c, -d …)`. It names at most ten keys,
- * including some for each kind of change.
- */
-export function summaryLine(who: string, { added, changed, removed }: Changes): string {
-  const kinds = [added, changed, removed];
-  // Take one key of each kind per round, so that twelve new keys don't hide the one that's deleted.
-  const shares = kinds.map(() => 0);
-  const sum = (): number => shares.reduce((a, b) => a + b, 0);
-  for (let round = 1; round <= SHOWN_KEYS; round += 1) {
-    kinds.forEach((keys, kind) => {
-      if (keys.length >= round && sum() < SHOWN_KEYS) shares[kind] = round;
-    });
-  }
-  const shown = kinds.flatMap((keys, kind) =>
-    keys.slice(0, shares[kind]).map((key) => `${SIGNS[kind] ?? ""}${truncated(key)}`),
-  );
-  const total = added.length + changed.length + removed.length;
-  const names = shown.length === 0 ? "" : ` (${shown.join(", ")}${total > shown.length ? " …" : ""})`;
-  return `${who}: +${added.length} ~${changed.length} -${removed.length}${names}`;
-}
-
-function truncated(key: string): string {
-  return key.length <= SHOWN_KEY_CHARACTERS
-    ? withEscapes(key)
-    : `${withEscapes(key.slice(0, SHOWN_KEY_CHARACTERS))}…`;
 }

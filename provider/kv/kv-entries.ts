@@ -2,10 +2,9 @@ import { randomUUID } from "node:crypto";
 import * as pulumi from "@pulumi/pulumi";
 import { z } from "zod";
 import { isNamespaceGone, subjectOf, type NamespaceAddress } from "./address";
-import { adoptExisting, type AdoptionRequest } from "./adopt-existing";
-import type { Catalog } from "./catalog";
+import { adoptExisting, type AdoptedKeys, type AdoptionRequest } from "./adopt-existing";
 import { remove } from "./bulk";
-import { compare, converge, entryCount, summaryLine, NO_CHANGES, type Plan, type Written } from "./converge";
+import { compare, converge, entryCount, type Plan, type Written } from "./converge";
 import {
   type Declared,
   fileHash,
@@ -17,15 +16,18 @@ import {
 } from "./declaration";
 import { driftOf } from "./drift";
 import { deletedKeys, ownedKeys } from "./owned-keys";
-import { listKeys } from "./listing";
-import { decodeManifest, encodeManifest, type Manifest } from "./manifest";
+import { listKeys, type ListedKey } from "./listing";
+import { entriesMessages, entriesRecord, SEEN, type EntriesImpact } from "./impact";
+import { decodeManifest, encodeIndex, encodeManifest, type Manifest } from "./manifest";
 import { formatNumber } from "../limits/workers";
 import { isExpired, type RecordedEntry, quoteKeys } from "./entry";
 import { UnmanagedKeys, type Pruning } from "./prune";
 import { compareKeys, refuseKeyConflicts } from "./key-conflicts";
 import { SourceError } from "./source-handle";
 import { json, record } from "../runtime/json";
-import { defineLifecycle, type Context, type Review } from "../runtime/lifecycle";
+import type { Listed } from "../runtime/impact";
+import { AdoptionError } from "../runtime/adoption";
+import { defineLifecycle, type Context, type Findings, type Review } from "../runtime/lifecycle";
 import { edgeResource, refuseProto } from "../runtime/resource";
 import { redactStrings } from "../runtime/secrets";
 import { hasUnknown, pick, pluralize, type JsonObject } from "../runtime/values";
@@ -84,8 +86,17 @@ export const kvEntries = defineLifecycle({
   upgrades: {},
   args,
   computed,
-  computedInputs: ["keys", "bytes", "digest", "fileHash", "drift"],
-  pending: ({ inputs: { file } }) => ["keys", "bytes", "digest", ...(file === undefined ? [] : ["fileHash"])],
+  computedInputs: ["keys", "bytes", "digest", "fileHash", "drift", "index"],
+  inputsOnly: ["index"],
+  record: entriesRecord,
+  pending: ({ inputs: { file } }) => [
+    "keys",
+    "bytes",
+    "digest",
+    "index",
+    ...(file === undefined ? [] : ["fileHash"]),
+  ],
+  informs: ["index"],
   // The class never passes a digest. If there's one, `ignoreChanges` has restored the recorded one.
   hints: ["digest"],
   // Digests are compared, so moving the same content elsewhere isn't a change.
@@ -93,7 +104,7 @@ export const kvEntries = defineLifecycle({
   replaceOn: ["accountId", "namespaceId"],
   secret: { entries: redactStrings },
   // A short value can be guessed from its digest within seconds.
-  secretOutputs: ["manifest", "digest", "fileHash"],
+  secretOutputs: ["manifest", "digest", "fileHash", "index"],
   fromSettings: { accountId: ({ accountId }) => accountId },
   lock: ({ accountId, namespaceId }) => LOCK.entries(accountId, namespaceId),
 
@@ -119,11 +130,18 @@ export const kvEntries = defineLifecycle({
     const property = SOURCES.find((name) => args[name] !== undefined) ?? "entries";
     const who = subjectOf(ctx, args.namespaceId);
     try {
-      const same = ignoredContent(args, olds, hints) ?? (await unchangedFile(args, olds));
-      if (same !== undefined) return { computed: same };
+      const same =
+        ignoredContent(args, olds, hints) ??
+        (olds["drift"] === undefined && olds["index"] !== undefined
+          ? await unchangedFile(args, olds)
+          : undefined);
+      if (same !== undefined) {
+        const computed = { ...same, ...pick(olds, ["index"]) };
+        return { computed, seen: [SEEN.ownKeys], found: async () => contentFound(ctx, await indexOf(olds)) };
+      }
       const [declaration, isWhole] = knownPart(args);
       const catalog = await loadCatalog(ctx, declaration);
-      const { keys, bytes, digest, problems, expired, warnings, sha256 } = catalog;
+      const { keys, bytes, digest, problems, expired, warnings, sha256, rows } = catalog;
       if (problems.length > 0) return { failures: problems.map((reason) => ({ property, reason })) };
       if (digest !== olds["digest"]) for (const warning of warnings) ctx.say.warn(`${who}: ${warning}`);
       if (!isWhole) return {};
@@ -131,10 +149,24 @@ export const kvEntries = defineLifecycle({
         ctx.say.warn(
           `${who}: ${expired} of ${entryCount(keys)} ${expired === 1 ? "has" : "have"} already expired and won't be written.`,
         );
-      // For an existing resource, `review` compares with what was written.
-      if (isNew(args, olds)) ctx.say.info(summaryLine(who, compare(catalog, new Map())));
+      const isWritten = isIndexed(olds) && isContentWritten(olds, { digest });
+      const index = isWritten ? olds["index"] : await encodeIndex(rows);
+      const isKnown = isNew(args, olds) || isIndexed(olds);
       return {
-        computed: { keys, bytes, digest, ...(sha256 === undefined ? {} : { fileHash: fileHash(sha256) }) },
+        computed: {
+          keys,
+          bytes,
+          digest,
+          index,
+          ...(sha256 === undefined ? {} : { fileHash: fileHash(sha256) }),
+        },
+        seen: isKnown ? [SEEN.ownKeys] : [],
+        found: async () =>
+          contentFound(
+            ctx,
+            rows,
+            isKnown ? compare(catalog, isNew(args, olds) ? new Map() : await indexOf(olds)) : undefined,
+          ),
       };
     } catch (error) {
       if (error instanceof SourceError) return { failures: [{ property, reason: error.message }] };
@@ -142,44 +174,67 @@ export const kvEntries = defineLifecycle({
     }
   },
 
-  // For a create, existing keys are looked up here; for an update, in `review`, which knows what was written.
-  async live({ ctx, args, olds }) {
-    if (!isNew(args, olds)) return {};
-    const catalog = await cachedCatalog(ctx, args);
-    return pruneReview(
-      await adoptAndFindUnmanaged(ctx, managementOf(args), catalog, new Map(), { isPreview: true }),
-    );
+  // Others may have written keys under the prefix, even if nothing changed here.
+  liveAlways: ({ prune }) => prune !== undefined,
+
+  async live({ ctx, args, olds, inputs }) {
+    const isFirst = isNew(args, olds);
+    const own = isFirst ? new Map() : await indexOf(olds);
+    const catalog = !isFirst && isContentWritten(olds, inputs) ? undefined : await cachedCatalog(ctx, args);
+    const managed = managementOf(args);
+    const existing = async (listing?: AsyncIterable<ListedKey>): Promise<Findings> => {
+      if (catalog === undefined) return { seen: [SEEN.existingKeys] };
+      try {
+        const adopted = await adoptExisting(ctx, managed, catalog, own, { isPreview: true, listing });
+        const seen = adopted.unchecked > 0 ? [] : [SEEN.existingKeys];
+        return { seen, found: existingFound(ctx, { ...adopted, prunes: [] }) };
+      } catch (error) {
+        // The resource may have written these keys in an update that failed. The diff knows.
+        if (isFirst || !(error instanceof AdoptionError)) throw error;
+        return {};
+      }
+    };
+    const prunable = (unmanaged: UnmanagedKeys): Findings => {
+      if (unmanaged.limitError !== undefined)
+        return { failures: [{ property: "prune.maxDeletes", reason: unmanaged.limitError }] };
+      const prunes = unmanaged.keys;
+      return {
+        seen: [SEEN.prunedKeys],
+        found: existingFound(ctx, { ...NOTHING_ADOPTED, prunes }),
+        pendingWork: prunes.length > 0,
+      };
+    };
+    if (args.prune === undefined) return [existing];
+    if (!isFirst || catalog === undefined) {
+      const rows = catalog?.rows ?? own;
+      const manifest: Manifest = new Map(own);
+      return [existing, async () => prunable(await findUnmanagedKeys(ctx, managed, { rows, manifest }))];
+    }
+    // A create finds both in one listing.
+    const unmanaged = await UnmanagedKeys.of(ctx, managed, isDeclaredIn(ctx, catalog.rows));
+    const listing = unmanaged.collectFrom(listKeys(ctx.api, managed));
+    return [() => existing(listing), () => Promise.resolve(prunable(unmanaged))];
   },
+
+  messages: (found, { name, args: { namespaceId } }) =>
+    entriesMessages(found, subjectOf({ name }, String(namespaceId))),
 
   async review({ ctx, state, args, inputs, change }) {
     // No other resource may delete the keys of an unchanged one.
     if (change === "none") ownedKeys(ctx, state).addRecorded(state.manifest);
-    if (args === undefined || change === "replacement") return [];
-    const isWritten = isContentWritten(state, inputs);
-    if (isWritten && args.prune === undefined && change === "none") return [];
-    const managed = managementOf(args);
-    const manifest = await decodeManifest(state.manifest);
-    const catalog = isWritten ? undefined : await cachedCatalog(ctx, args);
-    if (catalog !== undefined && catalog.digest !== inputs["digest"])
+    if (args === undefined || change !== "update" || isContentWritten(state, inputs)) return [];
+    const catalog = await cachedCatalog(ctx, args);
+    if (catalog.digest !== inputs["digest"])
       throw new Error(
         `${subjectOf(ctx, args.namespaceId)}: an earlier update didn't write all entries. Their source has changed since then, but ignoreChanges hides the change. Restore the source, or remove ignoreChanges for one update.`,
       );
-    // Others may have written keys under the prefix, even if nothing changed here.
-    const listUnmanaged = async (): Promise<Review> => {
-      const own = { rows: catalog?.rows ?? manifest, manifest, writtenAt: state.writtenAt };
-      return pruneReview(await findUnmanagedKeys(ctx, managed, own));
-    };
-    const pruned = args.prune === undefined ? [] : [listUnmanaged];
-    if (change === "none") return pruned;
-
-    const plan = catalog === undefined ? NO_CHANGES : compare(catalog, manifest);
-    ctx.say.info(summaryLine(subjectOf(ctx, args.namespaceId), plan));
-    refuseOwnDeletes(ctx, args, plan, manifest);
-    const newKeys = async (): Promise<Review> => {
-      if (catalog !== undefined) await adoptExisting(ctx, managed, catalog, manifest, { isPreview: true });
+    const manifest = await decodeManifest(state.manifest);
+    refuseOwnDeletes(ctx, args, compare(catalog, manifest), manifest);
+    const refused = async (): Promise<Review> => {
+      await adoptExisting(ctx, managementOf(args), catalog, manifest, { isPreview: true });
       return {};
     };
-    return [newKeys, ...pruned];
+    return [refused];
   },
 
   async create({ ctx, args, inputs }) {
@@ -188,8 +243,12 @@ export const kvEntries = defineLifecycle({
       const manifest: Manifest = new Map();
       const managed = managementOf(args);
       ownedKeys(ctx, managed).add(manifest, catalog.rows);
-      const unmanaged = await adoptAndFindUnmanaged(ctx, managed, catalog, manifest);
+      const unmanaged = await UnmanagedKeys.of(ctx, managed, isDeclaredIn(ctx, catalog.rows));
+      const listing =
+        managed.prune === undefined ? undefined : unmanaged.collectFrom(listKeys(ctx.api, managed));
+      const adopted = await adoptExisting(ctx, managed, catalog, manifest, { listing });
       unmanaged.enforceLimit();
+      tellExisting(ctx, args, { ...adopted, prunes: unmanaged.keys });
       const id = `${args.namespaceId}/${randomUUID()}`;
       const work = { ...managed, id, manifest, writtenAt: 0, unmanaged: unmanaged.keys };
       return { id, computed: await converge(ctx, declared, work) };
@@ -204,7 +263,11 @@ export const kvEntries = defineLifecycle({
       ownedKeys(ctx, managed).add(manifest, rows);
       const unmanaged = await findUnmanagedKeys(ctx, managed, { rows, manifest, writtenAt: state.writtenAt });
       unmanaged.enforceLimit();
-      if (declared !== undefined) await adoptExisting(ctx, managed, declared.catalog, manifest);
+      const adopted =
+        declared === undefined
+          ? NOTHING_ADOPTED
+          : await adoptExisting(ctx, managed, declared.catalog, manifest);
+      tellExisting(ctx, args, { ...adopted, prunes: unmanaged.keys });
       const work = { ...managed, id, manifest, writtenAt: state.writtenAt, unmanaged: unmanaged.keys };
       return await converge(ctx, declared, work);
     };
@@ -220,12 +283,12 @@ export const kvEntries = defineLifecycle({
   },
 
   async read({ ctx, state }) {
-    if (state.verify === "none") return state;
     const manifest = await decodeManifest(state.manifest);
     try {
-      const drift = await driftOf(ctx, state, manifest);
-      if (drift === undefined) return state;
-      return { ...state, manifest: await encodeManifest(manifest), drift };
+      const drift = state.verify === "none" ? undefined : await driftOf(ctx, state, manifest);
+      const index = await encodeIndex(manifest);
+      if (drift === undefined) return { ...state, index };
+      return { ...state, manifest: await encodeManifest(manifest), drift, index };
     } catch (error) {
       if (isNamespaceGone(error)) return undefined;
       throw error;
@@ -454,6 +517,8 @@ export class KvEntries extends edgeResource<KvEntriesArgs>()(kvEntries) {
   declare readonly digest: pulumi.Output<string>;
   /** SHA-256 of the file. A preview uses it to tell whether the file has changed. Secret. Unset for other sources. */
   declare readonly fileHash: pulumi.Output<string | undefined>;
+  /** What the last change found out: the keys that it added, changed, deleted, adopted, overwrote and pruned. */
+  declare readonly impact: pulumi.Output<EntriesImpact | undefined>;
 
   constructor(name: string, args: KvEntriesArgs, opts?: pulumi.CustomResourceOptions) {
     const { entries, ...rest } = args;
@@ -491,8 +556,8 @@ function ignoredContent(args: NamespaceAddress, olds: JsonObject, hints: JsonObj
 }
 
 /** Whether every declared entry has been written, so that an update doesn't have to read the source. */
-function isContentWritten(state: z.infer<typeof computed>, inputs: JsonObject): boolean {
-  return state.digest === inputs["digest"] && state.drift === inputs["drift"];
+function isContentWritten(recorded: JsonObject, inputs: JsonObject): boolean {
+  return recorded["digest"] === inputs["digest"] && recorded["drift"] === inputs["drift"];
 }
 
 /** @throws If an update would delete more of the resource's own keys than `maxOwnDeletes`. */
@@ -522,24 +587,47 @@ function managementOf({
   return { accountId, namespaceId, adopt, prune };
 }
 
-/** When the resource is created, adopts existing keys and finds keys to prune. Both use the same listing. */
-async function adoptAndFindUnmanaged(
-  ctx: Context,
-  args: AdoptionRequest & Pruning,
-  catalog: Catalog,
-  manifest: Manifest,
-  options: { readonly isPreview?: boolean } = {},
-): Promise<UnmanagedKeys> {
-  const unmanaged = await UnmanagedKeys.of(ctx, args, isDeclaredIn(ctx, catalog.rows));
-  const listing = args.prune === undefined ? undefined : unmanaged.collectFrom(listKeys(ctx.api, args));
-  await adoptExisting(ctx, args, catalog, manifest, { ...options, listing });
-  return unmanaged;
+const NOTHING_ADOPTED: AdoptedKeys = { adopts: [], overwrites: [], unchecked: 0 };
+
+/** The arguments that key names come from, if the program doesn't declare the entries inline. */
+const NAMED_BY = ["file", "directory"] as const;
+
+/** Returns what the record says about the declared content. */
+function contentFound(ctx: Context, rows: ReadonlyMap<string, unknown>, plan?: Plan): JsonObject {
+  const list = (names: Iterable<string>): Listed => ctx.list(names, NAMED_BY);
+  const keys = list(rows.keys());
+  if (plan === undefined) return { keys };
+  return { keys, added: list(plan.added), changed: list(plan.changed), removed: list(plan.removed) };
 }
 
-/** Returns what a preview reports about pruned keys. */
-function pruneReview({ summary, limitError }: UnmanagedKeys): Review {
-  if (limitError !== undefined) return { failures: [{ property: "prune.maxDeletes", reason: limitError }] };
-  return summary === undefined ? {} : { pendingWork: summary };
+/** Returns what the record says about existing keys. */
+function existingFound(
+  ctx: Context,
+  { adopts, overwrites, prunes, unchecked }: AdoptedKeys & { readonly prunes: readonly string[] },
+): JsonObject {
+  return {
+    ...(adopts.length === 0 ? {} : { adopts: ctx.list(adopts, NAMED_BY) }),
+    ...(overwrites.length === 0 ? {} : { overwrites: ctx.list(overwrites, NAMED_BY) }),
+    ...(prunes.length === 0 ? {} : { prunes: ctx.list(prunes, ["prune"]) }),
+    ...(unchecked === 0 ? {} : { unchecked }),
+  };
+}
+
+/** Says during the update what happens to existing keys, in case that no live check did. */
+function tellExisting(
+  ctx: Context,
+  { namespaceId }: NamespaceAddress,
+  existing: Parameters<typeof existingFound>[1],
+): void {
+  ctx.tell(entriesMessages(existingFound(ctx, existing), subjectOf(ctx, namespaceId)));
+}
+
+const isIndexed = (olds: JsonObject): boolean => typeof olds["index"] === "string";
+
+/** Returns the entries that the last update declared. Empty if they aren't recorded. */
+async function indexOf(olds: JsonObject): Promise<Manifest> {
+  const { index } = olds;
+  return typeof index === "string" ? await decodeManifest(index) : new Map();
 }
 
 /** Finds keys under the pruned prefix that the resource neither declares nor wrote before. */
@@ -549,7 +637,7 @@ async function findUnmanagedKeys(
   own: {
     readonly rows: Timed;
     readonly manifest: Manifest;
-    readonly writtenAt: number;
+    readonly writtenAt?: number;
   },
 ): Promise<UnmanagedKeys> {
   const isDeclared = isDeclaredIn(ctx, own.rows);

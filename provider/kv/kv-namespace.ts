@@ -18,6 +18,7 @@ import { CompositeId } from "../runtime/composite-id";
 import { accountId, adopt, type Adopt, type LiteralUnion } from "../runtime/fields";
 import { LOCK } from "../runtime/locks";
 import { createOnce } from "../runtime/creation";
+import { SEEN } from "./impact";
 
 const args = z.object({
   accountId,
@@ -67,17 +68,18 @@ export const kvNamespace = defineLifecycle({
 
   async live({ ctx, args, olds }) {
     if (olds["title"] !== undefined) return {};
+    const looked = { seen: [SEEN.existingNamespace] };
     const titles = await namespacesOnce(ctx, args.accountId);
     const existing = titles.get(fullTitle(args.title, args.preview));
     if (existing === undefined) {
       warnOfFullAccount(ctx, args, titles.size);
-      return {};
+      return looked;
     }
     // Whether the title is free by then depends only on the order of operations in the program.
     if (ctx.holding(existing.id) === "changing")
       ctx.say.warn(`KvNamespace: ${renamePending(args, existing)}`);
-    else return await decideAdoption(ctx, args, existing, PREVIEW_KEYS);
-    return {};
+    else return { ...(await decideAdoption(ctx, args, existing, PREVIEW_KEYS)), ...looked };
+    return looked;
   },
 
   deriveWithout: ["accountId", "title", "preview", "adopt", "forceDestroy"],

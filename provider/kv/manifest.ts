@@ -42,7 +42,7 @@ const columns = z.object({
  * Encodes the manifest as one line of text for the state. Equal content gives equal text. Each key takes 16 bytes for
  * the value's digest and 2 to 8 bytes for the rest. Base64 adds a third.
  */
-export async function encodeManifest(manifest: Manifest): Promise<string> {
+export async function encodeManifest(manifest: Manifest, digestBytes = DIGEST_BYTES): Promise<string> {
   const keys = [...manifest.keys()].sort();
   const rows = keys.flatMap((key) => manifest.get(key) ?? []);
   const column = <T>(of: (row: RecordedEntry) => T | undefined): (T | null)[] | undefined =>
@@ -59,8 +59,8 @@ export async function encodeManifest(manifest: Manifest): Promise<string> {
   const head = Buffer.alloc(HEAD_BYTES, VERSION);
   head.writeUInt32BE(packed.length, 1);
   // Digests don't compress.
-  const values = Buffer.alloc(rows.length * DIGEST_BYTES);
-  rows.forEach(({ value }, i) => values.write(value, i * DIGEST_BYTES, DIGEST_BYTES, "hex"));
+  const values = Buffer.alloc(rows.length * digestBytes);
+  rows.forEach(({ value }, i) => values.write(value, i * digestBytes, digestBytes, "hex"));
   const parts = [head, packed, values];
   return Buffer.concat([...parts, checksum(...parts)]).toString("base64");
 }
@@ -84,9 +84,10 @@ export async function decodeManifest(text: string): Promise<Manifest> {
   const [packed, values] = [body.subarray(HEAD_BYTES, end), body.subarray(end)];
   const { keys, metadata, expiration, ttl } = await columnsIn(packed);
   const manifest: Manifest = new Map();
+  const digestBytes = values.length / Math.max(1, keys.length);
   keys.forEach((key, i) => {
     manifest.set(key, {
-      value: values.toString("hex", i * DIGEST_BYTES, (i + 1) * DIGEST_BYTES),
+      value: values.toString("hex", i * digestBytes, (i + 1) * digestBytes),
       metadata: metadata?.[i] ?? undefined,
       expiration: expiration?.[i] ?? undefined,
       ttl: ttl?.[i] ?? undefined,
@@ -105,6 +106,24 @@ async function columnsIn(packed: Buffer): Promise<z.infer<typeof columns>> {
     );
   }
 }
+
+/**
+ * Encodes what the next check needs to know about the declared entries: a check doesn't receive the outputs, so not the
+ * manifest. The digests are shortened, because they only count changes for the reviewer.
+ */
+export async function encodeIndex(rows: ReadonlyMap<string, RecordedEntry>): Promise<string> {
+  const index: Manifest = new Map();
+  for (const [key, { value, metadata, expiration, ttl }] of rows)
+    index.set(key, {
+      value,
+      metadata: metadata?.slice(0, INDEX_DIGEST_BYTES * 2),
+      expiration: ttl === undefined ? expiration : undefined, // A TTL's expiration depends on when it was written.
+      ttl,
+    });
+  return await encodeManifest(index, INDEX_DIGEST_BYTES);
+}
+
+const INDEX_DIGEST_BYTES = 4;
 
 function checksum(...parts: readonly Buffer[]): Buffer {
   const hash = createHash("sha256");

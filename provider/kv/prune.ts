@@ -2,13 +2,15 @@ import { KV } from "../limits";
 import type { Context } from "../runtime/lifecycle";
 import { subjectOf, type NamespaceAddress } from "./address";
 import { formatNumber } from "../limits/workers";
-import { quoteKeys } from "./entry";
 import { deletedKeys, ownedKeys } from "./owned-keys";
 import { listKeys, type ListedKey } from "./listing";
 import { readValues } from "./values";
 
 /** The default of `maxDeletes`. */
 export const DEFAULT_MAX_PRUNED = 100;
+
+/** How many unmanaged keys a preview reads again: ten requests. */
+const MOST_READ_AGAIN = 10 * KV.MAX_BULK_GET_KEYS;
 
 export interface Pruning extends NamespaceAddress {
   readonly prune?: { readonly prefix: string; readonly maxDeletes?: number } | undefined;
@@ -52,27 +54,25 @@ export class UnmanagedKeys {
    * Lists the keys under the prefix, if there is one. Leaves out keys that the previous run may have just deleted:
    * Cloudflare lists them for a while, without a value.
    *
-   * @param writtenAt when the resource last wrote or deleted, in Unix seconds.
+   * @param writtenAt when the resource last wrote or deleted, in Unix seconds. Undefined if unknown, as in a preview: then
+   * keys are read again as long as that takes few requests.
    */
-  async list(ctx: Context, writtenAt: number): Promise<this> {
+  async list(ctx: Context, writtenAt: number | undefined): Promise<this> {
     const { accountId, namespaceId, prune } = this.#pruning;
     if (prune === undefined) return this;
     const address = { accountId, namespaceId };
     const listing = listKeys(ctx.api, { ...address, prefix: prune.prefix, complete: false });
     for await (const listed of listing) this.#collect(listed);
-    if (this.#keys.length === 0 || ctx.api.now() / 1000 - writtenAt >= KV.CONSISTENCY_SECONDS) return this;
+    const isSettled =
+      writtenAt === undefined
+        ? this.#keys.length > MOST_READ_AGAIN
+        : ctx.api.now() / 1000 - writtenAt >= KV.CONSISTENCY_SECONDS;
+    if (this.#keys.length === 0 || isSettled) return this;
     const existing = new Set<string>();
     for await (const { key } of readValues(ctx, { ...address, keys: this.#keys, withMetadata: false }))
       existing.add(key);
     this.#keys = this.#keys.filter((key) => existing.has(key));
     return this;
-  }
-
-  /** Returns the line for the preview. Undefined if there are no unmanaged keys. */
-  get summary(): string | undefined {
-    if (this.keys.length === 0) return undefined;
-    const noun = this.keys.length === 1 ? "key" : "keys";
-    return `${this.#who}: prune deletes ${formatNumber(this.keys.length)} ${noun} that others wrote: ${quoteKeys(this.keys)}`;
   }
 
   /** Returns the error that stops the deletion if there are more keys than `maxDeletes`. Otherwise undefined. */

@@ -13,17 +13,10 @@ import { LOCK } from "../runtime/locks";
 import { extra, extraFound, omitAbsent, removedExtra, STAMPS } from "../runtime/members";
 import { edgeResource } from "../runtime/resource";
 import type { Claim } from "../runtime/claims";
-import {
-  canonicalJson,
-  isJsonObject,
-  omit,
-  pick,
-  sameJson,
-  UNKNOWN,
-  type JsonObject,
-} from "../runtime/values";
+import { canonicalJson, isJsonObject, omit, pick, sameJson, type JsonObject } from "../runtime/values";
 import { canonicalCsp, CspError, lintCsp } from "./csp";
-import { computeWouldBlock, type WouldBlock } from "./would-block";
+import { policyRecord, SEEN, type PolicyImpact } from "./impact";
+import { computeWouldBlock } from "./would-block";
 import { createOnce, type Created } from "../runtime/creation";
 
 const KNOWN_MEMBERS = ["id", "description", "action", "expression", "enabled", "value"];
@@ -67,13 +60,12 @@ export const pageShieldPolicy = defineLifecycle({
   upgrades: {},
   args,
   computed: z.object({}),
-  computedInputs: ["wouldBlock", "logged"],
+  computedInputs: ["logged"],
+  record: policyRecord,
   pending: (declared) => [
     ...(declared.inputs["action"] === "log" ? [] : ["logged"]),
-    ...(mayEnforce(declared.inputs) ? ["wouldBlock"] : []),
     ...pendingAdoption(declared),
   ],
-  informs: ["wouldBlock"],
   equal: { expression: isSameExpression },
   replaceOn: ["zoneId"],
   claims: [{ by: Object.keys(args.shape), of: policyClaims }],
@@ -120,8 +112,9 @@ export const pageShieldPolicy = defineLifecycle({
     warnAboutOtherPolicies(ctx, args, policies, { own, isNew });
     // 3. Show the reviewer what an enforced policy would block.
     const adopts = isNew && own !== undefined ? adoptionFor(ctx, args, own) : {};
-    if (!isEnforced(args)) return adopts;
-    return { ...adopts, computed: omitAbsent({ wouldBlock: await computeWouldBlock(ctx, args) }) };
+    const wouldBlock = isEnforced(args) ? await computeWouldBlock(ctx, args) : undefined;
+    const seen = [SEEN.existingPolicy, ...(wouldBlock === undefined ? [] : [SEEN.wouldBlock])];
+    return { ...adopts, seen, found: omitAbsent({ wouldBlock }) };
   },
 
   async create({ ctx, args }) {
@@ -222,7 +215,7 @@ export interface PageShieldPolicyArgs {
  * A Page Shield policy: a Content Security Policy (CSP) for the requests that its expression matches.
  *
  * Start with a `log` policy, which only reports what it doesn't allow; an `allow` policy blocks it. For an enabled
- * `allow` policy, the preview shows in `wouldBlock` which of the zone's active scripts it would block. The preview also
+ * `allow` policy, the preview shows in `impact.wouldBlock` which of the zone's active scripts it would block. The preview also
  * warns about other enforced policies, because browsers apply them all.
  *
  * Token permissions: Page Shield Read to preview and refresh; Page Shield Write to update and destroy.
@@ -255,7 +248,7 @@ export interface PageShieldPolicyArgs {
  *   },
  * });
  *
- * export const wouldBlock = policy.wouldBlock;
+ * export const wouldBlock = policy.impact.apply((impact) => impact?.wouldBlock);
  * ```
  *
  * @destroy Deletes the policy, including one that was adopted. Visitors' browsers no longer apply it.
@@ -277,8 +270,11 @@ export interface PageShieldPolicyArgs {
 export class PageShieldPolicy extends edgeResource<PageShieldPolicyArgs>()(pageShieldPolicy) {
   /** The policy as CSP text, in canonical order. */
   declare readonly value: pulumi.Output<string>;
-  /** What an enabled `allow` policy would have blocked when it was last changed. Absent for other policies. */
-  declare readonly wouldBlock: pulumi.Output<WouldBlock | undefined>;
+  /**
+   * What the last change found out about the zone. For an enabled `allow` policy, `wouldBlock` is what it would have
+   * blocked.
+   */
+  declare readonly impact: pulumi.Output<PolicyImpact | undefined>;
   /**
    * Whether an enabled `allow` policy was an enabled `log` policy before. Absent for other policies, and for a policy
    * that was imported or was enforced by an earlier version of this package.
@@ -498,9 +494,6 @@ function wasLogged(
   const wasEnforced = !isNew && olds["action"] === "allow" && olds["enabled"] === true;
   return wasEnforced && olds["logged"] === undefined ? undefined : false;
 }
-
-const mayEnforce = ({ action, enabled }: JsonObject): boolean =>
-  (action === "allow" || action === UNKNOWN) && enabled !== false;
 
 const isEnforced = (p: { readonly enabled: boolean; readonly action: string }): boolean =>
   p.enabled && p.action === "allow";

@@ -9,6 +9,7 @@ import { omitAbsent } from "../runtime/members";
 import { edgeResource } from "../runtime/resource";
 import { pick, type JsonObject } from "../runtime/values";
 import { pollUntil } from "../runtime/creation";
+import { SEEN, settingsRecord, type SettingsImpact } from "./impact";
 
 /** A zone's Page Shield settings. */
 export interface PageShieldValues {
@@ -49,9 +50,7 @@ export const pageShieldSettings = defineLifecycle({
   upgrades: {},
   args,
   computed,
-  computedInputs: ["found"],
-  pending: ({ isNew }) => (isNew ? ["found"] : []),
-  informs: ["found"],
+  record: settingsRecord,
   replaceOn: ["zoneId"],
   claims: [
     {
@@ -70,8 +69,13 @@ export const pageShieldSettings = defineLifecycle({
   // Fails the preview if the zone doesn't exist, its plan lacks Page Shield, or the token may not read it.
   async live({ ctx, args, olds }) {
     const current = await ctx.once(`settings of ${args.zoneId}`, () => readSettings(ctx, args.zoneId));
-    // A zone always has settings, so `found` shows the reviewer what a new resource changes.
-    return olds["zoneId"] === args.zoneId ? {} : { computed: { found: current.values } };
+    if (olds["zoneId"] === args.zoneId) return {};
+    // A zone always has settings, so these show the reviewer what a new resource changes.
+    const settings = pickSettings(
+      current.values,
+      SETTINGS.filter((key) => !ctx.isSecret(key)),
+    );
+    return { seen: [SEEN.settings], found: { settings } };
   },
 
   async create({ ctx, args }) {
@@ -227,6 +231,8 @@ export class PageShieldSettings extends edgeResource<PageShieldSettingsArgs>()(p
   declare readonly updatedAt: pulumi.Output<string | undefined>;
   /** The settings from before this resource first changed them. A destroy restores them. */
   declare readonly previous: pulumi.Output<PageShieldValues>;
+  /** What the last change found out about the zone. For a new resource, `settings` are those that it changed. */
+  declare readonly impact: pulumi.Output<SettingsImpact | undefined>;
 
   // eslint-disable-next-line @typescript-eslint/no-useless-constructor -- it has the type of the arguments
   constructor(name: string, args: PageShieldSettingsArgs, opts?: pulumi.CustomResourceOptions) {

@@ -2,6 +2,7 @@ import { z } from "zod";
 import type { EdgeApi } from "../api/client";
 import { byPage } from "../api/pages";
 import { PAGE_SHIELD } from "../limits";
+import { listOf } from "../runtime/impact";
 import type { Context } from "../runtime/lifecycle";
 import { unlessForbidden } from "../runtime/live";
 import { nearest } from "../runtime/nearest";
@@ -9,19 +10,7 @@ import { formatNumber } from "../limits/workers";
 import { coveredHosts } from "./covered-hosts";
 import { allowsScript, parseCsp, type LoadedScript } from "./csp";
 import { SCRIPTS } from "./detected";
-
-/** What an enforced `allow` policy would block, as of the preview of the change. Each URL is counted once. */
-export interface WouldBlock {
-  /** The number of active scripts on the covered pages that the policy doesn't allow. */
-  readonly count: number;
-  /**
-   * The number of active scripts that Page Shield has seen on the covered pages. If it's 0, a `count` of 0 proves
-   * nothing.
-   */
-  readonly seen: number;
-  /** The first five URLs that the policy would block. */
-  readonly scripts: readonly string[];
-}
+import type { WouldBlock } from "./impact";
 
 interface EnforcedPolicy {
   readonly zoneId: string;
@@ -73,6 +62,7 @@ export function wouldBlockOf(
     count: blocked.length,
     seen: uniqueUrls(covered).length,
     scripts: blocked.slice(0, SHOWN_SCRIPTS),
+    digest: listOf(blocked).digest,
   };
 }
 

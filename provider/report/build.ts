@@ -1,8 +1,9 @@
-import { VERSION_MESSAGE } from "../rulesets/version-changes";
+import { entriesMessages } from "../kv/impact";
 import { kindOf, PROVIDER_TYPES } from "../runtime/type-tokens";
 import { partsOfUrn } from "../runtime/urn";
 import { applyAcceptances } from "./acceptance";
 import { dangersOf } from "./dangers";
+import { impactOf, refreshImpact } from "./impact";
 import { ownMessages, type Diagnostic } from "./diagnostics";
 import {
   COUNTED,
@@ -16,10 +17,10 @@ import {
 } from "./model";
 import { joined, say, value, words, type Phrase } from "./phrase";
 import type { Operation, Plan, Step } from "./plan";
-import { overwritten, pruned } from "./sections/kv";
 import { commonBlocks, textBlock, viewOf } from "./sections/section";
 import { sectionWriterOf } from "./sections/writers";
 import { compareText } from "../runtime/values";
+import { asList } from "./values";
 
 /** Operations that don't change the resource. */
 const UNCHANGING: ReadonlySet<Operation> = new Set([
@@ -124,20 +125,19 @@ function countsOf(steps: readonly Step[]): Record<string, number> {
   );
 }
 
-const LIVE_CHECKS_SKIPPED = /^live checks skipped: (.*)$/s;
-
-export function notesOf({ steps, diagnostics, complete, maybeCorrupt }: Plan): Phrase[] {
+export function notesOf(plan: Plan): Phrase[] {
+  const { steps, complete, maybeCorrupt } = plan;
   const providers = steps.filter(
     // Explicit ones: the engine doesn't list the default provider.
     (step) => PROVIDER_TYPES.includes(step.type) && step.op !== "same" && isChange(step),
   );
-  const unseen = ownMessages(diagnostics).flatMap((message) => LIVE_CHECKS_SKIPPED.exec(message)?.[1] ?? []);
+  const skipped = new Set(steps.flatMap((step) => impactOf(step).skipped));
   return [
-    ...unseen
-      .slice(0, 1)
+    ...[...skipped]
+      .sort(compareText)
       .map(
         (why) =>
-          say`Live checks were skipped, so this report leaves out what only they can find. Reason: ${words(why)}.`,
+          say`Some live checks were skipped, so this report leaves out what only they can find. Reason: ${words(why)}.`,
       ),
     ...(providers.length === 0
       ? []
@@ -166,33 +166,35 @@ export function errorsOf(diagnostics: readonly Diagnostic[]): Message[] {
   return uniqueSorted((telling.length === 0 ? errors : telling).map(messageOf));
 }
 
+/** The warnings that the report shows: all but those whose content stands elsewhere. */
 export function warningsOf(plan: Plan, own: readonly Step[]): Message[] {
   const { diagnostics } = plan;
   const elsewhere = new Set(
-    own.flatMap((step) => [pruned, overwritten].map((keys) => keys(viewOf(step, plan))?.message)),
+    own.flatMap((step) => [
+      ...impactOf(step).skipped.map((reason) => `live checks skipped: ${reason}`),
+      ...(step.kind === "KvEntries"
+        ? (entriesMessages(impactOf(step).members, `KvEntries ${step.name}`).warnings ?? [])
+        : []),
+    ]),
   );
   const engine = diagnostics.filter(({ severity }) => severity === "warning").map(messageOf);
   const said = ownMessages(diagnostics, "info#err")
-    .filter((message) => !LIVE_CHECKS_SKIPPED.test(message) && !elsewhere.has(message))
+    .filter((message) => !elsewhere.has(message))
     .map((text): Message => ({ about: undefined, text }));
   return uniqueSorted([...engine, ...said]);
 }
 
-/**
- * Returns what a refresh or preview reported about new versions of managed rulesets, by the resource that deploys them.
- */
-export function newVersionsOf({ steps, diagnostics }: Plan): Message[] {
-  const found = ownMessages(diagnostics, "info").flatMap((message): Message[] => {
-    const [, quoted, text] = VERSION_MESSAGE.exec(message) ?? [];
-    if (quoted === undefined || text === undefined) return [];
-    const deployments = steps.filter(
-      (step) => JSON.stringify((step.new ?? step.old)?.inputs["ref"]) === quoted,
-    );
-    const [only, ...others] = deployments;
-    const isOne = only?.kind !== undefined && others.length === 0;
-    return [{ about: isOne ? `${only.kind} ${only.name}` : `managed ruleset ${quoted}`, text }];
-  });
-  return uniqueSorted(found);
+/** Returns what a refresh or preview found out about new versions of managed rulesets. */
+export function newVersionsOf({ steps, refreshed = [] }: Plan): Message[] {
+  const found = [
+    ...steps.map((step) => [step, impactOf(step).members] as const),
+    ...refreshed.map(({ step, now }) => [step, refreshImpact(step.kind, now)] as const),
+  ];
+  return uniqueSorted(
+    found.flatMap(([{ kind = "", name }, { versions }]) =>
+      asList(versions).map((line): Message => ({ about: `${kind} ${name}`, text: String(line) })),
+    ),
+  );
 }
 
 function messageOf({ urn, text }: Diagnostic): Message {

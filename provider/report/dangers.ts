@@ -5,7 +5,8 @@ import { compareText, pick } from "../runtime/values";
 import { judgedArguments, judgesOf } from "./effects";
 import { DANGERS, type Danger, type RemovalGate } from "./model";
 import type { Plan, Step } from "./plan";
-import { viewOf, type StepView } from "./sections/section";
+import { recordedImpact } from "./impact";
+import { isDeleted, viewOf, type StepView } from "./sections/section";
 import { asObject } from "./values";
 
 /** Finds a plan's dangers, worst first. */
@@ -19,7 +20,7 @@ export function dangersOf(plan: Plan, steps: readonly Step[], gate: RemovalGate)
       name: step.name,
       sentence,
       // The sentence shortens a long expression, but the digest must not.
-      ...(kind === "unprotect" ? { compared: digestOf(comparedBy(all)) } : {}),
+      ...(step.kind === undefined ? {} : { compared: digestOf(comparedBy(all)) }),
     }));
   });
   return found
@@ -35,14 +36,16 @@ export function dangersOf(plan: Plan, steps: readonly Step[], gate: RemovalGate)
 }
 
 /**
- * Collects the values that an `unprotect` danger depends on: arguments, adopted and restored values, and the preview's
- * comparison.
+ * Collects the values that a danger depends on: arguments, adopted and restored values, what the preview found, and for
+ * a deletion what the last update found. They list at most 20 names, but have a digest of all of them.
  */
-function comparedBy({ step, old, new: next }: StepView): unknown {
+function comparedBy({ step, old, new: next, impact }: StepView): unknown {
   const names = judgedArguments(step.kind);
+  const found = isDeleted(step) ? recordedImpact(step.kind, step.old) : impact.members;
   const more = omitAbsent({
     adopted: asObject(next.inputs[ADOPTED])["changes"],
     previous: old.outputs["previous"],
+    found: Object.keys(found).length === 0 ? undefined : found,
     compared: asObject(next.inputs["expansion"])["compared"],
   });
   const sides = [old, next].map(({ inputs }) => pick(inputs, names));

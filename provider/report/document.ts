@@ -20,8 +20,6 @@ export interface Document {
   readonly warnings: readonly Message[];
   readonly newVersions: readonly Message[];
   readonly inventory: InventorySummary | undefined;
-  /** Other messages from the refresh. */
-  readonly infos: readonly Message[];
   readonly sections: readonly Section[];
   readonly lists: readonly DocumentList[];
   /** The command that shows what the comment leaves out. */
@@ -59,7 +57,6 @@ export function documentOf(report: Report): Document {
     warnings,
     newVersions,
     inventory,
-    infos: [],
     sections,
     lists: [
       {

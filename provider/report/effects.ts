@@ -6,6 +6,7 @@ import * as managed from "./judges/managed-ruleset";
 import { migration } from "./judges/migration";
 import * as pageShield from "./judges/page-shield";
 import type { Judge } from "./judges/sides";
+import { unseen } from "./judges/unseen";
 
 /**
  * How changing an argument can affect protection. The table covers every argument of every resource; a test fails if
@@ -138,7 +139,9 @@ export const EFFECTS: Readonly<Record<string, Readonly<Record<string, Effect>>>>
  */
 export function judgesOf(kind: string | undefined): readonly Judge[] {
   const rows = Object.values(ownMember(EFFECTS, kind ?? "") ?? {});
-  return [...new Set([...rows.flatMap(({ judges }) => judges), general])];
+  return [
+    ...new Set([...rows.flatMap(({ judges }) => judges), ...(rows.length === 0 ? [] : [unseen]), general]),
+  ];
 }
 
 /** Lists this class's arguments that aren't neutral. */

@@ -30,7 +30,6 @@ const ROOM = {
   warnings: 6_000,
   newVersions: 6_000,
   inventory: 6_000,
-  infos: 6_000,
   list: 4_000,
   omittedLine: 1_500,
   below: 300, // Room for the pipeline to add how to accept the dangers.
@@ -53,7 +52,6 @@ export function toMarkdown(document: Document, limit = COMMENT_CHARACTERS): stri
     warnings,
     newVersions,
     inventory,
-    infos,
     sections,
     lists,
     command,
@@ -71,7 +69,6 @@ export function toMarkdown(document: Document, limit = COMMENT_CHARACTERS): stri
       : [details(counted(warnings.length, "warning"), messages(warnings, ROOM.warnings))]),
     ...(newVersions.length === 0 ? [] : [`### ${NEW_VERSIONS}`, messages(newVersions, ROOM.newVersions)]),
     ...(inventory === undefined ? [] : inventoryParts(inventory, all)),
-    ...(infos.length === 0 ? [] : ["### The refresh also says", messages(infos, ROOM.infos)]),
   ];
   const bottom = lists.filter(({ items }) => items.length > 0).map(listBlock);
   const written = sections.map((section) => ({ section, text: sectionText(section) }));

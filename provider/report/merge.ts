@@ -45,7 +45,6 @@ export function mergeDrift(reports: readonly DriftReport[]): DriftReport {
     errors: messages(stacks, ({ errors }) => errors),
     warnings: messages(stacks, ({ warnings }) => warnings),
     newVersions: messages(stacks, ({ newVersions }) => newVersions),
-    infos: messages(stacks, ({ infos }) => infos),
     resources: named(stacks, ({ resources }) => resources),
     others: named(stacks, ({ others }) => others),
     pending: named(stacks, ({ pending }) => pending),

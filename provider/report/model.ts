@@ -49,7 +49,15 @@ export const named = members({ op: operation, type: z.string(), name: z.string()
 export type Named = z.output<typeof named>;
 
 /** The kinds of danger that `--fail-on` accepts, worst first. */
-export const DANGERS = ["irreversible", "unprotect", "blocks", "removes", "replace", "delete"] as const;
+export const DANGERS = [
+  "irreversible",
+  "unprotect",
+  "blocks",
+  "removes",
+  "unseen",
+  "replace",
+  "delete",
+] as const;
 export type DangerKind = (typeof DANGERS)[number];
 
 const judgedDanger = members({

@@ -37,6 +37,8 @@ const state = z.looseObject({
   retainOnDelete: z.boolean().optional(),
   inputs: z.record(z.string(), z.unknown()).optional(),
   outputs: z.record(z.string(), z.unknown()).optional(),
+  propertyDependencies: z.record(z.string(), z.array(z.string()).nullish()).nullish(),
+  initErrors: z.array(z.string()).nullish(),
 });
 
 const digest = z.strictObject({
@@ -101,6 +103,10 @@ export interface Sides {
   /** The inputs without the serialized provider. Secrets are shown as `[secret]`. */
   readonly inputs: JsonObject;
   readonly outputs: JsonObject;
+  /** The URNs of the resources that each input comes from. */
+  readonly sources: Readonly<Record<string, readonly string[]>>;
+  /** Whether the update that wrote this side didn't finish. */
+  readonly isUnfinished: boolean;
 }
 
 /** What `--refresh` found about one resource, whether or not it had changed. */
@@ -231,6 +237,10 @@ function sides(recorded: z.output<typeof state> | null | undefined): Sides | und
     retained: recorded.retainOnDelete ?? false,
     inputs: withoutInternals(recorded.inputs),
     outputs: withoutInternals(recorded.outputs),
+    sources: Object.fromEntries(
+      Object.entries(recorded.propertyDependencies ?? {}).map(([name, urns]) => [name, urns ?? []]),
+    ),
+    isUnfinished: (recorded.initErrors ?? []).length > 0,
   };
 }
 
@@ -242,6 +252,7 @@ const ALWAYS_SECRET: readonly string[] = [
   "manifest",
   "digest",
   "fileHash",
+  "index",
 ];
 
 /** Drops inputs meant only for the provider, and hides secrets. */

@@ -7,20 +7,8 @@ import { counted } from "./values";
 
 /** Formats the whole report for a terminal or log, without truncation. */
 export function toText(document: Document): string {
-  const {
-    title,
-    headline,
-    notes,
-    errors,
-    first,
-    digest,
-    warnings,
-    newVersions,
-    inventory,
-    infos,
-    sections,
-    lists,
-  } = document;
+  const { title, headline, notes, errors, first, digest, warnings, newVersions, inventory, sections, lists } =
+    document;
   return [
     `edgeguard: ${escapeInvisible(title)}`,
     headline,
@@ -42,7 +30,6 @@ export function toText(document: Document): string {
             inventory.findings.map((finding) => escapeInvisible(finding.toString())),
           ),
         ]),
-    ...listed("The refresh also says", infos.map(messageText)),
     ...sections.map(section),
     ...lists.flatMap((list) => listed(list.title, list.items.map(itemText), "")),
   ]

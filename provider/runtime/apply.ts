@@ -4,7 +4,8 @@ import { ADOPTED, adoptionLine, withAdopted } from "./adopted";
 import { KEPT, NAME, READ, type ResourceType } from "./resource-type";
 import type { Host } from "./host";
 import { PartialFailure, type State } from "./lifecycle";
-import { omit, pick, type JsonObject } from "./values";
+import { IMPACT, revisionOf } from "./impact";
+import { isJsonObject, omit, pick, type JsonObject } from "./values";
 
 /** The operations that read and change real objects. */
 
@@ -56,7 +57,7 @@ export async function read<Shape extends z.ZodRawShape, Computed extends object>
     if (!isAbsent(error)) throw error; // A wrong base URL must not empty the state.
   }
   if (found === undefined) return { id: "" };
-  const outputs: JsonObject = { ...found };
+  const { [IMPACT]: news, ...outputs }: JsonObject = { ...found };
   // A read returns undefined for what no longer exists.
   const isGone = (key: string): boolean => key in outputs && outputs[key] === undefined;
   const recordedBefore = omit(pick(props, resource.computedInputs), resource.computedInputs.filter(isGone));
@@ -65,9 +66,15 @@ export async function read<Shape extends z.ZodRawShape, Computed extends object>
     ...pick(outputs, resource.computedInputs),
     ...pick(props, KEPT),
   };
+  // The outputs keep what the last update found. In the inputs, it would be taken for what the next preview finds.
+  const record = isJsonObject(news)
+    ? { [IMPACT]: { operation: "refresh", revision: revisionOf(props) + 1, seen: [], ...news } }
+    : {};
   // A get has no arguments. As its inputs they'd be in plain text, because only its outputs are marked as secrets.
   const inputs =
-    props[READ] === true ? pick(props, [NAME]) : { ...pick(outputs, resource.argKeys), ...alongside };
+    props[READ] === true
+      ? pick(props, [NAME])
+      : { ...pick(outputs, resource.argKeys), ...omit(alongside, [IMPACT]), ...record };
   return { id, props: resource.outputs(outputs, alongside, {}), inputs };
 }
 

@@ -1,11 +1,23 @@
 import { printable } from "../api/printable";
 import { KEPT, SAVED_PLAN, failureText, type ResourceType } from "./resource-type";
 import { ADOPTED, adoptionLine } from "./adopted";
+import { IMPACT, revisionOf } from "./impact";
 import type { Host } from "./host";
 import { checkInputs, type CheckFailure } from "./inputs";
 import type { Args, Findings, Rule } from "./lifecycle";
 import { liveCheck } from "./live";
-import { hasUnknown, omit, ownMember, pick, sameJson, UNKNOWN, type JsonObject } from "./values";
+import { namesOfSecrets } from "./secrets";
+import {
+  hasUnknown,
+  inSeries,
+  omit,
+  omitUndefined,
+  ownMember,
+  pick,
+  sameJson,
+  UNKNOWN,
+  type JsonObject,
+} from "./values";
 import type { z } from "zod";
 
 export interface CheckResult {
@@ -29,18 +41,26 @@ export async function check<Shape extends z.ZodRawShape, Computed extends object
   };
   // 1. Each argument by its schema.
   const secrets = resource.secrets(news);
-  const { inputs, failures: found, known, corrected } = checkInputs(lifecycle.args.shape, given, secrets);
-  const failures = asWritten(found, lifecycle.writtenAs?.(given) ?? {});
+  const { inputs, failures: invalid, known, corrected } = checkInputs(lifecycle.args.shape, given, secrets);
+  const failures = asWritten(invalid, lifecycle.writtenAs?.(given) ?? {});
   Object.assign(inputs, pick(news, KEPT));
   if (misconfigured !== undefined)
     return { inputs, failures: refusals(host, [{ property: "", reason: misconfigured }, ...failures]) };
 
   const problems: CheckFailure[] = [...failures];
-  const pending: string[] = [];
-  const add = ({ computed = {}, failures: wrong = [], pendingWork, adopts }: Findings): void => {
+  let hasPendingWork = false;
+  const found: NonNullable<Findings["found"]>[] = [];
+  const seen = new Set<string>();
+  const skipped: string[] = [];
+  const about = { ...resource.about(news), skipped };
+  const add = (findings: Findings): void => {
+    const { computed = {}, failures: wrong = [], pendingWork = false, adopts } = findings;
     Object.assign(inputs, pick(computed, resource.computedInputs));
+    if (findings.found !== undefined) found.push(findings.found);
+    for (const each of findings.seen ?? []) seen.add(each);
     problems.push(...wrong);
-    if (pendingWork !== undefined) pending.push(pendingWork);
+    hasPendingWork ||= pendingWork !== false;
+    if (typeof pendingWork === "string") host.warnOnce(pendingWork);
     if (adopts === undefined) return;
     const adopted = resource.adopted(adopts, inputs, host.redact);
     inputs[ADOPTED] = adopted;
@@ -60,28 +80,38 @@ export async function check<Shape extends z.ZodRawShape, Computed extends object
   const hasUnknownInputs = hasUnknown(omit(inputs, lifecycle.deriveWithout ?? []));
   if (problems.length === 0 && lifecycle.derive !== undefined && !hasUnknownInputs) {
     const args = hasUnknown(inputs) ? (inputs as Args<Shape>) : resource.args(inputs); // `derive` ignores unknown inputs.
-    const ctx = host.probeContext(lifecycle.type, resource.about(news));
+    const ctx = host.probeContext(lifecycle.type, about);
     add(await lifecycle.derive({ ctx, args, olds, hints: resource.hints(news) }));
   }
 
-  // 4. Unchanged: earlier findings still hold.
+  // 4. Unchanged: earlier computed inputs still hold. What was found doesn't: it was about another operation.
   const also = lifecycle.compared?.also ?? [];
-  const same = unchanged && also.every((key) => !(key in inputs) || sameJson(olds[key], inputs[key]));
-  const carried = resource.computedInputs.filter((key) => !also.includes(key) && !(key in inputs));
+  const isEqual = (key: string): boolean =>
+    sameJson(olds[key], inputs[key]) || lifecycle.equal?.[key]?.(olds[key], inputs[key], olds) === true;
+  const same = unchanged && also.every(isEqual);
+  const carried = resource.computedInputs.filter(
+    (key) => key !== IMPACT && !also.includes(key) && !(key in inputs),
+  );
   if (same) Object.assign(inputs, pick(olds, carried));
   // `adopted` stays until the object is replaced.
   const isReplaced = lifecycle.replaceOn.some((key) => !sameJson(olds[key], inputs[key]));
   if (!isReplaced) Object.assign(inputs, pick(olds, [ADOPTED]));
   // 5. Live checks.
   const unknown = resource.argKeys.filter((key) => hasUnknown(inputs[key]));
-  let isSkipped = false;
-  if (problems.length === 0 && unknown.length === 0) {
+  if (unknown.length > 0)
+    skipped.push(`${inSeries(unknown)} ${unknown.length === 1 ? "isn't" : "aren't"} known yet`);
+  else if (problems.length === 0) {
     const args = resource.args(inputs);
-    const ctx = host.probeContext(lifecycle.type, resource.about(news));
+    const ctx = host.probeContext(lifecycle.type, about);
     if (!same || lifecycle.liveAlways?.(args) === true) {
-      const found = await liveCheck(host, async () => (await lifecycle.live?.({ ctx, args, olds })) ?? {});
-      add(found ?? {});
-      isSkipped = found === undefined;
+      const request = { ctx, args, olds, inputs: pick(inputs, resource.computedInputs) };
+      const first = await liveCheck(host, async () => (await lifecycle.live?.(request)) ?? {});
+      for (const each of Array.isArray(first) ? first : [() => Promise.resolve(first)]) {
+        const live = await liveCheck(host, each);
+        if ("skipped" in live) skipped.push(live.skipped);
+        else add(live);
+        if (problems.length > 0) break;
+      }
     }
   }
   // 6. Inputs that only the update will know: at an update, no argument is unknown.
@@ -89,7 +119,8 @@ export async function check<Shape extends z.ZodRawShape, Computed extends object
     const isSaved = news[SAVED_PLAN] === true;
     const later = lifecycle.pending?.({ inputs, olds, isNew: isReplaced }) ?? [];
     const open = isSaved ? later.filter((key) => lifecycle.informs?.includes(key) === true) : [];
-    if (unknown.length > 0 || (isSaved && isSkipped)) open.push(...later.filter((key) => !(key in inputs)));
+    if (unknown.length > 0 || (isSaved && skipped.length > 0))
+      open.push(...later.filter((key) => !(key in inputs)));
     // The arguments may turn out to be unchanged.
     const mayBeSame = sameJson(
       omit(pick(olds, resource.argKeys), unknown),
@@ -98,10 +129,29 @@ export async function check<Shape extends z.ZodRawShape, Computed extends object
     if (unknown.length > 0 && mayBeSame) open.push(...carried.filter((key) => key in olds));
     for (const key of open) inputs[key] = UNKNOWN;
   }
-
-  for (const work of pending) host.warnOnce(work);
-  if (problems.length === 0)
-    host.declared.set(resource.fingerprint(inputs), { hasPendingWork: pending.length > 0 });
+  // 7. What was found, for a resource that the update may change.
+  if (!same || hasPendingWork) {
+    const hidden = pick(inputs, namesOfSecrets(news));
+    const members: JsonObject = Object.assign(
+      {},
+      ...(await Promise.all(found.map((each) => (typeof each === "function" ? each() : each)))),
+    );
+    inputs[IMPACT] =
+      news[SAVED_PLAN] === true
+        ? UNKNOWN
+        : {
+            operation: "check",
+            revision: revisionOf(olds) + 1,
+            seen: [...seen].sort(),
+            ...(skipped.length === 0 ? {} : { skipped: [...new Set(skipped)] }),
+            ...omitUndefined({
+              secrets: Object.keys(hidden).length === 0 ? undefined : host.keyedDigest(hidden),
+            }),
+            ...members,
+          };
+    host.tell(lifecycle.messages?.(members, { name: about.name, args: inputs }) ?? {});
+  }
+  if (problems.length === 0) host.declared.set(resource.fingerprint(inputs), { hasPendingWork });
   return { inputs, failures: refusals(host, problems) };
 }
 

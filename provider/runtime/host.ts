@@ -5,14 +5,15 @@ import { EdgeApi, type ApiOptions } from "../api/client";
 import { Connections } from "../api/connections";
 import { CancelledError, type Purpose } from "../api/errors";
 import { printable } from "../api/printable";
+import { keyedDigest, listOf } from "./impact";
 import { RateBudget } from "../api/rate-budget";
 import { Redactor } from "../api/redact";
 import { Ledger } from "./ledger";
 import type { LedgerJournal } from "./ledger-journal";
-import type { AboutResource, Context } from "./lifecycle";
+import type { AboutResource, Context, Messages } from "./lifecycle";
 import { Locks } from "./locks";
 import { readSettings, secretsIn, SettingsError, type ConfigGetter, type Settings } from "./settings";
-import type { Credential } from "../api/credential";
+import { secretsOf, type Credential } from "../api/credential";
 
 export interface HostOptions {
   readonly config: ConfigGetter;
@@ -124,7 +125,13 @@ export class Host {
     return (this.#api?.inFlight ?? 0) + (this.#probe?.inFlight ?? 0);
   }
 
-  #contextOf(api: EdgeApi, type: string, { name, secrets = [] }: AboutResource): Context {
+  /** Returns a digest of secret values that only someone with the credential can compute. Undefined without one. */
+  keyedDigest(value: unknown): string | undefined {
+    const key = secretsOf(this.settings.credential).join("\n");
+    return key === "" ? undefined : keyedDigest(key, value);
+  }
+
+  #contextOf(api: EdgeApi, type: string, { name, secrets = [], skipped = [] }: AboutResource): Context {
     return {
       name,
       api,
@@ -134,6 +141,15 @@ export class Host {
       once: this.once,
       redact: this.redact,
       isSecret: (argument) => secrets.includes(argument),
+      list: (names, from) =>
+        from.some((argument) => secrets.includes(argument))
+          ? listOf(names, (value) => this.keyedDigest(value) ?? "")
+          : listOf(names),
+      tell: this.tell,
+      skip: (reason) => {
+        skipped.push(this.redact(reason));
+        this.warnOnce(`live check skipped: ${reason}`);
+      },
       pause: this.#pause,
       shared: this.#share,
       holding: (id) => this.ledger.holding(type, id),
@@ -168,6 +184,12 @@ export class Host {
 
   /** The same as `warnOnce`, but as an info message. */
   readonly infoOnce = (line: string): void => this.#once("info", line, line);
+
+  /** Prints messages about findings, each once per operation. */
+  readonly tell = ({ infos = [], warnings = [] }: Messages): void => {
+    for (const line of infos) this.infoOnce(line);
+    for (const line of warnings) this.warnOnce(line);
+  };
 
   /** Reads once per operation. A failed read is also remembered, so that other resources don't repeat it. */
   readonly once = <T>(key: string, read: () => Promise<T>): Promise<T> => {

@@ -4,6 +4,7 @@ import type { Redactor } from "../api/redact";
 import type { Adoption } from "./adopted";
 import type { ClaimRule } from "./claims";
 import type { CompositeId, ObjectAddress } from "./composite-id";
+import type { Listed, RecordShape } from "./impact";
 import type { CheckFailure } from "./inputs";
 import type { Holding } from "./ledger";
 import type { Settings } from "./settings";
@@ -15,6 +16,8 @@ export interface AboutResource {
   readonly name?: string | undefined;
   /** Arguments that are secret. */
   readonly secrets?: readonly string[];
+  /** Receives the reasons for skipped live checks. */
+  readonly skipped?: string[];
 }
 
 /** A resource's name, with the project and stack of its program. */
@@ -43,6 +46,15 @@ export interface Context {
    * from the API.
    */
   isSecret(argument: string): boolean;
+  /**
+   * Shortens names for the record. If one of the arguments that they come from is secret, no name is recorded, and the
+   * digest is keyed by the credential.
+   */
+  list(names: Iterable<string>, from: readonly string[]): Listed;
+  /** Prints messages about findings, each once per operation. */
+  tell(messages: Messages): void;
+  /** Records that a live check was skipped, and warns once. */
+  skip(reason: string): void;
   /** Returns a value that all resources in the operation share. */
   shared<T>(key: string, make: () => T): T;
   /** Reads once per operation, even if several resources ask. */
@@ -59,12 +71,16 @@ export interface Context {
   pause(ms: number): Promise<void>;
 }
 
-/** What checking a resource in a preview finds: computed inputs, failures, and pending work. */
+/** What checking a resource in a preview finds: computed inputs, failures, and members of the record. */
 export interface Findings {
   readonly computed?: JsonObject;
   readonly failures?: readonly CheckFailure[];
-  /** Work that the update has to do even if no argument changed. The preview shows it. */
-  readonly pendingWork?: string;
+  /** Members of the record, as in the type's `record`. A function is called only if there will be a record. */
+  readonly found?: JsonObject | (() => Promise<JsonObject>);
+  /** What was looked at. The report treats everything else as not seen. */
+  readonly seen?: readonly string[];
+  /** Whether the update has work to do even if no argument changed. A text is printed as a warning. */
+  readonly pendingWork?: boolean | string;
   /**
    * The existing object that the create will adopt. The preview shows it as the input `adopted`, which is also
    * recorded.
@@ -72,10 +88,22 @@ export interface Findings {
   readonly adopts?: Adoption;
 }
 
-/** What reviewing an existing resource in a preview finds. */
-export interface Review extends Pick<Findings, "failures" | "pendingWork"> {
+/** What reviewing an existing resource in a preview finds. The engine passes on nothing of it, so it's never recorded. */
+export interface Review extends Pick<Findings, "failures"> {
+  readonly pendingWork?: string;
   /** Why the object must be deleted before its replacement is created. The preview shows it. */
   readonly deleteFirst?: string;
+}
+
+/** What a record's messages need in addition to the record. */
+export interface MessageContext {
+  readonly name: string | undefined;
+  readonly args: JsonObject;
+}
+
+export interface Messages {
+  readonly infos?: readonly string[];
+  readonly warnings?: readonly string[];
 }
 
 /** A check that involves several arguments. It's skipped as long as an argument that it `needs` is unknown. */
@@ -129,6 +157,12 @@ interface Data<Shape extends z.ZodRawShape, Computed extends object> {
   readonly computed: z.ZodType<Computed> & { readonly shape: Readonly<Record<string, unknown>> };
   /** Inputs that `derive` and `live` add. A preview shows them, but they don't count as changes by themselves. */
   readonly computedInputs?: readonly string[];
+  /** Computed inputs that the next check reads. They aren't outputs. A saved plan doesn't fix their values. */
+  readonly inputsOnly?: readonly string[];
+  /** The members that this type adds to the record of what an operation finds out. */
+  readonly record?: RecordShape;
+  /** Returns the messages about a record. */
+  readonly messages?: (found: JsonObject, who: MessageContext) => Messages;
   /**
    * The computed inputs that `derive` or `live` may add once every argument is known. Until then, a preview shows them
    * as unknown. A saved plan allows any value for an unknown input, but doesn't allow an input that it doesn't contain.
@@ -209,13 +243,15 @@ interface Hooks<Shape extends z.ZodRawShape, Computed extends object> {
   liveAlways?(args: Args<Shape>): boolean;
   /**
    * 4. Called by check: live checks, which only read. All arguments are known. An AdoptionError fails the preview. If
-   * there's no response, the preview warns "live checks skipped".
+   * there's no response, the preview warns "live checks skipped". Checks in a list don't stop each other.
    */
   live?(request: {
     readonly ctx: Context;
     readonly args: Args<Shape>;
     readonly olds: JsonObject;
-  }): Promise<Findings>;
+    /** The computed inputs so far. */
+    readonly inputs: JsonObject;
+  }): Promise<Findings | readonly (() => Promise<Findings>)[]>;
   /**
    * 5. Called by diff, for an existing resource that's still declared. Returns the results of live checks. If it
    * throws, the preview fails. `args` is undefined as long as an argument is unknown.
@@ -243,7 +279,14 @@ interface Hooks<Shape extends z.ZodRawShape, Computed extends object> {
     readonly ctx: Context;
     readonly id: string;
     readonly state: State<Shape, Computed>;
-  }): Promise<(State<Shape, Computed> & { readonly drift?: string }) | undefined>;
+  }): Promise<
+    | (State<Shape, Computed> & {
+        readonly drift?: string;
+        /** Members of the record, if the refresh has anything to report besides drift. */
+        readonly impact?: JsonObject;
+      })
+    | undefined
+  >;
   /**
    * 8. Called by `get` before its read: returns the resource's ID and, as outputs, what the read needs to know about an
    * object that isn't in the state. Undefined if there is no such object.

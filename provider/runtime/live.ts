@@ -9,12 +9,12 @@ import type { Context, Findings } from "./lifecycle";
  * the check is skipped.
  */
 
-/** Runs a live check. If it can't run, warns once and returns undefined. */
+/** Runs a live check. If it can't run, returns why. */
 export async function liveCheck<T extends object>(
   host: Host,
   at: () => Promise<T>,
-): Promise<T | Pick<Findings, "failures"> | undefined> {
-  if (!host.settings.liveChecks) return undefined;
+): Promise<T | Pick<Findings, "failures"> | { readonly skipped: string }> {
+  if (!host.settings.liveChecks) return { skipped: "edgeguard:liveChecks is false" };
   try {
     return await at();
   } catch (error) {
@@ -23,7 +23,7 @@ export async function liveCheck<T extends object>(
     const reason = skipReason(error);
     if (reason === undefined) throw error;
     host.warnOnce(`live checks skipped: ${reason}`, "live checks skipped");
-    return undefined;
+    return { skipped: host.redact(reason) };
   }
 }
 
@@ -36,7 +36,7 @@ export async function unlessForbidden<T>(ctx: Context, read: () => Promise<T>): 
     return await read();
   } catch (error) {
     if (!provesFailure(error)) throw error;
-    ctx.warnOnce(`live check skipped: ${withoutPeriod(skippedRead(error))}`);
+    ctx.skip(withoutPeriod(skippedRead(error)));
     return undefined;
   }
 }

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { Redactor } from "../api/redact";
 import { VERSION } from "../version";
+import { IMPACT } from "./impact";
 import { ADOPTED, adoptedOf, type Adopted, type Adoption } from "./adopted";
 import { checkInputs, type CheckFailure } from "./inputs";
 import type { AboutResource, Args, Lifecycle, State } from "./lifecycle";
@@ -91,13 +92,14 @@ export class ResourceType<Shape extends z.ZodRawShape, Computed extends object> 
   }
 
   outputs(args: JsonObject, inputs: JsonObject, computed: object): Record<string, unknown> {
-    return {
+    const outputs = {
       ...omitUndefined(args),
       ...pick(inputs, this.computedInputs),
       ...omitUndefined({ ...computed }),
       ...pick(inputs, KEPT),
       [SCHEMA_VERSION]: this.lifecycle.schemaVersion,
     };
+    return omit(outputs, this.lifecycle.inputsOnly ?? []);
   }
 
   /**
@@ -170,7 +172,7 @@ export class ResourceType<Shape extends z.ZodRawShape, Computed extends object> 
   }
 }
 
-/** Returns the names of a type's computed inputs, including `adopted` if the type can adopt. */
+/** Returns the names of a type's computed inputs, including the record, and `adopted` if the type can adopt. */
 export function computedInputsOf({
   args,
   computedInputs = [],
@@ -178,7 +180,7 @@ export function computedInputsOf({
   readonly args: { readonly shape: object };
   readonly computedInputs?: readonly string[];
 }): readonly string[] {
-  return "adopt" in args.shape ? [...computedInputs, ADOPTED] : computedInputs;
+  return [...computedInputs, IMPACT, ...("adopt" in args.shape ? [ADOPTED] : [])];
 }
 
 /** Returns a failure as a sentence that begins with the property's path. */

@@ -1,4 +1,3 @@
-import { VERSION_MESSAGE } from "../../rulesets/version-changes";
 import { ADOPTED } from "../../runtime/adopted";
 import { omit, sameJson } from "../../runtime/values";
 import {
@@ -9,11 +8,9 @@ import {
   notesOf,
   resourceSteps,
   titleOf,
-  uniqueSorted,
   warningsOf,
 } from "../build";
-import { ownMessages } from "../diagnostics";
-import type { Block, Message, Named } from "../model";
+import type { Block, Named } from "../model";
 import { name as nameOf, say, words } from "../phrase";
 import { PlanError, type Plan, type Refreshed } from "../plan";
 import { comparison } from "../sections/managed-ruleset";
@@ -66,7 +63,6 @@ export function buildDrift(plan: Plan, unnamed = "plan"): DriftReport {
     errors,
     warnings: warningsOf(plan, changing),
     newVersions: newVersionsOf(plan),
-    infos: infosOf(plan),
     resources: drifted.map((each) => resourceOf(each, byHand)),
     others,
     pending: changing
@@ -128,15 +124,4 @@ function detailsOf({ kind, next }: Drifted, view: StepView): readonly Block[] {
       say`What ${nameOf("pulumi up")} changes in the zone's rules:`,
     ),
   ];
-}
-
-/** Matches messages about the program's own plan, which aren't about the refresh. */
-const PLAN_INFO =
-  /^KvEntries .*?: (\+\d|[\d,]+ declared |prune |comparing )|The assessment hasn't changed since the last update/s;
-
-function infosOf({ diagnostics }: Plan): readonly Message[] {
-  const infos = ownMessages(diagnostics, "info").filter(
-    (text) => !PLAN_INFO.test(text) && !VERSION_MESSAGE.test(text),
-  );
-  return uniqueSorted(infos.map((text): Message => ({ about: undefined, text })));
 }

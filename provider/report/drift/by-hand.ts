@@ -1,3 +1,4 @@
+import { IMPACT } from "../../runtime/impact";
 import { omit, ownMember, sameJson, type JsonObject } from "../../runtime/values";
 import { EFFECTS, judgesOf } from "../effects";
 import { REMOVAL_GATE } from "../model";
@@ -116,7 +117,7 @@ function stepsOf({ step, recorded, now }: Refreshed): readonly [done: Step, undo
 
 /** Removes the comparison that an earlier preview recorded, because it's about another change. */
 function withoutOldComparisons(side: Sides, recorded: Sides): Sides {
-  const { expansion, ...inputs } = omit(side.inputs, ["wouldBlock", "logged", "found", "destinationMoved"]);
+  const { expansion, ...inputs } = omit(side.inputs, ["logged", "destinationMoved", IMPACT]);
   const isSameRuleset = sameJson(side.inputs["ruleset"], recorded.inputs["ruleset"]);
   if (expansion === undefined || !isSameRuleset) return { ...side, inputs };
   return { ...side, inputs: { ...inputs, expansion: omit(asObject(expansion), ["compared"]) } };

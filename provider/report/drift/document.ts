@@ -5,7 +5,7 @@ import { counted, truncate } from "../values";
 import type { DriftedResource, DriftReport } from "./model";
 
 export function driftDocumentOf(report: DriftReport): Document {
-  const { title, notes, errors, warnings, newVersions, infos, resources, others, pending } = report;
+  const { title, notes, errors, warnings, newVersions, resources, others, pending } = report;
   return {
     kind: "drift",
     title,
@@ -27,7 +27,6 @@ export function driftDocumentOf(report: DriftReport): Document {
     warnings,
     newVersions,
     inventory: undefined,
-    infos,
     sections: resources.map(sectionOf),
     lists: [
       {

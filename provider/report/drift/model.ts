@@ -73,7 +73,6 @@ export const driftDocument = members({
     .array(message)
     .readonly()
     .describe("What new versions of managed rulesets mean for the stack's deployments. This isn't drift."),
-  infos: z.array(message).readonly().describe("Other messages from the refresh."),
   resources: z.array(resource).readonly(),
   others: z.array(other).readonly().describe("Other providers' resources that were changed manually."),
   pending: z

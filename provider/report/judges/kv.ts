@@ -1,8 +1,11 @@
 import { say, words } from "../phrase";
 import { formatNumber } from "../../limits/workers";
-import { overwritten, pruned, removed } from "../sections/kv";
-import { isReplaced, losesObject, successor } from "../sections/section";
-import { cell, counted } from "../values";
+import { sameJson } from "../../runtime/values";
+import { impactOf, recordedImpact } from "../impact";
+import type { Sides } from "../plan";
+import { entriesImpact, overwritten, pruned } from "../sections/kv";
+import { isDeleted, isReplaced, losesObject, successor, type StepView } from "../sections/section";
+import { asNumber, cell, counted } from "../values";
 import type { Judge } from "./sides";
 
 /** Finds a namespace that loses its keys. */
@@ -25,8 +28,8 @@ export const namespaceData: Judge = (all) => {
 const irreversible =
   (keys: typeof pruned): Judge =>
   (all) => {
-    const found = keys(all);
-    return found === undefined ? [] : [["irreversible", found.sentence]];
+    const sentence = isDeleted(all.step) ? undefined : keys(all);
+    return sentence === undefined ? [] : [["irreversible", sentence]];
   };
 
 export const prunedKeys = irreversible(pruned);
@@ -37,13 +40,28 @@ export const overwrittenKeys = irreversible(overwritten);
  * other update.
  */
 export const ownKeysRemoved: Judge = (all, { keys, share }) => {
-  const { count, before } = removed(all);
+  const before = asNumber(all.old.inputs["keys"]) ?? 0;
+  const count = losesObject(all) ? (isKept(all) ? 0 : before) : (entriesImpact(all).removed?.count ?? 0);
   if (count === 0 || count < keys || count < share * before) return [];
   const which =
-    count !== before
+    count < before
       ? `${formatNumber(count)} of ${counted(before, "key")}`
       : count === 1
         ? "the only key"
         : `all ${counted(count, "key")}`;
   return [["removes", words(`${which} that it wrote ${count === 1 ? "is" : "are"} deleted`)]];
 };
+
+/** Whether another resource declares exactly the keys of one that's deleted or replaced, and so keeps them. */
+function isKept({ step, old, new: next, plan }: StepView): boolean {
+  const keys = recordedImpact(step.kind, step.old)["keys"];
+  if (keys === undefined) return false;
+  const isSameNamespace = ({ inputs }: Sides): boolean =>
+    ["accountId", "namespaceId"].every((name) => sameJson(inputs[name], old.inputs[name]));
+  return plan.steps.some((other) => {
+    if (other.kind !== step.kind || isDeleted(other) || other.new === undefined) return false;
+    const side = other === step ? next : other.new;
+    const found = other.op === "same" ? recordedImpact(other.kind, other.old) : impactOf(other).members;
+    return isSameNamespace(side) && sameJson(found["keys"], keys);
+  });
+}

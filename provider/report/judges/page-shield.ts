@@ -1,3 +1,4 @@
+import { IMPACT } from "../../runtime/impact";
 import { isJsonObject } from "../../runtime/values";
 import { formatNumber } from "../../limits/workers";
 import { CspError, parseCsp, type Directives } from "../../page-shield/csp";
@@ -148,7 +149,7 @@ const settingOf = (side: Side, name: string, recorded: Side): unknown =>
 
 /** Returns the zone's settings as found by the preview of a new resource. */
 function foundSettings(after: Side | undefined): Side | undefined {
-  const found = after?.inputs["found"];
+  const found = asObject(after?.inputs[IMPACT])["settings"];
   return isJsonObject(found) ? { inputs: found, outputs: { previous: found } } : undefined;
 }
 

@@ -1,18 +1,11 @@
-import { say, valuesOf, words, type Phrase } from "../phrase";
+import { z } from "zod";
+import { joined, say, value, valuesOf, words, type Phrase } from "../phrase";
+import { entriesRecord, summaryOf } from "../../kv/impact";
 import { formatNumber } from "../../limits/workers";
-import { ownMessages } from "../diagnostics";
 import { escapeInvisible } from "../../api/printable";
-import { compareText } from "../../runtime/values";
+import type { Listed } from "../../runtime/impact";
 import { asObject, cell, counted, asNumber, asText } from "../values";
-import type { Step } from "../plan";
-import {
-  argumentTable,
-  isDeleted,
-  oncePerPlan,
-  textBlock,
-  type SectionWriter,
-  type StepView,
-} from "./section";
+import { argumentTable, isDeleted, textBlock, type SectionWriter, type StepView } from "./section";
 
 export const kvNamespace: SectionWriter = {
   summary: ({ step, old, new: next }) => {
@@ -30,8 +23,11 @@ export const kvEntries: SectionWriter = {
     const { step, old, new: next } = all;
     const [before, after] = [keysOf(old.inputs), keysOf(next.inputs)];
     if (isDeleted(step)) return words(`${before === undefined ? "keys" : counted(before, "key")} to delete`);
-    const [line, ...others] = changeLines(all);
-    if (line !== undefined && others.length === 0) return phraseOf(line);
+    const { added, changed, removed } = entriesImpact(all);
+    if (added !== undefined && changed !== undefined && removed !== undefined) {
+      const [counts = "", names = ""] = summaryOf({ added, changed, removed }).split(" (", 2);
+      return names === "" ? words(counts) : say`${words(counts)} (${valuesOf(names.replace(/\)$/, ""))})`;
+    }
     if (after === undefined) return words("");
     const was = before === undefined || before === after ? "" : `${formatNumber(before)} → `;
     return words(`${was}${counted(after, "key")}`);
@@ -39,143 +35,55 @@ export const kvEntries: SectionWriter = {
   blocks: (all) => {
     if (isDeleted(all.step)) return [];
     const drift = asText(all.old.inputs["drift"]);
-    const prunes = pruned(all);
-    const overwrites = overwritten(all);
-    const adopts = adopted(all);
-    const lines = changeLines(all);
     return [
       ...(drift === undefined
         ? []
         : [textBlock(say`Changed outside the program: ${escapeInvisible(drift)}.`)]),
-      ...(prunes === undefined ? [] : [textBlock(prunes.sentence)]),
-      ...(overwrites === undefined ? [] : [textBlock(overwrites.sentence)]),
-      ...(adopts === undefined ? [] : [textBlock(adopts.sentence)]),
-      ...(lines.length < 2
-        ? []
-        : [textBlock(words(SHARED_NAME)), { is: "list", items: lines.map(phraseOf) } as const]),
+      ...[pruned(all), overwritten(all), adopted(all)].flatMap((sentence) =>
+        sentence === undefined ? [] : [textBlock(sentence)],
+      ),
       ...argumentTable(all, NOISE),
     ];
   },
 };
 
-/**
- * A note for resources in different components that have the same name, because the preview's lines don't distinguish
- * them.
- */
-const SHARED_NAME = "One of these changes (several resources share this name):";
-
 /** Inputs to leave out of the table: secrets, and values that show only that something differs. */
-const NOISE = ["entries", "manifest", "digest", "fileHash", "drift"];
+const NOISE = ["entries", "manifest", "digest", "fileHash", "drift", "index"];
 
 const keysOf = (inputs: Readonly<Record<string, unknown>>): number | undefined => asNumber(inputs["keys"]);
 
-interface ChangeLine {
-  /** The numbers of added, changed and deleted keys, such as `+12 ~3 -1`. */
-  readonly counts: string;
-  /** The keys' names, such as `a, b, c …`. */
-  readonly names: string;
-  readonly removed: number;
-}
+/** Returns what the preview found out. */
+export const entriesImpact = ({ impact }: StepView): z.output<typeof members> =>
+  members.parse(impact.members);
+const members = z.object(entriesRecord);
 
-const phraseOf = ({ counts, names }: ChangeLine): Phrase =>
-  names === "" ? words(counts) : say`${words(counts)} (${valuesOf(names)})`;
-
-/** Returns the resource's own summary lines. There are several if resources in different components share its name. */
-function changeLines(all: StepView): readonly ChangeLine[] {
-  const found = linesOf(all).flatMap((line): [string, ChangeLine][] => {
-    const [, counts, removed, names = ""] = /^(\+\d+ ~\d+ -(\d+))(?: \((.*)\))?$/s.exec(line) ?? [];
-    return counts === undefined
-      ? []
-      : [[line, { counts, names: escapeInvisible(names), removed: Number(removed) }]];
-  });
-  return [...new Map(found).values()];
-}
-
-/**
- * Counts how many of the resource's own keys an update deletes. If several lines may apply, uses the largest number.
- */
-export function removed(all: StepView): { readonly count: number; readonly before: number } {
-  const { step, old, new: next } = all;
-  const before = keysOf(old.inputs) ?? 0;
-  if (step.kind !== "KvEntries" || step.op !== "update") return { count: 0, before };
-  const fewer = before - (keysOf(next.inputs) ?? before);
-  return { count: Math.max(0, fewer, ...changeLines(all).map(({ removed }) => removed)), before };
-}
-
-/** A message about keys that others wrote, and the report's sentence about it. */
-export interface OthersKeys {
-  readonly message: string;
-  readonly sentence: Phrase;
-}
-
-/** Returns the keys written by others that `prune` deletes. */
-export function pruned(all: StepView): OthersKeys | undefined {
+/** Says which keys written by others `prune` deletes. Undefined if there are none. */
+export function pruned(all: StepView): Phrase | undefined {
   const prefix = asText(asObject(all.new.inputs["prune"])["prefix"]);
-  if (prefix === undefined) return undefined;
-  const line = /^prune deletes ([\d,]+ keys?) that others wrote: (.*)$/s;
-  return othersKeys(
-    all,
-    line,
-    (keys, names) => say`${keys} that others wrote under ${cell(prefix)} will be deleted: ${names}`,
+  const under = prefix === undefined ? words("") : say` under ${cell(prefix)}`;
+  return namedKeys(
+    entriesImpact(all).prunes,
+    (keys) => say`${keys} that others wrote${under} will be deleted`,
   );
 }
 
-/** Returns the keys written by others that `adopt: "takeOver"` overwrites. */
-export function overwritten(all: StepView): OthersKeys | undefined {
-  const line =
-    /^([\d,]+) declared (keys?) already exists? \((.*)\); adopt: "takeOver" overwrites (?:it|them)\./s;
-  return othersKeys(all, line, (keys, names) => say`${keys} will be overwritten: ${names}`);
+/** Says which existing keys `adopt: "takeOver"` overwrites. Undefined if there are none. */
+export function overwritten(all: StepView): Phrase | undefined {
+  return namedKeys(entriesImpact(all).overwrites, (keys) => say`${keys} will be overwritten`);
 }
 
-/** Returns the existing keys that match the program. */
-function adopted(all: StepView): OthersKeys | undefined {
-  const line =
-    /^([\d,]+) declared (keys?) already exists? with matching content \((.*)\) and (?:is|are) adopted\. /s;
-  return othersKeys(
-    all,
-    line,
-    (keys, names) =>
-      say`${keys} will be adopted unchanged: ${names}. Destroying the resource deletes the keys that it adopted.`,
-  );
+/** Says which existing keys match the program. Undefined if there are none. */
+function adopted(all: StepView): Phrase | undefined {
+  const sentence = namedKeys(entriesImpact(all).adopts, (keys) => say`${keys} will be adopted unchanged`);
+  return sentence && say`${sentence}. Destroying the resource deletes the keys that it adopted.`;
 }
 
-function othersKeys(
-  all: StepView,
-  form: RegExp,
-  sentence: (keys: Phrase, names: Phrase) => Phrase,
-): OthersKeys | undefined {
-  if (all.step.kind !== "KvEntries" || isDeleted(all.step)) return undefined;
-  for (const message of linesOf(all)) {
-    const found = form.exec(message)?.slice(1) ?? [];
-    const names = found.pop();
-    if (names === undefined) continue;
-    return {
-      message: `${linePrefix(all.step)}${message}`,
-      sentence: sentence(words(found.join(" existing ")), valuesOf(escapeInvisible(names))),
-    };
-  }
-  return undefined;
+function namedKeys(list: Listed | undefined, sentence: (keys: Phrase) => Phrase): Phrase | undefined {
+  if (list === undefined || list.count === 0) return undefined;
+  const said = sentence(words(counted(list.count, "key")));
+  const shown = list.names.slice(0, SHOWN_KEYS).map((key) => value(escapeInvisible(key)));
+  const more = words(list.count > shown.length ? ", …" : "");
+  return shown.length === 0 ? said : say`${said}: ${joined(shown)}${more}`;
 }
 
-/** Finds the preview's messages about this resource. */
-function linesOf({ step, plan }: StepView): readonly string[] {
-  return linesByPrefix(plan).get(linePrefix(step)) ?? [];
-}
-
-/** Returns the beginning of every message about the resource. */
-const linePrefix = ({ name }: Step): string => escapeInvisible(`KvEntries ${name}: `);
-
-const linesByPrefix = oncePerPlan((plan): ReadonlyMap<string, readonly string[]> => {
-  const lines = new Map<string, string[]>();
-  for (const message of ownMessages(plan.diagnostics).sort(compareText)) {
-    const [whole, start = "", line = ""] =
-      /^(KvEntries .*?: )((?:\+\d+ ~\d+ -\d|prune deletes |[\d,]+ declared keys? already exists? ).*)$/s.exec(
-        message,
-      ) ?? [];
-    if (whole === undefined) continue;
-    const known = lines.get(start);
-    if (known === undefined) lines.set(start, [line]);
-    else known.push(line);
-  }
-  return lines;
-});
+const SHOWN_KEYS = 10;

@@ -1,3 +1,4 @@
+import { IMPACT } from "../../runtime/impact";
 import { omit, ownMember } from "../../runtime/values";
 import { formatNumber } from "../../limits/workers";
 import type { Block } from "../model";
@@ -40,7 +41,7 @@ function restored(all: StepView): readonly Block[] {
 
 function restoredValues(old: StepView["old"]): ReturnType<typeof differences> {
   if (old.inputs["onDestroy"] === "keep") return [];
-  const now = omit(old.inputs, ["zoneId", "onDestroy", "found"]);
+  const now = omit(old.inputs, ["zoneId", "onDestroy", IMPACT]);
   const previous = asObject(old.outputs["previous"]);
   const then = Object.fromEntries(Object.keys(now).map((name) => [name, previous[name]]));
   return differences(now, then);
@@ -50,7 +51,7 @@ function restoredValues(old: StepView["old"]): ReturnType<typeof differences> {
 function settings(all: StepView): readonly Block[] {
   const { before, new: next } = all;
   const previous = asObject(before.outputs["previous"]);
-  const rows = differences(before.inputs, next.inputs, ["found"]).map(
+  const rows = differences(before.inputs, next.inputs, [IMPACT]).map(
     ([name, was, is]): [Phrase, Phrase, Phrase] => {
       const back = next.inputs[name] === undefined && previous[name] !== undefined;
       return [value(name), was, back ? say`back to ${formatValue(previous[name])}` : is];
@@ -67,7 +68,7 @@ export const pageShieldPolicy: SectionWriter = {
     return say`${cell(description, 60)}: ${state}${what === undefined ? cell(action) : words(what)}`;
   },
   blocks: (all) => [
-    ...argumentTable(all, ["value", "wouldBlock", "logged"]),
+    ...argumentTable(all, ["value", "logged"]),
     ...directiveChanges(all),
     ...(isDeleted(all.step) ? [] : blocked(all)),
   ],
@@ -98,15 +99,13 @@ function blocked(all: StepView): readonly Block[] {
 }
 
 /** Returns the scripts that the zone's pages currently load and the policy doesn't allow. */
-export function wouldBlock({ step, new: next }: StepView): {
+export function wouldBlock({ impact }: StepView): {
   readonly count: number;
   /** The number of active scripts that were seen. Undefined without live checks, or if the policy doesn't enforce. */
   readonly seen: number | undefined;
   readonly scripts: readonly string[];
 } {
-  const { action, enabled, wouldBlock: found } = next.inputs;
-  const { count, seen, scripts } =
-    isDeleted(step) || action !== "allow" || enabled === false ? {} : asObject(found);
+  const { count, seen, scripts } = asObject(impact.members["wouldBlock"]);
   return {
     count: asNumber(count) ?? 0,
     seen: asNumber(seen),

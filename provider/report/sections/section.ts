@@ -2,6 +2,8 @@ import { ADOPTED } from "../../runtime/adopted";
 import { canonicalJson, omitUndefined, isJsonObject, sameJson } from "../../runtime/values";
 import type { Block } from "../model";
 import { joined, say, value, words, type Phrase } from "../phrase";
+import { IMPACT } from "../../runtime/impact";
+import { impactOf, type Impact } from "../impact";
 import type { Plan, Sides, Step } from "../plan";
 import { asObject, differences, formatValue } from "../values";
 
@@ -20,10 +22,20 @@ export interface StepView {
   readonly new: Sides;
   /** What to compare `new` with: `old` or, for a create, the adopted object. Empty for an import. */
   readonly before: Sides;
+  /** What this plan's preview found out about the resource. */
+  readonly impact: Impact;
   readonly plan: Plan;
 }
 
-const NOTHING: Sides = { id: undefined, protect: false, retained: false, inputs: {}, outputs: {} };
+const NOTHING: Sides = {
+  id: undefined,
+  protect: false,
+  retained: false,
+  inputs: {},
+  outputs: {},
+  sources: {},
+  isUnfinished: false,
+};
 
 export function viewOf(step: Step, plan: Plan): StepView {
   const { old = NOTHING, new: next = NOTHING } = step;
@@ -32,6 +44,7 @@ export function viewOf(step: Step, plan: Plan): StepView {
     old,
     new: next,
     before: isNew(step) ? (adoptedBy({ old, new: next }) ?? NOTHING) : old,
+    impact: impactOf(step),
     plan,
   };
 }
@@ -109,7 +122,7 @@ export const currentSides = ({ step, old, new: next }: StepView): Sides => (isDe
 export function argumentTable(all: StepView, leaveOut: readonly string[] = []): readonly Block[] {
   const { step, before, new: next } = all;
   if (isDeleted(step)) return [];
-  const rows = differences(before.inputs, next.inputs, [ADOPTED, ...leaveOut]);
+  const rows = differences(before.inputs, next.inputs, [ADOPTED, IMPACT, ...leaveOut]);
   return tableOf(
     all,
     "argument",
@@ -194,7 +207,7 @@ function adoption(all: StepView): readonly Block[] {
     changes === undefined
       ? say`Adopts the existing ${formatValue(object, 300)}, which matches the program.`
       : say`Adopts the existing ${formatValue(object, 300)} and changes it.`;
-  const rows = differences(existing.inputs, next.inputs, [ADOPTED]);
+  const rows = differences(existing.inputs, next.inputs, [ADOPTED, IMPACT]);
   const table: readonly Block[] =
     isReplaced(step) && rows.length > 0
       ? [
@@ -216,9 +229,9 @@ const DERIVED = [
   "assessment",
   "assessmentDigest",
   "expansion",
-  "wouldBlock",
   "logged",
   "destinationMoved",
-  "found",
+  "index",
   ADOPTED,
+  IMPACT,
 ];

@@ -1,0 +1,102 @@
+import { z } from "zod";
+import { formatNumber } from "../limits/workers";
+import { listed, RECORD_SHAPE, type Listed } from "../runtime/impact";
+import { members } from "../runtime/published";
+import type { Messages } from "../runtime/lifecycle";
+import { quoteKeys, withEscapes } from "./entry";
+
+/** What an operation finds out about a `KvEntries`, and the messages about it. */
+export const entriesRecord = {
+  keys: listed.exactOptional().describe("The declared keys."),
+  added: listed.exactOptional().describe("Keys to write that the resource hasn't written before."),
+  changed: listed.exactOptional().describe("Keys to write again."),
+  removed: listed.exactOptional().describe("Keys to delete that the resource wrote and no longer declares."),
+  prunes: listed.exactOptional().describe("Keys to delete that others wrote under the pruned prefix."),
+  overwrites: listed.exactOptional().describe("Existing keys to overwrite."),
+  adopts: listed.exactOptional().describe("Existing keys that match the program."),
+  unchecked: z.int().exactOptional().describe("How many new keys the preview didn't look up."),
+} as const;
+
+const entriesImpact = members({ ...RECORD_SHAPE, ...entriesRecord });
+/** What an operation found out about a `KvEntries`. */
+export type EntriesImpact = z.output<typeof entriesImpact>;
+
+/** What the report needs to have been looked at before it rules out a loss. */
+export const SEEN = {
+  ownKeys: "ownKeys",
+  existingKeys: "existingKeys",
+  prunedKeys: "prunedKeys",
+  existingNamespace: "existingNamespace",
+} as const;
+
+/** @param who the beginning of each message, such as `KvEntries products`. */
+export function entriesMessages(found: unknown, who: string): Messages {
+  const {
+    added,
+    changed,
+    removed,
+    prunes,
+    overwrites,
+    adopts,
+    unchecked = 0,
+  } = z.object(entriesRecord).parse(found);
+  const infos: string[] = [];
+  const warnings: string[] = [];
+  if (added !== undefined && changed !== undefined && removed !== undefined)
+    infos.push(`${who}: ${summaryOf({ added, changed, removed })}`);
+  if (unchecked > 0)
+    infos.push(
+      `${who}: the preview looked up only the first new keys. ${formatNumber(unchecked)} ${unchecked === 1 ? "other" : "others"} may already exist.`,
+    );
+  if (isAny(adopts))
+    infos.push(
+      `${who}: ${formatNumber(adopts.count)} declared ${adopts.count === 1 ? "key already exists" : "keys already exist"} with matching content${inParentheses(adopts)} and ${adopts.count === 1 ? "is" : "are"} adopted. Destroying the resource deletes ${themOf(adopts)}.`,
+    );
+  if (isAny(overwrites))
+    warnings.push(
+      `${who}: ${formatNumber(overwrites.count)} declared ${overwrites.count === 1 ? "key already exists" : "keys already exist"}${inParentheses(overwrites)}; adopt: "takeOver" overwrites ${themOf(overwrites)}. Destroying the resource deletes ${themOf(overwrites)}.`,
+    );
+  if (isAny(prunes))
+    warnings.push(
+      `${who}: prune deletes ${formatNumber(prunes.count)} ${prunes.count === 1 ? "key" : "keys"} that others wrote${prunes.names.length === 0 ? "" : `: ${quoted(prunes)}`}`,
+    );
+  return { infos, warnings };
+}
+
+const isAny = (list: Listed | undefined): list is Listed => list !== undefined && list.count > 0;
+const themOf = ({ count }: Listed): string => (count === 1 ? "it" : "them");
+const inParentheses = (list: Listed): string => (list.names.length === 0 ? "" : ` (${quoted(list)})`);
+
+function quoted({ names, count }: Listed): string {
+  const text = quoteKeys(names);
+  return count > names.length && !text.endsWith("…") ? `${text}, …` : text;
+}
+
+const SHOWN_KEYS = 10;
+const SIGNS = ["+", "~", "-"];
+
+/**
+ * Returns the preview's summary: `+12 ~3 -1 (+a, +b, ~c, -d …)`. It names at most ten keys, including some for each kind
+ * of change.
+ */
+export function summaryOf({
+  added,
+  changed,
+  removed,
+}: Record<"added" | "changed" | "removed", Listed>): string {
+  const kinds = [added, changed, removed];
+  // Take one key of each kind per round, so that twelve new keys don't hide the one that's deleted.
+  const shares = kinds.map(() => 0);
+  const sum = (): number => shares.reduce((a, b) => a + b, 0);
+  for (let round = 1; round <= SHOWN_KEYS; round += 1) {
+    kinds.forEach(({ names }, kind) => {
+      if (names.length >= round && sum() < SHOWN_KEYS) shares[kind] = round;
+    });
+  }
+  const shown = kinds.flatMap(({ names }, kind) =>
+    names.slice(0, shares[kind]).map((key) => `${SIGNS[kind] ?? ""}${withEscapes(key)}`),
+  );
+  const total = added.count + changed.count + removed.count;
+  const named = shown.length === 0 ? "" : ` (${shown.join(", ")}${total > shown.length ? " …" : ""})`;
+  return `+${added.count} ~${changed.count} -${removed.count}${named}`;
+}

@@ -1,0 +1,66 @@
+import { z } from "zod";
+import { entriesRecord } from "../kv/impact";
+import { policyRecord, settingsRecord } from "../page-shield/impact";
+import { IMPACT, RECORD_SHAPE, type RecordShape } from "../runtime/impact";
+import { isJsonObject, ownMember, type JsonObject } from "../runtime/values";
+import type { Sides, Step } from "./plan";
+
+/** Reads the record of what a preview or refresh found out about a resource. */
+
+const SHAPES: Readonly<Record<string, RecordShape>> = {
+  PageShieldSettings: settingsRecord,
+  PageShieldPolicy: policyRecord,
+  KvEntries: entriesRecord,
+};
+
+/** A record made by the operation that the plan is about. */
+export interface Impact {
+  /** What the operation looked at. */
+  readonly seen: ReadonlySet<string>;
+  /** Why it didn't look at the rest. */
+  readonly skipped: readonly string[];
+  /** The members of the resource's type, all of them valid. */
+  readonly members: JsonObject;
+}
+
+const NONE: Impact = { seen: new Set(), skipped: [], members: {} };
+
+/**
+ * Returns what this plan's preview found out about a resource. A record that an earlier operation made, or that this
+ * version can't read, counts as not seen.
+ */
+export function impactOf({ kind, op, old, new: next }: Step): Impact {
+  if (old?.isUnfinished === true) return NONE; // The check doesn't know what an interrupted update left to do.
+  const record = recordIn(kind, next);
+  // For a replacement, the engine checks as for a new resource.
+  const isReplaced = op === "replace" || op === "create-replacement";
+  const before = isReplaced ? 0 : (recordIn(kind, old)?.revision ?? 0);
+  if (record?.operation !== "check" || record.revision <= before) return NONE;
+  const { seen, skipped = [], members } = record;
+  return { seen: new Set(seen), skipped, members };
+}
+
+/** Returns the members of the record that the last update left in the state. */
+export function recordedImpact(kind: string | undefined, side: Sides | undefined): JsonObject {
+  return recordOf(kind, side?.outputs)?.members ?? {};
+}
+
+/** Returns what a refresh found out, besides drift. */
+export function refreshImpact(kind: string | undefined, side: Sides | undefined): JsonObject {
+  const record = recordIn(kind, side);
+  return record?.operation === "refresh" ? record.members : {};
+}
+
+const recordIn = (kind: string | undefined, side: Sides | undefined): ImpactRecord | undefined =>
+  recordOf(kind, side?.inputs);
+
+const base = z.object(RECORD_SHAPE);
+type ImpactRecord = z.output<typeof base> & { readonly members: JsonObject };
+
+function recordOf(kind: string | undefined, bag: JsonObject | undefined): ImpactRecord | undefined {
+  const given = bag?.[IMPACT];
+  if (!isJsonObject(given)) return undefined;
+  const common = base.safeParse(given);
+  const members = z.object(ownMember(SHAPES, kind ?? "") ?? {}).safeParse(given);
+  return common.success && members.success ? { ...common.data, members: members.data } : undefined;
+}

@@ -1,0 +1,120 @@
+import { SEEN as KV } from "../../kv/impact";
+import { SEEN as PAGE_SHIELD } from "../../page-shield/impact";
+import { hasUnknown, ownMember, sameJson } from "../../runtime/values";
+import { joined, say, value, words, type Phrase } from "../phrase";
+import { impactOf } from "../impact";
+import { adoptedBy, isDeleted, isNew, isReplaced, losesObject, type StepView } from "../sections/section";
+import { asNumber, asObject, cell, containsSecret } from "../values";
+import type { Judge } from "./sides";
+
+/** Something that only a look at the zone or account can rule out. */
+interface Risk {
+  /** The member of `seen` that says that the preview looked. */
+  readonly seen: string;
+  /** Returns what the update could lose. Undefined if nothing. */
+  loses(all: StepView): Phrase | undefined;
+}
+
+/** What a preview has to look at, by class. Whatever isn't among what it has seen may be lost. */
+const RISKS: Readonly<Record<string, readonly Risk[]>> = {
+  PageShieldSettings: [
+    {
+      seen: PAGE_SHIELD.settings,
+      loses: ({ step, new: { inputs } }) => {
+        const off = ["useReportingEndpoint", "useConnectionUrlPath"].filter(
+          (name) => inputs[name] !== undefined && inputs[name] !== true,
+        );
+        if (!isNew(step) || off.length === 0) return undefined;
+        return say`may turn off ${joined(off.map(value))}: the zone's settings weren't read`;
+      },
+    },
+  ],
+  PageShieldPolicy: [
+    takesOver(PAGE_SHIELD.existingPolicy, "policy"),
+    {
+      seen: PAGE_SHIELD.wouldBlock,
+      loses: (all) => {
+        const { before, new: next } = all;
+        const mayBlock = next.inputs["enabled"] !== false && mayBe(next.inputs["action"], "allow");
+        const isSame = ["action", "enabled", "expression", "value"].every(
+          (name) => sameJson(before.inputs[name], next.inputs[name]) && !isOpen(next.inputs[name]),
+        );
+        if (!mayBlock || isSame || (isNew(all.step) && adoptedBy(all) === undefined)) return undefined;
+        return words("may block scripts that the zone's pages load: the policy wasn't compared with them");
+      },
+    },
+  ],
+  ManagedRulesetOverride: [takesOver("existingRule", "rule")],
+  LogpushJob: [takesOver("existingJob", "job")],
+  KvEntries: [
+    {
+      seen: KV.prunedKeys,
+      loses: (all) => {
+        const { prune } = all.new.inputs;
+        if (prune === undefined || isNewNamespace(all)) return undefined;
+        const prefix = asObject(prune)["prefix"];
+        const under = prefix === undefined ? words("") : say` under ${cell(prefix)}`;
+        return say`may delete keys that others wrote${under}: ${value("prune")} wasn't compared with the namespace`;
+      },
+    },
+    {
+      seen: KV.existingKeys,
+      loses: (all) =>
+        mayBe(all.new.inputs["adopt"], "takeOver") && !isNewNamespace(all)
+          ? say`may overwrite keys that others wrote: ${value('adopt: "takeOver"')} wasn't compared with the namespace`
+          : undefined,
+    },
+    {
+      seen: KV.ownKeys,
+      loses: ({ step }) =>
+        isNew(step) || isReplaced(step)
+          ? undefined
+          : words("may delete keys that it wrote: the preview couldn't compare them with the program"),
+    },
+  ],
+};
+
+/** Finds what the plan could lose where its preview didn't look. */
+export const unseen: Judge = (all) => {
+  const { step, old, impact } = all;
+  if (step.op === "same" || step.op === "import") return [];
+  if (isDeleted(step) || isReplaced(step)) {
+    const isCounted = step.kind !== "KvEntries" || asNumber(old.inputs["keys"]) !== undefined;
+    if (losesObject(all) && !isCounted)
+      return [["unseen", words("may delete keys that it wrote: the state doesn't say how many")]];
+  }
+  if (isDeleted(step)) return [];
+  return (ownMember(RISKS, step.kind ?? "") ?? []).flatMap((risk) => {
+    const sentence = impact.seen.has(risk.seen) ? undefined : risk.loses(all);
+    return sentence === undefined ? [] : [["unseen", sentence] as const];
+  });
+};
+
+/** A create that takes over whatever object exists. */
+function takesOver(seen: string, what: string): Risk {
+  return {
+    seen,
+    loses: ({ step, new: { inputs } }) =>
+      (isNew(step) || isReplaced(step)) && mayBe(inputs["adopt"], "takeOver")
+        ? say`may change an existing ${words(what)}: ${value('adopt: "takeOver"')} wasn't compared with what exists`
+        : undefined,
+  };
+}
+
+const isOpen = (given: unknown): boolean => hasUnknown(given) || containsSecret(given);
+
+const mayBe = (given: unknown, expected: string): boolean => given === expected || isOpen(given);
+
+/** Whether the entries' namespace is one that this plan creates, and that no other keys can be in. */
+function isNewNamespace({ new: next, plan }: StepView): boolean {
+  const urns = next.sources["namespaceId"] ?? [];
+  const sources = plan.steps.filter(({ urn }) => urns.includes(urn));
+  if (sources.length !== 1 || !hasUnknown(next.inputs["namespaceId"])) return false;
+  return sources.every((source) => {
+    const { kind, op, new: side } = source;
+    if (kind !== "KvNamespace" || !(op === "create" || op === "replace") || side === undefined) return false;
+    if (adoptedBy({ old: source.old ?? side, new: side }) !== undefined) return false;
+    // Any other mode adopts an empty namespace only.
+    return !mayBe(side.inputs["adopt"], "takeOver") || impactOf(source).seen.has(KV.existingNamespace);
+  });
+}

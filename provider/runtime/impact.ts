@@ -1,0 +1,89 @@
+import { createHash, createHmac, type Hash, type Hmac } from "node:crypto";
+import { z } from "zod";
+import { members } from "./published";
+import { canonicalJson, compareText, isJsonObject, type JsonObject } from "./values";
+
+/**
+ * What an operation finds out about a resource, as data. It travels as the input `impact`, which `check` adds to a new
+ * or changed resource. The report, the gate, policies and the plugin read nothing else, and messages are made from it.
+ */
+
+/** The name of the input and of the output that keep the record of the last update. */
+export const IMPACT = "impact";
+
+/** At most this many names are listed, each shortened. The count and the digest cover all of them. */
+const MOST_NAMES = 20;
+const MOST_CHARACTERS = 100;
+
+export const listed = members({
+  count: z.int().min(0),
+  names: z
+    .array(z.string())
+    .readonly()
+    .describe("The first 20, each of at most 100 characters. Empty if they come from a secret argument."),
+  digest: z.string().describe("A digest of all names. Keyed by the credential if an argument is secret."),
+});
+/** A list of any length, in a few hundred bytes. */
+export type Listed = z.output<typeof listed>;
+
+/** What every type's record has. */
+export const RECORD_SHAPE = {
+  operation: z
+    .enum(["check", "refresh"])
+    .describe("What made the record: the check of a preview or an update, or a refresh."),
+  revision: z
+    .int()
+    .min(1)
+    .describe(
+      "One more than in the resource's previous record, so that an earlier operation's record is recognized.",
+    ),
+  seen: z
+    .array(z.string())
+    .readonly()
+    .describe("What the operation looked at. Anything else counts as not seen."),
+  skipped: z.array(z.string()).readonly().exactOptional().describe("Why it didn't look at the rest."),
+  secrets: z
+    .string()
+    .exactOptional()
+    .describe("A digest of the arguments that the program made secret, keyed by the credential."),
+} as const;
+
+/** The members that a resource type adds to the record. */
+export type RecordShape = Readonly<Record<string, z.ZodType>>;
+
+/**
+ * Returns a list's first names, count and digest.
+ *
+ * @param hide returns the keyed digest of names that come from a secret argument.
+ */
+export function listOf(all: Iterable<string>, hide?: (value: unknown) => string): Listed {
+  const names = [...all];
+  const count = names.length;
+  const sorted = [...names].sort(compareText);
+  if (hide !== undefined) return { count, names: [], digest: hide(sorted) };
+  const shown = names.slice(0, MOST_NAMES).map((name) => shortened(name, MOST_CHARACTERS));
+  return { count, names: shown, digest: hexDigest(createHash("sha256"), sorted) };
+}
+
+/** Shortens a text without splitting a surrogate pair. */
+export function shortened(text: string, most: number): string {
+  if (text.length <= most) return text;
+  return `${text.slice(0, most - 1).replace(/[\ud800-\udbff]$/, "")}…`;
+}
+
+/** Returns a digest that nobody can compute from a guessed value without the key. */
+export function keyedDigest(key: string, value: unknown): string {
+  return hexDigest(createHmac("sha256", `impact ${key}`), value);
+}
+
+const DIGEST_DIGITS = 32;
+
+const hexDigest = (hash: Hash | Hmac, value: unknown): string =>
+  hash.update(canonicalJson(value)).digest("hex").slice(0, DIGEST_DIGITS);
+
+/** Returns the revision of the record in a resource's inputs or outputs. 0 if there's none. */
+export function revisionOf(bag: JsonObject): number {
+  const record = bag[IMPACT];
+  const revision = isJsonObject(record) ? record["revision"] : undefined;
+  return typeof revision === "number" ? revision : 0;
+}
