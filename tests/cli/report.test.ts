@@ -51,11 +51,8 @@ describe("edgeguard report, if its reader stops early", () => {
     return { code, bytes: stdout.length, stderr: stderr.slice(0, 60) };
   };
 
-  test.each([
-    ["text", "--format text"],
-    ["json", "--format json"],
-  ])("exits with 1 if the plan has dangers: %s", async (_, format) => {
-    expect(await piped("gated", `report --fail-on delete ${format} | head -c 1000`)).toEqual({
+  test("exits with 1 if the plan has dangers", async () => {
+    expect(await piped("gated", "report --fail-on delete --format json | head -c 1000")).toEqual({
       code: 1,
       bytes: 1000,
       stderr: "edgeguard: the plan has dangers of the kinds in --fail-on: d",
