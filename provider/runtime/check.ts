@@ -4,7 +4,7 @@ import { ADOPTED, adoptionLine } from "./adopted";
 import { IMPACT, revisionOf } from "./impact";
 import type { Host } from "./host";
 import { checkInputs, type CheckFailure } from "./inputs";
-import type { Args, Findings, Rule } from "./lifecycle";
+import type { Args, Findings, Lifecycle, Rule } from "./lifecycle";
 import { liveFindings, type LiveChecks } from "./live";
 import { namesOfSecrets } from "./secrets";
 import {
@@ -34,9 +34,8 @@ export async function check<Shape extends z.ZodRawShape, Computed extends object
 ): Promise<CheckResult> {
   const { lifecycle } = resource;
   const misconfigured = host.settingsProblem();
-  const fromSettings = misconfigured === undefined ? Object.entries(lifecycle.fromSettings ?? {}) : [];
   const given = {
-    ...Object.fromEntries(fromSettings.map(([key, of]) => [key, of(host.settings)])),
+    ...(misconfigured === undefined ? settingsFor(lifecycle, host) : {}),
     ...resource.written(news),
   };
   // 1. Each argument by its schema.
@@ -129,6 +128,14 @@ export async function check<Shape extends z.ZodRawShape, Computed extends object
   if (problems.length === 0)
     host.declared.set(resource.fingerprint(inputs), { hasPendingWork: collected.hasPendingWork });
   return { inputs, failures: refusals(host, problems) };
+}
+
+/** Returns the arguments that default to the stack's settings. */
+function settingsFor(
+  { fromSettings = {} }: Pick<Lifecycle<z.ZodRawShape, object>, "fromSettings">,
+  host: Host,
+): JsonObject {
+  return Object.fromEntries(Object.entries(fromSettings).map(([key, of]) => [key, of(host.settings)]));
 }
 
 const notKnownYet = (names: readonly string[]): string =>
