@@ -34,10 +34,8 @@ export async function check<Shape extends z.ZodRawShape, Computed extends object
 ): Promise<CheckResult> {
   const { lifecycle } = resource;
   const misconfigured = host.settingsProblem();
-  const given = {
-    ...(misconfigured === undefined ? settingsFor(lifecycle, host) : {}),
-    ...resource.written(news),
-  };
+  const settings = misconfigured === undefined ? settingsFor(lifecycle, host) : {};
+  const given = { ...settings, ...resource.written(news) };
   // 1. Each argument by its schema.
   const secrets = resource.secrets(news);
   const {
@@ -86,9 +84,7 @@ export async function check<Shape extends z.ZodRawShape, Computed extends object
 
   // 4. Unchanged: earlier computed inputs still hold. What was found doesn't: it was about another operation.
   const also = lifecycle.compared?.also ?? [];
-  const isEqual = (key: string): boolean =>
-    sameJson(olds[key], inputs[key]) || lifecycle.equal?.[key]?.(olds[key], inputs[key], olds) === true;
-  const same = unchanged && also.every(isEqual);
+  const same = unchanged && also.every((key) => isEqual(lifecycle, key, olds, inputs));
   const carried = resource.computedInputs.filter(
     (key) => key !== IMPACT && !also.includes(key) && !(key in inputs),
   );
@@ -128,6 +124,16 @@ export async function check<Shape extends z.ZodRawShape, Computed extends object
   if (problems.length === 0)
     host.declared.set(resource.fingerprint(inputs), { hasPendingWork: collected.hasPendingWork });
   return { inputs, failures: refusals(host, problems) };
+}
+
+/** Whether an input that counts as a change is as recorded. */
+function isEqual(
+  { equal }: Pick<Lifecycle<z.ZodRawShape, object>, "equal">,
+  key: string,
+  olds: JsonObject,
+  inputs: JsonObject,
+): boolean {
+  return sameJson(olds[key], inputs[key]) || equal?.[key]?.(olds[key], inputs[key], olds) === true;
 }
 
 /** Returns the arguments that default to the stack's settings. */
