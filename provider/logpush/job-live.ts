@@ -1,24 +1,20 @@
 import { isNotFound } from "../api/errors";
 import { LOGPUSH } from "../limits";
-import type { CheckFailure } from "../runtime/inputs";
 import type { Context, Findings } from "../runtime/lifecycle";
 import { unlessForbidden } from "../runtime/live";
 import { nearest } from "../runtime/nearest";
-import { pluralize, sameJson, type JsonObject } from "../runtime/values";
+import { sameJson, type JsonObject } from "../runtime/values";
 import { adoptionOf, findJobToAdopt } from "./adopt-job";
 import { DATASETS, typesOf, ZONE_DATASETS } from "./dataset-fields";
-import { samePlace } from "./destination-text";
+import { sameAddress, samePlace } from "./destination-text";
 import { fieldIssues, unknownField } from "./filter-fields";
 import { parseFilter } from "./filter-read";
 import type { Job } from "./job";
-import { listFields, listJobs, scopeName, scopeOf, type ListedField } from "./job-api";
+import { jobNames, listFields, listJobs, scopeName, scopeOf, type ListedField } from "./job-api";
 import { filterFinding, jobLabel, type JobArgs } from "./job-args";
-import { warnOfMissingProof, lacksProof } from "./ownership";
+import { warnOfMissingProof } from "./ownership";
 
-/**
- * A job's live checks: whether an existing job can be adopted, whether the zone's job limit allows another job, and
- * whether the fields exist.
- */
+/** A job's live checks: whether an existing job can be adopted, and whether the fields exist. */
 
 interface Request {
   readonly ctx: Context;
@@ -29,15 +25,13 @@ interface Request {
 export async function checkJobLive({ ctx, args, olds }: Request): Promise<Findings> {
   const scope = scopeOf(args);
   let adopts: Pick<Findings, "adopts"> = {};
-  // 1. A job that can be neither created nor adopted fails the preview.
+  // 1. An existing job that can't be adopted fails the preview.
   if (!isSameJob(args, olds)) {
     const jobs = await jobsOf(ctx, args);
     const adopted = await findJobToAdopt(ctx, args, jobs, pinnedFields(args, olds));
     if (adopted === undefined) {
       warnOfMissingProof(ctx, args);
-      // For a replacement, the review checks the limit, because it knows which job will be deleted.
-      const full = Object.keys(olds).length === 0 ? limitFailure(ctx, args, jobs) : undefined;
-      if (full !== undefined) return { failures: [full] };
+      if (Object.keys(olds).length === 0) warnIfFull(ctx, args, jobs);
     } else adopts = adoptionOf(ctx, args, adopted, pinnedFields(args, olds));
   } else if (isNewDestination(args, olds)) {
     warnOfMissingProof(ctx, args);
@@ -163,11 +157,10 @@ function isSameJob(args: JobArgs, olds: JsonObject): boolean {
   return (["zoneId", "accountId", "dataset", "kind"] as const).every((key) => sameJson(olds[key], args[key]));
 }
 
-/** Whether the job is new, or its destination isn't the recorded one. */
+/** Whether the job is new, or its destination needs another ownership token than the recorded one. */
 export function isNewDestination(args: JobArgs, olds: JsonObject): boolean {
-  return (
-    !isSameJob(args, olds) || typeof olds["destinationConf"] !== "string" || isDestinationMoved(args, olds)
-  );
+  const before = olds["destinationConf"];
+  return !isSameJob(args, olds) || typeof before !== "string" || !sameAddress(before, args.destinationConf);
 }
 
 /** Whether the declared destination is a different location from the recorded one. Credentials are ignored. */
@@ -196,65 +189,10 @@ function jobsOf(ctx: Context, args: JobArgs): Promise<readonly Job[]> {
   return ctx.once(`Logpush jobs of ${scopeName(scope)}`, () => listJobs(ctx.api, scope));
 }
 
-/** Returns the preview's failure if a new job would exceed the zone's job limit. */
-function limitFailure(ctx: Context, args: JobArgs, jobs: readonly Job[]): CheckFailure | undefined {
-  const full = limitReason(ctx, args, jobs);
-  if (full === undefined) return undefined;
-  const reason = `${jobLabel(args.name)}: ${full}. Delete a job first, in a separate update. If Cloudflare has raised your limit, run "pulumi config set edgeguard:logpushJobsPerZone <number>".`;
-  return { property: "", reason };
-}
-
-/**
- * Returns why job `id` must be deleted before its replacement is created. Undefined if the job limit allows both, if an
- * existing job becomes the replacement, or if the create is certain to fail.
- *
- * @throws AdoptionError if the existing job can't be adopted.
- */
-export async function deleteFirstReason(
-  ctx: Context,
-  args: JobArgs,
-  id: string,
-): Promise<string | undefined> {
-  const jobs = await jobsOf(ctx, args);
-  // It's in another zone or already gone, so deleting it makes no room here.
-  if (!jobs.some((job) => job.id === id)) return undefined;
-  if (lacksProof(args)) return undefined;
-  if ((await findJobToAdopt(ctx, args, jobs, undefined)) !== undefined) return undefined;
-  const full = limitReason(ctx, args, jobs);
-  if (full === undefined) return undefined;
-  plannedJobs(ctx, args).set(jobKey(args), 0); // It takes the old one's place.
-  return `${jobLabel(args.name)}: ${full}. Job ${id} will be deleted before its replacement is created; no logs will be pushed in between.`;
-}
-
-/**
- * Returns the jobs that this operation creates in the zone or account, and how many jobs each one adds: zero if it
- * replaces another.
- */
-function plannedJobs(ctx: Context, args: JobArgs): Map<string, 0 | 1> {
-  return ctx.shared(`new Logpush jobs of ${scopeName(scopeOf(args))}`, () => new Map<string, 0 | 1>());
-}
-
-function jobKey({ name, dataset, kind }: JobArgs): string {
-  return JSON.stringify([name, dataset, kind]);
-}
-
-/**
- * Returns why the job limit doesn't allow this job in addition to the others that the operation creates. If the limit
- * allows it, counts the job and returns undefined.
- */
-function limitReason(ctx: Context, args: JobArgs, jobs: readonly Job[]): string | undefined {
-  if (args.zoneId === undefined) return undefined; // No limit is documented for accounts.
-  const planned = plannedJobs(ctx, args);
-  const own = jobKey(args);
-  const more = [...planned].filter(([key, more]) => key !== own && more === 1).length;
-  const { logpushJobsPerZone: raised } = ctx.settings;
-  const limit = raised ?? LOGPUSH.MAX_JOBS_PER_ZONE;
-  // The zone already has more jobs than the documented limit.
-  const isRaised = raised === undefined && jobs.length > limit;
-  if (isRaised || jobs.length + more < limit) {
-    planned.set(own, 1);
-    return undefined;
-  }
-  const created = more === 0 ? "" : ` and this update already creates ${pluralize(more, "other")}`;
-  return `zone ${args.zoneId} has ${pluralize(jobs.length, "Logpush job")}${created}; the ${raised === undefined ? "documented limit" : "limit set by edgeguard:logpushJobsPerZone"} is ${limit}`;
+/** Warns if the zone has as many jobs as documented. It isn't certain that another one fails, because Cloudflare can raise the limit. */
+function warnIfFull(ctx: Context, { name, zoneId }: JobArgs, jobs: readonly Job[]): void {
+  if (zoneId === undefined || jobs.length !== LOGPUSH.MAX_JOBS_PER_ZONE) return;
+  ctx.say.warn(
+    `${jobLabel(name)}: unless Cloudflare has raised the limit of zone ${zoneId}, the update fails, because the zone has the maximum of ${jobs.length} Logpush jobs: ${jobNames(jobs)}.`,
+  );
 }

@@ -73,10 +73,7 @@ export interface Findings {
 }
 
 /** What reviewing an existing resource in a preview finds. */
-export interface Review extends Pick<Findings, "failures" | "pendingWork"> {
-  /** Why the object must be deleted before its replacement is created. The preview shows it. */
-  readonly deleteFirst?: string;
-}
+export type Review = Pick<Findings, "failures" | "pendingWork">;
 
 /** A check that involves several arguments. It's skipped as long as an argument that it `needs` is unknown. */
 export interface Rule<Args> {
