@@ -204,13 +204,16 @@ export function shownDestination(text: string): string {
   const folders = foldersOf(parsed).map((folder) =>
     secret.includes(folder) || isMaskedAddress(folder) ? HIDDEN_PART : encodedFolder(decoded(folder)),
   );
-  // The name of an unknown parameter may be the rest of a credential that contains an unencoded `&`.
-  const query = locationParameters(parsed).map(([name, value]) =>
-    kindOfParameter(parsed, name) === "unknown" || isMaskedAddress(value)
-      ? HIDDEN_PART
-      : `${name}=${encodedFolder(value)}`,
-  );
-  return `${parsed.scheme}://${[hostOf(parsed), ...folders].join("/")}${query.length === 0 ? "" : `?${query.join("&")}`}`;
+  const isShown = ([name, value]: readonly [string, string]): boolean =>
+    kindOfParameter(parsed, name) === "location" && !isMaskedAddress(value);
+  const parameters = locationParameters(parsed);
+  const query = [
+    ...parameters.filter(isShown).map(([name, value]) => `${name}=${encodedFolder(value)}`),
+    // The name of an unknown parameter may be the rest of a credential that contains an unencoded `&`.
+    ...parameters.filter((each) => !isShown(each)).map(() => HIDDEN_PART),
+  ];
+  const place = [hostOf(parsed), ...folders].join("/");
+  return `${parsed.scheme}://${place}${query.length === 0 ? "" : `?${query.join("&")}`}`;
 }
 
 /** Whether `shown`, which `shownDestination` returned, is the whole location: nothing of it is hidden. */

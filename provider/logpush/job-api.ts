@@ -152,8 +152,7 @@ export function createOptions({ kind, id }: Scope, jobs: readonly Job[]): typeof
 
 const MAX_JOBS_SHOWN = 10;
 
-/** Names each job with its ID. */
-export function jobNames(jobs: readonly Job[]): string {
+function jobNames(jobs: readonly Job[]): string {
   const names = jobs.slice(0, MAX_JOBS_SHOWN).map(({ id, name }) => `${JSON.stringify(name)} (ID ${id})`);
   return inSeries(jobs.length > MAX_JOBS_SHOWN ? [...names, `${jobs.length - MAX_JOBS_SHOWN} more`] : names);
 }

@@ -1,5 +1,4 @@
 import { isNotFound } from "../api/errors";
-import { LOGPUSH } from "../limits";
 import type { Context, Findings } from "../runtime/lifecycle";
 import { unlessForbidden } from "../runtime/live";
 import { nearest } from "../runtime/nearest";
@@ -10,7 +9,7 @@ import { sameAddress, samePlace } from "./destination-text";
 import { fieldIssues, unknownField } from "./filter-fields";
 import { parseFilter } from "./filter-read";
 import type { Job } from "./job";
-import { jobNames, listFields, listJobs, scopeName, scopeOf, type ListedField } from "./job-api";
+import { listFields, listJobs, scopeName, scopeOf, type ListedField } from "./job-api";
 import { filterFinding, jobLabel, type JobArgs } from "./job-args";
 import { warnOfMissingProof } from "./ownership";
 
@@ -31,7 +30,6 @@ export async function checkJobLive({ ctx, args, olds }: Request): Promise<Findin
     const adopted = await findJobToAdopt(ctx, args, jobs, pinnedFields(args, olds));
     if (adopted === undefined) {
       warnOfMissingProof(ctx, args);
-      if (Object.keys(olds).length === 0) warnIfFull(ctx, args, jobs);
     } else adopts = adoptionOf(ctx, args, adopted, pinnedFields(args, olds));
   } else if (isNewDestination(args, olds)) {
     warnOfMissingProof(ctx, args);
@@ -187,12 +185,4 @@ function wrongDatasetReason({ dataset, zoneId }: JobArgs): string | undefined {
 function jobsOf(ctx: Context, args: JobArgs): Promise<readonly Job[]> {
   const scope = scopeOf(args);
   return ctx.once(`Logpush jobs of ${scopeName(scope)}`, () => listJobs(ctx.api, scope));
-}
-
-/** Warns if the zone has as many jobs as documented. It isn't certain that another one fails, because Cloudflare can raise the limit. */
-function warnIfFull(ctx: Context, { name, zoneId }: JobArgs, jobs: readonly Job[]): void {
-  if (zoneId === undefined || jobs.length !== LOGPUSH.MAX_JOBS_PER_ZONE) return;
-  ctx.say.warn(
-    `${jobLabel(name)}: unless Cloudflare has raised the limit of zone ${zoneId}, the update fails, because the zone has the maximum of ${jobs.length} Logpush jobs: ${jobNames(jobs)}.`,
-  );
 }
