@@ -142,12 +142,7 @@ export class Provider {
     const { facts, verbs } = resourceOf(request);
     const { values: olds } = received(request.getOlds());
     const { values: news } = received(request.getNews());
-    const { changes, changed, replaces, deleteBeforeReplace } = await verbs.diff(
-      this.#host,
-      request.getId(),
-      olds,
-      news,
-    );
+    const { changes, changed, replaces } = await verbs.diff(this.#host, request.getId(), olds, news);
     // What no change follows from, such as where entries come from, and what follows from a change, such as `wouldBlock`.
     const shown = new Set([...changed, ...(facts.compared?.ignore ?? []), ...computedInputsOf(facts)]);
     const secrets = secretNames(facts, { ...olds, ...news });
@@ -155,7 +150,6 @@ export class Provider {
     const response = changes
       ? detailedDiff(shown, olds, news, { secrets, replaces })
       : new rpc.DiffResponse();
-    if (deleteBeforeReplace !== undefined) response.setDeletebeforereplace(deleteBeforeReplace);
     return response.setReplacesList(replaces).setChanges(changes ? DIFF_SOME : DIFF_NONE);
   }
 

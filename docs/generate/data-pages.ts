@@ -5,7 +5,6 @@ import { MEANINGS, explainCode, explainError } from "../../provider/api/explain"
 import { DEFAULT_CONCURRENCY } from "../../provider/api/connections";
 import { RESOURCE_PERMISSIONS } from "../../provider/api/permissions";
 import { RETRY } from "../../provider/api/retry";
-import { LOGPUSH } from "../../provider/limits";
 import { DEFAULT_BASE_URL, PLAIN, type CONFIG_KEYS } from "../../provider/runtime/settings";
 import { inSeries } from "../../provider/runtime/values";
 import { readResult } from "../../tests/matrix/result";
@@ -68,11 +67,6 @@ const SETTINGS: Readonly<Record<(typeof CONFIG_KEYS)[number], Setting>> = {
       "Whether previews read from the API. With `false` they check only what this machine can tell; lookups still read.",
     initial: true,
     range: "`true` or `false`",
-  },
-  logpushJobsPerZone: {
-    meaning: "Logpush jobs that a zone may have, if Cloudflare has raised the limit for you.",
-    initial: LOGPUSH.MAX_JOBS_PER_ZONE,
-    range: "1 to 1000",
   },
 };
 

@@ -89,6 +89,8 @@ export interface Scheme {
   readonly address?: Address;
   /** The query parameters, in the order in which a builder writes them. */
   readonly parameters: Readonly<Record<string, Parameter>>;
+  /** Matches the names of further parameters that contain a credential, or belong to one. */
+  readonly credentials?: RegExp;
   readonly path?: { readonly form: RegExp; readonly problem: string };
 }
 
@@ -203,6 +205,16 @@ const AMAZON = {
   ...KEYS,
 } as const satisfies Scheme["parameters"];
 
+/**
+ * Parameters of an HTTPS URL that say where the logs go, and never contain a credential. Cloudflare documents only some
+ * of them: any receiver has its own.
+ */
+const URL_PARAMETERS =
+  "channel database dataset ddsource ddtags env format host index region service source sourcetype stream table tags topic";
+
+/** Parameters of a shared access signature other than the signature itself: versions, permissions, times, keys. */
+const SAS_PARAMETERS = /^(?:sv|ss|srt?|sp|spr|se|st|sip?|sk(?:oid|tid|[tesv])|saoid|suoid|scid|sdd|ses)$/;
+
 const SCHEMES = {
   s3: {
     place: "bucket",
@@ -244,8 +256,16 @@ const SCHEMES = {
     supportsDate: true,
     address: SIGNED_CONTAINER,
     parameters: { sig: { required: true, secret: "signature" } },
+    credentials: SAS_PARAMETERS,
   },
-  https: { place: "endpoint", proof: "never", address: URL_WITH_HEADERS, parameters: {} },
+  https: {
+    place: "endpoint",
+    proof: "never",
+    address: URL_WITH_HEADERS,
+    parameters: Object.fromEntries(URL_PARAMETERS.split(" ").map((name) => [name, {}])),
+    credentials:
+      /(?:^|[_-])(?:auth|authorization|(?:api|access|insert|license)[_-]?key|token|secret|password|sig|signature)$/i,
+  },
   splunk: {
     place: "endpoint",
     proof: "never",
@@ -289,7 +309,7 @@ const SCHEMES = {
   sentinelone: {
     place: "endpoint",
     proof: "never",
-    parameters: { header_Authorization: { required: true, secret: "token" } },
+    parameters: { sourcetype: {}, header_Authorization: { required: true, secret: "token" } },
   },
   ibmcl: {
     place: "endpoint",
@@ -309,19 +329,29 @@ const ROWS: ReadonlyMap<string, Scheme> = new Map(Object.entries(SCHEMES));
 
 export const SCHEME_NAMES: readonly string[] = [...ROWS.keys()];
 
-/** Parameters that never contain a credential, in any scheme. */
-export const NON_SECRET_PARAMETERS: readonly string[] = [
-  ...[...ROWS.values()].flatMap(({ parameters }) =>
-    Object.entries(parameters).flatMap(([name, { secret }]) => (secret === undefined ? [name] : [])),
-  ),
-  "tags",
-  "format",
-];
-
 export function schemeOf({ scheme }: ParsedDestination): Scheme {
   const found = ROWS.get(scheme);
   if (found === undefined) throw new Error(`destination scheme ${scheme} was not checked`);
   return found;
+}
+
+/**
+ * Returns whether a query parameter says where the logs go or is part of a credential. An unknown one may be either, so
+ * it's hidden like a credential, but changing it counts as another location.
+ */
+export function kindOfParameter(
+  parsed: ParsedDestination,
+  name: string,
+): "location" | "credential" | "unknown" {
+  const { parameters, credentials } = schemeOf(parsed);
+  const known = ownMember(parameters, name);
+  if (known !== undefined) return known.secret === undefined ? "location" : "credential";
+  return credentials?.test(name) === true ? "credential" : "unknown";
+}
+
+/** Whether the parameter belongs to a shared access signature, but isn't the signature itself. */
+export function isSignatureDetail({ scheme }: ParsedDestination, name: string): boolean {
+  return scheme === "azure" && SAS_PARAMETERS.test(name);
 }
 
 /**
@@ -398,11 +428,10 @@ export function membersOf(parsed: ParsedDestination): Members | undefined {
       parsed.parameters.every(([name]) => ownMember(parameters, name)?.member !== undefined));
   const place = isExpressible ? address?.read(parsed) : undefined;
   if (place === undefined) return undefined;
-  const others = inBuilderOrder(Object.entries(parameters)).map(([name, parameter]) => [
-    parameter.member ?? "",
-    memberIn(parsed, name, parameter),
-  ]);
-  return { ...place, ...(Object.fromEntries(others) as Members) };
+  const others: Record<string, Member | undefined> = {};
+  for (const [name, parameter] of inBuilderOrder(Object.entries(parameters)))
+    if (parameter.member !== undefined) others[parameter.member] = memberIn(parsed, name, parameter);
+  return { ...place, ...others };
 }
 
 /** Sorts required arguments first and flags last. */
@@ -440,8 +469,11 @@ function encodedPath(path = ""): string {
   return inner === "" ? "" : `/${inner.split("/").map(encodedFolder).join("/")}`;
 }
 
-function encodedFolder(name: string): string {
-  return encodeURIComponent(name).replace(/%7B|%7D|%3D|%3A|%2B|%2C/gi, (code) => decodeURIComponent(code));
+export function encodedFolder(name: string): string {
+  return encodeURIComponent(name.replace(/\p{Surrogate}/gu, "\ufffd")).replace(
+    /%7B|%7D|%3D|%3A|%2B|%2C/gi,
+    (code) => decodeURIComponent(code),
+  );
 }
 
 function decodedPath(path: string): string | undefined {
@@ -461,9 +493,9 @@ export function decoded(text: string): string {
   }
 }
 
-/** Whether a path segment is so long that it may be a token. */
+/** Whether a path segment may be a token: it's long, or letters are mixed with digits. */
 export function isToken(folder: string): boolean {
-  return folder.length >= 16;
+  return folder.length >= 16 || (folder.length >= 8 && /[a-z]/i.test(folder) && /\d/.test(folder));
 }
 
 /**

@@ -2,14 +2,16 @@ import type { Redactor } from "../api/redact";
 import { trimEnd } from "../api/printable";
 import { LOGPUSH } from "../limits";
 import { nearest } from "../runtime/nearest";
-import { ownMember } from "../runtime/values";
+import { compareText, ownMember } from "../runtime/values";
 import {
   decoded,
-  NON_SECRET_PARAMETERS,
+  encodedFolder,
   isMasked,
   isMaskedAddress,
+  isSignatureDetail,
   isToken,
   KEY_PAIR,
+  kindOfParameter,
   parseDestination,
   SCHEME_NAMES,
   schemeOf,
@@ -188,20 +190,40 @@ export function needsProof(text: string): boolean {
   return !KEY_PAIR.every((name) => (valueOf(parsed, name) ?? "") !== "");
 }
 
+const HIDDEN_DESTINATION = "a hidden destination";
+const HIDDEN_PART = "[secret]";
+
 /**
- * Returns the destination without anything that may be a credential: `s3://bucket/path`, but only `https://host`,
- * because the path of a URL may be a credential.
+ * Returns the destination's location in canonical form, without credentials: `s3://bucket/path?region=eu-west-1`.
+ * `[secret]` stands for a part of the location that may contain a credential.
  */
 export function shownDestination(text: string): string {
   const parsed = parseDestination(text);
-  if (parsed === undefined || isAmbiguous(parsed)) return "a hidden destination";
-  const { scheme, host, path } = parsed;
-  return schemeOf(parsed).place === "bucket" ? `${scheme}://${host}${path}` : `${scheme}://${host}`;
+  if (parsed === undefined || isAmbiguous(parsed)) return HIDDEN_DESTINATION;
+  const secret = secretSegments(parsed);
+  const folders = foldersOf(parsed).map((folder) =>
+    secret.includes(folder) || isMaskedAddress(folder) ? HIDDEN_PART : encodedFolder(decoded(folder)),
+  );
+  const isShown = ([name, value]: readonly [string, string]): boolean =>
+    kindOfParameter(parsed, name) === "location" && !isMaskedAddress(value);
+  const parameters = locationParameters(parsed);
+  const query = [
+    ...parameters.filter(isShown).map(([name, value]) => `${name}=${encodedFolder(value)}`),
+    // The name of an unknown parameter may be the rest of a credential that contains an unencoded `&`.
+    ...parameters.filter((each) => !isShown(each)).map(() => HIDDEN_PART),
+  ];
+  const place = [hostOf(parsed), ...folders].join("/");
+  return `${parsed.scheme}://${place}${query.length === 0 ? "" : `?${query.join("&")}`}`;
+}
+
+/** Whether `shown`, which `shownDestination` returned, is the whole location: nothing of it is hidden. */
+export function showsWholeLocation(shown: string): boolean {
+  return shown !== HIDDEN_DESTINATION && !shown.includes(HIDDEN_PART);
 }
 
 /** Registers the destination's secret parts with the redactor. */
 export function hideDestination(redactor: Redactor, text: string): void {
-  redactor.addWhole(text);
+  if (text !== shownDestination(text)) redactor.addWhole(text); // Otherwise, nothing of it is secret.
   redactor.add(...secretsOfDestination(text));
 }
 
@@ -223,9 +245,6 @@ function secretsOfDestination(text: string): string[] {
   return parts.flatMap(encodings).filter((secret) => !/^(true|false|\d{1,4})$/.test(secret));
 }
 
-/** Parameters of a shared access signature other than the signature itself: versions, permissions, times. */
-const SAS_PARAMETERS = ["sv", "ss", "sr", "srt", "sp", "se", "st", "spr", "sip", "si"];
-
 const SECRET_NAME = /^header_|key|token|secret|sig|pass|auth|cred/i;
 
 /**
@@ -235,23 +254,31 @@ const SECRET_NAME = /^header_|key|token|secret|sig|pass|auth|cred/i;
 const LONG_VALUE_CHARACTERS = 8;
 
 /** Whether a parameter may be secret, judging by its name or, if the name doesn't say, by the value's length. */
-function isSecret({ scheme }: ParsedDestination, name: string, value: string): boolean {
-  if (NON_SECRET_PARAMETERS.includes(name)) return false;
-  if (scheme === "azure" && SAS_PARAMETERS.includes(name)) return false;
+function isSecret(parsed: ParsedDestination, name: string, value: string): boolean {
+  if (kindOfParameter(parsed, name) === "location" || isSignatureDetail(parsed, name)) return false;
   return SECRET_NAME.test(name) || value.length >= LONG_VALUE_CHARACTERS;
 }
 
 /** Whether the parameter's name is documented. If so, it isn't part of a credential and may be shown. */
 function isKnownName(parsed: ParsedDestination, name: string): boolean {
-  return (
-    [...NON_SECRET_PARAMETERS, ...SAS_PARAMETERS, ...KEY_PAIR].includes(name) ||
-    ownMember(schemeOf(parsed).parameters, name) !== undefined
-  );
+  return ownMember(schemeOf(parsed).parameters, name) !== undefined || isSignatureDetail(parsed, name);
 }
 
-function secretSegments({ scheme, path }: ParsedDestination): string[] {
-  if (scheme === "sumo") return path.replace(/^.*?\/http\//, "").split("/");
-  return scheme === "https" ? path.split("/").filter(isToken) : [];
+function foldersOf({ path }: ParsedDestination): readonly string[] {
+  return trimEnd(path, "/").split("/").slice(1);
+}
+
+function secretSegments(parsed: ParsedDestination): readonly string[] {
+  if (parsed.scheme === "sumo") return parsed.path.replace(/^.*?\/http\//, "").split("/");
+  return schemeOf(parsed).place === "endpoint" ? foldersOf(parsed).filter(isToken) : [];
+}
+
+/** Returns the parameters that aren't part of a credential, decoded and in canonical order. */
+function locationParameters(parsed: ParsedDestination): ParsedDestination["parameters"] {
+  return parsed.parameters
+    .filter(([name]) => kindOfParameter(parsed, name) !== "credential")
+    .map(([name, value]) => [name, comparable(name, value)] as const)
+    .sort(([a, one], [b, other]) => compareText(a, b) || compareText(one, other));
 }
 
 /** Returns the text as written, decoded, and encoded in each common way. For `Bearer abc`, also `abc` alone. */
@@ -297,15 +324,12 @@ function comparable(name: string, value: string): string {
 }
 
 /** Whether the schemes, hosts and paths of two destinations match. */
-function placesAgree(
+function addressesAgree(
   one: ParsedDestination,
   other: ParsedDestination,
   agree: (one: string, other: string) => boolean,
 ): boolean {
-  const [folders, others] = [one, other].map(({ path }) => trimEnd(path, "/").split("/")) as [
-    string[],
-    string[],
-  ];
+  const [folders, others] = [foldersOf(one), foldersOf(other)];
   return (
     one.scheme === other.scheme &&
     agree(hostOf(one), hostOf(other)) &&
@@ -314,23 +338,38 @@ function placesAgree(
   );
 }
 
+/** Whether two parts of an address are equal. A mask matches anything. */
+const matches = (one: string, other: string): boolean =>
+  decoded(one) === decoded(other) || isMaskedAddress(one) || isMaskedAddress(other);
+
 /**
- * Whether two destinations have the same bucket or host, and the same path. Credentials are ignored, because an
- * ownership token is bound only to the location. A masked folder matches any folder.
+ * Whether two destinations have the same bucket or host, and the same path. An ownership token is bound only to these,
+ * so other parameters need no new token.
  */
+export function sameAddress(a: string, b: string): boolean {
+  const [left, right] = [parseDestination(a), parseDestination(b)];
+  if (left === undefined || right === undefined) return a === b;
+  return addressesAgree(left, right, matches);
+}
+
+/** Whether two destinations are the same location. Only credentials may differ. */
 export function samePlace(a: string, b: string): boolean {
   const [left, right] = [parseDestination(a), parseDestination(b)];
   if (left === undefined || right === undefined) return a === b;
-  return placesAgree(
-    left,
-    right,
-    (one, other) => one === other || isMaskedAddress(one) || isMaskedAddress(other),
+  const [ones, others] = [locationParameters(left), locationParameters(right)];
+  return (
+    addressesAgree(left, right, matches) &&
+    ones.length === others.length &&
+    ones.every(([name, value], index) => {
+      const [its = "", itsValue = ""] = others[index] ?? [];
+      return name === its && matches(value, itsValue);
+    })
   );
 }
 
 /**
- * Whether the destination that Cloudflare returns can be the declared one. Cloudflare may mask credentials or omit
- * parameters, but everything else must match.
+ * Whether the destination that Cloudflare returns can be the declared one. Cloudflare may mask or omit credentials, or
+ * omit all parameters, but everything else must match.
  */
 export function agreesWith(declared: string, shown: string | null | undefined): boolean {
   if (shown === undefined || shown === null || shown === "") return true;
@@ -340,10 +379,12 @@ export function agreesWith(declared: string, shown: string | null | undefined): 
   const agrees = (one: string, seen: string, mask = isMaskedAddress): boolean =>
     mask(seen) || decoded(one) === decoded(seen);
   return (
-    placesAgree(wanted, found, (one, seen) => agrees(one, seen)) &&
+    addressesAgree(wanted, found, (one, seen) => agrees(one, seen)) &&
+    (found.parameters.length === 0 ||
+      locationParameters(wanted).every(([name]) => valueOf(found, name) !== undefined)) &&
     (found.userInfo === undefined || agrees(wanted.userInfo ?? "", found.userInfo, isMasked)) &&
     found.parameters.every(([name, seen]) => {
-      const mask = NON_SECRET_PARAMETERS.includes(name) ? isMaskedAddress : isMasked;
+      const mask = kindOfParameter(wanted, name) === "location" ? isMaskedAddress : isMasked;
       return wanted.parameters.some(
         ([each, value]) =>
           each === name && (seen === "" || agrees(comparable(name, value), comparable(name, seen), mask)),

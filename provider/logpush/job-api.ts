@@ -1,10 +1,10 @@
 import { z } from "zod";
 import type { EdgeApi, RequestOptions } from "../api/client";
 import { ApiError } from "../api/errors";
-import { LOGPUSH } from "../limits";
 import { inEitherForm, type BooleanForm } from "../runtime/boolean-form";
 import type { Scope } from "../runtime/composite-id";
 import type { Context } from "../runtime/lifecycle";
+import { inSeries } from "../runtime/values";
 import { typeInText, type FieldType } from "./dataset-fields";
 import { wireJob, type Job } from "./job";
 import { shownDestination } from "./destination-text";
@@ -124,9 +124,6 @@ const jobAdvice: Advice = ({ status, errors }) => {
   const points = (to: string): boolean => errors.some(({ pointer }) => pointer?.startsWith(to) === true);
   const ofProduct = zeroTrustAdvice({ status, errors });
   if (ofProduct !== undefined) return ofProduct;
-  if (status === 403 && errors.some(({ code }) => code === 1004)) {
-    return `Either the Logpush job limit is reached (documented: ${LOGPUSH.MAX_JOBS_PER_ZONE} jobs per zone), or the plan doesn't include Logpush. Delete a job, or ask Cloudflare to raise the limit or enable Logpush. If Pulumi is replacing a job, set deleteBeforeReplace: true in the resource's options.`;
-  }
   if (points(CHALLENGE_POINTER)) {
     return "Remove ownershipChallenge and run `pulumi up`: Cloudflare then writes a new token to the destination.";
   }
@@ -138,6 +135,27 @@ const jobAdvice: Advice = ({ status, errors }) => {
 
 /** Options of the requests that write a job. */
 export const writeOptions = { advice: jobAdvice, entitlement: ENTITLEMENT };
+
+/** Options of the request that creates a job, which Cloudflare rejects if `jobs` are all that the limit allows. */
+export function createOptions({ kind, id }: Scope, jobs: readonly Job[]): typeof writeOptions {
+  return {
+    ...writeOptions,
+    advice: (rejection) => {
+      const { status, errors } = rejection;
+      if (status !== 403 || !errors.some(({ code }) => code === 1004)) return jobAdvice(rejection);
+      return jobs.length === 0
+        ? `The plan of ${kind} ${id} may not include Logpush. Ask Cloudflare to enable it.`
+        : `The ${kind} has ${jobNames(jobs)}. If the update replaces one of them, set deleteBeforeReplace: true in its resource options. Otherwise delete one, or ask Cloudflare to raise the limit.`;
+    },
+  };
+}
+
+const MAX_JOBS_SHOWN = 10;
+
+function jobNames(jobs: readonly Job[]): string {
+  const names = jobs.slice(0, MAX_JOBS_SHOWN).map(({ id, name }) => `${JSON.stringify(name)} (ID ${id})`);
+  return inSeries(jobs.length > MAX_JOBS_SHOWN ? [...names, `${jobs.length - MAX_JOBS_SHOWN} more`] : names);
+}
 
 const challenge = z.looseObject({
   filename: z.string().nullish(),

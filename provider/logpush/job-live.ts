@@ -1,24 +1,20 @@
 import { isNotFound } from "../api/errors";
-import { LOGPUSH } from "../limits";
-import type { CheckFailure } from "../runtime/inputs";
 import type { Context, Findings } from "../runtime/lifecycle";
-import { unlessForbidden } from "../runtime/live";
+import { unlessForbidden, type LiveChecks } from "../runtime/live";
 import { nearest } from "../runtime/nearest";
-import { pluralize, sameJson, type JsonObject } from "../runtime/values";
+import { sameJson, type JsonObject } from "../runtime/values";
 import { adoptionOf, findJobToAdopt } from "./adopt-job";
 import { DATASETS, typesOf, ZONE_DATASETS } from "./dataset-fields";
-import { samePlace } from "./destination-text";
+import { sameAddress, samePlace } from "./destination-text";
 import { fieldIssues, unknownField } from "./filter-fields";
 import { parseFilter } from "./filter-read";
 import type { Job } from "./job";
 import { listFields, listJobs, scopeName, scopeOf, type ListedField } from "./job-api";
+import { SEEN } from "./impact";
 import { filterFinding, jobLabel, type JobArgs } from "./job-args";
-import { warnOfMissingProof, lacksProof } from "./ownership";
+import { warnOfMissingProof } from "./ownership";
 
-/**
- * A job's live checks: whether an existing job can be adopted, whether the zone's job limit allows another job, and
- * whether the fields exist.
- */
+/** A job's live checks: whether an existing job can be adopted, and whether the fields exist. */
 
 interface Request {
   readonly ctx: Context;
@@ -26,40 +22,41 @@ interface Request {
   readonly olds: JsonObject;
 }
 
-export async function checkJobLive({ ctx, args, olds }: Request): Promise<Findings> {
+export function checkJobLive({ ctx, args, olds }: Request): Promise<LiveChecks> {
   const scope = scopeOf(args);
-  let adopts: Pick<Findings, "adopts"> = {};
-  // 1. A job that can be neither created nor adopted fails the preview.
-  if (!isSameJob(args, olds)) {
-    const jobs = await jobsOf(ctx, args);
+  // 1. An existing job that can't be adopted fails the preview.
+  const existing = async (): Promise<Findings> => {
+    if (isSameJob(args, olds)) {
+      if (isNewDestination(args, olds)) warnOfMissingProof(ctx, args);
+      return {};
+    }
+    // The create doesn't accept an incomplete list either.
+    const list = (): Promise<readonly Job[]> => listJobs(ctx.api, scope, { complete: true });
+    const jobs = await ctx.once(`Logpush jobs of ${scopeName(scope)}`, list);
     const adopted = await findJobToAdopt(ctx, args, jobs, pinnedFields(args, olds));
-    if (adopted === undefined) {
-      warnOfMissingProof(ctx, args);
-      // For a replacement, the review checks the limit, because it knows which job will be deleted.
-      const full = Object.keys(olds).length === 0 ? limitFailure(ctx, args, jobs) : undefined;
-      if (full !== undefined) return { failures: [full] };
-    } else adopts = adoptionOf(ctx, args, adopted, pinnedFields(args, olds));
-  } else if (isNewDestination(args, olds)) {
-    warnOfMissingProof(ctx, args);
-  }
+    if (adopted === undefined) warnOfMissingProof(ctx, args);
+    const adopts = adopted === undefined ? {} : adoptionOf(ctx, args, adopted, pinnedFields(args, olds));
+    return { ...adopts, seen: [SEEN.existingJob] };
+  };
   // 2. Its fields must be among those that the API lists for the dataset on this plan.
-  const wantsFields = args.outputOptions?.fieldNames !== undefined || args.filter !== undefined;
-  if (!wantsFields) return adopts;
-  const judge = async (): Promise<Findings> => {
+  const fields = async (): Promise<Findings> => {
     try {
-      const fields = await ctx.once(`fields of ${args.dataset} of ${scopeName(scope)}`, () =>
+      const listed = await ctx.once(`fields of ${args.dataset} of ${scopeName(scope)}`, () =>
         listFields(ctx.api, scope, args.dataset),
       );
-      return checkFields(ctx, args, olds, fields);
+      return checkFields(ctx, args, olds, listed);
     } catch (error) {
       const reason = isNotFound(error) ? wrongDatasetReason(args) : undefined;
       if (reason === undefined) throw error;
       return { failures: [{ property: "dataset", reason }] };
     }
   };
+  const wantsFields = args.outputOptions?.fieldNames !== undefined || args.filter !== undefined;
+  if (!wantsFields) return Promise.resolve([existing]);
   // Only "all" also needs the list during the update. Otherwise, a missing permission is just a warning.
-  if (args.outputOptions?.fieldNames === "all") return { ...adopts, ...(await judge()) };
-  return { ...adopts, ...(await unlessForbidden(ctx, judge)) };
+  const isNeeded = args.outputOptions?.fieldNames === "all";
+  const informing = async (): Promise<Findings> => (await unlessForbidden(ctx, fields)) ?? {};
+  return Promise.resolve([existing, isNeeded ? fields : informing]);
 }
 
 function checkFields(
@@ -163,11 +160,10 @@ function isSameJob(args: JobArgs, olds: JsonObject): boolean {
   return (["zoneId", "accountId", "dataset", "kind"] as const).every((key) => sameJson(olds[key], args[key]));
 }
 
-/** Whether the job is new, or its destination isn't the recorded one. */
+/** Whether the job is new, or its destination needs another ownership token than the recorded one. */
 export function isNewDestination(args: JobArgs, olds: JsonObject): boolean {
-  return (
-    !isSameJob(args, olds) || typeof olds["destinationConf"] !== "string" || isDestinationMoved(args, olds)
-  );
+  const before = olds["destinationConf"];
+  return !isSameJob(args, olds) || typeof before !== "string" || !sameAddress(before, args.destinationConf);
 }
 
 /** Whether the declared destination is a different location from the recorded one. Credentials are ignored. */
@@ -188,73 +184,4 @@ function wrongDatasetReason({ dataset, zoneId }: JobArgs): string | undefined {
   if (ZONE_DATASETS.includes(dataset) === (kind === "zone")) return undefined; // The API may simply list no fields.
   const other = kind === "zone" ? "accountId" : "zoneId";
   return `${JSON.stringify(dataset)} is not a dataset of this ${kind}. Set ${other} instead of ${kind}Id`;
-}
-
-/** Lists the jobs of the zone or account, once per operation. */
-function jobsOf(ctx: Context, args: JobArgs): Promise<readonly Job[]> {
-  const scope = scopeOf(args);
-  return ctx.once(`Logpush jobs of ${scopeName(scope)}`, () => listJobs(ctx.api, scope));
-}
-
-/** Returns the preview's failure if a new job would exceed the zone's job limit. */
-function limitFailure(ctx: Context, args: JobArgs, jobs: readonly Job[]): CheckFailure | undefined {
-  const full = limitReason(ctx, args, jobs);
-  if (full === undefined) return undefined;
-  const reason = `${jobLabel(args.name)}: ${full}. Delete a job first, in a separate update. If Cloudflare has raised your limit, run "pulumi config set edgeguard:logpushJobsPerZone <number>".`;
-  return { property: "", reason };
-}
-
-/**
- * Returns why job `id` must be deleted before its replacement is created. Undefined if the job limit allows both, if an
- * existing job becomes the replacement, or if the create is certain to fail.
- *
- * @throws AdoptionError if the existing job can't be adopted.
- */
-export async function deleteFirstReason(
-  ctx: Context,
-  args: JobArgs,
-  id: string,
-): Promise<string | undefined> {
-  const jobs = await jobsOf(ctx, args);
-  // It's in another zone or already gone, so deleting it makes no room here.
-  if (!jobs.some((job) => job.id === id)) return undefined;
-  if (lacksProof(args)) return undefined;
-  if ((await findJobToAdopt(ctx, args, jobs, undefined)) !== undefined) return undefined;
-  const full = limitReason(ctx, args, jobs);
-  if (full === undefined) return undefined;
-  plannedJobs(ctx, args).set(jobKey(args), 0); // It takes the old one's place.
-  return `${jobLabel(args.name)}: ${full}. Job ${id} will be deleted before its replacement is created; no logs will be pushed in between.`;
-}
-
-/**
- * Returns the jobs that this operation creates in the zone or account, and how many jobs each one adds: zero if it
- * replaces another.
- */
-function plannedJobs(ctx: Context, args: JobArgs): Map<string, 0 | 1> {
-  return ctx.shared(`new Logpush jobs of ${scopeName(scopeOf(args))}`, () => new Map<string, 0 | 1>());
-}
-
-function jobKey({ name, dataset, kind }: JobArgs): string {
-  return JSON.stringify([name, dataset, kind]);
-}
-
-/**
- * Returns why the job limit doesn't allow this job in addition to the others that the operation creates. If the limit
- * allows it, counts the job and returns undefined.
- */
-function limitReason(ctx: Context, args: JobArgs, jobs: readonly Job[]): string | undefined {
-  if (args.zoneId === undefined) return undefined; // No limit is documented for accounts.
-  const planned = plannedJobs(ctx, args);
-  const own = jobKey(args);
-  const more = [...planned].filter(([key, more]) => key !== own && more === 1).length;
-  const { logpushJobsPerZone: raised } = ctx.settings;
-  const limit = raised ?? LOGPUSH.MAX_JOBS_PER_ZONE;
-  // The zone already has more jobs than the documented limit.
-  const isRaised = raised === undefined && jobs.length > limit;
-  if (isRaised || jobs.length + more < limit) {
-    planned.set(own, 1);
-    return undefined;
-  }
-  const created = more === 0 ? "" : ` and this update already creates ${pluralize(more, "other")}`;
-  return `zone ${args.zoneId} has ${pluralize(jobs.length, "Logpush job")}${created}; the ${raised === undefined ? "documented limit" : "limit set by edgeguard:logpushJobsPerZone"} is ${limit}`;
 }

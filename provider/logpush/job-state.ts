@@ -17,7 +17,10 @@ export interface LogpushJobState {
   readonly enabled: boolean;
   /** `"edge"` for an Edge Log Delivery job. */
   readonly kind?: "edge";
-  /** The destination without anything that may be a credential: `s3://bucket/path`, `https://host`. */
+  /**
+   * The destination without credentials: `s3://bucket/path?region=eu-west-1`. `[secret]` stands for a part that may
+   * contain a credential.
+   */
   readonly destination: string;
   /** The filter, as JSON. Absent if there is none, or if the API doesn't return it. */
   readonly filter?: string;

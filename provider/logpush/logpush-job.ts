@@ -8,6 +8,7 @@ import {
   hideDestination,
   hidesCredentials,
   isShownAs,
+  sameAddress,
   sameDestination,
   samePlace,
   shownDestination,
@@ -17,26 +18,14 @@ import { filterMeaning } from "./filter-text";
 import { differs, healthOf, jobFromApi, type Job } from "./job";
 import { jobsPath, listJobs, scopeName, readJob, scopeOf } from "./job-api";
 import { destinationName, jobArgs, jobLabel, jobRules, type JobArgs } from "./job-args";
-import {
-  deleteFirstReason,
-  isNewDestination,
-  isDestinationMoved,
-  checkJobLive,
-  resolvedFields,
-} from "./job-live";
+import { isNewDestination, isDestinationMoved, checkJobLive, resolvedFields } from "./job-live";
 import type { OutputOptionsArgs } from "./output-options";
 import { lacksProof, assertTokenUsable, tokenFinding, proofError } from "./ownership";
 import { createJob, writeJob } from "./write-job";
 import type { Adopt, LiteralUnion } from "../runtime/fields";
 import { pendingAdoption, type Adopted } from "../runtime/adopted";
 import { CompositeId } from "../runtime/composite-id";
-import {
-  defineLifecycle,
-  PartialFailure,
-  type Context,
-  type ProgramName,
-  type Review,
-} from "../runtime/lifecycle";
+import { defineLifecycle, PartialFailure, type Context, type ProgramName } from "../runtime/lifecycle";
 import { LOCK } from "../runtime/locks";
 import { refusal } from "../runtime/program";
 import { edgeResource } from "../runtime/resource";
@@ -128,15 +117,6 @@ export const logpushJob = defineLifecycle({
 
   live: checkJobLive,
 
-  review({ ctx, id, args, change }) {
-    if (args === undefined || change !== "replacement") return Promise.resolve([]);
-    const room = async (): Promise<Review> => {
-      const deleteFirst = await deleteFirstReason(ctx, args, id);
-      return deleteFirst === undefined ? {} : { deleteFirst };
-    };
-    return Promise.resolve([room]);
-  },
-
   async create({ ctx, args, inputs }) {
     assertTokenUsable(args);
     const scope = scopeOf(args);
@@ -174,8 +154,8 @@ export const logpushJob = defineLifecycle({
       ...found,
       ...(ownershipChallenge === undefined ? {} : { ownershipChallenge }),
       ...computedOutputs(ctx, found, job, state.allFields),
-      ...(hasOtherSecrets(found.destinationConf, state.destinationConf)
-        ? { drift: "the destination has different credentials or options" }
+      ...(differsInHidden(found.destinationConf, state.destinationConf)
+        ? { drift: "the destination differs in a part that isn't shown" }
         : {}),
     };
   },
@@ -194,7 +174,7 @@ export const logpushJob = defineLifecycle({
     const allFields = await resolvedFields(ctx, args, inputs, state);
     const job = await readJob(ctx.api, scopeOf(args), id);
     if (!differs(args, state, job, allFields)) return computedOutputs(ctx, args, job, allFields);
-    if (!samePlace(args.destinationConf, state.destinationConf)) {
+    if (!sameAddress(args.destinationConf, state.destinationConf)) {
       assertTokenUsable(args);
       if (lacksProof(args)) throw await proofError(ctx, args, "changed");
     }
@@ -377,7 +357,9 @@ export interface LogpushJobArgs {
  * @reading `destinationConf` is secret and has the form that Cloudflare shows: credentials may be masked, and it's
  * empty if Cloudflare doesn't show it.
  * @throws in the preview, if the filter, a field, the destination or the ownership token is invalid.
- * @throws in the preview, if an existing job may not be adopted, or the zone's job limit is reached.
+ * @throws in the preview, if an existing job may not be adopted.
+ * @throws in the update, if the zone's job limit is reached. To replace a job at the limit, set the resource option
+ * `deleteBeforeReplace: true`.
  * @throws in the update, if the destination needs an ownership token. By then, Cloudflare has written a token there.
  * @see https://developers.cloudflare.com/logs/logpush/
  * @see `POST /zones/{zone_id}/logpush/jobs`
@@ -388,7 +370,10 @@ export interface LogpushJobArgs {
 export class LogpushJob extends edgeResource<LogpushJobArgs>()(logpushJob) {
   /** The destination as a string in the API's format. Secret. */
   declare readonly destinationConf: pulumi.Output<string>;
-  /** The destination without anything that may be a credential: `s3://bucket/path`, `https://host`. */
+  /**
+   * The destination without credentials: `s3://bucket/path?region=eu-west-1`. `[secret]` stands for a part that may
+   * contain a credential.
+   */
   declare readonly destinationShown: pulumi.Output<string>;
   /** The filter in the form that's sent. Undefined if all lines are pushed. */
   declare readonly filter: pulumi.Output<string | undefined>;
@@ -445,7 +430,7 @@ function mayMeanAllFields(outputOptions: unknown): boolean {
 }
 
 /**
- * Returns a message if the destination's credentials or options change but its location doesn't. After a refresh or an
+ * Returns a message if the destination's credentials change but its location doesn't. After a refresh or an
  * import, the recorded credentials may be masked. A change can't be detected then, so this function only warns.
  */
 function credentialChange(
@@ -461,16 +446,17 @@ function credentialChange(
     return undefined;
   }
   return samePlace(declared, before)
-    ? `${jobLabel(name)}: the update writes the job, because the destination has new credentials or options. Its location stays the same.`
+    ? `${jobLabel(name)}: the update writes the job, because the destination has new credentials. Its location stays the same.`
     : undefined;
 }
 
-/**
- * Whether two destinations are the same location with different credentials or options. Only visible parts are
- * compared.
- */
-function hasOtherSecrets(found: string, recorded: string): boolean {
-  return samePlace(found, recorded) && !isShownAs(found, recorded) && !isShownAs(recorded, found);
+/** Whether two destinations differ only in what `destinationShown` hides. A mask of Cloudflare's matches anything. */
+function differsInHidden(found: string, recorded: string): boolean {
+  return (
+    shownDestination(found) === shownDestination(recorded) &&
+    !isShownAs(found, recorded) &&
+    !isShownAs(recorded, found)
+  );
 }
 
 /**

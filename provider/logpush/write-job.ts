@@ -5,6 +5,7 @@ import { updateRequest, hasSameIdentity, createRequest, wireJob, type Job } from
 import {
   jobsPath,
   listJobs,
+  createOptions,
   writeOptions,
   scopeName,
   readJob,
@@ -38,7 +39,7 @@ export async function createJob(
         what: `Creating Logpush job ${JSON.stringify(args.name)} in ${scopeName(scope)}`,
         schema: optionalJob,
         body: createRequest(args, { allFields, form, token }),
-        ...writeOptions,
+        ...createOptions(scope, before),
       }),
     );
   try {

@@ -10,7 +10,6 @@ export interface DiffResult {
   /** The names of the inputs that differ: arguments, and computed inputs that count as changes. */
   readonly changed: readonly string[];
   readonly replaces: string[];
-  readonly deleteBeforeReplace?: true;
 }
 
 /** Compares the recorded state with the program, and shows the reviewer what the engine's own diff doesn't. */
@@ -37,18 +36,13 @@ export async function diff<Shape extends z.ZodRawShape, Computed extends object>
   // After a crash between a create and the delete of its predecessor, the state contains both. The delete happens now.
   if (change !== "replacement")
     host.ledger.enter(lifecycle.type, id, change === "none" ? "unchanged" : "changing");
-  const {
-    failures = [],
-    pendingWork,
-    deleteFirst,
-  } = await reviewed(resource, host, { id, olds, news, change });
+  const { failures = [], pendingWork } = await reviewed(resource, host, { id, olds, news, change });
   if (failures.length > 0) throw new Error(failures.map(({ reason }) => reason).join(" "));
-  for (const warning of [pendingWork, deleteFirst]) if (warning !== undefined) host.warnOnce(warning);
+  if (pendingWork !== undefined) host.warnOnce(pendingWork);
   return {
     changes: changed.length > 0 || pendingWork !== undefined || declared.hasPendingWork,
     changed,
     replaces,
-    ...(deleteFirst === undefined ? {} : { deleteBeforeReplace: true }),
   };
 }
 

@@ -92,8 +92,6 @@ export interface Findings {
 /** What reviewing an existing resource in a preview finds. The engine passes on nothing of it, so it's never recorded. */
 export interface Review extends Pick<Findings, "failures"> {
   readonly pendingWork?: string;
-  /** Why the object must be deleted before its replacement is created. The preview shows it. */
-  readonly deleteFirst?: string;
 }
 
 /** What a record's messages need in addition to the record. */

@@ -13,7 +13,7 @@ import { MissingCredentialsError } from "../api/credential";
 
 /** Settings for a single call: keys from the `edgeguard:` namespace, with string values. */
 export type LookupConfig = Readonly<
-  Partial<Record<Exclude<(typeof CONFIG_KEYS)[number], "liveChecks" | "logpushJobsPerZone">, string>>
+  Partial<Record<Exclude<(typeof CONFIG_KEYS)[number], "liveChecks">, string>>
 >;
 
 /** Options of every lookup. */

@@ -66,12 +66,6 @@ export interface ProviderArgs {
    * @defaultValue true
    */
   readonly liveChecks?: pulumi.Input<boolean>;
-  /**
-   * The number of Logpush jobs that a zone may have, if Cloudflare has raised the limit for you. Updates in place.
-   *
-   * @defaultValue 4
-   */
-  readonly logpushJobsPerZone?: pulumi.Input<number>;
 }
 
 /**

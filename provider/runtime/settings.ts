@@ -32,11 +32,6 @@ export interface Settings {
   readonly concurrency: number;
   /** Whether previews read from the API: `edgeguard:liveChecks`, otherwise EDGEGUARD_LIVE_CHECKS. */
   readonly liveChecks: boolean;
-  /**
-   * The number of Logpush jobs that a zone may have, if Cloudflare raised it: `edgeguard:logpushJobsPerZone`, otherwise
-   * EDGEGUARD_LOGPUSH_JOBS_PER_ZONE.
-   */
-  readonly logpushJobsPerZone: number | undefined;
   /** The credential, if one was found. */
   readonly credential: Credential | undefined;
   /** If there's no credential, the names of the credential settings and variables that are set but empty. */
@@ -65,7 +60,6 @@ export const CONFIG_KEYS = [
   "requestsPerSecond",
   "concurrency",
   "liveChecks",
-  "logpushJobsPerZone",
 ] as const;
 
 /**
@@ -124,7 +118,6 @@ export const PLAIN = {
     env: ["EDGEGUARD_LIVE_CHECKS"],
     schema: z.enum(["true", "false"], "must be true or false").transform((text) => text === "true"),
   },
-  logpushJobsPerZone: { env: ["EDGEGUARD_LOGPUSH_JOBS_PER_ZONE"], schema: integer(1, 1_000) },
 } as const;
 
 /**
@@ -162,7 +155,6 @@ export function readSettings(config: ConfigGetter, processEnv: Environment): Set
   const requestsPerSecond = plain("requestsPerSecond", PLAIN.requestsPerSecond.schema);
   const concurrency = plain("concurrency", PLAIN.concurrency.schema);
   const liveChecks = plain("liveChecks", PLAIN.liveChecks.schema);
-  const logpushJobsPerZone = plain("logpushJobsPerZone", PLAIN.logpushJobsPerZone.schema);
   const { credential, fallback } = readCredentials(config, env, problems);
 
   if (problems.length > 0) {
@@ -185,7 +177,6 @@ export function readSettings(config: ConfigGetter, processEnv: Environment): Set
         : [DOCUMENTED_RATE, { requests: 1, ms: 1000 / requestsPerSecond }],
     concurrency: concurrency ?? DEFAULT_CONCURRENCY,
     liveChecks: liveChecks ?? true,
-    logpushJobsPerZone,
     credential: credential === undefined ? undefined : { ...credential, origin: ownName(credential.origin) },
     emptyCredentials: credential === undefined ? emptyCredentials(config, env).map(ownName) : [],
     fallback,

@@ -231,14 +231,14 @@ describe("destinations without builders", () => {
     [
       "s3://logs/a%20b?region=us-east-1&access-key-id=AKHUSH&secret-access-key=s%2Fs",
       true,
-      "the whole destination: s3://logs/a%20b region=us-east-1 access-key-id=… secret-access-key=…",
+      "the whole destination: s3://logs/a%20b?region=us-east-1 access-key-id=… secret-access-key=…",
     ],
     [
       `r2://logs?access-key-id=****&account-id=${"a".repeat(32)}&secret-access-key=****`,
       false,
-      `the whole destination: r2://logs access-key-id=… account-id=${"a".repeat(32)} secret-access-key=…`,
+      `the whole destination: r2://logs?account-id=${"a".repeat(32)} access-key-id=… secret-access-key=…`,
     ],
-    ["https://hooks.example/0123456789abcdef0123", true, "the whole destination: https://hooks.example"],
+    ["https://hooks.example/0123456789abcdef0123", true, "the whole destination: https://hooks.example/[secret]"],
     ["kinesis://stream?region=us-east-1&sts-assume-role-arn=arn", true, "the whole destination"],
     // The older path of Datadog, with the API key.
     ["datadog://intake.example/v1/input/AKHUSH", true, "the whole destination"],

@@ -191,10 +191,33 @@ test.each([
 });
 
 test.each([
-  ["s3://logs/http/{DATE}?region=us-east-1&secret-access-key=S", "s3://logs/http/{DATE}"],
-  ["azure://a.blob.core.windows.net/logs?sig=x", "azure://a.blob.core.windows.net/logs"],
-  ["https://user:pw@logs.example.com:8443/services/T0/B0/token?key=x", "https://logs.example.com:8443"],
-  ["sumo://c.sumologic.com/receiver/v1/http/token", "sumo://c.sumologic.com"],
+  [
+    "s3://logs/http/{DATE}/?secret-access-key=S&sse=AES256&region=us-east-1&endpoint=S.Example.com:443&access-key-id=K",
+    "s3://logs/http/{DATE}?endpoint=s.example.com&region=us-east-1&sse=AES256",
+  ],
+  [
+    `r2://logs/a%20b?access-key-id=K&secret-access-key=S&account-id=${ACCOUNT}`,
+    `r2://logs/a%20b?account-id=${ACCOUNT}`,
+  ],
+  ["gs://token@logs/http", "gs://logs/http"],
+  [
+    "azure://a.blob.core.windows.net/logs?sp=w&se=2030-01-01&skoid=1&sig=x&comp=y",
+    "azure://a.blob.core.windows.net/logs?[secret]",
+  ],
+  [
+    "https://user:pw@Logs.example.com:8443/services/T0/B0aBcD3fG/token?zone=x&tags=env:a%2Cteam:b&Api-Key=x&header_X=y",
+    "https://logs.example.com:8443/services/T0/[secret]/token?tags=env:a,team:b&[secret]&[secret]",
+  ],
+  [
+    "splunk://s.example.com:8088/services/collector/raw?channel=c&insecure-skip-verify=true&header_Authorization=Splunk%20x",
+    "splunk://s.example.com:8088/services/collector/raw?channel=c&insecure-skip-verify=true",
+  ],
+  [
+    "datadog://d.example.com/api/v2/logs?header_DD-API-KEY=x&ddsource=cloudflare&service=shop",
+    "datadog://d.example.com/api/v2/logs?ddsource=cloudflare&service=shop",
+  ],
+  ["sumo://c.sumologic.com/receiver/v1/http/token", "sumo://c.sumologic.com/receiver/v1/http/[secret]"],
+  ["s3://logs?region=r&secret-access-key=the&rest-of-it", "s3://logs?region=r&[secret]"],
   ["nonsense with a token", "a hidden destination"],
 ])("messages show the destination %s as %s", (text, shown) => {
   expect(shownDestination(text)).toBe(shown);
@@ -204,7 +227,27 @@ describe("compares two destinations", () => {
   test.each([
     ["s3://logs/a?region=r&sse=AES256", "s3://logs/a?sse=AES256&region=r", true, true],
     ["s3://logs/a?region=r", "s3://logs/a/?region=r", true, true],
-    ["https://l.example.com?header_A=b%20c", "https://l.example.com?header_A=b%20c&x=1", false, true],
+    ["https://l.example.com?header_A=b%20c", "https://l.example.com?header_A=b%20c&x=1", false, false],
+    ["https://l.example.com?table=a", "https://l.example.com?table=b", false, false],
+    ["https://l.example.com?unknown=a", "https://l.example.com?unknown=b", false, false],
+    ["https://l.example.com?header_X-Tenant=a", "https://l.example.com?header_X-Tenant=b", false, false],
+    [
+      "https://l.example.com?header_Authorization=a",
+      "https://l.example.com?header_Authorization=b",
+      false,
+      true,
+    ],
+    ["https://l.example.com?Api-Key=a&format=f", "https://l.example.com?Api-Key=b&format=f", false, true],
+    ["https://u:a@l.example.com", "https://u:b@l.example.com", false, true],
+    ["s3://logs/a?region=r", "s3://logs/a?region=q", false, false],
+    ["s3://logs/a?region=r", "s3://logs/a?region=r&sse=AES256", false, false],
+    ["s3://logs/a?region=r&endpoint=S.com", "s3://logs/a?region=r&endpoint=s.com:443", true, true],
+    ["s3://logs/a?region=r&endpoint=s.com", "s3://logs/a?region=r&endpoint=t.com", false, false],
+    ["s3://logs/a?region=r", "s3://logs/a?region=r&access-key-id=1&secret-access-key=2", false, true],
+    ["r2://logs?account-id=1", "r2://logs?account-id=2", false, false],
+    ["splunk://s.com?channel=c", "splunk://s.com?channel=c&insecure-skip-verify=true", false, false],
+    ["azure://a.com/logs?se=1&sp=w&sig=1", "azure://a.com/logs?sp=cw&se=2&sig=2", false, true],
+    ["s3://logs/a?region=****", "s3://logs/a?region=r", false, true],
     ["https://l.example.com?k=a%2Fb", "https://l.example.com?k=a%2fb", true, true],
     ["s3://logs/a?region=r", "s3://logs/b?region=r", false, false],
     ["s3://logs/a?region=r", "s3://else/a?region=r", false, false],
@@ -252,6 +295,7 @@ describe("comparing the declared destination with the one that Cloudflare return
     ["s3://logs/http?secret-access-key=another"],
     ["something else"],
     ["s3://logs/http?region=us-east-1&sse="],
+    ["s3://logs/http?access-key-id=****&secret-access-key=****"],
   ])("%s doesn't match the declared destination", (shown) => {
     expect(agreesWith(own, shown)).toBe(false);
   });

@@ -48,15 +48,15 @@ describe("when a job with the same name exists", () => {
   test.each<[string, Members]>([
     ["enabled: false → true", { enabled: false }],
     [
-      'destinationShown: "https://other.example.com" → "https://logs.example.com"',
+      'destinationShown: "https://other.example.com" → "https://logs.example.com/in"',
       { destination_conf: "https://other.example.com" },
     ],
     [
-      'destinationShown: "https://logs.example.com, with different credentials or options" → "https://logs.example.com"',
+      'destinationShown: "https://logs.example.com/in, with different credentials" → "https://logs.example.com/in"',
       { destination_conf: "https://logs.example.com/in?header_Authorization=s3cret-of-others" },
     ],
     [
-      'destinationShown: "https://logs.example.com, in a different location" → "https://logs.example.com"',
+      'destinationShown: "https://logs.example.com/elsewhere" → "https://logs.example.com/in"',
       { destination_conf: "https://logs.example.com/elsewhere" },
     ],
     [
@@ -187,7 +187,7 @@ describe("a LogpushJob", () => {
       const [first = "", second = ""] = await ids();
       expect(recorded).toMatchObject({
         id: second,
-        outputs: { destinationShown: "https://logs.example.com" },
+        outputs: { destinationShown: "https://logs.example.com/in" },
       });
       expect(message).toContain(`now has 2 objects that match the program: ${second}, ${first}.`);
       expect(message).toContain(`DELETE ${b.jobs}/${first}`);

@@ -48,7 +48,7 @@ describe("without an ownership token", () => {
     const [file] = b.api.logpush.files();
     const name = /the file "([^"]+)" there/.exec(message)?.[1] ?? "";
     expect(message).toBe(
-      `LogpushJob "shop-requests" was not created: prove that you own s3://shop-logs/http/{DATE}. Cloudflare wrote a token to the file ${JSON.stringify(name)} there (this local API keeps it in ${join(b.api.logpush.folder, file?.path ?? "")}). ` +
+      `LogpushJob "shop-requests" was not created: prove that you own s3://shop-logs/http/{DATE}?region=eu-west-1. Cloudflare wrote a token to the file ${JSON.stringify(name)} there (this local API keeps it in ${join(b.api.logpush.folder, file?.path ?? "")}). ` +
         "Set ownershipChallenge to the file's content, as a secret, and run `pulumi up` within 7 days.",
     );
     expect(file?.path.endsWith(name)).toBe(true);
@@ -61,7 +61,7 @@ describe("without an ownership token", () => {
       { destination_conf: BUCKET, ownership_challenge: ownershipChallenge },
     ]);
     expect(made.outputs).toMatchObject({
-      destinationShown: "s3://shop-logs/http/{DATE}",
+      destinationShown: "s3://shop-logs/http/{DATE}?region=eu-west-1",
       ownershipChallenge,
     });
   });
@@ -71,7 +71,7 @@ describe("without an ownership token", () => {
     await op.preview(TYPE, job);
     expect(op.warned).toEqual([
       expect.stringMatching(
-        /s3:\/\/shop-logs\/http\/\{DATE\} needs an ownership challenge, and ownershipChallenge is not set\. The update will ask Cloudflare to write a token to the destination, then stop and print the token's file name\. It won't create or change the job\.$/,
+        /s3:\/\/shop-logs\/http\/\{DATE\}\?region=eu-west-1 needs an ownership challenge, and ownershipChallenge is not set\. The update will ask Cloudflare to write a token to the destination, then stop and print the token's file name\. It won't create or change the job\.$/,
       ),
     ]);
     expect(b.sent("POST", "PUT")).toEqual([]);
@@ -92,7 +92,9 @@ describe("without an ownership token", () => {
     const foreign =
       "r2://logs?account-id=00000000000000000000000000000001&access-key-id=KEYKEY&secret-access-key=SECRET";
     const { message } = await new Operation(b.api).failedUp(TYPE, { ...b.job, destinationConf: foreign });
-    expect(message).toContain("was not created: prove that you own r2://logs.");
+    expect(message).toContain(
+      "was not created: prove that you own r2://logs?account-id=00000000000000000000000000000001.",
+    );
     expect(b.sent("POST")).toEqual(["POST /jobs", "POST /ownership"]);
     const own = foreign.replace("00000000000000000000000000000001", b.api.accounts.main);
     await up({ ...b.job, destinationConf: own });
@@ -103,7 +105,7 @@ describe("without an ownership token", () => {
     b.api.logpush.configure({ unwritable: ["s3://shop-logs"] });
     const { message } = await new Operation(b.api).failedUp(TYPE, job);
     expect(message).toBe(
-      "Cloudflare couldn't write the ownership token to s3://shop-logs/http/{DATE}: error writing object: access denied. " +
+      "Cloudflare couldn't write the ownership token to s3://shop-logs/http/{DATE}?region=eu-west-1: error writing object: access denied. " +
         "Check that the destination exists and lets Cloudflare write to it, then run `pulumi up` again.",
     );
   });
@@ -136,12 +138,12 @@ describe("the check of an ownership token", () => {
     [
       "for another bucket",
       () => ({ destination_conf: ELSEWHERE }),
-      /^ownershipChallenge: was issued for s3:\/\/other-logs\/http, but this job pushes to s3:\/\/shop-logs\/http\/\{DATE\}\. /,
+      /^ownershipChallenge: was issued for s3:\/\/other-logs\/http\?region=eu-west-1, but this job pushes to s3:\/\/shop-logs\/http\/\{DATE\}\?region=eu-west-1\. /,
     ],
     [
       "for another region",
       () => ({ destination_conf: BUCKET.replace("eu-west-1", "us-east-1") }),
-      /^ownershipChallenge: was issued for a different destination\. /,
+      /^ownershipChallenge: was issued for s3:\/\/shop-logs\/http\/\{DATE\}\?region=us-east-1, but this job pushes to \S+\?region=eu-west-1\. /,
     ],
   ])("rejects a token %s before sending a request, in preview and update", async (_what, wrong, sentence) => {
     const inputs = { ...job, ownershipChallenge: claiming({ ...good(), ...wrong() }) };
@@ -216,13 +218,15 @@ describe("a LogpushJob with an ownership token", () => {
   test("requires a new token before the job can push to another destination", async () => {
     const moved = { ...omit(inputs, ["ownershipChallenge"]), destinationConf: ELSEWHERE };
     const { message, recorded: half } = await new Operation(b.api).failedUp(TYPE, moved, recorded);
-    expect(message).toContain("was not changed: prove that you own s3://other-logs/http.");
+    expect(message).toContain("was not changed: prove that you own s3://other-logs/http?region=eu-west-1.");
     expect(half).toBeUndefined();
     expect(b.sent("POST", "PUT")).toEqual(["POST /ownership"]);
 
     const old = { ...moved, ownershipChallenge: inputs["ownershipChallenge"] };
     expect(await new Operation(b.api).refusals(TYPE, old, recorded)).toEqual([
-      expect.stringContaining("ownershipChallenge: was issued for s3://shop-logs/http/{DATE}"),
+      expect.stringContaining(
+        "ownershipChallenge: was issued for s3://shop-logs/http/{DATE}?region=eu-west-1,",
+      ),
     ]);
 
     const fresh = { ...moved, ownershipChallenge: await token(ELSEWHERE) };

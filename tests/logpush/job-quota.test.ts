@@ -13,7 +13,11 @@ async function fill(upTo: number): Promise<void> {
     await b.made({ name: `another-${made}` });
 }
 
-const dry = { config: { "edgeguard:liveChecks": "false" } };
+/** The zone's jobs, as messages list them. */
+async function listed(): Promise<string> {
+  const names = (await b.stored()).map(({ id, name }) => `${JSON.stringify(name)} (ID ${String(id)})`);
+  return `${names.slice(0, -1).join(", ")} and ${names.at(-1) ?? ""}`;
+}
 
 describe("replacing a job in a zone at its job limit", () => {
   let recorded: Recorded;
@@ -23,16 +27,22 @@ describe("replacing a job in a zone at its job limit", () => {
     b.api.clearRequests();
   });
 
-  test("deletes the old job first, and the preview says so", async () => {
+  test("keeps the old job and names the zone's jobs and the resource option that helps", async () => {
     const op = new Operation(b.api);
-    const plan = await op.preview(TYPE, events(), recorded);
-    expect(plan).toMatchObject({ step: "replace", replaces: ["dataset"], deletesFirst: true });
-    expect(op.warned).toEqual([
-      `edgeguard: LogpushJob "shop-requests": zone ${b.api.zones.empty} has 4 Logpush jobs; the documented limit is 4. Job ${recorded.id} will be deleted before its replacement is created; no logs will be pushed in between.`,
-    ]);
-    expect(b.sent()).toEqual(["GET /jobs"]);
+    const { message } = await op.failedUp(TYPE, events(), recorded);
+    expect(message).toContain("exceeded max jobs allowed");
+    expect(message).toContain(
+      `The zone has ${await listed()}. If the update replaces one of them, set deleteBeforeReplace: true in its resource options. Otherwise delete one, or ask Cloudflare to raise the limit.`,
+    );
+    expect(op.warned).toEqual([]);
+    expect(b.sent("DELETE")).toEqual([]);
+    expect(await b.stored()).toHaveLength(4);
+  });
 
-    const replaced = await up(events(), recorded);
+  test("works with the resource option deleteBeforeReplace, also after an update that failed without it", async () => {
+    await new Operation(b.api).failedUp(TYPE, events(), recorded);
+    b.api.clearRequests();
+    const replaced = await new Operation(b.api).up(TYPE, events(), recorded, { deleteBeforeReplace: true });
     expect(b.sent("POST", "DELETE")).toEqual([`DELETE /jobs/${recorded.id}`, "POST /jobs"]);
     expect(await b.stored()).toHaveLength(4);
     expect(await b.stored()).toContainEqual(
@@ -40,35 +50,7 @@ describe("replacing a job in a zone at its job limit", () => {
     );
   });
 
-  test("creates the new job first if the limit allows it", async () => {
-    const [other] = (await b.stored()).filter(({ id }) => String(id) !== recorded.id);
-    await new Operation(b.api).destroy(TYPE, { ...recorded, id: String(other?.["id"]) });
-    b.api.clearRequests();
-    const op = new Operation(b.api);
-    expect(await op.preview(TYPE, events(), recorded)).toMatchObject({
-      step: "replace",
-      deletesFirst: false,
-    });
-    expect(op.warned).toEqual([]);
-    await up(events(), recorded);
-    expect(b.sent("POST", "DELETE")).toEqual(["POST /jobs", `DELETE /jobs/${recorded.id}`]);
-  });
-
-  test("counts the other jobs that the same update creates", async () => {
-    const [other] = (await b.stored()).filter(({ id }) => String(id) !== recorded.id);
-    await new Operation(b.api).destroy(TYPE, { ...recorded, id: String(other?.["id"]) });
-    const op = new Operation(b.api);
-    await op.preview(TYPE, { ...b.job, name: "new-one" });
-    expect((await op.preview(TYPE, events(), recorded)).deletesFirst).toBe(true);
-  });
-
-  test("keeps the old job while the new destination lacks an ownership token", async () => {
-    const unproven = { ...events(), destinationConf: "s3://logs/x?region=us-east-1" };
-    const op = new Operation(b.api);
-    expect((await op.preview(TYPE, unproven, recorded)).deletesFirst).toBe(false);
-  });
-
-  test("keeps the old job and fails the preview if another job blocks the new one", async () => {
+  test("fails the preview if another job blocks the new one", async () => {
     const [another] = (await b.stored()).filter(({ id }) => String(id) !== recorded.id);
     await new Operation(b.api).destroy(TYPE, { ...recorded, id: String(another?.["id"]) });
     await b.made({ dataset: "firewall_events", output_options: null });
@@ -76,50 +58,17 @@ describe("replacing a job in a zone at its job limit", () => {
     await expect(new Operation(b.api).preview(TYPE, events(), recorded)).rejects.toThrow(
       /A Logpush job "shop-requests" for dataset firewall_events .* differs in filter/,
     );
-    await new Operation(b.api).failedUp(TYPE, events(), recorded);
     expect(b.sent("POST", "DELETE")).toEqual([]);
-  });
-
-  test("doesn't count a replacement as another job if it adopts an existing job", async () => {
-    const [another] = (await b.stored()).filter(({ id }) => String(id) !== recorded.id);
-    await new Operation(b.api).destroy(TYPE, { ...recorded, id: String(another?.["id"]) });
-    await b.made({ dataset: "firewall_events", output_options: null, filter: "" });
-    expect((await new Operation(b.api).preview(TYPE, events(), recorded)).deletesFirst).toBe(false);
-  });
-
-  test("plans the same replacement if the engine previews it twice", async () => {
-    const op = new Operation(b.api);
-    expect((await op.preview(TYPE, events(), recorded)).deletesFirst).toBe(true);
-    expect((await op.preview(TYPE, events(), recorded)).deletesFirst).toBe(true);
-  });
-
-  test("doesn't delete the old job first if the new one is in another zone", async () => {
-    const moved = { ...events(), zoneId: b.api.zones.shop };
-    expect((await new Operation(b.api).preview(TYPE, moved, recorded)).deletesFirst).toBe(false);
-  });
-
-  test("keeps the old job if live checks are off, and the error recommends deleteBeforeReplace", async () => {
-    const op = new Operation(b.api, dry);
-    expect((await op.preview(TYPE, events(), recorded)).deletesFirst).toBe(false);
-    const { message } = await op.failedUp(TYPE, events(), recorded);
-    expect(message).toContain("set deleteBeforeReplace: true");
-    expect(b.sent("DELETE")).toEqual([]);
   });
 });
 
 describe("creating a job in a zone at its job limit", () => {
-  test("fails the preview of a job above the zone's limit, unless the limit was raised", async () => {
+  test("passes the preview, because Cloudflare may have raised the limit, and fails with the zone's jobs", async () => {
     await fill(4);
-    expect(await new Operation(b.api).refusals(TYPE, b.job)).toEqual([
-      `LogpushJob "shop-requests": zone ${b.api.zones.empty} has 4 Logpush jobs; the documented limit is 4. Delete a job first, in a separate update. If Cloudflare has raised your limit, run "pulumi config set edgeguard:logpushJobsPerZone <number>".`,
-    ]);
-    const raised = new Operation(b.api, { config: { "edgeguard:logpushJobsPerZone": "5" } });
-    expect(await raised.refusals(TYPE, b.job)).toEqual([]);
-    expect(await raised.refusals(TYPE, { ...b.job, name: "sixth" })).toEqual([
-      expect.stringContaining(
-        "and this update already creates 1 other; the limit set by edgeguard:logpushJobsPerZone is 5",
-      ),
-    ]);
+    const op = new Operation(b.api);
+    const { message } = await op.failedUp(TYPE, b.job);
+    expect(op.warned).toEqual([]);
+    expect(message).toContain(`The zone has ${await listed()}.`);
   });
 
   test("is possible if the job adopts one of the zone's four jobs", async () => {
@@ -129,4 +78,10 @@ describe("creating a job in a zone at its job limit", () => {
     await op.preview(TYPE, b.job);
     expect(op.warned).toEqual([]);
   });
+});
+
+test("an error about a zone without jobs says that the plan may not include Logpush", async () => {
+  b.api.fault({ match: { method: "POST" }, kind: "status", status: 403, code: 1004 });
+  const { message } = await new Operation(b.api).failedUp(TYPE, b.job);
+  expect(message).toContain(`The plan of zone ${b.api.zones.empty} may not include Logpush.`);
 });

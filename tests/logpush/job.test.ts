@@ -26,7 +26,7 @@ describe("a LogpushJob", () => {
     expect(recorded.outputs).toEqual({
       ...b.job,
       enabled: true,
-      destinationShown: "https://logs.example.com",
+      destinationShown: "https://logs.example.com/in",
       schemaVersion: 1,
       __provider: expect.any(String) as string,
     });
@@ -506,11 +506,81 @@ describe("drift detection for a LogpushJob", () => {
     expect(driftOf(TYPE, recorded, await refreshed(recorded))).toBeUndefined();
     await b.changed(recorded.id, { destination_conf: HTTPS.replace("first", "canary") });
     const drifted = await refreshed(recorded);
-    expect(drifted.outputs["drift"]).toBe("the destination has different credentials or options");
+    expect(drifted.outputs["drift"]).toBe("the destination differs in a part that isn't shown");
     expect(driftOf(TYPE, recorded, drifted)?.changes).toMatchObject([{ property: "destinationConf" }]);
     expect((await refreshed(drifted)).outputs).not.toHaveProperty("drift"); // The state has it now.
     const restored = await up({ ...b.job, destinationConf: HTTPS }, drifted);
     expect(restored.outputs).not.toHaveProperty("drift");
+  });
+
+  const KEYS = "access-key-id=AKIDCANARY&secret-access-key=canary-secret";
+  const account = (last: number): string => `account-id=${String(last).padStart(32, "0")}`;
+  test.each([
+    [
+      "another endpoint of S3-compatible storage",
+      `s3://logs/http?region=r&endpoint=one.example.com&${KEYS}`,
+      `s3://logs/http?region=r&endpoint=two.example.com&${KEYS}`,
+    ],
+    ["no endpoint", `s3://logs?region=r&endpoint=one.example.com&${KEYS}`, `s3://logs?region=r&${KEYS}`],
+    ["another region", `s3://logs/http?region=r&${KEYS}`, `s3://logs/http?region=q&${KEYS}`],
+    ["another path", "https://logs.example.com/in", "https://logs.example.com/out"],
+    ["another table", "https://logs.example.com/in?table=a", "https://logs.example.com/in?table=b"],
+    [
+      "any certificate",
+      "splunk://s.example.com/raw?channel=c&insecure-skip-verify=false&header_Authorization=Splunk%20canary-token",
+      "splunk://s.example.com/raw?channel=c&insecure-skip-verify=true&header_Authorization=Splunk%20canary-token",
+    ],
+  ])("shows and judges drift to %s", async (_what, declared, shown) => {
+    const recorded = await up({ ...b.job, destinationConf: declared });
+    await b.changed(recorded.id, { destination_conf: shown });
+    const [before, now] = [declared, shown].map((text) => text.replace(/&(access|secret|header).*$/, ""));
+    const canonical = (text = ""): string => text.replace(/\?(region=\w)&(endpoint=.*)$/, "?$2&$1");
+    const drift = driftOf(TYPE, recorded, await refreshed(recorded));
+    expect(drift?.changes).toEqual([
+      { property: "destinationConf", before: canonical(before), now: canonical(now) },
+    ]);
+    expect(drift?.lost).toEqual([
+      `log lines go to another destination: ${canonical(before)} → ${canonical(now)}`,
+    ]);
+    expect(JSON.stringify(drift)).not.toMatch(/canary/i);
+  });
+
+  test.each([
+    ["an unknown parameter", "https://logs.example.com/in?k=one", "https://logs.example.com/in?k=two"],
+    [
+      "a path segment that may be a token",
+      "https://logs.example.com/first-canary-token",
+      "https://logs.example.com/other-canary-token",
+    ],
+  ])("reports drift in %s without showing it", async (_what, declared, shown) => {
+    const recorded = await up({ ...b.job, destinationConf: declared });
+    await b.changed(recorded.id, { destination_conf: shown });
+    const drifted = await refreshed(recorded);
+    expect(drifted.outputs["destinationShown"]).toBe(recorded.outputs["destinationShown"]);
+    const drift = driftOf(TYPE, recorded, drifted);
+    expect(drift?.lost).toEqual(["destinationConf has changed; the plan hides it"]);
+    expect(JSON.stringify(drift)).not.toMatch(/canary|one|two/);
+    // Undoing it moves the job, too.
+    const { inputs } = await new Operation(b.api).preview(
+      TYPE,
+      { ...b.job, destinationConf: declared },
+      drifted,
+    );
+    expect(inputs["destinationMoved"]).toBe(true);
+  });
+
+  test("an account ID of R2 that differs isn't the same location, but new keys are", async () => {
+    const r2 = (last: number, keys: string): Members => ({
+      ...b.job,
+      destinationConf: `r2://logs/http?${account(last)}&${keys}`,
+    });
+    const own = { ...b.job, destinationConf: `r2://logs/http?account-id=${b.api.accounts.main}&${KEYS}` };
+    const recorded = await up(own);
+    const preview = async (inputs: Members): Promise<unknown> =>
+      (await new Operation(b.api).preview(TYPE, inputs, recorded)).inputs["destinationMoved"];
+    expect(await preview(r2(7, KEYS))).toBe(true);
+    const rotated = own.destinationConf.replaceAll("canary", "fresh").replace("CANARY", "FRESH");
+    expect(await preview({ ...own, destinationConf: rotated })).toBeUndefined();
   });
 
   test.each([
@@ -560,7 +630,7 @@ describe("drift detection for a LogpushJob", () => {
     const drifted = await refreshed(recorded);
     expect(drifted.outputs).toMatchObject({
       destinationConf: "https://else.example.com/in?header_Authorization=****",
-      destinationShown: "https://else.example.com",
+      destinationShown: "https://else.example.com/in",
     });
     await up(b.job, drifted);
     expect(b.api.snapshot().logpush.jobs.at(-1)?.destination_conf).toBe(HTTPS);

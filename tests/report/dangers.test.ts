@@ -150,6 +150,125 @@ describe("the section on a Logpush job", () => {
   });
 });
 
+describe("a deleted Logpush job", () => {
+  const FIELDS = ["ClientIP", "RayID"];
+  const WHERE = '{"where":{"and":[{"key":"EdgeResponseStatus","operator":"geq","value":"500"}]}}';
+  const job = (members: Record<string, unknown> = {}): Record<string, unknown> => ({
+    zoneId: ZONE,
+    dataset: "firewall_events",
+    name: "security",
+    enabled: true,
+    destinationConf: "[secret]",
+    destinationShown: "s3://logs/waf?region=eu-west-1",
+    outputOptions: { fieldNames: FIELDS, sampleRate: 0.5 },
+    ...members,
+  });
+  const lostWith = (
+    other: Record<string, unknown> | undefined,
+    gone: Record<string, unknown> = job(),
+    op = "same",
+  ): string[] =>
+    sentences(
+      "unprotect",
+      stepOf("delete", "LogpushJob", "gone", { old: gone }),
+      ...(other === undefined ? [] : [stepOf(op, "LogpushJob", "other", { old: other, new: other })]),
+    ).filter((sentence) => sentence.includes("is deleted"));
+  const LOST =
+    "the Logpush job is deleted: firewall_events is no longer pushed to s3://logs/waf?region=eu-west-1";
+
+  test.each<[string, Record<string, unknown>, Record<string, unknown>?]>([
+    ["pushes the same lines to the same place", job({ name: "other" })],
+    ["has more fields", job({ outputOptions: { fieldNames: [...FIELDS, "Action"], sampleRate: 0.5 } })],
+    ["has a greater sample", job({ outputOptions: { fieldNames: FIELDS } })],
+    ["has no filter", job(), job({ filter: WHERE })],
+    ["has the same filter", job({ filter: WHERE }), job({ filter: WHERE.replace(":[", ": [") })],
+  ])("is no danger if another job %s", (_, other, gone = job()) => {
+    expect(lostWith(other, gone)).toEqual([]);
+  });
+
+  test.each<[string, Record<string, unknown>, Record<string, unknown>?]>([
+    ["only has the same bucket", job({ destinationShown: "s3://logs/http?region=eu-west-1" })],
+    ["has another region", job({ destinationShown: "s3://logs/waf?region=us-east-1" })],
+    ["has an endpoint", job({ destinationShown: "s3://logs/waf?endpoint=x.com&region=eu-west-1" })],
+    ["moves, although it shows the same location", job({ destinationMoved: true })],
+    ["may move", job({ destinationMoved: UNKNOWN })],
+    ["pushes to an unknown place", job({ destinationShown: UNKNOWN }), job({ destinationShown: UNKNOWN })],
+    [
+      "pushes to a secret place",
+      job({ destinationShown: "[secret]" }),
+      job({ destinationShown: "[secret]" }),
+    ],
+    ["has no known place", job({ destinationShown: undefined }), job({ destinationShown: undefined })],
+    [
+      "has a place that's partly hidden",
+      job({ destinationShown: "https://logs.example.com/[secret]" }),
+      job({ destinationShown: "https://logs.example.com/[secret]" }),
+    ],
+    [
+      "has a hidden destination",
+      job({ destinationShown: "a hidden destination" }),
+      job({ destinationShown: "a hidden destination" }),
+    ],
+    ["has another dataset", job({ dataset: "http_requests" })],
+    ["is in another zone", job({ zoneId: OTHER })],
+    ["lacks a field", job({ outputOptions: { fieldNames: ["RayID"], sampleRate: 0.5 } })],
+    ["has hidden options", job({ outputOptions: "[secret]" })],
+    ["has a smaller sample", job({ outputOptions: { fieldNames: FIELDS, sampleRate: 0.1 } })],
+    ["has a filter", job({ filter: WHERE })],
+    ["has a wider filter", job({ filter: WHERE.replace("500", "400") }), job({ filter: WHERE })],
+    ["has a secret filter", job({ filter: "[secret]" }), job({ filter: "[secret]" })],
+    ["is disabled", job({ enabled: false })],
+    ["may be disabled", job({ enabled: UNKNOWN })],
+  ])("is a danger if the only other job %s", (_, other, gone = job()) => {
+    expect(lostWith(other, gone)).toHaveLength(1);
+  });
+
+  test("is a danger without another job, and the sentence shows the whole location", () => {
+    expect(lostWith(undefined)).toEqual([LOST]);
+    const long = `https://logs.example.com/in?table=${"t".repeat(300)}`;
+    expect(lostWith(undefined, job({ destinationShown: long })).join()).toContain(long);
+  });
+
+  test.each(["replace", "create-replacement"])("is a danger if a %s changes its dataset", (op) => {
+    const lines = stepOf(op, "LogpushJob", "security", {
+      old: job(),
+      new: job({ dataset: "http_requests" }),
+    });
+    const alike = job({ destinationShown: "s3://logs/http?region=eu-west-1", name: "else" });
+    const other = stepOf("same", "LogpushJob", "else", { old: alike, new: alike });
+    expect(sentences("unprotect", lines, other)).toEqual([LOST]);
+  });
+});
+
+describe("a Logpush job's destination", () => {
+  const job = (destinationShown: unknown, members: object = {}): Record<string, unknown> => ({
+    dataset: "http_requests",
+    enabled: true,
+    destinationConf: "[secret]",
+    destinationShown,
+    ...members,
+  });
+  const change = (was: Record<string, unknown>, is: Record<string, unknown>): string[] =>
+    sentences("unprotect", stepOf("update", "LogpushJob", "j", { old: was, new: is }));
+  const HERE = "r2://logs?account-id=1";
+
+  test.each<[string, Record<string, unknown>, string]>([
+    ["has another account ID", job("r2://logs?account-id=2"), `${HERE} → r2://logs?account-id=2`],
+    [
+      "differs in what's hidden",
+      job(HERE, { destinationMoved: true }),
+      `${HERE} → ${HERE} (in a different location)`,
+    ],
+    ["isn't known yet", job(UNKNOWN, { destinationMoved: UNKNOWN }), `${HERE} → known after apply`],
+  ])("is a danger if it %s", (_, is, sides) => {
+    expect(change(job(HERE), is)).toEqual([`log lines go to another destination: ${sides}`]);
+  });
+
+  test("is no danger if only its credentials change", () => {
+    expect(change(job(HERE), job(HERE))).toEqual([]);
+  });
+});
+
 describe("reports that a managed ruleset stops acting:", () => {
   const rule = { zoneId: ZONE, ruleset: { name: "OWASP" }, enabled: true };
   const outputs = { ruleId: "r1", otherManagedRules: [] };

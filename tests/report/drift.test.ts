@@ -106,7 +106,7 @@ describe("the drift report on recorded plans", () => {
     ]);
     expect(changes("logpush")).toEqual([
       "LogpushJob credential: destinationConf: [secret] -> [secret], which has changed",
-      "LogpushJob destination: destinationConf: https://logs.shop.example -> https://elsewhere.example",
+      "LogpushJob destination: destinationConf: https://logs.shop.example/edge -> https://elsewhere.example/in",
       "LogpushJob enabled: enabled: true -> false",
       'LogpushJob fields: outputOptions.fieldNames: ["ClientIP","ClientRequestHost","EdgeResponseStatus"] -> ["ClientRequestHost","RayID"]',
       'LogpushJob filter: filter: {"where":{"and":[{"key":"EdgeResponseStatus","operator":"geq","value":"500"},{"key":"ClientRequestHost","operator":"eq"… -> {"where":{"key":"EdgeResponseStatus","operator":"geq","value":"400"}}',
@@ -432,7 +432,7 @@ describe("secrets in the drift report", () => {
   test.each(["update", "same"])(
     "are drift if the refresh found them changed and the program's step is %s",
     (op) => {
-      const outputs = { drift: "the destination has different credentials or options" };
+      const outputs = { drift: "the destination differs in a part that isn't shown" };
       const found = driftIn(
         planJson(refresh, stepOf(op, "LogpushJob", "a", { old: job, new: job, outputs })),
       );

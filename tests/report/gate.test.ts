@@ -90,7 +90,7 @@ describe("raising an argument isn't a danger, unless the new value can't be prov
     ],
     [
       "stronger.logpush",
-      ["dataset", "destinationConf", "extra", "filter: wider", "kind", "outputOptions.extra"],
+      ["accountId", "dataset", "destinationConf", "extra", "filter: wider", "kind", "outputOptions.extra"],
     ],
   ])("%s", (name, expected) => {
     const { dangers } = report(read(`${name}.json`), "json");

@@ -25,7 +25,6 @@ test("uses defaults and no credential, without an error, if nothing is set", () 
     rates: [{ requests: 1200, ms: 300_000 }],
     concurrency: 8,
     liveChecks: true,
-    logpushJobsPerZone: undefined,
     credential: undefined,
     emptyCredentials: [],
     fallback: undefined,

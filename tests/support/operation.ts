@@ -21,8 +21,6 @@ export type Step = "create" | "update" | "replace" | "same";
 export interface Preview {
   readonly step: Step;
   readonly replaces: readonly string[];
-  /** Whether a replacement has to delete the old object first. */
-  readonly deletesFirst: boolean;
   readonly inputs: JsonObject;
 }
 
@@ -97,22 +95,25 @@ export class Operation {
     if (checked.failures.length > 0) {
       throw new Error(checked.failures.map(({ reason }) => reason).join("\n"));
     }
-    if (previous === undefined)
-      return { step: "create", replaces: [], deletesFirst: false, inputs: checked.inputs };
+    if (previous === undefined) return { step: "create", replaces: [], inputs: checked.inputs };
     const diff = await this.#verbs(type).diff(this.host, previous.id, previous.outputs, checked.inputs);
     const step = diff.replaces.length > 0 ? "replace" : diff.changes ? "update" : "same";
-    const deletesFirst = diff.deleteBeforeReplace === true;
-    return { step, replaces: diff.replaces, deletesFirst, inputs: checked.inputs };
+    return { step, replaces: diff.replaces, inputs: checked.inputs };
   }
 
-  async up(type: string, inputs: JsonObject, previous?: Recorded): Promise<Recorded> {
+  async up(
+    type: string,
+    inputs: JsonObject,
+    previous?: Recorded,
+    { deleteBeforeReplace = false }: { readonly deleteBeforeReplace?: boolean } = {},
+  ): Promise<Recorded> {
     const plan = await this.preview(type, inputs, previous);
     if (plan.step === "same" && previous !== undefined) return { ...previous, inputs: plan.inputs };
     if (plan.step === "update" && previous !== undefined)
       return await this.update(type, plan.inputs, previous);
-    if (plan.deletesFirst && previous !== undefined) await this.destroy(type, previous);
+    if (deleteBeforeReplace && previous !== undefined) await this.destroy(type, previous);
     const recorded = await this.create(type, plan.inputs);
-    if (!plan.deletesFirst && previous !== undefined) await this.destroy(type, previous);
+    if (!deleteBeforeReplace && previous !== undefined) await this.destroy(type, previous);
     return recorded;
   }
 

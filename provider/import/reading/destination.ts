@@ -1,8 +1,8 @@
 import {
   Credential,
   isMasked,
+  kindOfParameter,
   membersOf,
-  NON_SECRET_PARAMETERS,
   parseDestination,
   typedDestination,
   type Member,
@@ -46,11 +46,11 @@ export function destinationCode(
 }
 
 /** Describes a destination without its secrets: where the logs go, and which credentials it contains. */
-function placeOf(text: string, { parameters }: ParsedDestination): string {
-  const shown = parameters.map(([name, value]) =>
-    NON_SECRET_PARAMETERS.includes(name) ? `${name}=${value}` : `${name}=…`,
+function placeOf(text: string, parsed: ParsedDestination): string {
+  const credentials = parsed.parameters.flatMap(([name]) =>
+    kindOfParameter(parsed, name) === "location" ? [] : [`${name}=…`],
   );
-  return `the whole destination: ${[shownDestination(text), ...shown].join(" ")}`;
+  return `the whole destination: ${[shownDestination(text), ...credentials].join(" ")}`;
 }
 
 /** Returns the code for a secret. @param name the end of the configuration key. */

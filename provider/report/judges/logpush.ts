@@ -1,3 +1,5 @@
+import { showsWholeLocation } from "../../logpush/destination-text";
+import { filterMeaning } from "../../logpush/filter-text";
 import { fieldsInTemplate } from "../../logpush/output-options";
 import { passesAtLeast } from "../../logpush/filter-compare";
 import { sameJson } from "../../runtime/values";
@@ -19,8 +21,22 @@ const traits: ObjectTraits = {
   scope: ["zoneId", "accountId", "dataset", "kind"],
   isSole: false,
   leaves: () => undefined,
-  mayReplace: () => true,
+  // The comparisons judge the rest. What the plan hides or doesn't know yet may differ between two jobs.
+  mayReplace({ inputs: gone }, { new: { inputs: next } }) {
+    const where = next["destinationShown"];
+    return (
+      next["enabled"] === true &&
+      typeof where === "string" &&
+      !isHidden(where) &&
+      showsWholeLocation(where) &&
+      (next["filter"] === undefined || isSameFilter(gone["filter"], next["filter"]))
+    );
+  },
 };
+
+const isSameFilter = (was: unknown, is: unknown): boolean =>
+  isUnchanged(was, is) ||
+  (!isHidden(was) && !isHidden(is) && filterMeaning(asText(was)) === filterMeaning(asText(is)));
 
 /** Finds a job that stops pushing. */
 const stopped: Comparison = ({ before, after }) => {
@@ -131,7 +147,7 @@ const log4shellOff: Comparison = (change) => {
 const otherDestination: Comparison = (change) => {
   const both = bothPushing(change);
   if (both === undefined) return [];
-  const isMoved = both.after.inputs["destinationMoved"] === true;
+  const isMoved = both.after.inputs["destinationMoved"] !== undefined; // True, or unknown.
   const isSame = sameJson(both.before.inputs["destinationShown"], both.after.inputs["destinationShown"]);
   if (!isMoved && isSame) return [];
   const elsewhere = isMoved && isSame ? " (in a different location)" : "";
@@ -185,4 +201,8 @@ function option({ inputs }: Side, name: string): unknown {
   return isHidden(options) && typeof options === "string" ? options : asObject(options)[name];
 }
 
-const destinationOf = ({ inputs }: Side): Phrase => cell(inputs["destinationShown"], 80);
+const destinationOf = ({ inputs }: Side): Phrase =>
+  cell(inputs["destinationShown"], MOST_DESTINATION_CHARACTERS);
+
+/** Shows all of almost any location. The destination has at most 4,096 characters. */
+const MOST_DESTINATION_CHARACTERS = 500;

@@ -1,4 +1,5 @@
 import { SEEN as KV } from "../../kv/impact";
+import { SEEN as LOGPUSH } from "../../logpush/impact";
 import { SEEN as PAGE_SHIELD } from "../../page-shield/impact";
 import { hasUnknown, ownMember, sameJson } from "../../runtime/values";
 import { joined, say, value, words, type Phrase } from "../phrase";
@@ -45,7 +46,7 @@ const RISKS: Readonly<Record<string, readonly Risk[]>> = {
     },
   ],
   ManagedRulesetOverride: [takesOver("existingRule", "rule")],
-  LogpushJob: [takesOver("existingJob", "job")],
+  LogpushJob: [takesOver(LOGPUSH.existingJob, "job")],
   KvEntries: [
     {
       seen: KV.prunedKeys,

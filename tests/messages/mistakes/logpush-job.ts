@@ -73,16 +73,6 @@ export const LOGPUSH_JOB: readonly Mistake[] = [
     instead: { maxUploadIntervalSeconds: 30 },
   },
   {
-    title: "More jobs than the zone may have",
-    before: async (api) => {
-      for (const name of ["a", "b", "c", "d"]) {
-        const made = { name, dataset: "http_requests", destination_conf: "https://logs.example.com/in" };
-        await rawSend(api, "POST", `/zones/${api.zones.empty}/logpush/jobs`, made);
-      }
-    },
-    fix: "Delete a job first. If Cloudflare has raised the limit, run `pulumi config set edgeguard:logpushJobsPerZone <number>`.",
-  },
-  {
     title: "A job of that name already exists and differs",
     before: (api) =>
       rawSend(api, "POST", `/zones/${api.zones.empty}/logpush/jobs`, {

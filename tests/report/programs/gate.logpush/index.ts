@@ -10,12 +10,16 @@ function push(
   strong: Partial<LogpushJobArgs>,
   weak: Partial<LogpushJobArgs>,
 ) {
-  new LogpushJob(argument, {
-    zoneId: zone(last),
-    dataset: "http_requests",
-    destination: destination.https({ url: "https://logs.shop.example/edge" }),
-    ...(process.env["WEAKER"] === undefined ? strong : weak),
-  });
+  new LogpushJob(
+    argument,
+    {
+      zoneId: zone(last),
+      dataset: "http_requests",
+      destination: destination.https({ url: "https://logs.shop.example/edge" }),
+      ...(process.env["WEAKER"] === undefined ? strong : weak),
+    },
+    { deleteBeforeReplace: true }, // One zone has as many jobs as it may have.
+  );
 }
 
 const FIELDS = ["ClientIP", "ClientRequestHost", "EdgeResponseStatus"];
