@@ -1,7 +1,6 @@
 import { z } from "zod";
 import { formatNumber } from "../limits/workers";
-import { listed, RECORD_SHAPE, type Listed } from "../runtime/impact";
-import { members } from "../runtime/published";
+import { listed, type ImpactOf, type Listed } from "../runtime/impact";
 import type { Messages } from "../runtime/lifecycle";
 import { quoteKeys, withEscapes } from "./entry";
 
@@ -17,9 +16,8 @@ export const entriesRecord = {
   unchecked: z.int().exactOptional().describe("How many new keys the preview didn't look up."),
 } as const;
 
-const entriesImpact = members({ ...RECORD_SHAPE, ...entriesRecord });
 /** What an operation found out about a `KvEntries`. */
-export type EntriesImpact = z.output<typeof entriesImpact>;
+export type EntriesImpact = ImpactOf<typeof entriesRecord>;
 
 /** What the report needs to have been looked at before it rules out a loss. */
 export const SEEN = {

@@ -165,7 +165,7 @@ export const kvEntries = defineLifecycle({
           contentFound(
             ctx,
             rows,
-            isKnown ? compare(catalog, isNew(args, olds) ? new Map() : await indexOf(olds)) : undefined,
+            isKnown ? compare(catalog, isNew(args, olds) ? EMPTY : await indexOf(olds)) : undefined,
           ),
       };
     } catch (error) {
@@ -179,7 +179,7 @@ export const kvEntries = defineLifecycle({
 
   async live({ ctx, args, olds, inputs }) {
     const isFirst = isNew(args, olds);
-    const own = isFirst ? new Map() : await indexOf(olds);
+    const own: Manifest = new Map(isFirst ? EMPTY : await indexOf(olds));
     const catalog = !isFirst && isContentWritten(olds, inputs) ? undefined : await cachedCatalog(ctx, args);
     const managed = managementOf(args);
     const existing = async (listing?: AsyncIterable<ListedKey>): Promise<Findings> => {
@@ -207,8 +207,7 @@ export const kvEntries = defineLifecycle({
     if (args.prune === undefined) return [existing];
     if (!isFirst || catalog === undefined) {
       const rows = catalog?.rows ?? own;
-      const manifest: Manifest = new Map(own);
-      return [existing, async () => prunable(await findUnmanagedKeys(ctx, managed, { rows, manifest }))];
+      return [existing, async () => prunable(await findUnmanagedKeys(ctx, managed, { rows, manifest: own }))];
     }
     // A create finds both in one listing.
     const unmanaged = await UnmanagedKeys.of(ctx, managed, isDeclaredIn(ctx, catalog.rows));
@@ -623,6 +622,8 @@ function tellExisting(
 }
 
 const isIndexed = (olds: JsonObject): boolean => typeof olds["index"] === "string";
+
+const EMPTY: Manifest = new Map();
 
 /** Returns the entries that the last update declared. Empty if they aren't recorded. */
 async function indexOf(olds: JsonObject): Promise<Manifest> {

@@ -61,7 +61,9 @@ export class UnmanagedKeys {
     const { accountId, namespaceId, prune } = this.#pruning;
     if (prune === undefined) return this;
     const address = { accountId, namespaceId };
-    const listing = listKeys(ctx.api, { ...address, prefix: prune.prefix, complete: false });
+    // A preview has to see every key that will be deleted; an update deletes those that it can read.
+    const complete = writtenAt === undefined;
+    const listing = listKeys(ctx.api, { ...address, prefix: prune.prefix, complete });
     for await (const listed of listing) this.#collect(listed);
     const isSettled =
       writtenAt === undefined

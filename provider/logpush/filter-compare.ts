@@ -1,3 +1,6 @@
+import { implies, type Formula } from "../runtime/implication";
+import { documentedTypes } from "./dataset-fields";
+import { isTime } from "./filter-fields";
 import { childrenOf, isLeaf, readFilter, type Leaf, type Node } from "./filter-read";
 import { filterMeaning } from "./filter-text";
 
@@ -9,78 +12,94 @@ export function passesAtLeast(before: string | undefined, after: string | undefi
   if (after === undefined || after === "" || filterMeaning(before) === filterMeaning(after)) return true;
   if (before === undefined || before === "") return false;
   const [one, other] = [readFilter(before), readFilter(after)];
-  return "filter" in one && "filter" in other && new Proof().implies(one.filter.where, other.filter.where);
+  if (!("filter" in one && "filter" in other)) return false;
+  const leaves = new Map<string, Comparison>();
+  const [from, to] = [formulaOf(one.filter.where, leaves), formulaOf(other.filter.where, leaves)];
+  return implies(from, to, (atom, entailed) => {
+    const [a, b] = [leaves.get(atom), leaves.get(entailed)];
+    return a !== undefined && b !== undefined && leafImplies(a, b);
+  });
 }
 
-/**
- * Compares two filters. Caches the result for each pair of parts, because nested groups compare the same pairs again
- * and again.
- */
-class Proof {
-  readonly #known = new Map<Node, Map<Node, boolean>>();
-
-  implies(before: Node, after: Node): boolean {
-    const row = this.#known.get(before) ?? new Map<Node, boolean>();
-    this.#known.set(before, row);
-    const known = row.get(after) ?? this.#decide(before, after);
-    row.set(after, known);
-    return known;
+/** Converts a filter for comparison, and collects its comparisons by their atoms. A list becomes one per value. */
+function formulaOf(node: Node, leaves: Map<string, Comparison>): Formula {
+  if (!isLeaf(node)) {
+    const of = childrenOf(node).map((child) => formulaOf(child, leaves));
+    return "and" in node ? { and: of } : { or: of };
   }
-
-  #decide(before: Node, after: Node): boolean {
-    if (isLeaf(before) && isLeaf(after)) return leafImplies(before, after);
-    // Splitting an "or" in `before`, or an "and" in `after`, first never loses a proof.
-    if (!isLeaf(before) && "or" in before) return before.or.every((child) => this.implies(child, after));
-    if (!isLeaf(after) && "and" in after) return after.and.every((child) => this.implies(before, child));
-    return (
-      (!isLeaf(before) && childrenOf(before).some((child) => this.implies(child, after))) ||
-      (!isLeaf(after) && childrenOf(after).some((child) => this.implies(before, child)))
-    );
-  }
+  const { key, operator, value } = node;
+  const atomOf = (single: Comparison): string => {
+    const atom = JSON.stringify([key, single.operator, single.value]);
+    leaves.set(atom, single);
+    return atom;
+  };
+  if (typeof value === "string") return atomOf({ key, operator, value });
+  const each = (one: "eq" | "!eq"): string[] =>
+    value.map((item) => atomOf({ key, operator: one, value: String(item) }));
+  return operator === "!in" ? { and: each("!eq") } : { or: each("eq") };
 }
 
-function leafImplies(before: Leaf, after: Leaf): boolean {
+/** A comparison with one value. */
+type Comparison = Leaf & { readonly value: string };
+
+/** Whether a value that passes the first comparison certainly also passes the second. */
+function leafImplies(before: Comparison, after: Comparison): boolean {
   if (before.key !== after.key) return false;
-  if (leafKey(before) === leafKey(after)) return true;
-  const [was, is] = [before.operator, after.operator];
-  const [old, now] = [valuesOf(before), valuesOf(after)];
-  if (was === "eq" || was === "in") {
-    if (is === "eq" || is === "in") return old.every((value) => now.includes(value));
-    if (is === "!eq" || is === "!in")
-      return !old.some((value) => now.some((other) => mayEqual(value, other)));
-  }
-  if ((was === "!eq" || was === "!in") && (is === "!eq" || is === "!in"))
-    return now.every((value) => old.includes(value));
+  if (before.operator === "eq" && after.operator === "!eq") return areDifferent(before, after);
   return boundsImply(before, after) || affixesImply(before, after);
 }
 
-const leafKey = ({ operator, value }: Leaf): string => JSON.stringify([operator, value]);
-
-const valuesOf = ({ value }: Leaf): readonly string[] =>
-  typeof value === "string" ? [value] : value.map(String);
-
-/** Whether two values may be equal. In a numeric field, 5 equals 5.0. */
-const mayEqual = (a: string, b: string): boolean => a === b || Number(a) === Number(b);
+/** Whether no value equals both. In a numeric field, 5 equals 5.0. */
+function areDifferent(a: Comparison, b: Comparison): boolean {
+  const order = compareNumbers(a, b);
+  if (order !== undefined) return order !== 0;
+  if (mayBeTime(a) && [a, b].every(({ value }) => isTime(value) || digitsOf(value) >= UNIX_DIGITS))
+    return false;
+  return a.value !== b.value && Number(a.value) !== Number(b.value);
+}
 
 /** Whether one bound implies the other. For example, a value that passes `gt 10` also passes `geq 5`. */
-function boundsImply(before: Leaf, after: Leaf): boolean {
-  const [old, now] = [Number(before.value), Number(after.value)];
-  if (Array.isArray(before.value) || Array.isArray(after.value) || Number.isNaN(old) || Number.isNaN(now))
-    return false;
+function boundsImply(before: Comparison, after: Comparison): boolean {
+  const order = compareNumbers(before, after);
+  if (order === undefined) return false;
   const pair = `${before.operator} ${after.operator}`;
-  if (["lt lt", "leq leq", "lt leq"].includes(pair)) return old <= now;
-  if (["gt gt", "geq geq", "gt geq"].includes(pair)) return old >= now;
-  if (pair === "leq lt") return old < now;
-  return pair === "geq gt" && old > now;
+  if (["lt lt", "leq leq", "lt leq"].includes(pair)) return order <= 0;
+  if (["gt gt", "geq geq", "gt geq"].includes(pair)) return order >= 0;
+  if (pair === "leq lt") return order < 0;
+  return pair === "geq gt" && order > 0;
+}
+
+/** Matches a number in its plain notation. */
+const NUMBER = /^-?(0|[1-9]\d*)(\.\d+)?$/;
+
+/** The digits of a time in seconds since 1970. A time in a smaller unit has more. */
+const UNIX_DIGITS = 10;
+
+/** The difference between two numbers. Undefined if one isn't a number, or if they may be times in different units. */
+function compareNumbers(a: Comparison, b: Comparison): number | undefined {
+  if (!NUMBER.test(a.value) || !NUMBER.test(b.value)) return undefined;
+  const [one, other] = [digitsOf(a.value), digitsOf(b.value)];
+  if (mayBeTime(a) && one !== other && Math.max(one, other) >= UNIX_DIGITS) return undefined;
+  const areWhole = ![a.value, b.value].some((value) => value.includes("."));
+  // A double can't hold every time in nanoseconds.
+  return areWhole ? Number(BigInt(a.value) - BigInt(b.value)) : Number(a.value) - Number(b.value);
+}
+
+/** The number of digits before the decimal point; 0 if it isn't a number. */
+const digitsOf = (value: string): number => /^-?(\d+)(\.\d+)?$/.exec(value)?.[1]?.length ?? 0;
+
+/** Whether a field may hold a time, whose unit depends on how the value is written. */
+function mayBeTime({ key }: Comparison): boolean {
+  const types = documentedTypes(key);
+  return types.length === 0 || types.includes("int or string");
 }
 
 /**
  * Whether one string test implies the other. For example, a value that passes `startsWith "/api/v1"` also passes
  * `startsWith "/api"`.
  */
-function affixesImply(before: Leaf, after: Leaf): boolean {
+function affixesImply(before: Comparison, after: Comparison): boolean {
   const [old, now] = [before.value, after.value];
-  if (typeof old !== "string" || typeof now !== "string") return false;
   switch (`${before.operator} ${after.operator}`) {
     case "startsWith startsWith":
       return old.startsWith(now);

@@ -211,12 +211,20 @@ function wideSourceWarnings(written: readonly Directive[]): string[] {
 
 function describeWideSource(source: string, all: readonly string[]): string[] {
   if (source === "'unsafe-inline'")
-    return all.some((each) => /^'(nonce|sha\d+)-/.test(each)) // Next to a nonce or a hash, browsers ignore 'unsafe-inline'.
+    return all.some(isNonceOrHash) // Next to a nonce or a hash, browsers ignore 'unsafe-inline'.
       ? []
       : [`${source} allows inline scripts, including injected ones`];
   if (source === "data:") return [`${source} allows scripts in data: URLs, including injected ones`];
   if (!["http:", "https:"].includes(source) && !matchesAnyHost(source)) return [];
   return [`${source} allows scripts from any host${source.startsWith("http:") ? ", even unencrypted" : ""}`];
+}
+
+/**
+ * Whether a source is a nonce or a hash to browsers, which ignore any other notation, such as an empty value or SHA-1
+ * (CSP Level 3, section 2.3.1).
+ */
+export function isNonceOrHash(source: string): boolean {
+  return /^'(nonce|sha(256|384|512))-[a-z\d+/_-]+={0,2}'$/i.test(source);
 }
 
 /** Whether a source is `*`, with or without http(s):// and a port. */

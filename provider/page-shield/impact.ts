@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { RECORD_SHAPE } from "../runtime/impact";
+import type { ImpactOf } from "../runtime/impact";
 import { members } from "../runtime/published";
 
 /** What an operation finds out about Page Shield's policies and settings. */
@@ -23,9 +23,8 @@ const wouldBlock = members({
 export type WouldBlock = z.output<typeof wouldBlock>;
 
 export const policyRecord = { wouldBlock: wouldBlock.exactOptional() } as const;
-const policyImpact = members({ ...RECORD_SHAPE, ...policyRecord });
 /** What an operation found out about a Page Shield policy. */
-export type PolicyImpact = z.output<typeof policyImpact>;
+export type PolicyImpact = ImpactOf<typeof policyRecord>;
 
 const settings = members({
   enabled: z.boolean().exactOptional(),
@@ -35,9 +34,8 @@ const settings = members({
 export const settingsRecord = {
   settings: settings.exactOptional().describe("The zone's settings before a new resource changes them."),
 } as const;
-const settingsImpact = members({ ...RECORD_SHAPE, ...settingsRecord });
 /** What an operation found out about a zone's Page Shield settings. */
-export type SettingsImpact = z.output<typeof settingsImpact>;
+export type SettingsImpact = ImpactOf<typeof settingsRecord>;
 
 /** What the report needs to have been looked at before it rules out a loss. */
 export const SEEN = {

@@ -1,5 +1,5 @@
 import { ownMember } from "../runtime/values";
-import { parseAddress, type Address, type Directives } from "./csp";
+import { isNonceOrHash, parseAddress, type Address, type Directives } from "./csp";
 
 /**
  * Finds what a changed policy allows and the earlier one didn't. Compares by directive, with the fallbacks that
@@ -111,8 +111,6 @@ function addedSources(
   cache.set(key, added);
   return added;
 }
-
-const isNonceOrHash = (source: string): boolean => /^'(nonce|sha\d+)-/.test(source);
 
 /** Keywords that affect only scripts. A keyword that isn't in this list or in `STYLE_KEYWORDS` may affect anything. */
 const SCRIPT_KEYWORDS = [

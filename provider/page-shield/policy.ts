@@ -8,7 +8,7 @@ import { inEitherForm, noteShownForm, type BooleanForm, type BooleanMember } fro
 import { CompositeId } from "../runtime/composite-id";
 import { adopt, zoneId, type Adopt, type LiteralUnion } from "../runtime/fields";
 import { record } from "../runtime/json";
-import { defineLifecycle, PartialFailure, type Context } from "../runtime/lifecycle";
+import { defineLifecycle, PartialFailure, type Context, type Findings } from "../runtime/lifecycle";
 import { LOCK } from "../runtime/locks";
 import { extra, extraFound, omitAbsent, removedExtra, STAMPS } from "../runtime/members";
 import { edgeResource } from "../runtime/resource";
@@ -103,18 +103,27 @@ export const pageShieldPolicy = defineLifecycle({
     return Promise.resolve({ computed: omitAbsent({ logged: wasLogged(args, olds) }) });
   },
 
-  async live({ ctx, args, olds }) {
-    const policies = await ctx.once(`policies of ${args.zoneId}`, () => listPolicies(ctx, args.zoneId));
-    // 1. Fail the preview of a new policy that the update couldn't adopt.
-    const isNew = olds["zoneId"] !== args.zoneId;
-    const own = isNew ? await findPolicyToAdopt(ctx, args, policies) : findOwnPolicy(policies, args, olds);
-    // 2. Warn about other policies that also apply to visitors.
-    warnAboutOtherPolicies(ctx, args, policies, { own, isNew });
+  live({ ctx, args, olds }) {
+    const existing = async (): Promise<Findings> => {
+      // Incomplete lists count as not seen, and the create wouldn't accept them either.
+      const list = (): Promise<readonly Policy[]> => listPolicies(ctx, args.zoneId, true);
+      const policies = await ctx.once(`policies of ${args.zoneId}`, list);
+      // 1. Fail the preview of a new policy that the update couldn't adopt.
+      const isNew = olds["zoneId"] !== args.zoneId;
+      const own = isNew ? await findPolicyToAdopt(ctx, args, policies) : findOwnPolicy(policies, args, olds);
+      // 2. Warn about other policies that also apply to visitors.
+      warnAboutOtherPolicies(ctx, args, policies, { own, isNew });
+      return {
+        ...(isNew && own !== undefined ? adoptionFor(ctx, args, own) : {}),
+        seen: [SEEN.existingPolicy],
+      };
+    };
     // 3. Show the reviewer what an enforced policy would block.
-    const adopts = isNew && own !== undefined ? adoptionFor(ctx, args, own) : {};
-    const wouldBlock = isEnforced(args) ? await computeWouldBlock(ctx, args) : undefined;
-    const seen = [SEEN.existingPolicy, ...(wouldBlock === undefined ? [] : [SEEN.wouldBlock])];
-    return { ...adopts, seen, found: omitAbsent({ wouldBlock }) };
+    const blocked = async (): Promise<Findings> => {
+      const wouldBlock = await computeWouldBlock(ctx, args);
+      return wouldBlock === undefined ? {} : { seen: [SEEN.wouldBlock], found: { wouldBlock } };
+    };
+    return Promise.resolve(isEnforced(args) ? [existing, blocked] : [existing]);
   },
 
   async create({ ctx, args }) {

@@ -74,6 +74,7 @@ async function activeScripts(api: EdgeApi, zone: string): Promise<LoadedScript[]
     // By default, the API omits some scripts that a policy would block like any others.
     query: { status: "active", ...SCRIPTS.includeAll, ...PAGE_SHIELD.STEADY_ORDER },
     perPage: PAGE_SHIELD.MAX_PER_PAGE,
+    complete: true, // A script that can't be read may be one that the policy would block.
     key: ({ id }) => id,
   });
   for await (const { url, host } of pages) scripts.push({ url, host });

@@ -1,4 +1,5 @@
 import { RULES_LANGUAGE } from "../limits";
+import { implies, type Formula } from "../runtime/implication";
 import { parseExpression } from "./parse";
 import { tokensOf, type Token } from "./tokens";
 import type { Condition, Index, Literal, Operand, Range, Value } from "./tree";
@@ -19,13 +20,13 @@ export function canonicalExpression(expression: string): string | undefined {
 }
 
 /**
- * Whether `wider` provably matches every request that `narrower` matches: they're equal, an operand of `or` or a value
- * in a set was added, or an operand of `and` was removed. False proves nothing. Invalid expressions must be identical.
+ * Whether `wider` provably matches every request that `narrower` matches, whatever the results of their comparisons.
+ * False proves nothing: comparisons of one field may depend on each other. Invalid expressions must be identical.
  */
 export function isWiderOrEqual(wider: string, narrower: string): boolean {
   if (wider.trim() === narrower.trim()) return true;
   const [one, other] = [normalFormOf(wider), normalFormOf(narrower)];
-  return one !== undefined && other !== undefined && new Implication().holds(other, one);
+  return one !== undefined && other !== undefined && implies(formulaOf(other), formulaOf(one));
 }
 
 /** Rewrites the expression with single spaces and operators as words. An invalid expression is only trimmed. */
@@ -158,17 +159,7 @@ function negate(form: NormalForm): NormalForm {
   }
 }
 
-const RENDERED = new WeakMap<NormalForm, string>();
-
 function render(form: NormalForm): string {
-  const known = RENDERED.get(form);
-  if (known !== undefined) return known;
-  const text = renderNew(form);
-  RENDERED.set(form, text);
-  return text;
-}
-
-function renderNew(form: NormalForm): string {
   if (form.kind === "constant") return String(form.value);
   if (form.kind === "atom") return form.isNegated ? `not ${form.text}` : form.text;
   const text = form.of
@@ -232,49 +223,26 @@ function rawString(bytes: string): string {
   return `r${hashes}"${Buffer.from(bytes, "latin1").toString("utf8")}"${hashes}`;
 }
 
-/** Decides whether one condition implies another, and remembers the result for each pair. */
-class Implication {
-  readonly #known = new Map<string, boolean>();
-
-  holds(from: NormalForm, to: NormalForm): boolean {
-    const key = `${render(from)}\n${render(to)}`;
-    const known = this.#known.get(key);
-    if (known !== undefined) return known;
-    const result = this.#decide(from, to);
-    this.#known.set(key, result);
-    return result;
+/** Converts a condition for comparison. A set becomes one comparison per value. */
+function formulaOf(form: NormalForm): Formula {
+  switch (form.kind) {
+    case "constant":
+      return form.value;
+    case "atom": {
+      const { isNegated, text, members } = form;
+      const holds =
+        members === undefined
+          ? text
+          : { or: [...members.values].map((value) => `${members.of} eq ${value}`) };
+      return isNegated ? { not: holds } : holds;
+    }
+    case "xor": {
+      const xor = form.of.map(formulaOf);
+      return form.isNegated === true ? { not: { xor } } : { xor };
+    }
+    case "and":
+      return { and: form.of.map(formulaOf) };
+    case "or":
+      return { or: form.of.map(formulaOf) };
   }
-
-  #decide(from: NormalForm, to: NormalForm): boolean {
-    if (render(from) === render(to)) return true;
-    if (from.kind === "constant" && !from.value) return true;
-    if (to.kind === "constant" && to.value) return true;
-    if (from.kind === "or") return from.of.every((part) => this.holds(part, to));
-    if (to.kind === "and") return to.of.every((part) => this.holds(from, part));
-    const parts = from.kind === "atom" ? splitSet(from) : [];
-    if (parts.length > 1 && to.kind === "or") return parts.every((part) => this.holds(part, to));
-    if (to.kind === "or" && to.of.some((part) => this.holds(from, part))) return true;
-    if (from.kind === "and" && from.of.some((part) => this.holds(part, to))) return true;
-    return from.kind === "atom" && to.kind === "atom" && isSubset(from, to);
-  }
-}
-
-type Atom = NormalForm & { readonly kind: "atom" };
-
-/** Splits a set into one comparison per value. */
-function splitSet({ isNegated, members }: Atom): Atom[] {
-  if (members === undefined || isNegated) return [];
-  return [...members.values].map((value) => ({
-    kind: "atom",
-    isNegated: false,
-    text: `${members.of} eq ${value}`,
-    members: { of: members.of, values: new Set([value]) },
-  }));
-}
-
-function isSubset(from: Atom, to: Atom): boolean {
-  if (from.isNegated !== to.isNegated || from.members === undefined || to.members === undefined) return false;
-  if (from.members.of !== to.members.of) return false;
-  const [inner, outer] = from.isNegated ? [to.members, from.members] : [from.members, to.members];
-  return [...inner.values].every((value) => outer.values.has(value));
 }

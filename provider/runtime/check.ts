@@ -5,7 +5,7 @@ import { IMPACT, revisionOf } from "./impact";
 import type { Host } from "./host";
 import { checkInputs, type CheckFailure } from "./inputs";
 import type { Args, Findings, Rule } from "./lifecycle";
-import { liveCheck } from "./live";
+import { liveFindings, type LiveChecks } from "./live";
 import { namesOfSecrets } from "./secrets";
 import {
   hasUnknown,
@@ -41,26 +41,27 @@ export async function check<Shape extends z.ZodRawShape, Computed extends object
   };
   // 1. Each argument by its schema.
   const secrets = resource.secrets(news);
-  const { inputs, failures: invalid, known, corrected } = checkInputs(lifecycle.args.shape, given, secrets);
+  const {
+    inputs,
+    failures: invalid,
+    known: valid,
+    corrected,
+  } = checkInputs(lifecycle.args.shape, given, secrets);
   const failures = asWritten(invalid, lifecycle.writtenAs?.(given) ?? {});
   Object.assign(inputs, pick(news, KEPT));
   if (misconfigured !== undefined)
     return { inputs, failures: refusals(host, [{ property: "", reason: misconfigured }, ...failures]) };
 
   const problems: CheckFailure[] = [...failures];
-  let hasPendingWork = false;
-  const found: NonNullable<Findings["found"]>[] = [];
-  const seen = new Set<string>();
-  const skipped: string[] = [];
+  const collected = new Collected();
+  const { skipped } = collected;
   const about = { ...resource.about(news), skipped };
   const add = (findings: Findings): void => {
-    const { computed = {}, failures: wrong = [], pendingWork = false, adopts } = findings;
+    const { computed = {}, failures: wrong = [], adopts } = findings;
     Object.assign(inputs, pick(computed, resource.computedInputs));
-    if (findings.found !== undefined) found.push(findings.found);
-    for (const each of findings.seen ?? []) seen.add(each);
     problems.push(...wrong);
-    hasPendingWork ||= pendingWork !== false;
-    if (typeof pendingWork === "string") host.warnOnce(pendingWork);
+    collected.add(findings);
+    if (typeof findings.pendingWork === "string") host.warnOnce(findings.pendingWork);
     if (adopts === undefined) return;
     const adopted = resource.adopted(adopts, inputs, host.redact);
     inputs[ADOPTED] = adopted;
@@ -72,7 +73,7 @@ export async function check<Shape extends z.ZodRawShape, Computed extends object
   const rules = (lifecycle.rules ?? []).filter(
     ({ quotes = [] }) => !quotes.some((key) => secrets.includes(key)),
   );
-  const { failed, warnings } = byRules(rules, inputs as Args<Shape>, corrected, known);
+  const { failed, warnings } = byRules(rules, inputs as Args<Shape>, corrected, valid);
   problems.push(...failed);
   if (!unchanged) for (const warning of warnings) host.warnOnce(warning); // Only in the run that changes the resource.
 
@@ -98,21 +99,14 @@ export async function check<Shape extends z.ZodRawShape, Computed extends object
   if (!isReplaced) Object.assign(inputs, pick(olds, [ADOPTED]));
   // 5. Live checks.
   const unknown = resource.argKeys.filter((key) => hasUnknown(inputs[key]));
-  if (unknown.length > 0)
-    skipped.push(`${inSeries(unknown)} ${unknown.length === 1 ? "isn't" : "aren't"} known yet`);
+  if (unknown.length > 0) skipped.push(notKnownYet(unknown));
   else if (problems.length === 0) {
     const args = resource.args(inputs);
     const ctx = host.probeContext(lifecycle.type, about);
-    if (!same || lifecycle.liveAlways?.(args) === true) {
-      const request = { ctx, args, olds, inputs: pick(inputs, resource.computedInputs) };
-      const first = await liveCheck(host, async () => (await lifecycle.live?.(request)) ?? {});
-      for (const each of Array.isArray(first) ? first : [() => Promise.resolve(first)]) {
-        const live = await liveCheck(host, each);
-        if ("skipped" in live) skipped.push(live.skipped);
-        else add(live);
-        if (problems.length > 0) break;
-      }
-    }
+    const request = { ctx, args, olds, inputs: pick(inputs, resource.computedInputs) };
+    const live = async (): Promise<LiveChecks> => (await lifecycle.live?.(request)) ?? {};
+    if (!same || lifecycle.liveAlways?.(args) === true)
+      for await (const findings of liveFindings(host, live)) add(findings);
   }
   // 6. Inputs that only the update will know: at an update, no argument is unknown.
   if (!same) {
@@ -121,38 +115,57 @@ export async function check<Shape extends z.ZodRawShape, Computed extends object
     const open = isSaved ? later.filter((key) => lifecycle.informs?.includes(key) === true) : [];
     if (unknown.length > 0 || (isSaved && skipped.length > 0))
       open.push(...later.filter((key) => !(key in inputs)));
-    // The arguments may turn out to be unchanged.
-    const mayBeSame = sameJson(
-      omit(pick(olds, resource.argKeys), unknown),
-      omit(pick(inputs, resource.argKeys), unknown),
-    );
-    if (unknown.length > 0 && mayBeSame) open.push(...carried.filter((key) => key in olds));
+    const known = (bag: JsonObject): JsonObject => omit(pick(bag, resource.argKeys), unknown);
+    const mayBeSame = unknown.length > 0 && sameJson(known(olds), known(inputs));
+    if (mayBeSame) open.push(...carried.filter((key) => key in olds));
     for (const key of open) inputs[key] = UNKNOWN;
   }
   // 7. What was found, for a resource that the update may change.
-  if (!same || hasPendingWork) {
-    const hidden = pick(inputs, namesOfSecrets(news));
-    const members: JsonObject = Object.assign(
-      {},
-      ...(await Promise.all(found.map((each) => (typeof each === "function" ? each() : each)))),
-    );
-    inputs[IMPACT] =
-      news[SAVED_PLAN] === true
-        ? UNKNOWN
-        : {
-            operation: "check",
-            revision: revisionOf(olds) + 1,
-            seen: [...seen].sort(),
-            ...(skipped.length === 0 ? {} : { skipped: [...new Set(skipped)] }),
-            ...omitUndefined({
-              secrets: Object.keys(hidden).length === 0 ? undefined : host.keyedDigest(hidden),
-            }),
-            ...members,
-          };
+  if (!same || collected.hasPendingWork) {
+    const { members, record } = await collected.impact(host, olds, pick(inputs, namesOfSecrets(news)));
+    inputs[IMPACT] = news[SAVED_PLAN] === true ? UNKNOWN : record;
     host.tell(lifecycle.messages?.(members, { name: about.name, args: inputs }) ?? {});
   }
-  if (problems.length === 0) host.declared.set(resource.fingerprint(inputs), { hasPendingWork });
+  if (problems.length === 0)
+    host.declared.set(resource.fingerprint(inputs), { hasPendingWork: collected.hasPendingWork });
   return { inputs, failures: refusals(host, problems) };
+}
+
+const notKnownYet = (names: readonly string[]): string =>
+  `${inSeries(names)} ${names.length === 1 ? "isn't" : "aren't"} known yet`;
+
+/** What the parts of a check find out, for the record. */
+class Collected {
+  readonly skipped: string[] = [];
+  readonly #seen = new Set<string>();
+  readonly #found: NonNullable<Findings["found"]>[] = [];
+  hasPendingWork = false;
+
+  add({ found, seen = [], pendingWork = false, skipped }: Findings & { readonly skipped?: string }): void {
+    if (found !== undefined) this.#found.push(found);
+    for (const each of seen) this.#seen.add(each);
+    if (skipped !== undefined) this.skipped.push(skipped);
+    this.hasPendingWork ||= pendingWork !== false;
+  }
+
+  /** @param secrets the arguments that the program made secret. */
+  async impact(
+    host: Host,
+    olds: JsonObject,
+    secrets: JsonObject,
+  ): Promise<{ readonly members: JsonObject; readonly record: JsonObject }> {
+    const members: Record<string, unknown> = {};
+    for (const each of this.#found) Object.assign(members, typeof each === "function" ? await each() : each);
+    const record = omitUndefined({
+      operation: "check",
+      revision: revisionOf(olds) + 1,
+      seen: [...this.#seen].sort(),
+      skipped: this.skipped.length === 0 ? undefined : [...new Set(this.skipped)],
+      secrets: Object.keys(secrets).length === 0 ? undefined : host.keyedDigest(secrets),
+      ...members,
+    });
+    return { members, record };
+  }
 }
 
 function byRules<Shape extends z.ZodRawShape>(

@@ -1,4 +1,4 @@
-import { createHash, createHmac, type Hash, type Hmac } from "node:crypto";
+import { createHash, createHmac } from "node:crypto";
 import { z } from "zod";
 import { members } from "./published";
 import { canonicalJson, compareText, isJsonObject, type JsonObject } from "./values";
@@ -51,6 +51,11 @@ export const RECORD_SHAPE = {
 /** The members that a resource type adds to the record. */
 export type RecordShape = Readonly<Record<string, z.ZodType>>;
 
+/** The record of a type. */
+export type ImpactOf<Shape extends RecordShape> = Readonly<
+  z.output<z.ZodObject<typeof RECORD_SHAPE & Shape>>
+>;
+
 /**
  * Returns a list's first names, count and digest.
  *
@@ -78,7 +83,7 @@ export function keyedDigest(key: string, value: unknown): string {
 
 const DIGEST_DIGITS = 32;
 
-const hexDigest = (hash: Hash | Hmac, value: unknown): string =>
+const hexDigest = (hash: ReturnType<typeof createHash | typeof createHmac>, value: unknown): string =>
   hash.update(canonicalJson(value)).digest("hex").slice(0, DIGEST_DIGITS);
 
 /** Returns the revision of the record in a resource's inputs or outputs. 0 if there's none. */

@@ -7,6 +7,7 @@ import type { CompositeId, ObjectAddress } from "./composite-id";
 import type { Listed, RecordShape } from "./impact";
 import type { CheckFailure } from "./inputs";
 import type { Holding } from "./ledger";
+import type { LiveChecks } from "./live";
 import type { Settings } from "./settings";
 import type { JsonObject } from "./values";
 
@@ -251,7 +252,7 @@ interface Hooks<Shape extends z.ZodRawShape, Computed extends object> {
     readonly olds: JsonObject;
     /** The computed inputs so far. */
     readonly inputs: JsonObject;
-  }): Promise<Findings | readonly (() => Promise<Findings>)[]>;
+  }): Promise<LiveChecks>;
   /**
    * 5. Called by diff, for an existing resource that's still declared. Returns the results of live checks. If it
    * throws, the preview fails. `args` is undefined as long as an argument is unknown.

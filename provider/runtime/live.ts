@@ -13,7 +13,7 @@ import type { Context, Findings } from "./lifecycle";
 export async function liveCheck<T extends object>(
   host: Host,
   at: () => Promise<T>,
-): Promise<T | Pick<Findings, "failures"> | { readonly skipped: string }> {
+): Promise<T | (Pick<Findings, "failures"> & { readonly skipped?: string })> {
   if (!host.settings.liveChecks) return { skipped: "edgeguard:liveChecks is false" };
   try {
     return await at();
@@ -26,6 +26,27 @@ export async function liveCheck<T extends object>(
     return { skipped: host.redact(reason) };
   }
 }
+
+/** What a type's live checks return: what they found, or checks that don't stop each other. */
+export type LiveChecks = Findings | readonly (() => Promise<Findings>)[];
+
+/** Runs a type's live checks until one fails. */
+export async function* liveFindings(
+  host: Host,
+  checks: () => Promise<LiveChecks>,
+): AsyncGenerator<Findings & { readonly skipped?: string }, void, undefined> {
+  const all = await liveCheck(host, async () => ({ each: await checks() }));
+  if (!("each" in all)) yield all;
+  else if (!isList(all.each)) yield all.each;
+  else
+    for (const each of all.each) {
+      const found: Findings & { readonly skipped?: string } = await liveCheck(host, each);
+      yield found;
+      if ((found.failures ?? []).length > 0) return;
+    }
+}
+
+const isList = (checks: LiveChecks): checks is Exclude<LiveChecks, Findings> => Array.isArray(checks);
 
 /**
  * Reads data that's only for the reviewer's information. If a permission or plan is missing, that's a warning, not a

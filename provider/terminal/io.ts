@@ -23,10 +23,21 @@ export const INTERRUPTED_EXIT_CODE = 130;
 
 export function processIo(): Io {
   const { stdin, stdout, stderr, env } = process;
-  // The reader has exited, as `head` does early.
-  for (const stream of [stdout, stderr])
-    stream.on("error", (error: NodeJS.ErrnoException) => process.exit(error.code === "EPIPE" ? 0 : 1));
+  for (const stream of [stdout, stderr]) {
+    stream.on("error", (error: NodeJS.ErrnoException) => {
+      if (error.code !== "EPIPE") process.exit(1);
+      unread.add(stream);
+    });
+  }
   return { stdin, stdout, stderr, env, cwd: process.cwd(), interrupted };
+}
+
+/** The streams whose reader has exited, as `head` does early. */
+const unread = new WeakSet<Writable>();
+
+/** Whether anyone still reads the result. */
+export function hasReader({ stdout }: Io): boolean {
+  return !unread.has(stdout);
 }
 
 let interruption: AbortController | undefined;
@@ -46,17 +57,24 @@ export function printToStderr({ stderr }: Io, line: string): void {
   stderr.write(`${printable(line)}\n`);
 }
 
-/** Prints a part of the result, and waits if the reader is slow. */
-export async function print({ stdout }: Io, part: string | Uint8Array): Promise<void> {
-  if (!stdout.write(part)) await once(stdout, "drain");
+/**
+ * Prints a part of the result, and waits if the reader is slow. If the reader has exited, the command still goes on to
+ * its exit code.
+ */
+export async function print(io: Io, part: string | Uint8Array): Promise<void> {
+  const { stdout } = io;
+  if (!hasReader(io) || stdout.write(part)) return;
+  await once(stdout, "drain").catch((error: unknown) => {
+    if (hasReader(io)) throw error;
+  });
 }
 
 /** The number of characters per write. */
 const PART_CHARACTERS = 64 * 1024;
 
 /**
- * Prints a JSON array as its items arrive, one per line. If the source fails, the array stays open, so that the reader
- * notices that it's incomplete.
+ * Prints a JSON array as its items arrive, one per line, as long as anyone reads it. If the source fails, the array
+ * stays open, so that the reader notices that it's incomplete.
  */
 export async function printArray(io: Io, items: AsyncIterable<object>): Promise<void> {
   let part = "[";
@@ -66,6 +84,7 @@ export async function printArray(io: Io, items: AsyncIterable<object>): Promise<
     first = false;
     if (part.length < PART_CHARACTERS) continue;
     await print(io, part);
+    if (!hasReader(io)) return;
     part = "";
   }
   await print(io, `${part}${first ? "" : "\n"}]\n`);

@@ -1,8 +1,10 @@
+import { spawn } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { startLocalApi } from "edgeguard-local";
 import { Shell } from "./shell";
+import { BIN, ended } from "./support";
 
 /** `edgeguard filter` tests a Logpush filter before it is deployed. */
 
@@ -71,6 +73,13 @@ describe("edgeguard filter, as built", () => {
       stdout: `${LINES[1] ?? ""}\n${LINES[2] ?? ""}\n`,
       stderr: "edgeguard: 2 of 4 lines pass, 2 don't.\n",
     });
+  });
+
+  test("stops reading endless lines when nobody reads the result any more", async () => {
+    const script = `while :; do echo '${LINES[1] ?? ""}' || exit; done | "${process.execPath}" "${BIN}" filter '${FILTER}' --print | head -n 1`;
+    const ran = await ended(spawn("bash", ["-c", script], { stdio: ["ignore", "pipe", "pipe"] }));
+    expect(ran).toMatchObject({ code: 0, stdout: `${LINES[1] ?? ""}\n` });
+    expect(ran.stderr).not.toContain("edgeguard:");
   });
 });
 

@@ -1,10 +1,15 @@
+import { spawn } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { z } from "zod";
 import { stepOf, pathOf, planJson, read } from "../report/plans";
 import { Shell } from "./shell";
+import { BIN, ended } from "./support";
 
 /** `edgeguard report` as a pipeline runs it: its output and exit codes. */
 
-const { bin, here } = new Shell("report");
+const shell = new Shell("report");
+const { bin, here } = shell;
 
 /** The digest that a reviewer copies from the report. */
 const digestIn = (name: string): string =>
@@ -26,6 +31,52 @@ describe("edgeguard report, as built", () => {
       stderr:
         "edgeguard: the plan has dangers of the kinds in --fail-on: irreversible (WafMigration older), blocks (PageShieldPolicy checkout). " +
         `Read the report. To accept all of its dangers, pass --accept ${digestIn("changed")}\n`,
+    });
+  });
+});
+
+describe("edgeguard report, if its reader stops early", () => {
+  const names = Array.from({ length: 1_000 }, (_, index) => `n${index}`);
+  const plans = {
+    gated: planJson(...names.map((name) => stepOf("delete", "KvNamespace", name, { old: { title: name } }))),
+    drifted: read("drift/data.json"),
+  };
+
+  /** The exit code of the command in a shell's pipeline. */
+  const piped = async (plan: keyof typeof plans, line: string): Promise<unknown> => {
+    writeFileSync(join(shell.cwd, `${plan}.json`), plans[plan]);
+    const script = `report() { "${process.execPath}" "${BIN}" report ${plan}.json "$@"; }; ${line}; exit "\${PIPESTATUS[0]}"`;
+    const child = spawn("bash", ["-c", script], { cwd: shell.cwd, stdio: ["ignore", "pipe", "pipe"] });
+    const { code, stdout, stderr } = await ended(child);
+    return { code, bytes: stdout.length, stderr: stderr.slice(0, 60) };
+  };
+
+  test("exits with 1 if the plan has dangers", async () => {
+    expect(await piped("gated", "report --fail-on delete --format json | head -c 1000")).toEqual({
+      code: 1,
+      bytes: 1000,
+      stderr: "edgeguard: the plan has dangers of the kinds in --fail-on: d",
+    });
+  });
+
+  test("exits with 0 if nothing is to fail, and with 3 on drift", async () => {
+    expect(await piped("gated", "report --format json | head -c 1000")).toEqual({
+      code: 0,
+      bytes: 1000,
+      stderr: "",
+    });
+    expect(await piped("drifted", "report --drift --format json | (exec <&-; sleep 2)")).toEqual({
+      code: 3,
+      bytes: 0,
+      stderr: "edgeguard: someone changed something manually; the report sa",
+    });
+  });
+
+  test("exits with 1 if nobody reads its messages either", async () => {
+    expect(await piped("gated", "report --fail-on delete --format json 2>&1 | head -c 0")).toEqual({
+      code: 1,
+      bytes: 0,
+      stderr: "",
     });
   });
 });

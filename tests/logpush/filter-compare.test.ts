@@ -20,6 +20,7 @@ import { childrenOf, isLeaf, parseFilter, type Node } from "../../provider/logpu
 const text = (node: FilterNode): string => compile(where(node));
 const a = eq("A", "1");
 const b = eq("B", "1");
+const c = eq("C", "1");
 
 describe("a changed filter still passes every line that it passed before", () => {
   test.each<[string, FilterNode | undefined, FilterNode | undefined]>([
@@ -32,6 +33,19 @@ describe("a changed filter still passes every line that it passed before", () =>
     ["if its lower bound decreases", gt("A", 500), geq("A", 400)],
     ["if its prefix gets shorter", startsWith("A", "/api/v1"), startsWith("A", "/api")],
     ["if a condition is removed from a nested group", or(and(a, eq("C", "1")), b), or(b, a)],
+    ["if a common condition is factored out", or(and(a, c), and(b, c)), and(or(a, b), c)],
+    ["if a common condition is repeated", and(or(a, b), c), or(and(a, c), and(b, c))],
+    ["if a list is split", and(isIn("A", ["1", "2"]), b), or(and(eq("A", "2"), b), and(a, b))],
+    [
+      "if a time increases in its unit",
+      lt("EdgeEndTimestamp", 1704067200),
+      lt("EdgeEndTimestamp", 1800000000),
+    ],
+    [
+      "if a size gets more digits",
+      lt("EdgeResponseBytes", 5_000_000_000),
+      lt("EdgeResponseBytes", 10_000_000_000),
+    ],
   ])("%s", (_, before, after) => {
     expect(passesAtLeast(before && text(before), after && text(after))).toBe(true);
   });
@@ -46,6 +60,33 @@ describe("a changed filter may reject a line that it passed before", () => {
     ["if an excluded value is added", notEq("A", "1"), notIn("A", ["1", "2"])],
     ["if its lower bound increases", geq("A", 400), gt("A", 400)],
     ["if it excludes the same number, written differently", eq("A", "5"), notEq("A", "5.0")],
+    ["if one of two alternatives gets a condition", and(or(a, b), c), or(and(a, c), and(b, c, eq("D", "1")))],
+    [
+      "if a time in seconds becomes an earlier one in milliseconds",
+      lt("EdgeEndTimestamp", 1704067200),
+      lt("EdgeEndTimestamp", 1600000000000),
+    ],
+    [
+      "if a time in nanoseconds becomes a later one in seconds",
+      gt("EdgeEndTimestamp", 1600000000000000),
+      gt("EdgeEndTimestamp", 1704067200),
+    ],
+    ["if a field without a documented type may be a time", lt("A", 1704067200), lt("A", 1600000000000)],
+    [
+      "if it excludes the same time, written in another unit",
+      eq("EdgeEndTimestamp", "1704067200"),
+      notEq("EdgeEndTimestamp", "1704067200000000000"),
+    ],
+    [
+      "if it excludes the same time, written as a date",
+      eq("EdgeEndTimestamp", "1704067200"),
+      notEq("EdgeEndTimestamp", "2024-01-01T00:00:00Z"),
+    ],
+    [
+      "if a time is a nanosecond earlier",
+      lt("EdgeEndTimestamp", "1704067200000000001"),
+      lt("EdgeEndTimestamp", "1704067200000000000"),
+    ],
   ])("%s", (_, before, after) => {
     expect(passesAtLeast(before && text(before), text(after))).toBe(false);
   });

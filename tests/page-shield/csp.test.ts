@@ -178,6 +178,8 @@ describe("warns about very permissive sources in", () => {
       "script-src-attr 'unsafe-inline'; script-src 'self'",
       ["script-src-attr is very permissive: 'unsafe-inline'"],
     ],
+    // A hash that browsers ignore, because they don't know SHA-1.
+    ["script-src 'unsafe-inline' 'sha1-abc'", ["script-src is very permissive: 'unsafe-inline'"]],
     // Sources that don't apply to scripts, or that browsers ignore.
     ["default-src *; script-src 'self'; img-src * data:; style-src 'unsafe-inline'", []],
     ["script-src 'unsafe-inline' 'sha256-abc'", []],

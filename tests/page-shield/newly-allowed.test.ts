@@ -25,6 +25,11 @@ describe("newlyAllowed for changes that allow nothing new", () => {
       "script-src 'sha256-A=' 'unsafe-inline'",
     ],
     [
+      "with 'unsafe-inline' next to a nonce in the URL-safe alphabet",
+      "script-src 'NONCE-a-B_9+/=='",
+      "script-src 'NONCE-a-B_9+/==' 'unsafe-inline'",
+    ],
+    [
       "with a host next to 'strict-dynamic'",
       "script-src 'self' 'strict-dynamic'",
       "script-src 'self' 'strict-dynamic' a.example",
@@ -83,6 +88,20 @@ describe("newlyAllowed for changes that allow or may allow more", () => {
       "script-src: 'unsafe-inline'",
     ],
     ["with a hash", "script-src 'self'", "script-src 'self' 'sha256-A='", "script-src: 'sha256-A='"],
+    ...[
+      "'nonce-{{x}}'",
+      "'nonce-'",
+      "'nonce-A",
+      "'sha1-A='",
+      "'sha256-'",
+      "'sha256-A==='",
+      "'sha256-=A'",
+    ].map((source) => [
+      `with 'unsafe-inline' next to ${source}, which browsers ignore`,
+      `script-src 'self' ${source}`,
+      `script-src 'self' ${source} 'unsafe-inline'`,
+      "script-src: 'unsafe-inline'",
+    ]),
     [
       "with 'strict-dynamic'",
       "script-src 'nonce-A'",

@@ -424,6 +424,51 @@ test("names the directive that applied before, if a policy falls back to another
   ]);
 });
 
+describe("the report compares by meaning:", () => {
+  const policy = { zoneId: ZONE, description: "www", action: "allow", enabled: true };
+  const value = "script-src 'self'";
+  const [joined, factored] = [
+    '(http.host eq "a" and ssl) or (http.host eq "b" and ssl)',
+    '(http.host eq "a" or http.host eq "b") and ssl',
+  ];
+  const job = { zoneId: ZONE, dataset: "http_requests", destinationShown: "s3://logs" };
+  const until = (time: string): string =>
+    JSON.stringify({ where: { key: "EdgeEndTimestamp", operator: "lt", value: time } });
+
+  test.each<[string, string, object, object, string[]]>([
+    [
+      "a policy whose condition is factored out covers no fewer requests",
+      "PageShieldPolicy",
+      { ...policy, value, expression: joined },
+      { ...policy, value, expression: factored },
+      [],
+    ],
+    [
+      "a policy whose condition is repeated covers no fewer requests",
+      "PageShieldPolicy",
+      { ...policy, value, expression: factored },
+      { ...policy, value, expression: joined },
+      [],
+    ],
+    [
+      "a template isn't a nonce, so 'unsafe-inline' next to it allows inline scripts",
+      "PageShieldPolicy",
+      { ...policy, expression: "true", value: "script-src 'self' 'nonce-{{x}}'" },
+      { ...policy, expression: "true", value: "script-src 'self' 'nonce-{{x}}' 'unsafe-inline'" },
+      ["unprotect it"],
+    ],
+    [
+      "a time in seconds and one in milliseconds don't compare",
+      "LogpushJob",
+      { ...job, filter: until("1704067200") },
+      { ...job, filter: until("1600000000000") },
+      ["unprotect it"],
+    ],
+  ])("%s", (_, kind, old, next, dangers) => {
+    expect(dangersOf(stepOf("update", kind, "it", { old: { ...old }, new: { ...next } }))).toEqual(dangers);
+  });
+});
+
 describe("the report on KV entries", () => {
   const NAMESPACE = "5a0c1e7f3b2d4968a7e1c0f2d3b4b601";
   const of = (name: string, keys: number, more: object = {}): MadeStep =>

@@ -42,6 +42,18 @@ describe("wider expressions", () => {
     ['http.host eq "b" or http.host eq "a"', 'http.host in {"a" "b"}'],
     ['not http.host eq "a"', 'not http.host in {"a" "b"}'],
     ["ssl", "false"],
+    ["(ssl or cf.client.bot) and ssl", "ssl"],
+    [
+      '(http.host eq "a" or ssl) and cf.client.bot',
+      '(http.host eq "a" and cf.client.bot) or (ssl and cf.client.bot)',
+    ],
+    [
+      '(http.host eq "a" and cf.client.bot) or (ssl and cf.client.bot)',
+      '(http.host eq "a" or ssl) and cf.client.bot',
+    ],
+    ["ssl xor cf.client.bot", "ssl and not cf.client.bot"],
+    ['ssl and http.host in {"a" "b"}', '(ssl and http.host eq "b") or (ssl and http.host eq "a")'],
+    ['ssl or not http.host in {"a" "b"}', 'not (http.host in {"a" "b"} and not ssl)'],
     ["no expression", " no expression"],
   ])("%j is as wide as or wider than %j", (wider, narrower) => {
     expect(isWiderOrEqual(wider, narrower)).toBe(true);
@@ -54,11 +66,47 @@ describe("wider expressions", () => {
     ['http.host eq "a"', 'http.host eq "A"'],
     ['http.host wildcard "a*"', 'http.host strict wildcard "a*"'],
     ["ssl xor cf.client.bot", "ssl"],
+    ["(ssl and cf.client.bot) or http.request.headers.truncated", "ssl or http.request.headers.truncated"],
+    ['http.host eq "a"', 'http.host eq "a" or http.host contains "a"'],
+    ['http.host ne "a"', 'not http.host eq "a"'],
     ["ip.src in $a", "ip.src in $b"],
     ["no expression", "ssl"],
     ["ssl", "no expression"],
   ])("%j isn't as wide as %j", (wider, narrower) => {
     expect(isWiderOrEqual(wider, narrower)).toBe(false);
+  });
+});
+
+describe("expressions with many comparisons", () => {
+  const ports = (from: number, to: number): string =>
+    Array.from({ length: to - from }, (_, index) => from + index).join(" ");
+  const pairs = Array.from(
+    { length: 30 },
+    (_, index) => `(http.host eq "${index}" or cf.edge.server_port eq ${index})`,
+  );
+
+  test("a set of 700 values is wider than each of its subsets, and not the other way round", () => {
+    const [wide, narrow] = [ports(0, 700), ports(1, 700)].map(
+      (set) => `cf.edge.server_port in {${set}} and ssl`,
+    );
+    expect(isWiderOrEqual(wide ?? "", narrow ?? "")).toBe(true);
+    expect(isWiderOrEqual(narrow ?? "", wide ?? "")).toBe(false);
+  });
+
+  test("an operand more or less is recognized among 30 pairs", () => {
+    const [all, fewer] = [pairs.join(" and "), pairs.slice(1).join(" and ")];
+    expect(isWiderOrEqual(fewer, all)).toBe(true);
+    expect(isWiderOrEqual(`${all} or ssl`, all)).toBe(true);
+    expect(isWiderOrEqual(all, fewer)).toBe(false);
+  });
+
+  test("what would take too long to decide isn't called wider", () => {
+    const hosts = pairs.map((_, index) => `http.host eq "${index}"`);
+    const started = performance.now();
+    expect(isWiderOrEqual(pairs.join(" and "), `(${hosts.join(" xor ")}) and ${pairs.join(" and ")}`)).toBe(
+      false,
+    );
+    expect(performance.now() - started).toBeLessThan(5_000);
   });
 });
 

@@ -166,20 +166,36 @@ function parseHost(given: string, refuse: Refuse): { readonly url: URL; readonly
 
 /** Returns what's wrong with a host: it covers the scripts of unrelated parties, or isn't a full name. */
 function hostProblem(hostname: string, isWildcard: boolean): string | undefined {
-  const { isIp, publicSuffix, isIcann, isPrivate } = publicSuffixes().parse(hostname, {
-    allowPrivateDomains: true,
-  });
+  const suffixes = publicSuffixes();
+  const { isIp, publicSuffix, isIcann } = suffixes.parse(hostname, { allowPrivateDomains: true });
   if (isIp === true) return isWildcard ? "has *. before an IP address: remove the *." : undefined;
   if (hostname.split(".").includes("")) return "has an empty label in its host: write the full host";
   if (!hostname.includes("."))
     return `covers a whole top-level domain or is incomplete: write the full host, such as cdn.${hostname}`;
-  if (publicSuffix !== hostname) return undefined;
-  if (isIcann === true)
+  if (publicSuffix === hostname && isIcann === true)
     return `covers everything below the public suffix ${hostname}: write the host, such as cdn.example.${hostname}`;
-  return isPrivate === true && isWildcard
-    ? `covers the sites of all customers of ${hostname}: write the full host`
+  if (!isWildcard) return undefined;
+  if (publicSuffix === hostname)
+    return `covers the sites of all customers of ${hostname}: write the full host`;
+  const domain = suffixes.getDomain(hostname) ?? "";
+  return SHARED_DOMAINS.has(domain)
+    ? `may cover the sites of other customers of ${domain}: write the full host`
     : undefined;
 }
+
+/**
+ * Domains that give hosts to customers at several depths, such as `<bucket>.s3.<region>.amazonaws.com`. The public
+ * suffix list has none of these hosts, or not all.
+ */
+const SHARED_DOMAINS: ReadonlySet<string> = new Set(
+  `aliyuncs.com amazonaws.com appdomain.cloud azure.com azurecontainerapps.io azurefd.net b-cdn.net backblazeb2.com
+   bcebos.com cachefly.net cdn77.org cloudflarestorage.com cloudfunctions.net digitaloceanspaces.com edgecastcdn.net
+   exo.io fastly.net gcdn.co glitch.me googleapis.com googleusercontent.com hs-sites.com idrivee2.com imgix.net
+   kinsta.cloud koyeb.app kxcdn.com myqcloud.com on.aws oraclecloud.com rackcdn.com railway.app run.app scw.cloud
+   storjshare.io tencentcos.cn upcloudobjects.com wasabisys.com windows.net wordpress.com wpengine.com`.split(
+    /\s+/,
+  ),
+);
 
 // eslint-disable-next-line @typescript-eslint/no-require-imports -- loaded on use: programs without an inventory need none of it
 const publicSuffixes = (): typeof PublicSuffixes => require("tldts") as typeof PublicSuffixes;
