@@ -4,7 +4,7 @@ import { ADOPTED, adoptionLine } from "./adopted";
 import { IMPACT, revisionOf } from "./impact";
 import type { Host } from "./host";
 import { checkInputs, type CheckFailure } from "./inputs";
-import type { Args, Findings, Rule } from "./lifecycle";
+import type { Args, Findings, Lifecycle, Rule } from "./lifecycle";
 import { liveFindings, type LiveChecks } from "./live";
 import { namesOfSecrets } from "./secrets";
 import {
@@ -34,11 +34,8 @@ export async function check<Shape extends z.ZodRawShape, Computed extends object
 ): Promise<CheckResult> {
   const { lifecycle } = resource;
   const misconfigured = host.settingsProblem();
-  const fromSettings = misconfigured === undefined ? Object.entries(lifecycle.fromSettings ?? {}) : [];
-  const given = {
-    ...Object.fromEntries(fromSettings.map(([key, of]) => [key, of(host.settings)])),
-    ...resource.written(news),
-  };
+  const settings = misconfigured === undefined ? settingsFor(lifecycle, host) : {};
+  const given = { ...settings, ...resource.written(news) };
   // 1. Each argument by its schema.
   const secrets = resource.secrets(news);
   const {
@@ -87,9 +84,7 @@ export async function check<Shape extends z.ZodRawShape, Computed extends object
 
   // 4. Unchanged: earlier computed inputs still hold. What was found doesn't: it was about another operation.
   const also = lifecycle.compared?.also ?? [];
-  const isEqual = (key: string): boolean =>
-    sameJson(olds[key], inputs[key]) || lifecycle.equal?.[key]?.(olds[key], inputs[key], olds) === true;
-  const same = unchanged && also.every(isEqual);
+  const same = unchanged && also.every((key) => isEqual(lifecycle, key, olds, inputs));
   const carried = resource.computedInputs.filter(
     (key) => key !== IMPACT && !also.includes(key) && !(key in inputs),
   );
@@ -129,6 +124,24 @@ export async function check<Shape extends z.ZodRawShape, Computed extends object
   if (problems.length === 0)
     host.declared.set(resource.fingerprint(inputs), { hasPendingWork: collected.hasPendingWork });
   return { inputs, failures: refusals(host, problems) };
+}
+
+/** Whether an input that counts as a change is as recorded. */
+function isEqual(
+  { equal }: Pick<Lifecycle<z.ZodRawShape, object>, "equal">,
+  key: string,
+  olds: JsonObject,
+  inputs: JsonObject,
+): boolean {
+  return sameJson(olds[key], inputs[key]) || equal?.[key]?.(olds[key], inputs[key], olds) === true;
+}
+
+/** Returns the arguments that default to the stack's settings. */
+function settingsFor(
+  { fromSettings = {} }: Pick<Lifecycle<z.ZodRawShape, object>, "fromSettings">,
+  host: Host,
+): JsonObject {
+  return Object.fromEntries(Object.entries(fromSettings).map(([key, of]) => [key, of(host.settings)]));
 }
 
 const notKnownYet = (names: readonly string[]): string =>
