@@ -148,7 +148,7 @@ export class Provider {
       olds,
       news,
     );
-    // What no change follows from, such as where entries come from, and what follows from a change, such as `wouldBlock`.
+    // What no change follows from, such as where entries come from, and what follows from a change, such as `impact`.
     const shown = new Set([...changed, ...(facts.compared?.ignore ?? []), ...computedInputsOf(facts)]);
     const secrets = secretNames(facts, { ...olds, ...news });
     const { DIFF_SOME, DIFF_NONE } = rpc.DiffResponse.DiffChanges;

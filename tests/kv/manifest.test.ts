@@ -255,7 +255,7 @@ describe("the preview's summary line", () => {
       many(1, "r"),
       "+12000 ~3 -1 (+a0, +a1, +a2, +a3, +a4, +a5, ~c0, ~c1, ~c2, -r0 …)",
     ],
-    ["the start of a long key", ["k".repeat(100)], [], [], `+1 ~0 -0 (+${"k".repeat(60)}…)`],
+    ["the start of a long key", ["k".repeat(150)], [], [], `+1 ~0 -0 (+${"k".repeat(99)}…)`],
   ])("shows %s", (_title, added, changed, removed, expected) => {
     const lists = { added: listOf(added), changed: listOf(changed), removed: listOf(removed) };
     expect(summaryOf(lists)).toBe(expected);

@@ -196,14 +196,19 @@ describe("in a preview", () => {
   });
 
   test("a computed input is unknown if the resource may turn out to be unchanged", async () => {
-    const logging = { ...policy, action: "log" };
-    const recorded = await new Operation(api).up("PageShieldPolicy", logging);
-    expect(recorded.inputs).toHaveProperty("logged");
+    const job = {
+      zoneId: api.zones.shop,
+      dataset: "http_requests",
+      name: "errors",
+      destinationConf: "https://logs.example/in",
+    };
+    const first = await new Operation(api).up("LogpushJob", job);
+    const declared = { ...job, destinationConf: "https://other.example/in" };
+    const recorded = await new Operation(api).up("LogpushJob", declared, first);
+    expect(recorded.inputs).toHaveProperty("destinationMoved");
     const check = (args: object): Promise<{ inputs: Record<string, unknown> }> =>
-      new Operation(api).check("PageShieldPolicy", { ...logging, ...args }, recorded);
-    expect((await check({ enabled: UNKNOWN })).inputs["logged"]).toBe(UNKNOWN);
-    const changed = { enabled: UNKNOWN, description: "Other" };
-    expect((await check(changed)).inputs).not.toHaveProperty("logged");
+      new Operation(api).check("LogpushJob", { ...declared, ...args }, recorded);
+    expect((await check({ enabled: UNKNOWN })).inputs["destinationMoved"]).toBe(UNKNOWN);
   });
 
   test("a computed input of an unchanged resource stays as recorded, without a request", async () => {
@@ -512,7 +517,7 @@ describe("a preview with or without live checks", () => {
   test.each([401, 403, 404])(
     "only warns about a %i if the response is a proxy's error page",
     async (status) => {
-      api.fault({ match: {}, kind: "raw", status, body: "<html>Sign in</html>" });
+      api.fault({ match: {}, kind: "raw", status, body: "<html>Sign in</html>", times: 9 });
       const op = new Operation(api);
       expect(await op.preview("PageShieldPolicy", policy)).toMatchObject({ step: "create" });
       expect(op.warned).toEqual([expect.stringContaining("live checks skipped: ")]);
@@ -530,7 +535,7 @@ describe("a preview with or without live checks", () => {
     expect(op.warned).toEqual([
       expect.stringMatching(`live checks skipped: Listing the policies .* returned ${status} `),
     ]);
-    expect(api.requests).toHaveLength(1);
+    expect(sent(api)).toEqual(["GET /policies", "GET /scripts"]);
   });
 
   test("warns if something other than the API responds", async () => {
