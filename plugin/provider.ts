@@ -143,7 +143,7 @@ export class Provider {
     const { values: olds } = received(request.getOlds());
     const { values: news } = received(request.getNews());
     const { changes, changed, replaces } = await verbs.diff(this.#host, request.getId(), olds, news);
-    // What no change follows from, such as where entries come from, and what follows from a change, such as `wouldBlock`.
+    // What no change follows from, such as where entries come from, and what follows from a change, such as `impact`.
     const shown = new Set([...changed, ...(facts.compared?.ignore ?? []), ...computedInputsOf(facts)]);
     const secrets = secretNames(facts, { ...olds, ...news });
     const { DIFF_SOME, DIFF_NONE } = rpc.DiffResponse.DiffChanges;

@@ -91,7 +91,7 @@ function settingsPage(): Page {
       ),
       "`EDGEGUARD_DEBUG=1` in the environment prints a line for every request, without secrets, and adds stack traces to errors.",
       "",
-      "`EDGEGUARD_SAVED_PLAN=true` in the environment of `pulumi preview --save-plan` leaves out of the plan what the preview only shows: `wouldBlock`, `found` and `expansion`. They're unknown in that preview, and may differ when the plan is applied. [Saved plans](../guides/pipelines.md#saved-plans) explains more.",
+      "`EDGEGUARD_SAVED_PLAN=true` in the environment of `pulumi preview --save-plan` leaves out of the plan what the preview only shows: `impact` and `expansion`. They're unknown in that preview, and may differ when the plan is applied. [Saved plans](../guides/pipelines.md#saved-plans) explains more.",
       section(
         2,
         "Which credentials are used",

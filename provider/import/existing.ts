@@ -20,17 +20,20 @@ export interface ImportableType {
   readonly schemaVersion: number;
   /** The names of arguments and outputs that are secret in the state. */
   readonly secret: readonly string[];
+  /** Computed inputs that aren't outputs. */
+  readonly inputsOnly: readonly string[];
 }
 
 function importable<Shape extends z.ZodRawShape, Computed extends object>(
   lifecycle: Lifecycle<Shape, Computed>,
 ): ImportableType {
-  const { type, schemaVersion, secret = {}, secretOutputs = [] } = lifecycle;
+  const { type, schemaVersion, secret = {}, secretOutputs = [], inputsOnly = [] } = lifecycle;
   return {
     type,
     schemaVersion,
     verbs: verbsOf(lifecycle),
     secret: [...Object.keys(secret), ...secretOutputs],
+    inputsOnly,
   };
 }
 

@@ -1,5 +1,6 @@
 import { Host } from "../runtime/host";
-import { canonicalJson, isJsonObject, sameJson, type JsonObject } from "../runtime/values";
+import { IMPACT } from "../runtime/impact";
+import { canonicalJson, isJsonObject, omit, sameJson, type JsonObject } from "../runtime/values";
 import type { Draft, Drafter } from "./draft";
 import type { ExistingObject } from "./existing";
 import type { Inventory } from "./inventory";
@@ -31,7 +32,8 @@ export async function verify(inventory: Inventory, drafting: Drafter): Promise<V
         inventory.leaveOut(what, failure.reason);
         continue;
       }
-      const inputs = { ...serialized(checked), ...recordedAs };
+      // The import changes nothing, so there's no impact to record.
+      const inputs = { ...omit(serialized(checked), [IMPACT]), ...recordedAs };
       const key = `${resource.type} ${found.identity ?? canonicalJson(inputs)}`;
       const twin = claims.get(key);
       if (twin !== undefined) {
@@ -49,7 +51,8 @@ export async function verify(inventory: Inventory, drafting: Drafter): Promise<V
       }
       claims.set(key, found);
       // As after an update, the outputs contain every argument as declared.
-      verified.set(found, { ...draft, inputs, outputs: { ...read, ...inputs } });
+      const outputs = omit({ ...read, ...inputs }, resource.inputsOnly);
+      verified.set(found, { ...draft, inputs, outputs });
     }
   } finally {
     await host.close();

@@ -137,7 +137,9 @@ export const kvEntries = defineLifecycle({
           : undefined);
       if (same !== undefined) {
         const computed = { ...same, ...pick(olds, ["index"]) };
-        return { computed, seen: [SEEN.ownKeys], found: async () => contentFound(ctx, await indexOf(olds)) };
+        const found = async (): Promise<JsonObject> =>
+          isIndexed(olds) ? contentFound(ctx, await indexOf(olds)) : {};
+        return { computed, seen: [SEEN.ownKeys], found };
       }
       const [declaration, isWhole] = knownPart(args);
       const catalog = await loadCatalog(ctx, declaration);
@@ -179,8 +181,16 @@ export const kvEntries = defineLifecycle({
 
   async live({ ctx, args, olds, inputs }) {
     const isFirst = isNew(args, olds);
-    const own: Manifest = new Map(isFirst ? EMPTY : await indexOf(olds));
-    const catalog = !isFirst && isContentWritten(olds, inputs) ? undefined : await cachedCatalog(ctx, args);
+    const isWritten = !isFirst && isContentWritten(olds, inputs);
+    const recorded = isWritten ? inputs : olds;
+    if (!isFirst && !isIndexed(recorded)) {
+      ctx.skip(
+        `the state of ${subjectOf(ctx, args.namespaceId)} doesn't list its keys yet. Run pulumi refresh to add them`,
+      );
+      return [];
+    }
+    const own: Manifest = new Map(isFirst ? EMPTY : await indexOf(recorded));
+    const catalog = isWritten ? undefined : await cachedCatalog(ctx, args);
     const managed = managementOf(args);
     const existing = async (listing?: AsyncIterable<ListedKey>): Promise<Findings> => {
       if (catalog === undefined) return { seen: [SEEN.existingKeys] };

@@ -79,9 +79,10 @@ export class ResourceType<Shape extends z.ZodRawShape, Computed extends object> 
     );
   }
 
+  /** Reads the recorded state, without the last update's impact: a refresh would report it as its own. */
   state(outputs: JsonObject): State<Shape, Computed> {
     const parsed = this.#recorded.safeParse(
-      omit(this.upgraded(outputs), [PROVIDER, ...KEPT, SCHEMA_VERSION]),
+      omit(this.upgraded(outputs), [PROVIDER, ...KEPT, SCHEMA_VERSION, IMPACT]),
     );
     if (parsed.success) return parsed.data;
     const issue = parsed.error.issues[0];

@@ -90,7 +90,7 @@ export interface RegisteredResource {
   readonly name: string;
   /** The resource's ID. Undefined in a preview of a new resource. */
   readonly id: string | undefined;
-  /** The arguments in canonical form, and what the preview computes, such as `wouldBlock`. Secrets are plain text. */
+  /** The arguments in canonical form, and what the preview computes, such as `impact`. Secrets are plain text. */
   readonly inputs: Readonly<Record<string, unknown>>;
 }
 

@@ -25,6 +25,18 @@ const declare = (entries: Inputs, more: Inputs = {}): Inputs => ({ ...address, e
 const numbered = (prefix: string, count: number, value: string): Record<string, string> =>
   Object.fromEntries(Array.from({ length: count }, (_, i) => [`${prefix}${i}`, value]));
 
+/** What a preview finds out, as the report reads it. */
+async function impact(inputs: Inputs, previous?: Recorded): Promise<unknown> {
+  return (await new Operation(api).preview(TYPE, inputs, previous)).inputs["impact"];
+}
+
+/** A list in the record. */
+const listed = (...names: string[]): object => ({
+  count: names.length,
+  names,
+  digest: expect.stringMatching(/^[0-9a-f]{32}$/) as string,
+});
+
 async function up(inputs: Inputs, previous?: Recorded): Promise<Recorded> {
   return await new Operation(api).up(TYPE, inputs, previous);
 }
@@ -94,6 +106,7 @@ test("adopts an existing key that matches, says so, and deletes it once it's no 
   const adopted =
     /1 declared key already exists with matching content \("b"\) and is adopted\. Destroying the resource deletes it\./;
   expect(await preview(more, recorded)).toMatch(adopted);
+  expect(await impact(more, recorded)).toMatchObject({ seen: ["existingKeys", "ownKeys"], adopts: listed("b") });
   api.clearRequests();
   const after = await up(more, recorded);
   expect(requests()).toEqual(["POST /bulk/get", "POST /bulk/get"]); // One in the preview, one before the write.
@@ -113,6 +126,10 @@ test('adopt: "never" also refuses a key that matches; with "takeOver", the previ
   expect(await preview(takeOver, recorded)).toContain(
     '1 declared key already exists ("b"); adopt: "takeOver" overwrites it.',
   );
+  expect(await impact(takeOver, recorded)).toMatchObject({
+    seen: ["existingKeys", "ownKeys"],
+    overwrites: listed("b"),
+  });
   await up(takeOver, recorded);
   expect(await stored("b")).toEqual({ b: "mine" });
 });
@@ -144,8 +161,9 @@ test("finds many new keys by listing the namespace, unless reading them takes fe
   // With very many new keys, a preview checks some of them and says so.
   const file = declare({ a: "1", ...numbered("new/", 1_500, "1") });
   expect(await preview(file, recorded)).toContain(
-    "the preview checked only the first 1,000 of 1,500 new keys.",
+    "the preview looked up only the first new keys. 500 others may already exist.",
   );
+  expect(await impact(file, recorded)).toMatchObject({ seen: ["ownKeys"], unchecked: 500 });
 });
 
 test("reads binary values one by one", async () => {
@@ -236,9 +254,14 @@ describe("the preview of a replacement into another namespace", () => {
 
   test("shows what prune deletes in the new namespace", async () => {
     await bulk({ theirs: "x" });
-    const said = await preview({ ...declare({ a: "mine" }, { prune: { prefix: "" } }), ...moved }, recorded);
+    const inputs = { ...declare({ a: "mine" }, { prune: { prefix: "" } }), ...moved };
+    const said = await preview(inputs, recorded);
     expect(said).toContain('prune deletes 1 key that others wrote: "theirs"');
     expect(said).toContain("+1 ~0 -0 (+a)");
+    expect(await impact(inputs, recorded)).toMatchObject({
+      seen: ["existingKeys", "ownKeys", "prunedKeys"],
+      ...{ keys: listed("a"), added: listed("a"), removed: listed(), prunes: listed("theirs") },
+    });
   });
 
   test("fails if someone else wrote one of the keys in the new namespace", async () => {
@@ -254,22 +277,27 @@ test("previews what prune deletes even if the check for existing keys fails", as
   const mine = await up(declare({ a: "mine" }, { prune: { prefix: "" } }));
   await writeElsewhere({ strange: "x" });
   api.fault({ match: { path: "/bulk/get" }, kind: "status", status: 500 });
-  const said = await preview(declare({ a: "mine", b: "new" }, { prune: { prefix: "" } }), mine);
+  const inputs = declare({ a: "mine", b: "new" }, { prune: { prefix: "" } });
+  const said = await preview(inputs, mine);
   expect(said).toContain("live checks skipped: ");
   expect(said).toContain('prune deletes 1 key that others wrote: "strange"');
+  api.fault({ match: { path: "/bulk/get" }, kind: "status", status: 500 });
+  expect(await impact(inputs, mine)).toMatchObject({
+    seen: ["ownKeys", "prunedKeys"],
+    skipped: [expect.stringContaining("returned 500")],
+    prunes: listed("strange"),
+  });
 });
 
-test("fails the preview at the first refused key, without further checks", async () => {
+test("fails the preview at the first refused key, and looks existing keys up only once", async () => {
   const mine = await up(declare({ a: "mine" }, { prune: { prefix: "" } }));
   await writeElsewhere({ b: "theirs" });
-  api.fault({ match: { path: "/keys" }, kind: "status", status: 403, times: 9 });
-  api.clearRequests();
   const inputs = declare({ a: "mine", b: "mine" }, { prune: { prefix: "" } });
-  await expect(new Operation(api).preview(TYPE, inputs, mine)).rejects.toThrow(
-    '1 declared key already exists with different content ("b")',
-  );
-  api.clearFaults();
-  expect(requests().filter((line) => line.includes("/keys"))).toEqual([]);
+  expect(await preview(inputs, mine)).toMatch(DIFFERS);
+  expect(requests()).toEqual(["POST /bulk/get", "GET /keys"]);
+  // With nothing to compare, the preview of a create doesn't ask what prune would delete.
+  expect(await preview(declare({ b: "mine" }))).toMatch(DIFFERS);
+  expect(requests()).toEqual(["POST /bulk/get"]);
 });
 
 test("fails the preview of a create if prune would delete more than prune.maxDeletes", async () => {

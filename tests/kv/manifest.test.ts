@@ -2,8 +2,10 @@ import { createHash } from "node:crypto";
 import { catalogOf, type Catalog, type Row } from "../../provider/kv/catalog";
 import { digest, type Entry, type RecordedEntry, recordOf } from "../../provider/kv/entry";
 import { decodeManifest, encodeManifest, ManifestError, type Manifest } from "../../provider/kv/manifest";
-import { compare, summaryLine } from "../../provider/kv/converge";
+import { compare } from "../../provider/kv/converge";
+import { summaryOf } from "../../provider/kv/impact";
 import { openSource } from "../../provider/kv/declaration";
+import { listOf } from "../../provider/runtime/impact";
 
 /** Repeatable numbers, so that a failing run can be repeated. */
 function random(seed: number): (below: number) => number {
@@ -244,17 +246,18 @@ describe("the preview's summary line", () => {
     Array.from({ length: count }, (_, i) => `${letter}${i}`);
 
   test.each<[string, string[], string[], string[], string]>([
-    ["a few keys", ["a", "b"], [], ["c"], "KvEntries ns: +2 ~0 -1 (+a, +b, -c)"],
-    ["no keys if nothing changes", [], [], [], "KvEntries ns: +0 ~0 -0"],
+    ["a few keys", ["a", "b"], [], ["c"], "+2 ~0 -1 (+a, +b, -c)"],
+    ["no keys if nothing changes", [], [], [], "+0 ~0 -0"],
     [
       "ten of many keys, some of each kind",
       many(12_000, "a"),
       many(3, "c"),
       many(1, "r"),
-      "KvEntries ns: +12000 ~3 -1 (+a0, +a1, +a2, +a3, +a4, +a5, ~c0, ~c1, ~c2, -r0 …)",
+      "+12000 ~3 -1 (+a0, +a1, +a2, +a3, +a4, +a5, ~c0, ~c1, ~c2, -r0 …)",
     ],
-    ["the start of a long key", ["k".repeat(100)], [], [], `KvEntries ns: +1 ~0 -0 (+${"k".repeat(60)}…)`],
+    ["the start of a long key", ["k".repeat(150)], [], [], `+1 ~0 -0 (+${"k".repeat(99)}…)`],
   ])("shows %s", (_title, added, changed, removed, expected) => {
-    expect(summaryLine("KvEntries ns", { added, changed, removed })).toBe(expected);
+    const lists = { added: listOf(added), changed: listOf(changed), removed: listOf(removed) };
+    expect(summaryOf(lists)).toBe(expected);
   });
 });

@@ -174,7 +174,7 @@ describe.each(["documented", "openapi"] as const)("a lookup (API dialect: %s)", 
         expression: "true",
         value: "script-src 'none'",
       });
-      expect(inputs["wouldBlock"]).toMatchObject({ count: 205 });
+      expect(inputs["impact"]).toMatchObject({ wouldBlock: { count: 205 } });
     });
   });
 

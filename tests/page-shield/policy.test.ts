@@ -2,7 +2,7 @@ import { type LocalApi, type LocalApiOptions, startLocalApi } from "edgeguard-lo
 import { omit } from "../../provider/runtime/values";
 import { envelope, failureOf, serve, through } from "../support/edge-client";
 import { driftOf } from "../report/plans";
-import { Operation, rawGet, rawSend, sent, type Recorded } from "../support/operation";
+import { Operation, rawGet, rawSend, sent, refreshedInputs, type Recorded } from "../support/operation";
 
 const TYPE = "PageShieldPolicy";
 let api: LocalApi;
@@ -41,6 +41,7 @@ describe("a PageShieldPolicy", () => {
     expect(recorded.outputs).toEqual({
       ...policy,
       enabled: true,
+      impact: { operation: "check", revision: 1, seen: ["existingPolicy"] },
       schemaVersion: 1,
       __provider: expect.any(String) as string,
     });
@@ -77,7 +78,7 @@ describe("a PageShieldPolicy", () => {
     expect(await new Operation(api).preview(TYPE, policy, recorded)).toMatchObject({ step: "same" });
     expect(sent(api)).toEqual([]);
     const refreshed = await new Operation(api).refresh(TYPE, recorded);
-    expect(refreshed).toEqual(recorded);
+    expect(refreshed).toEqual({ ...recorded, inputs: refreshedInputs(recorded) });
     expect(await new Operation(api).preview(TYPE, policy, refreshed)).toMatchObject({ step: "same" });
     await new Operation(api).update(TYPE, recorded.inputs, recorded);
     expect(sent(api, "POST", "PUT", "DELETE")).toEqual([]);
@@ -119,7 +120,7 @@ describe("in a PageShieldPolicy", () => {
       value: "Script-Src  CDN.example.com 'self';",
       expression: ` ${String(policy["expression"])} `,
     });
-    expect((await new Operation(api).refresh(TYPE, recorded))?.inputs).toEqual(recorded.inputs);
+    expect((await new Operation(api).refresh(TYPE, recorded))?.inputs).toEqual(refreshedInputs(recorded));
   });
 
   test("an invalid expression fails the preview with its position, and an undocumented field only causes a warning", async () => {
@@ -342,7 +343,7 @@ describe("unknown fields of a policy", () => {
     const inputs = { ...policy, extra: { scope: { a: 1, b: [2] } } };
     const recorded = await new Operation(api).up(TYPE, inputs);
     expect(await one()).toMatchObject({ scope: { a: 1, b: [2] } });
-    expect((await new Operation(api).refresh(TYPE, recorded))?.inputs).toEqual(recorded.inputs);
+    expect((await new Operation(api).refresh(TYPE, recorded))?.inputs).toEqual(refreshedInputs(recorded));
     await rawSend(api, "PUT", `${path}/${recorded.id}`, { scope: { a: 9 }, other: 1 });
     const refreshed = await new Operation(api).refresh(TYPE, recorded);
     expect(refreshed?.inputs["extra"]).toEqual({ scope: { a: 9 } });
@@ -655,7 +656,10 @@ describe("the output logged", () => {
 describe("wouldBlock", () => {
   const shop = () => ({ ...policy, zoneId: api.zones.shop, action: "allow" });
   const wouldBlock = async (more: object, previous?: Recorded) =>
-    (await new Operation(api).preview(TYPE, { ...shop(), ...more }, previous)).inputs["wouldBlock"];
+    blockedIn((await new Operation(api).preview(TYPE, { ...shop(), ...more }, previous)).inputs);
+  const blockedIn = ({ impact }: Readonly<Record<string, unknown>>): unknown =>
+    (impact as { wouldBlock?: unknown }).wouldBlock;
+  const digest = expect.stringMatching(/^[0-9a-f]{32}$/) as string;
 
   test("counts the scripts on the covered pages by URL, and lists the first five", async () => {
     const everywhere = (await wouldBlock({ expression: "true", value: "script-src 'none'" })) as {
@@ -668,7 +672,7 @@ describe("wouldBlock", () => {
     expect(urls).toContain("https://tags.metrics.example/tag.js?id=M-20417&v=2"); // A duplicate of another script.
     expect(urls).toContain("https://www.shop.example/cdn-cgi/challenge-platform/scripts/jsd/main.js");
     const { size } = new Set(urls);
-    expect(everywhere).toEqual({ count: size, seen: size, scripts: [...new Set(urls)].slice(0, 5) });
+    expect(everywhere).toEqual({ count: size, seen: size, scripts: [...new Set(urls)].slice(0, 5), digest });
     expect(api.requests.find(({ path }) => path.endsWith("/scripts"))?.query).toMatchObject({
       exclude_duplicates: "false",
       exclude_cdn_cgi: "false",
@@ -688,6 +692,7 @@ describe("wouldBlock", () => {
         count: new Set(foreign).size,
         seen: new Set(there.map(({ url }) => url)).size,
         scripts: [...new Set(foreign)].sort().slice(0, 5),
+        digest,
       });
     }
   });
@@ -702,7 +707,22 @@ describe("wouldBlock", () => {
       count: 1,
       seen: 1,
       scripts: ["https://cdn.example/x.js"],
+      digest,
     });
+  });
+
+  test("has a digest of all blocked URLs, not only of the five that are listed", async () => {
+    const blocking = async (...names: string[]): Promise<{ scripts: string[]; digest: string }> => {
+      const scripts = names.map((name) => ({ url: `https://cdn.example/${name}.js`, host: "shop.example" }));
+      api.detect(api.zones.shop, { scripts }, "replace");
+      const blocked = await wouldBlock({ expression: "true", value: "script-src 'self'" });
+      return blocked as { scripts: string[]; digest: string };
+    };
+    const first = await blocking("a", "b", "c", "d", "e", "f");
+    const other = await blocking("a", "b", "c", "d", "e", "g");
+    expect(other.scripts).toEqual(first.scripts);
+    expect(other.digest).not.toBe(first.digest);
+    expect(await blocking("f", "e", "d", "c", "b", "a")).toEqual(first);
   });
 
   test("is 0 if everything is allowed, and the preview says how many scripts were seen", async () => {
@@ -713,7 +733,7 @@ describe("wouldBlock", () => {
       expression,
       value: "script-src http://*.example https:",
     });
-    expect(inputs["wouldBlock"]).toEqual({ count: 0, seen: 10, scripts: [] });
+    expect(blockedIn(inputs)).toEqual({ count: 0, seen: 10, scripts: [], digest });
     expect(op.said).toEqual([
       'edgeguard: policy "Checkout": would block 0 of the 10 active scripts seen on account.shop.example, checkout.shop.example.',
     ]);
@@ -765,7 +785,7 @@ describe("wouldBlock", () => {
   test("is 0, with a warning, if Page Shield has seen no scripts at all", async () => {
     const op = new Operation(api);
     const { inputs } = await op.preview(TYPE, { ...policy, action: "allow" });
-    expect(inputs["wouldBlock"]).toEqual({ count: 0, seen: 0, scripts: [] });
+    expect(blockedIn(inputs)).toEqual({ count: 0, seen: 0, scripts: [], digest });
     expect(op.said).toEqual([]);
     expect(op.warned).toEqual([
       expect.stringContaining("Page Shield has seen no active scripts on any page of zone"),
@@ -776,7 +796,8 @@ describe("wouldBlock", () => {
     const op = new Operation(api);
     const value = "script-src 'strict-dynamic' 'sha256-abc'";
     const { inputs } = await op.preview(TYPE, { ...shop(), expression: "true", value });
-    expect(inputs["wouldBlock"]).toBeUndefined();
+    expect(blockedIn(inputs)).toBeUndefined();
+    expect(inputs["impact"]).toMatchObject({ seen: ["existingPolicy"] });
     expect(op.warned).toEqual([
       expect.stringContaining("only a browser can tell which scripts the policy would block"),
     ]);
@@ -785,17 +806,19 @@ describe("wouldBlock", () => {
   test("is recorded, and computed again only if the policy changes", async () => {
     const inputs = { ...shop(), expression: "true", value: "script-src 'self'" };
     const recorded = await new Operation(api).up(TYPE, inputs);
-    const before = recorded.outputs["wouldBlock"] as { count: number };
+    const before = blockedIn(recorded.outputs) as { count: number };
     expect(before.count).toBeGreaterThan(0);
+    expect(blockedIn(recorded.inputs)).toEqual(before);
     api.detect(api.zones.shop, { scripts: [{ url: "https://new.example/x.js" }] });
     api.clearRequests();
-    expect(await new Operation(api).preview(TYPE, inputs, recorded)).toMatchObject({
-      step: "same",
-      inputs: { wouldBlock: before },
+    expect(await new Operation(api).up(TYPE, inputs, recorded)).toEqual({
+      ...recorded,
+      inputs: refreshedInputs(recorded),
     });
     expect(sent(api)).toEqual([]);
     const refreshed = await new Operation(api).refresh(TYPE, recorded);
-    expect(refreshed?.inputs["wouldBlock"]).toEqual(before);
+    expect(refreshed?.inputs).not.toHaveProperty("impact");
+    expect(refreshed?.outputs["impact"]).toEqual(recorded.outputs["impact"]);
     expect(await new Operation(api).preview(TYPE, inputs, refreshed)).toMatchObject({ step: "same" });
     expect(await wouldBlock({ ...inputs, description: "Till" }, recorded)).toMatchObject({
       count: before.count + 1,
@@ -805,16 +828,17 @@ describe("wouldBlock", () => {
   test("doesn't cause an update if it alone differs", async () => {
     const inputs = { ...shop(), expression: "true", value: "script-src 'self'" };
     const recorded = await new Operation(api).up(TYPE, inputs);
-    const other = { ...recorded, outputs: { ...recorded.outputs, wouldBlock: { count: 99, scripts: [] } } };
-    expect(await new Operation(api).preview(TYPE, inputs, other)).toMatchObject({ step: "same" });
+    for (const impact of [undefined, { operation: "check", revision: 9, seen: [] }]) {
+      const other = { ...recorded, outputs: { ...recorded.outputs, impact } };
+      expect(await new Operation(api).preview(TYPE, inputs, other)).toMatchObject({ step: "same" });
+    }
   });
 
   test("can't be set by a program", async () => {
-    const { inputs } = await new Operation(api).check(TYPE, {
-      ...policy,
-      wouldBlock: { count: 7, scripts: [] },
-    });
-    expect(inputs).not.toHaveProperty("wouldBlock");
+    const impact = { operation: "check", revision: 7, seen: ["wouldBlock"], wouldBlock: { count: 7, seen: 7 } };
+    const own = await new Operation(api).check(TYPE, policy);
+    expect(await new Operation(api).check(TYPE, { ...policy, impact })).toEqual(own);
+    expect(own.inputs["impact"]).toEqual({ operation: "check", revision: 1, seen: ["existingPolicy"] });
   });
 });
 
@@ -894,7 +918,7 @@ describe("a PageShieldPolicy after a manual change", () => {
     const recorded = await new Operation(api).up(TYPE, policy);
     await rawSend(api, "PUT", `${path}/${recorded.id}`, { [key]: value });
     const refreshed = await new Operation(api).refresh(TYPE, recorded);
-    expect(refreshed?.inputs).toEqual({ ...recorded.inputs, [key]: shown });
+    expect(refreshed?.inputs).toEqual({ ...refreshedInputs(recorded), [key]: shown });
     expect(driftOf(TYPE, recorded, refreshed)?.changes.map(({ property }) => property)).toEqual([key]);
     await new Operation(api).up(TYPE, policy, refreshed);
     const fields = omit(policy, ["zoneId"]);
@@ -922,17 +946,17 @@ describe("a PageShieldPolicy after a manual change", () => {
       });
     drifted();
     const refreshed = (await new Operation(api).refresh(TYPE, recorded)) as Recorded;
-    expect(refreshed.inputs).toEqual({ ...recorded.inputs, [key]: shown });
+    expect(refreshed.inputs).toEqual({ ...refreshedInputs(recorded), [key]: shown });
     expect(driftOf(TYPE, recorded, refreshed)?.changes).toMatchObject([{ property: key }]);
     drifted();
-    expect((await new Operation(api).refresh(TYPE, refreshed))?.inputs).toEqual(refreshed.inputs);
+    expect((await new Operation(api).refresh(TYPE, refreshed))?.inputs).toEqual(refreshedInputs(refreshed));
     drifted();
     const corrected = await new Operation(api, { config: { "edgeguard:liveChecks": "false" } }).up(
       TYPE,
       policy,
       refreshed,
     );
-    expect(corrected.outputs).toEqual(recorded.outputs);
+    expect(omit(corrected.outputs, ["impact"])).toEqual(omit(recorded.outputs, ["impact"]));
     expect(bodies("PUT")).toHaveLength(1);
     await new Operation(api).destroy(TYPE, refreshed);
     expect(await stored()).toEqual([]);

@@ -298,6 +298,7 @@ describe("recorded state", () => {
       name: "a",
       size: 1,
       madeAt: "half",
+      impact: { operation: "check", revision: 1, seen: [] },
       schemaVersion: 3,
       __provider: expect.stringContaining("pulumi-edgeguard") as string,
     });

@@ -3,7 +3,7 @@ import { REGISTER } from "../../provider/register";
 import { forwarder } from "../../provider/runtime/forwarder";
 import { Host } from "../../provider/runtime/host";
 import type { CheckFailure } from "../../provider/runtime/inputs";
-import type { JsonObject } from "../../provider/runtime/values";
+import { omit, type JsonObject } from "../../provider/runtime/values";
 import type { Verbs } from "../../provider/runtime/verbs";
 
 /** The string that the engine sends for a value that isn't known yet. */
@@ -176,6 +176,11 @@ export class Operation {
     if (verbs === undefined) throw new Error(`no type ${type}`);
     return verbs;
   }
+}
+
+/** The inputs that a refresh leaves if the object is unchanged: the last update's impact stays in the outputs only. */
+export function refreshedInputs({ inputs }: Recorded): JsonObject {
+  return omit(inputs, ["impact"]);
 }
 
 /** The JSON that arrives when the engine sends a value, without undefined members. */

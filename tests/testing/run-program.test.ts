@@ -216,7 +216,9 @@ describe("runProgram with a local API", () => {
       () => policy("shop", { zoneId: api.zones.shop, action: "allow" }),
       { api, preview: true },
     );
-    expect(resources[0]?.inputs["wouldBlock"]).toMatchObject({ count: expect.any(Number) as number });
+    expect(resources[0]?.inputs["impact"]).toMatchObject({
+      wouldBlock: { count: expect.any(Number) as number },
+    });
     expect(messages).toContainEqual(expect.stringMatching(/would block/));
     expect(api.requests.filter(({ method }) => method !== "GET")).toEqual([]);
   });

@@ -48,7 +48,7 @@ basis() { # $1 what
         { jq -r '.diagnostics[]? | select(.severity == "error").message' "$work/refreshed.json" >&2; return 1; }
       jq -cS '[.steps[] | {urn, op, replaceReasons, old: .oldState.inputs,
         new: (if .urn | contains("pulumi-nodejs:dynamic/edgeguard:") then .newState.inputs else null end)
-      } | del(.old.wouldBlock, .new.wouldBlock)] | sort' "$work/refreshed.json" | digest
+      } | del(.old.impact, .new.impact)] | sort' "$work/refreshed.json" | digest
       ;;
   esac
 }
