@@ -273,11 +273,13 @@ function secretSegments(parsed: ParsedDestination): readonly string[] {
   return schemeOf(parsed).place === "endpoint" ? foldersOf(parsed).filter(isToken) : [];
 }
 
-/** Returns the parameters that aren't part of a credential, decoded and in canonical order. */
+/** Returns the parameters that aren't part of a credential, decoded and in canonical order. `false` is a flag's default. */
 function locationParameters(parsed: ParsedDestination): ParsedDestination["parameters"] {
+  const { parameters } = schemeOf(parsed);
   return parsed.parameters
     .filter(([name]) => kindOfParameter(parsed, name) !== "credential")
     .map(([name, value]) => [name, comparable(name, value)] as const)
+    .filter(([name, value]) => value !== "false" || ownMember(parameters, name)?.flag !== true)
     .sort(([a, one], [b, other]) => compareText(a, b) || compareText(one, other));
 }
 

@@ -3,6 +3,7 @@ import { z } from "zod";
 import { adoptionOf, findJobToAdopt } from "./adopt-job";
 import type { Dataset } from "./dataset-fields";
 import type { Destination } from "./destination";
+import { typedDestination } from "./destination-schemes";
 import { existingJob } from "./existing-job";
 import {
   hideDestination,
@@ -86,8 +87,11 @@ export const logpushJob = defineLifecycle({
     },
   ],
   secret: {
-    destinationConf: (redactor, given) =>
-      typeof given === "string" ? hideDestination(redactor, given) : redactStrings(redactor, given),
+    destinationConf(redactor, given) {
+      const text = typeof given === "string" ? given : typedDestination.safeParse(given).data;
+      if (text === undefined) redactStrings(redactor, given);
+      else hideDestination(redactor, text);
+    },
     ownershipChallenge: (redactor, given) => redactor.add(...stringsIn(given)),
   },
   lock: (args) => LOCK.logpush(scopeName(scopeOf(args))),

@@ -238,7 +238,11 @@ describe("destinations without builders", () => {
       false,
       `the whole destination: r2://logs?account-id=${"a".repeat(32)} access-key-id=… secret-access-key=…`,
     ],
-    ["https://hooks.example/0123456789abcdef0123", true, "the whole destination: https://hooks.example/[secret]"],
+    [
+      "https://hooks.example/0123456789abcdef0123",
+      true,
+      "the whole destination: https://hooks.example/[secret]",
+    ],
     ["kinesis://stream?region=us-east-1&sts-assume-role-arn=arn", true, "the whole destination"],
     // The older path of Datadog, with the API key.
     ["datadog://intake.example/v1/input/AKHUSH", true, "the whole destination"],

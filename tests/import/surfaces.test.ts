@@ -118,7 +118,7 @@ describe("a program for the provider plugin", () => {
     const { stderr } = await desk.run(["--zone", desk.zone, "--only", "logpush", ...YAML]);
     expect(desk.has("import-config.sh")).toBe(false);
     expect(stderr).toContain(
-      `pulumi config set --secret auditDestination   # the whole destination: r2://logs/http account-id=${desk.account} access-key-id=… secret-access-key=…`,
+      `pulumi config set --secret auditDestination   # the whole destination: r2://logs/http?account-id=${desk.account} access-key-id=… secret-access-key=…`,
     );
     expect(desk.read("Main.yaml")).toMatch(/# Cloudflare doesn't show the job's filter[^]*\n {2}audit:\n/);
   });
@@ -264,7 +264,7 @@ const GOLDEN = `# Written by \`edgeguard import\`. From now on, this program is 
 
 # Credentials come from the stack's encrypted configuration. Set them before the first preview:
 config:
-  # the whole destination: https://logs.example header_X-Key=…
+  # the whole destination: https://logs.example/in?[secret] header_X-Key=…
   # pulumi config set --secret auditDestination
   auditDestination:
     type: string

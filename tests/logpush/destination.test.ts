@@ -246,6 +246,7 @@ describe("compares two destinations", () => {
     ["s3://logs/a?region=r", "s3://logs/a?region=r&access-key-id=1&secret-access-key=2", false, true],
     ["r2://logs?account-id=1", "r2://logs?account-id=2", false, false],
     ["splunk://s.com?channel=c", "splunk://s.com?channel=c&insecure-skip-verify=true", false, false],
+    ["splunk://s.com?channel=c", "splunk://s.com?channel=c&insecure-skip-verify=false", false, true],
     ["azure://a.com/logs?se=1&sp=w&sig=1", "azure://a.com/logs?sp=cw&se=2&sig=2", false, true],
     ["s3://logs/a?region=****", "s3://logs/a?region=r", false, true],
     ["https://l.example.com?k=a%2Fb", "https://l.example.com?k=a%2fb", true, true],

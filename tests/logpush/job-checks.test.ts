@@ -417,7 +417,7 @@ test("advice is added to an API error, based on its status, code and pointer", a
   const zoneId = b.api.zones.free;
   const quota = await new Operation(b.api, offline).failedUp(TYPE, { ...b.job, zoneId });
   expect(quota.message).toContain("exceeded max jobs allowed [code 1004]");
-  expect(quota.message).toContain("the Logpush job limit is reached (documented: 4 jobs per zone)");
+  expect(quota.message).toContain(`The plan of zone ${zoneId} may not include Logpush`);
   b.api.logpush.configure({ unwritable: ["https://logs.example.com"] });
   const closed = await new Operation(b.api, offline).failedUp(TYPE, b.job);
   b.api.logpush.configure({ unwritable: [] });

@@ -61,7 +61,7 @@ describe("the files of a survey", () => {
       scripts: { seen: 23 },
       policies: [{ effect: "logging" }],
       deployments: [{ enabled: true }, { enabled: true }],
-      jobs: [{ state: "failing", destination: "s3://bucket/logs" }],
+      jobs: [{ state: "failing", destination: "s3://bucket/logs?region=eu-west-1" }],
     });
   });
 });

@@ -138,7 +138,10 @@ function expectedJobs(found: readonly Raw[], managed: ReadonlySet<unknown>) {
             : complete === undefined
               ? "new"
               : "working",
-      destination: String(each["destination_conf"]).replace(/\?.*/, ""),
+      destination: String(each["destination_conf"]).replace(
+        /[?&](access-key-id|secret-access-key)=[^&]*/g,
+        "",
+      ),
       ...(complete === undefined ? {} : { lastComplete: complete }),
       ...(error === undefined ? {} : { lastError: error }),
       ...(message === undefined ? {} : { errorMessage: message }),

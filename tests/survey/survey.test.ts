@@ -198,7 +198,11 @@ describe("edgeguard survey", () => {
     for (const text of texts)
       expect(text).not.toMatch(/canary-secret|AKIACANARY|canary-token|simulated-secret/);
     expect(ground.zone(ground.api.zones.shop).jobs).toContainEqual(
-      expect.objectContaining({ name: "leaky", state: "failing", destination: "s3://bucket/path" }),
+      expect.objectContaining({
+        name: "leaky",
+        state: "failing",
+        destination: "s3://bucket/path?region=eu-west-1",
+      }),
     );
   });
 

@@ -99,9 +99,10 @@ describe("Logpush jobs of a zone and an account", () => {
         expect(unproven.code).not.toBe(0);
         expect(writes()).toEqual(["POST zone/ownership"]);
         const [written] = api.logpush.files();
-        const file = /prove that you own s3:\/\/shop-logs\/http\/\{DATE\}\..* the file "([^"]+)" there/.exec(
-          unproven.text.replace(/\s+/g, " "),
-        )?.[1];
+        const file =
+          /prove that you own s3:\/\/shop-logs\/http\/\{DATE\}\?region=eu-west-1\..* the file "([^"]+)" there/.exec(
+            unproven.text.replace(/\s+/g, " "),
+          )?.[1];
         expect(written?.path).toBe(`s3/shop-logs/${file ?? "not named"}`);
         const proof = api.logpush.read(written?.path ?? "");
 
