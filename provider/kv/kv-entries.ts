@@ -219,10 +219,12 @@ export const kvEntries = defineLifecycle({
       const rows = catalog?.rows ?? own;
       return [existing, async () => prunable(await findUnmanagedKeys(ctx, managed, { rows, manifest: own }))];
     }
-    // A create finds both in one listing.
+    // A create finds both in one listing, unless the first check doesn't read it to its end.
     const unmanaged = await UnmanagedKeys.of(ctx, managed, isDeclaredIn(ctx, catalog.rows));
     const listing = unmanaged.collectFrom(listKeys(ctx.api, managed));
-    return [() => existing(listing), () => Promise.resolve(prunable(unmanaged))];
+    const pruned = async (): Promise<Findings> =>
+      prunable(unmanaged.isListed ? unmanaged : await unmanaged.list(ctx, undefined));
+    return [() => existing(listing), pruned];
   },
 
   messages: (found, { name, args: { namespaceId } }) =>
