@@ -4,7 +4,7 @@ import { z } from "zod";
 import { isNamespaceGone, subjectOf, type NamespaceAddress } from "./address";
 import { adoptExisting, type AdoptedKeys, type AdoptionRequest } from "./adopt-existing";
 import { remove } from "./bulk";
-import { compare, converge, entryCount, type Plan, type Written } from "./converge";
+import { compare, converge, entryCount, NO_CHANGES, type Plan, type Written } from "./converge";
 import {
   type Declared,
   fileHash,
@@ -138,7 +138,7 @@ export const kvEntries = defineLifecycle({
       if (same !== undefined) {
         const computed = { ...same, ...pick(olds, ["index"]) };
         const found = async (): Promise<JsonObject> =>
-          isIndexed(olds) ? contentFound(ctx, await indexOf(olds)) : {};
+          isIndexed(olds) ? contentFound(ctx, await indexOf(olds), NO_CHANGES) : {};
         return { computed, seen: [SEEN.ownKeys], found };
       }
       const [declaration, isWhole] = knownPart(args);
@@ -151,9 +151,12 @@ export const kvEntries = defineLifecycle({
         ctx.say.warn(
           `${who}: ${expired} of ${entryCount(keys)} ${expired === 1 ? "has" : "have"} already expired and won't be written.`,
         );
-      const isWritten = isIndexed(olds) && isContentWritten(olds, { digest });
-      const index = isWritten ? olds["index"] : await encodeIndex(rows);
-      const isKnown = isNew(args, olds) || isIndexed(olds);
+      const isFirst = isNew(args, olds);
+      const isWritten = !isFirst && isContentWritten(olds, { digest });
+      const index = isWritten && isIndexed(olds) ? olds["index"] : await encodeIndex(rows);
+      const isKnown = isFirst || isWritten || isIndexed(olds);
+      const plan = async (): Promise<Plan> =>
+        isWritten ? NO_CHANGES : compare(catalog, isFirst ? EMPTY : await indexOf(olds));
       return {
         computed: {
           keys,
@@ -163,12 +166,7 @@ export const kvEntries = defineLifecycle({
           ...(sha256 === undefined ? {} : { fileHash: fileHash(sha256) }),
         },
         seen: isKnown ? [SEEN.ownKeys] : [],
-        found: async () =>
-          contentFound(
-            ctx,
-            rows,
-            isKnown ? compare(catalog, isNew(args, olds) ? EMPTY : await indexOf(olds)) : undefined,
-          ),
+        found: async () => contentFound(ctx, rows, isKnown ? await plan() : undefined),
       };
     } catch (error) {
       if (error instanceof SourceError) return { failures: [{ property, reason: error.message }] };
@@ -219,10 +217,12 @@ export const kvEntries = defineLifecycle({
       const rows = catalog?.rows ?? own;
       return [existing, async () => prunable(await findUnmanagedKeys(ctx, managed, { rows, manifest: own }))];
     }
-    // A create finds both in one listing.
+    // A create finds both in one listing, unless the first check doesn't read it to its end.
     const unmanaged = await UnmanagedKeys.of(ctx, managed, isDeclaredIn(ctx, catalog.rows));
     const listing = unmanaged.collectFrom(listKeys(ctx.api, managed));
-    return [() => existing(listing), () => Promise.resolve(prunable(unmanaged))];
+    const pruned = async (): Promise<Findings> =>
+      prunable(unmanaged.isListed ? unmanaged : await unmanaged.list(ctx, undefined));
+    return [() => existing(listing), pruned];
   },
 
   messages: (found, { name, args: { namespaceId } }) =>

@@ -2,7 +2,7 @@ import { KV } from "../limits";
 import type { Context } from "../runtime/lifecycle";
 import { subjectOf, type NamespaceAddress } from "./address";
 import { formatNumber } from "../limits/workers";
-import { deletedKeys, ownedKeys } from "./owned-keys";
+import { createdNamespaces, deletedKeys, ownedKeys } from "./owned-keys";
 import { listKeys, type ListedKey } from "./listing";
 import { readValues } from "./values";
 
@@ -19,6 +19,7 @@ export interface Pruning extends NamespaceAddress {
 /** Keys under the pruned prefix that this program doesn't declare. */
 export class UnmanagedKeys {
   #keys: string[] = [];
+  #isListed = false;
   readonly #who: string;
   readonly #pruning: Pruning;
   readonly #isKnown: (key: string) => boolean;
@@ -42,12 +43,18 @@ export class UnmanagedKeys {
     return this.#keys;
   }
 
+  /** Whether the caller of `collectFrom` has read the listing to its end. */
+  get isListed(): boolean {
+    return this.#isListed;
+  }
+
   /** Collects unmanaged keys while the caller reads the listing. */
   async *collectFrom(listing: AsyncIterable<ListedKey>): AsyncGenerator<ListedKey> {
     for await (const listed of listing) {
       this.#collect(listed);
       yield listed;
     }
+    this.#isListed = true;
   }
 
   /**
@@ -59,7 +66,8 @@ export class UnmanagedKeys {
    */
   async list(ctx: Context, writtenAt: number | undefined): Promise<this> {
     const { accountId, namespaceId, prune } = this.#pruning;
-    if (prune === undefined) return this;
+    if (prune === undefined || createdNamespaces(ctx).has(namespaceId)) return this;
+    this.#keys = [];
     const address = { accountId, namespaceId };
     // A preview has to see every key that will be deleted; an update deletes those that it can read.
     const complete = writtenAt === undefined;

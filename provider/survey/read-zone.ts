@@ -122,7 +122,9 @@ function blockedBy(
   const active = scripts.filter(({ status }) => status === "active");
   try {
     const found = wouldBlockOf(policy, active);
-    return found === undefined ? null : { ...found, scripts: found.scripts.map(shownUrl) };
+    if (found === undefined) return null;
+    const { count, seen, scripts: urls } = found;
+    return { count, seen, scripts: urls.map(shownUrl) };
   } catch (error) {
     if (error instanceof CspError) return null; // Cloudflare holds a policy that it would no longer accept.
     throw error;

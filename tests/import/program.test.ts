@@ -34,6 +34,11 @@ describe("edgeguard import", () => {
       "KvNamespace existing",
       "KvEntries existing",
     ]);
+    for (const [name, { type, inputs, outputs }] of found) {
+      for (const bag of [inputs, outputs]) expect(bag).not.toHaveProperty("impact");
+      const isIndexed = ["index" in inputs, "index" in outputs];
+      expect({ name, isIndexed }).toEqual({ name, isIndexed: [type === "KvEntries", false] });
+    }
     for (const [name, { type, ...recorded }] of found) {
       const operation = new Operation(desk.api);
       desk.api.clearRequests();
@@ -46,6 +51,30 @@ describe("edgeguard import", () => {
       const now = await operation.refresh(type, recorded);
       expect({ name, ...now }).toEqual({ name, ...recorded });
     }
+  });
+
+  it("writes a state from which the next preview tells which entries were removed", async () => {
+    const desk = await ImportDesk.from();
+    await desk.run(["--account", desk.account, "--only", "kv", "--with-values"]);
+    const recorded = desk.recorded().get("KvEntries existing");
+    if (recorded === undefined) throw new Error("the entries were not imported");
+    const [removed, changed, ...others] = JSON.parse(desk.read("kv/existing.json")) as { key: string }[];
+    const edited = [{ ...changed, value: "changed", base64: false }, ...others, { key: "new", value: "1" }];
+    desk.write("kv/existing.json", JSON.stringify(edited));
+    const { accountId, namespaceId } = recorded.inputs;
+    const inputs = { accountId, namespaceId, file: join(desk.folder, "kv/existing.json") };
+    const preview = await new Operation(desk.api).preview("KvEntries", inputs, recorded);
+    expect(preview).toMatchObject({
+      step: "update",
+      inputs: {
+        impact: {
+          seen: ["existingKeys", "ownKeys"],
+          added: { names: ["new"] },
+          changed: { names: [changed?.key] },
+          removed: { names: [removed?.key] },
+        },
+      },
+    });
   });
 
   it("keeps secrets in files that only the owner can read, and out of the program and the summary", async () => {

@@ -106,7 +106,10 @@ test("adopts an existing key that matches, says so, and deletes it once it's no 
   const adopted =
     /1 declared key already exists with matching content \("b"\) and is adopted\. Destroying the resource deletes it\./;
   expect(await preview(more, recorded)).toMatch(adopted);
-  expect(await impact(more, recorded)).toMatchObject({ seen: ["existingKeys", "ownKeys"], adopts: listed("b") });
+  expect(await impact(more, recorded)).toMatchObject({
+    seen: ["existingKeys", "ownKeys"],
+    adopts: listed("b"),
+  });
   api.clearRequests();
   const after = await up(more, recorded);
   expect(requests()).toEqual(["POST /bulk/get", "POST /bulk/get"]); // One in the preview, one before the write.
@@ -287,6 +290,18 @@ test("previews what prune deletes even if the check for existing keys fails", as
     skipped: [expect.stringContaining("returned 500")],
     prunes: listed("strange"),
   });
+});
+
+test("previews what prune deletes even if another resource in the preview looks up the same keys", async () => {
+  await writeElsewhere({ "a/theirs": "x", "b/theirs": "x" });
+  const op = new Operation(api);
+  for (const prefix of ["a/", "b/"]) {
+    const { inputs } = await op.preview(TYPE, declare({}, { prune: { prefix } }));
+    expect(inputs["impact"]).toMatchObject({
+      seen: ["existingKeys", "ownKeys", "prunedKeys"],
+      prunes: listed(`${prefix}theirs`),
+    });
+  }
 });
 
 test("fails the preview at the first refused key, and looks existing keys up only once", async () => {

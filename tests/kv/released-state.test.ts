@@ -59,6 +59,30 @@ test("refreshes, previews, updates and deletes entries in a state that version 0
     expect((await new Operation(api).preview(TYPE, { ...address, file, defaults }, state)).step).toBe("same");
     expect(api.requests).toEqual([]);
 
+    // The state doesn't list the keys. Those that are still declared aren't taken for keys that others wrote.
+    const prune = { prefix: "", maxDeletes: 0 };
+    const pruning = new Operation(api);
+    const unchanged = await pruning.preview(TYPE, { ...address, file, defaults, prune }, state);
+    expect(unchanged.inputs["impact"]).toMatchObject({
+      seen: ["existingKeys", "ownKeys", "prunedKeys"],
+      removed: { count: 0 },
+    });
+    const [first] = ENTRIES;
+    writeFileSync(file, JSON.stringify([first]));
+    const fewer = await pruning.preview(
+      TYPE,
+      { ...address, file, defaults, prune, adopt: "takeOver" },
+      state,
+    );
+    expect(fewer).toMatchObject({ step: "update", inputs: { impact: { seen: [], keys: { names: ["a"] } } } });
+    expect(fewer.inputs["impact"]).toHaveProperty("skipped", [
+      expect.stringMatching(
+        /^the state of KvEntries .* doesn't list its keys yet\. Run pulumi refresh to add them$/,
+      ),
+    ]);
+    expect(pruning.warned).toEqual([expect.stringContaining("live check skipped: the state of KvEntries ")]);
+
+    api.clearRequests();
     writeFileSync(file, JSON.stringify(ENTRIES.slice(1).map((entry) => ({ ...entry, value: "AAAA" }))));
     const changed = await new Operation(api).up(TYPE, { ...address, file, defaults }, state);
     expect(sentBatches(api)).toEqual(["PUT bulk 2", "POST bulk/delete 1"]);

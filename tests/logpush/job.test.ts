@@ -27,6 +27,7 @@ describe("a LogpushJob", () => {
       ...b.job,
       enabled: true,
       destinationShown: "https://logs.example.com/in",
+      impact: expect.objectContaining({ operation: "check", revision: 1 }) as object,
       schemaVersion: 1,
       __provider: expect.any(String) as string,
     });
@@ -57,7 +58,7 @@ describe("a LogpushJob", () => {
     expect(await step(inputs, recorded)).toBe("same");
     expect(b.sent()).toEqual([]);
     const seen = await refreshed(recorded);
-    expect(seen).toEqual(recorded);
+    expect(seen).toEqual({ ...recorded, inputs: refreshedInputs(recorded) });
     expect(await step(inputs, seen)).toBe("same");
     await new Operation(b.api).update(TYPE, recorded.inputs, recorded);
     expect(b.sent("POST", "PUT", "DELETE")).toEqual([]);
@@ -76,7 +77,7 @@ describe("a LogpushJob", () => {
       `/accounts/${account}/logpush/jobs`,
     );
     expect(await step(inputs, recorded)).toBe("same");
-    expect(await refreshed(recorded)).toEqual(recorded);
+    expect(await refreshed(recorded)).toEqual({ ...recorded, inputs: refreshedInputs(recorded) });
     await new Operation(b.api).destroy(TYPE, recorded);
     expect(b.api.requests.at(-1)).toMatchObject({ method: "DELETE", status: 200 });
   });

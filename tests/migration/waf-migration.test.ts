@@ -1,5 +1,5 @@
 import { startLocalApi, type LocalApi, type WafAction } from "edgeguard-local";
-import { Operation, rawSend, type Recorded } from "../support/operation";
+import { Operation, rawSend, refreshedInputs, type Recorded } from "../support/operation";
 import {
   migrated,
   withConfirmation,
@@ -45,7 +45,10 @@ describe("assessing a zone", () => {
         .filter((line) => !rule.test(line));
       expect(lines.length).toBeLessThanOrEqual(15);
       expect(lines[0]).toContain(`WafMigration of zone ${zoneId}`);
-      expect(await new Operation(api).refresh(TYPE, recorded)).toEqual(recorded);
+      expect(await new Operation(api).refresh(TYPE, recorded)).toEqual({
+        ...recorded,
+        inputs: refreshedInputs(recorded),
+      });
     }
     expect(puts(api)).toEqual([]);
   });
@@ -469,7 +472,10 @@ describe("migrating a zone", () => {
     api.clearRequests();
     expect(await new Operation(api).preview(TYPE, recorded.inputs, recorded)).toMatchObject({ step: "same" });
     expect(api.requests).toEqual([]);
-    expect(await new Operation(api).refresh(TYPE, recorded)).toEqual(recorded);
+    expect(await new Operation(api).refresh(TYPE, recorded)).toEqual({
+        ...recorded,
+        inputs: refreshedInputs(recorded),
+      });
     await new Operation(api).update(TYPE, recorded.inputs, recorded);
     expect(puts(api)).toEqual([]);
   });

@@ -160,7 +160,9 @@ describe("in a preview", () => {
       operation: "check",
       revision: 1,
       seen: [],
-      skipped: [expect.stringMatching(/^(zoneId|outputOptions|title|file|entries|namespaceId|action).*known yet$/)],
+      skipped: [
+        expect.stringMatching(/^(zoneId|outputOptions|title|file|entries|namespaceId|action).*known yet$/),
+      ],
     });
     const saved = await new Operation(api).check(type, { ...given, ...plan });
     expect(open(saved.inputs, given)).toEqual([...expected, "impact"].sort());
