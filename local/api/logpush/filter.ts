@@ -2,7 +2,6 @@ import type { Limits } from "../limits";
 import { type Dataset, isFilterable } from "./datasets";
 import { type Doing, logpushFailures } from "./failures";
 import type { Fields, FieldType } from "./fields";
-import { nanosOf } from "./timestamps";
 
 /** Operators by the field types they work with: https://developers.cloudflare.com/logs/logpush/logpush-job/filters/. */
 const operators = {
@@ -118,8 +117,17 @@ export function parseFilter(text: string, { dataset, fields, doing, limits }: Fi
 
 function isNumber(value: string, type: FieldType | undefined): boolean {
   if (type === "float") return /^-?\d+(\.\d+)?$/.test(value);
-  if (type === "int or string") return nanosOf(value) !== undefined;
+  if (type === "int or string") return isTime(value);
   return /^-?\d+$/.test(value);
+}
+
+/** Whether a text is a number of seconds, milliseconds or nanoseconds, or a date with a time zone. */
+function isTime(text: string): boolean {
+  if (/^\d+$/.test(text)) return true;
+  return (
+    /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)$/.test(text) &&
+    !Number.isNaN(Date.parse(text))
+  );
 }
 
 /** Counts comparisons and groups. */

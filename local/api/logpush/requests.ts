@@ -59,17 +59,6 @@ export async function readDestination(c: ApiContext): Promise<string> {
   return (await read(c, z.object({ destination_conf: destination }))).destination_conf;
 }
 
-export function readChallenge(c: ApiContext) {
-  return read(c, z.object({ destination_conf: destination, ownership_challenge: z.string().max(4096) }));
-}
-
-export function readLogpullOptions(c: ApiContext) {
-  return read(
-    c,
-    z.object({ logpull_options: z.string().max(4096).nullable(), dataset: z.string().optional() }),
-  );
-}
-
 /** Reads a body and checks it against a schema. Errors have Logpush's own code, unlike those of other products. */
 async function read<T>(c: ApiContext, schema: z.ZodType<T>): Promise<T> {
   const parsed = schema.safeParse(await readBody(c, z.unknown()));
