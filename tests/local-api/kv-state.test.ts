@@ -117,11 +117,12 @@ test("/info lists the account that KV belongs to", async () => {
 });
 
 describe("KV in a data directory", () => {
+  const root = mkdtempSync(join(tmpdir(), "local-api-kv-"));
   let folder: string;
   beforeEach(() => {
-    folder = mkdtempSync(join(tmpdir(), "local-api-kv-"));
+    folder = mkdtempSync(join(root, "data-"));
   });
-  afterEach(() => rmSync(folder, { recursive: true, force: true }));
+  afterAll(() => rmSync(root, { recursive: true })); // Not after each test: the APIs close after that.
 
   test("survives a restart with its namespaces, values, metadata, expirations, deletes and initial data", async () => {
     let now = Date.parse("2026-10-01T00:00:00Z");

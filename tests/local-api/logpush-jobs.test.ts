@@ -411,6 +411,7 @@ describe("Logpush jobs in the state", () => {
     second.reset();
     expect(await call("GET", `${zonePath(second)}/${id}`)).toMatchObject({ status: 404 });
     expect(each(await call("GET", `/zones/${second.zones.shop}/logpush/jobs`), "name")).toEqual(["existing"]);
+    await second.close();
     rmSync(folder, { recursive: true });
   });
 

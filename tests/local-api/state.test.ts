@@ -77,11 +77,13 @@ describe("the state", () => {
   });
 
   describe("in a directory", () => {
+    const root = mkdtempSync(join(tmpdir(), "local-api-"));
     let folder: string;
+    let folders = 0;
     beforeEach(() => {
-      folder = join(mkdtempSync(join(tmpdir(), "local-api-")), "state");
+      folder = join(root, `new-${++folders}`, "state");
     });
-    afterEach(() => rmSync(folder, { recursive: true, force: true }));
+    afterAll(() => rmSync(root, { recursive: true })); // Not after each test: the APIs close after that.
 
     test("survives a restart", async () => {
       const first = await start({ persistTo: folder });

@@ -126,6 +126,7 @@ describe("the local engine", () => {
     ["remote components", request().setRemote(true)],
     ["the resource option `import`", request().setImportid("id")],
     ["the resource option `deletedWith`", request().setDeletedwith("urn")],
+    ["the resource option `replaceOnChanges`", request().setReplaceonchangesList(["a"])],
     ["the resource option `replaceWith`", request().setReplaceWithList(["urn"])],
     ["the resource option `hideDiffs`", request().setHidediffsList(["a"])],
     [
