@@ -38,8 +38,8 @@ export class Backend {
     this.#env = env;
   }
 
-  static async open(project: Project, env: NodeJS.ProcessEnv): Promise<Backend> {
-    const url = env["PULUMI_BACKEND_URL"] ?? project.backendUrl;
+  static async open(env: NodeJS.ProcessEnv): Promise<Backend> {
+    const url = env["PULUMI_BACKEND_URL"];
     if (url === undefined) {
       throw new CommandError(
         "no state directory: set PULUMI_BACKEND_URL to file://<directory>",

@@ -142,7 +142,10 @@ describe("the local engine", () => {
 it.each([
   ["`plugins` in Pulumi.yaml", "runtime: nodejs\nplugins: { providers: [{ name: edgeguard, path: . }] }"],
   ["the runtime yaml", "runtime: yaml"],
-])("the local engine rejects a project that uses the provider plugin: %s", async (feature, project) => {
+  ["`config` in Pulumi.yaml", "runtime: nodejs\nconfig: { zoneId: x }"],
+  ["`backend` in Pulumi.yaml", "runtime: nodejs\nbackend: { url: 'file:///x' }"],
+  ["the runtime option `tsconfig`", "runtime: { name: nodejs, options: { tsconfig: t.json } }"],
+])("the local engine rejects a project with %s", async (feature, project) => {
   const folder = mkdtempSync(join(tmpdir(), "edgeguard-project-"));
   try {
     writeFileSync(join(folder, "Pulumi.yaml"), `name: shop\n${project}\n`);
