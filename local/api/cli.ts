@@ -2,7 +2,7 @@ import { Command, InvalidArgumentError, Option } from "commander";
 import { CONTROL_PATH } from "./route";
 import { type Credential, defaultCredentials, type Dialect, type LocalApiOptions } from "./options";
 import { type LocalApi, startLocalApi } from "./server";
-import { LocalApiStartError } from "./lease";
+import { LocalApiStartError } from "./state-folder";
 
 /** The command `edgeguard-local api`, which serves the API until Ctrl-C. */
 
@@ -24,7 +24,7 @@ const program = new Command("edgeguard-local api")
   .option("--port <number>", "the port to listen on; 0 picks a free one", portNumber, 8787)
   .option(
     "--persist-to <directory>",
-    "keep the state in this directory between runs; default: discard it when the command ends",
+    "keep the state in this directory, which is written when the command ends; default: discard it",
   )
   .option(
     "--zones <number>",
@@ -84,9 +84,13 @@ export async function serve(args: readonly string[]): Promise<void> {
   }
 
   console.log(greeting(api, chosen));
-  const stop = () => void api.close();
-  process.once("SIGINT", stop);
-  process.once("SIGTERM", stop);
+  const stop = () => {
+    api.close().catch((error: unknown) => {
+      console.error(`The state was not written: ${String(error)}`);
+      process.exitCode = 1;
+    });
+  };
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, stop);
 }
 
 function greeting(api: LocalApi, { token, dialect, persistTo, zones: simulated }: Arguments): string {
@@ -96,7 +100,10 @@ function greeting(api: LocalApi, { token, dialect, persistTo, zones: simulated }
   const accounts = Object.entries(api.accounts)
     .map(([name, id]) => `  ${id}  ${name}`)
     .join("\n");
-  const kept = persistTo === undefined ? "is discarded when this command ends" : `is kept in ${persistTo}`;
+  const kept =
+    persistTo === undefined
+      ? "is discarded when this command ends"
+      : `is written to ${persistTo} when this command ends`;
   return `Local API (${dialect} dialect) at ${api.url}
 Its state ${kept}. List of control routes (faults, request log, state and more): GET ${new URL(CONTROL_PATH, api.url).href}
 Logpush destinations are directories: s3://bucket/path is ${api.logpush.folder}/s3/bucket/path

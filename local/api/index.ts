@@ -15,13 +15,11 @@ export type { EffectiveDeployment, EffectiveRule, EffectiveWaf } from "./ruleset
 export { managedRulesets, OWASP_SCORE_RULE } from "./rulesets/ids";
 export { seededEntryPoints, seededRules } from "./rulesets/seed";
 export type { LogpushBehavior } from "./logpush/behavior";
-export type { Generated } from "./logpush/lines";
-export type { PushReport } from "./logpush/push";
 export type { LogpushControls } from "./logpush/store";
 export type { AccountName, ZoneName } from "./seed";
 export type { Snapshot } from "./state";
 export type { WafAction, WafView } from "./waf/dashboard";
 export type { WafSettings, WafSettingsChange } from "./waf/settings";
 export type { LocalApi } from "./server";
-export { LocalApiStartError } from "./lease";
+export { LocalApiStartError } from "./state-folder";
 export { startLocalApi } from "./server";

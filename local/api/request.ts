@@ -62,9 +62,19 @@ function parseJson(bytes: Buffer): { readonly value: unknown } | undefined {
   }
 }
 
-/** Builds a JSON pointer (RFC 6901). Zod reports an unknown field on its parent, but the pointer should name the field.
- */
-function pointerTo(issue: z.core.$ZodIssue): string {
-  const path = issue.code === "unrecognized_keys" ? [...issue.path, ...issue.keys.slice(0, 1)] : issue.path;
-  return path.map((part) => `/${String(part).replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
+/** Returns the path of an invalid field. Zod reports an unknown field on its parent, but the path should name the field. */
+export function pathOf(issue: z.core.$ZodIssue): string[] {
+  const unknown = issue.code === "unrecognized_keys" ? issue.keys.slice(0, 1) : [];
+  return [...issue.path, ...unknown].map(String);
+}
+
+/** Builds a JSON pointer (RFC 6901). */
+export function pointerTo(issue: z.core.$ZodIssue): string {
+  return pathOf(issue)
+    .map((part) => `/${part.replaceAll("~", "~0").replaceAll("/", "~1")}`)
+    .join("");
+}
+
+export function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -7,23 +7,19 @@ import { getRequestListener } from "@hono/node-server";
 import { createApp } from "./app";
 import { MovableClock } from "./services";
 import { type Fault, Faults } from "./faults";
-import { Journal } from "./kv/journal";
 import type { KvLag } from "./kv/namespace";
 import { type NamespaceName, namespaces } from "./kv/seed";
 import { KvStore } from "./kv/store";
 import { type LogpushControls, LogpushStore } from "./logpush/store";
-import { Lease, LocalApiStartError } from "./lease";
 import { type LocalApiOptions, settle } from "./options";
 import { BASE_PATH } from "./route";
 import type { DetectMode, Detection } from "./page-shield/detect";
 import { type LoggedRequest, RequestLog } from "./request-log";
 import { type AccountName, accounts, seededState, type ZoneName, zones } from "./seed";
-import { type Snapshot, snapshotSchema, State } from "./state";
+import { type Snapshot, State } from "./state";
+import { LocalApiStartError, StateFolder } from "./state-folder";
 import { inDashboard, viewOf, type WafAction, type WafView } from "./waf/dashboard";
 import { withChange, type WafSettingsChange } from "./waf/settings";
-import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
-
-const FILE_NAME = "local-api.json";
 
 /** The host to listen on. It's reachable only from this machine, because the API accepts commands from anyone. */
 const HOSTNAME = "127.0.0.1";
@@ -64,62 +60,51 @@ export interface LocalApi {
   restore(snapshot: Snapshot): void;
   /** Restores the seeded state. */
   reset(): void;
-  /** Stops the server, ending open connections immediately. */
+  /** Stops the server, ending open connections immediately, and saves the state if it has a directory. */
   close(): Promise<void>;
 }
 
-/**
- * @param announce whether other processes may use this process to access the state directory. False for a short-lived
- * process.
- */
-export async function startLocalApi(
-  options: LocalApiOptions = {},
-  { announce = true }: { readonly announce?: boolean } = {},
-): Promise<LocalApi> {
-  const lease =
-    options.persistTo === undefined ? undefined : Lease.take(options.persistTo, { again: announce });
+/** @throws LocalApiStartError if the port or the state's directory can't be used. */
+export async function startLocalApi(options: LocalApiOptions = {}): Promise<LocalApi> {
+  const { persistTo } = options;
+  const folder = persistTo === undefined ? undefined : StateFolder.open(persistTo);
   try {
-    const api = await start(options);
-    const token = settle(options).credentials.find(
-      ({ token, readOnly }) => token !== undefined && readOnly !== true,
-    );
-    if (announce) lease?.announce(api.url, token?.token);
-    const close = api.close.bind(api);
-    return Object.assign(api, { close: () => close().finally(() => lease?.giveBack()) });
+    const api = await start(options, folder?.load());
+    let closed: Promise<void> | undefined;
+    const close = async () => {
+      await api.close();
+      folder?.close(api.snapshot());
+    };
+    return { ...api, close: () => (closed ??= close()) };
   } catch (error) {
-    lease?.giveBack();
+    folder?.release();
     throw error;
   }
 }
 
-async function start(options: LocalApiOptions): Promise<LocalApi> {
+/** @param kept the state to start with, instead of the seeded one. */
+async function start(options: LocalApiOptions, kept: Snapshot | undefined): Promise<LocalApi> {
   const chosen = settle(options);
   const clock = new MovableClock(chosen.clock);
   const settings = { ...chosen, clock: clock.now };
-  const { persistTo, kvStore } = settings;
+  const { persistTo } = settings;
   const closing = new AbortController();
   setMaxListeners(0, closing.signal); // Each caller may have a delayed response.
 
-  const kept = persistTo === undefined ? undefined : load(persistTo);
-  const onWrite = () => {
-    if (persistTo !== undefined) save(persistTo, state.withoutKv());
-  };
   const seed = seededState(settings.zones);
   const kv = new KvStore(seed.kv, {
     clock: clock.now,
     lag: settings.kvLagMs,
     listLagMs: settings.listLagMs,
-    values: kvStore,
-    journal: persistTo === undefined ? undefined : new Journal(persistTo, kvStore),
+    values: settings.kvStore,
   });
-  const shelf = { clock: clock.now, lagMs: settings.readLagMs, listLagMs: settings.listLagMs, onWrite };
+  const shelf = { clock: clock.now, lagMs: settings.readLagMs, listLagMs: settings.listLagMs };
   const logpush = new LogpushStore({
     ...shelf,
     behavior: settings.logpush,
-    limits: settings.limits,
     folder: persistTo === undefined ? undefined : join(persistTo, "logpush"),
   });
-  const state: State = new State(kept ?? seed, kv, logpush, shelf);
+  const state = new State(kept ?? seed, kv, logpush, shelf);
   const faults = new Faults();
   const log = new RequestLog(settings.limits.maxLoggedRequests);
   const wait = async (ms: number) => {
@@ -189,29 +174,4 @@ function close(server: Server): Promise<void> {
     });
     server.closeAllConnections();
   });
-}
-
-/** Loads the state that an earlier run left in `folder`. Undefined if there's none. */
-function load(folder: string): Snapshot | undefined {
-  const file = join(folder, FILE_NAME);
-  if (!existsSync(file)) return undefined;
-  try {
-    return snapshotSchema.parse(JSON.parse(readFileSync(file, "utf8")));
-  } catch (cause) {
-    throw new LocalApiStartError(
-      `${file} is not a valid state of the local API. Delete it, or use another directory.`,
-      { cause },
-    );
-  }
-}
-
-/**
- * Saves the state. Writes a temporary file and renames it, so that a killed process leaves either the old state or the
- * new one.
- */
-function save(folder: string, snapshot: Snapshot): void {
-  mkdirSync(folder, { recursive: true });
-  const file = join(folder, FILE_NAME);
-  writeFileSync(`${file}.new`, JSON.stringify(snapshot, null, 2));
-  renameSync(`${file}.new`, file);
 }

@@ -4,8 +4,6 @@ export interface ShelfOptions {
   readonly lagMs: number;
   /** How old a value must be before lists show it, in milliseconds. Reads must see it as well. @default 0 */
   readonly listLagMs?: number;
-  /** Called after every write. */
-  readonly onWrite: () => void;
 }
 
 /** Stores one immutable value per key. Writes see each other immediately; reads can be configured to lag behind. */
@@ -47,7 +45,6 @@ export class Shelf<T> {
     const versions = this.#versions(key);
     const oldestShown = versions.findLastIndex(({ since }) => since <= now - this.#longestLagMs);
     this.#values.set(key, [...versions.slice(Math.max(0, oldestShown)), { value, since: now }]);
-    this.#options.onWrite();
   }
 
   /** Replaces all values. The new ones are visible immediately. */

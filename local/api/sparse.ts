@@ -36,7 +36,7 @@ const requirements: readonly Requirement[] = [
 ];
 
 /** Requests that only query something, although their method isn't GET. Their result is never omitted. */
-const questions = /\/(ownership|ownership\/validate|validate\/[\w/]+|bulk\/get)$/;
+const questions = /\/(ownership|bulk\/get)$/;
 
 const message = z.looseObject({ code: z.number(), message: z.string() });
 const fields = z.record(z.string(), z.unknown());

@@ -23,14 +23,11 @@ export const snapshotSchema = z.strictObject({
   pageShieldDetected: z.record(identifier, detected),
   /** The rulesets. Absent in states from earlier versions, which had none. */
   rulesets: rulesetsSnapshot.default(() => ({ published: [], zones: {} })),
-  /** The rulesets. Absent in states from earlier versions, which had none. */
+  /** The Logpush jobs. Absent in states from earlier versions, which had none. */
   logpush: logpushSnapshot.default(() => ({ nextId: 1, jobs: [] })),
   /** The zones' migrations. A zone that isn't listed migrated long ago. */
   waf: z.record(identifier, wafZone).default(() => ({})),
-  /**
-   * The KV data. It's stored in separate files, so it's absent from the main one. Restoring a snapshot without it
-   * leaves KV unchanged.
-   */
+  /** The KV data. Restoring a snapshot without it leaves KV unchanged. */
   kv: kvSnapshot.optional(),
 });
 
@@ -45,20 +42,17 @@ export class State {
   readonly rulesets: RulesetStore;
   readonly waf: Shelf<WafZone>;
 
-  readonly #shelf: ShelfOptions;
-
   constructor(
     snapshot: Snapshot,
     readonly kv: KvStore,
     readonly logpush: LogpushStore,
     shelf: ShelfOptions,
   ) {
-    this.#shelf = shelf;
     this.pageShield = new Shelf(shelf);
     this.pageShieldDetected = new Shelf({ ...shelf, lagMs: 0 });
     this.rulesets = new RulesetStore(shelf);
     this.waf = new Shelf(shelf);
-    this.#fill(snapshot);
+    this.restore(snapshot);
   }
 
   zone(id: string): Zone | undefined {
@@ -70,11 +64,6 @@ export class State {
   }
 
   snapshot(): Snapshot {
-    return { ...this.withoutKv(), kv: this.kv.snapshot() };
-  }
-
-  /** Returns the part of the state that's small enough to save as a whole on every change. */
-  withoutKv(): Snapshot {
     return {
       version: 1,
       zones: [...this.#zones.values()],
@@ -83,23 +72,19 @@ export class State {
       rulesets: this.rulesets.snapshot(),
       waf: Object.fromEntries(this.waf.entries()),
       logpush: this.logpush.snapshot(),
+      kv: this.kv.snapshot(),
     };
   }
 
   /** Replaces the state with another one. Reads see it immediately. */
   restore(snapshot: Snapshot): void {
-    this.#fill(snapshot);
-    this.#shelf.onWrite();
-    if (snapshot.kv !== undefined) this.kv.restore(snapshot.kv);
-  }
-
-  #fill(snapshot: Snapshot): void {
     this.#zones = new Map(snapshot.zones.map((each) => [each.id, each]));
     this.pageShield.reset(Object.entries(snapshot.pageShield));
     this.pageShieldDetected.reset(Object.entries(snapshot.pageShieldDetected));
     this.rulesets.fill([...this.#zones.keys()], snapshot.rulesets);
     this.waf.reset([...this.#zones.keys()].map((id) => [id, snapshot.waf[id] ?? untouched("finished")]));
     this.logpush.restore(snapshot.logpush);
+    if (snapshot.kv !== undefined) this.kv.restore(snapshot.kv);
   }
 
   /** Changes what Page Shield has detected in a zone. */

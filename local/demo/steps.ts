@@ -14,8 +14,6 @@ export interface DemoStep {
   readonly neverPrints?: readonly string[];
   /** The exact number of writes. */
   readonly writes: number;
-  /** After the run, pushes this many generated log lines through the Logpush job. Some must pass, but not all. */
-  readonly logs?: { readonly job: string; readonly lines: number };
   /** The number of entries or keys in each bulk request. */
   readonly batches?: readonly number[];
   /** Whether the API's state after this step must equal its initial state. */
@@ -48,7 +46,6 @@ export const DEMO_STEPS: readonly DemoStep[] = [
     run: UP,
     writes: 8,
     batches: [12],
-    logs: { job: "errors", lines: 500 },
     neverPrints: ["log-collector-token"],
     summary:
       "Everything is live. One request wrote all 12 products, and the OWASP rule sits beside everyone else's rules.",

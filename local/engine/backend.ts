@@ -38,8 +38,8 @@ export class Backend {
     this.#env = env;
   }
 
-  static async open(project: Project, env: NodeJS.ProcessEnv): Promise<Backend> {
-    const url = env["PULUMI_BACKEND_URL"] ?? project.backendUrl;
+  static async open(env: NodeJS.ProcessEnv): Promise<Backend> {
+    const url = env["PULUMI_BACKEND_URL"];
     if (url === undefined) {
       throw new CommandError(
         "no state directory: set PULUMI_BACKEND_URL to file://<directory>",
@@ -76,16 +76,9 @@ export class Backend {
     return new StackStore(this.url, this.#root, project, name);
   }
 
-  async stackNames(project: Project): Promise<string[]> {
-    const files = await filesIn(path.join(this.#root, "stacks", project.name));
-    return files.filter((name) => name.endsWith(".json")).map((name) => name.slice(0, -".json".length));
-  }
-
-  /** Selects a stack. Undefined deselects the current one. */
-  async select(project: Project, stack: string | undefined): Promise<void> {
+  async select(project: Project, stack: string): Promise<void> {
     const stacks = await this.#selections(project);
-    if (stack === undefined) Reflect.deleteProperty(stacks, this.url);
-    else stacks[this.url] = `organization/${project.name}/${stack}`;
+    stacks[this.url] = `organization/${project.name}/${stack}`;
     await writeAtomically(this.#selectionFile(project), JSON.stringify({ stacks }, undefined, 4));
   }
 
@@ -166,11 +159,6 @@ export class StackStore {
       JSON.stringify({ version: 3, checkpoint: { stack, ...(deployment && { latest: deployment }) } }),
     );
     // The CLI keeps a checksum beside its files. The old one no longer matches.
-    await rm(`${this.#file}.attrs`, { force: true });
-  }
-
-  async remove(): Promise<void> {
-    await rm(this.#file);
     await rm(`${this.#file}.attrs`, { force: true });
   }
 

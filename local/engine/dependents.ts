@@ -1,5 +1,5 @@
 /** Finds resources that must be deleted along with one that's deleted before it's replaced. */
-import { differenceOf, withReplaceOnChanges } from "./difference";
+import { differenceOf } from "./difference";
 import { dependentsOf } from "./graph";
 import type { Providers } from "./lifecycle";
 import type { ResourceState } from "./state";
@@ -31,8 +31,7 @@ export async function dependentsToReplace(
     if (news === undefined) continue;
     await providers.ensure(state.provider, olds);
     const provider = providers.get(state.provider);
-    const difference = await differenceOf(provider, state, state.inputs, state.outputs ?? {}, news);
-    const { replaceKeys } = withReplaceOnChanges(difference, state.replaceOnChanges, false);
+    const { replaceKeys } = await differenceOf(provider, state, state.inputs, state.outputs ?? {}, news);
     if (replaceKeys.length === 0) continue;
     replaced.add(state.urn);
     found.push({ state, keys: replaceKeys });

@@ -1,5 +1,4 @@
 /** Formats changes of inputs and outputs as readable lines. */
-import type { Colors } from "picocolors/types";
 import { diffMaps, type Change } from "./diff";
 import { formatPath } from "./paths";
 import { PROVIDER_KEY } from "./provider";
@@ -11,18 +10,18 @@ const LONGEST_LINE = 100;
  * Formats changes of inputs. `__provider` contains two kilobytes of JavaScript, so only the fact that it changed is
  * shown.
  */
-export function inputDiff(old: ValueMap, current: ValueMap, colors: Colors): string[] {
+export function inputDiff(old: ValueMap, current: ValueMap): string[] {
   const { [PROVIDER_KEY]: oldCode, ...before } = old;
   const { [PROVIDER_KEY]: newCode, ...after } = current;
   const lines = diffMaps(before, after)
     .filter(({ path: [key] }) => !isInternal(key))
-    .flatMap((change) => changeLines(change, colors));
+    .flatMap((change) => changeLines(change));
   const isCodeChanged = oldCode !== undefined && newCode !== undefined && oldCode !== newCode;
-  return isCodeChanged ? [...lines, colors.yellow("~ __provider: the provider's code")] : lines;
+  return isCodeChanged ? [...lines, "~ __provider: the provider's code"] : lines;
 }
 
-export function outputDiff(old: ValueMap, current: ValueMap, colors: Colors): string[] {
-  return diffMaps(old, current).flatMap((change) => changeLines(change, colors));
+export function outputDiff(old: ValueMap, current: ValueMap): string[] {
+  return diffMaps(old, current).flatMap((change) => changeLines(change));
 }
 
 export function valueLines(map: ValueMap): string[] {
@@ -34,13 +33,13 @@ export function valueLines(map: ValueMap): string[] {
 /** Whether a key is internal. The CLI also hides these keys, because only providers read them. */
 const isInternal = (key: unknown): boolean => typeof key === "string" && key.startsWith("__");
 
-function changeLines(change: Change, colors: Colors): string[] {
+function changeLines(change: Change): string[] {
   const name = formatPath(change.path);
   switch (change.kind) {
     case "add":
-      return labelled(`+ ${name}: `, show(change.new ?? null)).map(colors.green);
+      return labelled(`+ ${name}: `, show(change.new ?? null));
     case "delete":
-      return labelled(`- ${name}: `, show(change.old ?? null)).map(colors.red);
+      return labelled(`- ${name}: `, show(change.old ?? null));
     case "update": {
       const [old, current] = [show(change.old ?? null), show(change.new ?? null)];
       if (
@@ -48,12 +47,9 @@ function changeLines(change: Change, colors: Colors): string[] {
         current.length === 1 &&
         `${old[0] ?? ""}${current[0] ?? ""}`.length <= LONGEST_LINE
       ) {
-        return [colors.yellow(`~ ${name}: ${old[0] ?? ""} => ${current[0] ?? ""}`)];
+        return [`~ ${name}: ${old[0] ?? ""} => ${current[0] ?? ""}`];
       }
-      return [
-        ...labelled(`~ ${name}: `, old).map(colors.yellow),
-        ...labelled(`  ${" ".repeat(name.length)}=> `, current).map(colors.yellow),
-      ];
+      return [...labelled(`~ ${name}: `, old), ...labelled(`  ${" ".repeat(name.length)}=> `, current)];
     }
   }
 }

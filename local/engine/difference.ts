@@ -1,7 +1,6 @@
 /** Decides whether a resource changes, and whether that replaces it. */
 import { changedKeys, detailed, diffMaps, type DetailedDiff } from "./diff";
 import type { Lifecycle } from "./lifecycle";
-import { covers, parsePath } from "./paths";
 import type { ResourceState } from "./state";
 import { unwrapSecretsIn, type ValueMap } from "./values";
 
@@ -39,44 +38,5 @@ export async function differenceOf(
     changedKeys: changes.length > 0 ? changedKeys(changes) : result.changedKeys,
     detailedDiff: changes.length > 0 ? detailed(changes) : undefined,
     deleteBeforeReplace,
-  };
-}
-
-const INIT_ERRORS = "#initerror";
-
-/**
- * Applies replaceOnChanges. If one of its keys changed, the resource is replaced, even if the provider would update it.
- */
-export function withReplaceOnChanges(
-  found: Difference,
-  paths: readonly string[],
-  hasInitErrors: boolean,
-): Difference {
-  if (!found.changes && !hasInitErrors) return found;
-  const parsed = paths.map(parsePath).filter((path) => path !== undefined);
-  const isCovered = (text: string): boolean => {
-    const path = parsePath(text);
-    return path !== undefined && parsed.some((outer) => covers(outer, path));
-  };
-  const forcesReplacement = hasInitErrors && isCovered(INIT_ERRORS);
-  const replaceKeys = [
-    ...new Set([
-      ...found.replaceKeys,
-      ...found.changedKeys.filter(isCovered),
-      ...(forcesReplacement ? [INIT_ERRORS] : []),
-    ]),
-  ];
-  return {
-    ...found,
-    changes: found.changes || forcesReplacement,
-    replaceKeys,
-    detailedDiff:
-      found.detailedDiff &&
-      Object.fromEntries(
-        Object.entries(found.detailedDiff).map(([path, each]) => [
-          path,
-          isCovered(path) ? { ...each, kind: `${each.kind}-replace` } : each,
-        ]),
-      ),
   };
 }

@@ -1,5 +1,4 @@
 /** A run's readable output: the changed resources as a tree, messages, outputs and counts. */
-import type { Colors } from "picocolors/types";
 import { inputDiff, outputDiff, valueLines } from "./diff-text";
 import type { Diagnostic, Events, Severity } from "./events";
 import { isInternal, type Counts } from "./execute";
@@ -17,7 +16,6 @@ interface DisplayOptions {
   readonly isDetailed: boolean;
   readonly showSames: boolean;
   readonly showOutputs: boolean;
-  readonly colors: Colors;
   readonly write: (text: string) => void;
 }
 
@@ -72,7 +70,7 @@ export class Display implements Events {
   constructor(options: DisplayOptions) {
     this.#options = options;
     const [planned, running] = TITLES[options.command];
-    options.write(`${options.colors.bold(`${options.dryRun ? planned : running} (${options.stack}):`)}\n\n`);
+    options.write(`${options.dryRun ? planned : running} (${options.stack}):\n\n`);
   }
 
   diagnostic(diagnostic: Diagnostic): void {
@@ -99,7 +97,7 @@ export class Display implements Events {
       row.lines = this.#linesOf(step, op);
     }
     if (!this.#options.dryRun && row.op !== "same" && op !== "replace" && op !== "same") {
-      this.#options.write(`${this.#title(op, row.urn, LABELS[op][1])} (${seconds.toFixed(1)}s)\n`);
+      this.#options.write(`${title(op, row.urn, LABELS[op][1])} (${seconds.toFixed(1)}s)\n`);
     }
   }
 
@@ -108,9 +106,7 @@ export class Display implements Events {
     if (row === undefined) return;
     row.failed = true;
     if (!this.#options.dryRun) {
-      this.#options.write(
-        `${this.#title(row.op, row.urn, this.#options.colors.red(`${LABELS[row.op][0]} failed`))}\n`,
-      );
+      this.#options.write(`${title(row.op, row.urn, `${LABELS[row.op][0]} failed`)}\n`);
     }
   }
 
@@ -126,36 +122,24 @@ export class Display implements Events {
   }
 
   #linesOf(step: Step, op: Op): string[] {
-    const { colors, isDetailed } = this.#options;
+    const { isDetailed } = this.#options;
     const [old, current] = [step.old?.inputs ?? {}, step.new?.inputs ?? {}];
     switch (op) {
       case "update":
       case "replace":
       case "create-replacement":
-        return inputDiff(old, current, colors);
+        return inputDiff(old, current);
       case "create":
       case "import":
-        return isDetailed ? inputDiff({}, current, colors) : [];
+        return isDetailed ? inputDiff({}, current) : [];
       case "delete":
-        return isDetailed ? inputDiff(old, {}, colors) : [];
+        return isDetailed ? inputDiff(old, {}) : [];
       case "same":
       case "refresh":
       case "delete-replaced":
       case "remove-pending-replace":
         return [];
     }
-  }
-
-  #title(op: Op, urn: Urn, word: string): string {
-    const { colors } = this.#options;
-    const paint =
-      op === "delete" || op === "delete-replaced"
-        ? colors.red
-        : op === "create"
-          ? colors.green
-          : colors.yellow;
-    const symbol = op === "same" ? SYMBOLS[op] : paint(SYMBOLS[op]);
-    return ` ${symbol} ${typeOf(urn)}  ${colors.bold(nameOf(urn))}  ${word}`.trimEnd();
   }
 
   #writeTree(): void {
@@ -168,12 +152,8 @@ export class Display implements Events {
     const writeRow = (row: Row, depth: number): void => {
       const indentation = "   ".repeat(depth);
       const [planned, done] = LABELS[row.op];
-      const word = row.failed
-        ? this.#options.colors.red(`${planned} failed`.trim())
-        : this.#options.dryRun
-          ? planned
-          : done;
-      this.#options.write(`${indentation}${this.#title(row.op, row.urn, word)}\n`);
+      const word = row.failed ? `${planned} failed`.trim() : this.#options.dryRun ? planned : done;
+      this.#options.write(`${indentation}${title(row.op, row.urn, word)}\n`);
       for (const line of row.lines) this.#options.write(`${indentation}        ${line}\n`);
       for (const child of children.get(row.urn) ?? []) writeRow(child, depth + 1);
     };
@@ -199,42 +179,36 @@ export class Display implements Events {
 
   #writeDiagnostics(): void {
     if (this.#diagnostics.length === 0) return;
-    const { colors, write } = this.#options;
+    const { write } = this.#options;
     const stackRow = [...this.#rows.keys()].find(isRootStack) ?? "";
     const byUrn = new Map<Urn, Diagnostic[]>();
     for (const diagnostic of this.#diagnostics) {
       const urn = diagnostic.urn === "" ? stackRow : diagnostic.urn;
       byUrn.set(urn, [...(byUrn.get(urn) ?? []), diagnostic]);
     }
-    write(`${colors.bold("Diagnostics:")}\n`);
+    write("Diagnostics:\n");
     for (const [urn, diagnostics] of byUrn) {
       if (urn !== "") write(`  ${typeOf(urn)} (${nameOf(urn)}):\n`);
       for (const { severity, message } of diagnostics) {
-        write(`${`${this.#prefix(severity)}${message}`.trimEnd().replace(/^/gm, "    ")}\n`);
+        write(`${`${prefixOf(severity)}${message}`.trimEnd().replace(/^/gm, "    ")}\n`);
       }
       write("\n");
     }
   }
 
-  #prefix(severity: Severity): string {
-    const { colors } = this.#options;
-    if (severity === "error") return colors.red("error: ");
-    return severity === "warning" ? colors.yellow("warning: ") : "";
-  }
-
   #writeOutputs({ outputs, oldOutputs }: Outcome): void {
-    const { colors, dryRun, write } = this.#options;
-    const lines = dryRun ? outputDiff(oldOutputs ?? {}, outputs ?? {}, colors) : valueLines(outputs ?? {});
+    const { dryRun, write } = this.#options;
+    const lines = dryRun ? outputDiff(oldOutputs ?? {}, outputs ?? {}) : valueLines(outputs ?? {});
     if (lines.length === 0) return;
-    write(`${colors.bold("Outputs:")}\n${lines.map((line) => `    ${line}\n`).join("")}\n`);
+    write(`Outputs:\n${lines.map((line) => `    ${line}\n`).join("")}\n`);
   }
 
   #writeCounts(counts: Counts): void {
-    const { colors, dryRun, write } = this.#options;
+    const { dryRun, write } = this.#options;
     const changes = [...counts].filter(([op]) => op !== "same");
     const unchanged = counts.get("same") ?? 0;
     if (changes.length === 0 && unchanged === 0) return;
-    write(`${colors.bold("Resources:")}\n`);
+    write("Resources:\n");
     for (const [op, count] of changes) {
       write(`    ${SYMBOLS[op].trim()} ${count} ${dryRun ? `to ${LABELS[op][0]}` : LABELS[op][1]}\n`);
     }
@@ -249,3 +223,10 @@ function combinedOp(before: Op, now: Op): Op {
   if (before === "replace" || (isPart && before !== "same" && before !== "delete-replaced")) return before;
   return now;
 }
+
+function title(op: Op, urn: Urn, word: string): string {
+  return ` ${SYMBOLS[op]} ${typeOf(urn)}  ${nameOf(urn)}  ${word}`.trimEnd();
+}
+
+const prefixOf = (severity: Severity): string =>
+  severity === "error" || severity === "warning" ? `${severity}: ` : "";

@@ -7,7 +7,6 @@ export const EXIT = {
   badInvocation: 2,
   stackNotFound: 6,
   changesWereNotExpected: 7,
-  cancelled: 8,
 } as const;
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 

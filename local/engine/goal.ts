@@ -23,7 +23,6 @@ export interface Goal {
   readonly dependencies: readonly Urn[];
   readonly propertyDependencies: Readonly<Record<string, readonly Urn[]>>;
   readonly ignoreChanges: readonly string[];
-  readonly replaceOnChanges: readonly string[];
   readonly additionalSecretOutputs: readonly string[];
   readonly aliases: readonly AliasSpec[];
   readonly sourcePosition: string;
@@ -50,7 +49,6 @@ export function goalOf(request: RegisterResourceRequest, projectRoot: string): G
     dependencies,
     propertyDependencies: propertyDependenciesOf(request, object, dependencies),
     ignoreChanges: request.getIgnorechangesList(),
-    replaceOnChanges: request.getReplaceonchangesList(),
     additionalSecretOutputs: request.getAdditionalsecretoutputsList(),
     aliases: aliasesOf(request),
     sourcePosition: shortPosition(request.getSourceposition(), projectRoot) ?? "",
@@ -73,6 +71,7 @@ function refuseUnsupported(request: RegisterResourceRequest, object: ValueMap): 
       isProviderType(type) && containsUnknowns(object),
     "the resource option `import`": request.getImportid() !== "",
     "the resource option `deletedWith`": request.getDeletedwith() !== "",
+    "the resource option `replaceOnChanges`": request.getReplaceonchangesList().length > 0,
     "the resource option `replaceWith`": request.getReplaceWithList().length > 0,
     "the resource option `replacementTrigger`": request.hasReplacementTrigger(),
     "the resource option `hideDiffs`": request.getHidediffsList().length > 0,

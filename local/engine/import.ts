@@ -24,7 +24,6 @@ const json = z.json() as z.ZodType<Json>;
 const properties = z.record(z.string(), json);
 
 const importFileSchema = z.strictObject({
-  nameTable: z.record(z.string(), z.string()).optional(),
   resources: z
     .array(
       z.strictObject({
@@ -65,7 +64,8 @@ export async function readImportFile(path: string): Promise<ImportFile> {
  * read.
  */
 function refuseUnsupported(spec: Spec): void {
-  if (spec.component === true) return;
+  if (spec.component === true || spec.parent !== undefined)
+    throw new UnsupportedError(`components and parents in an import file (${spec.name})`);
   if (!spec.type.startsWith(`${PROVIDER_PACKAGE}:`))
     throw new UnsupportedError(`resources of other providers (${spec.type})`);
   if (spec.inputs?.[PROVIDER_KEY] === undefined || spec.outputs?.[PROVIDER_KEY] === undefined) {
@@ -127,12 +127,10 @@ class Importer {
 
   async #importOne(spec: Spec, root: Urn, providerUrn: Urn): Promise<void> {
     const { executor, run, providers } = this.#context;
-    const isCustom = spec.component !== true;
-    const parent = this.#parentOf(spec, root);
     const name = spec.logicalName ?? spec.name;
-    const urn = makeUrn({ stack: run.stack, project: run.project.name, parent, type: spec.type, name });
+    const urn = makeUrn({ stack: run.stack, project: run.project.name, parent: root, type: spec.type, name });
     const id = spec.id ?? "";
-    if (isCustom && id === "")
+    if (id === "")
       throw new CommandError(`import file: resource ${spec.name} has no \`id\``, EXIT.badInvocation);
     const old = this.#known.get(urn);
     if (old !== undefined) {
@@ -140,16 +138,16 @@ class Importer {
       return;
     }
     const provider = this.#known.get(providerUrn);
-    const reference = provider === undefined || !isCustom ? "" : providerReference(providerUrn, provider.id);
+    const reference = provider === undefined ? "" : providerReference(providerUrn, provider.id);
     const now = new Date().toISOString();
     const state = newState({
       urn,
       type: spec.type,
-      custom: isCustom,
+      custom: true,
       id,
       inputs: readMap(spec.inputs ?? {}),
       outputs: readMap(spec.outputs ?? {}),
-      parent,
+      parent: root,
       provider: reference,
       protect: this.#protect,
       created: now,
@@ -161,25 +159,6 @@ class Importer {
     }
     this.#known.set(urn, state);
     await executor.submit([{ op: "import", new: state }]);
-  }
-
-  /** Returns a resource's parent: a name from the file's name table, or another resource in the file. */
-  #parentOf(spec: Spec, root: Urn): Urn {
-    if (spec.parent === undefined) return root;
-    const named = this.#file.nameTable?.[spec.parent];
-    const parent =
-      named === undefined
-        ? [...this.#known.keys()].find((urn) => nameOf(urn) === spec.parent && this.#isInFile(urn))
-        : this.#known.get(named)?.urn;
-    if (parent === undefined)
-      throw new CommandError(
-        `unknown parent '${spec.parent}' of '${spec.name}': add it to the import file's resources or \`nameTable\``,
-      );
-    return parent;
-  }
-
-  #isInFile(urn: Urn): boolean {
-    return this.#file.resources.some(({ name, logicalName }) => (logicalName ?? name) === nameOf(urn));
   }
 
   #refuseOther(old: ResourceState, id: string): void {

@@ -24,14 +24,6 @@ export function formatPath(path: Path): string {
   }, "");
 }
 
-/** Whether `inner` is `outer` or a path inside it. */
-export function covers(outer: Path, inner: Path): boolean {
-  return (
-    outer.length <= inner.length &&
-    outer.every((element, index) => element === "*" || element === inner[index])
-  );
-}
-
 interface Reset {
   readonly inputs: ValueMap;
   /** Paths into added or removed elements, whose changes can't be ignored. */

@@ -1,7 +1,7 @@
 /** Plans each registration in turn: keep, update, replace or create. */
 import { aliasUrns } from "./aliases";
 import { dependentsToReplace } from "./dependents";
-import { differenceOf, withReplaceOnChanges, type Difference } from "./difference";
+import { differenceOf, type Difference } from "./difference";
 import { AlreadyReported, CommandError } from "./errors";
 import type { Events } from "./events";
 import type { Goal } from "./goal";
@@ -61,15 +61,13 @@ export class Planner {
   }
 
   #urnFor(goal: Goal): Urn {
-    const { stack, project, events } = this.#context;
+    const { stack, project } = this.#context;
     if (goal.parent !== "" && !this.#registered.has(goal.parent)) {
       throw new CommandError(`could not find parent resource ${goal.parent}`);
     }
     const urn = makeUrn({ stack, project, parent: goal.parent, type: goal.type, name: goal.name });
     if (this.#registered.has(urn)) {
-      const message = `Duplicate resource URN '${urn}'; try giving it a unique name`;
-      events.diagnostic({ urn, severity: "error", message });
-      throw new AlreadyReported(message);
+      throw this.#refused(urn, `Duplicate resource URN '${urn}'; try giving it a unique name`);
     }
     this.#registered.add(urn);
     return urn;
@@ -83,9 +81,10 @@ export class Planner {
     if (alias === undefined) return undefined;
     const taken = this.#registered.has(alias) ? alias : this.#renamedTo.get(alias);
     if (taken !== undefined) {
-      const message = `Duplicate resource alias '${alias}' applied to resource with URN '${urn}' conflicting with resource with URN '${taken}'`;
-      this.#context.events.diagnostic({ urn, severity: "error", message });
-      throw new AlreadyReported(message);
+      throw this.#refused(
+        urn,
+        `Duplicate resource alias '${alias}' applied to resource with URN '${urn}' conflicting with resource with URN '${taken}'`,
+      );
     }
     this.#aliasOf.set(urn, alias);
     this.#renamedTo.set(alias, urn);
@@ -107,7 +106,6 @@ export class Planner {
       propertyDependencies: goal.propertyDependencies,
       additionalSecretOutputs: goal.additionalSecretOutputs,
       ignoreChanges: goal.ignoreChanges,
-      replaceOnChanges: goal.replaceOnChanges,
       aliases: alias === undefined ? [] : [alias],
       created: old?.created,
       modified: old?.modified,
@@ -197,19 +195,16 @@ export class Planner {
 
   /** Throws if a targeted resource depends on a resource that --target excludes. */
   #refuseSkippedDependencies(state: ResourceState): void {
-    const needed = [state.parent, ...state.dependencies, ...Object.values(state.propertyDependencies).flat()];
-    const missing = needed.find((urn) => this.#skipped.has(urn));
+    const missing = neededBy(state).find((urn) => this.#skipped.has(urn));
     if (missing === undefined) return;
     // The CLI's own words, with its slip.
     const message = `Resource '${state.urn}' depends on '${missing}' which was was not specified in --target list.`;
-    this.#context.events.diagnostic({ urn: state.urn, severity: "error", message });
-    this.sawError = true;
-    if (!this.#context.dryRun) throw new AlreadyReported("untargeted create");
+    const refused = this.#refused(state.urn, message);
+    if (!this.#context.dryRun) throw refused;
   }
 
   #keepUntargeted(old: ResourceState, respond: (registered: Registered) => void): Step[] {
-    const needed = [old.parent, ...old.dependencies, ...Object.values(old.propertyDependencies).flat()];
-    const before = needed.flatMap((urn): Step[] => {
+    const before = neededBy(old).flatMap((urn): Step[] => {
       const dependency = this.olds.get(urn);
       if (dependency === undefined || this.#isPlanned(urn)) return [];
       return this.#keepUntargeted(dependency, () => undefined);
@@ -226,8 +221,8 @@ export class Planner {
     lifecycle: Lifecycle | undefined;
     respond: (registered: Registered) => void;
   }): Promise<Step[]> {
-    const { goal, old, state, lifecycle, respond } = of;
-    const difference = await this.#differenceBetween(goal, old, state, lifecycle);
+    const { old, state, lifecycle, respond } = of;
+    const difference = await this.#differenceBetween(old, state, lifecycle);
     this.#refuseSkippedDependencies(state);
     const reasons = {
       replaceKeys: difference.replaceKeys,
@@ -246,7 +241,6 @@ export class Planner {
   }
 
   async #differenceBetween(
-    goal: Goal,
     old: ResourceState,
     state: ResourceState,
     lifecycle: Lifecycle | undefined,
@@ -256,8 +250,7 @@ export class Planner {
     if (old.custom !== state.custom) return { ...plain, changes: true, replaceKeys: ["provider"] };
     if (lifecycle === undefined)
       return { ...plain, changes: !equalMaps(old.inputs, state.inputs), replaceKeys: [] };
-    const found = await differenceOf(lifecycle, old, old.inputs, old.outputs ?? {}, state.inputs);
-    return withReplaceOnChanges(found, goal.replaceOnChanges, old.initErrors.length > 0);
+    return differenceOf(lifecycle, old, old.inputs, old.outputs ?? {}, state.inputs);
   }
 
   async #replace(of: {
@@ -298,10 +291,9 @@ export class Planner {
     const message =
       `unable to replace resource ${JSON.stringify(state.urn)}\nas it is currently marked for protection. ` +
       "To unprotect the resource, remove the `protect` flag from the resource in your Pulumi program and run `pulumi up`";
-    this.#context.events.diagnostic({ urn: state.urn, severity: "error", message });
-    this.sawError = true;
+    const refused = this.#refused(state.urn, message);
     // A preview continues, to show what would be replaced and why.
-    if (!this.#context.dryRun) throw new AlreadyReported(message);
+    if (!this.#context.dryRun) throw refused;
   }
 
   /**
@@ -337,9 +329,14 @@ export class Planner {
     const message =
       `unable to replace resource ${JSON.stringify(state.urn)} as part of replacing ${JSON.stringify(root.urn)} as it is currently marked for protection. ` +
       "To unprotect the resource, remove the `protect` flag from the resource in your Pulumi program and run `pulumi up`";
-    this.#context.events.diagnostic({ urn: root.urn, severity: "error", message });
+    throw this.#refused(root.urn, message);
+  }
+
+  /** Shows an error, because of which the operation fails. A preview may continue, to find other problems. */
+  #refused(urn: Urn, message: string): AlreadyReported {
+    this.#context.events.diagnostic({ urn, severity: "error", message });
     this.sawError = true;
-    throw new AlreadyReported(message);
+    return new AlreadyReported(message);
   }
 
   #isPlanned(urn: Urn): boolean {
@@ -378,12 +375,17 @@ export class Planner {
       const message =
         `Resource '${urn}' will be destroyed but was not specified in --target list.\n` +
         "Either include resource in --target list or pass --target-dependents to proceed.";
-      this.#context.events.diagnostic({ urn, severity: "error", message });
-      this.sawError = true;
+      this.#refused(urn, message);
     }
     if (this.sawError && !this.#context.dryRun) throw new AlreadyReported("delete untargeted resource");
   }
 }
+
+const neededBy = (state: ResourceState): Urn[] => [
+  state.parent,
+  ...state.dependencies,
+  ...Object.values(state.propertyDependencies).flat(),
+];
 
 function deleteStep(state: ResourceState): DeleteStep | ForgetStep {
   if (state.delete) return { op: "delete-replaced", old: state };

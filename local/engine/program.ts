@@ -100,6 +100,5 @@ function programEnvironment({ config, env, project }: ProgramRun): NodeJS.Proces
     PULUMI_CONFIG: JSON.stringify(values),
     PULUMI_CONFIG_SECRET_KEYS: JSON.stringify(secretKeys),
     ...(project.typescript && { PULUMI_NODEJS_TYPESCRIPT: "true" }),
-    ...(project.tsconfig !== undefined && { PULUMI_NODEJS_TSCONFIG_PATH: project.tsconfig }),
   };
 }

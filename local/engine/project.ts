@@ -18,11 +18,7 @@ export interface Project {
   /** The path that Node runs in `programDirectory`: "." unless `main` is a file. */
   readonly entryPoint: string;
   readonly typescript: boolean;
-  readonly tsconfig: string | undefined;
   readonly nodeArgs: readonly string[];
-  readonly backendUrl: string | undefined;
-  /** Defaults from `config` in Pulumi.yaml. */
-  readonly config: Readonly<Record<string, string>>;
 }
 
 const scalar = z.union([z.string(), z.number(), z.boolean()]);
@@ -37,18 +33,15 @@ const projectSchema = z.looseObject({
       options: z
         .looseObject({
           typescript: z.boolean().optional(),
-          tsconfig: z.string().optional(),
           nodeargs: z.string().optional(),
         })
         .nullish(),
     }),
   ]),
   main: z.string().optional(),
-  backend: z.looseObject({ url: z.string().optional() }).optional(),
-  config: z.record(z.string(), z.unknown()).nullish(),
 });
 
-const UNSUPPORTED_KEYS = ["plugins", "packages", "stackConfigDir", "options"] as const;
+const UNSUPPORTED_KEYS = ["plugins", "packages", "stackConfigDir", "options", "backend", "config"] as const;
 
 export async function readProject(directory: string): Promise<Project> {
   const file = findProjectFile(directory);
@@ -61,6 +54,8 @@ export async function readProject(directory: string): Promise<Project> {
   const runtime =
     typeof project.runtime === "string" ? { name: project.runtime, options: undefined } : project.runtime;
   if (runtime.name !== "nodejs") throw new UnsupportedError(`the runtime ${runtime.name}`);
+  if (runtime.options?.["tsconfig"] !== undefined)
+    throw new UnsupportedError("the runtime option `tsconfig` in Pulumi.yaml");
   const root = path.dirname(file);
   return {
     name: project.name,
@@ -69,10 +64,7 @@ export async function readProject(directory: string): Promise<Project> {
     file,
     ...locateProgram(root, project.main),
     typescript: runtime.options?.typescript ?? true,
-    tsconfig: runtime.options?.tsconfig,
     nodeArgs: runtime.options?.nodeargs?.split(/\s+/).filter((arg) => arg !== "") ?? [],
-    backendUrl: project.backend?.url,
-    config: projectDefaults(project.name, project.config ?? {}),
   };
 }
 
@@ -101,22 +93,6 @@ function locateProgram(root: string, main: string | undefined) {
   return /\.[cm]?[jt]s$/.test(target)
     ? { programDirectory: path.dirname(target), entryPoint: path.basename(target) }
     : { programDirectory: target, entryPoint: "." };
-}
-
-const defaultValue = z.union([
-  scalar,
-  z.looseObject({ value: scalar.optional(), default: scalar.optional() }),
-]);
-
-function projectDefaults(project: string, config: Readonly<Record<string, unknown>>): Record<string, string> {
-  const entries = Object.entries(config).flatMap(([key, declared]): [string, string][] => {
-    const parsed = defaultValue.safeParse(declared);
-    if (!parsed.success)
-      throw new UnsupportedError(`a structured default for the configuration key ${key} in Pulumi.yaml`);
-    const value = typeof parsed.data === "object" ? (parsed.data.value ?? parsed.data.default) : parsed.data;
-    return value === undefined ? [] : [[qualifiedKey(project, key), String(value)]];
-  });
-  return Object.fromEntries(entries);
 }
 
 /** Returns a configuration key with its namespace. The default namespace is the project's name. */
@@ -181,11 +157,9 @@ export class StackSettings {
     return [...this.#rawValues().values()].some((value) => isSecure(value));
   }
 
-  /** The project's defaults and the stack's values, sorted by key. */
+  /** The stack's values, sorted by key. */
   async config(crypter: () => Promise<Crypter>): Promise<Config> {
-    const result = new Map<string, ConfigEntry>(
-      Object.entries(this.#project.config).map(([key, value]) => [key, { value, secret: false }]),
-    );
+    const result = new Map<string, ConfigEntry>();
     for (const [key, value] of this.#rawValues()) {
       result.set(
         qualifiedKey(this.#project.name, key),

@@ -121,7 +121,6 @@ export class ProgramRegistrar implements Registrar {
       dependencies: [],
       propertyDependencies: {},
       ignoreChanges: [],
-      replaceOnChanges: [],
       additionalSecretOutputs: [],
       aliases: [],
       sourcePosition: "",

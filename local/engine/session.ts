@@ -17,8 +17,7 @@ interface Workspace {
 }
 
 export async function openWorkspace({ cwd, env }: ProcessEnvironment): Promise<Workspace> {
-  const project = await readProject(cwd);
-  return { project, backend: await Backend.open(project, env) };
+  return { project: await readProject(cwd), backend: await Backend.open(env) };
 }
 
 export async function resolveStackName(

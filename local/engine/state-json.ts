@@ -40,7 +40,6 @@ const resourceSchema = z.looseObject({
   propertyDependencies: z.record(z.string(), z.array(z.string()).nullable()).nullish(),
   additionalSecretOutputs: z.array(z.string()).nullish(),
   ignoreChanges: z.array(z.string()).nullish(),
-  replaceOnChanges: z.array(z.string()).nullish(),
   initErrors: z.array(z.string()).nullish(),
   importID: z.string().optional(),
   created: z.string().optional(),
@@ -56,6 +55,7 @@ const UNSUPPORTED_FIELDS = [
   "aliases",
   "customTimeouts",
   "deletedWith",
+  "replaceOnChanges",
   "replaceWith",
   "hideDiff",
   "replacementTrigger",
@@ -137,7 +137,6 @@ function readResource(given: z.infer<typeof resourceSchema>, crypter: Crypter): 
     propertyDependencies: mapValues(rest.propertyDependencies ?? {}, (urns) => urns ?? []),
     additionalSecretOutputs: rest.additionalSecretOutputs ?? [],
     ignoreChanges: rest.ignoreChanges ?? [],
-    replaceOnChanges: rest.replaceOnChanges ?? [],
     initErrors: rest.initErrors ?? [],
     importId: importID ?? "",
     created: rest.created,
@@ -214,7 +213,6 @@ export function writeResource(state: ResourceState, seal: SealSecret): JsonMap {
     sourcePosition: state.sourcePosition,
     stackTrace: state.stackTrace.map(({ sourcePosition }) => compact({ sourcePosition })),
     ignoreChanges: [...state.ignoreChanges],
-    replaceOnChanges: [...state.replaceOnChanges],
   });
 }
 

@@ -25,7 +25,6 @@ export interface ResourceState {
   propertyDependencies: Readonly<Record<string, readonly Urn[]>>;
   additionalSecretOutputs: readonly string[];
   ignoreChanges: readonly string[];
-  replaceOnChanges: readonly string[];
   /** Why the resource isn't fully initialized, if it isn't. */
   initErrors: readonly string[];
   /** The resource's earlier URNs. They're set only during an operation and never written. */
@@ -69,7 +68,6 @@ export function newState(
     propertyDependencies: {},
     additionalSecretOutputs: [],
     ignoreChanges: [],
-    replaceOnChanges: [],
     initErrors: [],
     aliases: [],
     importId: "",

@@ -1,10 +1,9 @@
-/** The resources that an operation covers: all, or those in --target, --replace and --target-replace. */
+/** The resources that an operation covers: all, or those in --target and --target-replace. */
 import { UnsupportedError } from "./errors";
 import type { Urn } from "./urn";
 
 export interface TargetFlags {
   readonly target?: readonly Urn[];
-  readonly replace?: readonly Urn[];
   readonly targetReplace?: readonly Urn[];
 }
 
@@ -13,10 +12,10 @@ export class Targets {
   readonly #replaced: ReadonlySet<Urn>;
 
   constructor(flags: TargetFlags = {}) {
-    const { target = [], replace = [], targetReplace = [] } = flags;
+    const { target = [], targetReplace = [] } = flags;
     this.#included = new Set([...target, ...targetReplace]);
-    this.#replaced = new Set([...replace, ...targetReplace]);
-    const pattern = [...this.#included, ...this.#replaced].find((urn) => urn.includes("*"));
+    this.#replaced = new Set(targetReplace);
+    const pattern = [...this.#included].find((urn) => urn.includes("*"));
     if (pattern !== undefined)
       throw new UnsupportedError(`wildcards in targets (${pattern})`, "pass each URN");
   }
@@ -26,7 +25,7 @@ export class Targets {
   }
 
   get named(): readonly Urn[] {
-    return [...new Set([...this.#included, ...this.#replaced])];
+    return [...this.#included];
   }
 
   includes(urn: Urn): boolean {

@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import { startLocalApi, type LocalApi } from "edgeguard-local";
 import { Desk, type Ran } from "./support";
 
@@ -20,6 +20,12 @@ async function valueOf(api: LocalApi, namespace: string, key: string): Promise<s
   return await (await fetch(api.url + path, { headers: { authorization: "Bearer local-token" } })).text();
 }
 
+async function putValue(api: LocalApi, namespace: string, key: string, value: string): Promise<void> {
+  const path = `/accounts/${api.accounts.main}/storage/kv/namespaces/${namespace}/values/${key}`;
+  const headers = { authorization: "Bearer local-token" };
+  expect((await fetch(api.url + path, { method: "PUT", headers, body: value })).status).toBe(200);
+}
+
 test("without --persist-to, --local keeps the data in .edgeguard/local-api and sends nothing to the account", async () => {
   const local = ["--binding", "EXISTING", "--local"];
   // As a process without any settings.
@@ -30,7 +36,7 @@ test("without --persist-to, --local keeps the data in .edgeguard/local-api and s
   expect(await desk.at({ env }, "kv", "key", "get", "draft", "--text", ...local)).toMatchObject({
     stdout: "local value",
   });
-  expect(existsSync(join(desk.cwd, ".edgeguard/local-api/kv"))).toBe(true);
+  expect(existsSync(join(desk.cwd, ".edgeguard/local-api/local-api.json"))).toBe(true);
   expect(desk.api.requests).toHaveLength(0);
   expect(await desk.value("draft")).toBeUndefined();
 });
@@ -46,10 +52,10 @@ test("--local puts the data next to the configuration file, and says so when the
     `edgeguard: created an empty local namespace ${NEW} (binding DRAFTS) in ${folder}.\n`,
   );
   expect((await put("b")).stderr).not.toContain("created");
-  expect(existsSync(join(folder, "kv"))).toBe(true);
+  expect(existsSync(join(folder, "local-api.json"))).toBe(true);
 });
 
-test("every data command works with --local, even while the local API serves the same directory", async () => {
+test("every data command works with --local, on the data of edgeguard-local api", async () => {
   const folder = newFolder();
   const at = ["--namespace-id", NEW, "--local", "--persist-to", folder];
   const here = (...args: string[]): Promise<Ran> => desk.here("kv", ...args, ...at);
@@ -63,9 +69,7 @@ test("every data command works with --local, even while the local API serves the
 
   const api = await startLocalApi({ persistTo: join(desk.cwd, folder) });
   expect(await valueOf(api, NEW, "a")).toBe("1");
-  // Now the API owns the folder, and the commands go through it.
-  expect(await here("key", "put", "d", "4")).toMatchObject({ code: 0 });
-  expect(await valueOf(api, NEW, "d")).toBe("4");
+  await putValue(api, NEW, "d", "4");
   await api.close();
 
   desk.write("keys.json", '["a", "c", "d"]');
@@ -75,50 +79,14 @@ test("every data command works with --local, even while the local API serves the
   expect(existsSync(join(desk.cwd, folder, "in-use.json"))).toBe(false);
 });
 
-test("commands with --local and a running edgeguard-local api see each other's writes", async () => {
+test("--local refuses a directory that another process uses, and says which process", async () => {
   const folder = join(desk.cwd, newFolder());
-  const cli = resolve(__dirname, "../../local/bin/edgeguard-local.js");
-  const server = spawn(process.execPath, [
-    cli,
-    "api",
-    "--port",
-    "0",
-    "--token",
-    "own-token",
-    "--persist-to",
-    folder,
-  ]);
-  let text = "";
-  await new Promise<void>((seen) =>
-    server.stdout.on("data", (part: Buffer) => {
-      text += part.toString();
-      if (text.includes("Ctrl-C")) seen();
-    }),
-  );
-  const url = /at (http:\S+)/.exec(text)?.[1] ?? "";
-  try {
-    const at = ["--namespace-id", NEW, "--local", "--persist-to", folder];
-    expect(await desk.here("kv", "key", "put", "live", "now", ...at)).toMatchObject({ code: 0 });
-    const value = `${url}/accounts/${desk.api.accounts.main}/storage/kv/namespaces/${NEW}/values`;
-    const headers = { authorization: "Bearer own-token" };
-    expect(await (await fetch(`${value}/live`, { headers })).text()).toBe("now");
-    await fetch(`${value}/live`, { method: "PUT", headers, body: "later" });
-    expect(await desk.here("kv", "key", "get", "live", ...at)).toMatchObject({ stdout: "later" });
-  } finally {
-    server.kill("SIGINT");
-    await new Promise((done) => server.once("close", done));
-  }
-  expect(existsSync(join(folder, "in-use.json"))).toBe(false);
-});
-
-test("commands with --local that run at the same time wait for each other", async () => {
-  const at = ["--namespace-id", NEW, "--local", "--persist-to", newFolder()];
-  const runs = await Promise.all(["a", "b"].map((key) => desk.bin("kv", "key", "put", key, "v", ...at)));
-  expect(runs.map(({ code }) => code)).toEqual([0, 0]);
-  expect(JSON.parse((await desk.here("kv", "key", "list", ...at)).stdout)).toEqual([
-    { name: "a" },
-    { name: "b" },
-  ]);
+  const api = await startLocalApi({ persistTo: folder });
+  const at = ["--namespace-id", NEW, "--local", "--persist-to", folder];
+  const ran = await desk.bin("kv", "key", "put", "a", "1", ...at);
+  expect(ran).toMatchObject({ code: 1, stdout: "" });
+  expect(ran.stderr).toContain(`Process ${process.pid} already uses ${folder}. End that process first.`);
+  await api.close();
 });
 
 test("--local ignores the lock file of a killed process", async () => {
@@ -126,7 +94,7 @@ test("--local ignores the lock file of a killed process", async () => {
   mkdirSync(join(desk.cwd, folder));
   const gone = spawn(process.execPath, ["-e", ""]);
   await new Promise((done) => gone.once("close", done));
-  desk.write(join(folder, "in-use.json"), JSON.stringify({ pid: gone.pid, url: "http://127.0.0.1:9" }));
+  desk.write(join(folder, "in-use.json"), JSON.stringify({ pid: gone.pid }));
   const at = ["--namespace-id", NEW, "--local", "--persist-to", folder];
   expect(await desk.here("kv", "key", "put", "a", "1", ...at)).toMatchObject({ code: 0 });
 });

@@ -1,6 +1,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { resolve } from "node:path";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
 import { startLocalApi } from "edgeguard-local";
 
 const CLI = resolve(__dirname, "../../local/bin/edgeguard-local.js");
@@ -34,6 +36,31 @@ test.each(["SIGINT", "SIGTERM"] as const)(
     expect(await once(child, "exit")).toEqual([0, null]);
   },
 );
+
+test.each(["SIGINT", "SIGTERM"] as const)("the local API writes its state on %s", async (signal) => {
+  const folder = mkdtempSync(join(tmpdir(), "local-api-"));
+  const { process: child, output } = run("--port", "0", "--persist-to", folder);
+  while (!output().includes("Ctrl-C")) await once(child.stdout ?? child, "data");
+  expect(output()).toContain(`Its state is written to ${folder} when this command ends.`);
+  const url = /at (http:\S+)/.exec(output())?.[1] ?? "";
+  const value = `${url}/accounts/5a0c1e7f3b2d4968a7e1c0f2d3b4a5f1/storage/kv/namespaces/5a0c1e7f3b2d4968a7e1c0f2d3b4b601/values/a`;
+  const headers = { authorization: "Bearer local-token" };
+  expect((await fetch(value, { method: "PUT", headers, body: "kept" })).status).toBe(200);
+  child.kill(signal);
+  expect(await once(child, "exit")).toEqual([0, null]);
+  const next = await startLocalApi({ persistTo: folder });
+  expect(JSON.stringify(next.snapshot().kv)).toContain('{"key":"a","value":"kept"}');
+  await next.close();
+  rmSync(folder, { recursive: true });
+});
+
+test("the local API exits with code 1 at once if it can't create its directory", async () => {
+  const { process: child, output } = run("--port", "0", "--persist-to", "/proc/nope");
+  expect(await once(child, "close")).toEqual([1, null]);
+  expect(output()).toMatch(
+    /^\/proc\/nope can't keep the state \(ENOENT.*\)\. Choose a directory that you can write to\.\n$/,
+  );
+});
 
 test("the local API exits with code 1 and a one-sentence error if its port is in use", async () => {
   const api = await startLocalApi();

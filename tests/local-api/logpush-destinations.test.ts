@@ -45,34 +45,17 @@ describe("the API for Logpush destinations", () => {
       const response = await call("POST", path, { ...newJob, destination_conf: destination });
       expect(response).toMatchObject(refused);
     }
-    expect(
-      result(await call("POST", `${scope}/logpush/validate/destination`, { destination_conf: destination })),
-    ).toEqual({ valid: false, message: expect.stringContaining(why) as string });
   });
 
   test("accepts a destination of up to 4,096 characters", async () => {
     const long = (length: number) =>
       `https://logs.example/${"x".repeat(length - "https://logs.example/".length)}`;
-    const path = `${scope}/logpush/validate/destination`;
-    expect(result(await call("POST", path, { destination_conf: long(4096) }))).toEqual({
-      valid: true,
-      message: "",
-    });
-    const refused = refusal(400, 1002, "4096", "/destination_conf");
-    expect(await call("POST", path, { destination_conf: long(4097) })).toMatchObject(refused);
+    const post = (length: number) => call("POST", jobs, { ...newJob, destination_conf: long(length) });
+    expect(await post(4096)).toMatchObject({ status: 200 });
+    expect(await post(4097)).toMatchObject(refusal(400, 1002, "4096", "/destination_conf"));
   });
 
-  test("reports a destination as existing if a job in the zone or account pushes to its bucket and path", async () => {
-    const path = `${scope}/logpush/validate/destination/exists`;
-    expect(result(await call("POST", path, { destination_conf: DATADOG }))).toEqual({ exists: false });
-    await create(call, jobs);
-    const elsewhere = DATADOG.replace("canary", "rotated");
-    expect(result(await call("POST", path, { destination_conf: elsewhere }))).toEqual({ exists: true });
-    const account = path.replace(scope, `/accounts/${api.accounts.main}`);
-    expect(result(await call("POST", account, { destination_conf: DATADOG }))).toEqual({ exists: false });
-  });
-
-  test("rejects a job, a validation and an ownership challenge if the destination rejects writes", async () => {
+  test("rejects a job and an ownership challenge if the destination rejects writes", async () => {
     const control = controlOf(api);
     const knob = await control("PATCH", "/logpush/behavior", { unwritable: ["datadog://intake"] });
     expect(knob).toMatchObject({ status: 200, body: { unwritable: ["datadog://intake"], filter: "shown" } });
@@ -85,21 +68,7 @@ describe("the API for Logpush destinations", () => {
       message: "error writing object: access denied",
       valid: false,
     });
-    expect(result(await call("POST", `${scope}/logpush/validate/destination`, body))).toMatchObject({
-      valid: false,
-    });
     expect(api.logpush.files()).toEqual([]);
-  });
-
-  test.each([
-    ["fields=RayID,ClientIP&timestamps=rfc3339&CVE-2021-44228=true&sample=0.1", true, ""],
-    ["https://api.example/logs/received?fields=RayID", true, ""],
-    ["fields=RayId", false, "logpull_options: unknown field RayId"],
-    ["timestamps=iso", false, "logpull_options: unknown timestamps iso"],
-    ["sample=2", false, "logpull_options: sample must be between 0 and 1"],
-  ])("validates logpull_options without a destination: %s", async (options, valid, message) => {
-    const response = await call("POST", `${scope}/logpush/validate/origin`, { logpull_options: options });
-    expect(result(response)).toEqual({ valid, message });
   });
 });
 
@@ -168,22 +137,22 @@ describe("the API for Logpush ownership", () => {
     const forged = Buffer.from(JSON.stringify({ ...Object(claimsOf(token)), exp: 9e9 })).toString(
       "base64url",
     );
-    const validate = async (path: string, destination_conf: string, ownership_challenge: string) =>
-      result(
-        await call("POST", `${path}/logpush/ownership/validate`, { destination_conf, ownership_challenge }),
-      );
+    const statusOf = async (of: string, destination_conf: string, ownership_challenge: string) => {
+      const dataset = of.startsWith("/accounts") ? "audit_logs" : "http_requests";
+      const body = { ...newJob, dataset, output_options: null, destination_conf, ownership_challenge };
+      return (await call("POST", `${of}/logpush/jobs`, body)).status;
+    };
 
-    expect(await validate(scope, S3, token)).toEqual({ valid: true });
-    expect(await validate(`/zones/${api.zones.shop}`, S3, token)).toEqual({ valid: false });
-    expect(await validate(`/accounts/${api.accounts.main}`, S3, token)).toEqual({ valid: false });
-    expect(await validate(scope, `${S3}&sse=AES256`, token)).toEqual({ valid: false });
-    expect(await validate(scope, S3, `${header}.${forged}.${signature}`)).toEqual({ valid: false });
-    expect(await validate(scope, S3, "00000000000000000000")).toEqual({ valid: false });
+    expect(await statusOf(scope, S3, token)).toBe(200);
+    expect(await statusOf(`/zones/${api.zones.shop}`, S3, token)).toBe(400);
+    expect(await statusOf(`/accounts/${api.accounts.main}`, S3, token)).toBe(400);
+    expect(await statusOf(scope, `${S3}&sse=AES256`, token)).toBe(400);
+    expect(await statusOf(scope, S3, `${header}.${forged}.${signature}`)).toBe(400);
+    expect(await statusOf(scope, S3, "00000000000000000000")).toBe(400);
 
     api.advance(7 * DAY - 1000);
-    expect(await validate(scope, S3, token)).toEqual({ valid: true });
+    expect(await statusOf(scope, S3, token)).toBe(200);
     api.advance(1000);
-    expect(await validate(scope, S3, token)).toEqual({ valid: false });
     const expired = await call("POST", jobs, { ...newJob, destination_conf: S3, ownership_challenge: token });
     expect(expired).toMatchObject(
       refusal(400, 1002, "ownership_challenge is invalid: expired", "/ownership_challenge"),

@@ -165,14 +165,6 @@ describe("the API for Logpush jobs", () => {
       "kind edge",
       "/kind",
     ],
-    [
-      "invalid logpull_options",
-      { logpull_options: "timestamps=iso" },
-      400,
-      1002,
-      "timestamps",
-      "/logpull_options",
-    ],
     ["an unknown frequency", { frequency: "often" }, 400, 1002, "frequency", "/frequency"],
     ["too few bytes", { max_upload_bytes: 4_999_999 }, 400, 1002, "5000000", "/max_upload_bytes"],
     ["too many bytes", { max_upload_bytes: 1_000_000_001 }, 400, 1002, "1000000000", "/max_upload_bytes"],
@@ -398,10 +390,6 @@ describe("the health of a Logpush job", () => {
     expect(await control("PATCH", `/logpush/jobs/${id}/health`, failing)).toMatchObject({ status: 204 });
     expect(result(await call("GET", `${path}/${id}`))).toMatchObject({ ...failing, last_complete: null });
 
-    api.logpush.push(id, { count: 1 });
-    const job = result(await call("GET", `${path}/${id}`));
-    expect(job).toMatchObject({ last_error: null, error_message: null });
-    expect(job["last_complete"]).toEqual(expect.stringMatching(/^\d{4}-/));
     expect(await control("PATCH", "/logpush/jobs/999/health", failing)).toMatchObject({ status: 404 });
   });
 });
@@ -423,6 +411,7 @@ describe("Logpush jobs in the state", () => {
     second.reset();
     expect(await call("GET", `${zonePath(second)}/${id}`)).toMatchObject({ status: 404 });
     expect(each(await call("GET", `/zones/${second.zones.shop}/logpush/jobs`), "name")).toEqual(["existing"]);
+    await second.close();
     rmSync(folder, { recursive: true });
   });
 

@@ -111,13 +111,6 @@ describe("a Page Shield list", () => {
     ]);
     expect(await call("GET", `${shop}/cookies?name=${"x".repeat(1025)}`)).toMatchObject({ status: 400 });
   });
-
-  test("can be exported as CSV as a whole, but not by page", async () => {
-    const { body, headers } = await call("GET", `${shop}/cookies?export=csv`);
-    expect(headers.get("content-type")).toBe("text/csv");
-    expect(String(body).split("\r\n")).toHaveLength(1 + 5 + 1);
-    expect(await call("GET", `${shop}/cookies?export=csv&page=1`)).toMatchObject({ status: 400 });
-  });
 });
 
 describe("Page Shield records", () => {

@@ -77,11 +77,13 @@ describe("the state", () => {
   });
 
   describe("in a directory", () => {
+    const root = mkdtempSync(join(tmpdir(), "local-api-"));
     let folder: string;
+    let folders = 0;
     beforeEach(() => {
-      folder = join(mkdtempSync(join(tmpdir(), "local-api-")), "state");
+      folder = join(root, `new-${++folders}`, "state");
     });
-    afterEach(() => rmSync(folder, { recursive: true, force: true }));
+    afterAll(() => rmSync(root, { recursive: true })); // Not after each test: the APIs close after that.
 
     test("survives a restart", async () => {
       const first = await start({ persistTo: folder });
@@ -94,13 +96,36 @@ describe("the state", () => {
       expect(result(await callerOf(second)("GET", `${path}/${idOf(created)}`))).toEqual(result(created));
       const scripts = `/zones/${first.zones.empty}/page_shield/scripts`;
       expect(each(await callerOf(second)("GET", scripts), "url")).toEqual(["https://new.example/a.js"]);
-      expect(readdirSync(folder)).toEqual(["in-use.json", "local-api.json"]);
+      expect(readdirSync(folder).sort()).toEqual(["in-use.json", "local-api.json"]);
+    });
+
+    test("is written once, when the API closes", async () => {
+      const api = await start({ persistTo: folder });
+      await callerOf(api)("POST", `/zones/${api.zones.empty}/page_shield/policies`, newPolicy);
+      expect(readdirSync(folder)).toEqual(["in-use.json"]);
+      await api.close();
+      expect(readdirSync(folder)).toEqual(["local-api.json"]);
+    });
+
+    test("belongs to one process at a time, and the second one is told which process has it", async () => {
+      const first = await start({ persistTo: folder });
+      await expect(startLocalApi({ persistTo: folder })).rejects.toThrow(
+        `Process ${process.pid} already uses ${folder}. End that process first.`,
+      );
+      await first.close();
+      await (await start({ persistTo: folder })).close();
+    });
+
+    test.each(["/proc/nope", "/proc"])("prevents the API from starting if %s can't keep it", async (path) => {
+      const refused = startLocalApi({ persistTo: path });
+      await expect(refused).rejects.toThrow(LocalApiStartError);
+      await expect(refused).rejects.toThrow(
+        new RegExp(`^${path} can't keep the state \\(.*\\)\\. Choose a directory that you can write to\\.$`),
+      );
     });
 
     test("prevents the API from starting if its file is invalid, with a one-sentence error", async () => {
       await (await start({ persistTo: folder })).close();
-      const kept = await start({ persistTo: folder });
-      kept.reset();
       const file = join(folder, "local-api.json");
       for (const text of ["{", '{"version":2}']) {
         writeFileSync(file, text);

@@ -66,5 +66,4 @@ export const USUAL_WAF: WafSettingsChange = {
   statusMembers: { state: "migration_state", previous: "old_waf", next: "new_waf" },
   statusValues: "words",
   pendingShows: "previous",
-  checkKnows: "overrides",
 };

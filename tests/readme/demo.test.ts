@@ -35,7 +35,6 @@ describe("npm run demo", () => {
       "One request wrote both entries",
       "The error says what's wrong and how to fix it",
       "wouldBlock",
-      "generated log lines, such as:",
       "what they were before",
     ]) {
       expect(stdout).toContain(summary);

@@ -149,9 +149,7 @@ describe("in the documents", () => {
       const made = api.snapshot().kv?.namespaces.find(({ title }) => title === "CATALOG");
       expect(made?.entries.map(({ key }) => key).sort()).toEqual(["banner", "other"]);
       expect(readFileSync(join(home, "copy.png"))).toEqual(Buffer.from([0x89, 0x50, 0xff, 0]));
-      expect(readFileSync(join(home, ".edgeguard/local-api/kv", `${made?.id ?? ""}.jsonl`), "utf8")).toMatch(
-        /"hello"/,
-      );
+      expect(readFileSync(join(home, ".edgeguard/local-api/local-api.json"), "utf8")).toMatch(/"hello"/);
     } finally {
       await api.close();
     }

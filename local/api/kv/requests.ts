@@ -1,7 +1,7 @@
 import type { ApiContext } from "../context";
 import type { Limits } from "../limits";
 import type { Settings } from "../options";
-import { bodyBytes, bodyJson, requireJsonType } from "../request";
+import { bodyBytes, bodyJson, isRecord, requireJsonType } from "../request";
 import { type Bytes, bytesIn, bytesOf, storedValue } from "./value";
 import { type Change, type Entry, metadataOf } from "./entities";
 import { kvFailures } from "./failures";
@@ -230,10 +230,6 @@ function isWhole(value: unknown): value is number {
 
 function isStrings(value: unknown): value is string[] {
   return Array.isArray(value) && value.every((each) => typeof each === "string");
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** A position in a list of keys. Clients receive it as an opaque cursor. */

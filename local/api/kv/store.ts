@@ -1,7 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { type Change, changeOf, type KvSnapshot, recordOf } from "./entities";
 import { kvFailures } from "./failures";
-import type { Journal } from "./journal";
 import { type KvLag, Namespace } from "./namespace";
 import { Shelf } from "../shelf";
 import type { ValueStore } from "./value";
@@ -20,8 +19,6 @@ interface KvStoreOptions {
   /** How long the list of namespaces lags behind writes, in milliseconds. */
   readonly listLagMs: number;
   readonly values: ValueStore;
-  /** Where KV is stored. Undefined if it's only in memory. */
-  readonly journal: Journal | undefined;
 }
 
 /** The account's namespaces. */
@@ -32,14 +29,10 @@ export class KvStore {
 
   readonly #options: KvStoreOptions;
 
-  /** Starts with the journal's content if there is any, otherwise with `seed`. */
   constructor(seed: KvSnapshot, options: KvStoreOptions) {
     this.#options = options;
-    const { journal, clock, listLagMs } = options;
-    this.#titles = new Shelf({ clock, lagMs: listLagMs, onWrite: () => undefined });
-    if (journal?.exists() === true) this.#load(journal);
-    else this.#fill(seed);
-    this.#titles.reset([[NAMESPACES_KEY, this.#titled()]]);
+    this.#titles = new Shelf({ clock: options.clock, lagMs: options.listLagMs });
+    this.restore(seed);
   }
 
   namespaces(): readonly Namespace[] {
@@ -59,26 +52,22 @@ export class KvStore {
     const id = randomUUID().replaceAll("-", "");
     const created = this.#add(id, title);
     this.#titles.write(NAMESPACES_KEY, this.#titled());
-    this.#keep((journal) => journal.rename(this.namespaces()));
     return created;
   }
 
   rename(namespace: Namespace, title: string): void {
     namespace.title = title;
     this.#titles.write(NAMESPACES_KEY, this.#titled());
-    this.#keep((journal) => journal.rename(this.namespaces()));
   }
 
   /** Deletes a namespace and its keys. */
   remove({ id }: Namespace): void {
     this.#namespaces.delete(id);
     this.#titles.write(NAMESPACES_KEY, this.#titled());
-    this.#keep((journal) => journal.rename(this.namespaces()));
   }
 
   write(namespace: Namespace, changes: readonly Change[]): void {
     namespace.write(changes);
-    this.#keep((journal) => journal.append(namespace.id, changes));
   }
 
   /** Sets a namespace's lag. Omitted properties stay as they are. */
@@ -100,13 +89,7 @@ export class KvStore {
   }
 
   /** Replaces all namespaces. Lists and reads see them immediately. */
-  restore(snapshot: KvSnapshot): void {
-    this.#fill(snapshot);
-    this.#titles.reset([[NAMESPACES_KEY, this.#titled()]]);
-    this.#options.journal?.replace(this.namespaces());
-  }
-
-  #fill({ namespaces }: KvSnapshot): void {
+  restore({ namespaces }: KvSnapshot): void {
     this.#namespaces = new Map();
     for (const { id, title, entries } of namespaces) {
       this.#add(
@@ -115,24 +98,11 @@ export class KvStore {
         entries.map((record) => changeOf(record, this.#options.values)),
       );
     }
+    this.#titles.reset([[NAMESPACES_KEY, this.#titled()]]);
   }
 
   #titled(): readonly ListedNamespace[] {
     return this.namespaces().map(({ id, title }) => ({ id, title }));
-  }
-
-  #load(journal: Journal): void {
-    for (const { id, title } of journal.namespaces()) {
-      let lines = 0;
-      const counted = function* (changes: Iterable<Change>) {
-        for (const change of changes) {
-          lines += 1;
-          yield change;
-        }
-      };
-      const namespace = this.#add(id, title, counted(journal.changes(id)));
-      if (lines > namespace.size * 2) journal.replaceEntries(namespace);
-    }
   }
 
   #add(id: string, title: string, changes: Iterable<Change> = []): Namespace {
@@ -141,13 +111,5 @@ export class KvStore {
     namespace.lag = this.#options.lag;
     this.#namespaces.set(id, namespace);
     return namespace;
-  }
-
-  /** Stores a write in the journal. The first write also stores the seeded namespaces. */
-  #keep(change: (journal: Journal) => void): void {
-    const { journal } = this.#options;
-    if (journal === undefined) return;
-    if (journal.exists()) change(journal);
-    else journal.replace(this.namespaces());
   }
 }

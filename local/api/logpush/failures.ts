@@ -33,8 +33,6 @@ export const logpushFailures = {
   onlyHttpRequests: (what: string, pointer: string) =>
     refusal(400, 1002, `${what} is only supported for the dataset http_requests`, pointer),
 
-  logpullInvalid: (why: string) => refusal(400, 1002, `logpull_options: ${why}`, "/logpull_options"),
-
   destinationInvalid: (why: string) => refusal(400, 1002, `destination_conf: ${why}`, "/destination_conf"),
   destinationUnwritable: () =>
     refusal(
@@ -48,8 +46,6 @@ export const logpushFailures = {
   ownershipInvalid: (why: string) =>
     refusal(400, 1002, `ownership_challenge is invalid: ${why}`, "/ownership_challenge"),
 
-  jobDisabled: (id: number) => refusal(409, 1409, `job ${id} is disabled. Enable it to push`),
-  linesInvalid: (line: number, why: string) => refusal(400, 1400, `line ${line} is not a log line: ${why}`),
   sinkFileNotFound: (path: string) => refusal(404, 1404, `no file ${path} in the sink`),
 };
 

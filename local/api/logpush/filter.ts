@@ -1,8 +1,8 @@
 import type { Limits } from "../limits";
+import { isRecord } from "../request";
 import { type Dataset, isFilterable } from "./datasets";
 import { type Doing, logpushFailures } from "./failures";
 import type { Fields, FieldType } from "./fields";
-import { nanosOf } from "./timestamps";
 
 /** Operators by the field types they work with: https://developers.cloudflare.com/logs/logpush/logpush-job/filters/. */
 const operators = {
@@ -47,7 +47,7 @@ export function parseFilter(text: string, { dataset, fields, doing, limits }: Fi
   const refuse = (why: string) => logpushFailures.badPredicate(doing, why);
 
   const root = parseJson(text);
-  if (!isObject(root)) throw refuse("not a JSON object");
+  if (!isRecord(root)) throw refuse("not a JSON object");
   if (!("where" in root)) throw refuse("missing key where");
   const others = Object.keys(root).find((name) => name !== "where");
   if (others !== undefined) throw refuse(`unknown key ${others} beside where`);
@@ -57,7 +57,7 @@ export function parseFilter(text: string, { dataset, fields, doing, limits }: Fi
   return filter;
 
   function node(json: unknown): Filter {
-    if (!isObject(json)) throw refuse("a node must be an object");
+    if (!isRecord(json)) throw refuse("a node must be an object");
     const logical = ["and", "or"].filter((name) => name in json);
     const [only] = logical;
     if (only === undefined) return leaf(json);
@@ -118,8 +118,17 @@ export function parseFilter(text: string, { dataset, fields, doing, limits }: Fi
 
 function isNumber(value: string, type: FieldType | undefined): boolean {
   if (type === "float") return /^-?\d+(\.\d+)?$/.test(value);
-  if (type === "int or string") return nanosOf(value) !== undefined;
+  if (type === "int or string") return isTime(value);
   return /^-?\d+$/.test(value);
+}
+
+/** Whether a text is a number of seconds, milliseconds or nanoseconds, or a date with a time zone. */
+function isTime(text: string): boolean {
+  if (/^\d+$/.test(text)) return true;
+  return (
+    /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)$/.test(text) &&
+    !Number.isNaN(Date.parse(text))
+  );
 }
 
 /** Counts comparisons and groups. */
@@ -148,10 +157,6 @@ function kindOf(type: FieldType): Kind | undefined {
 
 function isOperator(text: string): text is Operator {
   return Object.hasOwn(operators, text);
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function parseJson(text: string): unknown {

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { ApiContext } from "../context";
-import { readBody } from "../request";
+import { pathOf, pointerTo, readBody } from "../request";
 import type { LogpushBehavior } from "./behavior";
 import { datasets } from "./datasets";
 import { kinds, outputOptions } from "./entities";
@@ -59,29 +59,14 @@ export async function readDestination(c: ApiContext): Promise<string> {
   return (await read(c, z.object({ destination_conf: destination }))).destination_conf;
 }
 
-export function readChallenge(c: ApiContext) {
-  return read(c, z.object({ destination_conf: destination, ownership_challenge: z.string().max(4096) }));
-}
-
-export function readLogpullOptions(c: ApiContext) {
-  return read(
-    c,
-    z.object({ logpull_options: z.string().max(4096).nullable(), dataset: z.string().optional() }),
-  );
-}
-
 /** Reads a body and checks it against a schema. Errors have Logpush's own code, unlike those of other products. */
 async function read<T>(c: ApiContext, schema: z.ZodType<T>): Promise<T> {
   const parsed = schema.safeParse(await readBody(c, z.unknown()));
   if (parsed.success) return parsed.data;
   throw logpushFailures.bodyInvalid(
-    parsed.error.issues.map((issue) => {
-      const unknown = issue.code === "unrecognized_keys" ? issue.keys.slice(0, 1) : [];
-      const path = [...issue.path, ...unknown].map(String);
-      return {
-        pointer: path.map((part) => `/${part.replaceAll("~", "~0").replaceAll("/", "~1")}`).join(""),
-        message: `${path.join(".")}: ${issue.message}`,
-      };
-    }),
+    parsed.error.issues.map((issue) => ({
+      pointer: pointerTo(issue),
+      message: `${pathOf(issue).join(".")}: ${issue.message}`,
+    })),
   );
 }

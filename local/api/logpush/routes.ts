@@ -1,5 +1,5 @@
 import type { ApiContext, ApiRouter } from "../context";
-import { ApiFailure, failures, ok } from "../envelope";
+import { failures, ok } from "../envelope";
 import { BASE_PATH, route } from "../route";
 import { readId } from "../request";
 import { accounts } from "../seed";
@@ -10,7 +10,7 @@ import { type Job, nothingSet, type Scope } from "./entities";
 import { type Doing, logpushFailures } from "./failures";
 import { valuesOf } from "./fields";
 import { parseFilter } from "./filter";
-import { jobToWire, readLogpull } from "./wire";
+import { jobToWire } from "./wire";
 import { mintToken, requireToken } from "./ownership";
 import type { Change } from "./requests";
 import * as requests from "./requests";
@@ -130,42 +130,6 @@ function destinationRoutes(app: ApiRouter, root: string, scopeOf: ScopeOf, servi
       return ok(c, { filename, message: `this local API keeps it in ${path}`, valid: true });
     },
   });
-
-  route(app, `${root}/ownership/validate`, {
-    POST: async (c) => {
-      const { destination_conf: text, ownership_challenge: token } = await requests.readChallenge(c);
-      parseDestination(text);
-      const reason = reasonAgainst(() => requireToken(token, scopeOf(c), text, settings.clock()));
-      return ok(c, { valid: reason === undefined });
-    },
-  });
-
-  route(app, `${root}/validate/destination`, {
-    POST: async (c) => {
-      const text = await requests.readDestination(c);
-      const reason = reasonAgainst(() => requireWritable(text, logpush));
-      return ok(c, { valid: reason === undefined, message: reason ?? "" });
-    },
-  });
-
-  route(app, `${root}/validate/destination/exists`, {
-    POST: async (c) => {
-      const wanted = fingerprint(parseDestination(await requests.readDestination(c)));
-      const jobs = logpush.latest(scopeOf(c));
-      return ok(c, {
-        exists: jobs.some((job) => fingerprint(parseDestination(job.destination_conf)) === wanted),
-      });
-    },
-  });
-
-  route(app, `${root}/validate/origin`, {
-    POST: async (c) => {
-      const { logpull_options: options, dataset = "http_requests" } = await requests.readLogpullOptions(c);
-      if (!isDataset(dataset)) throw logpushFailures.datasetUnknown(dataset);
-      const reason = reasonAgainst(() => readLogpull(options ?? "", logpush.fieldsOf(dataset)));
-      return ok(c, { valid: reason === undefined, message: reason ?? "" });
-    },
-  });
 }
 
 /** Properties that are never stored as unknown properties of a job. */
@@ -208,7 +172,7 @@ function checkMembers(
   doing: Doing,
   { state: { logpush }, settings: { limits } }: Services,
 ): void {
-  const { output_options: options, logpull_options: older, filter } = sent;
+  const { output_options: options, filter } = sent;
   if (kind === "edge" && dataset !== "http_requests") {
     throw logpushFailures.onlyHttpRequests("kind edge", "/kind");
   }
@@ -219,7 +183,6 @@ function checkMembers(
   options?.field_names?.forEach((name, index) => {
     if (fields?.has(name) === false) throw logpushFailures.fieldNotAllowed(doing, name, index);
   });
-  if (typeof older === "string") readLogpull(older, fields);
   if (typeof filter === "string" && filter !== "") parseFilter(filter, { dataset, fields, doing, limits });
 }
 
@@ -254,15 +217,4 @@ function find(c: ApiContext, jobs: readonly Job[]): Job {
 
 function shown(jobs: readonly Job[], { behavior }: LogpushStore): Record<string, unknown>[] {
   return jobs.map((job) => jobToWire(job, behavior));
-}
-
-/** Returns the message of the error that `check` throws. Routes that validate something return it with status 200. */
-function reasonAgainst(check: () => unknown): string | undefined {
-  try {
-    check();
-    return undefined;
-  } catch (error) {
-    if (error instanceof ApiFailure) return error.message;
-    throw error;
-  }
 }

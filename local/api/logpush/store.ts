@@ -1,6 +1,5 @@
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
-import type { Limits } from "../limits";
 import { Shelf, type ShelfOptions } from "../shelf";
 import type { LogpushBehavior } from "./behavior";
 import { type Dataset, usualFields } from "./datasets";
@@ -8,9 +7,6 @@ import { type Destination, nameInBucket, sinkFolder } from "./destination";
 import type { Health, Job, LogpushSnapshot, Scope } from "./entities";
 import { logpushFailures } from "./failures";
 import { type Fields, withChanges } from "./fields";
-import { type Generated, linesOf } from "./lines";
-import type { Line } from "./evaluate";
-import { push, type PushReport } from "./push";
 import { Sink, type SinkFile } from "./sink";
 
 /** Like `Partial`, but properties may also be undefined. */
@@ -28,20 +24,17 @@ export interface LogpushControls {
   configure(changes: Changes<LogpushBehavior>): LogpushBehavior;
   /** Sets when a job last pushed or failed. Omitted properties stay as they are. */
   setHealth(jobId: number, health: Changes<Health>): void;
-  /** Pushes given or generated log lines to the sink, with a job's filter and options. */
-  push(jobId: number, lines: readonly Line[] | Generated): PushReport;
 }
 
 interface LogpushStoreOptions extends ShelfOptions {
   readonly behavior: LogpushBehavior;
-  readonly limits: Limits;
   /** The sink's directory. If undefined, a temporary one is created. */
   readonly folder: string | undefined;
 }
 
 const EVERYTHING = "jobs";
 
-/** The jobs of all zones and accounts, and the directory that they push to. */
+/** The jobs of all zones and accounts, and the directory that represents their destinations. */
 export class LogpushStore implements LogpushControls {
   readonly #shelf: Shelf<LogpushSnapshot>;
   readonly #sink: Sink;
@@ -112,12 +105,6 @@ export class LogpushStore implements LogpushControls {
     return changes === undefined ? usual : withChanges(usual ?? new Map(), changes);
   }
 
-  lines(dataset: Dataset, generated: Generated): readonly Line[] {
-    const fields = this.fieldsOf(dataset);
-    if (fields === undefined) throw logpushFailures.fieldsUnknown(dataset);
-    return linesOf(dataset, fields, generated, this.#options.clock());
-  }
-
   isWritable(destination: string): boolean {
     return !this.behavior.unwritable.some((start) => destination.startsWith(start));
   }
@@ -152,25 +139,6 @@ export class LogpushStore implements LogpushControls {
   setHealth(jobId: number, health: Changes<Health>): void {
     const job = this.#job(jobId);
     this.update(applied<Job>(job, health));
-  }
-
-  push(jobId: number, given: readonly Line[] | Generated): PushReport {
-    const job = this.#job(jobId);
-    if (!job.enabled) throw logpushFailures.jobDisabled(jobId);
-    const now = this.#options.clock();
-    const fields = this.fieldsOf(job.dataset);
-    const lines = "count" in given ? this.lines(job.dataset, given) : given;
-    const { limits } = this.#options;
-
-    if (!this.isWritable(job.destination_conf)) {
-      const error_message = "error writing object: access denied";
-      this.setHealth(jobId, { last_error: now.toISOString(), error_message });
-      return { lines: lines.length, passed: 0, sent: 0, files: [], error: error_message };
-    }
-    const { files, ...report } = push(job, lines, { fields, now, limits });
-    for (const { path, text } of files) this.#sink.write(path, text);
-    this.setHealth(jobId, { last_complete: now.toISOString(), last_error: null, error_message: null });
-    return { ...report, files: files.map(({ path }) => path), error: null };
   }
 
   close(): void {

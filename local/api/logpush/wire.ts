@@ -1,13 +1,9 @@
 import type { LogpushBehavior } from "./behavior";
 import { redact } from "./destination";
 import type { Job, OutputOptions } from "./entities";
-import { logpushFailures } from "./failures";
-import type { Fields } from "./fields";
-
-export type EffectiveOptions = ReturnType<typeof effectiveOptions>;
 
 /** Returns the output options, with defaults instead of missing or null ones. */
-export function effectiveOptions(options: OutputOptions | null) {
+function effectiveOptions(options: OutputOptions | null) {
   const type = options?.output_type ?? "ndjson";
   return {
     sample_rate: options?.sample_rate ?? 1,
@@ -43,28 +39,4 @@ function optionsToWire(options: OutputOptions, { defaults, cve }: LogpushBehavio
   const flag = shown["CVE-2021-44228"];
   if (typeof flag !== "boolean") return shown;
   return { ...shown, "CVE-2021-44228": cve.startsWith("string") ? String(flag) : flag };
-}
-
-/** Reads `logpull_options`, the older form of output options: a query string or a whole URL. */
-export function readLogpull(text: string, fields?: Fields): OutputOptions {
-  const query = new URLSearchParams(text.slice(text.indexOf("?") + 1));
-  const names = query
-    .get("fields")
-    ?.split(",")
-    .filter((name) => name !== "");
-  const unknown = fields === undefined ? undefined : names?.find((name) => !fields.has(name));
-  if (unknown !== undefined) throw logpushFailures.logpullInvalid(`unknown field ${unknown}`);
-
-  const format = query.get("timestamps") ?? "unixnano";
-  if (format !== "unixnano" && format !== "unix" && format !== "rfc3339") {
-    throw logpushFailures.logpullInvalid(`unknown timestamps ${format}`);
-  }
-  const sample = Number(query.get("sample") ?? "1");
-  if (!(sample >= 0 && sample <= 1)) throw logpushFailures.logpullInvalid("sample must be between 0 and 1");
-  return {
-    ...(names === undefined ? {} : { field_names: names }),
-    timestamp_format: format,
-    sample_rate: sample,
-    "CVE-2021-44228": query.get("CVE-2021-44228") === "true",
-  };
 }

@@ -15,7 +15,6 @@ function commonParameters(limits: Limits) {
     status: statuses,
     order_by: z.enum(["first_seen_at", "last_seen_at"]).default("last_seen_at"),
     direction: z.enum(["asc", "desc"]).default("desc"),
-    export: z.literal("csv").optional(),
   };
 }
 

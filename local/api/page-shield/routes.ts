@@ -131,23 +131,8 @@ function policyRoutes(app: ApiRouter, root: string, { state, settings }: Service
 function detectedRoutes(app: ApiRouter, root: string, { state, settings: { dialect, limits } }: Services) {
   const detected = (c: ApiContext) => state.pageShieldDetected.visible(c.get("zone").id);
   const view = (c: ApiContext): wire.View => ({ dialect, zone: c.get("zone") });
-  const list = (
-    c: ApiContext,
-    records: readonly wire.Wire[],
-    query: Paging & { export?: "csv" | undefined },
-  ) => {
-    if (query.export === undefined) {
-      const { items, info } = paginate(records, query, limits);
-      return ok(c, items, info);
-    }
-    if (query.page !== undefined || query.per_page !== undefined) {
-      throw failures.queryInvalid(["export: cannot be combined with page or per_page"]);
-    }
-    return c.body(toCsv(records.slice(0, limits.maxExportRows)), 200, { "Content-Type": "text/csv" });
-  };
-
   /** Registers the routes for one kind of detection: the list and a single record. */
-  const kind = <T extends { readonly id: string }, Q extends Parameters<typeof list>[2]>(
+  const kind = <T extends { readonly id: string }, Q extends Paging>(
     name: string,
     from: {
       readonly plan: Plan;
@@ -163,10 +148,11 @@ function detectedRoutes(app: ApiRouter, root: string, { state, settings: { diale
         requirePlan(c, from.plan, `${name}s`);
         const query = readQuery(c, from.query);
         const chosen = from.select(from.records(c), query);
-        return list(
+        const { items, info } = paginate(chosen, query, limits);
+        return ok(
           c,
-          chosen.map((record) => from.toWire(record, view(c))),
-          query,
+          items.map((record) => from.toWire(record, view(c))),
+          info,
         );
       },
     });
@@ -247,17 +233,4 @@ function find<T extends { readonly id: string }>(records: readonly T[], id: stri
   const found = records.find((record) => record.id === id);
   if (found === undefined) throw failures.notFound(what);
   return found;
-}
-
-/** Formats rows as CSV (RFC 4180). The header contains all properties of all rows. */
-function toCsv(rows: readonly Readonly<Record<string, unknown>>[]): string {
-  const columns = [...new Set(rows.flatMap((row) => Object.keys(row)))];
-  return [columns, ...rows.map((row) => columns.map((column) => cell(row[column])))]
-    .map((cells) => `${cells.join(",")}\r\n`)
-    .join("");
-}
-
-function cell(value: unknown): string {
-  const text = typeof value === "string" ? value : value === undefined ? "" : JSON.stringify(value);
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }

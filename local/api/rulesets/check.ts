@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { z } from "zod";
 import { complaint } from "../expression";
 import { type Limits, type Plan, rank } from "../limits";
+import { pointerTo } from "../request";
 import type { Catalog } from "./catalog";
 import {
   type ExecuteParameters,
@@ -183,9 +184,8 @@ function duplicates(values: readonly unknown[], pointer: string): Problem[] {
 
 function schemaProblems(error: z.ZodError, pointer: string): Problem[] {
   return error.issues.map((issue) => {
-    const path = issue.path.map((part) => `/${String(part)}`).join("");
-    if (issue.code !== "unrecognized_keys") return problems.invalidJson(issue.message, pointer + path);
-    const key = issue.keys[0] ?? "";
-    return problems.invalidJson(`unknown field "${key}"`, `${pointer}${path}/${key}`);
+    const isUnknown = issue.code === "unrecognized_keys";
+    const message = isUnknown ? `unknown field "${issue.keys[0] ?? ""}"` : issue.message;
+    return problems.invalidJson(message, pointer + pointerTo(issue));
   });
 }

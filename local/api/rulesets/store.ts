@@ -48,9 +48,7 @@ export class RulesetStore {
   }
 
   publish(rulesetId: string, next: NextVersion): ManagedRuleset {
-    const published = this.#catalog.publish(rulesetId, next, this.now());
-    this.#shelf.onWrite();
-    return published;
+    return this.#catalog.publish(rulesetId, next, this.now());
   }
 
   snapshot(): RulesetsSnapshot {

@@ -20,12 +20,21 @@ import type { Migration, Phase, WafZone } from "./entities";
 import { wafFailures } from "./failures";
 import { completeSwitch, decide, phaseAt, type Trigger } from "./machine";
 import { moveTo, requireMigratable } from "./migration";
-import { newOverride } from "./overrides";
 import { firewallRule, pageRule, shortFirewallRule, shortPageRule } from "./short";
 import type { Services } from "../services";
 import type { ControlRoutes } from "../control-routes";
 import { readBody, readId } from "../request";
 import { wafSettingsChange, withChange } from "./settings";
+
+/** A new override, with the defaults of Cloudflare's API. */
+const newOverride = entities.override.omit({ id: true }).extend({
+  description: entities.override.shape.description.default(null),
+  paused: entities.override.shape.paused.default(false),
+  priority: entities.override.shape.priority.default(1),
+  groups: entities.override.shape.groups.default({}),
+  rules: entities.override.shape.rules.default({}),
+  rewrite_action: entities.override.shape.rewrite_action.default({}),
+});
 
 /** A change to a zone outside of any program, by a colleague in the dashboard or by Cloudflare. */
 const wafAction = z.discriminatedUnion("do", [

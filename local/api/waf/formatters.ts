@@ -49,14 +49,9 @@ export function ruleToWire(rule: Rule, of: Package, waf: WafZone) {
     package_id: of.id,
     group: { id: group.id, name: group.name },
     mode: modeOfRule(waf, of, rule),
-    allowed_modes: modesOf(rule),
+    allowed_modes: defaultMode === undefined ? scoringModes : actingModes,
     ...(defaultMode === undefined ? {} : { default_mode: defaultMode }),
   };
-}
-
-/** Returns the modes that the rule accepts. */
-export function modesOf({ defaultMode }: Rule): readonly RuleMode[] {
-  return defaultMode === undefined ? scoringModes : actingModes;
 }
 
 export function firewallRuleToWire({ priority, expression, ...rest }: FirewallRule) {

@@ -22,12 +22,9 @@ export function migrationRoutes(app: ApiRouter, root: string, { state, settings 
       requirePhaseTwo(c);
       const waf = visible(c);
       const phase = phaseAt(waf.migration, now());
-      const { checkKnows, stateNames } = settings.waf;
-      const blocking = [
-        ...overridesLeft(waf),
-        ...(checkKnows === "everything" ? supportNeeded(waf, settings.limits) : []),
-      ];
-      const compatible = phase !== "finished" && blocking.length === 0;
+      const { stateNames } = settings.waf;
+      // As documented, only URI-based overrides count. The PUT rejects whatever else blocks a migration.
+      const compatible = phase !== "finished" && waf.overrides.length === 0;
       // Observed: the state can be missing if there is nothing to migrate.
       return ok(c, {
         compatible,

@@ -4,9 +4,7 @@ import { BASE_PATH } from "../route";
 import { wafFailures } from "./failures";
 import { phaseAt } from "./machine";
 import { migrateOnPut, migrationRoutes, requireNotRetired } from "./migration";
-import { overrideRoutes } from "./overrides";
-import { packageRoutes } from "./packages";
-import { zoneRuleRoutes } from "./zone-rules";
+import { previousRuleRoutes } from "./previous-rules";
 import type { Services } from "../services";
 
 /**
@@ -23,9 +21,7 @@ export function wafRoutes(app: ApiRouter, services: Services): void {
     if (phaseAt(waf.migration, settings.clock()) === "finished") throw wafFailures.migrated();
     await next();
   });
-  packageRoutes(app, `${zoneRoot}/firewall/waf/packages`, services);
-  overrideRoutes(app, `${zoneRoot}/firewall/waf/overrides`, services);
-  zoneRuleRoutes(app, zoneRoot, services);
+  previousRuleRoutes(app, zoneRoot, services);
 
   app.use(`${zoneRoot}/waf_migration/*`, async (c: ApiContext, next: Next) => {
     requireNotRetired(state.waf.latest(c.get("zone").id));

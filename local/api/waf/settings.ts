@@ -23,11 +23,6 @@ const wafSettings = z.strictObject({
   statusValues: z.enum(["words", "onOff", "boolean"]),
   /** Which rules a status shows as enabled while a zone is pending. */
   pendingShows: z.enum(["previous", "both"]),
-  /**
-   * Whether the check returns `compatible: false` for everything that blocks a migration, or only for URI-based
-   * overrides, as Cloudflare documents it. The PUT rejects everything else.
-   */
-  checkKnows: z.enum(["overrides", "everything"]),
 });
 
 export type WafSettings = z.infer<typeof wafSettings>;
@@ -38,7 +33,6 @@ export const defaultWafSettings: WafSettings = {
   statusMembers: { state: "migration_state", previous: "old_waf", next: "new_waf" },
   statusValues: "words",
   pendingShows: "previous",
-  checkKnows: "overrides",
 };
 
 /** A change to some of the settings. */

@@ -1,14 +1,11 @@
-/** The commands `config set`, `get` and `rm`, which change and show the stack's settings file. */
+/** The commands `config set` and `rm`, which change the stack's settings file. */
 import type { Command } from "commander";
-import { CommandError, UnsupportedError } from "../errors";
-import { qualifiedKey } from "../project";
+import { UnsupportedError } from "../errors";
 import { Session } from "../session";
 import type { GlobalFlags, Io } from "./io";
 
 interface ConfigFlags extends GlobalFlags {
   readonly secret?: boolean;
-  readonly plaintext?: boolean;
-  readonly json?: boolean;
 }
 
 export function addConfigCommands(program: Command, io: Io): void {
@@ -28,21 +25,6 @@ export function addConfigCommands(program: Command, io: Io): void {
       const { settings, crypter } = await open(io, flags);
       settings.setValue(key, flags.secret === true ? { secure: (await crypter()).encrypt(value) } : value);
       await settings.save();
-    });
-
-  config
-    .command("get")
-    .description("print a value; secrets are printed in plain text")
-    .argument("<key>")
-    .option("-j, --json", "print JSON")
-    .action(async (key: string, _flags: unknown, command: Command) => {
-      const flags = command.optsWithGlobals<ConfigFlags>();
-      const session = await Session.open(io, flags.stack);
-      const entry = (await session.config()).get(qualifiedKey(session.project.name, key));
-      if (entry === undefined) {
-        throw new CommandError(`configuration key '${key}' not found for stack '${session.stack}'`);
-      }
-      io.stdout.write(flags.json === true ? `${JSON.stringify(entry)}\n` : `${entry.value}\n`);
     });
 
   config

@@ -3,7 +3,7 @@
  * doesn't support.
  */
 import path from "node:path";
-import { Command, CommanderError, Option } from "commander";
+import { Command, CommanderError } from "commander";
 import { AlreadyReported, CommandError, EXIT, messageOf } from "../errors";
 import { addConfigCommands } from "./config";
 import { parseWholeNumber, type Io } from "./io";
@@ -44,11 +44,7 @@ function buildCommand(argv: readonly string[], io: Io): Command {
     .option("-s, --stack <name>", "the stack (default: PULUMI_STACK, then the selected stack)")
     .option("-p, --parallel <n>", "how many steps to run at the same time", parseWholeNumber)
     .option("--non-interactive", "accepted for compatibility: the local engine never prompts")
-    .addOption(
-      new Option("--color <when>", "when to use colors")
-        .choices(["always", "auto", "never", "raw"])
-        .default("auto"),
-    )
+    .option("--color <when>", "accepted for compatibility: the local engine prints no colors")
     .addHelpText("after", "\nTo start the local API:\n  $ edgeguard-local api --help")
     .showHelpAfterError("(run with --help to see what the local engine supports)");
   program

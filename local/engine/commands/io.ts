@@ -1,7 +1,6 @@
 /** The parts of its process that a command uses. */
 import { availableParallelism } from "node:os";
 import path from "node:path";
-import pc from "picocolors";
 import { CommandError, EXIT } from "../errors";
 
 export interface Sink {
@@ -20,13 +19,7 @@ export interface Io {
 
 export interface GlobalFlags {
   readonly stack?: string;
-  readonly color: "always" | "auto" | "never" | "raw";
   readonly parallel?: number;
-}
-
-export function colorsFor(io: Io, flag: GlobalFlags["color"]): ReturnType<typeof pc.createColors> {
-  const isWanted = io.env["NO_COLOR"] === undefined && io.stdout.isTTY === true;
-  return pc.createColors(flag === "always" || (flag === "auto" && isWanted));
 }
 
 /** Returns the CLI's default: four steps per processor. */

@@ -10,15 +10,7 @@ import { refresh } from "../refresh";
 import { Session } from "../session";
 import { Targets, type TargetFlags } from "../targets";
 import { destroy, update } from "../update";
-import {
-  collect,
-  colorsFor,
-  defaultParallel,
-  parseBoolean,
-  resolveFrom,
-  type GlobalFlags,
-  type Io,
-} from "./io";
+import { collect, defaultParallel, parseBoolean, resolveFrom, type GlobalFlags, type Io } from "./io";
 
 interface RunFlags extends GlobalFlags, TargetFlags {
   readonly yes?: boolean;
@@ -30,7 +22,6 @@ interface RunFlags extends GlobalFlags, TargetFlags {
   readonly json?: boolean;
   readonly showSames?: boolean;
   readonly showReplacementSteps?: boolean;
-  readonly suppressOutputs?: boolean;
   readonly clearPendingCreates?: boolean;
   readonly runProgram?: boolean;
   readonly savePlan?: string;
@@ -96,11 +87,9 @@ function addCommonFlags(command: Command): Command {
     .option("--expect-no-changes", "fail if anything changes")
     .option("--diff", "also show all inputs of created and deleted resources")
     .option("--show-sames", "also show unchanged resources")
-    .option("--suppress-outputs", "don't show the stack's outputs")
     .option("--suppress-progress", "accepted for compatibility: the local engine shows no progress")
     .option("-r, --refresh [on]", "refresh the state first", parseBoolean)
     .option("-t, --target <urn>", "only change this resource; can be repeated", collect)
-    .option("--replace <urn>", "replace this resource; can be repeated", collect)
     .option("--target-replace <urn>", "only replace this resource; can be repeated", collect)
     .option("-m, --message <text>", "accepted for compatibility: the local engine keeps no history");
 }
@@ -165,8 +154,7 @@ class Runner {
       dryRun,
       isDetailed: this.#flags.diff ?? false,
       showSames: this.#flags.showSames ?? false,
-      showOutputs: this.#flags.suppressOutputs !== true && this.#command !== "destroy",
-      colors: colorsFor(this.#io, this.#flags.color),
+      showOutputs: this.#command !== "destroy",
       write: (text) => this.#io.stdout.write(text),
     });
     const began = performance.now();

