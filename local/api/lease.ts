@@ -1,5 +1,5 @@
-import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
 import { z } from "zod";
 
 /** Thrown if the local API can't start for a reason that the user can fix. The message says how. */
@@ -33,16 +33,21 @@ export class Lease {
   /**
    * @param again whether this process may open a directory that it already has open. Tests do that to simulate a
    * restart.
-   * @throws FolderInUseError if another running process serves the directory.
+   * @throws LocalApiStartError if the directory can't be written, FolderInUseError if another running process serves it.
    */
   static take(folder: string, { again }: { readonly again: boolean }): Lease {
-    mkdirSync(folder, { recursive: true });
     const file = join(folder, FILE_NAME);
     const note = JSON.stringify({ pid: process.pid });
     try {
+      makeFolder(resolve(folder));
       writeFileSync(file, note, { flag: "wx" });
     } catch (error) {
-      if (!isCode(error, "EEXIST")) throw error;
+      if (!isCode(error, "EEXIST")) {
+        const reason = error instanceof Error ? error.message : String(error);
+        throw new LocalApiStartError(`Can't keep state in ${folder}: ${reason}. Choose another directory.`, {
+          cause: error,
+        });
+      }
       const other = read(file);
       const allowed = other?.pid === process.pid && again;
       if (other !== undefined && !allowed && isAlive(other.pid)) throw new FolderInUseError(folder, other);
@@ -73,6 +78,17 @@ export class FolderInUseError extends LocalApiStartError {
     super(
       `Process ${holder.pid}${where} already uses ${folder}. End that process first. If it isn't a local API, delete ${join(folder, FILE_NAME)}.`,
     );
+  }
+}
+
+/** Node.js's own `recursive` never returns in a parent that takes no directories, such as /proc. */
+function makeFolder(folder: string): void {
+  if (existsSync(folder)) return;
+  makeFolder(dirname(folder));
+  try {
+    mkdirSync(folder);
+  } catch (error) {
+    if (!isCode(error, "EEXIST")) throw error; // Another process was faster.
   }
 }
 

@@ -90,7 +90,7 @@ function correctSpelling(
 function unknownName(what: "argument" | "option", key: string, names: readonly string[]): string {
   const near = nearest(key, names);
   const advice = near === undefined ? `Valid ${what}s: ${names.join(", ")}.` : `Did you mean "${near}"?`;
-  return `unknown ${what} "${key}". ${advice}`;
+  return `unknown ${what} ${describe(key)}. ${advice}`;
 }
 
 /** Returns the Zod error map for checks that don't set their own message. */

@@ -97,6 +97,15 @@ describe("the state", () => {
       expect(readdirSync(folder)).toEqual(["in-use.json", "local-api.json"]);
     });
 
+    test.each(["/proc/nope", "/proc/nope/deeper", __filename])(
+      "prevents the API from starting if it can't write to %s, with a one-sentence error",
+      async (persistTo) => {
+        const failure = startLocalApi({ persistTo });
+        await expect(failure).rejects.toThrow(LocalApiStartError);
+        await expect(failure).rejects.toThrow(`Can't keep state in ${persistTo}: `);
+      },
+    );
+
     test("prevents the API from starting if its file is invalid, with a one-sentence error", async () => {
       await (await start({ persistTo: folder })).close();
       const kept = await start({ persistTo: folder });
