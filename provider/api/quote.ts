@@ -9,6 +9,9 @@ const MOST_READ_CHARACTERS = 10_000;
 /** JSON, markup, or a URL with more than a path: data, not a sentence. */
 const DATA = /[{[]\s*["{[]|"\s*:|<[/!a-z]|:\/\/\S*[@?]/i;
 
+/** Quoted text that's more than the name of a field. */
+const QUOTED = /(["`])(?!(?:[\w.]+|\[secret\]|\[hidden\])\1)(.+?)\1/g;
+
 const BETWEEN_WORDS = /([\s"'`()<>[\]{},;]+)/;
 
 /** What Cloudflare's words may repeat. */
@@ -22,9 +25,17 @@ export interface Repeatable {
   readonly shown?: () => string;
 }
 
+/** Values that aren't known to be secret. */
+interface Values {
+  /** All of them, hidden as wholes. */
+  readonly whole: Redactor;
+  /** Those of which a text may not quote a part either. */
+  readonly telling: Redactor;
+}
+
 interface Known {
   readonly secrets: readonly Redactor[];
-  readonly values: Redactor;
+  readonly values: Values;
   readonly shown: string;
 }
 
@@ -57,23 +68,33 @@ export class Quotes {
   #quotable(text: string): string | undefined {
     if (text.length > MOST_READ_CHARACTERS || this.#given.seen?.isComplete === false) return undefined;
     const { secrets, values, shown } = (this.#known ??= this.#read());
-    const redacted = [...secrets, values].reduce((rest, redactor) => redactor.redact(rest), text.trim());
-    if (DATA.test(redacted) || secrets.some((redactor) => redactor.quotes(redacted))) return undefined;
+    const redacted = [...secrets, values.whole].reduce(
+      (rest, redactor) => redactor.redact(rest),
+      text.trim(),
+    );
+    if (DATA.test(redacted)) return undefined;
+    if ([...secrets, values.telling].some((redactor) => redactor.quotes(redacted, shown))) return undefined;
     const words = redacted.split(BETWEEN_WORDS);
-    const line = words.map((word, at) => (at % 2 === 0 && isValue(word, shown) ? "[hidden]" : word)).join("");
+    const line = words
+      .map((word, at) => (at % 2 === 0 && isValue(word, shown) ? "[hidden]" : word))
+      .join("")
+      .replace(QUOTED, (all, mark: string, value: string) =>
+        shown.includes(value) ? all : `${mark}[hidden]${mark}`,
+      );
     const isLong = line.length > MOST_SHOWN_CHARACTERS;
     return trimEnd(escapeInvisible(isLong ? `${line.slice(0, MOST_SHOWN_CHARACTERS)}…` : line), ". ");
   }
 
   #read(): Known {
     const { secrets, values = [], seen, shown = () => "" } = this.#given;
-    const [text, entries] = [shown(), new Redactor()];
+    const text = secrets.reduce((rest, redactor) => redactor.redact(rest), shown());
+    const entries = new Redactor();
     const others = new Seen(seen);
     for (const value of values) {
       if (Buffer.isBuffer(value)) entries.addValue(parsed(value.toString()));
       else others.add(value);
     }
-    return { secrets: [...secrets, entries], values: others.redactor(text), shown: text };
+    return { secrets: [...secrets, entries], values: others.hidden(text), shown: text };
   }
 }
 
@@ -85,11 +106,20 @@ function parsed(text: string): unknown {
   }
 }
 
+/** Words that Cloudflare has cut short. */
+const SHORTENED = /(\.\.|…)$/;
+
 /** Whether a word is more likely a key, an ID or other data than a word of a sentence, and isn't shown anyway. */
 function isValue(given: string, shown: string): boolean {
-  const word = trimEnd(given, ".:!?");
-  return (word.length > 40 || (word.length >= 8 && /[\d@=%&]/.test(word))) && !shown.includes(word);
+  const word = trimEnd(given, ".:!?…");
+  return (
+    (word.length > 24 || (word.length >= 8 && /[\d@=%&]/.test(word)) || SHORTENED.test(given)) &&
+    !shown.includes(word)
+  );
 }
+
+/** Names such as "Cloudflare Managed Ruleset" and `http_request_firewall_managed`, whose words are in any message. */
+const VOCABULARY = /^[a-z_. ]*$/i;
 
 const MOST_TEXTS = 20_000;
 const MOST_SEEN_CHARACTERS = 4_000_000;
@@ -121,11 +151,14 @@ export class Seen {
     }
   }
 
-  /** Returns a redactor for the values that aren't shown anyway. */
-  redactor(shown: string): Redactor {
-    const redactor = new Redactor();
-    for (const text of this.#texts)
-      if (!EVERYDAY_WORD.test(text) && !shown.includes(text)) redactor.addValue(text);
-    return redactor;
+  /** Returns the values that aren't shown anyway. */
+  hidden(shown: string): Values {
+    const [whole, telling] = [new Redactor(), new Redactor()];
+    for (const text of this.#texts) {
+      if (EVERYDAY_WORD.test(text) || shown.includes(text)) continue;
+      whole.addValue(text);
+      if (!VOCABULARY.test(text)) telling.addValue(text);
+    }
+    return { whole, telling };
   }
 }

@@ -41,10 +41,14 @@ export class Redactor {
     return withoutHidden(given, hidden);
   }
 
-  /** Whether the text may quote a part of a secret, as someone else's text does that was shortened. */
-  quotes(given: string): boolean {
-    const text = asciiLowerCase(given);
-    const pieces = new Set(piecesOf(text));
+  /**
+   * Whether the text may quote a part of a secret, as someone else's text does that was shortened.
+   *
+   * @param shown text that's shown anyway.
+   */
+  quotes(given: string, shown = ""): boolean {
+    const known = asciiLowerCase(shown);
+    const pieces = new Set([...piecesOf(asciiLowerCase(given))].filter((piece) => !known.includes(piece)));
     if (pieces.size === 0) return false;
     for (const form of this.#forms(Infinity))
       for (const piece of piecesOf(form)) if (pieces.has(piece)) return true;
