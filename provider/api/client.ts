@@ -19,10 +19,10 @@ import { ApiError, CancelledError, isUnroutable, type ApiErrorInit, type Purpose
 import { exchange, firstOf, type Bytes, type LostResponse, type Reply } from "./exchange";
 import { ProxyError } from "./proxy";
 import { WaitTooLongError, type RateBudget, type RateWindow } from "./rate-budget";
-import { escapeInvisible } from "./printable";
+import { Quotes, type Seen } from "./quote";
 import { Redactor } from "./redact";
 import { hasTimedOut, outcomeOf, RETRY, retryAfterMs, retryDelayMs } from "./retry";
-import { adviceFor, cancelledError, excerpt, lostReason } from "./wording";
+import { adviceFor, cancelledError, lostReason } from "./wording";
 
 /** Receives the client's log lines. Secrets are already removed from them. */
 export interface ApiLog {
@@ -50,8 +50,8 @@ export interface ApiOptions extends ConnectionOptions {
   readonly emptyCredentials?: readonly string[];
   /** The name of the explicit provider that `credential` belongs to. Undefined without an explicit provider. */
   readonly provider?: string | undefined;
-  /** Returns what the current operation is doing, which determines the advice in errors. */
-  readonly purpose?: () => Purpose | undefined;
+  /** Returns the provider call that sends the request. */
+  readonly call?: () => Call | undefined;
   readonly budget: RateBudget;
   /** The rate budget for `fallback`. Defaults to `budget`. */
   readonly fallbackBudget?: RateBudget;
@@ -72,6 +72,17 @@ export interface ApiOptions extends ConnectionOptions {
   readonly log: ApiLog;
   /** Hides secrets in log lines and errors. */
   readonly redactor?: Redactor;
+}
+
+/** A provider call in progress. */
+export interface Call {
+  /** What it's for, which determines the advice in errors. */
+  readonly purpose: Purpose;
+  readonly secrets: Redactor;
+  /** What it has read so far. */
+  readonly seen: Seen;
+  /** The arguments that aren't secret, as text. */
+  readonly shown: () => string;
 }
 
 export type Query = Readonly<Record<string, string | number | boolean | undefined>>;
@@ -223,10 +234,10 @@ export class EdgeApi {
         records.push(parsed.data);
         continue;
       }
-      const problem = `${recordName(item, index)}: ${problemOf(parsed.error)}`;
+      const problem = `${recordName(item, index, this.#redact)}: ${problemOf(parsed.error)}`;
       if (complete) throw this.#notUnderstood({ what, method: "GET", path, status: 200 }, problem);
       unread.push(problem);
-      const line = `${what}: skipped a record that this version of pulumi-edgeguard can't read: ${this.redactor.redact(problem)}. Check for a newer version.`;
+      const line = `${what}: skipped a record that this version of pulumi-edgeguard can't read: ${this.#redact(problem)}. Check for a newer version.`;
       if (this.#isNew(line)) this.#options.log.warn(line);
     }
     return { records, unread };
@@ -316,12 +327,12 @@ export class EdgeApi {
     if (this.#credential === fallback) return;
     const refused = this.#credential?.origin ?? "the saved credential";
     this.#credential = fallback;
-    const saved = savedConfigHint(this.#options.purpose?.());
+    const saved = savedConfigHint(this.#options.call?.()?.purpose);
     this.#options.log.warn(`${refused} was refused; using ${fallback.origin} instead.${saved}`);
   }
 
   #withAdvice(error: unknown, credential: Credential | undefined): unknown {
-    return withCredentialAdvice(error, credential, this.#options.purpose?.());
+    return withCredentialAdvice(error, credential, this.#options.call?.()?.purpose);
   }
 
   #noteFallbackUsed(fallback: Credential, used: Credential | undefined): void {
@@ -331,7 +342,12 @@ export class EdgeApi {
 
   /** Logs a warning about a response. */
   warn(line: string): void {
-    this.#options.log.warn(this.redactor.redact(line));
+    this.#options.log.warn(this.#redact(line));
+  }
+
+  /** Quotes Cloudflare's words from a result. */
+  quote(text: string): string {
+    return this.#quotes(() => "").quote(text);
   }
 
   /** Closes the connections for every client that shares them. */
@@ -382,7 +398,7 @@ export class EdgeApi {
       if (wait >= ANNOUNCE_WAIT_MS) {
         const seconds = Math.ceil(wait / 1000);
         this.#options.log.info(
-          `waiting ${seconds} s before the next attempt: ${this.redactor.redact(result.message)}`,
+          `waiting ${seconds} s before the next attempt: ${this.#redact(result.message)}`,
         );
       }
       await this.#unlessCancelled(what, () => sleep(wait, undefined, { signal: this.#stop }));
@@ -459,18 +475,27 @@ export class EdgeApi {
     const base = { what, method, path, attempts, entitlement: request.entitlement };
     if (!("status" in reply)) return this.#lostError(base, reply);
     const { status, text, requestId } = reply;
-    if (raw && status < 300) return { ...reply, envelope: undefined };
+    const call = this.#options.call?.();
+    if (raw && status < 300) {
+      call?.seen.add(reply.bytes.toString());
+      return { ...reply, envelope: undefined };
+    }
     // Only a DELETE may return no body; any other empty response is broken.
     if (text === "" && (status === 204 || (method === "DELETE" && status < 300)))
       return { ...reply, envelope: undefined };
     const envelope = decodeEnvelope(text);
     if (envelope !== undefined) this.#setClock(firstOf(reply.headers["date"])); // Only Cloudflare's own clock matters.
-    this.#logMessages(envelope?.messages ?? []);
-    if (!raw && status < 400 && envelope?.success === true) return { ...reply, envelope };
-    const errors = (envelope?.errors ?? []).map((e) => ({
-      ...e,
-      message: this.redactor.redact(e.message),
-      pointer: e.pointer === undefined ? undefined : this.redactor.redact(e.pointer),
+    const sentAndRead = [request.body, envelope?.result];
+    const quotes = this.#quotes(() => `${what} ${this.#url(request).href}`, sentAndRead);
+    this.#logMessages(envelope?.messages ?? [], quotes);
+    if (!raw && status < 400 && envelope?.success === true) {
+      call?.seen.add(envelope.result);
+      return { ...reply, envelope };
+    }
+    const errors = (envelope?.errors ?? []).map(({ code, message, pointer = "" }) => ({
+      code,
+      message: quotes.quote(message),
+      pointer: POINTER.test(pointer) && this.#redact(pointer) === pointer ? pointer : undefined,
     }));
     const asked = retryAfterMs(reply.retryAfter, Date.now());
     const failure = new ApiError({
@@ -485,9 +510,9 @@ export class EdgeApi {
       detail: reply.cutOff
         ? "the connection closed before the rest of the response arrived"
         : envelope === undefined
-          ? `the body is not an API response: ${excerpt(this.redactor.redact(text))}`
+          ? `the body is not an API response: ${quotes.describe(text, firstOf(reply.headers["content-type"]))}`
           : "Cloudflare gave no reason",
-      advice: adviceFor(status, errors, asked, this.#options.purpose?.()),
+      advice: adviceFor(status, errors, asked, this.#options.call?.()?.purpose),
     });
     // A bad credential or a missing zone is more helpful to know about than the caller's advice on its object.
     const isElsewhere = isUnauthenticated(failure) || isUnroutable(failure);
@@ -506,19 +531,38 @@ export class EdgeApi {
     return new ApiError({
       ...base,
       outcome,
-      detail: this.redactor.redact(lostReason(lost, this.#options.baseUrl)),
+      detail: this.#redact(lostReason(lost, this.#options.baseUrl)),
       cause,
       advice: outcome === "notDone" ? "Check edgeguard:baseUrl and the network." : undefined,
     });
   }
 
-  /** Logs Cloudflare's messages, each once. */
-  #logMessages(messages: readonly string[]): void {
-    for (const message of messages) {
-      const line = `message from the API: ${escapeInvisible(this.redactor.redact(message))}`;
+  /** Logs Cloudflare's first messages, each once. */
+  #logMessages(messages: readonly string[], quotes: Quotes): void {
+    for (const message of messages.slice(0, MOST_MESSAGES)) {
+      const line = `message from the API: ${quotes.quote(message)}`;
       if (this.#isNew(line)) this.#options.log.info(line);
     }
   }
+
+  /** @param shown returns what the error shows anyway. */
+  #quotes(shown: () => string, values: readonly unknown[] = []): Quotes {
+    const call = this.#options.call?.();
+    return new Quotes({
+      secrets: this.#redactors(),
+      values,
+      seen: call?.seen,
+      shown: () => `${shown()} ${call?.shown() ?? ""}`,
+    });
+  }
+
+  #redactors(): readonly Redactor[] {
+    const { secrets } = this.#options.call?.() ?? {};
+    return secrets === undefined ? [this.redactor] : [this.redactor, secrets];
+  }
+
+  readonly #redact = (text: string): string =>
+    this.#redactors().reduce((rest, redactor) => redactor.redact(rest), text);
 
   #isNew(line: string): boolean {
     if (this.#logged.has(line)) return false;
@@ -530,7 +574,7 @@ export class EdgeApi {
     return new ApiError({
       ...init,
       outcome: "unknown",
-      detail: this.redactor.redact(problem),
+      detail: this.#redact(problem),
       advice:
         "This version of pulumi-edgeguard can't read the response. Check edgeguard:baseUrl, then check for a newer version.",
     });
@@ -559,7 +603,7 @@ export class EdgeApi {
   }
 
   #debug(line: string): void {
-    this.#options.log.debug(this.redactor.redact(line));
+    this.#options.log.debug(this.#redact(line));
   }
 }
 
@@ -569,18 +613,24 @@ interface Success extends Reply {
 }
 
 /** Returns how warnings identify an unreadable record: its ID or name, otherwise its position in the list. */
-function recordName(record: unknown, index: number): string {
+function recordName(record: unknown, index: number, redact: (text: string) => string): string {
   const members = NAMING.flatMap((member) => {
     const value: unknown =
       typeof record === "object" && record !== null ? Reflect.get(record, member) : undefined;
     if (typeof value !== "string" && typeof value !== "number") return [];
-    return [`${member} ${JSON.stringify(value).slice(0, LONGEST_NAME)}`];
+    return [`${member} ${redact(JSON.stringify(value)).slice(0, LONGEST_NAME)}`];
   });
   return members.length === 0 ? `item ${index + 1} in the list` : members.join(", ");
 }
 
 const NAMING = ["id", "ref", "url", "name"];
 const LONGEST_NAME = 200;
+
+/** How many messages of one response are shown. */
+const MOST_MESSAGES = 3;
+
+/** A location in a body, as `/output_options/CVE-2021-44228`. */
+const POINTER = /^[\w./-]{1,100}$/;
 
 function problemOf({ issues: [issue] }: z.ZodError, ...root: string[]): string {
   if (issue === undefined) return "";

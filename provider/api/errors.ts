@@ -121,15 +121,6 @@ export async function unlessAbsent<T>(request: () => Promise<T>): Promise<T | un
   }
 }
 
-/** The maximum length of a server's message. Longer ones are truncated. */
-const LONGEST_CLAUSE = 2_000;
-
-function cleanMessage(given: string): string {
-  const text = escapeInvisible(given.trim());
-  const short = text.length > LONGEST_CLAUSE ? `${text.slice(0, LONGEST_CLAUSE)} …` : text;
-  return trimEnd(short, ". ");
-}
-
 function sentence(init: ApiErrorInit): string {
   const response =
     init.status === undefined
@@ -137,9 +128,10 @@ function sentence(init: ApiErrorInit): string {
       : `${init.method} ${init.path} returned ${init.status} ${STATUS_CODES[init.status] ?? ""}`.trimEnd();
   const reasons = (init.errors ?? []).map(
     (e) =>
-      `${cleanMessage(e.message)}${e.code === undefined ? "" : ` [code ${e.code}]`}${e.pointer === undefined ? "" : ` at ${escapeInvisible(e.pointer)}`}`,
+      `${e.message}${e.code === undefined ? "" : ` [code ${e.code}]`}${e.pointer === undefined ? "" : ` at ${e.pointer}`}`,
   );
-  if (reasons.length === 0 && init.detail !== undefined) reasons.push(cleanMessage(init.detail));
+  if (reasons.length === 0 && init.detail !== undefined)
+    reasons.push(trimEnd(escapeInvisible(init.detail), ". "));
   const parts = [`${init.what} failed: ${response}${reasons.length === 0 ? "" : `: ${reasons.join("; ")}`}`];
   if (init.attempts !== undefined && init.attempts > 1) parts.push(`after ${init.attempts} attempts`);
   if (init.requestId !== undefined) parts.push(`request ID ${escapeInvisible(init.requestId)}`);

@@ -1,15 +1,11 @@
 const SHORTEST_SECRET = 4; // Shorter strings are so common that hiding them would garble the text.
 
-/**
- * Parts of a secret that are at least this long are hidden as well, because a text may be truncated or quote only a
- * part.
- */
+/** A text that has this many characters in common with a secret may quote a part of it. */
 const PIECE_CHARACTERS = 8;
 
 /** Replaces secrets in any text that people read: errors, messages and debug lines. */
 export class Redactor {
-  readonly #wholes = new Set<string>();
-  readonly #pieces = new Set<string>();
+  readonly #secrets = new Set<string>();
   #later: ((redactor: Redactor) => void) | undefined;
 
   /**
@@ -19,62 +15,115 @@ export class Redactor {
     this.#later = later;
   }
 
-  /** Hides `secret` and its parts from now on, including in URL-encoded or JSON-escaped form. */
+  /** Hides each text as a whole from now on, including in encoded form. */
   add(...secrets: readonly (string | undefined)[]): void {
-    this.addWhole(...secrets);
-    for (const secret of secrets) {
-      if (secret === undefined || secret.length < PIECE_CHARACTERS) continue;
-      for (const form of formsOf(secret)) this.#pieces.add(form);
+    for (const secret of secrets)
+      if (secret !== undefined && secret.length >= SHORTEST_SECRET) this.#secrets.add(secret);
+  }
+
+  /** Hides every string in a value, and the credentials inside each. */
+  addValue(value: unknown): void {
+    for (const text of stringsIn(value)) {
+      if (this.#secrets.has(text)) continue;
+      this.add(text);
+      this.addValue(credentialsIn(text));
     }
   }
 
-  /** Hides a text only as a whole, because its parts, such as everyday words, aren't secret. */
-  addWhole(...secrets: readonly (string | undefined)[]): void {
-    for (const secret of secrets) {
-      if (secret !== undefined && secret.length >= SHORTEST_SECRET) this.#wholes.add(secret);
-    }
-  }
-
+  /** Replaces whole secrets. Text must be redacted before it's shortened, because a part of a secret isn't found. */
   redact(given: string): string {
-    const later = this.#later;
-    this.#later = undefined;
-    later?.(this);
     const text = asciiLowerCase(given);
     const hidden = new Uint8Array(text.length);
-    for (const secret of this.#wholes) {
-      if (secret.length > text.length) continue;
-      for (const form of formsOf(secret)) {
-        for (let at = text.indexOf(form); at !== -1; at = text.indexOf(form, at + 1))
-          hidden.fill(1, at, at + form.length);
-      }
+    for (const form of this.#forms(text.length)) {
+      for (let at = text.indexOf(form); at !== -1; at = text.indexOf(form, at + 1))
+        hidden.fill(1, at, at + form.length);
     }
-    if (this.#pieces.size > 0) this.#hidePieces(text, hidden);
     return withoutHidden(given, hidden);
   }
 
-  /** Makes one pass over the text and one over the secrets, because either may be long. */
-  #hidePieces(text: string, hidden: Uint8Array): void {
-    const inText = new Set<string>();
-    for (let at = 0; at + PIECE_CHARACTERS <= text.length; at += 1)
-      inText.add(text.slice(at, at + PIECE_CHARACTERS));
-    const found = new Set<string>();
-    for (const secret of this.#pieces) {
-      for (let at = 0; at + PIECE_CHARACTERS <= secret.length; at += 1) {
-        const piece = secret.slice(at, at + PIECE_CHARACTERS);
-        if (inText.has(piece)) found.add(piece);
-      }
-    }
-    if (found.size === 0) return;
-    for (let at = 0; at + PIECE_CHARACTERS <= text.length; at += 1) {
-      if (found.has(text.slice(at, at + PIECE_CHARACTERS))) hidden.fill(1, at, at + PIECE_CHARACTERS);
-    }
+  /**
+   * Whether the text may quote a part of a secret, as someone else's text does that was shortened.
+   *
+   * @param shown text that's shown anyway.
+   */
+  quotes(given: string, shown = ""): boolean {
+    const known = asciiLowerCase(shown);
+    const pieces = new Set([...piecesOf(asciiLowerCase(given))].filter((piece) => !known.includes(piece)));
+    if (pieces.size === 0) return false;
+    for (const form of this.#forms(Infinity))
+      for (const piece of piecesOf(form)) if (pieces.has(piece)) return true;
+    return false;
+  }
+
+  *#forms(longest: number): Generator<string> {
+    const later = this.#later;
+    this.#later = undefined;
+    later?.(this);
+    for (const secret of this.#secrets)
+      if (secret.length <= longest) for (const form of formsOf(secret)) yield asciiLowerCase(form);
   }
 }
 
+function* piecesOf(text: string): Generator<string> {
+  for (let at = 0; at + PIECE_CHARACTERS <= text.length; at += 1) yield text.slice(at, at + PIECE_CHARACTERS);
+}
+
+/** Longer secrets are documents, which nothing encodes to send them on. */
+const LONGEST_ENCODED = 4096;
+
+/** Returns a secret as it is, and as URLs, forms, JSON and Base64 write it. */
 function formsOf(secret: string): ReadonlySet<string> {
+  if (secret.length > LONGEST_ENCODED) return new Set([secret, JSON.stringify(secret).slice(1, -1)]);
   const wellFormed = secret.replace(/\p{Surrogate}/gu, "\ufffd"); // Half of a surrogate pair can't be encoded.
-  const forms = [secret, encodeURIComponent(wellFormed), JSON.stringify(secret).slice(1, -1)];
-  return new Set(forms.map(asciiLowerCase));
+  const base64 = Buffer.from(secret).toString("base64").replace(/=+$/, "");
+  return new Set([
+    secret,
+    encodeURIComponent(wellFormed),
+    new URLSearchParams([["", wellFormed]]).toString().slice(1),
+    JSON.stringify(secret).slice(1, -1),
+    base64,
+    base64.replaceAll("+", "-").replaceAll("/", "_"),
+  ]);
+}
+
+/** Finds the credentials inside a value: the members of JSON, the parts of a URL, and what a scheme precedes. */
+function credentialsIn(text: string): readonly string[] {
+  const [, credentials] = /^(?:basic|bearer|token) +(\S+)$/i.exec(text) ?? [];
+  if (credentials !== undefined) return [credentials];
+  if (/^\s*[{[]/.test(text)) {
+    try {
+      return [...stringsIn(JSON.parse(text))].filter((member) => !EVERYDAY_WORD.test(member));
+    } catch {
+      return []; // It only begins like JSON.
+    }
+  }
+  if (!/^[a-z][a-z\d+.-]*:\/\/\S+$/i.test(text) || !URL.canParse(text)) return [];
+  const { username, password, searchParams } = new URL(text);
+  return [username, password, ...searchParams.values()]
+    .flatMap((part) => [part, decoded(part)])
+    .filter((part) => part.length >= PIECE_CHARACTERS);
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+/** Words such as "true" or "keys" aren't hidden, because that would garble every sentence. */
+export const EVERYDAY_WORD = /^[a-z]{1,7}$/i;
+
+/** Shorter numbers are too common to hide. */
+const LONG_NUMBER_DIGITS = 6;
+
+/** Yields every string and long number in a value, at any depth. */
+export function* stringsIn(value: unknown): Generator<string> {
+  if (typeof value === "string") yield value;
+  else if (typeof value === "number" && String(value).length >= LONG_NUMBER_DIGITS) yield String(value);
+  else if (typeof value === "object" && value !== null)
+    for (const member of Object.values(value)) yield* stringsIn(member);
 }
 
 /**

@@ -40,12 +40,6 @@ export function lostReason(lost: LostResponse, baseUrl: string): string {
     : `${reason === "" ? "no connection" : reason}${code} at ${new URL(baseUrl).origin}`;
 }
 
-/** Returns the start of a response body that didn't come from the API. */
-export function excerpt(text: string): string {
-  const short = text.slice(0, 10_000).replace(/\s+/g, " ").trim().slice(0, 120);
-  return short === "" ? "empty" : JSON.stringify(short);
-}
-
 export function cancelledError(what: string, outcome: Outcome): CancelledError {
   const why = "the operation was cancelled, or the Pulumi engine exited";
   return outcome === "unknown"

@@ -223,17 +223,21 @@ export function showsWholeLocation(shown: string): boolean {
 
 /** Registers the destination's secret parts with the redactor. */
 export function hideDestination(redactor: Redactor, text: string): void {
-  if (text !== shownDestination(text)) redactor.addWhole(text); // Otherwise, nothing of it is secret.
+  if (text !== shownDestination(text)) redactor.add(text); // Otherwise, nothing of it is secret.
   redactor.add(...secretsOfDestination(text));
 }
 
 /**
- * Returns the destination's secrets, in every encoding that a message might contain. If the destination can't be
- * parsed reliably, all of it counts as secret.
+ * Returns the destination's secrets, as written and decoded. If the destination can't be
+ * parsed reliably, each part of it counts as secret.
  */
 function secretsOfDestination(text: string): string[] {
   const parsed = parseDestination(text);
-  if (parsed === undefined || isAmbiguous(parsed)) return encodings(text.replace(/^\w+:\/\//, ""));
+  if (parsed === undefined || isAmbiguous(parsed))
+    return text
+      .replace(/^\w+:\/\//, "")
+      .split(/[/?&=@:#]+/)
+      .flatMap(spellings);
   const { parameters, userInfo } = parsed;
   const parts = [
     ...parameters.filter(([name, value]) => isSecret(parsed, name, value)).map(([, value]) => value),
@@ -242,7 +246,7 @@ function secretsOfDestination(text: string): string[] {
     ...(userInfo === undefined ? [] : [userInfo, ...userInfo.split(":").slice(1)]),
     ...secretSegments(parsed),
   ];
-  return parts.flatMap(encodings).filter((secret) => !/^(true|false|\d{1,4})$/.test(secret));
+  return parts.flatMap(spellings).filter((secret) => !/^(true|false|\d{1,4})$/.test(secret));
 }
 
 const SECRET_NAME = /^header_|key|token|secret|sig|pass|auth|cred/i;
@@ -283,20 +287,11 @@ function locationParameters(parsed: ParsedDestination): ParsedDestination["param
     .sort(([a, one], [b, other]) => compareText(a, b) || compareText(one, other));
 }
 
-/** Returns the text as written, decoded, and encoded in each common way. For `Bearer abc`, also `abc` alone. */
-function encodings(written: string): string[] {
+/** Returns the text as written and decoded. For `Bearer abc`, also `abc` alone. */
+function spellings(written: string): string[] {
   const plain = decoded(written);
-  const words = plain.split(/\s+/);
-  const forms = [written, plain, ...(words.length > 1 ? [words.at(-1) ?? ""] : [])];
-  return forms.flatMap((form) => {
-    const query = new URLSearchParams([["", form]]).toString().slice(1);
-    return [form, query, lowerCased(encodeURIComponent(form)), lowerCased(query)];
-  });
-}
-
-/** Lowercases percent-encodings: `%2F` becomes `%2f`. */
-function lowerCased(encoded: string): string {
-  return encoded.replace(/%[0-9A-F]{2}/g, (code) => code.toLowerCase());
+  const [last = ""] = plain.split(/\s+/).slice(1).slice(-1);
+  return [written, plain, last];
 }
 
 /** Whether two destinations are equal. The order and encoding of their parameters don't matter. */

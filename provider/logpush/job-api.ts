@@ -182,7 +182,7 @@ export async function requestChallenge(
     repeatable: true, // At worst, a retry writes another file.
     ...writeOptions,
   });
-  const note = api.redactor.redact(message ?? "").replace(/\.$/, "");
+  const note = api.quote(message ?? "");
   if (valid !== false && typeof filename === "string" && filename !== "") return { filename, note };
   throw new Error(
     `Cloudflare couldn't write the ownership token to ${shownDestination(destination)}${note === "" ? "" : `: ${note}`}. ` +

@@ -30,7 +30,7 @@ import { defineLifecycle, PartialFailure, type Context, type ProgramName } from 
 import { LOCK } from "../runtime/locks";
 import { refusal } from "../runtime/program";
 import { edgeResource } from "../runtime/resource";
-import { redactStrings, stringsIn } from "../runtime/secrets";
+import { redactStrings } from "../runtime/secrets";
 import { isJsonObject, pick, UNKNOWN } from "../runtime/values";
 
 const computed = z.object({
@@ -92,7 +92,7 @@ export const logpushJob = defineLifecycle({
       if (text === undefined) redactStrings(redactor, given);
       else hideDestination(redactor, text);
     },
-    ownershipChallenge: (redactor, given) => redactor.add(...stringsIn(given)),
+    ownershipChallenge: (redactor, given) => redactor.addValue(given),
   },
   lock: (args) => LOCK.logpush(scopeName(scopeOf(args))),
   rules: jobRules,
@@ -464,8 +464,7 @@ function differsInHidden(found: string, recorded: string): boolean {
 }
 
 /**
- * Returns the outputs other than the arguments. The error message is redacted, because Cloudflare may quote a secret in
- * it.
+ * Returns the outputs other than the arguments. The error message may quote a secret.
  */
 function computedOutputs(
   ctx: Context,
@@ -476,7 +475,7 @@ function computedOutputs(
   const { errorMessage, ...health } = healthOf(job);
   return {
     ...health,
-    ...(errorMessage === undefined ? {} : { errorMessage: ctx.redact(errorMessage) }),
+    ...(errorMessage === undefined ? {} : { errorMessage: ctx.api.quote(errorMessage) }),
     destinationShown: shownDestination(args.destinationConf),
     ...(allFields === undefined ? {} : { allFields: [...allFields] }),
   };
@@ -492,6 +491,6 @@ function warnIfFailing(ctx: Context, { name }: JobArgs, job: Job): void {
       ? "Nothing has been pushed yet"
       : `Nothing has been pushed since ${lastComplete}`;
   ctx.say.warn(
-    `${jobLabel(name)} (job ${job.id}) is failing: ${errorMessage.replace(/\.$/, "")} (last error ${lastError}). ${since}.`,
+    `${jobLabel(name)} (job ${job.id}) is failing: ${ctx.api.quote(errorMessage)} (last error ${lastError}). ${since}.`,
   );
 }

@@ -95,7 +95,7 @@ export function parseCsp(value: CspInput): Directives {
         corrected === undefined
           ? `Use one of: ${known.join(", ")}`
           : `Did you mean ${JSON.stringify(form(corrected))}?`;
-      problems.push({ path, message: `${JSON.stringify(written)} is not a CSP directive. ${advice}` });
+      problems.push({ path, message: `${describe(written)} is not a CSP directive. ${advice}` });
     } else if (directives.has(name)) {
       const message = `${name} is declared twice, and browsers ignore the second one. Merge them`;
       problems.push({ path, message });

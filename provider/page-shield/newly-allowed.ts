@@ -104,10 +104,19 @@ function addedSources(
 ): readonly string[] {
   const [earlier, later] = [effectiveSources(name, before), effectiveSources(name, after)];
   const key = JSON.stringify([earlier, later]);
+  const found = cache.get(key);
+  if (found !== undefined) return found;
   const same = new Set(earlier);
-  const added =
-    cache.get(key) ??
-    later.filter((source) => !same.has(source) && !earlier.some((other) => covers(other, source)));
+  // A source with a host covers only that host, so most pairs needn't be compared.
+  const [broad, byHost] = [[] as Source[], new Map<string, Source[]>()];
+  for (const source of earlier.map(parsed)) {
+    const { host = "*" } = source.address ?? {};
+    if (host.startsWith("*")) broad.push(source);
+    else byHost.set(host, byHost.get(host)?.concat(source) ?? [source]);
+  }
+  const isCovered = (source: Source): boolean =>
+    [...broad, ...(byHost.get(source.address?.host ?? "") ?? [])].some((other) => covers(other, source));
+  const added = later.filter((source) => !same.has(source) && !isCovered(parsed(source)));
   cache.set(key, added);
   return added;
 }
@@ -143,19 +152,26 @@ function effectiveSources(name: string, [directive, sources]: DirectiveSources):
   });
 }
 
+/** A source with its address, parsed once because it's compared with every other source. */
+interface Source {
+  readonly text: string;
+  readonly address: Address | undefined;
+}
+
+function parsed(text: string): Source {
+  return { text, address: text.startsWith("'") ? undefined : parseAddress(text) };
+}
+
 /** Whether `wide` allows everything that `narrow` allows. */
-function covers(wide: string, narrow: string): boolean {
+function covers({ text: wide, address: a }: Source, { text: narrow, address: b }: Source): boolean {
   if (wide === narrow) return true;
   if (wide === "'unsafe-eval'") return narrow === "'wasm-unsafe-eval'";
   // `*` allows every network address on every port, including the page's own.
-  if (wide === "*") return narrow === "'self'" || isNetworkAddress(narrow);
-  if (wide.startsWith("'") || narrow.startsWith("'")) return false;
-  const [a, b] = [parseAddress(wide), parseAddress(narrow)];
+  if (wide === "*") return narrow === "'self'" || isNetworkAddress(b);
   return a !== undefined && b !== undefined && coversScheme(a, b) && coversHost(a, b) && coversPath(a, b);
 }
 
-function isNetworkAddress(source: string): boolean {
-  const address = source.startsWith("'") ? undefined : parseAddress(source);
+function isNetworkAddress(address: Address | undefined): boolean {
   if (address === undefined) return false;
   return address.scheme === undefined || ["http", "https", "ws", "wss"].includes(address.scheme);
 }

@@ -1,3 +1,5 @@
+import { trimEnd } from "../api/printable";
+
 /**
  * A name or value from the plan within a sentence. It's formatted as code, so that none of it is interpreted as markup.
  */
@@ -46,8 +48,15 @@ export const value = (text: string): Phrase => new Phrase([{ value: text }]);
 
 /** Splits a sentence so that hosts and URLs become values. Otherwise, Markdown viewers would turn them into links. */
 export function unlinked(text: string): Phrase {
-  const parts = text.split(/((?:[a-z]+:\/\/|www\.)[^\s,()]+|[^\s,()]+\.[a-z][^\s,()]*[^\s,().:])/i);
-  return new Phrase(parts.map((part, index) => (index % 2 === 0 ? part : { value: part })));
+  const parts: (string | Value)[] = [];
+  let end = 0;
+  for (const { 0: word, index } of text.matchAll(/[^\s,()]+/g)) {
+    const address = trimEnd(word, ".:"); // What follows it ends the sentence.
+    if (!/[a-z]:\/\/.|^www\..|.\.[a-z]./i.test(address)) continue;
+    parts.push(text.slice(end, index), { value: address });
+    end = index + address.length;
+  }
+  return new Phrase([...parts, text.slice(end)]);
 }
 
 /** Formats the name of a resource or stack. */

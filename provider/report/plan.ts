@@ -272,7 +272,7 @@ function withoutSecretsOf({ steps, config }: Digest, messages: readonly Diagnost
   for (const { oldState, newState } of steps ?? [])
     for (const members of [oldState?.inputs, oldState?.outputs, newState?.inputs, newState?.outputs]) {
       const secrets = secretsIn(Object.values(pick(members ?? {}, ALWAYS_SECRET)));
-      redactor.addWhole(...secrets, ...markedIn(members));
+      redactor.add(...secrets, ...markedIn(members));
     }
   return messages.map((message) => ({ ...message, text: redactor.redact(message.text) }));
 }

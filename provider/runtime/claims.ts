@@ -1,5 +1,4 @@
 import { Redactor } from "../api/redact";
-import { stringsIn } from "./secrets";
 import { pick, type JsonObject } from "./values";
 
 /** Something that only one resource in a program may manage, and the message if two resources claim it. */
@@ -56,7 +55,7 @@ export class Claims<Holder = string> {
     known: JsonObject,
     secrets: readonly string[],
   ): { readonly text: string; readonly warnOnly: boolean }[] {
-    const redactor = new Redactor((r) => r.add(...stringsIn(pick(known, secrets))));
+    const redactor = new Redactor((r) => r.addValue(pick(known, secrets)));
     return rule.of(known).flatMap(({ key: own, clash, warnOnly = false }) => {
       const { type, name, holder } = claimant;
       const other = this.#book.first(`${type} ${own}`, claimant);

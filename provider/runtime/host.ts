@@ -1,11 +1,12 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { createHash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { EdgeApi, type ApiOptions } from "../api/client";
+import { EdgeApi, type ApiOptions, type Call } from "../api/client";
 import { Connections } from "../api/connections";
-import { CancelledError, type Purpose } from "../api/errors";
+import { CancelledError } from "../api/errors";
 import { printable } from "../api/printable";
 import { keyedDigest, listOf } from "./impact";
+import { Seen } from "../api/quote";
 import { RateBudget } from "../api/rate-budget";
 import { Redactor } from "../api/redact";
 import { Ledger } from "./ledger";
@@ -30,12 +31,6 @@ export interface HostOptions {
   readonly problem?: string | undefined;
   /** Waits for a number of milliseconds. Tests replace it to save time. */
   readonly sleep?: (ms: number, signal: AbortSignal) => Promise<void>;
-}
-
-/** A provider call in progress: its secrets, and what it's for. */
-interface Call {
-  readonly secrets: Redactor;
-  readonly purpose: Purpose;
 }
 
 /**
@@ -212,8 +207,8 @@ export class Host {
   }
 
   /** Runs one provider call. Nothing that it prints or throws contains its secrets. */
-  async during<T>(call: Call, work: () => Promise<T>): Promise<T> {
-    return await CALL.run(call, async () => {
+  async during<T>(call: Omit<Call, "seen">, work: () => Promise<T>): Promise<T> {
+    return await CALL.run({ ...call, seen: new Seen() }, async () => {
       try {
         return await work();
       } catch (error) {
@@ -240,7 +235,7 @@ export class Host {
       emptyCredentials,
       provider,
       fallback,
-      purpose: () => CALL.getStore()?.purpose,
+      call: () => CALL.getStore(),
       budget: budgetOf(credential, baseUrl, rates),
       fallbackBudget: budgetOf(fallback, baseUrl, rates),
       ...options,

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { Redactor } from "../api/redact";
 import { nearest } from "./nearest";
 import {
   hasUnknown,
@@ -89,7 +90,7 @@ function correctSpelling(
 function unknownName(what: "argument" | "option", key: string, names: readonly string[]): string {
   const near = nearest(key, names);
   const advice = near === undefined ? `Valid ${what}s: ${names.join(", ")}.` : `Did you mean "${near}"?`;
-  return `unknown ${what} "${key}". ${advice}`;
+  return `unknown ${what} ${describe(key)}. ${advice}`;
 }
 
 /** Returns the Zod error map for checks that don't set their own message. */
@@ -126,9 +127,17 @@ export function propertyPath(path: readonly PropertyKey[]): string {
     .join("");
 }
 
-/** Returns what's allowed and what was given. Values that may be secret aren't shown. */
+/** Returns what's allowed and what was given. Values that may be secret aren't shown, not even a part of one. */
 function reasonOf(issue: z.core.$ZodIssue, root: unknown, isSecret: boolean): string {
   const value = valueAt(root, issue.path);
+  const reason = fullReasonOf(issue, value, isSecret);
+  if (!isSecret) return reason;
+  const redactor = new Redactor();
+  redactor.addValue(value);
+  return redactor.quotes(redactor.redact(reason)) ? `is not valid${insteadOf(value, isSecret)}` : reason;
+}
+
+function fullReasonOf(issue: z.core.$ZodIssue, value: unknown, isSecret: boolean): string {
   const instead = insteadOf(value, isSecret);
   switch (issue.code) {
     case "invalid_type":

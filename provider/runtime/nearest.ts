@@ -1,6 +1,11 @@
+/** Longer words aren't compared: nobody misspells one, and the comparison would take minutes. */
+const LONGEST_WORD = 200;
+
 /** Finds the candidate that the user most likely meant. Undefined if none is similar. */
-export function nearest(word: string, candidates: readonly string[]): string | undefined {
+export function nearest(word: string, all: readonly string[]): string | undefined {
+  if (word.length > LONGEST_WORD) return undefined;
   const given = word.toLowerCase();
+  const candidates = all.filter(({ length }) => length <= LONGEST_WORD);
   const ranked = candidates
     .map((candidate) => ({ candidate, distance: distance(given, candidate.toLowerCase()) }))
     .sort((a, b) => a.distance - b.distance);

@@ -4,7 +4,6 @@ import { Redactor } from "../api/redact";
 import { nearest } from "./nearest";
 import { refusal } from "./program";
 import { isAsync, secretNames } from "./resource";
-import { stringsIn } from "./secrets";
 import {
   CONFIG_KEYS,
   isCredential,
@@ -198,7 +197,7 @@ function whenValid(name: string, args: JsonObject): pulumi.Output<void> {
 function refuseInvalid(name: string, args: JsonObject, secrets: readonly string[]): void {
   const texts = new Map(Object.entries(args).map(([key, value]) => [`edgeguard:${key}`, settingText(value)]));
   const get = (key: string): string | undefined => (key === PROVIDER_NAME ? name : texts.get(key));
-  const redactor = new Redactor((r) => r.add(...stringsIn(pick(args, secrets))));
+  const redactor = new Redactor((r) => r.addValue(pick(args, secrets)));
   const problem = problemIn(get);
   if (problem !== undefined) throw refusal(`edgeguard: ${redactor.redact(problem)}`);
 }

@@ -6,7 +6,7 @@ import { ADOPTED, adoptedOf, type Adopted, type Adoption } from "./adopted";
 import { checkInputs, type CheckFailure } from "./inputs";
 import type { AboutResource, Args, Lifecycle, State } from "./lifecycle";
 import { changesOf } from "./changes";
-import { namesOfSecrets, SECRETS, keysIn, stringsIn } from "./secrets";
+import { namesOfSecrets, SECRETS, keysIn } from "./secrets";
 import { canonicalJson, omitUndefined, omit, pick, type JsonObject } from "./values";
 
 /** The input that contains the provider's code. */
@@ -148,8 +148,8 @@ export class ResourceType<Shape extends z.ZodRawShape, Computed extends object> 
       for (const bag of bags) {
         for (const [key, hide] of Object.entries(this.lifecycle.secret ?? {})) hide?.(redactor, bag[key]);
         const secrets = pick(bag, bags.flatMap(namesOfSecrets));
-        redactor.add(...stringsIn(secrets));
-        redactor.addWhole(...keysIn(secrets));
+        redactor.addValue(secrets);
+        redactor.add(...keysIn(secrets));
       }
     });
   }

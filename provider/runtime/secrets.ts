@@ -1,4 +1,4 @@
-import type { Redactor } from "../api/redact";
+import { EVERYDAY_WORD, stringsIn, type Redactor } from "../api/redact";
 import { isJsonObject, type JsonObject } from "./values";
 
 /**
@@ -26,18 +26,6 @@ export function namesOfSecrets(bag: JsonObject): readonly string[] {
   return Array.isArray(names) ? names.filter((name) => typeof name === "string") : [];
 }
 
-/** Shorter numbers are too common to hide. */
-const LONG_NUMBER_DIGITS = 6;
-
-/** Yields every string and long number in a value, at any depth. */
-export function* stringsIn(value: unknown): Generator<string> {
-  if (typeof value === "string") yield value;
-  else if (typeof value === "number" && String(value).length >= LONG_NUMBER_DIGITS) yield String(value);
-  else if (Array.isArray(value) || isJsonObject(value)) {
-    for (const member of Object.values(value)) yield* stringsIn(member);
-  }
-}
-
 /** Yields the keys of objects, at any depth, except keys that look like property names, such as `enabled`. */
 export function* keysIn(value: unknown): Generator<string> {
   if (!Array.isArray(value) && !isJsonObject(value)) return;
@@ -49,23 +37,7 @@ export function* keysIn(value: unknown): Generator<string> {
 
 const MEMBER_NAME = /^[a-z_]+$/i;
 
-/**
- * The maximum length of a string whose parts are hidden as well. Longer strings are documents, whose parts may occur in
- * any sentence. Key files are shorter.
- */
-const MOST_TOKEN_CHARACTERS = 4096;
-
-/** Words such as "true" or "keys" aren't hidden, because that would garble every sentence. */
-const EVERYDAY_WORD = /^[a-z]{1,7}$/i;
-
-/**
- * Redacts arguments that may contain arbitrary strings. A string with whitespace is hidden only as a whole. Otherwise,
- * its parts are hidden as well.
- */
+/** Hides the strings of an argument that may contain anything. */
 export function redactStrings(redactor: Redactor, value: unknown): void {
-  for (const text of stringsIn(value)) {
-    if (EVERYDAY_WORD.test(text)) continue;
-    if (text.length > MOST_TOKEN_CHARACTERS || /\s/.test(text)) redactor.addWhole(text);
-    else redactor.add(text);
-  }
+  for (const text of stringsIn(value)) if (!EVERYDAY_WORD.test(text)) redactor.addValue(text);
 }

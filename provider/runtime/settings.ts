@@ -310,18 +310,23 @@ function readCredentials(
   };
 }
 
+/** This machine's own hosts. `URL` writes every IPv4 address with four numbers. */
+const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/;
+
 function checkBaseUrl(text: string, ctx: z.RefinementCtx): void {
   const url = parseUrl(text);
   const problem =
     url === undefined || !["http:", "https:"].includes(url.protocol)
-      ? `must be an http or https URL such as ${DEFAULT_BASE_URL}`
-      : url.username !== "" || url.password !== ""
-        ? "must not contain a user or password: set edgeguard:apiToken instead"
-        : url.search !== "" || url.hash !== ""
-          ? "must not have a query or fragment"
-          : !/\/v\d+\/?$/.test(url.pathname)
-            ? `must end in an API version, for example ${DEFAULT_BASE_URL}`
-            : undefined;
+      ? `must be an https URL such as ${DEFAULT_BASE_URL}`
+      : url.protocol === "http:" && !LOOPBACK.test(url.hostname)
+        ? "would send the credential unencrypted. Use https; http is only for this machine, such as http://localhost:8787/client/v4"
+        : url.username !== "" || url.password !== ""
+          ? "must not contain a user or password: set edgeguard:apiToken instead"
+          : url.search !== "" || url.hash !== ""
+            ? "must not have a query or fragment"
+            : !/\/v\d+\/?$/.test(url.pathname)
+              ? `must end in an API version, for example ${DEFAULT_BASE_URL}`
+              : undefined;
   if (problem !== undefined) ctx.addIssue({ code: "custom", message: problem });
 }
 

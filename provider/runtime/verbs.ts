@@ -9,7 +9,7 @@ import type { ClaimRule } from "./claims";
 import type { CompositeId } from "./composite-id";
 import type { Lifecycle, ProgramName } from "./lifecycle";
 import type { SecretRules } from "./secrets";
-import type { JsonObject } from "./values";
+import { omit, pick, type JsonObject } from "./values";
 
 /** The parts of a resource type's lifecycle that the classes and the provider plugin use. */
 export interface Facts extends SecretRules {
@@ -51,7 +51,11 @@ export function verbsOf<Shape extends z.ZodRawShape, Computed extends object>(
     host: Host,
     { given, ...purpose }: Purpose & { readonly given: readonly JsonObject[] },
     work: () => Promise<T>,
-  ): Promise<T> => host.during({ secrets: resource.redactor(given), purpose }, work);
+  ): Promise<T> => {
+    const shown = (): string =>
+      JSON.stringify(given.map((bag) => omit(pick(bag, resource.argKeys), resource.secrets(...given))));
+    return host.during({ secrets: resource.redactor(given), shown, purpose }, work);
+  };
   // If no check ran, there's no program, so the configuration is that of the last `up`.
   const isSaved = (host: Host): boolean => host.declared.size === 0;
   const planned = { savedConfig: false };

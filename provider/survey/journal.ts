@@ -67,16 +67,10 @@ export class Journal {
   private constructor(
     readonly file: FileHandle,
     readonly beginning: Beginning,
-    /** Hides secrets in everything that's written to the file. */
-    readonly redact: (text: string) => string,
   ) {}
 
   /** @throws CommandError if the file exists. */
-  static async create(
-    path: string,
-    beginning: Beginning,
-    redact: (text: string) => string,
-  ): Promise<Journal> {
+  static async create(path: string, beginning: Beginning): Promise<Journal> {
     let file: FileHandle;
     try {
       file = await open(path, "wx+", OWNER_ONLY);
@@ -86,7 +80,7 @@ export class Journal {
         `${path} contains an unfinished survey. Continue it with --resume, or delete the file to start over.`,
       );
     }
-    const journal = new Journal(file, beginning, redact);
+    const journal = new Journal(file, beginning);
     try {
       await journal.#append({ survey: beginning });
       return journal;
@@ -103,11 +97,7 @@ export class Journal {
    *
    * @throws CommandError if there's no journal, it's damaged, or it belongs to a survey with different options.
    */
-  static async resume(
-    path: string,
-    wanted: Omit<Beginning, "at">,
-    redact: (text: string) => string,
-  ): Promise<Journal> {
+  static async resume(path: string, wanted: Omit<Beginning, "at">): Promise<Journal> {
     let file: FileHandle;
     try {
       file = await open(path, "r+");
@@ -129,7 +119,7 @@ export class Journal {
               `${path} doesn't contain an unfinished survey. Delete the file to start over.`,
             );
           refuseOther(path, first, wanted);
-          journal = new Journal(file, first, redact);
+          journal = new Journal(file, first);
         } else if (!journal.#note(line, { offset, length: bytes.length })) {
           throw new CommandError(`${path}: line ${number} is damaged. Delete the file to start over.`);
         }
@@ -215,7 +205,7 @@ export class Journal {
    * written.
    */
   async #append(line: object): Promise<Place> {
-    const bytes = Buffer.from(`${this.redact(JSON.stringify(line))}\n`);
+    const bytes = Buffer.from(`${JSON.stringify(line)}\n`);
     const place = { offset: this.#end, length: bytes.length - 1 };
     this.#end += bytes.length;
     const writing = this.#writing.then(() => this.#write(bytes, place.offset));

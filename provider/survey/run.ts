@@ -66,9 +66,9 @@ export async function survey(io: Io, options: SurveyOptions): Promise<void> {
         inventory?.sha256 ?? null,
       ]),
     };
-    if (options.resume) return await Journal.resume(path, beginning, host.redact);
+    if (options.resume) return await Journal.resume(path, beginning);
     await mkdir(staging.folder, { recursive: true });
-    return await Journal.create(path, { ...beginning, at: new Date().toISOString() }, host.redact);
+    return await Journal.create(path, { ...beginning, at: new Date().toISOString() });
   };
   try {
     requireCredential(host.settings);

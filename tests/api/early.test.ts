@@ -76,11 +76,11 @@ describe("a garbled response", () => {
     expect(await clientOf(server.url).client.get("/x", { what: "Reading", schema })).toBe("right");
   });
 
-  test("quotes the response in the error if it's still garbled after the retries", async () => {
+  test("describes the response in the error if it's still garbled after the retries", async () => {
     const server = await serve((_request, response) => void response.end("<html>Sign in</html>"));
     const failure = await failureOf(clientOf(server.url).client.get("/x", { what: "Reading", schema }));
     expect(failure.message).toContain(
-      `the body is not an API response: "<html>Sign in</html>", after 2 attempts`,
+      "the body is not an API response: no content type, 20 bytes, after 2 attempts",
     );
   });
 

@@ -144,17 +144,20 @@ describe("when a response isn't a plain success", () => {
   });
 
   test.each([
-    ["a proxy's sign-in page", 200, "<html><h1>Sign in</h1></html>"],
-    ["an error page", 502, "<html>\n<h1>Bad gateway</h1></html>"],
-    ["JSON without Cloudflare's envelope", 200, '{"ok":true}'],
-    ["an empty body", 200, ""],
-  ])("describes %s and says that the outcome is unknown", async (_name, status, body) => {
+    ["a proxy's sign-in page", 200, "<html><h1>Sign in</h1></html>", "application/json, 29 bytes"],
+    [
+      "an error page",
+      502,
+      "<html>\n<title>Bad\ngateway</title></html>",
+      'application/json, 40 bytes, titled "Bad gateway"',
+    ],
+    ["JSON without Cloudflare's envelope", 200, '{"ok":true}', "application/json, 11 bytes"],
+    ["an empty body", 200, "", "empty"],
+  ])("describes %s and says that the outcome is unknown", async (_name, status, body, description) => {
     reply = { status, body };
     const failure = await failureOf(get());
     expect(failure).toMatchObject({ status, outcome: "unknown" });
-    expect(failure.message).toContain(
-      `the body is not an API response: ${body === "" ? "empty" : JSON.stringify(body.replace("\n", " "))}`,
-    );
+    expect(failure.message).toContain(`the body is not an API response: ${description}, request ID 7d1.`);
   });
 
   test("truncates a long page in the error", async () => {

@@ -10,6 +10,7 @@ import { Project } from "../support/engine";
 import { cli } from "./cli";
 import { docs } from "./docs";
 import { kv } from "./kv";
+import { longInputs } from "./long-inputs";
 import { plugin } from "./plugin";
 import { survey } from "./survey";
 import { median, print, type Row } from "./table";
@@ -139,6 +140,7 @@ async function main(): Promise<void> {
     ...(await cli()),
     ...(await plugin()),
     ...(await survey()),
+    ...(await longInputs()),
     ...(await docs()),
   ];
   print(rows, process.argv.includes("--json"));

@@ -148,6 +148,9 @@ describe("the acceptance check", () => {
     expect((await afterPreview({ repository: "mallory/edge" })).at(-1)).toMatch(
       /^failure: A fork is planned without/,
     );
+    expect((await afterPreview({ actor: "dependabot[bot]" })).at(-1)).toMatch(
+      /^failure: Dependabot is planned without/,
+    );
   });
 
   test("ignores a digest in a status that someone else set", async () => {
@@ -202,17 +205,25 @@ describe("the acceptance check", () => {
     report = { dangers: [{ verdict: "fails" }], digest: DIGEST },
     conclusion = "success",
     repository = REPO,
+    actor = "wendy",
   }: {
     readonly report?: unknown;
     readonly conclusion?: string;
     readonly repository?: string;
+    readonly actor?: string;
   } = {}): Promise<string[]> {
     if (report === null) rmSync(join(home, "report.json"), { force: true });
     else
       writeFileSync(join(home, "report.json"), typeof report === "string" ? report : JSON.stringify(report));
     const [owner] = repository.split("/");
     const head_repository = { full_name: repository, owner: { login: owner } };
-    const run = { head_sha: HEAD, head_branch: "change", head_repository, conclusion };
+    const run = {
+      head_sha: HEAD,
+      head_branch: "change",
+      head_repository,
+      conclusion,
+      actor: { login: actor },
+    };
     return await judged("workflow_run", { workflow_run: run });
   }
 

@@ -44,6 +44,24 @@ describe.each(files)("the workflow %s", (file) => {
     ).not.toEqual([]);
   });
 
+  it("pins actions by commit, and passes secrets only to steps that run no scripts of packages", () => {
+    for (const { uses = "x@".padEnd(42, "0") } of steps) expect(uses).toMatch(/@[0-9a-f]{40}$/);
+    const { env, jobs } = z
+      .object({
+        env: z.unknown().optional(),
+        jobs: z.record(z.string(), z.object({ env: z.unknown().optional(), steps: z.array(z.unknown()) })),
+      })
+      .parse(parse(text));
+    expect(env).toBeUndefined();
+    for (const job of Object.values(jobs)) {
+      expect(JSON.stringify(job.env ?? {})).not.toMatch(/secrets\.|github\.token/);
+      const installs = job.steps
+        .map((step) => JSON.stringify(step))
+        .filter((step) => step.includes("npm ci"));
+      for (const step of installs) expect(step).toBe('{"run":"npm ci --ignore-scripts"}');
+    }
+  });
+
   it("doesn't put GitHub expressions into shell commands", () => {
     for (const { run = "" } of steps) expect(run).not.toContain("${{");
   });
@@ -105,7 +123,12 @@ describe("the drift workflow's issue", () => {
   /** Runs the step with a stand-in for `gh` that knows these open issues, and returns the calls that change something. */
   function callsOf(
     code: number,
-    ...open: readonly { readonly number: number; readonly title: string; readonly body?: string }[]
+    ...open: readonly {
+      readonly number: number;
+      readonly title: string;
+      readonly body?: string;
+      readonly author?: object;
+    }[]
   ): string {
     const dir = mkdtempSync(join(tmpdir(), "edgeguard-issue-"));
     try {
@@ -129,13 +152,24 @@ describe("the drift workflow's issue", () => {
   }
 
   const other = { number: 3, title: "Drift in production, last year" };
-  const own = { number: 7, title: "Drift in production", body: REPORT };
+  const author = { login: "app/github-actions" };
+  const own = { number: 7, title: "Drift in production", body: REPORT, author };
+  const strangers = { ...own, number: 2, author: { login: "stranger" } };
 
   it("is opened once, updated while the drift lasts, and closed when it's gone", () => {
-    expect(callsOf(3, other)).toBe("issue create --title Drift in production --body-file out/drift.md\n");
+    expect(callsOf(3, other)).toBe(
+      "label create edgeguard-drift --force --description Opened by drift.yml\n" +
+        "issue create --title Drift in production --label edgeguard-drift --body-file out/drift.md\n",
+    );
     expect(callsOf(3, other, own)).toBe("issue edit 7 --body-file out/drift.md\n");
     expect(callsOf(0, other, own)).toBe("issue close 7 --comment The drift is gone.\n");
     expect(callsOf(0, other)).toBe("");
+  });
+
+  it("is the workflow's own: someone else's with the same title stays as it is", () => {
+    expect(callsOf(3, strangers, own)).toBe("issue edit 7 --body-file out/drift.md\n");
+    expect(callsOf(0, strangers)).toBe("");
+    expect(run).toContain("gh issue list --app github-actions --label edgeguard-drift");
   });
 
   it("gets a comment when the drift has changed, because GitHub doesn't notify anyone of edits", () => {
@@ -152,7 +186,12 @@ it("a saved plan is applied only in the run that made it, and a pull request can
       workflow_dispatch: z.unknown(),
     }),
     jobs: z.object({
-      plan: z.object({ if: z.string(), env: z.record(z.string(), z.string()) }),
+      plan: z.object({
+        if: z.string(),
+        steps: z.array(
+          z.object({ run: z.string().optional(), env: z.record(z.string(), z.string()).optional() }),
+        ),
+      }),
       apply: z.object({
         needs: z.literal("plan"),
         environment: z.literal("production"),
@@ -163,7 +202,8 @@ it("a saved plan is applied only in the run that made it, and a pull request can
   const texts = files.map((file) => [file, readFileSync(join(FOLDER, file), "utf8")] as const);
   const { jobs } = withPlan.parse(parse(readFileSync(join(FOLDER, "apply.yml"), "utf8")));
   expect(jobs.plan.if).toContain("github.ref == 'refs/heads/main'");
-  expect(jobs.plan.env["CLOUDFLARE_API_TOKEN"]).toContain("READ_TOKEN");
+  const planning = jobs.plan.steps.find(({ run }) => run === "ci/pipeline.sh plan");
+  expect(planning?.env?.["CLOUDFLARE_API_TOKEN"]).toContain("READ_TOKEN");
   const downloads = jobs.apply.steps.filter(({ uses = "" }) => uses.startsWith("actions/download-artifact@"));
   expect(downloads.map((step) => step.with)).toEqual([{ name: "plan", path: "out" }]);
   expect(texts.filter(([, text]) => text.includes("PLAN_PASSPHRASE")).map(([file]) => file)).toEqual([

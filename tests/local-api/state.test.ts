@@ -124,6 +124,15 @@ describe("the state", () => {
       );
     });
 
+    test.each(["/proc/nope", "/proc/nope/deeper", __filename])(
+      "prevents the API from starting if it can't write to %s, with a one-sentence error",
+      async (persistTo) => {
+        const failure = startLocalApi({ persistTo });
+        await expect(failure).rejects.toThrow(LocalApiStartError);
+        await expect(failure).rejects.toThrow(`Can't keep state in ${persistTo}: `);
+      },
+    );
+
     test("prevents the API from starting if its file is invalid, with a one-sentence error", async () => {
       await (await start({ persistTo: folder })).close();
       const file = join(folder, "local-api.json");

@@ -1,4 +1,5 @@
 import fc from "fast-check";
+import { Quotes } from "../../provider/api/quote";
 import { Redactor } from "../../provider/api/redact";
 import { omit } from "../../provider/runtime/values";
 import { Operation } from "../support/operation";
@@ -84,12 +85,12 @@ describe.each(Object.entries(destinations))("a credential in a destination (%s)"
           JSON.stringify(text),
           encodeURIComponent(text),
           `bad: ${credential}`,
-          text.slice(0, 60),
         ];
         const shown = [
           shownDestination(text),
           ...destinationProblems(text).map(({ reason }) => reason),
           ...echoed.map((each) => redactor.redact(each)),
+          new Quotes({ secrets: [redactor] }).quote(text.slice(0, 60)),
         ];
         expect(leaked(shown.join("\n"), credential)).toBeUndefined();
       }),

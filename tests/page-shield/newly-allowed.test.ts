@@ -6,6 +6,14 @@ const changes = (before: string, after: string): string[] =>
     ({ directive, sources }) => `${directive}: ${sources?.join(" ") ?? "anything"}`,
   );
 
+test("compares thousands of sources", () => {
+  const sources = (host: string): string =>
+    Array.from({ length: 3_000 }, (_, at) => `${host}${at}.example`).join(" ");
+  expect(
+    newlyAllowed(parseCsp(`img-src ${sources("a")}`), parseCsp(`img-src ${sources("b")}`)),
+  ).toMatchObject([{ directive: "img-src", sources: { length: 3_000 } }]);
+});
+
 describe("newlyAllowed for changes that allow nothing new", () => {
   test.each([
     ["with the same sources in another order", "script-src a.example 'self'", "script-src 'self' a.example"],

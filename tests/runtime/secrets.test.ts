@@ -1,7 +1,8 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
-import { SECRETS, stringsIn } from "../../provider/runtime/secrets";
+import { stringsIn } from "../../provider/api/redact";
+import { SECRETS } from "../../provider/runtime/secrets";
 import { isJsonObject, type JsonObject } from "../../provider/runtime/values";
 import { kvEntries } from "../../provider/kv/kv-entries";
 import { kvNamespace } from "../../provider/kv/kv-namespace";
@@ -53,7 +54,7 @@ const EXAMPLES: Readonly<Record<string, JsonObject>> = {
   },
   KvNamespace: {
     accountId: ID,
-    title: "private-title-of-the-namespace",
+    title: "private-title-of-the-sessions",
     preview: true,
     adopt: "takeOver",
     forceDestroy: true,
@@ -62,7 +63,7 @@ const EXAMPLES: Readonly<Record<string, JsonObject>> = {
     accountId: ID,
     namespaceId: ID,
     entries: {
-      "db/password": {
+      "db/login": {
         value: "private-database-password",
         metadata: { owner: "private-team" },
         expirationTtl: 600,
@@ -102,7 +103,7 @@ const EXAMPLES: Readonly<Record<string, JsonObject>> = {
     ruleset: { name: "private-rules-of-the-account" },
     version: "private-version",
     expression: 'http.host eq "private.example.com"',
-    description: "private description of the rule",
+    description: "private description of it",
     enabled: true,
     ref: "private-reference",
     position: { before: "private-neighbor" },
@@ -215,7 +216,7 @@ async function spokenOf(type: string, inputs: JsonObject): Promise<{ refused: bo
 
 const COMPUTED: Readonly<Record<string, JsonObject>> = {
   PageShieldSettings: { previous: { enabled: false } },
-  KvNamespace: { fullTitle: "private-title-of-the-namespace" },
+  KvNamespace: { fullTitle: "private-title-of-the-sessions" },
 };
 
 function piecesOf(secret: string): string[] {

@@ -137,8 +137,8 @@ describe("resolving credentials", () => {
 describe("resolving other settings", () => {
   test("uses config first, then the environment", () => {
     const env = {
-      EDGEGUARD_BASE_URL: "http://env/v4",
-      CLOUDFLARE_BASE_URL: "http://vendor/v4",
+      EDGEGUARD_BASE_URL: "https://env/v4",
+      CLOUDFLARE_BASE_URL: "https://vendor/v4",
       CLOUDFLARE_ACCOUNT_ID: "A".repeat(32),
       EDGEGUARD_MAX_RETRIES: "0",
       EDGEGUARD_REQUESTS_PER_SECOND: "0.5",
@@ -146,7 +146,7 @@ describe("resolving other settings", () => {
       EDGEGUARD_LIVE_CHECKS: "false",
     };
     expect(settings({}, env)).toMatchObject({
-      baseUrl: "http://env/v4",
+      baseUrl: "https://env/v4",
       accountId: "a".repeat(32),
       maxRetries: 0,
       rates: [{ requests: 1200 }, { requests: 1, ms: 2000 }],
@@ -154,23 +154,26 @@ describe("resolving other settings", () => {
       liveChecks: false,
     });
     const config = {
-      "edgeguard:baseUrl": "http://config/v4",
+      "edgeguard:baseUrl": "https://config/v4",
       "edgeguard:liveChecks": "true",
       "edgeguard:maxRetries": "20",
     };
     expect(settings(config, env)).toMatchObject({
-      baseUrl: "http://config/v4",
+      baseUrl: "https://config/v4",
       liveChecks: true,
       maxRetries: 20,
     });
-    expect(settings({}, { CLOUDFLARE_BASE_URL: "http://vendor/v4" }).baseUrl).toBe("http://vendor/v4");
+    expect(settings({}, { CLOUDFLARE_BASE_URL: "https://vendor/v4" }).baseUrl).toBe("https://vendor/v4");
   });
 
   test.each([
     ["baseUrl", "https://api.example.com/client", "must end in an API version, for example"],
     ["baseUrl", "https://api.example.com/v4/zones", "must end in an API version, for example"],
-    ["baseUrl", "ftp://api.example.com/v4", "must be an http or https URL"],
-    ["baseUrl", "api.example.com/v4", "must be an http or https URL"],
+    ["baseUrl", "http://api.cloudflare.com/client/v4", "would send the credential unencrypted. Use https"],
+    ["baseUrl", "http://127.0.0.1.example.com/v4", "would send the credential unencrypted. Use https"],
+    ["baseUrl", "http://localhost.example/v4", "would send the credential unencrypted. Use https"],
+    ["baseUrl", "ftp://api.example.com/v4", "must be an https URL"],
+    ["baseUrl", "api.example.com/v4", "must be an https URL"],
     ["baseUrl", "https://api.example.com/v4?x=1", "must not have a query or fragment"],
     ["accountId", "123", "must be an account ID (32 hex digits)"],
     ["maxRetries", "-1", "must be a whole number from 0 to 20"],
@@ -188,10 +191,14 @@ describe("resolving other settings", () => {
     expect(message).toContain(sentence);
   });
 
-  test("accepts a base URL that ends in /v4/", () => {
-    expect(settings({ "edgeguard:baseUrl": "http://127.0.0.1:8787/client/v4/" }).baseUrl).toContain(
-      "/client/v4/",
-    );
+  test.each([
+    "http://127.0.0.1:8787/client/v4/",
+    "http://127.1.2.3/v4",
+    "http://[::1]:8787/v4",
+    "http://localhost:8787/v4",
+    "https://gateway.example.com/v4",
+  ])("accepts the base URL %s", (baseUrl) => {
+    expect(settings({ "edgeguard:baseUrl": baseUrl })).toMatchObject({ baseUrl });
   });
 
   test.each([

@@ -152,10 +152,10 @@ async function journaled(write: (journal: Journal) => Promise<void>) {
   const { cwd } = await Ground.with();
   const path = join(cwd, "journal.jsonl");
   const beginning = { tool: "t", options: "o" };
-  const journal = await Journal.create(path, { ...beginning, at: "2026-01-01" }, (text) => text);
+  const journal = await Journal.create(path, { ...beginning, at: "2026-01-01" });
   await write(journal);
   await journal.close();
-  const resumed = await Journal.resume(path, beginning, (text) => text);
+  const resumed = await Journal.resume(path, beginning);
   const zones: Zone[] = [];
   for await (const zone of resumed.zones()) zones.push(zone);
   await resumed.close();

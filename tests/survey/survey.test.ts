@@ -206,6 +206,16 @@ describe("edgeguard survey", () => {
     );
   });
 
+  it("writes zones as they are, whatever they have in common with a credential", async () => {
+    const ground = await Ground.with();
+    const env = { CLOUDFLARE_EMAIL: "ops@free.example", CLOUDFLARE_API_KEY: "shop.example" };
+    expect(await ground.run({ env }, ...FEW)).toMatchObject({ code: 0 });
+    for (const file of FILES) {
+      expect(ground.read(`survey/${file}`)).toContain("shop.example");
+      expect(ground.read(`survey/${file}`)).not.toContain("[secret]");
+    }
+  });
+
   it("stops if Cloudflare fails one request after another, instead of filling the survey with failures", async () => {
     const ground = await Ground.with();
     ground.api.fault({ kind: "status", status: 502, match: { path: "/zones/.+/" }, times: 10_000 });

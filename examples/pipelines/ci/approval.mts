@@ -60,6 +60,10 @@ function findingOf(run: unknown): Status | string {
     return failure(
       "A fork is planned without the stack's state. Push its branch to this repository to judge it",
     );
+  if (at(run, "actor", "login") === "dependabot[bot]")
+    return failure(
+      "Dependabot is planned without the stack's state. Close and reopen its pull request to judge it",
+    );
   if (at(run, "conclusion") !== "success") return failure("The preview failed, so there's nothing to accept");
   return reported() ?? failure("The preview left no readable report");
 }
