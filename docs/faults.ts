@@ -151,10 +151,11 @@ export const FAULTS: readonly { readonly area: string; readonly rows: readonly F
     rows: [
       {
         fault: "The token in stack configuration was rotated",
-        result: "`refresh` and `destroy` use the environment's token, and say so.",
+        result:
+          "`refresh` and `destroy` fail, and say to run `pulumi up`, which saves the new token, or to add `--run-program`.",
         test: [
           "tests/engine/interruptions.test.ts",
-          "refreshes and destroys with the environment's token after the saved token was rotated, and says so",
+          "says how to refresh and destroy after the saved token was rotated",
         ],
       },
       {
