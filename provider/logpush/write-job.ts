@@ -13,7 +13,7 @@ import {
   withCveFlag,
 } from "./job-api";
 import { jobLabel, type JobArgs } from "./job-args";
-import { tokenFinding, proofError } from "./ownership";
+import { proofError } from "./ownership";
 import { createOnce, type Created } from "../runtime/creation";
 
 /** The requests that create and update a job, and what to do with their responses. */
@@ -84,9 +84,12 @@ export async function writeJob(
   }
 }
 
-/** Returns the ownership token if the destination is new to the job and the token was issued for it. */
-function tokenFor(args: JobArgs, before: JobArgs): string | undefined {
-  if (sameDestination(args.destinationConf, before.destinationConf)) return undefined;
-  const finding = tokenFinding(args);
-  return finding !== undefined && "reason" in finding ? undefined : args.ownershipChallenge;
+/** Returns the ownership token if destination and token are new. A recorded token was issued for the old destination. */
+function tokenFor(
+  { ownershipChallenge: token, destinationConf }: JobArgs,
+  before: JobArgs,
+): string | undefined {
+  const isOld =
+    token === before.ownershipChallenge || sameDestination(destinationConf, before.destinationConf);
+  return isOld ? undefined : token;
 }
