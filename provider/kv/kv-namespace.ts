@@ -119,7 +119,7 @@ export const kvNamespace = defineLifecycle({
     const find = (): Promise<Namespace | undefined> => namespaceByTitle(ctx, args.accountId, title);
     const what = `Creating namespace ${JSON.stringify(title)}`;
     try {
-      const { object } = await createOnce(ctx, {
+      const { id } = await createOnce(ctx, {
         path: namespacesPath(args.accountId),
         id: ({ id }: Namespace) => id,
         what: `namespace ${JSON.stringify(title)}`,
@@ -134,7 +134,6 @@ export const kvNamespace = defineLifecycle({
             : [];
         },
       });
-      const { id } = object;
       createdNamespaces(ctx).add(id);
       return { id, computed: { fullTitle: title } };
     } catch (error) {

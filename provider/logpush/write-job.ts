@@ -14,7 +14,7 @@ import {
 } from "./job-api";
 import { jobLabel, type JobArgs } from "./job-args";
 import { proofError } from "./ownership";
-import { createOnce, type Created } from "../runtime/creation";
+import { createOnce } from "../runtime/creation";
 
 /** The requests that create and update a job, and what to do with their responses. */
 
@@ -24,7 +24,7 @@ export async function createJob(
   args: JobArgs,
   before: readonly Job[],
   allFields: readonly string[] | undefined,
-): Promise<Created<Job>> {
+): Promise<Job> {
   const scope = scopeOf(args);
   const known = new Set(before.map(({ id }) => id));
   const token = args.ownershipChallenge;
@@ -44,10 +44,10 @@ export async function createJob(
   try {
     const path = jobsPath(scope);
     const id = ({ id }: Job): string => id;
-    const { object, doubled } = await createOnce(ctx, { what: jobLabel(args.name), path, id, send, list });
-    if ("name" in object.raw) return { object, doubled };
+    const job = await createOnce(ctx, { what: jobLabel(args.name), path, id, send, list });
+    if ("name" in job.raw) return job;
     // The job exists: its ID must be recorded even if its health can't be read now.
-    return { object: await readJob(ctx.api, scope, object.id).catch(() => object), doubled };
+    return await readJob(ctx.api, scope, job.id).catch(() => job);
   } catch (error) {
     if (token === undefined && isProofRequired(error)) throw await proofError(ctx, args, "created");
     throw error;
