@@ -25,10 +25,10 @@ export const FAULTS: readonly { readonly area: string; readonly rows: readonly F
       {
         fault: "The response to a create is lost, and the list lags behind",
         result:
-          "The update waits for the list. If that isn't enough, it names both objects and deletes neither.",
+          "The update waits 9 s for the list before it sends the create again. If that isn't enough, it warns that there may be two objects, and deletes neither.",
         test: [
           "tests/page-shield/policy.test.ts",
-          "warns about both policies if the list lags for longer, records the second, and deletes none",
+          "warns that there may be two policies if the list lags for longer, and doesn't wait for the list",
         ],
       },
       {
@@ -151,10 +151,11 @@ export const FAULTS: readonly { readonly area: string; readonly rows: readonly F
     rows: [
       {
         fault: "The token in stack configuration was rotated",
-        result: "`refresh` and `destroy` use the environment's token, and say so.",
+        result:
+          "`refresh` and `destroy` fail, and say to run `pulumi up`, which saves the new token, or to add `--run-program`.",
         test: [
           "tests/engine/interruptions.test.ts",
-          "refreshes and destroys with the environment's token after the saved token was rotated, and says so",
+          "says how to refresh and destroy after the saved token was rotated",
         ],
       },
       {

@@ -105,8 +105,8 @@ function settingsPage(): Page {
         ]
           .map((each, index) => `${index + 1}. ${each}`)
           .join("\n"),
-        "If Cloudflare rejects a credential from stack configuration, the request is sent once more with `CLOUDFLARE_API_TOKEN`, " +
-          "if that's set to another token: a rotated token doesn't stop `refresh` and `destroy`.",
+        "Only that one is used. If the token in stack configuration was rotated, `refresh` and `destroy` use the old one, which the last `pulumi up` saved. " +
+          "Run `pulumi up` to save the new token, or add `--run-program` to `pulumi refresh` or `pulumi destroy`.",
       ),
       section(
         2,

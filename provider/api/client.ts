@@ -5,12 +5,9 @@ import { z } from "zod";
 import { Connections, type ConnectionOptions } from "./connections";
 import {
   withCredentialAdvice,
-  isCredentialRefused,
-  isCredentialInvalid,
   isUnauthenticated,
   MissingCredentialsError,
   noteWorking,
-  savedConfigHint,
   secretsOf,
   type Credential,
 } from "./credential";
@@ -41,11 +38,6 @@ export interface ApiOptions extends ConnectionOptions {
   /** The API's base URL. It ends in a version such as `/v4`, and may contain a path prefix. */
   readonly baseUrl: string;
   readonly credential: Credential | undefined;
-  /**
-   * A second credential, tried once if Cloudflare rejects `credential`. It may be newer than a token saved by an
-   * earlier operation.
-   */
-  readonly fallback?: Credential | undefined;
   /** The names of credential settings and variables that are set but empty, for error messages. */
   readonly emptyCredentials?: readonly string[];
   /** The name of the explicit provider that `credential` belongs to. Undefined without an explicit provider. */
@@ -53,8 +45,6 @@ export interface ApiOptions extends ConnectionOptions {
   /** Returns the provider call that sends the request. */
   readonly call?: () => Call | undefined;
   readonly budget: RateBudget;
-  /** The rate budget for `fallback`. Defaults to `budget`. */
-  readonly fallbackBudget?: RateBudget;
   readonly maxRetries?: number;
   /**
    * Whether requests may wait. If false, a request isn't sent if it would have to wait for the rate budget, or if an
@@ -149,7 +139,7 @@ interface ApiRequest extends Omit<RequestOptions<unknown>, "schema"> {
   readonly raw?: boolean;
 }
 
-/** What's known about a request after all its attempts, with either credential. */
+/** What's known about a request after all its attempts. */
 interface AttemptHistory {
   /** Whether Cloudflare may have applied an attempt. It stays true if a later attempt is rejected. */
   uncertain: boolean;
@@ -160,8 +150,6 @@ export class EdgeApi {
   readonly redactor: Redactor;
   readonly #options: ApiOptions;
   readonly #connections: Connections;
-  #credential: Credential | undefined;
-  #fallbackRefused = false;
   /** Aborts when `signal` or `closing` aborts. */
   readonly #stop: AbortSignal;
   readonly #logged = new Set<string>();
@@ -174,10 +162,8 @@ export class EdgeApi {
 
   constructor(options: ApiOptions) {
     this.#options = options;
-    this.#credential = options.credential;
     this.redactor = options.redactor ?? new Redactor();
-    for (const credential of [options.credential, options.fallback])
-      this.redactor.add(...secretsOf(credential));
+    this.redactor.add(...secretsOf(options.credential));
     this.#connections = options.connections ?? new Connections(options);
     // Every request and wait adds a listener, and Node would warn about a leak from the eleventh on.
     const signals = [options.signal, options.closing].filter((signal) => signal !== undefined);
@@ -203,7 +189,6 @@ export class EdgeApi {
   /** Adds rate limits for everything in this process that uses the credential. */
   limitRate(...rates: readonly RateWindow[]): void {
     this.#options.budget.limit(rates);
-    this.#options.fallbackBudget?.limit(rates);
   }
 
   async get<T>(path: string, options: RequestOptions<T>): Promise<T> {
@@ -287,57 +272,13 @@ export class EdgeApi {
   async #request(request: ApiRequest): Promise<Success> {
     const history: AttemptHistory = { uncertain: false };
     try {
-      return await this.#requestWithFallback(request, history);
-    } catch (error) {
+      return await this.#sendWithRetries(request, history);
+    } catch (failure) {
+      const error = withCredentialAdvice(failure, this.#options.credential, this.#options.call?.()?.purpose);
       if (!history.uncertain) throw error;
       if (error instanceof CancelledError) throw cancelledError(request.what, "unknown");
       throw error instanceof ApiError ? new ApiError({ ...error.init, outcome: "unknown" }) : error;
     }
-  }
-
-  async #requestWithFallback(request: ApiRequest, history: AttemptHistory): Promise<Success> {
-    const used = this.#credential;
-    try {
-      return await this.#sendWithRetries(request, used, history);
-    } catch (error) {
-      const { fallback } = this.#options;
-      const tried = fallback === undefined || used === fallback || this.#fallbackRefused;
-      if (!isCredentialRefused(error) || tried) throw this.#withAdvice(error, used);
-      // A valid token that lacks one permission may still work for the next request. Only an invalid token is
-      // abandoned.
-      const dead = isCredentialInvalid(error, used);
-      try {
-        const success = await this.#sendWithRetries(request, fallback, history);
-        if (dead) this.#switchTo(fallback);
-        else this.#noteFallbackUsed(fallback, used);
-        return success;
-      } catch (second) {
-        if (!isCredentialRefused(second)) throw second;
-        const known = !isCredentialInvalid(second, fallback);
-        if (!known) this.#fallbackRefused = true; // Don't try an invalid fallback again.
-        if (!known || !dead) throw this.#withAdvice(error, used);
-        this.#switchTo(fallback);
-        throw this.#withAdvice(second, fallback);
-      }
-    }
-  }
-
-  // If several parallel requests are refused, the first one switches for all of them.
-  #switchTo(fallback: Credential): void {
-    if (this.#credential === fallback) return;
-    const refused = this.#credential?.origin ?? "the saved credential";
-    this.#credential = fallback;
-    const saved = savedConfigHint(this.#options.call?.()?.purpose);
-    this.#options.log.warn(`${refused} was refused; using ${fallback.origin} instead.${saved}`);
-  }
-
-  #withAdvice(error: unknown, credential: Credential | undefined): unknown {
-    return withCredentialAdvice(error, credential, this.#options.call?.()?.purpose);
-  }
-
-  #noteFallbackUsed(fallback: Credential, used: Credential | undefined): void {
-    const line = `${used?.origin ?? "the saved credential"} lacks a permission for some requests; using ${fallback.origin} for those.`;
-    if (this.#isNew(line)) this.#options.log.warn(line);
   }
 
   /** Logs a warning about a response. */
@@ -355,23 +296,19 @@ export class EdgeApi {
     return this.#connections.close();
   }
 
-  async #sendWithRetries(
-    request: ApiRequest,
-    credential: Credential | undefined,
-    history: AttemptHistory,
-  ): Promise<Success> {
+  async #sendWithRetries(request: ApiRequest, history: AttemptHistory): Promise<Success> {
     const { method, what, immediate = false } = request;
+    const { credential, budget } = this.#options;
     if (credential === undefined) {
       const { emptyCredentials: empty = [], provider } = this.#options;
       throw new MissingCredentialsError(what, { empty, provider });
     }
-    const budget = this.#budgetOf(credential);
     const maxRetries = immediate ? 0 : this.#options.maxRetries;
 
     let last: ApiError | undefined;
     for (let attempt = 1; ; attempt += 1) {
       try {
-        await this.#unlessCancelled(what, () => this.#waitForTurn(budget, immediate));
+        await this.#unlessCancelled(what, () => this.#waitForTurn(immediate));
       } catch (error) {
         const reason = reasonNotToSend(error);
         if (reason === undefined) throw error;
@@ -405,14 +342,9 @@ export class EdgeApi {
     }
   }
 
-  #budgetOf(credential: Credential): RateBudget {
-    const { budget, fallback, fallbackBudget = budget } = this.#options;
-    return credential === fallback ? fallbackBudget : budget;
-  }
-
   /** Waits until one more request may be sent, and acquires a connection, which `#attempt` releases. */
-  async #waitForTurn(budget: RateBudget, immediate: boolean): Promise<void> {
-    const { log, patient = true } = this.#options;
+  async #waitForTurn(immediate: boolean): Promise<void> {
+    const { budget, log, patient = true } = this.#options;
     for (;;) {
       await budget.take({
         signal: this.#stop,

@@ -31,8 +31,8 @@ export function isUnauthenticated(error: unknown): error is ApiError {
   return error instanceof ApiError && (error.status === 401 || error.hasCode(...CREDENTIAL_CODES));
 }
 
-/** Whether Cloudflare rejected the credential or its permissions, which means that another credential may work. */
-export function isCredentialRefused(error: unknown): error is ApiError {
+/** Whether Cloudflare rejected the credential or its permissions. */
+function isCredentialRefused(error: unknown): error is ApiError {
   return error instanceof ApiError && (error.status === 403 || isUnauthenticated(error));
 }
 
@@ -50,13 +50,6 @@ const WORKING = new WeakSet<Credential>();
 
 export function noteWorking(credential: Credential): void {
   WORKING.add(credential);
-}
-
-/** Whether Cloudflare rejects the credential itself, not just this request. */
-export function isCredentialInvalid(error: unknown, credential: Credential | undefined): boolean {
-  const permissionAdvice = error instanceof ApiError && error.status === 403;
-  const works = credential !== undefined && WORKING.has(credential);
-  return isUnauthenticated(error) && !(permissionAdvice && works);
 }
 
 /** Thrown before anything is sent if no credential was found. */
@@ -99,9 +92,9 @@ export function missingReason(empty: readonly string[]): string {
 }
 
 /** Returns a hint if the operation uses the configuration saved by the last `up`, which may be outdated. */
-export function savedConfigHint(purpose: Purpose | undefined): string {
+function savedConfigHint(purpose: Purpose | undefined): string {
   return purpose?.savedConfig === true
-    ? " A refresh or destroy uses the token saved by the last `pulumi up`: run `pulumi up` first, or add --run-program."
+    ? " This operation uses the token that the last `pulumi up` saved: run `pulumi up` to save the new token, or add `--run-program` to `pulumi refresh` or `pulumi destroy`."
     : "";
 }
 

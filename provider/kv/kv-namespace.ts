@@ -121,7 +121,7 @@ export const kvNamespace = defineLifecycle({
     const find = (): Promise<Namespace | undefined> => namespaceByTitle(ctx, args.accountId, title);
     const what = `Creating namespace ${JSON.stringify(title)}`;
     try {
-      const { object } = await createOnce(ctx, {
+      const { id } = await createOnce(ctx, {
         path: namespacesPath(args.accountId),
         id: ({ id }: Namespace) => id,
         what: `namespace ${JSON.stringify(title)}`,
@@ -136,7 +136,6 @@ export const kvNamespace = defineLifecycle({
             : [];
         },
       });
-      const { id } = object;
       createdNamespaces(ctx).add(id);
       return { id, computed: { fullTitle: title } };
     } catch (error) {
@@ -445,28 +444,16 @@ async function namespacesOf(ctx: Context, account: string): Promise<Map<string, 
   return found;
 }
 
-/** The interval at which a namespace that seems to have keys is listed again. */
-const RECHECK_EVERY_MS = 5_000;
-
-/** @throws If the namespace still lists keys after the longest time that a listing may lag behind. */
+/** @throws If the namespace lists keys that this operation didn't delete. */
 async function refuseUnlessEmpty(ctx: Context, account: string, id: string, title: string): Promise<void> {
-  for (let waited = 0; ; waited += RECHECK_EVERY_MS) {
-    const left = await countKeys(ctx, account, id);
-    if (left.count === 0) return;
-    if (waited >= KV.CONSISTENCY_SECONDS * 1000) {
-      const names = left.first.map((name) => JSON.stringify(name)).join(", ");
-      throw new Error(
-        `Namespace ${JSON.stringify(title)} (${id}) still has ${pluralize(left.count, "key")}: ${names}${left.count > left.first.length ? ", …" : ""}. ` +
-          "Deleting the namespace would also delete its keys. Delete them first, or set forceDestroy: true and run `pulumi up` before you destroy.",
-      );
-    }
-    if (waited === 0) {
-      ctx.say.info(
-        `Namespace ${JSON.stringify(title)} seems to have ${pluralize(left.count, "key")}. Its listing may lag behind; checking again for up to ${KV.CONSISTENCY_SECONDS} s.`,
-      );
-    }
-    await ctx.pause(RECHECK_EVERY_MS);
-  }
+  const left = await countKeys(ctx, account, id);
+  if (left.count === 0) return;
+  const names = left.first.map((name) => JSON.stringify(name)).join(", ");
+  throw new Error(
+    `Namespace ${JSON.stringify(title)} (${id}) still has ${pluralize(left.count, "key")}: ${names}${left.count > left.first.length ? ", …" : ""}. ` +
+      "Deleting the namespace would also delete its keys. Delete them first, or set forceDestroy: true and run `pulumi up` before you destroy. " +
+      `Keys that were just deleted elsewhere may be listed for up to ${KV.CONSISTENCY_SECONDS} s.`,
+  );
 }
 
 const SHOWN_KEYS = 5;

@@ -26,7 +26,7 @@ import { createJob, writeJob } from "./write-job";
 import type { Adopt, LiteralUnion } from "../runtime/fields";
 import { pendingAdoption, type Adopted } from "../runtime/adopted";
 import { CompositeId } from "../runtime/composite-id";
-import { defineLifecycle, PartialFailure, type Context, type ProgramName } from "../runtime/lifecycle";
+import { defineLifecycle, type Context, type ProgramName } from "../runtime/lifecycle";
 import { LOCK } from "../runtime/locks";
 import { refusal } from "../runtime/program";
 import { edgeResource } from "../runtime/resource";
@@ -142,10 +142,8 @@ export const logpushJob = defineLifecycle({
       };
     }
     if (lacksProof(args)) throw await proofError(ctx, args, "created");
-    const { object: made, doubled } = await createJob(ctx, args, jobs, allFields);
-    const computed = computedOutputs(ctx, args, made, allFields);
-    if (doubled !== undefined) throw new PartialFailure(made.id, computed, doubled);
-    return { id: made.id, computed };
+    const made = await createJob(ctx, args, jobs, allFields);
+    return { id: made.id, computed: computedOutputs(ctx, args, made, allFields) };
   },
 
   async read({ ctx, id, state }) {

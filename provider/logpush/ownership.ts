@@ -1,33 +1,22 @@
 import { z } from "zod";
 import type { Context } from "../runtime/lifecycle";
-import { parseDestination } from "./destination-schemes";
-import { needsProof, sameDestination, shownDestination } from "./destination-text";
+import { needsProof, shownDestination } from "./destination-text";
 import { requestChallenge, scopeOf } from "./job-api";
 import { jobLabel, type JobArgs } from "./job-args";
 
 /**
  * The ownership token: a JSON web token that Cloudflare writes to a file at the destination. It is bound to the zone or
- * account and to the destination, and valid for seven days.
+ * account and to the destination, and valid for seven days. Only its expiry is a claim with a documented name.
  */
 
-/** Cloudflare documents the token's claims but not their names, so several names are tried for each. */
-const CLAIM_NAMES = {
-  objectType: ["objecttype", "type", "scope"],
-  objectId: ["objectid", "object", "oid", "zoneid", "accountid", "sub"],
-  destination: ["destinationconf", "destconf", "destination", "dest"],
-} as const;
+const payload = z.object({ exp: z.unknown() });
 
-const payload = z.record(z.string(), z.unknown());
-
-/** Returns the token's claims by lowercase name. Undefined if the token can't be read. */
-function readClaims(token: string): ReadonlyMap<string, unknown> | undefined {
+/** Returns the token's claims. Undefined if it can't be read. */
+function readPayload(token: string): z.infer<typeof payload> | undefined {
   const [, middle, , ...more] = token.trim().split(".");
   if (middle === undefined || more.length > 0) return undefined;
   try {
-    const said = payload.parse(JSON.parse(Buffer.from(middle, "base64url").toString("utf8")));
-    return new Map(
-      Object.entries(said).map(([name, value]) => [name.toLowerCase().replace(/[^a-z]/g, ""), value]),
-    );
+    return payload.parse(JSON.parse(Buffer.from(middle, "base64url").toString("utf8")));
   } catch {
     return undefined;
   }
@@ -35,47 +24,17 @@ function readClaims(token: string): ReadonlyMap<string, unknown> | undefined {
 
 type TokenFinding = { readonly reason: string } | { readonly warning: string } | undefined;
 
-const GET_NEW_TOKEN = "Remove it and run `pulumi up` to get a new one";
-
 /** Returns what's wrong with the token, without quoting any of it. The text follows the argument's name. */
-export function tokenFinding(args: JobArgs): TokenFinding {
-  const { ownershipChallenge: token, destinationConf: destination } = args;
-  if (token === undefined) return undefined;
-  const scope = scopeOf(args);
-  const claims = readClaims(token);
-  if (claims === undefined) {
+export function tokenFinding({ ownershipChallenge }: JobArgs): TokenFinding {
+  if (ownershipChallenge === undefined) return undefined;
+  const token = readPayload(ownershipChallenge);
+  if (token === undefined) {
     return { warning: "is not a JSON Web Token, so only Cloudflare will check it" };
   }
-  const claim = (of: keyof typeof CLAIM_NAMES): string | undefined =>
-    CLAIM_NAMES[of].map((name) => claims.get(name)).find((value) => typeof value === "string");
-  const expiry = claims.get("exp");
-  const expiresAt = typeof expiry === "number" ? new Date(expiry * 1000) : undefined;
-  if (expiresAt !== undefined && expiresAt <= new Date())
-    return { reason: `expired on ${day(expiresAt)}; a token is valid for 7 days. ${GET_NEW_TOKEN}` };
-  const objectType = claim("objectType")?.toLowerCase();
-  const otherKind = ["zone", "account"].find((kind) => objectType?.includes(kind) === true);
-  if (otherKind !== undefined && otherKind !== scope.kind) {
-    return {
-      reason: `was issued for ${otherKind === "zone" ? "a zone" : "an account"}, but this job belongs to ${scope.kind} ${scope.id}. ${GET_NEW_TOKEN}`,
-    };
-  }
-  const objectId = claim("objectId")?.toLowerCase();
-  if (objectId !== undefined && /^[0-9a-f]{32}$/.test(objectId) && objectId !== scope.id) {
-    return {
-      reason: `was issued for ${scope.kind} ${objectId}, but this job belongs to ${scope.kind} ${scope.id}. ${GET_NEW_TOKEN}`,
-    };
-  }
-  const claimed = claim("destination");
-  if (claimed !== undefined && !sameDestination(claimed, destination)) {
-    const other = shownDestination(claimed);
-    const own = shownDestination(destination);
-    const reason =
-      parseDestination(claimed) === undefined || other === own
-        ? "was issued for a different destination"
-        : `was issued for ${other}, but this job pushes to ${own}`;
-    return { reason: `${reason}. ${GET_NEW_TOKEN}` };
-  }
-  return undefined;
+  const expiresAt = typeof token.exp === "number" ? new Date(token.exp * 1000) : undefined;
+  if (expiresAt === undefined || expiresAt > new Date()) return undefined;
+  const expired = `expired on ${day(expiresAt)}; a token is valid for 7 days`;
+  return { reason: `${expired}. Remove it and run \`pulumi up\` to get a new one` };
 }
 
 /** Formats a date like 2025-01-31, in UTC. */

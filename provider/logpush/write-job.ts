@@ -14,8 +14,8 @@ import {
   withCveFlag,
 } from "./job-api";
 import { jobLabel, type JobArgs } from "./job-args";
-import { tokenFinding, proofError } from "./ownership";
-import { createOnce, type Created } from "../runtime/creation";
+import { proofError } from "./ownership";
+import { createOnce } from "../runtime/creation";
 
 /** The requests that create and update a job, and what to do with their responses. */
 
@@ -25,7 +25,7 @@ export async function createJob(
   args: JobArgs,
   before: readonly Job[],
   allFields: readonly string[] | undefined,
-): Promise<Created<Job>> {
+): Promise<Job> {
   const scope = scopeOf(args);
   const known = new Set(before.map(({ id }) => id));
   const token = args.ownershipChallenge;
@@ -45,10 +45,10 @@ export async function createJob(
   try {
     const path = jobsPath(scope);
     const id = ({ id }: Job): string => id;
-    const { object, doubled } = await createOnce(ctx, { what: jobLabel(args.name), path, id, send, list });
-    if ("name" in object.raw) return { object, doubled };
+    const job = await createOnce(ctx, { what: jobLabel(args.name), path, id, send, list });
+    if ("name" in job.raw) return job;
     // The job exists: its ID must be recorded even if its health can't be read now.
-    return { object: await readJob(ctx.api, scope, object.id).catch(() => object), doubled };
+    return await readJob(ctx.api, scope, job.id).catch(() => job);
   } catch (error) {
     if (token === undefined && isProofRequired(error)) throw await proofError(ctx, args, "created");
     throw error;
@@ -85,9 +85,12 @@ export async function writeJob(
   }
 }
 
-/** Returns the ownership token if the destination is new to the job and the token was issued for it. */
-function tokenFor(args: JobArgs, before: JobArgs): string | undefined {
-  if (sameDestination(args.destinationConf, before.destinationConf)) return undefined;
-  const finding = tokenFinding(args);
-  return finding !== undefined && "reason" in finding ? undefined : args.ownershipChallenge;
+/** Returns the ownership token if destination and token are new. A recorded token was issued for the old destination. */
+function tokenFor(
+  { ownershipChallenge: token, destinationConf }: JobArgs,
+  before: JobArgs,
+): string | undefined {
+  const isOld =
+    token === before.ownershipChallenge || sameDestination(destinationConf, before.destinationConf);
+  return isOld ? undefined : token;
 }

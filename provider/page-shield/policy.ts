@@ -8,7 +8,7 @@ import { inEitherForm, noteShownForm, type BooleanForm, type BooleanMember } fro
 import { CompositeId } from "../runtime/composite-id";
 import { adopt, zoneId, type Adopt, type LiteralUnion } from "../runtime/fields";
 import { record } from "../runtime/json";
-import { defineLifecycle, PartialFailure, type Context, type Findings } from "../runtime/lifecycle";
+import { defineLifecycle, type Context, type Findings } from "../runtime/lifecycle";
 import { LOCK } from "../runtime/locks";
 import { extra, extraFound, omitAbsent, removedExtra, STAMPS } from "../runtime/members";
 import { edgeResource } from "../runtime/resource";
@@ -17,7 +17,7 @@ import { canonicalJson, isJsonObject, omit, pick, sameJson, type JsonObject } fr
 import { canonicalCsp, CspError, lintCsp } from "./csp";
 import { policyRecord, SEEN, type PolicyImpact } from "./impact";
 import { computeWouldBlock } from "./would-block";
-import { createOnce, type Created } from "../runtime/creation";
+import { createOnce } from "../runtime/creation";
 
 const KNOWN_MEMBERS = ["id", "description", "action", "expression", "enabled", "value"];
 
@@ -136,9 +136,8 @@ export const pageShieldPolicy = defineLifecycle({
       return { id: adopted.id, computed: {}, ...adoptionFor(ctx, args, adopted) };
     }
     warnAboutOtherPolicies(ctx, args, policies, { own: undefined, isNew: true });
-    const { object, doubled } = await createPolicy(ctx, args, policies);
-    if (doubled !== undefined) throw new PartialFailure(object.id, {}, doubled);
-    return { id: object.id, computed: {} };
+    const { id } = await createPolicy(ctx, args, policies);
+    return { id, computed: {} };
   },
 
   async read({ ctx, id, state }) {
@@ -522,11 +521,7 @@ function adviceOnSameDescription(alike: readonly Policy[]): string[] {
  *
  * @param before the policies that the zone had before the request.
  */
-async function createPolicy(
-  ctx: Context,
-  args: PolicyArgs,
-  before: readonly Policy[],
-): Promise<Created<Policy>> {
+async function createPolicy(ctx: Context, args: PolicyArgs, before: readonly Policy[]): Promise<Policy> {
   const path = policiesPath(args.zoneId);
   const what = `Creating policy ${JSON.stringify(args.description)} in zone ${args.zoneId}`;
   const known = new Set(before.map(({ id }) => id));

@@ -49,7 +49,7 @@ export async function ensureEntryPoint(ctx: Context, zone: string): Promise<Entr
   entryPointCache(ctx).delete(zone);
   const path = zoneRulesetsPath(zone);
   try {
-    const { object } = await createOnce(ctx, {
+    return await createOnce(ctx, {
       path,
       id: ({ id }: EntryPoint) => id,
       what: `the entry point ruleset for the managed rules of zone ${zone}`,
@@ -62,7 +62,6 @@ export async function ensureEntryPoint(ctx: Context, zone: string): Promise<Entr
         }),
       list: async () => [await readEntryPoint(ctx, zone)].filter((found) => found !== undefined),
     });
-    return object;
   } catch (error) {
     if (!(error instanceof ApiError) || !error.hasCode(ENTRY_POINT_EXISTS)) throw error;
     const existing = await pollUntil(
@@ -111,7 +110,7 @@ export class RuleWriter {
       (found?.rules ?? []).flatMap((rule) =>
         found && rule.ref === ref ? [{ rule, entryPoint: found }] : [],
       );
-    const { object, doubled } = await createOnce(ctx, {
+    const object = await createOnce(ctx, {
       what: `the rule ${JSON.stringify(ref)}`,
       path,
       id: ({ rule }) => rule.id,
@@ -121,7 +120,6 @@ export class RuleWriter {
       },
       list: async () => added(await readEntryPoint(ctx, zone)),
     });
-    if (doubled !== undefined) ctx.say.warn(doubled);
     this.#now = object.entryPoint;
     return object.rule;
   }

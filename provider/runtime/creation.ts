@@ -42,45 +42,39 @@ interface Creation<T> {
   readonly id: (object: T) => string;
 }
 
-export interface Created<T> {
-  readonly object: T;
-  /**
-   * The error message if other objects match the one created: their IDs and what to do. Undefined if there are none.
-   */
-  readonly doubled: string | undefined;
-}
-
 /**
  * Creates an object exactly once, even if a response gets lost. After a POST with an unknown outcome, looks for the
- * object and repeats the POST only if the object doesn't exist. If the list lagged so long that two objects now exist,
- * reports both and deletes neither: the ID in the lost response is unknown, so one of them may be someone else's.
+ * object and repeats the POST only if the object doesn't exist. If the list shows two, warns about both and deletes
+ * neither: the ID in the lost response is unknown, so one of them may be someone else's.
  */
-export async function createOnce<T>(ctx: Context, creation: Creation<T>): Promise<Created<T>> {
+export async function createOnce<T>(ctx: Context, creation: Creation<T>): Promise<T> {
   const attempts = Math.min(MAX_ATTEMPTS, ctx.settings.maxRetries + 1);
-  /** The number of requests that may have been applied. */
-  let possible = 0;
+  let mayExist = false;
   for (let attempt = 1; ; attempt += 1) {
     let answer: { readonly made: T | undefined } | { readonly lost: ApiError };
     try {
       answer = { made: await creation.send() };
     } catch (error) {
-      if (!(error instanceof ApiError) || (error.outcome !== "unknown" && possible === 0)) throw error;
+      if (!(error instanceof ApiError) || (error.outcome !== "unknown" && !mayExist)) throw error;
       answer = { lost: error };
     }
     if ("made" in answer) {
-      const { made } = answer;
-      if (made !== undefined && possible === 0) return { object: made, doubled: undefined };
-      return await verifyAfterResponse(ctx, creation, made, possible);
+      if (answer.made === undefined) return await findMade(ctx, creation);
+      if (mayExist)
+        ctx.say.warn(
+          `${creation.what} was created by a second request, after the response to the first was lost. If Cloudflare applied both, ${creation.path} has two: delete the other one.`,
+        );
+      return answer.made;
     }
     const { lost } = answer;
-    if (lost.outcome === "unknown") possible += 1;
+    mayExist = true;
     const lostAt = performance.now();
-    const [object, ...twins] = await findAfterLoss(ctx, creation, lost, possible);
+    const object = await findAfterLoss(ctx, creation, lost);
     if (object !== undefined) {
       ctx.say.info(
         `the response to creating ${creation.what} was lost, but Cloudflare created it, and this update uses it.`,
       );
-      return { object, doubled: doubledBy(creation, object, twins) };
+      return object;
     }
     // A refusal of this request says nothing about the one before.
     if (lost.outcome !== "unknown") throw new ApiError({ ...lost.init, outcome: "unknown" });
@@ -90,64 +84,34 @@ export async function createOnce<T>(ctx: Context, creation: Creation<T>): Promis
   }
 }
 
-/**
- * Looks for duplicates after a successful response. A list that shows the later object also shows the earlier one, if
- * it exists.
- */
-async function verifyAfterResponse<T>(
-  ctx: Context,
-  creation: Creation<T>,
-  made: T | undefined,
-  lost: number,
-): Promise<Created<T>> {
-  let shown: readonly T[] = [];
-  try {
-    const enough = made === undefined ? lost + 1 : 1;
-    shown = await pollUntil(ctx, creation.list, (each) => each.length >= enough);
-    if (made !== undefined && shown.length === 0) {
-      ctx.say.warn(
-        `${creation.what} was created by a second request, after the response to the first was lost. Cloudflare doesn't list it yet. If Cloudflare also applied the first request, there are now two objects. Check ${creation.path} in a minute.`,
-      );
-    }
-  } catch (error) {
-    if (made === undefined || !(error instanceof ApiError || error instanceof CancelledError)) throw error;
-    ctx.say.warn(`${creation.what} was created, but reading it again failed: ${error.message}`);
-  }
-  const object = made ?? shown[0];
-  if (object === undefined) {
-    throw new Error(
-      `${creation.what} was created, but Cloudflare doesn't list it yet. Run \`pulumi up\` again in a minute to adopt it.`,
+/** Returns the created object from the list. Undefined if the list doesn't show it in time. */
+async function findListed<T>(ctx: Context, { what, path, id, list }: Creation<T>): Promise<T | undefined> {
+  const shown = await pollUntil(ctx, list, (each) => each.length > 0);
+  if (shown.length > 1)
+    ctx.say.warn(
+      `${what}: ${path} has ${shown.length} objects that match the program: ${shown.map(id).join(", ")}. The first will be managed. Delete the others if nobody else needs them.`,
     );
-  }
-  const twins = shown.filter((each) => creation.id(each) !== creation.id(object));
-  return { object, doubled: doubledBy(creation, object, twins) };
+  return shown[0];
 }
 
-async function findAfterLoss<T>(
-  ctx: Context,
-  { list }: Creation<T>,
-  lost: ApiError,
-  possible: number,
-): Promise<readonly T[]> {
+/** Finds the object if a successful response doesn't contain it. */
+async function findMade<T>(ctx: Context, creation: Creation<T>): Promise<T> {
+  const object = await findListed(ctx, creation);
+  if (object !== undefined) return object;
+  throw new Error(
+    `${creation.what} was created, but Cloudflare doesn't list it yet. Run \`pulumi up\` again in a minute to adopt it.`,
+  );
+}
+
+async function findAfterLoss<T>(ctx: Context, creation: Creation<T>, lost: ApiError): Promise<T | undefined> {
   try {
-    return await pollUntil(ctx, list, (shown) => shown.length >= possible);
+    return await findListed(ctx, creation);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     const sentence = `The follow-up check failed: ${reason}`;
     const both = new ApiError({ ...lost.init, outcome: "unknown", advice: sentence });
     throw error instanceof CancelledError ? new CancelledError(both.message, "unknown") : both;
   }
-}
-
-function doubledBy<T>({ what, path, id }: Creation<T>, object: T, twins: readonly T[]): string | undefined {
-  const ids = twins.map(id);
-  if (ids.length === 0) return undefined;
-  const them = ids.length === 1 ? "it" : "them";
-  return (
-    `${what}: a response was lost, and ${path} now has ${ids.length + 1} objects that match the program: ${[id(object), ...ids].join(", ")}. ` +
-    `${id(object)} is recorded. ${ids.join(", ")} ${ids.length === 1 ? "was" : "were"} left alone, because someone else may have created ${them}. ` +
-    `If not, delete ${them}: ${ids.map((each) => `DELETE ${path}/${each}`).join(", ")}. Then run \`pulumi up\` again.`
-  );
 }
 
 /** Waits before the next attempt for as long as Cloudflare asked. */

@@ -226,7 +226,7 @@ export class Host {
   }
 
   #connect(options: Pick<ApiOptions, "maxRetries" | "patient" | "attemptMs">): EdgeApi {
-    const { provider, baseUrl, credential, emptyCredentials, fallback, rates, concurrency } = this.settings;
+    const { provider, baseUrl, credential, emptyCredentials, rates, concurrency } = this.settings;
     const { signal, closing } = this.#options;
     const debugging = (this.#options.env ?? process.env)["EDGEGUARD_DEBUG"] === "1";
     return new EdgeApi({
@@ -234,10 +234,8 @@ export class Host {
       credential,
       emptyCredentials,
       provider,
-      fallback,
       call: () => CALL.getStore(),
       budget: budgetOf(credential, baseUrl, rates),
-      fallbackBudget: budgetOf(fallback, baseUrl, rates),
       ...options,
       connections: (this.#connections ??= new Connections({ concurrency })),
       redactor: this.#redactor,

@@ -69,8 +69,8 @@ export interface ProviderArgs {
 
 /**
  * Separate settings for one account or token, for resources and lookups that receive it as `provider`. They use only
- * this credential: nothing comes from the stack's configuration or the environment, and no request is retried with
- * `CLOUDFLARE_API_TOKEN`. An argument that isn't set has its documented default.
+ * this credential: nothing comes from the stack's configuration or the environment. An argument that isn't set has its
+ * documented default.
  *
  * State contains the credential only in encrypted form, in the provider's own entry, so `refresh` and `destroy` don't
  * need the program. Changing the token updates the provider but none of its resources. Moving a resource to another

@@ -36,8 +36,6 @@ export interface Settings {
   readonly credential: Credential | undefined;
   /** If there's no credential, the names of the credential settings and variables that are set but empty. */
   readonly emptyCredentials: readonly string[];
-  /** The environment's token, if it differs from the one in the stack's configuration. */
-  readonly fallback: Credential | undefined;
 }
 
 /** Thrown for an invalid configuration, before any request is sent. The message lists every problem. */
@@ -124,7 +122,7 @@ export const PLAIN = {
  * Returns the settings from the stack's configuration and the environment. The credential is the first of these that's
  * set: `edgeguard:apiToken`, `edgeguard:apiEmail` with `edgeguard:apiKey`, `cloudflare:apiToken`, CLOUDFLARE_API_TOKEN,
  * CLOUDFLARE_EMAIL with CLOUDFLARE_API_KEY. Having no credential isn't an error here, because previews work without
- * one. An explicit provider uses only its own, because a fallback might belong to another account.
+ * one. An explicit provider uses only its own, because another one might belong to another account.
  *
  * @throws SettingsError that lists every problem.
  */
@@ -155,7 +153,7 @@ export function readSettings(config: ConfigGetter, processEnv: Environment): Set
   const requestsPerSecond = plain("requestsPerSecond", PLAIN.requestsPerSecond.schema);
   const concurrency = plain("concurrency", PLAIN.concurrency.schema);
   const liveChecks = plain("liveChecks", PLAIN.liveChecks.schema);
-  const { credential, fallback } = readCredentials(config, env, problems);
+  const credential = readCredential(config, env, problems);
 
   if (problems.length > 0) {
     const found = `${problems.join("; ")}.`;
@@ -179,7 +177,6 @@ export function readSettings(config: ConfigGetter, processEnv: Environment): Set
     liveChecks: liveChecks ?? true,
     credential: credential === undefined ? undefined : { ...credential, origin: ownName(credential.origin) },
     emptyCredentials: credential === undefined ? emptyCredentials(config, env).map(ownName) : [],
-    fallback,
   };
 }
 
@@ -252,11 +249,7 @@ export function doubtfulConfig(
   return [...plain, ...misplaced];
 }
 
-function readCredentials(
-  config: ConfigGetter,
-  env: Environment,
-  problems: string[],
-): Pick<Settings, "credential" | "fallback"> {
+function readCredential(config: ConfigGetter, env: Environment, problems: string[]): Credential | undefined {
   const at = (name: string): string | undefined => present(name.includes(":") ? config(name) : env[name]);
   const token = (origin: string): Credential | undefined => {
     const value = at(origin);
@@ -292,22 +285,13 @@ function readCredentials(
     );
   }
   // An invalid credential in the environment may belong to another tool, so it matters only if there's no better one.
-  const credential =
+  return (
     own ??
     (ownPairSet ? pair("edgeguard:apiEmail", "edgeguard:apiKey") : undefined) ??
     token("cloudflare:apiToken") ??
     token("CLOUDFLARE_API_TOKEN") ??
-    pair("CLOUDFLARE_EMAIL", "CLOUDFLARE_API_KEY");
-  const other = at("CLOUDFLARE_API_TOKEN");
-  const fromConfig = credential?.origin.includes(":") ?? false;
-  const differs = !(credential?.kind === "token" && credential.token === other);
-  return {
-    credential,
-    fallback:
-      fromConfig && differs && other !== undefined && headerSafe(other)
-        ? { kind: "token", token: other, origin: "CLOUDFLARE_API_TOKEN" }
-        : undefined,
-  };
+    pair("CLOUDFLARE_EMAIL", "CLOUDFLARE_API_KEY")
+  );
 }
 
 /** This machine's own hosts. `URL` writes every IPv4 address with four numbers. */

@@ -173,15 +173,6 @@ describe("the outcome of a request", () => {
     expect(await failureOf(send("GET"))).toMatchObject({ status: 400, outcome: "notDone" });
   });
 
-  test("also depends on attempts with the fallback credential", async () => {
-    lostThen("PUT", 401, 400);
-    const { client } = clientOf(api.url, {
-      fallback: { kind: "token", token: "other", origin: "CLOUDFLARE_API_TOKEN" },
-    });
-    const failure = await failureOf(client.put(settings, { what: WHAT, schema, body: put }));
-    expect(failure).toMatchObject({ status: 400, outcome: "unknown" });
-  });
-
   test("doesn't depend on other requests", async () => {
     lostThen("PUT", 400, 400);
     const { client } = clientOf(api.url);

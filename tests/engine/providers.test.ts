@@ -10,7 +10,7 @@ import { raw } from "../support/scenario";
 const TOKENS = {
   eu: "eu--t0kenZq7xKw2mVp9rTb",
   us: "us--t0kenB4nLs8dYc6hJf",
-  // Either one would be a fallback.
+  // Neither may be used.
   environment: "env-t0kenQm5vXz3kWa7g",
   stack: "cfg-t0kenHs9rDp2nMb6t",
 };

@@ -169,30 +169,13 @@ describe("a LogpushJob", () => {
     },
   );
 
-  test.each([5_000, 12_000])(
-    "creates one job, or reports the IDs of both, if the response is lost and the list lags by %i ms",
-    async (readLagMs) => {
-      await restart({ readLagMs });
-      b.api.fault({ match: { method: "POST" }, kind: "dropAfter" });
-      const op = new Operation(b.api, { inNoTime: b.api });
-      const ids = async () => {
-        b.api.advance(60_000);
-        return (await b.stored()).map(({ id }) => String(id));
-      };
-      if (readLagMs === 5_000) {
-        expect([(await op.up(TYPE, b.job)).id]).toEqual(await ids());
-        return;
-      }
-      const { message, recorded } = await op.failedUp(TYPE, b.job);
-      const [first = "", second = ""] = await ids();
-      expect(recorded).toMatchObject({
-        id: second,
-        outputs: { destinationShown: "https://logs.example.com/in" },
-      });
-      expect(message).toContain(`now has 2 objects that match the program: ${second}, ${first}.`);
-      expect(message).toContain(`DELETE ${b.jobs}/${first}`);
-    },
-  );
+  test("creates one job if the response is lost and the list lags by 5 seconds", async () => {
+    await restart({ readLagMs: 5_000 });
+    b.api.fault({ match: { method: "POST" }, kind: "dropAfter" });
+    const recorded = await new Operation(b.api, { inNoTime: b.api }).up(TYPE, b.job);
+    b.api.advance(60_000);
+    expect((await b.stored()).map(({ id }) => String(id))).toEqual([recorded.id]);
+  });
 
   test("creates exactly one job if the API returns 500 although it created the job", async () => {
     const between = await through(b.api, (method) => (method === "POST" ? 500 : undefined));

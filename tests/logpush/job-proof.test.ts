@@ -112,42 +112,11 @@ describe("without an ownership token", () => {
 });
 
 describe("the check of an ownership token", () => {
-  const now = () => Math.floor(Date.now() / 1000);
-  const good = () => ({
-    object_type: "zone",
-    object_id: b.api.zones.empty,
-    destination_conf: BUCKET,
-    exp: now() + 60,
-  });
-  test.each<[string, () => Members, RegExp]>([
-    [
-      "that has expired",
-      () => ({ exp: 1_738_281_600 }),
-      /^ownershipChallenge: expired on 2025-01-31; a token is valid for 7 days\. Remove it and run `pulumi up` to get a new one$/,
-    ],
-    [
-      "for an account",
-      () => ({ object_type: "account" }),
-      /^ownershipChallenge: was issued for an account, but this job belongs to zone \w{32}\. /,
-    ],
-    [
-      "for another zone",
-      () => ({ object_id: b.api.zones.shop }),
-      /^ownershipChallenge: was issued for zone 5a0c1e7f3b2d4968a7e1c0f2d3b4a501, but this job belongs to zone 5a0c1e7f3b2d4968a7e1c0f2d3b4a505\. /,
-    ],
-    [
-      "for another bucket",
-      () => ({ destination_conf: ELSEWHERE }),
-      /^ownershipChallenge: was issued for s3:\/\/other-logs\/http\?region=eu-west-1, but this job pushes to s3:\/\/shop-logs\/http\/\{DATE\}\?region=eu-west-1\. /,
-    ],
-    [
-      "for another region",
-      () => ({ destination_conf: BUCKET.replace("eu-west-1", "us-east-1") }),
-      /^ownershipChallenge: was issued for s3:\/\/shop-logs\/http\/\{DATE\}\?region=us-east-1, but this job pushes to \S+\?region=eu-west-1\. /,
-    ],
-  ])("rejects a token %s before sending a request, in preview and update", async (_what, wrong, sentence) => {
-    const inputs = { ...job, ownershipChallenge: claiming({ ...good(), ...wrong() }) };
-    expect(await new Operation(b.api).refusals(TYPE, inputs)).toEqual([expect.stringMatching(sentence)]);
+  test("rejects a token that has expired before sending a request, in preview and update", async () => {
+    const inputs = { ...job, ownershipChallenge: claiming({ exp: 1_738_281_600 }) };
+    expect(await new Operation(b.api).refusals(TYPE, inputs)).toEqual([
+      "ownershipChallenge: expired on 2025-01-31; a token is valid for 7 days. Remove it and run `pulumi up` to get a new one",
+    ]);
     expect(b.sent()).toEqual([]);
     // The create checks it again, since it may have expired after the preview.
     const { inputs: checked } = await new Operation(b.api).check(TYPE, job);
@@ -157,6 +126,14 @@ describe("the check of an ownership token", () => {
     );
     expect(failure.message).toMatch(/^LogpushJob "shop-requests": ownershipChallenge .* Nothing was sent\.$/);
     expect(b.sent("POST")).toEqual([]);
+  });
+
+  test("leaves it to Cloudflare what a token is bound to, because no document names those claims", async () => {
+    const other = { object_type: "account", object_id: b.api.zones.shop, destination_conf: ELSEWHERE };
+    const inputs = { ...job, ownershipChallenge: claiming(other) };
+    expect(await new Operation(b.api, offline).refusals(TYPE, inputs)).toEqual([]);
+    const { message } = await new Operation(b.api, offline).failedUp(TYPE, inputs);
+    expect(message).toContain("ownership_challenge is invalid");
   });
 
   test("only warns about a token that can't be read, and lets Cloudflare decide", async () => {
@@ -169,13 +146,6 @@ describe("the check of an ownership token", () => {
     expect(message).toContain(
       "Remove ownershipChallenge and run `pulumi up`: Cloudflare then writes a new token",
     );
-  });
-
-  test("also reads a token's claims if their names are spelled differently", async () => {
-    const other = { "object-type": "ZONE", objectId: b.api.zones.shop.toUpperCase(), dest_conf: BUCKET };
-    expect(
-      await new Operation(b.api, offline).refusals(TYPE, { ...job, ownershipChallenge: claiming(other) }),
-    ).toEqual([expect.stringContaining("was issued for zone 5a0c1e7f3b2d4968a7e1c0f2d3b4a501")]);
   });
 
   test("rejects a token that's empty or too long", async () => {
@@ -223,11 +193,9 @@ describe("a LogpushJob with an ownership token", () => {
     expect(b.sent("POST", "PUT")).toEqual(["POST /ownership"]);
 
     const old = { ...moved, ownershipChallenge: inputs["ownershipChallenge"] };
-    expect(await new Operation(b.api).refusals(TYPE, old, recorded)).toEqual([
-      expect.stringContaining(
-        "ownershipChallenge: was issued for s3://shop-logs/http/{DATE}?region=eu-west-1,",
-      ),
-    ]);
+    const { message: refused } = await new Operation(b.api).failedUp(TYPE, old, recorded);
+    expect(refused).toContain("was not changed: prove that you own s3://other-logs/http.");
+    b.api.clearRequests();
 
     const fresh = { ...moved, ownershipChallenge: await token(ELSEWHERE) };
     await up(fresh, recorded);

@@ -52,6 +52,9 @@ export const USUAL = {
 } as const;
 
 const PNPM_FILES = { "pnpm-workspace.yaml": "allowBuilds:\n  protobufjs: false\n" };
+const HOISTING_FILES = {
+  "pnpm-workspace.yaml": `${PNPM_FILES["pnpm-workspace.yaml"]}publicHoistPattern: [pulumi-edgeguard]\n`,
+};
 const TSX = { name: "nodejs", options: { typescript: false, nodeargs: "--import tsx" } };
 
 export const ROWS: readonly Row[] = [
@@ -67,11 +70,12 @@ export const ROWS: readonly Row[] = [
   {
     kind: "Package managers",
     name: "pnpm 12.21.0, only in the dependencies of a component package",
-    needs: "as above",
+    needs:
+      "as above, and `publicHoistPattern: [pulumi-edgeguard]` there or pulumi-edgeguard in the program's own dependencies",
     manager: ["pnpm", "12.21.0"],
     program: "component",
     packages: { typescript: undefined, "ts-node": undefined },
-    files: PNPM_FILES,
+    files: HOISTING_FILES,
   },
   {
     kind: "Package managers",

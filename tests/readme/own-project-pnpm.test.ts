@@ -2,13 +2,13 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { isolatedEnvironment, startLocalApi } from "edgeguard-local";
+import { isolatedEnvironment, startLocalApi, type EngineCommand, type LocalApi } from "edgeguard-local";
 import { edgeguardResources, engines, Project, REPOSITORY } from "../support/engine";
 import { raw } from "../support/scenario";
 
 /**
- * A program, installed by pnpm, that depends on a company's component package alone: node_modules of the program has no
- * pulumi-edgeguard.
+ * A program, installed by pnpm, that uses pulumi-edgeguard only through a company's component package. The provider host
+ * finds it if it's also a dependency of the program, or hoisted.
  */
 
 const PNPM = "pnpm@10.34.9"; // The last that runs on Node 20.
@@ -51,9 +51,14 @@ beforeAll(() => {
     dependencies: { "@pulumi/pulumi": SDK, "@company/edge": "file:../company-edge-1.0.0.tgz" },
     pnpm: { overrides: { "pulumi-edgeguard": `file:../${tarball}` } }, // The registry has no build of this clone.
   };
-  write(join(home, "installed"), "package.json", app);
-  const install = ["install", "--ignore-scripts", "--prefer-offline"];
-  run(join(home, "installed"), "npm", "exec", "--yes", PNPM, "--", ...install);
+  const direct = { ...app, dependencies: { ...app.dependencies, "pulumi-edgeguard": "*" } };
+  for (const [name, manifest] of Object.entries({ alone: app, direct, hoisted: app })) {
+    const folder = join(home, name);
+    write(folder, "package.json", manifest);
+    if (name === "hoisted") write(folder, ".npmrc", "public-hoist-pattern[]=pulumi-edgeguard\n");
+    const install = ["install", "--ignore-scripts", "--prefer-offline"];
+    run(folder, "npm", "exec", "--yes", PNPM, "--", ...install);
+  }
 
   const program = join(home, "program");
   write(program, "package.json", app);
@@ -72,19 +77,44 @@ function write(folder: string, file: string, content: object | string): void {
   writeFileSync(join(folder, file), typeof content === "string" ? content : JSON.stringify(content));
 }
 
-test("pnpm doesn't link pulumi-edgeguard into the program itself", () => {
-  expect(readdirSync(join(home, "installed/node_modules"))).not.toContain("pulumi-edgeguard");
-});
+/** Runs the program with the packages of one of the installations. */
+async function withPackages(
+  engine: EngineCommand,
+  installation: string,
+  work: (project: Project, api: LocalApi) => Promise<void>,
+): Promise<void> {
+  const api = await startLocalApi();
+  const project = new Project(engine, "app");
+  try {
+    project.copy(join(home, "program"), join(home, installation, "node_modules"));
+    project.env = { CLOUDFLARE_API_TOKEN: "local-token" };
+    await project.init({ zoneId: api.zones.empty, "edgeguard:baseUrl": api.url });
+    await work(project, api);
+  } finally {
+    project.remove();
+    await api.close();
+  }
+}
 
 test.each(engines())(
-  "creates, refreshes and destroys the component's resource on $name, and keeps this machine's paths out of state",
-  async (engine) => {
-    const api = await startLocalApi();
-    const project = new Project(engine, "app");
-    try {
-      project.copy(join(home, "program"), join(home, "installed/node_modules"));
-      project.env = { CLOUDFLARE_API_TOKEN: "local-token" };
-      await project.init({ zoneId: api.zones.empty, "edgeguard:baseUrl": api.url });
+  "the preview on $name says what to do if pnpm links pulumi-edgeguard only into the component",
+  (engine) =>
+    withPackages(engine, "alone", async (project) => {
+      const { code, text } = await project.run("preview");
+      expect(code).not.toBe(0);
+      expect(text).toMatch(/Add pulumi-edgeguard to the program's own dependencies .*publicHoistPattern/s);
+    }),
+  240_000,
+);
+
+test.each(
+  engines().flatMap((engine) =>
+    ["direct", "hoisted"].map((remedy) => ({ remedy, engine, name: engine.name })),
+  ),
+)(
+  "creates, refreshes and destroys the component's resource on $name with the package $remedy, and keeps this machine's paths out of state",
+  ({ engine, remedy }) =>
+    withPackages(engine, remedy, async (project, api) => {
       const settings = (): Promise<unknown> => raw(api, "GET", `/zones/${api.zones.empty}/page_shield`);
       await project.ok("up", "--yes", "--skip-preview");
       expect(await settings()).toMatchObject({ result: { enabled: true } });
@@ -94,10 +124,6 @@ test.each(engines())(
       await project.ok("refresh", "--yes", "--skip-preview");
       await project.ok("destroy", "--yes", "--skip-preview");
       expect(await settings()).toMatchObject({ result: { enabled: false } });
-    } finally {
-      project.remove();
-      await api.close();
-    }
-  },
+    }),
   240_000,
 );

@@ -5,7 +5,6 @@ import { envelope, failureOf, serve, until } from "../support/edge-client";
 import { createOnce, pollUntil } from "../../provider/runtime/creation";
 
 const object = z.object({ id: z.string() });
-const quiet = { info: () => undefined, warn: () => undefined };
 
 afterEach(() => jest.restoreAllMocks());
 
@@ -15,17 +14,22 @@ interface Script {
   readonly retryAfter?: number;
   /** Status of every look. */
   readonly looks?: number;
+  /** The IDs of the objects that a look shows. */
+  readonly listed?: readonly string[];
   readonly maxRetries?: number;
   readonly closing?: AbortSignal;
 }
 
 /** One creation against a service that answers as the script says. */
-async function creation({ posts, retryAfter, looks = 200, maxRetries = 3, closing }: Script) {
+async function creation({ posts, retryAfter, looks = 200, listed = [], maxRetries = 3, closing }: Script) {
   const postedAt: number[] = [];
+  const warned: string[] = [];
   let waited = 0;
   const server = await serve((request, response) => {
     if (request.method === "GET") {
-      response.writeHead(looks).end(looks === 200 ? envelope([]) : '{"success":false,"errors":[]}');
+      response
+        .writeHead(looks)
+        .end(looks === 200 ? envelope(listed.map((id) => ({ id }))) : '{"success":false,"errors":[]}');
       return;
     }
     const status = posts[Math.min(postedAt.length, posts.length - 1)] ?? 200;
@@ -42,7 +46,7 @@ async function creation({ posts, retryAfter, looks = 200, maxRetries = 3, closin
   const host = new Host({
     config: (key) => config[key.replace("edgeguard:", "")],
     env: {},
-    out: quiet,
+    out: { info: () => undefined, warn: (line) => void warned.push(line) },
     // Waits only where it is to be cut short.
     ...(closing === undefined
       ? { sleep: (ms: number) => Promise.resolve(void (waited += ms)) }
@@ -54,18 +58,25 @@ async function creation({ posts, retryAfter, looks = 200, maxRetries = 3, closin
     send: () => ctx.api.post("/things", { what: "Creating thing 1", schema: object }),
     path: "/things",
     id: ({ id }) => id,
-    list: async () =>
-      (await ctx.api.get("/things", { what: "Listing things", schema: z.array(object) })).filter(
-        ({ id }) => id === "1",
-      ),
+    list: () => ctx.api.get("/things", { what: "Listing things", schema: z.array(object) }),
   });
-  return { made, postedAt, seen: server.seen };
+  return { made, postedAt, warned, seen: server.seen };
 }
 
 test("retries a create after a 503 if Cloudflare doesn't list the object, and obeys Retry-After", async () => {
   const { made, postedAt } = await creation({ posts: [503, 200], retryAfter: 30 });
-  expect(await made).toMatchObject({ object: { id: "made" } });
+  expect(await made).toEqual({ id: "made" });
   expect(postedAt).toEqual([0, 30_000]);
+});
+
+test("names all objects that match after a lost response, and uses the first", async () => {
+  const { made, postedAt, warned, seen } = await creation({ posts: [500], listed: ["first", "second"] });
+  expect(await made).toEqual({ id: "first" });
+  expect(postedAt).toHaveLength(1);
+  expect(seen).toHaveLength(2);
+  expect(warned).toEqual([
+    "edgeguard: thing 1: /things has 2 objects that match the program: first, second. The first will be managed. Delete the others if nobody else needs them.",
+  ]);
 });
 
 test("doesn't wait for a Retry-After of an hour", async () => {

@@ -27,7 +27,6 @@ test("uses defaults and no credential, without an error, if nothing is set", () 
     liveChecks: true,
     credential: undefined,
     emptyCredentials: [],
-    fallback: undefined,
   });
 });
 
@@ -54,17 +53,6 @@ describe("resolving credentials", () => {
     expect(settings(config, env).credential?.origin).toBe(origin);
   });
 
-  test("uses the environment's token as a fallback for credentials from config, if it differs", () => {
-    const env = { CLOUDFLARE_API_TOKEN: "t3" };
-    expect(settings({ "edgeguard:apiToken": "t1" }, env).fallback).toMatchObject({ token: "t3" });
-    expect(settings({ "edgeguard:apiEmail": "e", "edgeguard:apiKey": "k" }, env).fallback).toMatchObject({
-      token: "t3",
-    });
-    expect(settings({ "edgeguard:apiToken": "t3" }, env).fallback).toBeUndefined();
-    expect(settings({}, env).fallback).toBeUndefined();
-    expect(settings({ "edgeguard:apiToken": "t1" }).fallback).toBeUndefined();
-  });
-
   test("uses only an explicit provider's own credential and settings", () => {
     const env = {
       CLOUDFLARE_API_TOKEN: "t3",
@@ -80,7 +68,6 @@ describe("resolving credentials", () => {
     });
     expect(settings({ ...own, "edgeguard:apiToken": " " }, env)).toMatchObject({
       credential: undefined,
-      fallback: undefined,
       emptyCredentials: ['apiToken of Provider "eu"'],
     });
   });
