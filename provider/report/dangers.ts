@@ -1,3 +1,4 @@
+import { expansionIn } from "../rulesets/effective";
 import { digestOf } from "../runtime/digest";
 import { ADOPTED } from "../runtime/adopted";
 import { omitAbsent } from "../runtime/members";
@@ -43,7 +44,7 @@ function comparedBy({ step, old, new: next }: StepView): unknown {
   const more = omitAbsent({
     adopted: asObject(next.inputs[ADOPTED])["changes"],
     previous: old.outputs["previous"],
-    compared: asObject(next.inputs["expansion"])["compared"],
+    compared: expansionIn(next.inputs).compared,
   });
   const sides = [old, next].map(({ inputs }) => pick(inputs, names));
   return Object.keys(more).length === 0 ? sides : [...sides, more];

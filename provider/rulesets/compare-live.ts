@@ -10,7 +10,7 @@ import { findByRef } from "./entry-point";
 import { ownExceptions } from "./exceptions";
 import { skippedBy } from "./explain";
 import { findManagedRuleset, UnknownRulesetError } from "./managed";
-import { missingAnchor, placementOf } from "./position";
+import { isSamePlace, missingAnchor, placementOf } from "./position";
 import type { RuleIds } from "./rule-names";
 import type { EntryPoint, ZoneRule } from "./wire";
 
@@ -78,6 +78,7 @@ function effectsOfMove({
   const own = existing?.rule ?? findByRef(found, olds?.ref ?? args.ref);
   if (found === undefined || own === undefined || missingAnchor(position, found, zoneId) !== undefined)
     return undefined;
+  if (isSamePlace(olds?.position, position, found, own)) return [];
   const front = ownExceptions(found, { ref: own.ref });
   const others = found.rules.filter((rule) => rule !== own && !front.includes(rule));
   const before = found.rules

@@ -79,7 +79,7 @@ import type { RuleIds } from "./rule-names";
 import { contradictions } from "./validate";
 import { UnknownRulesetError } from "./managed";
 import { sameCategories, thresholdName } from "./overrides";
-import { missingAnchor, placementOf, positionOnWrongSide } from "./position";
+import { isSamePlace, missingAnchor, placementOf, positionOnWrongSide } from "./position";
 import { reconcileRule, currentRule, removeOrRestore } from "./reconcile";
 import { asDeclared } from "./skip";
 import type { ZoneRule } from "./wire";
@@ -416,7 +416,8 @@ export const managedRulesetOverride = defineLifecycle({
       ...valuesOfRemoved(args, state, rule),
       ref: state.previous === undefined ? args.ref : rule.ref,
     };
-    const isNewPosition = !sameJson(state.position, args.position);
+    const isNewPosition =
+      !sameJson(state.position, args.position) && !isSamePlace(state.position, args.position, found, rule);
     const isOnWrongSide = positionOnWrongSide(args.position, found, rule) !== undefined;
     const placing = isNewPosition ? "new position" : isOnWrongSide ? "wrong side" : "none";
     const rules = new RuleWriter(ctx, args.zoneId, found);
@@ -526,7 +527,8 @@ export interface ManagedRulesetOverrideArgs {
   /**
    * The rule's position among the zone's managed rules: `"first"`, `"last"`, `{ before: ref }` or `{ after: ref }`.
    * Earlier rules run first. If the other rule has no ref, use its ID. By default, a new rule is added last. The
-   * position is applied when the rule is created and when this argument changes. After that, a rule on the wrong side
+   * position is applied when the rule is created and when this argument changes, but not if the other rule only got
+   * another ref. After that, a rule on the wrong side
    * of the other rule counts as drift, but `"first"` and `"last"` aren't enforced again. Updates in place.
    */
   readonly position?: pulumi.Input<

@@ -1,3 +1,4 @@
+import { expansionIn } from "../../rulesets/effective";
 import { VERSION_MESSAGE } from "../../rulesets/version-changes";
 import { ADOPTED } from "../../runtime/adopted";
 import { omit, sameJson } from "../../runtime/values";
@@ -19,7 +20,6 @@ import { PlanError, type Plan, type Refreshed } from "../plan";
 import { comparison } from "../sections/managed-ruleset";
 import { isDeleted, viewOf, type StepView } from "../sections/section";
 import { sectionWriterOf } from "../sections/writers";
-import { asObject } from "../values";
 import { ByHand, driftedOf, type Drifted } from "./by-hand";
 import { changesOf, concernsOf, furtherLosses, keepOf, updateOf } from "./explain";
 import type { DriftedResource, DriftReport, OtherDrift } from "./model";
@@ -124,7 +124,7 @@ function detailsOf({ kind, next }: Drifted, view: StepView): readonly Block[] {
   return [
     ...blocks.filter((block) => block.is === "text" || block.is === "code"),
     ...comparison(
-      asObject(asObject(next?.new?.inputs["expansion"])["compared"]),
+      expansionIn(next?.new?.inputs ?? {}).compared,
       say`What ${nameOf("pulumi up")} changes in the zone's rules:`,
     ),
   ];
