@@ -3,6 +3,7 @@ import * as declared from "../../rulesets/arguments";
 import { compareDeclared } from "../../rulesets/compare-effects";
 import { expansionIn, type ComparedRules } from "../../rulesets/effective";
 import { compileOverrides } from "../../rulesets/overrides";
+import { declaredRulesets, protectionOf, UNKNOWN_RULESET } from "../../rulesets/protection";
 import { mergeRuleIds, recordedRuleIds, sameMeanings } from "../../rulesets/resolve-rules";
 import { byRuleId, byRuleName, type RuleIds } from "../../rulesets/rule-names";
 import { entryPoint, type Overrides } from "../../rulesets/wire";
@@ -12,7 +13,7 @@ import { joined, say, words, type Phrase } from "../phrase";
 import type { Plan } from "../plan";
 import { isDeleted, oncePerPlan, viewOf } from "../sections/section";
 import { modeOf, skipWords } from "../sections/managed-ruleset";
-import { asObject, cell, asList, asText } from "../values";
+import { asObject, cell, asList, asText, formatValue } from "../values";
 import { selectsNoLess } from "./requests";
 import { isOwn, mayAct, nameOf, ownId, skipsNoMoreRequests } from "./ruleset-facts";
 import { deploymentOf, deploymentsAfter, newlySkipped } from "./ruleset-order";
@@ -48,21 +49,28 @@ const stopped: Comparison = ({ before, after }) => {
 };
 
 function withRemaining(sentence: Phrase, { inputs, outputs }: Side, plan: Plan): Phrase {
-  const { zoneId } = inputs;
   const { acting, leaving } = deploymentsOf(plan);
-  const declared = acting.filter((other) => other.inputs["zoneId"] === zoneId).map(nameOf);
-  if (declared.length > 0) {
-    const byName = new Map(declared.map((one) => [JSON.stringify(one.parts), one]));
-    return say`${sentence}; the zone's other rulesets don't replace it: ${joined([...byName.values()])}`;
-  }
+  const declared = acting.filter((other) => other.inputs["zoneId"] === inputs["zoneId"]);
   // Rules that this plan removes don't count.
-  const left = asList(outputs["otherManagedRules"])
+  const found = asList(outputs["otherManagedRules"])
     .map(asObject)
-    .filter(({ ruleId }) => !leaving.has(ruleId))
-    .map(({ description, ref }) => cell(asText(description) === "" ? ref : (description ?? ref), 60));
-  return left.length === 0
-    ? say`${sentence}; the zone is left without a managed ruleset`
-    : say`${sentence}; when last read, the zone also had ${joined(left)}`;
+    .filter(({ ruleId }) => !leaving.has(ruleId));
+  const left = declaredRulesets(declared.map((other) => other.inputs));
+  // What else a rule of others does isn't recorded.
+  const others = found.map(({ rulesetId }) => ({ ...UNKNOWN_RULESET, id: asText(rulesetId) }));
+  const { requests, lacking } = protectionOf([...left, ...(declared.length > 0 ? [] : others)], {});
+  if (declared.length + found.length === 0)
+    return say`${sentence}; the zone is left without a managed ruleset`;
+  if (requests === "none" || requests === "some")
+    return say`${sentence}; the zone is left without a managed ruleset that protects all of it: ${joined(lacking.map((lack) => words(formatValue(lack, 300))))}`;
+  if (declared.length === 0) {
+    const names = found.map(({ description, ref }) =>
+      cell(asText(description) === "" ? ref : (description ?? ref), 60),
+    );
+    return say`${sentence}; when last read, the zone also had ${joined(names)}`;
+  }
+  const byName = new Map(declared.map(nameOf).map((one) => [JSON.stringify(one.parts), one]));
+  return say`${sentence}; the zone's other rulesets don't replace it: ${joined([...byName.values()])}`;
 }
 
 /** Finds the deployments that are active after the update, and the IDs of rules that no longer are. */
@@ -207,7 +215,7 @@ const COMPARISONS: readonly Comparison[] = [
   moreExceptions,
 ];
 
-const orderAfter = oncePerPlan((plan) => deploymentsAfter(plan, traits.leaves));
+const orderAfter = oncePerPlan((plan) => deploymentsAfter(plan, (old) => traits.leaves(old)));
 
 const judge = judgesFor(traits, COMPARISONS);
 /** Finds a deployment that's turned off or removed, and reports what still runs in the zone. */
