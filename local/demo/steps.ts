@@ -106,7 +106,7 @@ export const DEMO_STEPS: readonly DemoStep[] = [
     title: "Raise the paranoia level by one: which rules would that turn on?",
     edits: [{ from: "paranoiaLevel: 2", to: "paranoiaLevel: 3" }],
     run: ["preview", "--diff"],
-    prints: ["3: paranoia-level-4 is off"],
+    prints: ["paranoia-level-4"],
     writes: 0,
     summary: "`expansion` counts the rules that this would turn on, and those that stay off.",
   },

@@ -1,5 +1,6 @@
+import { z } from "zod";
 import { digestOf } from "../runtime/digest";
-import { pluralize } from "../runtime/values";
+import { pluralize, type JsonObject } from "../runtime/values";
 import { blocking, findingsOf, isCut, LOST, type Finding } from "./findings";
 import type { Origin, Sending, SentRule, WireRule } from "./rules";
 import type { Mode } from "./api";
@@ -34,10 +35,44 @@ export interface Assessment {
    */
   readonly digest?: string;
   readonly next: NextStep;
-  /** The preview's text: at most 15 lines, plus one for each rule to send. */
-  readonly lines: readonly string[];
+  /** What the preview shows. */
+  readonly shown: MigrationAssessment;
   /** A digest of everything that a reviewer needs to know. If it changes, the assessment is shown again. */
   readonly assessmentDigest: string;
+}
+
+/** What a preview shows about a zone's migration. It only informs: `assessmentDigest` decides. */
+export interface MigrationAssessment {
+  /** The zone's state: `start`, `validation`, `finished` or `retired`, otherwise Cloudflare's own word or `unknown`. */
+  readonly state: string;
+  /** The result in a few words, such as `eligible; the previous rules are active`. */
+  readonly verdict: string;
+  /** The text, beginning with the verdict: at most 15 lines, plus one for each rule to send. */
+  readonly lines: readonly string[];
+  /** The steps that can be confirmed now, in order, each with the digest that confirms it. */
+  readonly steps: readonly MigrationStep[];
+}
+
+export interface MigrationStep {
+  readonly target: "validation" | "finished";
+  readonly digest: string;
+}
+
+const migrationAssessment: z.ZodType<MigrationAssessment> = z.object({
+  state: z.string(),
+  verdict: z.string(),
+  lines: z.array(z.string()),
+  steps: z.array(z.object({ target: z.enum(["validation", "finished"]), digest: z.string() })),
+});
+
+/** Returns the recorded assessment. Undefined if there's none, or if a plan hides it. */
+export function assessmentIn({ assessment }: JsonObject): MigrationAssessment | undefined {
+  return migrationAssessment.safeParse(assessment).data;
+}
+
+/** Returns the assessment as the preview prints it. */
+export function assessmentText(zoneId: string, [head = "", ...rest]: readonly string[]): string {
+  return [`WafMigration of zone ${zoneId}: ${head}.`, ...rest.map((line) => `  ${line}`)].join("\n");
 }
 
 /** The maximum number of lines in addition to the rules to send. */
@@ -56,10 +91,15 @@ export function assess(observation: Observation, request: MigrationRequest): Ass
     findings,
     next,
     ...(digest === undefined ? {} : { digest }),
-    lines: shortened(
-      [...sections(observation, request, findings, sending, steps), waits],
-      fullListsHint(observation, findings),
-    ),
+    shown: {
+      state: stateText(observation.state),
+      verdict: verdict(observation, findings),
+      lines: shortened(
+        [...sections(observation, request, findings, sending, steps), waits],
+        fullListsHint(observation, findings),
+      ),
+      steps,
+    },
     assessmentDigest: digestOf({
       state: observation.state,
       compatible: observation.open?.compatible ?? null,
@@ -69,19 +109,14 @@ export function assess(observation: Observation, request: MigrationRequest): Ass
   };
 }
 
-interface Step {
-  readonly target: "validation" | "finished";
-  readonly digest: string;
-}
-
 /** Returns the steps that can be confirmed now, in order. */
 function stepsOf(
   observation: Observation,
   { target, plan }: MigrationRequest,
   sending: Sending | undefined,
-): Step[] {
+): MigrationStep[] {
   if (sending === undefined) return [];
-  const step = (to: Step["target"]): Step => ({
+  const step = (to: MigrationStep["target"]): MigrationStep => ({
     target: to,
     digest: confirmationDigest(observation, to, sending),
   });
@@ -182,18 +217,18 @@ function sections(
   request: MigrationRequest,
   findings: readonly Finding[],
   sending: Sending | undefined,
-  steps: readonly Step[],
+  steps: readonly MigrationStep[],
 ): string[][] {
-  const { zoneId, state, open } = observation;
-  const head = `WafMigration of zone ${zoneId}: ${verdict(observation, findings)}`;
-  if (open === undefined) return [[`${head}: ${findings[0]?.text ?? stateText(state)}.`]];
+  const { state, open } = observation;
+  const head = verdict(observation, findings);
+  if (open === undefined) return [[`${head}: ${findings[0]?.text ?? stateText(state)}`]];
   const texts = (wanted: (finding: Finding) => boolean): string[] =>
     findings.filter(wanted).map(({ text }) => text);
   const rules = sending?.rules ?? [];
   const [code = "", dashboard = ""] = texts(({ about }) => about === "code" || about === "dashboard");
   const blocked = blocking(findings).length > 0;
   return [
-    [`${head}.`],
+    [head],
     texts(({ weight }) => weight === "blocks"),
     texts(({ weight }) => weight === "notCounted"),
     rules.length === 0 ? [] : [SENT, ...numbered(rules)],
@@ -221,7 +256,8 @@ function inOneLine(texts: readonly string[]): string[] {
   return texts.length === 0 ? [] : [texts.join("; ").replaceAll(`; ${LOST}`, "; ")];
 }
 
-function confirmLine({ target, digest }: Step, confirm: string | undefined): string {
+/** Returns the line that says how to confirm a step. */
+export function confirmLine({ target, digest }: MigrationStep, confirm: string | undefined): string {
   if (confirm === digest) return `confirmed: the next update sends this step (target "${target}")`;
   const label = target === "validation" ? "to validate (Enterprise only)" : "to finish";
   return `${label}: target: "${target}", confirm: "${digest}"`;
@@ -262,5 +298,5 @@ function shortened(all: readonly (readonly string[])[], see: ReturnType<typeof f
       more === undefined ? longest.splice(-2).length : Number(more) + longest.splice(-2).length - 1;
     longest.push(`… and ${left} more`);
   }
-  return shown.flat().map((line, index) => (index === 0 ? line : `  ${line}`));
+  return shown.flat();
 }

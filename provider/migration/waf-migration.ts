@@ -2,7 +2,7 @@ import type * as pulumi from "@pulumi/pulumi";
 import { z } from "zod";
 import { MIGRATION } from "../limits";
 import { advance, arrivalText } from "./advance";
-import { assess, type MigrationRequest } from "./assessment";
+import { assess, assessmentText, type MigrationAssessment, type MigrationRequest } from "./assessment";
 import type { ConcurrentChange } from "./concurrent";
 import type { Finding } from "./findings";
 import { computed, recordOf, stateOf, withArrival, type HistoryEntry } from "./record";
@@ -120,19 +120,21 @@ export const wafMigration = defineLifecycle({
       return {};
     const observation = await observe(ctx.api, args.zoneId);
     observations(ctx).set(args.zoneId, observation);
-    const { next, lines, assessmentDigest } = assess(observation, requestOf(args));
+    const { next, shown, assessmentDigest } = assess(observation, requestOf(args));
     // The update knows from its record whether the zone was finished before Cloudflare retired the migration.
     const isDeclared = olds["zoneId"] === args.zoneId && olds["target"] === args.target;
     if (observation.state.phase === "retired" && args.target !== "assessed" && isDeclared) return {};
-    const findings = { computed: assessmentOutputs(observation, args) };
+    const findings = { computed: { assessment: shown, assessmentDigest } };
     if (next.kind === "refuse") {
       const { property, reason } = next;
       return { ...findings, failures: [{ property, reason }] };
     }
     const isUnchanged =
       isDeclared && olds["plan"] === args.plan && olds["assessmentDigest"] === assessmentDigest;
-    if (!isUnchanged) ctx.say.info(lines.join("\n"));
-    else if (args.quiet !== true) ctx.say.info(unchangedText(lines));
+    const { zoneId } = args;
+    if (!isUnchanged) ctx.say.info(assessmentText(zoneId, shown.lines));
+    else if (args.quiet !== true)
+      ctx.say.info(`${assessmentText(zoneId, shown.lines.slice(0, 1))} ${UNCHANGED}`);
     return findings;
   },
 
@@ -370,7 +372,7 @@ export class WafMigration extends edgeResource<WafMigrationArgs>()(wafMigration)
    */
   declare readonly concurrentChanges: pulumi.Output<readonly ConcurrentChange[] | undefined>;
   /** The assessment that the preview printed when it last read the zone. */
-  declare readonly assessment: pulumi.Output<readonly string[] | undefined>;
+  declare readonly assessment: pulumi.Output<MigrationAssessment | undefined>;
   /** A digest of the assessment, for comparing it with the previous one. */
   declare readonly assessmentDigest: pulumi.Output<string | undefined>;
 
@@ -380,14 +382,8 @@ export class WafMigration extends edgeResource<WafMigrationArgs>()(wafMigration)
   }
 }
 
-function unchangedText([head = ""]: readonly string[]): string {
-  return `${head.replace(/\.$/, "")}. The assessment hasn't changed since the last update; for details, see the resource's \`assessment\` output.`;
-}
-
-/** Removes the lines' indentation. */
-function withoutIndent(lines: readonly string[]): string[] {
-  return lines.map((line) => line.trimStart());
-}
+const UNCHANGED =
+  "The assessment hasn't changed since the last update; for details, see the resource's `assessment` output.";
 
 function requestOf({ target, plan, confirm, configuration }: MigrationArgs): MigrationRequest {
   return { target, plan, confirm, configured: configuration?.map(toWire) };
@@ -419,7 +415,7 @@ async function runMigration(
     const { assessment, assessmentDigest } = assessmentOutputs(seen, args);
     return {
       ...withoutSecrets(ctx, reached),
-      assessment: assessment.map((line) => ctx.redact(line)),
+      assessment: { ...assessment, lines: assessment.lines.map((line) => ctx.redact(line)) },
       assessmentDigest,
     };
   } catch (error) {
@@ -432,9 +428,9 @@ async function runMigration(
 function assessmentOutputs(
   observation: Observation,
   args: Parameters<typeof requestOf>[0],
-): { readonly assessment: readonly string[]; readonly assessmentDigest: string } {
-  const { lines, assessmentDigest } = assess(observation, requestOf(args));
-  return { assessment: withoutIndent(lines), assessmentDigest };
+): { readonly assessment: MigrationAssessment; readonly assessmentDigest: string } {
+  const { shown, assessmentDigest } = assess(observation, requestOf(args));
+  return { assessment: shown, assessmentDigest };
 }
 
 /** Properties that never contain a secret, because their set of values is fixed. */

@@ -1,5 +1,6 @@
 import { kindOf } from "../runtime/type-tokens";
 import { partsOfUrn } from "../runtime/urn";
+import { UNKNOWN } from "../runtime/values";
 
 /** A resource in the stack, in the form that a policy receives. */
 export interface Declared {
@@ -30,6 +31,21 @@ export function member(value: unknown, name: string): unknown {
     return Reflect.get(value, name);
   } catch {
     return undefined;
+  }
+}
+
+/** Returns a copy of the value in which {@link UNKNOWN} stands for whatever isn't known yet. */
+export function withUnknowns(value: unknown): unknown {
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) return value.map((_, index) => memberOrUnknown(value, index));
+  return Object.fromEntries(Object.keys(value).map((name) => [name, memberOrUnknown(value, name)]));
+}
+
+function memberOrUnknown(value: object, name: PropertyKey): unknown {
+  try {
+    return withUnknowns(Reflect.get(value, name));
+  } catch {
+    return UNKNOWN;
   }
 }
 

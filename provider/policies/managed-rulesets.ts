@@ -1,5 +1,12 @@
 import type { StackValidationPolicy } from "@pulumi/policy";
-import { isCloudflare, isEdgeguard, list, member, text, type Declared } from "./declared";
+import {
+  declaredRulesets,
+  protectionOf,
+  UNKNOWN_RULESET,
+  type DeployedRuleset,
+} from "../rulesets/protection";
+import { isJsonObject, UNKNOWN, type JsonObject } from "../runtime/values";
+import { isCloudflare, isEdgeguard, list, member, text, withUnknowns, type Declared } from "./declared";
 import { onStack, type PolicyOptions, type Violation } from "./define";
 
 /** Options of {@link zonesNeedManagedRuleset}. */
@@ -14,9 +21,11 @@ export interface ManagedRulesetPolicyOptions extends PolicyOptions {
 }
 
 /**
- * Rejects a stack with a zone that has resources but no managed ruleset: no enabled `ManagedRulesetOverride`, no
+ * Rejects a stack with a zone that has resources but that no managed ruleset protects: no `ManagedRulesetOverride`, no
  * `WafMigration` that goes beyond assessing, and no ruleset from `@pulumi/cloudflare` that executes one. A deployment
- * for the whole account counts for every zone.
+ * counts if it's enabled, runs for all requests, and does more than log or check for exposed credentials, and if no
+ * exception skips it for all requests. A deployment for the whole account counts for every zone, whatever zones its
+ * expression selects.
  *
  * The policy knows only this stack's zones. Rulesets that were deployed in the dashboard or by another stack don't
  * count: list their zones in `exceptZones`.
@@ -38,7 +47,7 @@ export function zonesNeedManagedRuleset({
   return onStack(
     {
       name: "zones-need-managed-ruleset",
-      description: "Every zone has a managed ruleset.",
+      description: "A managed ruleset protects every zone.",
       enforcementLevel,
     },
     {
@@ -52,20 +61,23 @@ export function zonesNeedManagedRuleset({
 const MANAGED_PHASE = "http_request_firewall_managed";
 
 function unprotectedZones(resources: readonly Declared[], except: readonly string[]): Violation[] {
-  const managed = resources.filter(deploysManagedRules);
-  // A deployment for the account: only its expression says which zones it covers.
-  if (managed.some(isForAccount)) return [];
-  const covered = new Set([...except.map((zone) => zone.toLowerCase()), ...managed.map(zoneOf)]);
-  const first = new Map<string, Declared>();
+  const forAccount = deployedBy(resources.filter(isForAccount));
+  // Only the expression of an account's rule says which zones it covers.
+  if (protectionOf(forAccount, {}).requests !== "none") return [];
+  const byZone = new Map<string, Declared[]>();
   // Sorted, because the order of registration differs from run to run.
   for (const resource of [...resources].sort((one, other) => (one.urn < other.urn ? -1 : 1))) {
     const zone = zoneOf(resource);
-    if (zone !== undefined && !covered.has(zone) && !first.has(zone)) first.set(zone, resource);
+    if (zone !== undefined) byZone.set(zone, [...(byZone.get(zone) ?? []), resource]);
   }
-  return [...first].map(([zone, { urn }]) => ({
-    urn,
-    message: `zone ${zone} has resources in this stack but no managed ruleset. Add a ManagedRulesetOverride for it, or list it in exceptZones if another stack protects it.`,
-  }));
+  const exempt = new Set(except.map((zone) => zone.toLowerCase()));
+  return [...byZone].flatMap(([zone, [first, ...others]]): Violation[] => {
+    if (first === undefined || exempt.has(zone)) return [];
+    const { requests, lacking } = protectionOf([...forAccount, ...deployedBy([first, ...others])], {});
+    if (requests === "all" || requests === "unknown") return [];
+    const message = `no managed ruleset protects all of zone ${zone}, which has resources in this stack: ${lacking.join("; ")}. Deploy one with a ManagedRulesetOverride for all requests, or list the zone in exceptZones if another stack protects it.`;
+    return [{ urn: first.urn, message }];
+  });
 }
 
 /**
@@ -88,12 +100,57 @@ function isForAccount(resource: Declared): boolean {
   );
 }
 
-function deploysManagedRules(resource: Declared): boolean {
-  const { props } = resource;
-  if (isEdgeguard(resource, "ManagedRulesetOverride")) return member(props, "enabled") !== false;
-  if (isEdgeguard(resource, "WafMigration")) return text(props, "target") !== "assessed";
-  if (!isCloudflare(resource, "Ruleset") || text(props, "phase") !== MANAGED_PHASE) return false;
-  return list(props, "rules").some(
-    (rule) => text(rule, "action") === "execute" && member(rule, "enabled") !== false,
+function deployedBy(resources: readonly Declared[]): DeployedRuleset[] {
+  const overrides = resources.filter((each) => isEdgeguard(each, "ManagedRulesetOverride"));
+  const migrations = resources.filter(
+    (each) => isEdgeguard(each, "WafMigration") && text(each.props, "target") !== "assessed",
   );
+  const entryPoints = resources.filter(
+    (each) => isCloudflare(each, "Ruleset") && text(each.props, "phase") === MANAGED_PHASE,
+  );
+  return [
+    ...declaredRulesets(overrides.map(propsOf)),
+    // What a migration deploys isn't known to its program.
+    ...migrations.map(() => UNKNOWN_RULESET),
+    ...entryPoints.flatMap((each) => rulesetsIn(list(propsOf(each), "rules"))),
+  ];
+}
+
+function propsOf({ props }: Declared): JsonObject {
+  const copy = withUnknowns(props);
+  return isJsonObject(copy) ? copy : {};
+}
+
+/** Returns the rulesets that the rules of an entry point execute. */
+function rulesetsIn(rules: readonly unknown[]): DeployedRuleset[] {
+  return rules.flatMap((rule, index): DeployedRuleset[] => {
+    if (text(rule, "action") !== "execute") return [];
+    const parameters = member(rule, "actionParameters");
+    const overrides = member(parameters, "overrides");
+    const id = text(parameters, "id");
+    const others = [...list(overrides, "categories"), ...list(overrides, "rules")];
+    const enabled = member(rule, "enabled") ?? true;
+    const expression = member(rule, "expression") ?? "true";
+    return [
+      {
+        id,
+        name: undefined,
+        enabled: typeof enabled === "boolean" ? enabled : undefined,
+        expression: typeof expression === "string" && expression !== UNKNOWN ? expression : undefined,
+        canAct:
+          member(overrides, "enabled") !== false || others.some((each) => member(each, "enabled") === true),
+        onlyLogs:
+          text(overrides, "action") === "log" &&
+          others.every((each) => [undefined, "log"].includes(text(each, "action"))),
+        skippedFor: rules
+          .slice(0, index)
+          .filter((each) => text(each, "action") === "skip" && member(each, "enabled") !== false)
+          .filter((each) => {
+            const skips = member(each, "actionParameters");
+            return text(skips, "ruleset") === "current" || list(skips, "rulesets").includes(id);
+          })
+          .map((each) => text(each, "expression") ?? "true"),
+      },
+    ];
+  });
 }

@@ -46,7 +46,6 @@ function comparedBy({ step, old, new: next, impact }: StepView): unknown {
     adopted: asObject(next.inputs[ADOPTED])["changes"],
     previous: old.outputs["previous"],
     found: Object.keys(found).length === 0 ? undefined : found,
-    compared: asObject(next.inputs["expansion"])["compared"],
   });
   const sides = [old, next].map(({ inputs }) => pick(inputs, names));
   return Object.keys(more).length === 0 ? sides : [...sides, more];

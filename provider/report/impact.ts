@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { entriesRecord } from "../kv/impact";
 import { policyRecord, settingsRecord } from "../page-shield/impact";
+import { rulesetRecord } from "../rulesets/impact";
 import { IMPACT, RECORD_SHAPE, type RecordShape } from "../runtime/impact";
 import { isJsonObject, ownMember, type JsonObject } from "../runtime/values";
 import type { Sides, Step } from "./plan";
@@ -10,6 +11,7 @@ import type { Sides, Step } from "./plan";
 const SHAPES: Readonly<Record<string, RecordShape>> = {
   PageShieldSettings: settingsRecord,
   PageShieldPolicy: policyRecord,
+  ManagedRulesetOverride: rulesetRecord,
   KvEntries: entriesRecord,
 };
 

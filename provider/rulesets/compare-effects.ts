@@ -1,5 +1,7 @@
 import { pluralize } from "../runtime/values";
-import { countByKind, effectiveRules, type ComparedRules, type EffectiveRule } from "./effective";
+import { listOf } from "../runtime/impact";
+import { countByKind, effectiveRules, type EffectiveRule } from "./effective";
+import type { ComparedRules } from "./impact";
 import { thresholdLabel } from "./overrides";
 import type { CategoryOverride, ManagedRuleset, Overrides, RuleOverride } from "./wire";
 
@@ -36,19 +38,17 @@ export function isWeaker(before: string, after: string): boolean {
 export const effectOf = (rule: Pick<EffectiveRule, "enabled" | "action"> | undefined): string =>
   rule?.enabled === true ? rule.action : "off";
 
-export function compareEffects(
-  before: RunningRuleset,
-  after: RunningRuleset,
-): Pick<ComparedRules, "weaker" | "stronger"> {
+export function compareEffects(before: RunningRuleset, after: RunningRuleset): Omit<ComparedRules, "moved"> {
   if (before.managed.id !== after.managed.id) {
     const on = effectiveRules(before.managed, before.overrides).filter(({ enabled }) => enabled).length;
     const line = `${rulesetLabel(before.managed)} no longer runs (${pluralize(on, "rule")} on); ${rulesetLabel(after.managed)} runs instead`;
-    return { weaker: [line], stronger: [] };
+    return { weaker: [line], stronger: [], digest: listOf([line]).digest };
   }
   const was = new Map(effectiveRules(before.managed, before.overrides).map((rule) => [rule.id, rule]));
   const is = new Map(effectiveRules(after.managed, after.overrides).map((rule) => [rule.id, rule]));
   const [weaker, stronger]: [string[], string[]] = [[], []];
   const thresholds = { weaker: [] as string[], stronger: [] as string[] };
+  const changes: string[] = [];
   for (const id of new Set([...was.keys(), ...is.keys()])) {
     const [one, other] = [was.get(id), is.get(id)];
     const [from, to] = [effectOf(one), effectOf(other)];
@@ -56,6 +56,7 @@ export function compareEffects(
     if (from !== to)
       (isWeaker(from, to) ? weaker : stronger).push(`${from} → ${other === undefined ? "removed" : to}`);
     const [low, high] = [one?.scoreThreshold, other?.scoreThreshold];
+    if (from !== to || low !== high) changes.push(JSON.stringify([id, from, to, low, high]));
     if (one === undefined || other === undefined || low === high) continue;
     const isLess = low === undefined || high === undefined || high > low;
     thresholds[isLess ? "weaker" : "stronger"].push(
@@ -67,6 +68,7 @@ export function compareEffects(
   return {
     weaker: [...lines(weaker), ...thresholds.weaker],
     stronger: [...lines(stronger), ...thresholds.stronger],
+    digest: listOf(changes).digest,
   };
 }
 

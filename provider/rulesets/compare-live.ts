@@ -5,12 +5,12 @@ import { sameJson } from "../runtime/values";
 import type { Existing } from "./adoption";
 import { compareEffects, type RunningRuleset } from "./compare-effects";
 import { prepare, type Declared, type Prepared } from "./deployment";
-import type { ComparedRules } from "./effective";
+import type { ComparedRules } from "./impact";
 import { findByRef } from "./entry-point";
 import { ownExceptions } from "./exceptions";
 import { skippedBy } from "./explain";
 import { findManagedRuleset, UnknownRulesetError } from "./managed";
-import { missingAnchor, placementOf } from "./position";
+import { isSamePlace, missingAnchor, placementOf } from "./position";
 import type { RuleIds } from "./rule-names";
 import type { EntryPoint, ZoneRule } from "./wire";
 
@@ -78,6 +78,7 @@ function effectsOfMove({
   const own = existing?.rule ?? findByRef(found, olds?.ref ?? args.ref);
   if (found === undefined || own === undefined || missingAnchor(position, found, zoneId) !== undefined)
     return undefined;
+  if (isSamePlace(olds?.position, position, found, own)) return [];
   const front = ownExceptions(found, { ref: own.ref });
   const others = found.rules.filter((rule) => rule !== own && !front.includes(rule));
   const before = found.rules

@@ -1,7 +1,8 @@
+import { z } from "zod";
 import { omitAbsent } from "../runtime/members";
-import { pluralize } from "../runtime/values";
+import { pluralize, type JsonObject } from "../runtime/values";
 import type { DeclaredOverrides } from "./arguments";
-import { levelsOff, scoreRuleOf, thresholdLabel } from "./overrides";
+import { levelsOff, scoreRuleOf } from "./overrides";
 import type { ManagedRule, ManagedRuleset, Overrides } from "./wire";
 
 /** Computes a deployment's effect on a managed ruleset: rule by rule, and as the preview shows it. */
@@ -112,22 +113,26 @@ export function conflictsOf({ rules }: Pick<ManagedRuleset, "rules">, overrides:
 
 /** The resulting configuration of a deployment, as the preview shows it. */
 export interface RulesetExpansion {
-  /** The name and ID of the managed ruleset. */
-  readonly ruleset: string;
-  /** The deployed version. For `latest`, also the current version number. */
+  /** The managed ruleset. */
+  readonly ruleset: { readonly id: string; readonly name: string };
+  /** The deployed version: a number, or `latest`. */
   readonly version: string;
-  /** The paranoia level and what it turns off: `2: paranoia-level-3 and paranoia-level-4 are off`. */
-  readonly paranoiaLevel?: string;
-  /** The score threshold, such as `25 (high)`. Present only for a ruleset that scores requests. */
-  readonly scoreThreshold?: string;
+  /** The number of the latest version. Absent if a version is pinned. */
+  readonly latest?: string;
+  /** The declared paranoia level. */
+  readonly paranoiaLevel?: number;
+  /** The tags of the paranoia levels that the declared one turns off. */
+  readonly levelsOff?: readonly string[];
+  /** The score threshold. Present only for a ruleset that scores requests. */
+  readonly scoreThreshold?: number;
   /**
    * What a ruleset that scores requests does at the threshold. For other rulesets, the action that overrides all rules.
    */
   readonly action?: string;
-  /** The number of rules, and how many of them are on and off. */
-  readonly rules: string;
+  /** How many of the rules are on and off. */
+  readonly rules: RuleCounts;
   /** How many rules the deployment turns on and off, compared with the ruleset's defaults. */
-  readonly switched: string;
+  readonly switched: RuleCounts;
   /** Rules that are on with an action other than their default: `12 rules block → log`. Absent if there are none. */
   readonly otherActions?: string;
   /** Rules that two categories override differently: how many, and which category wins. */
@@ -137,23 +142,12 @@ export interface RulesetExpansion {
    * `"920272" is rule 3f5a… ("920272: Invalid character in request"): score, on by default`. Absent if there are none.
    */
   readonly rulesByName?: readonly string[];
-  /**
-   * What changes compared with the current deployment. Absent if there is none, or the preview couldn't read it.
-   */
-  readonly compared?: ComparedRules;
 }
 
-/** What an update changes: lines such as `12 rules block → log`. */
-export interface ComparedRules {
-  /** Changes that protect less, or may protect less. */
-  readonly weaker: readonly string[];
-  /** Changes that protect more. */
-  readonly stronger: readonly string[];
-  /**
-   * What moving the deployment changes: skip rules that will now apply to it, and other deployments that its exceptions
-   * will now apply to. Absent if unknown.
-   */
-  readonly moved?: readonly string[];
+/** How many rules are on and off. */
+export interface RuleCounts {
+  readonly on: number;
+  readonly off: number;
 }
 
 export function expand(
@@ -173,13 +167,15 @@ export function expand(
       `${pluralize(rules, "rule")} tagged both ${JSON.stringify(one)} and ${JSON.stringify(other)}: ${JSON.stringify(winner)} decides ${rules === 1 ? (member === "enabled" ? "whether it's on" : "its action") : member === "enabled" ? "whether they're on" : "their action"}`,
   );
   return omitAbsent({
-    ruleset: `${managed.name} (${managed.id})`,
-    version: version === "latest" ? `latest, now ${managed.version}` : version,
-    paranoiaLevel: owasp && levelText(owasp),
-    scoreThreshold: score?.scoreThreshold === undefined ? undefined : thresholdLabel(score.scoreThreshold),
+    ruleset: { id: managed.id, name: managed.name },
+    version,
+    latest: version === "latest" ? managed.version : undefined,
+    paranoiaLevel: owasp?.paranoiaLevel,
+    levelsOff: owasp && levelsOff(owasp).map(({ tag }) => tag),
+    scoreThreshold: score?.scoreThreshold,
     action: score?.scoreThreshold === undefined ? action : score.action,
-    rules: `${effective.length}: ${on} on, ${effective.length - on} off`,
-    switched: `${switchedOn} on, ${switchedOff} off`,
+    rules: { on, off: effective.length - on },
+    switched: { on: switchedOn, off: switchedOff },
     otherActions: otherActions(effective),
     conflicts: conflicts.length === 0 ? undefined : conflicts,
   });
@@ -202,9 +198,29 @@ export function countByKind(kinds: readonly string[]): readonly (readonly [kind:
   return [...counts];
 }
 
-function levelText(owasp: NonNullable<DeclaredOverrides["owasp"]>): string {
-  const off = levelsOff(owasp).map(({ tag }) => tag);
-  const last = off.pop();
-  if (last === undefined) return `${owasp.paranoiaLevel}: no level is off`;
-  return `${owasp.paranoiaLevel}: ${off.length === 0 ? `${last} is` : `${off.join(", ")} and ${last} are`} off`;
+const lines = z.array(z.string());
+const counts = z.object({ on: z.number(), off: z.number() });
+const EXPANSION = {
+  ruleset: z.object({ id: z.string(), name: z.string() }),
+  version: z.string(),
+  latest: z.string(),
+  paranoiaLevel: z.number(),
+  levelsOff: lines,
+  scoreThreshold: z.number(),
+  action: z.string(),
+  rules: counts,
+  switched: counts,
+  otherActions: z.string(),
+  conflicts: lines,
+  rulesByName: lines,
+} satisfies Readonly<Record<keyof RulesetExpansion, z.ZodType>>;
+
+/** Returns what a preview recorded about a deployment. Members that a plan hides are missing, or all of them. */
+export function expansionIn({ expansion }: JsonObject): Partial<RulesetExpansion> {
+  const recorded = z.record(z.string(), z.unknown()).safeParse(expansion).data ?? {};
+  const known = Object.entries(EXPANSION).flatMap(([name, schema]) => {
+    const { data } = schema.safeParse(recorded[name]);
+    return data === undefined ? [] : [[name, data] as const];
+  });
+  return Object.fromEntries(known);
 }

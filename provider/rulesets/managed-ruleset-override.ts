@@ -37,7 +37,7 @@ import {
   type PreviousRule,
 } from "./deployment";
 import { declaredDeployments, duplicatesOfOtherPrograms, duplicateUnderOtherName } from "./duplicates";
-import { expand, type RulesetExpansion } from "./effective";
+import { expand, expansionIn, type RulesetExpansion } from "./effective";
 import { readDeployedRuleset, readLiveRule, refreshedFacts } from "./live-rule";
 import {
   declaredVersion,
@@ -58,6 +58,7 @@ import {
   cachedEntryPoint,
   type OtherManagedRule,
 } from "./entry-point";
+import { rulesetRecord, SEEN, versionMessages, type RulesetImpact } from "./impact";
 import { removeExceptions, sameExceptions } from "./exceptions";
 import { readDeployment } from "./existing";
 import {
@@ -79,7 +80,7 @@ import type { RuleIds } from "./rule-names";
 import { contradictions } from "./validate";
 import { UnknownRulesetError } from "./managed";
 import { sameCategories, thresholdName } from "./overrides";
-import { missingAnchor, placementOf, positionOnWrongSide } from "./position";
+import { isSamePlace, missingAnchor, placementOf, positionOnWrongSide } from "./position";
 import { reconcileRule, currentRule, removeOrRestore } from "./reconcile";
 import { asDeclared } from "./skip";
 import type { ZoneRule } from "./wire";
@@ -111,6 +112,23 @@ type OverrideState = OverrideArgs & Computed;
  */
 const recordedArgs = (olds: JsonObject): OverrideArgs | undefined => args.safeParse(olds).data;
 
+/** Returns the version that the last update deployed, as its preview recorded it. */
+function recordedVersion(
+  args: OverrideArgs,
+  olds: JsonObject,
+): Parameters<typeof newsOfVersion>[1] | undefined {
+  const { ruleset, latest } = expansionIn(olds);
+  if (ruleset === undefined || latest === undefined) return undefined;
+  const version = recordedArgs(olds)?.version;
+  return {
+    ...args,
+    version: undefined,
+    rulesetId: ruleset.id,
+    rulesetVersion: latest,
+    known: omitAbsent({ version }),
+  };
+}
+
 /** Two resources are identical if these arguments are equal. */
 const COMPARED_ARGS = args.omit({ accountId: true, ref: true, position: true, adopt: true, onDestroy: true });
 
@@ -124,6 +142,7 @@ export const managedRulesetOverride = defineLifecycle({
   computed,
   computedInputs: ["expansion", "drift", "ruleIds"],
   derivedFrom: { ruleIds: ["rules", "exceptions"] },
+  record: rulesetRecord,
   hints: [SAVED_PLAN],
   pending: (declared) => [
     "expansion",
@@ -276,7 +295,12 @@ export const managedRulesetOverride = defineLifecycle({
       ctx.say.warn(
         `managed ruleset ${JSON.stringify(args.ref)}: ${JSON.stringify(managed.name)} will run twice for the same requests, because ${executor} also executes it.`,
       );
-    for (const line of await newsOfPinned(ctx, args, declaredVersion(args, prepared))) ctx.say.info(line);
+    const deployed = declaredVersion(args, prepared);
+    const since = isNew ? undefined : recordedVersion(args, olds);
+    const versions = [
+      ...(since === undefined ? [] : (await newsOfVersion(ctx, since, deployed)).lines),
+      ...(await newsOfPinned(ctx, args, deployed)),
+    ];
     const compared = await compareLive(ctx, {
       args,
       prepared,
@@ -292,17 +316,21 @@ export const managedRulesetOverride = defineLifecycle({
     const rulesByName = resolvedInWords(ctx, named, managed.id);
     const expansion: RulesetExpansion = {
       ...expand(managed, args, overrides),
-      ...omitAbsent({ rulesByName: rulesByName.length === 0 ? undefined : rulesByName, compared }),
+      ...omitAbsent({ rulesByName: rulesByName.length === 0 ? undefined : rulesByName }),
     };
     const adopts = existing === undefined ? {} : adoptionOf(ctx, args, prepared, found, existing);
     return {
       computed: { expansion, ...(Object.keys(ruleIds).length === 0 ? {} : { ruleIds }) },
+      seen: [SEEN.existingRule, SEEN.zoneRules],
+      found: omitAbsent({ compared, versions: versions.length === 0 ? undefined : versions }),
       failures: [...problemsIn(ctx, args, prepared), ...gone, ...identicalDuplicate(args, other)],
       ...adopts,
     };
   },
 
-  // The check has already read the ruleset. Only if Cloudflare has published a version since, the former one is read.
+  messages: ({ versions }, { args: { ref } }) => versionMessages(versions, ref),
+
+  // The check has already read the ruleset.
   review({ ctx, state, args, inputs, change }) {
     if (args === undefined || change !== "update") return Promise.resolve([]);
     const version = async (): Promise<Review> => {
@@ -311,11 +339,7 @@ export const managedRulesetOverride = defineLifecycle({
       const { rulesetId, rulesetVersion, known, ruleIds = {} } = state;
       const recorded = { ...args, rulesetId, rulesetVersion, known };
       for (const line of movedScoreRule(prepared.managed, recorded)) ctx.say.warn(line);
-      if (!sameMeanings(ruleIds, resolved)) return { failures: [OTHER_RULES] };
-      const since = { ...recorded, version: state.version };
-      const { lines } = await newsOfVersion(ctx, since, declaredVersion(args, prepared));
-      for (const line of lines) ctx.say.info(line);
-      return {};
+      return sameMeanings(ruleIds, resolved) ? {} : { failures: [OTHER_RULES] };
     };
     return Promise.resolve([version]);
   },
@@ -350,6 +374,7 @@ export const managedRulesetOverride = defineLifecycle({
     const managed = await readDeployedRuleset(ctx, state.accountId, rule);
     const isOtherRuleset = deploys !== undefined && deploys.rulesetId !== state.rulesetId;
     let news: VersionNews = { lines: [] };
+    const versions: string[] = [];
     if (managed !== undefined && !isOtherRuleset) {
       for (const line of [
         ...missingInVersion(ctx, managed, state),
@@ -361,14 +386,21 @@ export const managedRulesetOverride = defineLifecycle({
       const before = found.rules.slice(0, found.rules.indexOf(rule));
       const live = { managed, version: deploys?.version, deployment: deploymentIn(before, rule) };
       news = await newsOfVersion(ctx, state, live);
-      for (const line of [...news.lines, ...(await newsOfPinned(ctx, state, live))]) ctx.say.info(line);
+      versions.push(...news.lines, ...(await newsOfPinned(ctx, state, live)));
+      ctx.tell(versionMessages(versions, state.ref));
     }
     const facts = refreshedFacts(state.known, managed, { isOtherRuleset });
     const live = readLiveRule(state, facts, found, rule, { ref: state.ref, adopted: exceptionIds(state) });
     const skipped = (state.exceptions ?? []).map(({ skip }) => skip);
+    const expansion = expansionIn(state);
     const now = {
       ...state,
       ...live,
+      ...(versions.length === 0 ? {} : { impact: { versions } }),
+      // The next preview reports newer versions only.
+      ...(expansion.latest === undefined || managed === undefined
+        ? {}
+        : { expansion: { ...expansion, latest: managed.version || expansion.latest } }),
       ruleset: isOtherRuleset ? { id: deploys.rulesetId } : state.ruleset,
       version: liveVersion(state, deploys?.version),
       exceptions: live.exceptions?.map((each, index) => ({
@@ -416,7 +448,8 @@ export const managedRulesetOverride = defineLifecycle({
       ...valuesOfRemoved(args, state, rule),
       ref: state.previous === undefined ? args.ref : rule.ref,
     };
-    const isNewPosition = !sameJson(state.position, args.position);
+    const isNewPosition =
+      !sameJson(state.position, args.position) && !isSamePlace(state.position, args.position, found, rule);
     const isOnWrongSide = positionOnWrongSide(args.position, found, rule) !== undefined;
     const placing = isNewPosition ? "new position" : isOnWrongSide ? "wrong side" : "none";
     const rules = new RuleWriter(ctx, args.zoneId, found);
@@ -526,7 +559,8 @@ export interface ManagedRulesetOverrideArgs {
   /**
    * The rule's position among the zone's managed rules: `"first"`, `"last"`, `{ before: ref }` or `{ after: ref }`.
    * Earlier rules run first. If the other rule has no ref, use its ID. By default, a new rule is added last. The
-   * position is applied when the rule is created and when this argument changes. After that, a rule on the wrong side
+   * position is applied when the rule is created and when this argument changes, but not if the other rule only got
+   * another ref. After that, a rule on the wrong side
    * of the other rule counts as drift, but `"first"` and `"last"` aren't enforced again. Updates in place.
    */
   readonly position?: pulumi.Input<
@@ -707,6 +741,8 @@ export class ManagedRulesetOverride extends edgeResource<ManagedRulesetOverrideA
    * from Cloudflare.
    */
   declare readonly expansion: pulumi.Output<RulesetExpansion | undefined>;
+  /** What the last change found out: what it changed for visitors, and what new versions of the ruleset change. */
+  declare readonly impact: pulumi.Output<RulesetImpact | undefined>;
 
   // eslint-disable-next-line @typescript-eslint/no-useless-constructor -- it has the type of the arguments
   constructor(name: string, args: ManagedRulesetOverrideArgs, opts?: pulumi.CustomResourceOptions) {

@@ -78,6 +78,26 @@ export function isInPlace(
   return side === "before" ? found.rules[at + 1] === firstInBlock(found, rule) : ahead.at(-1) === rule;
 }
 
+/**
+ * Whether a position only names the same rule by its new ref: the former one no longer exists, and the rule is still on
+ * the correct side.
+ */
+export function isSamePlace(
+  was: Position | undefined,
+  is: Position | undefined,
+  found: EntryPoint,
+  own: ZoneRule,
+): boolean {
+  const [one, other] = [anchorOf(was, found), anchorOf(is, found)];
+  return (
+    one !== undefined &&
+    one.rule === undefined &&
+    other?.rule !== undefined &&
+    one.side === other.side &&
+    positionOnWrongSide(is, found, own) === undefined
+  );
+}
+
 /** Whether the placement is before the rule's current position. */
 export function isForward(placement: Placement, found: EntryPoint, own: ZoneRule): boolean {
   const id = "before" in placement ? placement.before : placement.after;

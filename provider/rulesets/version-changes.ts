@@ -96,16 +96,16 @@ export async function newsOfVersion(
   try {
     const earlier = await readVersionOnce(ctx, accountId, rulesetId, former);
     const why = incomparable(earlier, former) ?? incomparable(managed);
-    if (why !== undefined) return { lines: [versionMessage(recorded, unknown(why))] };
+    if (why !== undefined) return { lines: [versionMessage(unknown(why))] };
     const change = changeSince(earlier, managed, shownOf(ctx, deployment));
-    return { lines: [versionMessage(recorded, change.summary, change)] };
+    return { lines: [versionMessage(change.summary, change)] };
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     const { status } = error;
     if (isAbsent(error))
-      return { lines: [versionMessage(recorded, unknown(`Cloudflare no longer serves version ${former}`))] };
+      return { lines: [versionMessage(unknown(`Cloudflare no longer serves version ${former}`))] };
     const why = `Version ${former} couldn't be read (${status === undefined ? "no response" : `HTTP ${status}`})`;
-    const lines = [versionMessage(recorded, unknown(why))];
+    const lines = [versionMessage(unknown(why))];
     if (!mayPass(status)) return { lines };
     reportedVersions(ctx).delete(deploymentKey(recorded));
     return { lines, unread: former };
@@ -177,7 +177,7 @@ export async function newsOfPinned(
     : undefined;
   if (latest === undefined) return [];
   const lack = lackOf(managed, latest, shownOf(ctx, deployment));
-  return [versionMessage(declared, lack.summary, lack)];
+  return [versionMessage(lack.summary, lack)];
 }
 
 /**
@@ -239,19 +239,9 @@ export function movedScoreRule(managed: ManagedRuleset, recorded: Recorded): str
   ];
 }
 
-function versionMessage(
-  about: Pick<Declared, "ref">,
-  summary: string,
-  change: Pick<VersionChange, "rules"> = { rules: [] },
-): string {
-  const lines = [`${label(about)}: ${summary}.`, ...changedRuleLines(change)];
+function versionMessage(summary: string, change: Pick<VersionChange, "rules"> = { rules: [] }): string {
+  const lines = [`${summary}.`, ...changedRuleLines(change)];
   return lines.map(escapeInvisible).join("\n  ");
 }
-
-/**
- * Matches messages about new versions in a plan. Captures the deployment's ref, as JSON, and the rest of the message.
- */
-export const VERSION_MESSAGE =
-  /^managed ruleset ("(?:[^"\\]|\\.)*"): ([^\n]*?(?: \d\S* → \d\S*(?: \(renamed from "[^\n]*?"\))?: | is pinned to \d\S* \().*)$/s;
 
 const label = ({ ref }: Pick<Declared, "ref">): string => `managed ruleset ${JSON.stringify(ref)}`;

@@ -129,6 +129,8 @@ const deployment = members({
       action: z.string().exactOptional(),
       rulesOn: z.int(),
       rulesOff: z.int(),
+      /** Whether all rules that are on only log. */
+      onlyLogs: z.boolean(),
     }),
   ),
   stack,
@@ -225,6 +227,15 @@ export const zone = members({
    * The account's deployments, without those whose expression never matches the zone. They run before the zone's own.
    */
   accountDeployments: cell(z.array(deployment)),
+  /** Whether managed rulesets protect the zone. */
+  protection: cell(
+    members({
+      /** Which requests are protected. Only `all` counts as protected. */
+      requests: z.enum(["all", "some", "none"]),
+      /** What is missing for `all`: that the zone is paused, or one sentence for each deployment. */
+      lacking: z.array(z.string()),
+    }),
+  ),
   /** The first deployment that's on and has paranoia levels. If there's none, the first that's perhaps on. */
   owasp: cell(
     members({

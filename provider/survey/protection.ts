@@ -1,12 +1,12 @@
 import type { Cell, Deployment, Zone } from "./model";
-import { isNotReadable, isReadable, valueOf } from "./readable";
+import { isNotReadable, isReadable, mapCell, valueOf } from "./readable";
 
 /**
- * Determines whether managed rulesets protect a zone, from the states of its deployments. The page's script also uses
+ * Answers questions about a zone's deployments from what was read. The page's script also uses
  * this module, so it doesn't import any libraries.
  */
 
-type Protected = Pick<Zone, "accountDeployments" | "deployments">;
+type Deployed = Pick<Zone, "accountDeployments" | "deployments">;
 
 export function isOn({ state }: Pick<Deployment, "state">): boolean {
   return state === "on";
@@ -16,19 +16,19 @@ export function isOn({ state }: Pick<Deployment, "state">): boolean {
  * Returns a zone's deployments: the account's, which run first, then its own. If some couldn't be read and none of the
  * others is on, returns the reason instead.
  */
-export function deploymentsIn({ accountDeployments, deployments }: Protected): Cell<Deployment[]> {
+export function deploymentsIn({ accountDeployments, deployments }: Deployed): Cell<Deployment[]> {
   const lists = [accountDeployments, deployments];
   const all = lists.filter(isReadable).flat();
   const unknown = all.filter(({ state }) => state === "perhaps").map(({ effect }) => effect);
   return all.some(isOn) ? all : ([...lists, ...unknown].find(isNotReadable) ?? all);
 }
 
-/** Whether a managed ruleset protects a zone. `perhaps` if that depends on the request. */
-export function protectionOf(zone: Protected): Cell<"on" | "perhaps" | "none"> {
-  const found = deploymentsIn(zone);
-  if (!isReadable(found)) return found;
-  return found.some(isOn) ? "on" : found.some(({ state }) => state === "perhaps") ? "perhaps" : "none";
+/** Whether managed rulesets protect a zone. `perhaps` if that depends on the request. */
+export function protectionOf({ protection }: Pick<Zone, "protection">): Cell<"on" | "perhaps" | "none"> {
+  return mapCell(protection, ({ requests }) => PROTECTION[requests]);
 }
+
+const PROTECTION = { all: "on", some: "perhaps", none: "none" } as const;
 
 /** Whether every part of a zone that can result in a task could be read. */
 export function isWhole(zone: Zone): boolean {

@@ -1,12 +1,13 @@
 import { isAbsent } from "../api/errors";
+import { matchesZone, type KnownZone } from "../rulesets/coverage";
 import { canAct, effectiveRules } from "../rulesets/effective";
 import { explain, type ExecutedRuleset } from "../rulesets/explain";
 import { readVersion } from "../rulesets/managed";
 import { isPinned } from "../rulesets/deployment";
+import { protectionOf, type DeployedRuleset } from "../rulesets/protection";
 import { skippedRulesOf } from "../rulesets/skip";
 import type { EntryPoint, ManagedRuleset, ZoneRule } from "../rulesets/wire";
 import { omitAbsent } from "../runtime/members";
-import { matchesZone } from "./coverage";
 import type { Account, Cell, Deployment, ListedZone, Zone } from "./model";
 import type { Reader } from "./cells";
 import { isNotReadable, mapCell, valueOf } from "./readable";
@@ -82,9 +83,17 @@ export async function deploymentsOf(
         }),
         rulesOn: each.rules?.on ?? 0,
         rulesOff: each.rules?.off ?? 0,
+        onlyLogs: onlyLogs(deployed, rules.get(ruleId)),
       })),
     }),
   );
+}
+
+function onlyLogs(managed: ManagedRuleset, rule: ZoneRule | undefined): boolean {
+  const on = effectiveRules(managed, rule?.deploys?.overrides ?? { categories: [], rules: {} }).filter(
+    ({ enabled }) => enabled,
+  );
+  return on.every(({ action }) => action === "log" || action === "score");
 }
 
 interface Effect {
@@ -127,8 +136,49 @@ type State = Deployment["state"];
 
 /** Returns a deployment's state in a zone. It's off if its expression or an exception rules out all requests there. */
 function stateIn(zone: ListedZone, { state, expression, exceptions }: Deployment): State {
-  const isStopped = exceptions.some((each) => each.stops && matchesZone(each.expression, zone) === true);
-  return isStopped || matchesZone(expression, zone) === false ? "off" : state;
+  const known = knownOf(zone);
+  const isStopped = exceptions.some((each) => each.stops && matchesZone(each.expression, known) === true);
+  return isStopped || matchesZone(expression, known) === false ? "off" : state;
+}
+
+function knownOf({ name, plan }: Pick<ListedZone, "name" | "plan">): KnownZone {
+  return { name: valueOf(name), plan: valueOf(plan) };
+}
+
+/**
+ * Determines whether the deployments of the zone and its account protect it. Something that couldn't be read matters only
+ * if nothing else protects it.
+ */
+export function protectionIn(
+  zone: ListedZone & Pick<Zone, "accountDeployments" | "deployments">,
+): Zone["protection"] {
+  const lists = [zone.accountDeployments, zone.deployments];
+  const all = lists.flatMap((each) => valueOf(each) ?? []);
+  const isPaused = valueOf(zone.status) === "paused";
+  const { requests, lacking } = protectionOf(all.map(asDeployed), { ...knownOf(zone), isPaused });
+  const effects = all.filter(({ state }) => state === "perhaps").map(({ effect }) => effect);
+  const unread = isPaused || requests === "all" ? undefined : [...lists, ...effects].find(isNotReadable);
+  return unread ?? { requests: requests === "unknown" ? "none" : requests, lacking: [...lacking] };
+}
+
+function asDeployed({
+  rulesetId,
+  enabled,
+  expression,
+  state,
+  exceptions,
+  effect,
+}: Deployment): DeployedRuleset {
+  const known = valueOf(effect);
+  return {
+    id: rulesetId,
+    name: known?.name,
+    enabled,
+    expression,
+    canAct: known && state !== "off",
+    onlyLogs: known?.onlyLogs,
+    skippedFor: exceptions.filter(({ stops }) => stops).map((each) => each.expression),
+  };
 }
 
 /** Sets the state of a zone's own deployments, which also depends on the zone's name and plan. */
@@ -144,19 +194,20 @@ export function coveringDeployments(
   account: Pick<Account, "deployments"> | undefined,
   zone: ListedZone,
 ): Zone["accountDeployments"] {
-  const plan = valueOf(zone.plan);
+  const known = knownOf(zone);
+  const { plan } = known;
   if (plan !== undefined && !ENTERPRISE.includes(plan)) return [];
   if (account === undefined) return NO_ACCOUNT;
   return mapCell(account.deployments, (all) =>
     all
-      .filter(({ expression }) => matchesZone(expression, zone) !== false)
+      .filter(({ expression }) => matchesZone(expression, known) !== false)
       .map((each) => {
         const state = stateIn(zone, each);
-        const mayMiss = matchesZone(each.expression, zone) === undefined;
+        const mayMiss = matchesZone(each.expression, known) === undefined;
         return {
           ...each,
           state: state === "on" && mayMiss ? "perhaps" : state,
-          exceptions: each.exceptions.filter(({ expression }) => matchesZone(expression, zone) !== false),
+          exceptions: each.exceptions.filter(({ expression }) => matchesZone(expression, known) !== false),
         };
       }),
   );

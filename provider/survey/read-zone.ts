@@ -21,7 +21,7 @@ import { omitAbsent } from "../runtime/members";
 import { COMPLETE, RIGHTS, type Reader } from "./cells";
 import type { AccountFacts, Cell, ListedZone, NotReadable, SurveyedJob, Zone } from "./model";
 import type { PaymentPages } from "./payment-pages";
-import { coveringDeployments, deploymentsOf, inZone, owaspOf } from "./read-deployments";
+import { coveringDeployments, deploymentsOf, inZone, owaspOf, protectionIn } from "./read-deployments";
 import { isNotReadable, isReadable, mapCell, valueOf } from "./readable";
 import { tasksOf } from "./tasks";
 import { PARTS, type Part } from "./trial";
@@ -94,6 +94,7 @@ export async function readZone(reading: Reading, listed: ListedZone): Promise<Zo
     scripts: mapCell(found, (all) => summaryOf(all, reading)),
     deployments,
     accountDeployments,
+    protection: protectionIn({ ...listed, accountDeployments, deployments }),
     owasp: owaspOf([accountDeployments, deployments]),
     migration,
     jobs,

@@ -51,6 +51,11 @@ const COLUMNS: Readonly<Record<string, Column>> = {
   ),
   managed_rulesets: of(({ deployments }) => deployments, rulesetNames),
   account_managed_rulesets: of(({ accountDeployments }) => accountDeployments, rulesetNames),
+  protected: of(
+    ({ protection }) => protection,
+    ({ requests, lacking }) =>
+      [PROTECTED[requests], ...(lacking.length === 0 ? [] : [lacking.join("; ")])].join(": "),
+  ),
   versions_behind: of(deploymentsIn, mostBehind),
   exceptions: of(deploymentsIn, exceptionCount),
   owasp: of(
@@ -108,6 +113,8 @@ const COLUMNS: Readonly<Record<string, Column>> = {
 function withoutTask(zone: Zone): string {
   return isWhole(zone) ? "none" : "not known";
 }
+
+const PROTECTED = { all: "yes", some: "for some requests", none: "no" } as const;
 
 const STATE_WORDS = { on: "", off: " (off)", perhaps: " (perhaps on)" } as const;
 

@@ -44,13 +44,12 @@ const FINDERS: Readonly<Record<TaskKind, (zone: Omit<Zone, "tasks">) => Found | 
     };
   },
   noManagedRuleset: (zone) => {
-    const protection = valueOf(protectionOf(zone));
-    if (protection === "none") return { text: "Deploy a managed ruleset: none is on for this zone." };
-    return protection === "perhaps"
-      ? {
-          text: "Deploy a managed ruleset: the account's managed rulesets may not cover all requests to this zone.",
-        }
-      : undefined;
+    const { requests = "all", lacking = [] } = valueOf(zone.protection) ?? {};
+    if (requests === "all") return undefined;
+    if (valueOf(zone.status) === "paused")
+      return { text: "Resume the zone: it's paused, so Cloudflare checks none of its requests." };
+    const what = requests === "some" ? "all requests" : "the zone";
+    return { text: `Protect ${what} with a managed ruleset: ${lacking.join("; ")}.` };
   },
   readyToMigrate: ({ migration }) =>
     valueOf(migration)?.readiness === "ready"

@@ -183,9 +183,13 @@ describe("assessing a zone", () => {
     const op = new Operation(api);
     const plan = await op.preview(TYPE, inputs, recorded);
     expect(plan.step).toBe("update");
-    expect(plan.inputs["assessment"]).toContainEqual(
-      expect.stringContaining("OWASP sensitivity medium -> paranoia level 1, score threshold 25 (high)"),
-    );
+    expect(plan.inputs["assessment"]).toMatchObject({
+      state: "start",
+      verdict: "eligible; the previous rules are active",
+      lines: expect.arrayContaining([
+        expect.stringContaining("OWASP sensitivity medium -> paranoia level 1, score threshold 25 (high)"),
+      ]) as unknown,
+    });
     const updated = await new Operation(api).up(TYPE, inputs, recorded);
     expect(updated.outputs["history"]).toEqual(recorded.outputs["history"]);
     expect(updated.outputs["configurationDigest"]).not.toBe(recorded.outputs["configurationDigest"]);

@@ -13,6 +13,8 @@ import {
   workersWithinLimits,
   zonesNeedManagedRuleset,
 } from "pulumi-edgeguard/policies";
+import { runProgram } from "pulumi-edgeguard/testing";
+import { programsOf } from "../support/documents";
 import { analyze, type Analyzed } from "../support/policies";
 import { UNKNOWN } from "../support/operation";
 
@@ -226,6 +228,65 @@ describe("the policy zones-need-managed-ruleset", () => {
     expect(await zones(settingsOf(ZONE), deployment)).toEqual([ZONE]);
   });
 
+  const override = (props: Record<string, unknown>): Analyzed =>
+    edgeguard("ManagedRulesetOverride", { zoneId: ZONE, ruleset: { name: "Managed" }, ...props });
+  const entryPoint = (...rules: Record<string, unknown>[]): Analyzed =>
+    cloudflare("Ruleset", { zoneId: ZONE, phase: "http_request_firewall_managed", rules });
+  const EXECUTE = { action: "execute", expression: "true" };
+  const EXPOSED = "c2e184081120413c86c3ab7e14069605";
+
+  test.each<[string, Analyzed]>([
+    ['"Managed" runs for no request', override({ expression: "false" })],
+    ['"Managed" runs only for some requests: http.host eq "a"', override({ expression: 'http.host eq "a"' })],
+    ['"Managed" only logs', override({ action: "log" })],
+    ['"Managed" only logs', override({ owasp: { paranoiaLevel: 2, action: "log" } })],
+    [`${EXPOSED} only checks for exposed credentials`, override({ ruleset: { id: EXPOSED } })],
+    ['"Managed" has too few rules on to act', override({ expansion: { rules: { on: 0, off: 9 } } })],
+    ...["all", "this", { rulesets: ["Managed"] }].map((skip): [string, Analyzed] => [
+      '"Managed" is skipped for all requests by an exception',
+      override({ exceptions: [{ expression: "not false", skip }] }),
+    ]),
+    ["a managed ruleset runs for no request", entryPoint({ ...EXECUTE, expression: "false" })],
+    [
+      "a managed ruleset only logs",
+      entryPoint({ ...EXECUTE, actionParameters: { overrides: { action: "log" } } }),
+    ],
+    [
+      "a managed ruleset is skipped for all requests by an exception",
+      entryPoint({ action: "skip", expression: "true", actionParameters: { ruleset: "current" } }, EXECUTE),
+    ],
+  ])("says what a zone lacks: %s", async (lack, deployment) => {
+    expect(await messages(zonesNeedManagedRuleset(), settingsOf(ZONE), deployment)).toEqual([
+      `no managed ruleset protects all of zone ${ZONE}, which has resources in this stack: ${lack}. Deploy one with a ManagedRulesetOverride for all requests, or list the zone in exceptZones if another stack protects it.`,
+    ]);
+  });
+
+  test.each<[string, Analyzed]>([
+    [
+      "with an exception for one path",
+      override({ exceptions: [{ expression: 'http.host eq "a"', skip: "all" }] }),
+    ],
+    ["whose expression is true in other words", override({ expression: 'http.host eq "a" or not false' })],
+    [
+      "that logs, except for one tag",
+      override({ action: "log", categories: [{ tag: "sqli", action: "block" }] }),
+    ],
+    ["whose expression isn't known yet", override({ expression: UNKNOWN })],
+    ["whose exceptions aren't known yet", override({ exceptions: UNKNOWN })],
+    [
+      "before an exception",
+      entryPoint(EXECUTE, { action: "skip", expression: "true", actionParameters: { ruleset: "current" } }),
+    ],
+  ])("accepts a zone with a managed ruleset %s", async (_, deployment) => {
+    expect(await messages(zonesNeedManagedRuleset(), settingsOf(ZONE), deployment)).toEqual([]);
+  });
+
+  test("accepts a zone that one of several rulesets protects", async () => {
+    const others = [override({ name: "a", action: "log" }), override({ name: "b", enabled: false })];
+    expect(await zones(settingsOf(ZONE), ...others)).toEqual([ZONE]);
+    expect(await zones(settingsOf(ZONE), ...others, override({ name: "c" }))).toEqual([]);
+  });
+
   test.each<[string, Analyzed]>([
     ["a ManagedRulesetOverride", edgeguard("ManagedRulesetOverride", { zoneId: UNKNOWN })],
     ["a WAF migration", edgeguard("WafMigration", { zoneId: UNKNOWN, target: "finished" })],
@@ -387,4 +448,16 @@ describe("edgePolicies", () => {
       "zones-need-managed-ruleset": { exceptZones: { default: [ZONE] } },
     });
   });
+});
+
+test("the README's first program violates none of the policies", async () => {
+  const folder = mkdtempSync(join(__dirname, "readme-"));
+  const file = join(folder, "index.ts");
+  writeFileSync(file, programsOf("README.md")[0]?.text ?? "");
+  const { resources } = await runProgram(() => import(file)).finally(() =>
+    rmSync(folder, { recursive: true }),
+  );
+  expect(resources).toHaveLength(3);
+  const analyzed = resources.map(({ type, name, inputs }) => edgeguard(type, { ...inputs, name }));
+  expect(await analyze(edgePolicies(), analyzed)).toEqual([]);
 });

@@ -69,7 +69,9 @@ describe("a first install", () => {
     writeFileSync(join(project, "Pulumi.yaml"), "name: own-project\nruntime: nodejs\n");
     writeFileSync(
       join(project, "index.ts"),
-      (programsOf("README.md")[0]?.text ?? "").replace("0da42c8d2132a9ddaf714f9e7c920711", api.zones.empty),
+      (programsOf("README.md")[0]?.text ?? "")
+        .replace("0da42c8d2132a9ddaf714f9e7c920711", api.zones.empty)
+        .replace("5a0c1e7f3b2d4968a7e1c0f2d3b4a5f1", api.accounts.main),
     );
     const [, ...commands] = PROGRAM;
     try {
@@ -81,7 +83,7 @@ describe("a first install", () => {
         PULUMI_NODEJS_TRANSPILE_ONLY: "true", // Types are compared below, once and not in each of five runs.
       };
       const { stdout } = await run("sh", ["-e", "-c", commands.join("\n")], { cwd: project, env });
-      expect(stdout).toMatch(/\+ 3 created/);
+      expect(stdout).toMatch(/\+ 4 created/);
       const settings = await raw(api, "GET", `/zones/${api.zones.empty}/page_shield`);
       expect(settings.result).toMatchObject({ enabled: true });
 

@@ -1,6 +1,6 @@
 import { startLocalApi } from "edgeguard-local";
+import { assessmentIn } from "../../provider/migration/assessment";
 import { report, type DangerKind } from "../../provider/report";
-import { stateIn } from "../../provider/report/sections/waf-migration";
 import { Operation, UNKNOWN } from "../support/operation";
 import { stepOf, planJson, diagnostic, type MadeStep } from "./plans";
 
@@ -768,30 +768,32 @@ describe("resources of other providers", () => {
 });
 
 describe("the report on a migration", () => {
-  const assessed = (verdict: string): string[] => [
-    `WafMigration of zone ${ZONE}: ${verdict}.`,
-    "no step can be undone",
-  ];
-  const START = assessed("eligible; the previous rules are active");
-  const step = (target: string, migrationState: string, assessment?: readonly string[]): MadeStep =>
+  const assessed = (state: string, verdict: string) => ({
+    state,
+    verdict,
+    lines: [verdict, "no step can be undone"],
+    steps: [],
+  });
+  const START = assessed("start", "eligible; the previous rules are active");
+  const step = (target: string, migrationState: string, assessment?: typeof START): MadeStep =>
     stepOf("update", "WafMigration", "m", {
       old: { zoneId: ZONE, target: "assessed", assessment: START },
       new: { zoneId: ZONE, target, assessment: assessment ?? START },
       outputs: { migrationState },
     });
   test.each<[string, string[], MadeStep]>([
-    ["is only assessed", [], step("assessed", "start", assessed("blocked; the previous rules are active"))],
+    [
+      "is only assessed",
+      [],
+      step("assessed", "start", assessed("start", "blocked; the previous rules are active")),
+    ],
     [
       "the update finishes",
       ["irreversible m"],
-      step("finished", "start", assessed("eligible; in validation")),
+      step("finished", "start", assessed("validation", "eligible; in validation")),
     ],
-    [
-      "is already finished",
-      [],
-      step("finished", "start", assessed("finished: the previous rules are off and the new ones are on")),
-    ],
-    ["is in an unknown state", [], step("finished", "start", assessed('state "switching"'))],
+    ["is already finished", [], step("finished", "start", assessed("finished", "finished"))],
+    ["is in an unknown state", [], step("finished", "start", assessed("switching", 'state "switching"'))],
     ["isn't finished in state and has no assessment", ["irreversible m"], step("finished", "validation")],
     ["is finished in state and has no assessment", [], step("validation", "finished")],
     [
@@ -821,7 +823,10 @@ describe("the report on a migration", () => {
   });
 
   test("shows an unknown state, but not in the diagram", () => {
-    const { text } = report(planJson(step("finished", "start", assessed('state "--> evil"'))), "markdown");
+    const { text } = report(
+      planJson(step("finished", "start", assessed("--> evil", 'state "--> evil"'))),
+      "markdown",
+    );
     expect(/```mermaid[^`]*```/.exec(text)?.[0]).not.toMatch(/evil|now\)|next\)/);
     expect(text).toContain('<b>m</b>: state "--&gt; evil"');
   });
@@ -832,8 +837,7 @@ describe("the report on a migration", () => {
       const states: Record<string, string | undefined> = {};
       for (const [name, zoneId] of Object.entries(api.zones).filter(([name]) => name.startsWith("migrate"))) {
         const { inputs } = await new Operation(api).preview("WafMigration", { zoneId, target: "assessed" });
-        const [head = ""] = inputs["assessment"] as string[];
-        states[name] = stateIn(head.replace(/^WafMigration of zone \S+: /, "").replace(/\.$/, ""));
+        states[name] = assessmentIn(inputs)?.state;
         expect(api.waf(zoneId).migration.retired === null ? api.waf(zoneId).phase : "retired").toBe(
           states[name],
         );

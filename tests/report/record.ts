@@ -1,6 +1,7 @@
 import { cpSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { managedRulesets, pulumiCli, startLocalApi, type LocalApi } from "edgeguard-local";
+import { assessmentIn } from "../../provider/migration/assessment";
 import { edgeguardResources, Project, REPOSITORY, type Deployment, type RunResult } from "../support/engine";
 import { publishVersion } from "../support/operation";
 import { dataByHand, logpushByHand, pageShieldByHand, rulesetsByHand, type IdOf } from "./by-hand";
@@ -104,8 +105,8 @@ const RECORDINGS: Recordings = {
     await stage.up("migrations");
     const recorded = await stage.resources();
     const confirmation = (name: string, target: string): string => {
-      const lines = (recorded.get(`WafMigration::${name}`)?.["assessment"] ?? []) as readonly string[];
-      return new RegExp(`target: "${target}", confirm: "([0-9a-f]+)"`).exec(lines.join("\n"))?.[1] ?? "";
+      const { steps = [] } = assessmentIn(recorded.get(`WafMigration::${name}`) ?? {}) ?? {};
+      return steps.find((step) => step.target === target)?.digest ?? "";
     };
     stage.environment = {
       CONFIRM_VALIDATION: confirmation("to-validation", "validation"),

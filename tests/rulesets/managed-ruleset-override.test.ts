@@ -691,15 +691,16 @@ describe("the preview", () => {
     });
     const { inputs } = await bench.operation().preview(TYPE, declared);
     const recorded = await bench.up(declared);
-    const { on, off, rules } = await bench.effectiveDeployment();
+    const { on, off } = await bench.effectiveDeployment();
     expect(inputs["expansion"]).toEqual({
-      ruleset: `${OWASP} (${managedRulesets.owasp})`,
+      ruleset: { id: managedRulesets.owasp, name: OWASP },
       version: "latest, now 37",
-      paranoiaLevel: "2: paranoia-level-3 and paranoia-level-4 are off",
-      scoreThreshold: "25 (high)",
+      paranoiaLevel: 2,
+      levelsOff: ["paranoia-level-3", "paranoia-level-4"],
+      scoreThreshold: 25,
       action: "managed_challenge",
-      rules: `${rules.length}: ${on} on, ${off} off`,
-      switched: `0 on, ${off} off`,
+      rules: { on, off },
+      switched: { on: 0, off },
       otherActions: "1 rule block → managed_challenge",
     });
     expect(recorded.outputs["expansion"]).toEqual(inputs["expansion"]);

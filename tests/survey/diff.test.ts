@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { SURVEY_SCHEMA, type Account, type Head, type Survey, type Zone } from "../../provider/survey/model";
 import { Shell } from "../cli/shell";
 import { schemaProblems } from "../support/published";
-import { sampleHead, sampleZone } from "./sample";
+import { judged, sampleHead, sampleZone } from "./sample";
 
 /** What `edgeguard survey diff` says of two files. */
 
@@ -42,7 +42,7 @@ async function compared(before: Parts, after: Parts): Promise<string[]> {
 }
 
 const comparedZone = (before: object, after: object): Promise<string[]> =>
-  compared({ zones: [{ ...ZONE, ...before }] }, { zones: [{ ...ZONE, ...after }] });
+  compared({ zones: [judged({ ...ZONE, ...before })] }, { zones: [judged({ ...ZONE, ...after })] });
 
 const ZONE = sampleZone(2);
 const [POLICY] = itemsOf(ZONE.policies);
@@ -335,7 +335,12 @@ const GRADED: readonly Case[] = [
     migration("blocked", "b"),
     ["better: WAF migration: blockers: 2 -> 1"],
   ],
-  ["the zone is paused", { status: "active" }, { status: "paused" }, ["worse: status: active -> paused"]],
+  [
+    "the zone is paused",
+    { status: "active" },
+    { status: "paused" },
+    ["worse: status: active -> paused", "worse: protected by a managed ruleset: on -> off"],
+  ],
   [
     "a job fails",
     { jobs: [{ ...JOB, state: "working" }] },

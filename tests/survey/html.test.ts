@@ -1,14 +1,14 @@
 import { createHash } from "node:crypto";
 import { Writable } from "node:stream";
 import { writeHtml } from "../../provider/survey/html";
-import type { NotReadable, Zone } from "../../provider/survey/model";
+import type { Deployment, NotReadable, Zone } from "../../provider/survey/model";
 import { COLUMN_NAMES, rowOf } from "../../provider/survey/table";
 import { tasksOf } from "../../provider/survey/tasks";
 import { CHARTS } from "../../provider/survey/page/charts";
 import { columnsOf } from "../../provider/survey/page/columns";
 import { matches, searchable, sorted, wordsOf } from "../../provider/survey/page/rows";
 import { headOf } from "../../provider/survey/totals";
-import { HOSTILE, sampleHead, sampleZone, sampleZones } from "./sample";
+import { HOSTILE, judged, sampleHead, sampleZone, sampleZones } from "./sample";
 
 /** The file as a browser gets it. How it looks and acts in one: `npm run look:survey --prefix docs`. */
 
@@ -181,11 +181,75 @@ it("survey.html and survey.csv describe unreadable parts the same, and don't cou
   expect([csv("versions_behind", zone), csv("exceptions", zone)]).toEqual([3, 1]);
   const deployments = zone.deployments;
   if (!Array.isArray(deployments)) throw new Error("the sample has no deployments");
-  const off = { ...zone, deployments: deployments.map((each) => ({ ...each, state: "off" as const })) };
+  const off = judged({
+    ...zone,
+    deployments: deployments.map((each) => ({ ...each, state: "off" as const })),
+  });
   expect([csv("versions_behind", off), csv("exceptions", off)]).toEqual([0, 0]);
   expect(page("Managed rulesets", off)).toBe("None");
   expect(CHARTS.find(({ id }) => id === "managedRulesets")?.of(off)).toEqual({ none: 1 });
 });
+
+it.each<[string, string, Partial<Zone>, Partial<Deployment>]>([
+  [
+    "is paused",
+    "no: the zone is paused, so Cloudflare checks none of its requests",
+    { status: "paused" },
+    {},
+  ],
+  [
+    "runs its only ruleset for some requests",
+    'for some requests: "Cloudflare Managed Ruleset" runs only for some requests: http.host eq "a.example"',
+    {},
+    { expression: 'http.host eq "a.example"' },
+  ],
+  [
+    "only checks for exposed credentials",
+    'no: "Cloudflare Managed Ruleset" only checks for exposed credentials',
+    {},
+    { rulesetId: "c2e184081120413c86c3ab7e14069605" },
+  ],
+  [
+    "only logs",
+    'no: "Cloudflare Managed Ruleset" only logs',
+    {},
+    {
+      effect: {
+        name: "Cloudflare Managed Ruleset",
+        version: "87",
+        versionsBehind: 0,
+        rulesOn: 1,
+        rulesOff: 0,
+        onlyLogs: true,
+      },
+    },
+  ],
+  [
+    "skips the ruleset for every request",
+    'no: "Cloudflare Managed Ruleset" is skipped for all requests by an exception',
+    {},
+    { exceptions: [{ description: "", expression: "not false", skips: "all", stops: true }] },
+  ],
+])("a survey doesn't count a zone as protected if it %s", async (_, protection, zone, deployment) => {
+  const [own] = [sampleZone(6).deployments].flat();
+  if (own === undefined || "notReadable" in own) throw new Error("the sample has no deployments");
+  const made = judged({
+    ...sampleZone(6),
+    ...zone,
+    accountDeployments: [],
+    deployments: [{ ...own, ...deployment }],
+  });
+  expect(rowOf(made)[COLUMN_NAMES.indexOf("protected")]).toBe(protection);
+  const { totals } = await headOf({ at: "", accounts: [], stacks: [], paymentPages: [] }, only(made));
+  expect(totals["managedRulesets"]).toMatchObject({ on: 0, notReadable: 0 });
+  expect(tasksOf(made).map(({ kind }) => kind)).toContain("noManagedRuleset");
+  const column = columnsOf(await sampleHead(1)).find(({ title }) => title === "Managed rulesets");
+  expect(column?.text(made)).toMatch(/^1 deployed, not (protected|for all requests)/);
+});
+
+async function* only(zone: Zone): AsyncGenerator<Zone, void, undefined> {
+  yield await Promise.resolve(zone);
+}
 
 it("survey.html counts a zone as protected by its account's rulesets, and shows unknown values as not known", async () => {
   const columns = columnsOf(await sampleHead(1));
@@ -196,12 +260,12 @@ it("survey.html counts a zone as protected by its account's rulesets, and shows 
   const [own] = [sampleZone(7).deployments].flat();
   if (own === undefined || "notReadable" in own) throw new Error("the sample has no deployments");
   const bare = { ...sampleZone(11), deployments: [] };
-  const covered = { ...bare, accountDeployments: [own] };
-  const unknown = { ...bare, accountDeployments: refused };
+  const covered = judged({ ...bare, accountDeployments: [own] });
+  const unknown = judged({ ...bare, accountDeployments: refused });
   expect([chart?.of(covered), chart?.of(unknown)]).toEqual([{ on: 1 }, { notReadable: 1 }]);
-  expect(chart?.of({ ...unknown, deployments: [own] })).toEqual({ on: 1 });
+  expect(chart?.of(judged({ ...unknown, deployments: [own] }))).toEqual({ on: 1 });
   const kinds = (zone: Zone): string[] => tasksOf(zone).map(({ kind }) => kind);
-  expect(kinds({ ...bare, accountDeployments: [] })).toContain("noManagedRuleset");
+  expect(kinds(judged({ ...bare, accountDeployments: [] }))).toContain("noManagedRuleset");
   for (const zone of [covered, unknown]) expect(kinds(zone)).not.toContain("noManagedRuleset");
   expect(cell("To do", { ...bare, tasks: [], jobs: refused })).toBe("Not known");
   expect(cell("To do", { ...sampleZone(11), tasks: [] })).toBe("Nothing");

@@ -1,12 +1,19 @@
 import { createHash } from "node:crypto";
 import type { Account, Deployment, Head, Zone } from "../../provider/survey/model";
+import { protectionIn } from "../../provider/survey/read-deployments";
 import { tasksOf } from "../../provider/survey/tasks";
 import { headOf } from "../../provider/survey/totals";
 
 /** Zones of every kind, for developing and testing what's written about them. The same number gives the same zone. */
 export function sampleZone(number: number): Zone {
-  const facts = number % 17 === 5 ? unreadable(number) : readable(number);
+  const read = number % 17 === 5 ? unreadable(number) : readable(number);
+  const facts = { ...read, protection: protectionIn(read) };
   return { ...facts, tasks: tasksOf(facts) };
+}
+
+/** A zone that was changed, with what its changed deployments protect. */
+export function judged(zone: Zone): Zone {
+  return { ...zone, protection: protectionIn(zone) };
 }
 
 export async function* sampleZones(count: number): AsyncGenerator<Zone, void, undefined> {
@@ -57,7 +64,7 @@ const PHASE = "http_request_firewall_managed";
 /** Text that a page must never take for markup. */
 export const HOSTILE = '</script><script>alert(1)</script><!--<img src=x onerror="alert(2)">\u2028&amp;\'"`';
 
-function readable(number: number): Omit<Zone, "tasks"> {
+function readable(number: number): Omit<Zone, "tasks" | "protection"> {
   const id = idOf("zone", number);
   const name = number === 3 ? HOSTILE : `zone-${number}.example`;
   const isOn = number % 4 !== 0;
@@ -131,6 +138,7 @@ function readable(number: number): Omit<Zone, "tasks"> {
               versionsBehind: number % 7 === 0 ? 3 : 0,
               rulesOn: 290,
               rulesOff: 14,
+              onlyLogs: false,
             },
             stack: number % 2 === 0 ? "edge/prod" : null,
           },
@@ -153,6 +161,7 @@ function readable(number: number): Omit<Zone, "tasks"> {
                     ...owasp,
                     rulesOn: 160,
                     rulesOff: 40,
+                    onlyLogs: false,
                   },
                   stack: null,
                 },
@@ -192,7 +201,7 @@ function readable(number: number): Omit<Zone, "tasks"> {
   };
 }
 
-function unreadable(number: number): Omit<Zone, "tasks"> {
+function unreadable(number: number): Omit<Zone, "tasks" | "protection"> {
   const right = (what: string) => ({ notReadable: "right", what }) as const;
   return {
     ...readable(number),
@@ -226,6 +235,7 @@ function accountDeployment(): Deployment {
       versionsBehind: 0,
       rulesOn: 290,
       rulesOff: 14,
+      onlyLogs: false,
     },
     stack: null,
   };

@@ -1,3 +1,5 @@
+import { z } from "zod";
+import { rulesetRecord } from "../../rulesets/impact";
 import { ADOPTED } from "../../runtime/adopted";
 import { omit, sameJson } from "../../runtime/values";
 import {
@@ -10,13 +12,13 @@ import {
   titleOf,
   warningsOf,
 } from "../build";
+import { impactOf } from "../impact";
 import type { Block, Named } from "../model";
 import { name as nameOf, say, words } from "../phrase";
 import { PlanError, type Plan, type Refreshed } from "../plan";
 import { comparison } from "../sections/managed-ruleset";
 import { isDeleted, viewOf, type StepView } from "../sections/section";
 import { sectionWriterOf } from "../sections/writers";
-import { asObject } from "../values";
 import { ByHand, driftedOf, type Drifted } from "./by-hand";
 import { changesOf, concernsOf, furtherLosses, keepOf, updateOf } from "./explain";
 import type { DriftedResource, DriftReport, OtherDrift } from "./model";
@@ -120,7 +122,7 @@ function detailsOf({ kind, next }: Drifted, view: StepView): readonly Block[] {
   return [
     ...blocks.filter((block) => block.is === "text" || block.is === "code"),
     ...comparison(
-      asObject(asObject(next?.new?.inputs["expansion"])["compared"]),
+      next === undefined ? undefined : z.object(rulesetRecord).parse(impactOf(next).members).compared,
       say`What ${nameOf("pulumi up")} changes in the zone's rules:`,
     ),
   ];

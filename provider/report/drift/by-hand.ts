@@ -5,7 +5,7 @@ import { REMOVAL_GATE } from "../model";
 import type { Phrase } from "../phrase";
 import type { Plan, Refreshed, Sides, Step } from "../plan";
 import { viewOf, type StepView } from "../sections/section";
-import { asObject, containsSecret } from "../values";
+import { containsSecret } from "../values";
 import type { DriftedResource } from "./model";
 
 /** Represents a manual change as a plan: its old side is the state, and its new side is what exists now. */
@@ -117,10 +117,9 @@ function stepsOf({ step, recorded, now }: Refreshed): readonly [done: Step, undo
 
 /** Removes the comparison that an earlier preview recorded, because it's about another change. */
 function withoutOldComparisons(side: Sides, recorded: Sides): Sides {
-  const { expansion, ...inputs } = omit(side.inputs, ["logged", "destinationMoved", IMPACT]);
+  const inputs = omit(side.inputs, ["logged", "destinationMoved", IMPACT]);
   const isSameRuleset = sameJson(side.inputs["ruleset"], recorded.inputs["ruleset"]);
-  if (expansion === undefined || !isSameRuleset) return { ...side, inputs };
-  return { ...side, inputs: { ...inputs, expansion: omit(asObject(expansion), ["compared"]) } };
+  return { ...side, inputs: isSameRuleset ? inputs : omit(inputs, ["expansion"]) };
 }
 
 /** Removes what a destroy would restore, because a manual deletion doesn't restore anything. */

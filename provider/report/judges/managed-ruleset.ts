@@ -1,11 +1,12 @@
 import { z } from "zod";
-import { rulesetName } from "../../migration/rule-text";
 import * as declared from "../../rulesets/arguments";
 import { compareDeclared } from "../../rulesets/compare-effects";
+import { expansionIn } from "../../rulesets/effective";
+import { rulesetRecord } from "../../rulesets/impact";
 import { compileOverrides } from "../../rulesets/overrides";
+import { declaredRulesets, protectionOf, UNKNOWN_RULESET } from "../../rulesets/protection";
 import { mergeRuleIds, recordedRuleIds, sameMeanings } from "../../rulesets/resolve-rules";
 import { byRuleId, byRuleName, type RuleIds } from "../../rulesets/rule-names";
-import { resolveSkip, skip } from "../../rulesets/skip";
 import { entryPoint, type Overrides } from "../../rulesets/wire";
 import { omitAbsent } from "../../runtime/members";
 import { pick, sameJson, type JsonObject } from "../../runtime/values";
@@ -13,8 +14,10 @@ import { joined, say, words, type Phrase } from "../phrase";
 import type { Plan } from "../plan";
 import { isDeleted, oncePerPlan, viewOf } from "../sections/section";
 import { modeOf, skipWords } from "../sections/managed-ruleset";
-import { asObject, cell, asList, asText } from "../values";
+import { asObject, cell, asList, asText, formatValue } from "../values";
 import { selectsNoLess } from "./requests";
+import { isOwn, mayAct, nameOf, ownId, skipsNoMoreRequests } from "./ruleset-facts";
+import { deploymentOf, deploymentsAfter, newlySkipped } from "./ruleset-order";
 import {
   changesOf,
   isHidden,
@@ -41,27 +44,34 @@ const traits: ObjectTraits = {
 const stopped: Comparison = ({ before, after }) => {
   if (before === undefined || !mayAct(before) || (after !== undefined && alwaysActs(after))) return [];
   const how = after === undefined ? "is removed" : mayAct(after) ? "may be disabled" : "is disabled";
-  const on = /(\d+) on/.exec(asText(asObject(before.inputs["expansion"])["rules"]) ?? "")?.[1];
-  const rules = on === undefined ? "" : ` (${on} of its rules ${on === "1" ? "was" : "were"} on)`;
+  const on = expansionIn(before.inputs).rules?.on;
+  const rules = on === undefined ? "" : ` (${on} of its rules ${on === 1 ? "was" : "were"} on)`;
   return [say`${nameOf(before)} in zone ${cell(before.inputs["zoneId"], 40)} ${words(`${how}${rules}`)}`];
 };
 
 function withRemaining(sentence: Phrase, { inputs, outputs }: Side, plan: Plan): Phrase {
-  const { zoneId } = inputs;
   const { acting, leaving } = deploymentsOf(plan);
-  const declared = acting.filter((other) => other.inputs["zoneId"] === zoneId).map(nameOf);
-  if (declared.length > 0) {
-    const byName = new Map(declared.map((one) => [JSON.stringify(one.parts), one]));
-    return say`${sentence}; the zone's other rulesets don't replace it: ${joined([...byName.values()])}`;
-  }
+  const declared = acting.filter((other) => other.inputs["zoneId"] === inputs["zoneId"]);
   // Rules that this plan removes don't count.
-  const left = asList(outputs["otherManagedRules"])
+  const found = asList(outputs["otherManagedRules"])
     .map(asObject)
-    .filter(({ ruleId }) => !leaving.has(ruleId))
-    .map(({ description, ref }) => cell(asText(description) === "" ? ref : (description ?? ref), 60));
-  return left.length === 0
-    ? say`${sentence}; the zone is left without a managed ruleset`
-    : say`${sentence}; when last read, the zone also had ${joined(left)}`;
+    .filter(({ ruleId }) => !leaving.has(ruleId));
+  const left = declaredRulesets(declared.map((other) => other.inputs));
+  // What else a rule of others does isn't recorded.
+  const others = found.map(({ rulesetId }) => ({ ...UNKNOWN_RULESET, id: asText(rulesetId) }));
+  const { requests, lacking } = protectionOf([...left, ...(declared.length > 0 ? [] : others)], {});
+  if (declared.length + found.length === 0)
+    return say`${sentence}; the zone is left without a managed ruleset`;
+  if (requests === "none" || requests === "some")
+    return say`${sentence}; the zone is left without a managed ruleset that protects all of it: ${joined(lacking.map((lack) => words(formatValue(lack, 300))))}`;
+  if (declared.length === 0) {
+    const names = found.map(({ description, ref }) =>
+      cell(asText(description) === "" ? ref : (description ?? ref), 60),
+    );
+    return say`${sentence}; when last read, the zone also had ${joined(names)}`;
+  }
+  const byName = new Map(declared.map(nameOf).map((one) => [JSON.stringify(one.parts), one]));
+  return say`${sentence}; the zone's other rulesets don't replace it: ${joined([...byName.values()])}`;
 }
 
 /** Finds the deployments that are active after the update, and the IDs of rules that no longer are. */
@@ -206,6 +216,8 @@ const COMPARISONS: readonly Comparison[] = [
   moreExceptions,
 ];
 
+const orderAfter = oncePerPlan((plan) => deploymentsAfter(plan, (old) => traits.leaves(old)));
+
 const judge = judgesFor(traits, COMPARISONS);
 /** Finds a deployment that's turned off or removed, and reports what still runs in the zone. */
 export const stopsActing = judge((change, { old, plan }) =>
@@ -213,7 +225,21 @@ export const stopsActing = judge((change, { old, plan }) =>
 );
 export const requests = judge(fewerRequests);
 export const rules = judge(weakerRules);
-export const position = judge(movedPosition);
+/** Finds a rule that moves, on its own or together with another rule of the zone. */
+export const position = judge((change, { step, plan }) => {
+  const { before, after } = change;
+  const all = orderAfter(plan);
+  const own = deploymentOf(change, step, all);
+  const alone = own?.place === "stays" ? [] : movedPosition(change);
+  if (own === undefined || before === undefined || after === undefined) return alone;
+  if (own.place === "open" && own.isCompared)
+    return alone.length > 0
+      ? alone
+      : [
+          say`${nameOf(after)} may move, because the rule that its position names moves too, so exceptions may apply to more rules: position ${cell(after.inputs["position"])}`,
+        ];
+  return mayAct(before) && mayAct(after) ? [...alone, ...newlySkipped(own, all)] : alone;
+});
 export const exceptions = judge((change, { plan }) => exceptionsIn(change, isSharedIn(plan)));
 
 /** Returns the arguments that an adopted rule has after a destroy restores it. */
@@ -249,61 +275,6 @@ function asFound(old: Side): Side {
   return { inputs, outputs: old.outputs };
 }
 
-/** Whether one exception skips no more than another. */
-function skipsNoMoreRequests(
-  [one, next]: readonly [Exception, Side],
-  [known, old]: readonly [Exception, Side],
-): boolean {
-  return (
-    reachesNoMore(reachOf(one["skip"], next), reachOf(known["skip"], old)) &&
-    selectsNoLess(known["expression"], one["expression"])
-  );
-}
-
-type Exception = Readonly<Record<string, unknown>>;
-
-/** What an exception skips: everything, or all or some rules of certain rulesets. */
-type Reach = "all" | ReadonlyMap<string, "all" | readonly unknown[]>;
-
-/** Returns what an exception skips. Undefined if the plan doesn't show it. */
-function reachOf(given: unknown, side: Side): Reach | undefined {
-  const declared = skip.safeParse(given);
-  if (!declared.success) return undefined;
-  const ids = asObject(asObject(side.outputs["known"])["rulesets"]);
-  const rulesets = Object.fromEntries(Object.entries(ids).map(([name, id]) => [name, String(id)]));
-  const rules = recordedRuleIds(side.inputs);
-  const resolved = resolveSkip(declared.data, { own: ownId(side) ?? "this", rulesets, rules });
-  if (resolved === "all" || "other" in resolved) return resolved === "all" ? "all" : undefined;
-  if ("rulesets" in resolved) return new Map(resolved.rulesets.map((id) => [id, "all"]));
-  return new Map(Object.entries(resolved.rules));
-}
-
-function reachesNoMore(one: Reach | undefined, known: Reach | undefined): boolean {
-  if (known === "all") return true;
-  if (one === undefined || known === undefined || one === "all") return false;
-  return [...one].every(([id, some]) => {
-    const held = known.get(id);
-    return (
-      held === "all" || (held !== undefined && some !== "all" && some.every((rule) => held.includes(rule)))
-    );
-  });
-}
-
-/** Whether an exception skips only rules of its own ruleset. */
-function isOwn(exception: unknown, side: Side): boolean {
-  const reach = reachOf(asObject(exception)["skip"], side);
-  const id = ownId(side) ?? "this";
-  return reach !== undefined && reach !== "all" && [...reach.keys()].every((each) => each === id);
-}
-
-/** Returns the ruleset's ID, as declared or as found by the preview. */
-function ownId({ inputs }: Side): string | undefined {
-  const found = /\(([0-9a-f]{32})\)$/.exec(asText(asObject(inputs["expansion"])["ruleset"]) ?? "")?.[1];
-  return asText(asObject(inputs["ruleset"])["id"]) ?? found;
-}
-
-/** Whether the rule may be enabled, which includes a value that's unknown until the update. */
-const mayAct = ({ inputs }: Side): boolean => inputs["enabled"] !== false;
 const alwaysActs = (side: Side): boolean => mayAct(side) && !isHidden(side.inputs["enabled"]);
 
 /**
@@ -312,21 +283,15 @@ const alwaysActs = (side: Side): boolean => mayAct(side) && !isHidden(side.input
 const bothActing = ({ before, after }: Change): readonly (Side | undefined)[] =>
   before !== undefined && after !== undefined && mayAct(before) && mayAct(after) ? [before, after] : [];
 
-function nameOf({ inputs }: Side): Phrase {
-  const known = asText(asObject(inputs["expansion"])["ruleset"])?.replace(/ \([0-9a-f]{32}\)$/, "");
-  const { name, id } = asObject(inputs["ruleset"]);
-  return cell(known ?? name ?? (asText(id) === undefined ? id : rulesetName(asText(id))), 80);
-}
-
 const levelOf = ({ inputs }: Side): unknown => asObject(inputs["owasp"])["paranoiaLevel"];
 
 const formatOptional = (given: unknown): string =>
   given === undefined ? "not set" : cell(given, 80).toString();
 
 /** Returns what the preview found by comparing with the live rule. Undefined without live checks. */
-function comparedIn({ after, wasCompared }: Change, member: string): readonly string[] | undefined {
-  const lines = asObject(asObject(after?.inputs["expansion"])["compared"])[member];
-  return wasCompared && Array.isArray(lines) ? lines.map((line) => cell(line, 300).toString()) : undefined;
+function comparedIn({ found }: Change, member: "weaker" | "moved"): readonly string[] | undefined {
+  const { compared } = z.object(rulesetRecord).parse(found);
+  return compared?.[member]?.map((line) => cell(line, 300).toString());
 }
 
 const overridesShape = z.object({

@@ -1,4 +1,3 @@
-import { IMPACT } from "../../runtime/impact";
 import { isJsonObject } from "../../runtime/values";
 import { formatNumber } from "../../limits/workers";
 import { CspError, parseCsp, type Directives } from "../../page-shield/csp";
@@ -148,14 +147,14 @@ const settingOf = (side: Side, name: string, recorded: Side): unknown =>
   side.inputs[name] ?? asObject(recorded.outputs["previous"])[name];
 
 /** Returns the zone's settings as found by the preview of a new resource. */
-function foundSettings(after: Side | undefined): Side | undefined {
-  const found = asObject(after?.inputs[IMPACT])["settings"];
-  return isJsonObject(found) ? { inputs: found, outputs: { previous: found } } : undefined;
+function foundSettings({ found: { settings } }: Change): Side | undefined {
+  return isJsonObject(settings) ? { inputs: settings, outputs: { previous: settings } } : undefined;
 }
 
 /** Finds settings that disable Page Shield. */
-const monitorOff: Comparison = ({ before: old, after }) => {
-  const before = old ?? foundSettings(after);
+const monitorOff: Comparison = (change) => {
+  const { before: old, after } = change;
+  const before = old ?? foundSettings(change);
   if (after === undefined || isUnchanged(before?.inputs["enabled"], after.inputs["enabled"])) return [];
   if (after.inputs["enabled"] === true || before?.inputs["enabled"] === false) return [];
   const zone = cell(after.inputs["zoneId"], 40);
@@ -166,8 +165,9 @@ const monitorOff: Comparison = ({ before: old, after }) => {
 
 /** Finds settings that make Page Shield report or record less. */
 function reporting(name: string, what: string): Comparison {
-  return ({ before: old, after }) => {
-    const before = old ?? foundSettings(after);
+  return (change) => {
+    const { before: old, after } = change;
+    const before = old ?? foundSettings(change);
     if (before === undefined || after === undefined) return [];
     const [was, is] = [settingOf(before, name, before), settingOf(after, name, before)];
     if (isUnchanged(was, is) || is === true || is === undefined || was === false) return [];

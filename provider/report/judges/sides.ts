@@ -24,8 +24,8 @@ export interface Change {
   readonly before: Side | undefined;
   /** The object after the update. Undefined after a delete. */
   readonly after: Side | undefined;
-  /** Whether the preview compared `after` with `before`. If so, the inputs of `after` contain the result. */
-  readonly wasCompared: boolean;
+  /** What the preview found by comparing `after` with `before`. Empty if it didn't compare them. */
+  readonly found: JsonObject;
 }
 
 /**
@@ -86,15 +86,15 @@ export function changesOf(
   if (isNew(step)) {
     // The delete of the old resource covers a rename.
     if (traits.isSole && stepsOfOwner(all, traits, isDeleted).length > 0) return [];
-    return [{ before: adoptedBy(all), after: next, wasCompared: true }];
+    return [{ before: adoptedBy(all), after: next, found: all.impact.members }];
   }
   const going = (): Change => ({
     before: old,
     after: sideAfterDelete(all, traits, comparisons),
-    wasCompared: false,
+    found: {},
   });
   if (isDeleted(step)) return [going()];
-  const change: Change = { before: old, after: next, wasCompared: true };
+  const change: Change = { before: old, after: next, found: all.impact.members };
   if (!isReplaced(step)) return [change];
   const isSame = traits.scope.every((name) => sameJson(old.inputs[name], next.inputs[name]));
   return isSame && !old.retained ? [change] : [going(), { ...change, before: adoptedBy(all) }];
@@ -116,7 +116,7 @@ function sideAfterDelete(
   const [first] = replacements;
   if (traits.isSole && first !== undefined) return first.new;
   const isLossless = ({ new: after }: StepView): boolean =>
-    comparisons.every((lost) => lost({ before: old, after, wasCompared: false }).length === 0);
+    comparisons.every((lost) => lost({ before: old, after, found: {} }).length === 0);
   return replacements.find(isLossless)?.new ?? traits.leaves(old);
 }
 

@@ -1,11 +1,12 @@
 import { SEEN as KV } from "../../kv/impact";
 import { SEEN as LOGPUSH } from "../../logpush/impact";
 import { SEEN as PAGE_SHIELD } from "../../page-shield/impact";
+import { SEEN as RULESETS } from "../../rulesets/impact";
 import { hasUnknown, ownMember, sameJson } from "../../runtime/values";
 import { joined, say, value, words, type Phrase } from "../phrase";
 import { impactOf } from "../impact";
 import { adoptedBy, isDeleted, isNew, isReplaced, losesObject, type StepView } from "../sections/section";
-import { asNumber, asObject, cell, containsSecret } from "../values";
+import { asList, asNumber, asObject, cell, containsSecret } from "../values";
 import type { Judge } from "./sides";
 
 /** Something that only a look at the zone or account can rule out. */
@@ -45,7 +46,19 @@ const RISKS: Readonly<Record<string, readonly Risk[]>> = {
       },
     },
   ],
-  ManagedRulesetOverride: [takesOver("existingRule", "rule")],
+  ManagedRulesetOverride: [
+    takesOver(RULESETS.existingRule, "rule"),
+    {
+      seen: RULESETS.zoneRules,
+      loses: ({ step, new: { inputs } }) =>
+        (isNew(step) || isReplaced(step)) &&
+        (asList(inputs["exceptions"]).length > 0 || isOpen(inputs["exceptions"]))
+          ? words(
+              "may exempt requests from other rules of the zone: the exceptions weren't compared with them",
+            )
+          : undefined,
+    },
+  ],
   LogpushJob: [takesOver(LOGPUSH.existingJob, "job")],
   KvEntries: [
     {

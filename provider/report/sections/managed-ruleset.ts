@@ -1,16 +1,18 @@
+import { z } from "zod";
+import { rulesetRecord, type ComparedRules } from "../../rulesets/impact";
 import { rulesetName } from "../../migration/rule-text";
-import type { RulesetExpansion } from "../../rulesets/effective";
+import { expansionIn, type RuleCounts, type RulesetExpansion } from "../../rulesets/effective";
+import { thresholdLabel } from "../../rulesets/overrides";
 import type { Block } from "../model";
 import { joined, say, value, words, type Phrase } from "../phrase";
 import { escapeInvisible } from "../../api/printable";
 import { isId } from "../../runtime/fields";
-import { sameJson } from "../../runtime/values";
+import { inSeries } from "../../runtime/values";
 import { asObject, cell, counted, asList, formatValue, asText } from "../values";
 import {
   argumentTable,
   isDeleted,
   hasNoBefore,
-  isNew,
   lineChanges,
   currentSides,
   tableOf,
@@ -21,14 +23,13 @@ import {
 
 export const managedRuleset: SectionWriter = {
   summary: (all) => {
-    const { expansion, ruleset, enabled } = currentSides(all).inputs;
-    const { ruleset: known, paranoiaLevel, scoreThreshold } = asObject(expansion);
-    const level = asText(paranoiaLevel)?.split(":")[0];
+    const { inputs } = currentSides(all);
+    const { ruleset, paranoiaLevel, scoreThreshold } = expansionIn(inputs);
     const parts: readonly (Phrase | undefined)[] = [
-      cell(asText(known)?.replace(/ \([0-9a-f]{32}\)$/, "") ?? nameOf(ruleset), 80),
-      level === undefined ? undefined : words(`paranoia level ${level}`),
-      scoreThreshold === undefined ? undefined : say`threshold ${words(formatValue(scoreThreshold))}`,
-      enabled === false ? words("disabled") : undefined,
+      cell(ruleset?.name ?? nameOf(inputs["ruleset"]), 80),
+      paranoiaLevel === undefined ? undefined : words(`paranoia level ${paranoiaLevel}`),
+      scoreThreshold === undefined ? undefined : words(`threshold ${thresholdLabel(scoreThreshold)}`),
+      inputs["enabled"] === false ? words("disabled") : undefined,
     ];
     return joined(parts.filter((part) => part !== undefined));
   },
@@ -85,54 +86,59 @@ function changes(all: StepView): readonly Block[] {
 /** Shows the deployment's expansion: the ruleset's version, and how many rules are on with which action. */
 function expansionTable(all: StepView): readonly Block[] {
   const { before: was, new: next } = all;
-  const [before, after] = [asObject(was.inputs["expansion"]), asObject(next.inputs["expansion"])];
-  const rows = Object.entries(EXPANSION_LABELS)
-    .filter(([name]) => formatValue(before[name]) !== formatValue(after[name]))
-    .map(([name, what]): [Phrase, Phrase, Phrase] => [words(what), cell(before[name]), cell(after[name])]);
-  const conflicts = asList(after["conflicts"]).map((conflict) => words(formatValue(conflict, 300)));
-  const named = linesOf(after).filter((line) => !linesOf(before).includes(line));
-  const isTold = !isNew(all.step) && sameJson(before, after);
-  const compared = isTold ? [] : comparison(asObject(after["compared"]));
+  const [before, after] = [expansionIn(was.inputs), expansionIn(next.inputs)];
+  const [left, right] = [before, after].map((each) => EXPANSION_ROWS.map(([, text]) => text(each)));
+  const rows = EXPANSION_ROWS.map(([what], index) => [what, left?.[index], right?.[index]] as const)
+    .filter(([, one, other]) => one !== other)
+    .map(([what, one, other]): [Phrase, Phrase, Phrase] => [words(what), cell(one), cell(other)]);
+  const conflicts = (after.conflicts ?? []).map((conflict) => words(formatValue(conflict, 300)));
+  const named = (after.rulesByName ?? []).filter((line) => before.rulesByName?.includes(line) !== true);
   return [
-    ...compared,
+    ...comparison(z.object(rulesetRecord).parse(all.impact.members).compared),
     ...tableOf(all, "expansion", rows),
     ...(named.length === 0
       ? []
       : [
           textBlock(words("Rules by name:")),
-          { is: "list", items: named.map(words) } as const satisfies Block,
+          { is: "list", items: named.map((line) => words(formatValue(line, 300))) } as const satisfies Block,
         ]),
     ...(conflicts.length === 0 ? [] : [{ is: "list", items: conflicts } as const satisfies Block]),
   ];
 }
 
-/** Returns a line for each rule name in the program, with the rule that the name refers to. */
-const linesOf = ({ rulesByName }: Readonly<Record<string, unknown>>): readonly string[] =>
-  asList(rulesByName).map((line) => formatValue(line, 300));
-
 /** Shows what changes compared with the live rule. */
 export function comparison(
-  compared: Readonly<Record<string, unknown>>,
+  compared: ComparedRules | undefined,
   heading = words("Compared with what runs now:"),
 ): readonly Block[] {
-  const items = ["weaker", "stronger", "moved"].flatMap((how) =>
-    asList(compared[how]).map((line) => say`${words(how)}: ${words(formatValue(line, 300))}`),
+  const items = (["weaker", "stronger", "moved"] as const).flatMap((how) =>
+    (compared?.[how] ?? []).map((line) => say`${words(how)}: ${words(formatValue(line, 300))}`),
   );
   return items.length === 0 ? [] : [textBlock(heading), { is: "list", items }];
 }
 
-const EXPANSION_LABELS: Readonly<
-  Record<Exclude<keyof RulesetExpansion, "conflicts" | "compared" | "rulesByName">, string>
-> = {
-  ruleset: "ruleset",
-  version: "version",
-  paranoiaLevel: "paranoia level",
-  scoreThreshold: "score threshold",
-  action: "action",
-  rules: "rules",
-  switched: "rules turned on or off, compared with the default",
-  otherActions: "actions that differ from the default",
-};
+type Row = readonly [what: string, text: (known: Partial<RulesetExpansion>) => string | undefined];
+
+const EXPANSION_ROWS: readonly Row[] = [
+  ["ruleset", ({ ruleset }) => ruleset && `${ruleset.name} (${ruleset.id})`],
+  ["version", ({ version, latest }) => (latest === undefined ? version : `${version}, now ${latest}`)],
+  ["paranoia level", levelText],
+  [
+    "score threshold",
+    ({ scoreThreshold }) => (scoreThreshold === undefined ? undefined : thresholdLabel(scoreThreshold)),
+  ],
+  ["action", ({ action }) => action],
+  ["rules", ({ rules }) => rules && `${rules.on + rules.off}: ${onAndOff(rules)}`],
+  ["rules turned on or off, compared with the default", ({ switched }) => switched && onAndOff(switched)],
+  ["actions that differ from the default", ({ otherActions }) => otherActions],
+];
+
+const onAndOff = ({ on, off }: RuleCounts): string => `${on} on, ${off} off`;
+
+function levelText({ paranoiaLevel, levelsOff: off = [] }: Partial<RulesetExpansion>): string | undefined {
+  if (paranoiaLevel === undefined) return undefined;
+  return `${paranoiaLevel}: ${off.length === 0 ? "no level is" : `${inSeries(off)} ${off.length === 1 ? "is" : "are"}`} off`;
+}
 
 /** Lists the overrides individually, so that a removed one is as visible as an added one. */
 function overrideTable(all: StepView): readonly Block[] {

@@ -1,7 +1,8 @@
+import { assessmentIn, confirmLine, type MigrationAssessment } from "../../migration/assessment";
 import { sameJson } from "../../runtime/values";
 import type { Block } from "../model";
 import { say, words } from "../phrase";
-import { truncate, asList, formatValue, asText } from "../values";
+import { truncate, formatValue, asText } from "../values";
 import {
   argumentTable,
   isDeleted,
@@ -30,7 +31,7 @@ export const wafMigration: SectionWriter = {
     if (isAhead(all)) return words(`${now ?? "current state"} → ${target ?? ""}`);
     return verdict === undefined
       ? say`stays ${words(now === undefined ? "as it is" : `at ${now}`)}`
-      : words(verdict.split(": ")[0] ?? verdict);
+      : words(formatValue(verdict, 400));
   },
   blocks: (all) => {
     if (isDeleted(all.step)) return [];
@@ -51,34 +52,24 @@ interface Situation {
    */
   readonly now: string | undefined;
   readonly target: string | undefined;
-  /** The first line of the assessment that this preview made. */
+  /** The verdict of the assessment that this preview made. */
   readonly verdict: string | undefined;
 }
 
 export function situationOf(all: StepView): Situation {
   const { step, old, new: next } = all;
   const target = isDeleted(step) ? undefined : asText(next.inputs["target"]);
-  const verdict = isDeleted(step) ? undefined : verdictOf(all);
+  const { state, verdict } = isDeleted(step) ? {} : (newAssessment(all) ?? {});
   const recorded = isNew(step) || isReplaced(step) ? undefined : asText(old.outputs["migrationState"]);
-  return { target, verdict, now: verdict === undefined ? recorded : stateIn(verdict) };
+  return { target, verdict, now: state === undefined ? recorded : formatValue(state, 40) };
 }
 
-/** Returns the first line of the assessment if this preview made it. An assessment that equals the recorded one may be
- * old.
- */
-function verdictOf({ step, old, new: next }: StepView): string | undefined {
-  const { assessment } = next.inputs;
-  if (!isNew(step) && !isReplaced(step) && sameJson(old.inputs["assessment"], assessment)) return undefined;
-  const [head] = asList(assessment);
-  return asText(head)?.replace(HEAD, "").replace(/\.$/, "");
-}
-
-/** Parses the zone's state from the resource's own wording. */
-export function stateIn(verdict: string): string | undefined {
-  if (/; the previous rules are active$/.test(verdict)) return "start";
-  if (/; in validation$/.test(verdict)) return "validation";
-  const [, own, theirs] = /^(?:(finished|retired)\b|state "(.*)"$)/s.exec(verdict) ?? [];
-  return own ?? (theirs === undefined ? undefined : formatValue(theirs, 40));
+/** Returns the assessment if this preview made it. One that equals the recorded one may be old. */
+function newAssessment({ step, old, new: next }: StepView): MigrationAssessment | undefined {
+  const isRecorded = !isNew(step) && !isReplaced(step);
+  return isRecorded && sameJson(old.inputs["assessment"], next.inputs["assessment"])
+    ? undefined
+    : assessmentIn(next.inputs);
 }
 
 /** Whether an update sends a configuration. It doesn't if the zone has already reached the requested state, or is in an
@@ -94,26 +85,22 @@ export function isAhead(all: StepView): boolean {
 
 /** Shows what changed since the last assessment, then the assessment itself. */
 function assessment({ step, old, new: next }: StepView): readonly Block[] {
-  const before = isNew(step) || isReplaced(step) ? [] : linesOf(old.inputs);
-  const after = linesOf(next.inputs);
-  if (after.length === 0 || sameJson(before, after)) return [];
-  const whole: Block = { is: "list", items: after.map(words) };
-  if (before.length === 0 || old.inputs["target"] !== next.inputs["target"]) return [whole];
+  const [before, after] = [isNew(step) || isReplaced(step) ? {} : old.inputs, next.inputs].map(assessmentIn);
+  if (after === undefined || sameJson(before, after)) return [];
+  const whole: Block = { is: "list", items: after.lines.map(shortLine).map(words) };
+  if (before === undefined || old.inputs["target"] !== next.inputs["target"]) return [whole];
   return [
     textBlock(words("Changed since the last assessment:")),
-    ...lineChanges(before.filter(isNotDigest), after.filter(isNotDigest)),
+    ...lineChanges(linesWithoutDigests(before), linesWithoutDigests(after)),
     textBlock(words("Full assessment:")),
     whole,
   ];
 }
 
-/** Whether a line is anything but the digest, which changes along with any other line. */
-const isNotDigest = (line: string): boolean => !/confirm: "[0-9a-f]+"$/.test(line);
+/** Leaves out the digests to confirm, which change along with any other line. */
+function linesWithoutDigests({ lines, steps }: MigrationAssessment): readonly string[] {
+  const digests = steps.map((step) => confirmLine(step, undefined));
+  return lines.filter((line) => !digests.includes(line)).map(shortLine);
+}
 
-const linesOf = ({ assessment }: Readonly<Record<string, unknown>>): readonly string[] =>
-  asList(assessment).map((line) =>
-    truncate((asText(line) ?? formatValue(line)).replace(HEAD, "").trim(), 400),
-  );
-
-/** Matches the start of an assessment. */
-const HEAD = /^WafMigration of zone \S+: /;
+const shortLine = (line: string): string => truncate(line, 400);

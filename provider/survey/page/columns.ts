@@ -107,6 +107,8 @@ const COLUMNS: readonly Column[] = [
         const [behind, exceptions] = [mostBehind(all), exceptionCount(all)];
         return listed([
           ...(on.length > 0 ? [`${on.length} deployed`] : []),
+          ...(on.length > 0 && valueOf(protectionOf(zone)) === "none" ? ["not protected"] : []),
+          ...(on.length > 0 && valueOf(protectionOf(zone)) === "perhaps" ? ["not for all requests"] : []),
           ...(perhaps > 0 ? [`${perhaps} for some requests`] : []),
           ...(behind > 0 ? [`${counted(behind, "version")} behind`] : []),
           ...(exceptions > 0 ? [counted(exceptions, "exception")] : []),

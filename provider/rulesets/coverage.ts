@@ -1,9 +1,15 @@
 import { parseExpression } from "../rules-language/parse";
 import type { Condition } from "../rules-language/tree";
-import type { ListedZone } from "./model";
-import { valueOf } from "./readable";
+import { canonicalExpression } from "../rules-language/equivalence";
 
-/** Determines whether the expression of an account's rule covers a zone. */
+/** Determines whether the expression of a rule covers a zone. */
+
+/** What an expression may test about a zone. Undefined if it isn't known. */
+export interface KnownZone {
+  readonly name?: string | undefined;
+  /** The plan: `free`, `pro`, `business` or `enterprise`. */
+  readonly plan?: string | undefined;
+}
 
 /** The names of plans in expressions that use `cf.zone.plan`. */
 const PLANS: ReadonlyMap<string, string> = new Map([
@@ -17,16 +23,15 @@ const PLANS: ReadonlyMap<string, string> = new Map([
  * Whether an expression matches all requests to a zone (true) or none of them (false). Undefined if that depends on the
  * request, or on unknown properties of the zone.
  */
-export function matchesZone(
-  expression: string,
-  { name, plan }: Pick<ListedZone, "name" | "plan">,
-): boolean | undefined {
+export function matchesZone(expression: string, { name, plan }: KnownZone): boolean | undefined {
   const parsed = parseExpression(expression);
   if ("error" in parsed) return undefined;
   const fields = new Map([
-    ["cf.zone.name", valueOf(name)],
-    ["cf.zone.plan", PLANS.get(valueOf(plan) ?? "")],
+    ["cf.zone.name", name],
+    ["cf.zone.plan", PLANS.get(plan ?? "")],
   ]);
+  const canonical = canonicalExpression(expression);
+  if (canonical === "true" || canonical === "false") return canonical === "true";
   return decide(parsed.condition, fields);
 }
 

@@ -1,0 +1,92 @@
+import { rulesetName } from "../../migration/rule-text";
+import { expansionIn } from "../../rulesets/effective";
+import { recordedRuleIds } from "../../rulesets/resolve-rules";
+import { resolveSkip, skip } from "../../rulesets/skip";
+import { isId } from "../../runtime/fields";
+import type { Phrase } from "../phrase";
+import { asObject, asText, cell } from "../values";
+import { selectsNoLess } from "./requests";
+import type { Side } from "./sides";
+
+/** What a plan shows about a managed ruleset's deployment, and what its exceptions skip. */
+
+/** Returns the ruleset's ID, as declared or as found by the preview. */
+export function ownId({ inputs }: Side): string | undefined {
+  return asText(asObject(inputs["ruleset"])["id"]) ?? expansionIn(inputs).ruleset?.id;
+}
+
+function ownName({ inputs }: Side): string | undefined {
+  return expansionIn(inputs).ruleset?.name ?? asText(asObject(inputs["ruleset"])["name"]);
+}
+
+export function nameOf(side: Side): Phrase {
+  const { id } = asObject(side.inputs["ruleset"]);
+  return cell(ownName(side) ?? (asText(id) === undefined ? id : rulesetName(asText(id))), 80);
+}
+
+/** Whether the rule may be enabled, which includes a value that's unknown until the update. */
+export const mayAct = ({ inputs }: Side): boolean => inputs["enabled"] !== false;
+
+export type Exception = Readonly<Record<string, unknown>>;
+
+/** What an exception skips: everything, or all or some rules of certain rulesets. */
+type Reach = "all" | ReadonlyMap<string, "all" | readonly unknown[]>;
+
+/** Stands for the exception's own ruleset if its ID isn't known. */
+const THIS = "this";
+
+/** Returns what an exception skips. Undefined if the plan doesn't show it. */
+function reachOf(given: unknown, side: Side): Reach | undefined {
+  const declared = skip.safeParse(given);
+  if (!declared.success) return undefined;
+  const ids = asObject(asObject(side.outputs["known"])["rulesets"]);
+  const rulesets = Object.fromEntries(Object.entries(ids).map(([name, id]) => [name, String(id)]));
+  const rules = recordedRuleIds(side.inputs);
+  const resolved = resolveSkip(declared.data, { own: ownId(side) ?? THIS, rulesets, rules });
+  if (resolved === "all" || "other" in resolved) return resolved === "all" ? "all" : undefined;
+  if ("rulesets" in resolved) return new Map(resolved.rulesets.map((id) => [id, "all"]));
+  return new Map(Object.entries(resolved.rules));
+}
+
+/** Whether one exception skips no more than another. */
+export function skipsNoMoreRequests(
+  [one, next]: readonly [Exception, Side],
+  [known, old]: readonly [Exception, Side],
+): boolean {
+  return (
+    reachesNoMore(reachOf(one["skip"], next), reachOf(known["skip"], old)) &&
+    selectsNoLess(known["expression"], one["expression"])
+  );
+}
+
+function reachesNoMore(one: Reach | undefined, known: Reach | undefined): boolean {
+  if (known === "all") return true;
+  if (one === undefined || known === undefined || one === "all") return false;
+  return [...one].every(([id, some]) => {
+    const held = known.get(id);
+    return (
+      held === "all" || (held !== undefined && some !== "all" && some.every((rule) => held.includes(rule)))
+    );
+  });
+}
+
+/** Whether an exception skips only rules of its own ruleset. */
+export function isOwn(exception: unknown, side: Side): boolean {
+  const reach = reachOf(asObject(exception)["skip"], side);
+  const id = ownId(side) ?? THIS;
+  return reach !== undefined && reach !== "all" && [...reach.keys()].every((each) => each === id);
+}
+
+/** Whether one deployment's exception may skip rules of another deployment that comes after it. */
+export function mayReach(exception: Exception, holder: Side, other: Side): boolean {
+  const reach = reachOf(exception["skip"], holder);
+  if (reach === undefined || reach === "all") return true;
+  const [id, name] = [ownId(other), ownName(other)];
+  return [...reach.keys()]
+    .map((key) => (key === THIS ? ownName(holder) : key))
+    .some((key) => {
+      if (key === undefined) return true;
+      const known = isId(key) ? id : name;
+      return known === undefined || known === key;
+    });
+}

@@ -1,0 +1,156 @@
+import { position as positionShape, type Position } from "../../rulesets/arguments";
+import { asList, asObject, asText, cell } from "../values";
+import { say, type Phrase } from "../phrase";
+import type { Plan, Step } from "../plan";
+import { adoptedBy, isDeleted, isReplaced, viewOf, type StepView } from "../sections/section";
+import { skipWords } from "../sections/managed-ruleset";
+import { mayReach, nameOf, skipsNoMoreRequests, type Exception } from "./ruleset-facts";
+import { isHidden, isUnchanged, type Change, type Side } from "./sides";
+
+/**
+ * The order of a zone's deployments after all steps of a plan. A preview compares each step with the zone as it is now,
+ * so it can't see what two steps do together.
+ */
+
+/** A deployment that remains after the update. */
+interface Deployment {
+  readonly step: Step;
+  readonly before: Side | undefined;
+  readonly after: Side;
+  readonly place: Place;
+  /** Whether the preview compares the step with rules that stay where they are. */
+  readonly isCompared: boolean;
+}
+
+/**
+ * Where the update puts a rule. `open` if that depends on the order of the steps, or the plan doesn't show it.
+ */
+type Place = "stays" | "open" | Position;
+
+/** @param leaves returns what a destroy leaves behind. */
+export function deploymentsAfter(plan: Plan, leaves: (old: Side) => Side | undefined): readonly Deployment[] {
+  const all = plan.steps
+    .filter(({ kind }) => kind === "ManagedRulesetOverride")
+    .map((step) => viewOf(step, plan));
+  return all.flatMap((view): Deployment[] => {
+    const { step, old, new: next } = view;
+    const after = isDeleted(step) ? (old.retained ? old : leaves(old)) : next;
+    if (after === undefined) return [];
+    const isCompared = !isDeleted(step) && !isAdded(view);
+    return [{ step, before: step.old, after, place: placeOf(view, after, all), isCompared }];
+  });
+}
+
+function placeOf(view: StepView, after: Side, all: readonly StepView[]): Place {
+  const { step, old, new: next } = view;
+  // An adopted rule may go back to where it was found.
+  if (isDeleted(step)) return after === old || old.inputs["position"] === undefined ? "stays" : "open";
+  const position = positionOf(next);
+  const isOpen = all.some(
+    (other) => other !== view && isNamedIn(position, sidesOf(other)) && moves(other, all),
+  );
+  if (!moves(view, all)) return step.op === "update" && isOpen ? "open" : "stays";
+  if (next.inputs["position"] === undefined) return "last";
+  return position === undefined || isOpen ? "open" : position;
+}
+
+/** Whether the step adds a rule or gives it another position. */
+function moves(view: StepView, all: readonly StepView[]): boolean {
+  const { step, old, new: next } = view;
+  if (isDeleted(step) || step.op === "import") return false;
+  const [was, is] = [old.inputs["position"], next.inputs["position"]];
+  return isAdded(view) || (is !== undefined && !isUnchanged(was, is) && !isRenamed(was, is, all));
+}
+
+const isAdded = (view: StepView): boolean =>
+  (view.step.op === "create" || isReplaced(view.step)) && adoptedBy(view) === undefined;
+
+/** Whether both positions name the same rule, whose ref this plan changes. The update then doesn't move the rule. */
+function isRenamed(was: unknown, is: unknown, all: readonly StepView[]): boolean {
+  const [side, from] = Object.entries(asObject(was))[0] ?? [];
+  const to = asText(asObject(is)[side ?? ""]);
+  const isTaken = all.some(({ new: next }) => next.inputs["ref"] === from);
+  return (
+    to !== undefined &&
+    !isTaken &&
+    all.some(({ old, new: next }) => old.inputs["ref"] === from && next.inputs["ref"] === to)
+  );
+}
+
+const positionOf = ({ inputs }: Side): Position | undefined =>
+  positionShape.safeParse(inputs["position"]).data;
+
+const sidesOf = ({ step }: StepView): readonly Side[] =>
+  [step.old, step.new].filter((side) => side !== undefined);
+
+/** Whether a position names the rule, or one of its exceptions. */
+function isNamedIn(position: Position | undefined, sides: readonly Side[]): boolean {
+  if (position === undefined || typeof position === "string") return false;
+  const anchor = "before" in position ? position.before : position.after;
+  return sides
+    .flatMap(({ inputs, outputs }) => [inputs["ref"], outputs["ruleRef"], outputs["ruleId"]])
+    .map(asText)
+    .some((name) => name !== undefined && (name === anchor || anchor.startsWith(`${name}/exception/`)));
+}
+
+/** Finds the deployment that a change results in. */
+export function deploymentOf(
+  { after }: Change,
+  step: Step,
+  all: readonly Deployment[],
+): Deployment | undefined {
+  return all.find((each) => each.after === after) ?? all.find((each) => each.step === step);
+}
+
+/** Finds exceptions that may come before a deployment after the update, and may not have before. */
+export function newlySkipped(own: Deployment, all: readonly Deployment[]): readonly Phrase[] {
+  const { after, place } = own;
+  if (place === "stays") return [];
+  return all
+    .filter((other) => other !== own && isSameZone(other.after, after))
+    .filter((other) => other.place !== "stays" || !own.isCompared)
+    .filter((other) => !isAhead(own, other))
+    .flatMap((other) => {
+      const given = other.after.inputs["exceptions"];
+      if (isHidden(given))
+        return [
+          say`${nameOf(after)} may come after exceptions of ${nameOf(other.after)} that the plan doesn't show`,
+        ];
+      return asList(given)
+        .map(asObject)
+        .filter((one) => mayReach(one, other.after, after) && !wasSkipped(one, other, own))
+        .map(
+          (one) =>
+            say`${nameOf(after)} may come after an exception of ${nameOf(other.after)}: ${cell(one["expression"], 300)} skips ${skipWords(one["skip"])}`,
+        );
+    });
+}
+
+const isSameZone = ({ inputs: one }: Side, { inputs: other }: Side): boolean =>
+  one["zoneId"] === other["zoneId"] || isHidden(one["zoneId"]) || isHidden(other["zoneId"]);
+
+/** Whether a rule certainly comes before another one after the update, in whatever order the steps run. */
+function isAhead(own: Deployment, other: Deployment): boolean {
+  const [one, two] = [own.place, other.place];
+  if (one === "open" || two === "open") return false;
+  if (one === "first") return two !== "first";
+  if (two === "last") return one !== "last";
+  if (typeof one !== "object" || !("before" in one)) return false;
+  if (two === "stays") return isNamedIn(one, [other.after]);
+  return typeof two === "object" && "after" in two && two.after === one.before;
+}
+
+/** Whether the declared positions already put the deployment after an exception that skipped the same. */
+function wasSkipped(exception: Exception, { before: holder, after }: Deployment, own: Deployment): boolean {
+  if (holder === undefined || own.before === undefined) return false;
+  const [place, holderPlace] = [positionOf(own.before), positionOf(holder)];
+  const isBehind =
+    (typeof place === "object" && "after" in place && isNamedIn(place, [holder])) ||
+    (typeof holderPlace === "object" && "before" in holderPlace && isNamedIn(holderPlace, [own.before]));
+  return (
+    isBehind &&
+    asList(holder.inputs["exceptions"])
+      .map(asObject)
+      .some((known) => skipsNoMoreRequests([exception, after], [known, holder]))
+  );
+}

@@ -1,0 +1,177 @@
+import { startLocalApi, type LocalApi } from "edgeguard-local";
+import { report } from "../../provider/report";
+import { readEntryPoint } from "../../provider/rulesets/entry-point";
+import type { JsonObject } from "../../provider/runtime/values";
+import { Operation, UNKNOWN, type Recorded } from "../support/operation";
+import { planJson, stepOf, type MadeStep } from "./plans";
+
+/** The order of a zone's managed rules that several steps of one plan result in. */
+
+const TYPE = "ManagedRulesetOverride";
+const ZONE = "5a0c1e7f3b2d4968a7e1c0f2d3b4a501";
+const API_PATH = 'starts_with(http.request.uri.path, "/api/")';
+
+const dangersOf = (...steps: readonly MadeStep[]): string[] =>
+  report(planJson(...steps), "json")
+    .dangers.filter(({ kind }) => kind === "unprotect")
+    .map(({ name, sentence }) => `${name}: ${sentence.toString()}`);
+
+/** What the preview of an update records if it finds nothing that changes. */
+const compared = { expansion: { compared: { weaker: [], stronger: [], moved: [] } } };
+const owasp: JsonObject = { zoneId: ZONE, ref: "owasp", ruleset: { name: "OWASP" }, enabled: true };
+const managed: JsonObject = { zoneId: ZONE, ref: "managed", ruleset: { name: "Managed" }, enabled: true };
+const skipsAll: JsonObject = { ...managed, exceptions: [{ expression: API_PATH, skip: "all" }] };
+
+const added = (inputs: JsonObject): MadeStep => stepOf("create", TYPE, "added", { new: inputs });
+const kept = (inputs: JsonObject, name = "kept"): MadeStep =>
+  stepOf("same", TYPE, name, { old: inputs, new: inputs });
+/** A step that gives a rule another position. Alone, the preview finds nothing that it changes. */
+const moved = (inputs: JsonObject, position: unknown, was?: unknown, name = "moved"): MadeStep =>
+  stepOf("update", TYPE, name, {
+    old: was === undefined ? inputs : { ...inputs, position: was },
+    new: { ...inputs, position, ...compared },
+  });
+
+const EXCEPTION = `${JSON.stringify(API_PATH)} skips "all managed rules after it"`;
+const SKIPPED = `moved: OWASP may come after an exception of Managed: ${EXCEPTION}`;
+
+describe("a rule that moves in the same plan as another rule with an exception", () => {
+  test.each<[string, string[], MadeStep[]]>([
+    ["behind a new rule, which goes last", [SKIPPED], [added(skipsAll), moved(owasp, "last")]],
+    [
+      "between two rules, and the other one to before the first of them",
+      [SKIPPED],
+      [
+        moved(owasp, { after: "team/rule" }, { before: "team/rule" }),
+        moved(skipsAll, { before: "team/rule" }, "last", "other"),
+      ],
+    ],
+    [
+      "to last, and so does the other one",
+      [SKIPPED],
+      [moved(owasp, "last", "first"), moved(skipsAll, "last", "first", "other")],
+    ],
+    [
+      "behind a rule whose zone isn't known yet",
+      [SKIPPED],
+      [added({ ...skipsAll, zoneId: UNKNOWN }), moved(owasp, "last")],
+    ],
+    [
+      "behind a new rule with exceptions that the plan doesn't show",
+      ["moved: OWASP may come after exceptions of Managed that the plan doesn't show"],
+      [added({ ...managed, exceptions: UNKNOWN }), moved(owasp, "last")],
+    ],
+  ])("is reported if it moves %s", (_, dangers, steps) => {
+    expect(dangersOf(...steps).filter((text) => text.startsWith("moved"))).toEqual(dangers);
+  });
+
+  test.each<[string, MadeStep[]]>([
+    ["is the first rule afterward", [added(skipsAll), moved(owasp, "first")]],
+    ["goes before a rule that stays", [added(skipsAll), moved(owasp, { before: "team/rule" })]],
+    [
+      "goes before a rule that the other one goes after",
+      [moved(owasp, { before: "team/rule" }), moved(skipsAll, { after: "team/rule" }, "first", "other")],
+    ],
+    [
+      "isn't reached by the exception",
+      [added({ ...managed, exceptions: [{ expression: API_PATH, skip: "this" }] }), moved(owasp, "last")],
+    ],
+    ["is in another zone", [added({ ...skipsAll, zoneId: ZONE.replace(/1$/, "2") }), moved(owasp, "last")]],
+    ["was disabled before", [added(skipsAll), moved({ ...owasp, enabled: false }, "last")]],
+    [
+      "was after the exception before",
+      [moved(owasp, "last", { after: "managed" }), moved(skipsAll, "first", "last", "other")],
+    ],
+  ])("is no danger if it %s", (_, steps) => {
+    expect(dangersOf(...steps)).toEqual([]);
+  });
+
+  test("is reported if the rule that its position names moves, too", () => {
+    const steps = [moved(owasp, { after: "managed" }, "first"), moved(managed, "last", undefined, "other")];
+    expect(dangersOf(...steps)).toEqual([
+      'moved: OWASP may move, because the rule that its position names moves too, so exceptions may apply to more rules: position {"after":"managed"}',
+    ]);
+  });
+
+  test("is reported if it's deleted and created again behind an exception", () => {
+    const gone = stepOf("delete", TYPE, "gone", { old: owasp });
+    const again = stepOf("create", TYPE, "again", { new: { ...owasp, ref: "again" } });
+    expect(dangersOf(gone, again, kept(skipsAll))).toEqual([SKIPPED.replace("moved", "gone")]);
+    expect(dangersOf(gone, again, kept(managed))).toEqual([]);
+  });
+});
+
+describe("a rule whose neighbor gets another ref", () => {
+  const before = { ...owasp, position: { before: "managed" } };
+  const after = { ...owasp, position: { before: "renamed" } };
+  const follows = stepOf("update", TYPE, "owasp", { old: before, new: after });
+
+  test("doesn't move", () => {
+    const renamed = stepOf("update", TYPE, "managed", {
+      old: managed,
+      new: { ...managed, ref: "renamed", ...compared },
+    });
+    expect(dangersOf(follows, renamed)).toEqual([]);
+  });
+
+  test("is reported if the new ref belongs to another rule", () => {
+    expect(dangersOf(follows, kept(managed), added({ ...managed, ref: "renamed" }))).toEqual([
+      'owasp: OWASP moves, so exceptions may apply to more rules: position {"before":"managed"} → {"before":"renamed"}',
+    ]);
+  });
+});
+
+describe("on a zone,", () => {
+  let api: LocalApi;
+  beforeEach(async () => {
+    api = await startLocalApi();
+  });
+  afterEach(() => api.close());
+
+  const declare = (ref: string, more: JsonObject): JsonObject => ({
+    zoneId: api.zones.empty,
+    accountId: api.accounts.main,
+    ref,
+    ...more,
+  });
+  const OWASP = { ruleset: "Cloudflare OWASP Core Ruleset" };
+  const MANAGED = { ruleset: "Cloudflare Managed Ruleset" };
+  const order = async (): Promise<string[]> => {
+    const found = await readEntryPoint(new Operation(api).host, api.zones.empty);
+    return (found?.rules ?? []).map(({ ref }) => ref);
+  };
+
+  test("a new rule with an exception and a rule that moves behind it are reported, and the update does that", async () => {
+    const first = new Operation(api);
+    const owasp = await first.up(TYPE, declare("owasp", OWASP));
+    const fresh = declare("managed", { ...MANAGED, exceptions: [{ expression: API_PATH, skip: "all" }] });
+    const last = declare("owasp", { ...OWASP, position: "last" });
+    const op = new Operation(api);
+    const steps = [
+      stepOf("create", TYPE, "managed", { new: (await op.preview(TYPE, fresh)).inputs }),
+      stepOf("update", TYPE, "owasp", {
+        old: owasp.inputs,
+        outputs: owasp.outputs,
+        new: (await op.preview(TYPE, last, owasp)).inputs,
+      }),
+    ];
+    expect(dangersOf(...steps)).toEqual([
+      `owasp: "Cloudflare OWASP Core Ruleset" may come after an exception of "Cloudflare Managed Ruleset": ${EXCEPTION}`,
+    ]);
+    await new Operation(api).up(TYPE, fresh);
+    await new Operation(api).up(TYPE, last, owasp);
+    expect(await order()).toEqual(["managed/exception/1", "managed", "owasp"]);
+  });
+
+  test("a rule stays where it is if its neighbor only gets another ref", async () => {
+    const up = (declared: JsonObject, recorded?: Recorded): Promise<Recorded> =>
+      new Operation(api).up(TYPE, declared, recorded);
+    const managed = await up(declare("managed", MANAGED));
+    const owasp = await up(declare("owasp", { ...OWASP, position: { before: "managed" } }));
+    await up(declare("between", { ...OWASP, expression: API_PATH, position: { before: "managed" } }));
+    expect(await order()).toEqual(["owasp", "between", "managed"]);
+    await up(declare("renamed", MANAGED), managed);
+    await up(declare("owasp", { ...OWASP, position: { before: "renamed" } }), owasp);
+    expect(await order()).toEqual(["owasp", "between", "renamed"]);
+  });
+});
