@@ -138,7 +138,9 @@ export const kvEntries = defineLifecycle({
       if (same !== undefined) {
         const computed = { ...same, ...pick(olds, ["index"]) };
         const found = async (): Promise<JsonObject> =>
-          isIndexed(olds) ? contentFound(ctx, await indexOf(olds), NO_CHANGES) : {};
+          isIndexed(olds)
+            ? contentFound(ctx, await indexOf(olds), isNew(args, olds) ? undefined : NO_CHANGES)
+            : {};
         return { computed, seen: [SEEN.ownKeys], found };
       }
       const [declaration, isWhole] = knownPart(args);

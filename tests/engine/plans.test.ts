@@ -98,7 +98,10 @@ function playPlans(surface: Surface): void {
     const update = async (program: string): Promise<Record<string, number>> => {
       project.write(program);
       // Without it, the plan would pin that the preview couldn't look, because of unknown arguments.
-      shown.push(await save({ EDGEGUARD_SAVED_PLAN: "true" }), readFileSync(join(project.dir, "plan.json"), "utf8"));
+      shown.push(
+        await save({ EDGEGUARD_SAVED_PLAN: "true" }),
+        readFileSync(join(project.dir, "plan.json"), "utf8"),
+      );
       const { text } = await applied();
       shown.push(text);
       await project.ok("preview", "--expect-no-changes");

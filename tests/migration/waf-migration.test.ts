@@ -477,9 +477,9 @@ describe("migrating a zone", () => {
     expect(await new Operation(api).preview(TYPE, recorded.inputs, recorded)).toMatchObject({ step: "same" });
     expect(api.requests).toEqual([]);
     expect(await new Operation(api).refresh(TYPE, recorded)).toEqual({
-        ...recorded,
-        inputs: refreshedInputs(recorded),
-      });
+      ...recorded,
+      inputs: refreshedInputs(recorded),
+    });
     await new Operation(api).update(TYPE, recorded.inputs, recorded);
     expect(puts(api)).toEqual([]);
   });

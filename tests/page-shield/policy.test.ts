@@ -823,7 +823,12 @@ describe("wouldBlock", () => {
   });
 
   test("can't be set by a program", async () => {
-    const impact = { operation: "check", revision: 7, seen: ["wouldBlock"], wouldBlock: { count: 7, seen: 7 } };
+    const impact = {
+      operation: "check",
+      revision: 7,
+      seen: ["wouldBlock"],
+      wouldBlock: { count: 7, seen: 7 },
+    };
     const own = await new Operation(api).check(TYPE, policy);
     expect(await new Operation(api).check(TYPE, { ...policy, impact })).toEqual(own);
     expect(own.inputs["impact"]).toEqual({ operation: "check", revision: 1, seen: ["existingPolicy"] });

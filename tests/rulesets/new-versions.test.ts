@@ -1,7 +1,7 @@
 import { managedRulesets, OWASP_SCORE_RULE } from "edgeguard-local";
 import { VERSION_MESSAGE } from "../../provider/rulesets/version-changes";
 import type { JsonObject } from "../../provider/runtime/values";
-import { rawGet, type Recorded } from "../support/operation";
+import { rawGet, refreshedInputs, type Recorded } from "../support/operation";
 import { RulesetsBench, MANAGED, REF, TYPE, type Declaration, type Rule } from "./support";
 
 let bench: RulesetsBench;
@@ -105,6 +105,7 @@ describe("a refresh or a preview after Cloudflare published a version", () => {
     ]);
     expect(found.recorded).toEqual({
       ...recorded,
+      inputs: refreshedInputs(recorded),
       outputs: { ...recorded.outputs, rulesetVersion: "89" },
     });
     await expectUnchanged(declaration, found.recorded);
@@ -375,7 +376,7 @@ describe("for a deployment that pins a version,", () => {
       managedRulesets.managed,
       `${managedRulesets.managed}/versions/87`,
     ]);
-    expect(found.recorded).toEqual(recorded);
+    expect(found.recorded).toEqual({ ...recorded, inputs: refreshedInputs(recorded) });
     await expectUnchanged(declaration, found.recorded);
   });
 
@@ -467,7 +468,7 @@ describe("when versions can't be compared,", () => {
           /^.*88 → 89: 141 rules now, .*\. Version 88 couldn't be read \(.*\), so what changed isn't known\.$/,
         ),
       ]);
-      expect(found.recorded.inputs).toEqual(recorded.inputs);
+      expect(found.recorded.inputs).toEqual(refreshedInputs(recorded));
       expect(await bench.operation().preview(TYPE, bench.declareManaged(), found.recorded)).toMatchObject({
         step: "same",
       });
@@ -644,7 +645,7 @@ describe("when versions can't be compared,", () => {
       await distort(managedRulesets.owasp, change);
       const { said, warned, recorded: found } = await refresh(scored);
       expect([said, warned.filter((line) => !line.includes("skipped a record"))]).toEqual([[], []]);
-      expect(found).toEqual(scored);
+      expect(found).toEqual({ ...scored, inputs: refreshedInputs(scored) });
     });
   });
 

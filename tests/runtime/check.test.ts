@@ -541,7 +541,7 @@ describe("a preview with or without live checks", () => {
   });
 
   test("warns if something other than the API responds", async () => {
-    api.fault({ match: {}, kind: "raw", status: 200, body: "<html>Sign in</html>" });
+    api.fault({ match: {}, kind: "raw", status: 200, body: "<html>Sign in</html>", times: 9 });
     const op = new Operation(api);
     await op.preview("PageShieldPolicy", policy);
     expect(op.warned).toEqual([expect.stringContaining("live checks skipped: ")]);
