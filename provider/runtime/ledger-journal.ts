@@ -1,11 +1,20 @@
-import { createHash } from "node:crypto";
-import { appendFileSync, lstatSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { appendFileSync, readFileSync, rmSync } from "node:fs";
+import { hostname } from "node:os";
 import { join } from "node:path";
 import { z } from "zod";
 import { SharedClaims } from "./shared-claims";
 import { PROVIDER_NAME, type ConfigGetter } from "./settings";
-import { codeOf, isAlive, withMachineLock, type LockOptions } from "./machine-lock";
+import { withMachineLock, type LockOptions } from "./machine-lock";
+import {
+  codeOf,
+  digestName,
+  filesIn,
+  identityOf,
+  removeIfEmpty,
+  SHARED,
+  UnsafeDirectoryError,
+  userDirectory,
+} from "./user-directory";
 
 /** What a resource in this operation does with a real object. The strongest claim comes first. */
 const HOLDINGS = [
@@ -28,45 +37,53 @@ export function strongest(holdings: readonly (Holding | undefined)[]): Holding |
   return HOLDINGS.find((each) => holdings.includes(each));
 }
 
+/** How long to wait for another of the engine's processes. */
+const PATIENCE_MS = 3_600_000;
+
 const entry = z.tuple([z.string(), z.enum(HOLDINGS)]);
 
 /**
  * Shares a ledger between all of an engine's provider processes. Every explicit provider runs in its own process, so a
  * resource's successor may be created in one process while its predecessor is deleted in another. Each process appends
- * to its own file, in a directory named after the engine's address, and reads the other processes' files.
+ * to its own file, named after the engine's address, and reads the other processes' files.
  */
 export class LedgerJournal {
-  readonly #folder: string;
-  readonly #own = String(process.pid);
+  readonly #root: string | undefined;
+  /** What the names of this engine's files begin with. */
+  readonly #engine: string;
+  readonly #own: string;
   /** The claims of the resources in all of the engine's provider processes. */
   readonly claims: SharedClaims;
   readonly #read = new Map<string, { readonly text: string; readonly holdings: Map<string, Holding> }>();
 
   /**
    * @param engine the engine's address, as passed to the process.
-   * @throws if the directory can't be written to or belongs to another user.
+   * @throws if the user's directory can't be written to, or another user may control it.
    */
-  constructor(engine: string, root = tmpdir()) {
-    const uid = process.getuid?.();
-    const name = createHash("sha256")
-      .update(`${uid ?? ""} ${engine}`)
-      .digest("hex")
-      .slice(0, 32);
-    this.#folder = join(root, `edgeguard-ledger-${name}`);
-    mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
-    const found = lstatSync(this.#folder);
-    if (!found.isDirectory() || (uid !== undefined && found.uid !== uid))
-      throw new Error(`${this.#folder} belongs to another user`);
-    // An earlier process may have had the same PID and died without removing its file.
-    rmSync(join(this.#folder, this.#own), { force: true });
-    appendFileSync(join(this.#folder, this.#own), "", { mode: 0o600 });
-    this.claims = new SharedClaims(this.#folder);
+  constructor(engine: string, root?: string) {
+    this.#root = root;
+    this.#engine = digestName("ledger", `${hostname()} ${engine}`); // Containers may share the directory.
+    this.#own = `${this.#engine}.${identityOf(process.pid) ?? ""}`;
+    try {
+      this.#append("");
+    } catch {
+      this.#append(""); // Another process has just removed the directory, because it was empty.
+    }
+    this.claims = new SharedClaims(() => join(this.#folder, this.#engine + SHARED));
     process.once("exit", () => this.#remove());
+  }
+
+  get #folder(): string {
+    return userDirectory(this.#root);
+  }
+
+  #append(text: string): void {
+    appendFileSync(join(this.#folder, this.#own), text, { mode: 0o600 });
   }
 
   /** Writes synchronously, because the entry must exist before the engine learns of the change. */
   write(object: string, holding: Holding): void {
-    appendFileSync(join(this.#folder, this.#own), `${JSON.stringify([object, holding])}\n`);
+    this.#append(`${JSON.stringify([object, holding])}\n`);
   }
 
   /** Returns the other processes' strongest claims on the object. */
@@ -91,15 +108,13 @@ export class LedgerJournal {
     work: () => Promise<T>,
   ): Promise<T> {
     // A dead holder is detected, and a live one may take a long time, as a migration does.
-    return await withMachineLock(key, { ...options, patienceMs: Infinity, folder: this.#folder }, work);
+    const lock = { ...options, patienceMs: PATIENCE_MS, root: this.#root };
+    return await withMachineLock(`${this.#engine} ${key}`, lock, work);
   }
 
-  /**
-   * Returns the other processes' files. Files of dead processes belong to an earlier engine that had the same address.
-   */
+  /** Returns the other processes' files. */
   #others(): string[] {
-    const files = readdirSync(this.#folder).filter((name) => /^\d+$/.test(name));
-    return files.filter((name) => name !== this.#own && isAlive(Number(name)));
+    return filesIn(this.#folder, this.#engine).filter((name) => name !== this.#own);
   }
 
   #holdingsIn(name: string): ReadonlyMap<string, Holding> {
@@ -123,10 +138,12 @@ export class LedgerJournal {
 
   #remove(): void {
     try {
-      rmSync(join(this.#folder, this.#own), { force: true });
-      if (this.#others().length === 0) rmSync(this.#folder, { recursive: true, force: true });
+      const folder = this.#folder;
+      rmSync(join(folder, this.#own), { force: true });
+      filesIn(folder, "");
+      removeIfEmpty(folder);
     } catch {
-      // Another process has just removed it.
+      // Another process has just removed the directory, or it's no longer safe.
     }
   }
 }
@@ -138,14 +155,16 @@ export class LedgerJournal {
 export function sharedLedger(
   engine: string | undefined,
   config: ConfigGetter,
+  root?: string,
 ): { readonly journal?: LedgerJournal; readonly problem?: string } {
   try {
     if (engine === undefined) throw new Error("the engine passed no address");
-    return { journal: new LedgerJournal(engine) };
+    return { journal: new LedgerJournal(engine, root) };
   } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    if (error instanceof UnsafeDirectoryError) return { problem: reason };
     const name = config(PROVIDER_NAME);
     if (name === undefined) return {}; // This is the only provider, unless an explicit one has the same problem.
-    const reason = error instanceof Error ? error.message : String(error);
     return {
       problem: `Provider ${JSON.stringify(name)} can't share which objects it owns with the stack's other providers: ${reason}. Set TMPDIR to a writable directory.`,
     };

@@ -1,11 +1,10 @@
 import { createHash } from "node:crypto";
-import { appendFileSync, closeSync, fstatSync, mkdirSync, openSync, readSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { appendFileSync, closeSync, fstatSync, openSync, readSync } from "node:fs";
 import { z } from "zod";
 import type { ClaimBook, Claimant } from "./claims";
-import { codeOf, isAlive } from "./machine-lock";
+import { identityOf, isOfDead } from "./user-directory";
 
-const line = z.object({ key: z.string(), pid: z.number(), name: z.string(), holder: z.string() });
+const line = z.object({ key: z.string(), by: z.string(), name: z.string(), holder: z.string() });
 type Line = z.infer<typeof line>;
 
 /**
@@ -13,15 +12,16 @@ type Line = z.infer<typeof line>;
  * came first.
  */
 export class SharedClaims implements ClaimBook {
-  readonly #file: string;
+  readonly #file: () => string;
+  readonly #own = identityOf(process.pid) ?? "";
   readonly #entered = new Set<string>();
   readonly #lines = new Map<string, Line[]>();
   /** How much of the file was read, up to the end of a complete line. */
   #bytesRead = 0;
 
-  /** @param folder where all these processes find the file, and nobody else does. */
-  constructor(folder: string) {
-    this.#file = join(folder, "claims");
+  /** @param file returns the file's path, after creating its directory. */
+  constructor(file: () => string) {
+    this.#file = file;
   }
 
   /** Records a digest instead of the key, because the key may contain a secret argument. */
@@ -31,30 +31,23 @@ export class SharedClaims implements ClaimBook {
     const own = `${key} ${holder}`;
     if (!this.#entered.has(own)) {
       this.#entered.add(own);
-      this.#append({ key, pid: process.pid, name, holder });
+      this.#append({ key, by: this.#own, name, holder });
     }
     this.#readOn();
     // A dead process belongs to an earlier engine that had the same address.
-    const first = this.#lines.get(key)?.find(({ pid }) => pid === process.pid || isAlive(pid));
+    const first = this.#lines.get(key)?.find(({ by }) => !isOfDead(by));
     return first === undefined ? claimant : { type, name: first.name, holder: first.holder };
   }
 
   /** Begins with a line break, because a killed process may have left an incomplete line. */
   #append(entry: Line): void {
-    const text = `\n${JSON.stringify(entry)}\n`;
-    try {
-      appendFileSync(this.#file, text, { mode: 0o600 });
-    } catch (error) {
-      if (codeOf(error) !== "ENOENT") throw error;
-      // A cleaner of temporary directories removed it during a long run. What was read before still holds.
-      mkdirSync(dirname(this.#file), { recursive: true, mode: 0o700 });
-      appendFileSync(this.#file, text, { mode: 0o600 });
-    }
+    // A cleaner of temporary directories may remove it during a long run. What was read before still holds.
+    appendFileSync(this.#file(), `\n${JSON.stringify(entry)}\n`, { mode: 0o600 });
   }
 
   /** Reads the lines that were appended since the last read. */
   #readOn(): void {
-    const file = openSync(this.#file, "r");
+    const file = openSync(this.#file(), "r");
     try {
       const { size } = fstatSync(file);
       if (size < this.#bytesRead) this.#bytesRead = 0; // Another file than the last time.

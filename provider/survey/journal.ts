@@ -1,6 +1,6 @@
 import { open, rm, type FileHandle } from "node:fs/promises";
 import { z } from "zod";
-import { codeOf } from "../runtime/machine-lock";
+import { codeOf } from "../runtime/user-directory";
 import { CommandError } from "../terminal/errors";
 import {
   accountFacts,

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { Ledger } from "../../provider/runtime/ledger";
 import { LedgerJournal } from "../../provider/runtime/ledger-journal";
+import { identityOf, SHARED, userDirectory } from "../../provider/runtime/user-directory";
 
 /** What the provider processes of one engine know of each other's objects. */
 
@@ -18,11 +19,17 @@ afterEach(() => rmSync(root, { recursive: true, force: true }));
 
 const open = (engine = ENGINE): Ledger => new Ledger(new LedgerJournal(engine, root));
 
+/** The file of another process of the same user and engine, after this process has its own. */
+function fileOf(pid: number): string {
+  const own = readdirSync(userDirectory(root)).find((name) => name.endsWith(identityOf(process.pid) ?? ""));
+  const [engine = "", host = ""] = own?.split(".") ?? [];
+  return join(userDirectory(root), `${engine}.${identityOf(pid) ?? `${host}.${pid}.1`}`);
+}
+
 /** Writes as another process of the same user would. */
 function writtenBy(pid: number, ...entries: readonly [string, string][]): void {
-  const [folder = ""] = readdirSync(root);
   const lines = entries.map((entry) => `${JSON.stringify(entry)}\n`);
-  writeFileSync(join(root, folder, String(pid)), lines.join(""), { flag: "a" });
+  writeFileSync(fileOf(pid), lines.join(""), { flag: "a" });
 }
 
 test("a delete keeps an object that another process created or adopted", () => {
@@ -66,8 +73,7 @@ test("ignores entries from dead processes and other engines", () => {
 
 test("ignores an entry until it's completely written", () => {
   const ledger = open();
-  const [folder = ""] = readdirSync(root);
-  const file = join(root, folder, String(process.ppid));
+  const file = fileOf(process.ppid);
   writeFileSync(file, '["KvNamespace a"');
   expect(ledger.holding("KvNamespace", "a")).toBeUndefined();
   writeFileSync(file, ',"made"]\n', { flag: "a" });
@@ -78,7 +84,10 @@ describe("claims that the provider processes share", () => {
   const claimant = (name: string) => ({ type: "KvNamespace", name, holder: `urn:${name}` });
   /** The claims of a second provider of the same engine. Its process is this one. */
   const others = () => new LedgerJournal(ENGINE, root).claims;
-  const file = (): string => join(root, readdirSync(root)[0] ?? "", "claims");
+  const file = (): string => {
+    const shared = readdirSync(userDirectory(root)).find((name) => name.endsWith(SHARED));
+    return join(userDirectory(root), shared ?? "");
+  };
 
   test("still apply if a killed process left half a line", () => {
     const { claims } = new LedgerJournal(ENGINE, root);
@@ -92,7 +101,7 @@ describe("claims that the provider processes share", () => {
   test("still apply in a process after their directory was removed", () => {
     const { claims } = new LedgerJournal(ENGINE, root);
     claims.first("a", claimant("one"));
-    rmSync(root, { recursive: true });
+    rmSync(userDirectory(root), { recursive: true });
     expect(claims.first("b", claimant("two")).name).toBe("two");
     expect(claims.first("a", claimant("three")).name).toBe("one");
     expect(others().first("b", claimant("three")).name).toBe("two");
@@ -115,7 +124,11 @@ test("runs work with the same key one at a time, even in a single process, and w
   expect(seen.indexOf("free in")).toBeLessThan(3);
 });
 
-test("a process removes its file when it ends, and the last process removes the directory", () => {
+test("a process removes its file and those of dead processes when it ends, and the last one the directory", () => {
+  const { pid } = spawnSync(process.execPath, ["-e", ""]);
+  const [host = ""] = (identityOf(process.pid) ?? "").split(".");
+  for (const end of [`.${host}.${pid}.1`, SHARED])
+    writeFileSync(join(userDirectory(root), `ledger-0123456789abcdef0123456789abcdef${end}`), "");
   const script = `
     const { LedgerJournal } = require(${JSON.stringify(join(process.cwd(), "provider/dist/runtime/ledger-journal"))});
     new LedgerJournal("${ENGINE}", ${JSON.stringify(root)}).write("KvNamespace a", "made");

@@ -1,138 +1,176 @@
-import { spawn } from "node:child_process";
-import promises from "node:fs/promises";
-import { mkdtempSync, readdirSync, rmSync, utimesSync, writeFileSync } from "node:fs";
-import { hostname, tmpdir } from "node:os";
-import { join } from "node:path";
+import { spawn, spawnSync } from "node:child_process";
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import { sharedLedger } from "../../provider/runtime/ledger-journal";
 import { withMachineLock } from "../../provider/runtime/machine-lock";
+import { digestName, identityOf, userDirectory } from "../../provider/runtime/user-directory";
 
-/** One holder at a time among the processes that share a temporary directory, and none that dies with it. */
+/** One holder at a time among a user's processes, in a directory that nobody else controls, and nothing left behind. */
 
-let folder: string;
+let root: string;
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), "edgeguard-machine-lock-"));
+  root = mkdtempSync(join(tmpdir(), "edgeguard-machine-lock-"));
 });
 afterEach(() => {
-  rmSync(folder, { recursive: true, force: true });
+  rmSync(root, { recursive: true, force: true });
 });
 
 const warned: string[] = [];
 beforeEach(() => void warned.splice(0));
 const options = () => ({
-  folder,
+  root,
   pause: (ms: number) => delay(ms),
   say: { warn: (line: string) => void warned.push(line) },
 });
 const locked = <T>(work: () => Promise<T>): Promise<T> => withMachineLock("zone", options(), work);
-
-/** Leaves a claim behind, as a process of this PID would. */
-async function claimBy(pid: number, host = hostname()): Promise<string> {
-  await locked(() => Promise.resolve());
-  const lock = join(folder, readdirSync(folder)[0] ?? "");
-  const claim = join(lock, "2");
-  writeFileSync(claim, JSON.stringify({ pid, host }));
-  return claim;
+const free = (): Promise<string> => locked(() => Promise.resolve("free"));
+/** Leaves a claim behind, as a process with this identity would. */
+function claimBy(identity: string): void {
+  writeFileSync(join(userDirectory(root), `${digestName("lock", "zone")}.${identity}.0123456789abcdef`), "");
 }
 
-async function deadPid(): Promise<number> {
-  const child = spawn(process.execPath, ["-e", ""]);
-  await new Promise((ended) => child.once("close", ended));
-  return child.pid ?? 0;
+function deadIdentity(): string {
+  return `${identityOf(process.pid)?.split(".")[0] ?? ""}.${spawnSync(process.execPath, ["-e", ""]).pid}.1`;
 }
 
-test("eight processes that start together take the lock one after the other", async () => {
-  let holders = 0;
-  let most = 0;
-  let done = 0;
-  await Promise.all(
-    Array.from({ length: 8 }, () =>
-      locked(async () => {
-        most = Math.max(most, (holders += 1));
-        await delay(1);
-        holders -= 1;
-        done += 1;
-      }),
-    ),
-  );
-  expect({ most, done }).toEqual({ most: 1, done: 8 });
-  const [lock = ""] = readdirSync(folder);
-  expect(readdirSync(join(folder, lock))).toHaveLength(1);
+async function eightAtOnce(): Promise<{ most: number; done: number }> {
+  const seen = { holders: 0, most: 0, done: 0 };
+  const work = async (): Promise<void> => {
+    seen.most = Math.max(seen.most, (seen.holders += 1));
+    await delay(1);
+    seen.holders -= 1;
+    seen.done += 1;
+  };
+  await Promise.all(Array.from({ length: 8 }, () => locked(work)));
+  return { most: seen.most, done: seen.done };
+}
+
+test("eight that start together take the lock one after the other, and leave nothing behind", async () => {
+  expect(await eightAtOnce()).toEqual({ most: 1, done: 8 });
+  expect(readdirSync(root)).toEqual([]);
   expect(warned).toEqual([]);
+});
+
+test("eight that find a dead holder at the same time take over one after the other", async () => {
+  claimBy(deadIdentity());
+  expect(await eightAtOnce()).toEqual({ most: 1, done: 8 });
+  expect(readdirSync(root)).toEqual([]);
+});
+
+test("four processes that increase a counter never do so at the same time", async () => {
+  const counter = join(root, "counter");
+  writeFileSync(counter, "0");
+  const script = `
+    const { withMachineLock } = require(${JSON.stringify(resolve("provider/dist/runtime/machine-lock"))});
+    const fs = require("node:fs");
+    const pause = (ms) => new Promise((done) => setTimeout(done, ms));
+    const increase = async () => {
+      const before = Number(fs.readFileSync(${JSON.stringify(counter)}, "utf8"));
+      await pause(2);
+      fs.writeFileSync(${JSON.stringify(counter)}, String(before + 1));
+    };
+    (async () => {
+      for (let n = 0; n < 25; n += 1)
+        await withMachineLock("zone", { root: ${JSON.stringify(root)}, pause, say: { warn: console.error } }, increase);
+    })();`;
+  const runs = Array.from({ length: 4 }, () => {
+    const child = spawn(process.execPath, ["-e", script], { stdio: "inherit" });
+    return new Promise((ended) => child.once("close", ended));
+  });
+  expect(await Promise.all(runs)).toEqual([0, 0, 0, 0]);
+  const count = spawnSync("cat", [counter], { encoding: "utf8" }).stdout;
+  expect(count).toBe("100");
+  expect(readdirSync(root)).toEqual(["counter"]);
 });
 
 test("each key has its own lock, and a failure releases it", async () => {
   await expect(
     locked(() => withMachineLock("another zone", options(), () => Promise.reject(new Error("work")))),
   ).rejects.toThrow("work");
-  expect(await locked(() => Promise.resolve("free"))).toBe("free");
-});
-
-test("eight processes that find a dead holder at the same time take over one after the other", async () => {
-  await claimBy(await deadPid());
-  let holders = 0;
-  await Promise.all(
-    Array.from({ length: 8 }, () =>
-      locked(async () => {
-        expect((holders += 1)).toBe(1);
-        await delay(1);
-        holders -= 1;
-      }),
-    ),
-  );
+  expect(await free()).toBe("free");
 });
 
 test.each([
-  ["a live process", () => process.pid, hostname()],
-  ["a process in another container, which this one can't see", () => 2 ** 22 - 1, "another-container"],
-])("waits for a lock held by %s until the holder has been silent for a minute", async (_, pid, host) => {
-  const claim = await claimBy(pid(), host);
-  await expect(
-    withMachineLock("zone", { ...options(), patienceMs: 60 }, () => Promise.resolve("held twice")),
-  ).rejects.toThrow(/another process on this machine has held the lock .*Nothing was sent/);
-  const longAgo = new Date(Date.now() - 61_000);
-  utimesSync(claim, longAgo, longAgo);
-  expect(await locked(() => Promise.resolve("free"))).toBe("free");
+  ["a live process", () => identityOf(process.ppid) ?? ""],
+  ["a process in another container, which this one can't see", () => "00000000.4194303.1"],
+])("waits for a lock held by %s, names the file after a while, and sends nothing", async (_, identity) => {
+  claimBy(identity());
+  const impatient = { ...options(), patienceMs: 60 };
+  await expect(withMachineLock("zone", impatient, () => Promise.resolve("held twice"))).rejects.toThrow(
+    /another process on this machine has held the lock \S+\.0123456789abcdef for 0 s\. Nothing was sent\. .* remove that file/,
+  );
 });
 
-test("still does the work without a temporary directory, with a warning", async () => {
-  const file = join(folder, "file");
-  writeFileSync(file, "");
-  const work = (): Promise<string> => Promise.resolve("done");
-  expect(await withMachineLock("zone", { ...options(), folder: file }, work)).toBe("done");
-  expect(warned).toEqual([expect.stringMatching(/can't lock out other processes .*ENOTDIR/)]);
+test("a process that has the ID of a dead holder isn't the holder", async () => {
+  const [host = "", pid = ""] = (identityOf(process.ppid) ?? "").split(".");
+  claimBy(`${host}.${pid}.1`);
+  expect(await free()).toBe("free");
 });
 
-/** An error as a system call gives it. */
-const failure = (code: string, syscall: string): Error => Object.assign(new Error(code), { code, syscall });
-
-test("still locks if it isn't allowed to remove another user's stale claim", async () => {
-  await claimBy(await deadPid());
-  const rm = jest.spyOn(promises, "rm").mockRejectedValue(failure("EPERM", "unlink"));
-  try {
-    let both = 0;
-    let most = 0;
-    const work = async (): Promise<void> => {
-      most = Math.max(most, (both += 1));
-      await delay(30);
-      both -= 1;
-    };
-    await Promise.all([locked(work), locked(work)]);
-    expect(most).toBe(1);
-    expect(rm).toHaveBeenCalled();
-  } finally {
-    rm.mockRestore();
-  }
-  expect(warned).toEqual([]);
+test("a process that's told to exit while it holds a lock leaves nothing behind", () => {
+  const script = `
+    const { withMachineLock } = require(${JSON.stringify(resolve("provider/dist/runtime/machine-lock"))});
+    void withMachineLock("zone", { root: ${JSON.stringify(root)}, pause: () => {}, say: console }, () => process.exit(7));`;
+  expect(spawnSync(process.execPath, ["-e", script]).status).toBe(7);
+  expect(readdirSync(root)).toEqual([]);
 });
 
-test("keeps the result of finished work if the lock can't be released", async () => {
-  const probe = await promises.open(join(folder, "probe"), "w");
-  const handles = Object.getPrototypeOf(probe) as promises.FileHandle;
-  await probe.close();
-  const truncate = jest.spyOn(handles, "truncate").mockRejectedValue(failure("ENOSPC", "ftruncate"));
-  try {
-    expect(await locked(() => Promise.resolve("done"))).toBe("done");
-  } finally {
-    truncate.mockRestore();
-  }
+describe("the user's directory", () => {
+  const folder = (): string => join(root, `edgeguard-${process.getuid?.() ?? "user"}`);
+  const providerIn = (temporary: string) => sharedLedger("127.0.0.1:40123", () => undefined, temporary);
+
+  test.each<[string, () => void]>([
+    [
+      "is a link",
+      () => {
+        mkdirSync(join(root, "elsewhere"), { mode: 0o700 });
+        writeFileSync(join(root, "elsewhere", "1"), "theirs");
+        symlinkSync(join(root, "elsewhere"), folder());
+      },
+    ],
+    [
+      "is open to others",
+      () => {
+        mkdirSync(folder());
+        chmodSync(folder(), 0o777);
+      },
+    ],
+    ["is a file", () => writeFileSync(folder(), "", { mode: 0o600 })],
+    [
+      "belongs to another user",
+      () => {
+        const uid = process.getuid?.() ?? 0;
+        jest.spyOn(process, "getuid").mockReturnValue(uid + 1);
+      },
+    ],
+  ])("is refused if it %s: nothing is locked, deleted or sent", async (_, prepare) => {
+    prepare();
+    try {
+      const refusal = /edgeguard-\d+ must be a directory that belongs to you and that only you can use/;
+      await expect(free()).rejects.toThrow(refusal);
+      expect(providerIn(root)).toEqual({ problem: expect.stringMatching(refusal) as string });
+    } finally {
+      jest.restoreAllMocks();
+    }
+    if (readdirSync(root).includes("elsewhere")) expect(readdirSync(join(root, "elsewhere"))).toEqual(["1"]);
+    expect(warned).toEqual([]);
+  });
+
+  test("may contain files with any names: none of them is a lock or is removed", async () => {
+    const names = ["1", "1e308", "Infinity", "lock-", "edgeguard-lock-1"];
+    for (const name of names) writeFileSync(join(userDirectory(root), name), "");
+    expect(await free()).toBe("free");
+    expect(readdirSync(userDirectory(root)).sort()).toEqual([...names].sort());
+  });
+
+  test("isn't needed by a single provider, which says that it can't lock", async () => {
+    const file = join(root, "file");
+    writeFileSync(file, "");
+    const work = (): Promise<string> => Promise.resolve("done");
+    expect(await withMachineLock("zone", { ...options(), root: file }, work)).toBe("done");
+    expect(warned).toEqual([expect.stringMatching(/can't lock out other processes .*ENOTDIR/)]);
+    expect(providerIn(file)).toEqual({});
+  });
 });

@@ -60,6 +60,12 @@ export interface RunResult {
 const THROUGH_PLUGIN = { NODE_OPTIONS: `--require ${join(__dirname, "through-plugin.js")}` };
 
 const EMPTY_STACKS = new Map<string, { readonly settings: string; readonly state: string }>();
+const removeStacks = (): void => {
+  for (const { state } of EMPTY_STACKS.values()) rmSync(state, { recursive: true, force: true });
+};
+// Jest's process never emits "exit", and other programs have no hooks.
+if (typeof afterAll === "function") afterAll(removeStacks);
+else process.once("exit", removeStacks);
 
 const PROJECT_FILE = `name: NAME
 runtime:
@@ -182,7 +188,6 @@ export class Project {
     }
     await this.ok("stack", "init", "dev");
     const kept = mkdtempSync(join(tmpdir(), "edgeguard-stack-"));
-    process.once("exit", () => rmSync(kept, { recursive: true, force: true }));
     cpSync(state, kept, { recursive: true });
     EMPTY_STACKS.set(kind, { settings: readFileSync(settings, "utf8"), state: kept });
   }
