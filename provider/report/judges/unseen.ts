@@ -3,7 +3,7 @@ import { SEEN as PAGE_SHIELD } from "../../page-shield/impact";
 import { hasUnknown, ownMember, sameJson } from "../../runtime/values";
 import { joined, say, value, words, type Phrase } from "../phrase";
 import { impactOf } from "../impact";
-import { adoptedBy, isDeleted, isNew, isReplaced, losesObject, type StepView } from "../sections/section";
+import { adoptedBy, isDeleted, isNew, isReplaced, losesObject, viewOf, type StepView } from "../sections/section";
 import { asNumber, asObject, cell, containsSecret } from "../values";
 import type { Judge } from "./sides";
 
@@ -113,7 +113,7 @@ function isNewNamespace({ new: next, plan }: StepView): boolean {
   return sources.every((source) => {
     const { kind, op, new: side } = source;
     if (kind !== "KvNamespace" || !(op === "create" || op === "replace") || side === undefined) return false;
-    if (adoptedBy({ old: source.old ?? side, new: side }) !== undefined) return false;
+    if (adoptedBy(viewOf(source, plan)) !== undefined) return false;
     // Any other mode adopts an empty namespace only.
     return !mayBe(side.inputs["adopt"], "takeOver") || impactOf(source).seen.has(KV.existingNamespace);
   });
