@@ -16,7 +16,7 @@ interface Risk {
 }
 
 /** What a preview has to look at, by class. Whatever isn't among what it has seen may be lost. */
-const RISKS: Readonly<Record<string, readonly Risk[]>> = {
+export const RISKS: Readonly<Record<string, readonly Risk[]>> = {
   PageShieldSettings: [
     {
       seen: PAGE_SHIELD.settings,
