@@ -1,7 +1,7 @@
 import { managedRulesets, startLocalApi, type LocalApi } from "edgeguard-local";
 import { report } from "../../provider/report";
 import type { JsonObject } from "../../provider/runtime/values";
-import { Operation, rawSend, type Recorded } from "../support/operation";
+import { Operation, rawSend, UNKNOWN, type Recorded } from "../support/operation";
 import { stepOf, planJson, type MadeStep } from "./plans";
 
 /** What a reviewer reads about an existing object that the update adopts. */
@@ -55,6 +55,22 @@ test("the report compares an adopted policy with the program, and lists the dang
   expect(markdown).toContain("| `action` | `allow` | `log` |");
   expect(markdown).toContain("- script-src cdn.example.com");
   expect(dangers).toEqual([expect.stringMatching(/^unprotect: .*no longer/)]);
+});
+
+test("the report doesn't take an adopted namespace for an empty one: what its entries prune is a danger", async () => {
+  const operation = new Operation(api);
+  const accountId = api.accounts.main;
+  const namespace = { accountId, title: "existing", adopt: "takeOver" };
+  const entries = { accountId, namespaceId: UNKNOWN, entries: { a: "1" }, prune: { prefix: "" } };
+  const there = stepOf("create", "KvNamespace", "there", {
+    new: (await operation.preview("KvNamespace", namespace)).inputs,
+  });
+  const pruning = stepOf("create", "KvEntries", "mine", {
+    new: (await operation.preview("KvEntries", entries)).inputs,
+  });
+  const newState = { ...pruning.newState, propertyDependencies: { namespaceId: [there.urn] } };
+  const { dangers } = report(planJson(there, { ...pruning, newState }), "json");
+  expect(dangers.map(({ kind, name }) => `${kind} ${name}`)).toEqual(["unseen mine"]);
 });
 
 test("the report lists a colleague's overrides that adopting the rule drops, and the danger", async () => {

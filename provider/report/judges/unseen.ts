@@ -5,7 +5,7 @@ import { SEEN as RULESETS } from "../../rulesets/impact";
 import { hasUnknown, ownMember, sameJson } from "../../runtime/values";
 import { joined, say, value, words, type Phrase } from "../phrase";
 import { impactOf } from "../impact";
-import { adoptedBy, isDeleted, isNew, isReplaced, losesObject, type StepView } from "../sections/section";
+import { adoptedBy, isDeleted, isNew, isReplaced, losesObject, viewOf, type StepView } from "../sections/section";
 import { asList, asNumber, asObject, cell, containsSecret } from "../values";
 import type { Judge } from "./sides";
 
@@ -18,7 +18,7 @@ interface Risk {
 }
 
 /** What a preview has to look at, by class. Whatever isn't among what it has seen may be lost. */
-const RISKS: Readonly<Record<string, readonly Risk[]>> = {
+export const RISKS: Readonly<Record<string, readonly Risk[]>> = {
   PageShieldSettings: [
     {
       seen: PAGE_SHIELD.settings,
@@ -127,7 +127,7 @@ function isNewNamespace({ new: next, plan }: StepView): boolean {
   return sources.every((source) => {
     const { kind, op, new: side } = source;
     if (kind !== "KvNamespace" || !(op === "create" || op === "replace") || side === undefined) return false;
-    if (adoptedBy({ old: source.old ?? side, new: side }) !== undefined) return false;
+    if (adoptedBy(viewOf(source, plan)) !== undefined) return false;
     // Any other mode adopts an empty namespace only.
     return !mayBe(side.inputs["adopt"], "takeOver") || impactOf(source).seen.has(KV.existingNamespace);
   });

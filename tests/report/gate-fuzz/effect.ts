@@ -8,37 +8,60 @@ import { rawGet } from "../../support/operation";
  */
 
 /** By resource and sample: a number that's smaller if less is blocked or logged. */
-export type Effect = ReadonlyMap<string, number>;
+export interface Effect {
+  readonly strengths: ReadonlyMap<string, { readonly strength: number; readonly objects: readonly string[] }>;
+  /** The policies that block each script that the zone's pages load. */
+  readonly blocked: ReadonlyMap<string, readonly string[]>;
+}
 
 export interface Loss {
   /** The kind of resource responsible for it. */
   readonly kind: string;
   readonly what: string;
+  /** The IDs of the objects responsible for it. Undefined if any object of the kind in the zone may be. */
+  readonly objects?: readonly string[];
 }
 
-/** Where `after` blocks or logs less than `before`. */
+/** Where `after` blocks or logs less than `before`, or blocks scripts that the pages load. */
 export function losses(before: Effect, after: Effect): Loss[] {
-  return [...before].flatMap(([name, was]) => {
-    const is = after.get(name) ?? 0;
+  const less = [...before.strengths].flatMap(([name, was]): Loss[] => {
+    const is = after.strengths.get(name)?.strength ?? 0;
     const [kind = "", ...what] = name.split(" ");
-    return is < was ? [{ kind, what: `${what.join(" ")}: ${was} -> ${is}` }] : [];
+    if (is >= was.strength) return [];
+    const anyOf = kind === "ManagedRulesetOverride"; // An exception of one rule may skip what another runs.
+    return [{ kind, what: `${what.join(" ")}: ${was.strength} -> ${is}`, ...(anyOf ? {} : pickObjects(was)) }];
   });
+  const blocked = [...after.blocked].flatMap(([script, objects]): Loss[] =>
+    before.blocked.has(script) ? [] : [{ kind: "PageShieldPolicy", what: `blocks ${script}`, objects }],
+  );
+  return [...less, ...blocked];
 }
+
+const pickObjects = ({ objects }: Pick<Loss, "objects">): Pick<Loss, "objects"> =>
+  objects === undefined ? {} : { objects };
 
 export async function effectOf(api: LocalApi, zones: readonly string[]): Promise<Effect> {
-  const found = new Map<string, number>();
-  const atLeast = (name: string, strength: number): void => {
-    if (strength > 0) found.set(name, Math.max(strength, found.get(name) ?? 0));
+  const strengths = new Map<string, { strength: number; objects: readonly string[] }>();
+  const atLeast: Found = (name, strength, object) => {
+    const known = strengths.get(name) ?? { strength: 0, objects: [] };
+    if (strength <= 0 || strength < known.strength) return;
+    const objects = strength === known.strength ? [...known.objects, object] : [object];
+    strengths.set(name, { strength, objects });
   };
+  const blocked = new Map<string, readonly string[]>();
   for (const zone of zones) {
     await managedRules(api, zone, atLeast);
-    await pageShield(api, zone, atLeast);
+    await pageShield(api, zone, atLeast, blocked);
     await logpush(api, zone, atLeast);
   }
-  return found;
+  return { strengths, blocked };
 }
 
-type Found = (name: string, strength: number) => void;
+/** A field of the API that this package doesn't know, so that any change of it may be a loss. */
+export const EXTRA = "x_mode";
+
+/** @param object the ID of the object that has the effect. */
+type Found = (name: string, strength: number, object: string) => void;
 
 // Managed rules
 
@@ -72,7 +95,7 @@ async function managedRules(api: LocalApi, zone: string, found: Found): Promise<
   const response = await fetch(`${root}/__local/zones/${zone}/effective-waf`);
   const { deployments, exceptions } = (await response.json()) as EffectiveWaf;
   const skipping = new Map(exceptions.map(({ id, expression }) => [id, parse(expression)]));
-  for (const { ruleset, expression, enabled, rules } of deployments) {
+  for (const { id, ruleset, expression, enabled, rules } of deployments) {
     if (!enabled) continue;
     const selects = parse(expression);
     const deciding = rules.find(({ score_threshold }) => score_threshold !== undefined);
@@ -83,13 +106,13 @@ async function managedRules(api: LocalApi, zone: string, found: Found): Promise<
       if (deciding !== undefined) {
         if (!isActive(deciding)) continue; // Scores have no effect without the rule that compares them.
         const { action, score_threshold: threshold = 0 } = deciding;
-        found(`${at}, score`, STRENGTH[action] ?? 0);
-        found(`${at}, low threshold`, 1 / threshold);
+        found(`${at}, score`, STRENGTH[action] ?? 0, id);
+        found(`${at}, low threshold`, 1 / threshold, id);
       }
       for (const rule of rules.filter(isActive)) {
         const strength = rule.action === "score" ? 1 : STRENGTH[rule.action];
         if (strength === undefined) throw new Error(`no strength of ${rule.action}`);
-        found(`${at}, ${rule.description}`, strength);
+        found(`${at}, ${rule.description}`, strength, id);
       }
     }
   }
@@ -189,23 +212,36 @@ const LOADS: readonly { readonly what: string; readonly directives: readonly str
     { what: "https://cdn.example.com/a.css", directives: ["style-src-elem", "style-src", "default-src"] },
   ]);
 
+/** Scripts that the pages of the first host load. */
+export const ACTIVE_SCRIPTS: readonly string[] = ["https://cdn.example.com/lib.js", "https://evil.example/x.js"];
+
 interface StoredPolicy {
+  readonly id: string;
   readonly action: string;
   readonly enabled: boolean | string;
   readonly expression: string;
   readonly value: string;
+  readonly [EXTRA]?: unknown;
 }
 
-async function pageShield(api: LocalApi, zone: string, found: Found): Promise<void> {
+async function pageShield(
+  api: LocalApi,
+  zone: string,
+  found: Found,
+  blocked: Map<string, readonly string[]>,
+): Promise<void> {
   const settings = (await rawGet(api, `/zones/${zone}/page_shield`))["result"] as Record<string, unknown>;
   if (settings["enabled"] === true) {
-    found(`PageShieldSettings ${zone} is watched`, 1);
+    found(`PageShieldSettings ${zone} is watched`, 1, zone);
     if (settings["use_cloudflare_reporting_endpoint"] === true)
-      found(`PageShieldSettings ${zone} reports to Cloudflare`, 1);
+      found(`PageShieldSettings ${zone} reports to Cloudflare`, 1, zone);
+    if (settings["use_connection_url_path"] === true)
+      found(`PageShieldSettings ${zone} records paths`, 1, zone);
   }
   const policies = (await rawGet(api, `/zones/${zone}/page_shield/policies`))["result"] as StoredPolicy[];
-  for (const { action, enabled, expression, value } of policies) {
+  for (const { id, action, enabled, expression, value, [EXTRA]: extra } of policies) {
     if (String(enabled) !== "true") continue;
+    if (extra !== undefined) found(`PageShieldPolicy ${zone} ${EXTRA} ${JSON.stringify(extra)}`, 1, id);
     const selects = parse(expression);
     const sources = directivesOf(value);
     for (const { what, directives } of LOADS) {
@@ -213,7 +249,10 @@ async function pageShield(api: LocalApi, zone: string, found: Found): Promise<vo
       if (applied === undefined || applied.some((source) => covers(source, what))) continue;
       for (const page of REQUESTS.filter(selects)) {
         const at = `PageShieldPolicy ${zone} ${page.method} ${page.country} ${page.host}${page.path}, ${directives[0] ?? ""} ${what}`;
-        found(at, action === "allow" ? 2 : 1);
+        found(at, action === "allow" ? 2 : 1, id);
+        if (action !== "allow" || !ACTIVE_SCRIPTS.includes(what) || page.host !== REQUESTS[0]?.host) continue;
+        const script = `${what} in ${zone}`;
+        blocked.set(script, [...(blocked.get(script) ?? []), id]);
       }
     }
   }
@@ -253,23 +292,35 @@ const LINES: readonly Readonly<Record<string, unknown>>[] = ["a.example", "b.exa
 );
 
 interface StoredJob {
+  readonly id: number;
+  readonly destination_conf: string;
   readonly dataset: string;
   readonly enabled: boolean;
   readonly filter?: string | null;
   readonly output_options?: {
     readonly field_names?: readonly string[];
     readonly sample_rate?: number;
+    readonly merge_subrequests?: boolean;
+    readonly "CVE-2021-44228"?: boolean | string;
   } | null;
+  readonly [EXTRA]?: unknown;
 }
 
 async function logpush(api: LocalApi, zone: string, found: Found): Promise<void> {
   const jobs = (await rawGet(api, `/zones/${zone}/logpush/jobs`))["result"] as StoredJob[];
-  for (const { dataset, enabled, filter, output_options: output } of jobs) {
+  for (const job of jobs) {
+    const { id, dataset, destination_conf: destination, enabled, filter, output_options: output } = job;
     if (!enabled) continue;
+    const { host, pathname } = new URL(destination);
+    const at = `LogpushJob ${zone} ${dataset} to ${host}${pathname}`;
+    const extra = job[EXTRA];
+    if (extra !== undefined) found(`${at}, ${EXTRA} ${JSON.stringify(extra)}`, 1, String(id));
+    if (output?.merge_subrequests !== true) found(`${at}, subrequests`, 1, String(id));
+    if (String(output?.["CVE-2021-44228"]) === "true") found(`${at}, defused`, 1, String(id));
     for (const line of LINES) {
       if (typeof filter === "string" && filter !== "" && !letsThrough(filter, line)) continue;
       for (const field of output?.field_names ?? [])
-        found(`LogpushJob ${zone} ${dataset} of ${JSON.stringify(line)}, ${field}`, output?.sample_rate ?? 1);
+        found(`${at} of ${JSON.stringify(line)}, ${field}`, output?.sample_rate ?? 1, String(id));
     }
   }
 }

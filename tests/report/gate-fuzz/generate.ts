@@ -42,7 +42,7 @@ const declared = (type: Declared["type"], name: string, inputs: JsonObject): Dec
   inputs,
 });
 
-const fresh = (world: World, rules: KnownRules, { type, name }: Declared): JsonObject => {
+export const fresh = (world: World, rules: KnownRules, { type, name }: Declared): JsonObject => {
   if (type === "LogpushJob") return job(world);
   if (type === "PageShieldSettings") return settings(world);
   if (type === "PageShieldPolicy") return policy(world, name === "second" ? "second" : "checkout");
