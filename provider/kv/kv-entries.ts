@@ -205,14 +205,17 @@ export const kvEntries = defineLifecycle({
       };
     };
     if (args.prune === undefined) return [existing];
-    if (!isFirst || catalog === undefined) {
-      const rows = catalog?.rows ?? own;
-      return [existing, async () => prunable(await findUnmanagedKeys(ctx, managed, { rows, manifest: own }))];
-    }
-    // A create finds both in one listing.
+    const rows = catalog?.rows ?? own;
+    const listed = async (): Promise<Findings> =>
+      prunable(await findUnmanagedKeys(ctx, managed, { rows, manifest: own }));
+    if (!isFirst || catalog === undefined) return [existing, listed];
+    // A create finds both in one listing, unless that fails or an earlier check has already found the existing keys.
     const unmanaged = await UnmanagedKeys.of(ctx, managed, isDeclaredIn(ctx, catalog.rows));
     const listing = unmanaged.collectFrom(listKeys(ctx.api, managed));
-    return [() => existing(listing), () => Promise.resolve(prunable(unmanaged))];
+    return [
+      () => existing(listing),
+      async () => (unmanaged.isComplete ? prunable(unmanaged) : await listed()),
+    ];
   },
 
   messages: (found, { name, args: { namespaceId } }) =>

@@ -38,6 +38,9 @@ export class UnmanagedKeys {
     return new UnmanagedKeys(who, pruning, (key) => isOwn(key) || isOwnedElsewhere(key) || deleted.has(key));
   }
 
+  /** Whether a listing that the keys were collected from was read to its end. */
+  isComplete = false;
+
   get keys(): readonly string[] {
     return this.#keys;
   }
@@ -48,6 +51,7 @@ export class UnmanagedKeys {
       this.#collect(listed);
       yield listed;
     }
+    this.isComplete = true;
   }
 
   /**

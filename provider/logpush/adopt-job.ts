@@ -8,6 +8,9 @@ import { scopeName, scopeOf } from "./job-api";
 import { jobLabel, type JobArgs } from "./job-args";
 import { hasSameIdentity, jobFromApi, type Job } from "./job";
 
+/** What a check has looked at once it knows which existing job the create adopts. */
+export const EXISTING_JOB = "existingJob";
+
 /**
  * Returns the existing job that a create should adopt. Undefined if the create should make a new one.
  *

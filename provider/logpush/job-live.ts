@@ -5,7 +5,7 @@ import type { Context, Findings } from "../runtime/lifecycle";
 import { unlessForbidden } from "../runtime/live";
 import { nearest } from "../runtime/nearest";
 import { pluralize, sameJson, type JsonObject } from "../runtime/values";
-import { adoptionOf, findJobToAdopt } from "./adopt-job";
+import { adoptionOf, EXISTING_JOB, findJobToAdopt } from "./adopt-job";
 import { DATASETS, typesOf, ZONE_DATASETS } from "./dataset-fields";
 import { samePlace } from "./destination-text";
 import { fieldIssues, unknownField } from "./filter-fields";
@@ -44,7 +44,8 @@ export async function checkJobLive({ ctx, args, olds }: Request): Promise<Findin
   }
   // 2. Its fields must be among those that the API lists for the dataset on this plan.
   const wantsFields = args.outputOptions?.fieldNames !== undefined || args.filter !== undefined;
-  if (!wantsFields) return adopts;
+  const existing: Findings = { ...adopts, seen: isSameJob(args, olds) ? [] : [EXISTING_JOB] };
+  if (!wantsFields) return existing;
   const judge = async (): Promise<Findings> => {
     try {
       const fields = await ctx.once(`fields of ${args.dataset} of ${scopeName(scope)}`, () =>
@@ -58,8 +59,8 @@ export async function checkJobLive({ ctx, args, olds }: Request): Promise<Findin
     }
   };
   // Only "all" also needs the list during the update. Otherwise, a missing permission is just a warning.
-  if (args.outputOptions?.fieldNames === "all") return { ...adopts, ...(await judge()) };
-  return { ...adopts, ...(await unlessForbidden(ctx, judge)) };
+  if (args.outputOptions?.fieldNames === "all") return { ...existing, ...(await judge()) };
+  return { ...existing, ...(await unlessForbidden(ctx, judge)) };
 }
 
 function checkFields(

@@ -33,6 +33,9 @@ import { definitionOf, type EntryPoint, type ZoneRule } from "./wire";
 
 /** Decides which existing rule a create adopts, and how. */
 
+/** What a check has looked at once it knows which existing rule the create adopts. */
+export const EXISTING_RULE = "existingRule";
+
 /** The rule that a create adopts. */
 export interface Existing {
   readonly rule: ZoneRule;

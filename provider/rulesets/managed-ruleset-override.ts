@@ -15,7 +15,7 @@ import { edgeResource } from "../runtime/resource";
 import { SAVED_PLAN } from "../runtime/resource-type";
 import { canonicalJson, pick, sameJson, type JsonObject } from "../runtime/values";
 import { compareLive } from "./compare-live";
-import { adoptionOf, chooseExisting, recordOnFailure, takeOver } from "./adoption";
+import { adoptionOf, chooseExisting, EXISTING_RULE, recordOnFailure, takeOver } from "./adoption";
 import * as declared from "./arguments";
 import {
   computed,
@@ -298,6 +298,7 @@ export const managedRulesetOverride = defineLifecycle({
     return {
       computed: { expansion, ...(Object.keys(ruleIds).length === 0 ? {} : { ruleIds }) },
       failures: [...problemsIn(ctx, args, prepared), ...gone, ...identicalDuplicate(args, other)],
+      seen: isNew ? [EXISTING_RULE] : [],
       ...adopts,
     };
   },
