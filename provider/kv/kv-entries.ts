@@ -215,16 +215,14 @@ export const kvEntries = defineLifecycle({
       };
     };
     if (args.prune === undefined) return [existing];
-    if (!isFirst || catalog === undefined) {
-      const rows = catalog?.rows ?? own;
-      return [existing, async () => prunable(await findUnmanagedKeys(ctx, managed, { rows, manifest: own }))];
-    }
-    // A create finds both in one listing, unless the first check doesn't read it to its end.
+    const rows = catalog?.rows ?? own;
+    const listed = async (): Promise<Findings> =>
+      prunable(await findUnmanagedKeys(ctx, managed, { rows, manifest: own }));
+    if (!isFirst || catalog === undefined) return [existing, listed];
+    // A create finds both in one listing, unless that fails or an earlier check has already found the existing keys.
     const unmanaged = await UnmanagedKeys.of(ctx, managed, isDeclaredIn(ctx, catalog.rows));
     const listing = unmanaged.collectFrom(listKeys(ctx.api, managed));
-    const pruned = async (): Promise<Findings> =>
-      prunable(unmanaged.isListed ? unmanaged : await unmanaged.list(ctx, undefined));
-    return [() => existing(listing), pruned];
+    return [() => existing(listing), async () => (unmanaged.isListed ? prunable(unmanaged) : await listed())];
   },
 
   messages: (found, { name, args: { namespaceId } }) =>

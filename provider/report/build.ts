@@ -19,7 +19,7 @@ import { joined, say, value, words, type Phrase } from "./phrase";
 import type { Operation, Plan, Step } from "./plan";
 import { commonBlocks, textBlock, viewOf } from "./sections/section";
 import { sectionWriterOf } from "./sections/writers";
-import { compareText } from "../runtime/values";
+import { compareText, hasUnknown } from "../runtime/values";
 import { asList } from "./values";
 
 /** Operations that don't change the resource. */
@@ -131,7 +131,9 @@ export function notesOf(plan: Plan): Phrase[] {
     // Explicit ones: the engine doesn't list the default provider.
     (step) => PROVIDER_TYPES.includes(step.type) && step.op !== "same" && isChange(step),
   );
-  const skipped = new Set(steps.flatMap((step) => impactOf(step).skipped));
+  // What's unknown in any plan of a new resource isn't worth a note. If it could hide a loss, that's a danger.
+  const checked = steps.filter(({ new: next }) => !hasUnknown(next?.inputs));
+  const skipped = new Set(checked.flatMap((step) => impactOf(step).skipped));
   return [
     ...[...skipped]
       .sort(compareText)
@@ -171,7 +173,10 @@ export function warningsOf(plan: Plan, own: readonly Step[]): Message[] {
   const { diagnostics } = plan;
   const elsewhere = new Set(
     own.flatMap((step) => [
-      ...impactOf(step).skipped.map((reason) => `live checks skipped: ${reason}`),
+      ...impactOf(step).skipped.flatMap((reason) => [
+        `live checks skipped: ${reason}`,
+        `live check skipped: ${reason}`,
+      ]),
       ...(step.kind === "KvEntries"
         ? (entriesMessages(impactOf(step).members, `KvEntries ${step.name}`).warnings ?? [])
         : []),

@@ -2,7 +2,7 @@ import { startLocalApi } from "edgeguard-local";
 import { assessmentIn } from "../../provider/migration/assessment";
 import { report, type DangerKind } from "../../provider/report";
 import { Operation, UNKNOWN } from "../support/operation";
-import { stepOf, planJson, diagnostic, type MadeStep } from "./plans";
+import { diagnostic, found, list, many, planJson, stepOf, type MadeStep } from "./plans";
 
 /** What counts as a danger, and what doesn't. */
 
@@ -282,7 +282,7 @@ describe("reports that a managed ruleset stops acting:", () => {
   });
   const REMOVED = `OWASP in zone ${ZONE} is removed`;
   const LAST = "the zone is left without a managed ruleset";
-  const found = { ruleId: "r9", rulesetId: "x", ref: "team/rule", description: "of the team" };
+  const other = { ruleId: "r9", rulesetId: "x", ref: "team/rule", description: "of the team" };
 
   test.each<[string, string[], MadeStep[]]>([
     ["when the only one is deleted", [`${REMOVED}; ${LAST}`], [gone]],
@@ -395,7 +395,7 @@ describe("reports that a managed ruleset stops acting:", () => {
     });
     const first = stepOf("delete", "ManagedRulesetOverride", "one", {
       old: rule,
-      outputs: { ...outputs, otherManagedRules: [found] },
+      outputs: { ...outputs, otherManagedRules: [other] },
     });
     expect(sentences("unprotect", first, second)).toEqual([
       `${REMOVED}; ${LAST}`,
@@ -415,33 +415,36 @@ describe("the report on Page Shield", () => {
     enabled: true,
     value: "script-src 'self'",
   };
-  const wouldBlock = { count: 7, scripts: ["https://a.example/a.js"] };
+  const blocked = (count: number): object =>
+    found({
+      wouldBlock: { count, seen: 9, scripts: ["https://a.example/a.js"].slice(0, count), digest: "d" },
+    });
   const settings = { zoneId: ZONE, enabled: true };
   const previous = { previous: { enabled: false } };
   test.each<[string, string[], MadeStep]>([
     [
       "a policy blocks scripts that the zone loads",
       ["blocks p"],
-      stepOf("create", "PageShieldPolicy", "p", { new: { ...policy, wouldBlock } }),
+      stepOf("create", "PageShieldPolicy", "p", { new: { ...policy, ...blocked(7) } }),
     ],
     [
       "a policy blocks nothing",
       [],
       stepOf("create", "PageShieldPolicy", "p", {
-        new: { ...policy, wouldBlock: { count: 0, scripts: [] } },
+        new: { ...policy, ...blocked(0) },
       }),
     ],
     [
-      "a policy would block, but is disabled",
+      "a new policy is disabled",
       [],
-      stepOf("create", "PageShieldPolicy", "p", { new: { ...policy, enabled: false, wouldBlock } }),
+      stepOf("create", "PageShieldPolicy", "p", { new: { ...policy, enabled: false, ...found() } }),
     ],
     [
       "a policy now only reports",
       ["unprotect p"],
       stepOf("update", "PageShieldPolicy", "p", {
         old: policy,
-        new: { ...policy, action: "log", wouldBlock },
+        new: { ...policy, action: "log", ...found() },
       }),
     ],
     [
@@ -483,7 +486,7 @@ describe("the report on Page Shield", () => {
       "a new resource disables Page Shield, which was already off",
       [],
       stepOf("create", "PageShieldSettings", "s", {
-        new: { ...settings, enabled: false, found: { enabled: false } },
+        new: { ...settings, enabled: false, ...found({ settings: { enabled: false } }) },
       }),
     ],
     [
@@ -493,7 +496,7 @@ describe("the report on Page Shield", () => {
         new: {
           ...settings,
           useConnectionUrlPath: false,
-          found: { enabled: true, useConnectionUrlPath: true },
+          ...found({ settings: { enabled: true, useConnectionUrlPath: true } }),
         },
       }),
     ],
@@ -590,91 +593,106 @@ describe("the report compares by meaning:", () => {
 
 describe("the report on KV entries", () => {
   const NAMESPACE = "5a0c1e7f3b2d4968a7e1c0f2d3b4b601";
-  const of = (name: string, keys: number, more: object = {}): MadeStep =>
+  const of = (name: string, keys: number, more: object = found()): MadeStep =>
     stepOf("update", "KvEntries", name, {
       old: { namespaceId: NAMESPACE, keys: 5 },
       new: { namespaceId: NAMESPACE, keys, ...more },
     });
-  const reportOn = (lines: readonly string[], ...steps: MadeStep[]): string =>
-    report(
-      JSON.stringify({ steps, diagnostics: lines.map((line) => diagnostic(`edgeguard: KvEntries ${line}`)) }),
-      "markdown",
-    ).text;
+  const changes = (added: string[], changed: string[], removed: string[]): object =>
+    found({ added: list(...added), changed: list(...changed), removed: list(...removed) });
+  const reportOn = (...steps: MadeStep[]): string => report(planJson(...steps), "markdown").text;
 
-  test("shows the resource's own summary line, even if keys were both added and deleted", () => {
-    const text = reportOn(["one: +1 ~0 -3 (+a, -b, -c, -d)"], of("one", 9));
-    expect(text).toContain(
+  test("shows which keys change, even if keys were both added and deleted", () => {
+    expect(reportOn(of("one", 9, changes(["a"], [], ["b", "c", "d"])))).toContain(
       "<b>one</b>: +1 ~0 -3 (<code>+a</code>, <code>-b</code>, <code>-c</code>, <code>-d</code>)",
     );
   });
 
-  test.each<[string, string[], number, number, string[]]>([
-    ["all of their keys", ["all 900 keys that it wrote are deleted"], 900, 0, ["+0 ~0 -900 (a …)"]],
-    ["ten keys, half of theirs", ["10 of 20 keys that it wrote are deleted"], 20, 10, ["+0 ~0 -10 (a …)"]],
-    ["as many keys as they add", ["10 of 20 keys that it wrote are deleted"], 20, 20, ["+10 ~0 -10 (a …)"]],
-    ["keys, if only the number of keys shows it", ["12 of 20 keys that it wrote are deleted"], 20, 8, []],
-    ["nine keys", [], 9, 0, ["+0 ~0 -9 (a …)"]],
-    ["less than half of their keys", [], 21, 11, ["+0 ~0 -10 (a …)"]],
-  ])("lists the expected dangers of entries that delete %s", (_, dangers, before, after, lines) => {
+  test.each<[string, string[], number, number, object]>([
+    ["all of their keys", ["all 900 keys that it wrote are deleted"], 900, 0, changes([], [], many(900))],
+    [
+      "ten keys, half of theirs",
+      ["10 of 20 keys that it wrote are deleted"],
+      20,
+      10,
+      changes([], [], many(10)),
+    ],
+    [
+      "as many keys as they add",
+      ["10 of 20 keys that it wrote are deleted"],
+      20,
+      20,
+      changes(many(10, "new/"), [], many(10)),
+    ],
+    ["nine keys", [], 9, 0, changes([], [], many(9))],
+    ["less than half of their keys", [], 21, 11, changes([], [], many(10))],
+  ])("lists the expected dangers of entries that delete %s", (_, dangers, before, after, more) => {
     const step = stepOf("update", "KvEntries", "one", {
       old: { namespaceId: NAMESPACE, keys: before },
-      new: { namespaceId: NAMESPACE, keys: after },
+      new: { namespaceId: NAMESPACE, keys: after, ...more },
     });
-    const diagnostics = lines.map((line) => diagnostic(`edgeguard: KvEntries one: ${line}`));
-    const plan = JSON.stringify({ steps: [step], diagnostics });
-    const found = report(plan, "json").dangers.map(({ kind, sentence }) => `${kind} ${sentence.toString()}`);
-    expect(found).toEqual(dangers.map((sentence) => `removes ${sentence}`));
+    const plan = planJson(step);
+    const said = report(plan, "json").dangers.map(({ kind, sentence }) => `${kind} ${sentence.toString()}`);
+    expect(said).toEqual(dangers.map((sentence) => `removes ${sentence}`));
     expect(report(plan, "json", { keys: 1000 }).dangers).toEqual([]);
     expect(report(plan, "json", { keys: 1, share: 0.01 }).dangers).toHaveLength(1);
   });
 
   test("says that entries delete their only key", () => {
-    const sides = { old: { namespaceId: NAMESPACE, keys: 1 }, new: { namespaceId: NAMESPACE, keys: 0 } };
-    const plan = JSON.stringify({ steps: [stepOf("update", "KvEntries", "one", sides)] });
-    const [danger] = report(plan, "json", { keys: 1 }).dangers;
+    const step = stepOf("update", "KvEntries", "one", {
+      old: { namespaceId: NAMESPACE, keys: 1 },
+      new: { namespaceId: NAMESPACE, keys: 0, ...changes([], [], ["a"]) },
+    });
+    const [danger] = report(planJson(step), "json", { keys: 1 }).dangers;
     expect(danger?.sentence.toString()).toBe("the only key that it wrote is deleted");
   });
 
-  test("shows each summary line if resources share a namespace", () => {
-    const lines = ["one: +1 ~0 -0 (+a)", "two: eu: +1 ~1 -1 (+b, ~c, -d)"];
-    const text = reportOn(lines, of("one", 6), of("two: eu", 6));
-    expect(text).toContain("<b>one</b>: +1 ~0 -0 (");
-    expect(text).toContain("<b>two: eu</b>: +1 ~1 -1 (");
-  });
-
-  test("shows all possible summary lines if resources in two components share a name", () => {
-    const text = reportOn(["one: +1 ~0 -0 (+a)", "one: +1 ~2 -0 (+b, ~c …)"], of("one", 6));
-    expect(text).toContain("<b>one</b>: 5 → 6 keys");
-    expect(text).toContain(
-      "One of these changes (several resources share this name):\n\n- \\+1 \\~0 -0 (`+a`)\n- \\+1 \\~2 -0 (`+b`, `~c` …)",
-    );
+  test("shows each resource's own keys, even if resources in two components share a name", () => {
+    const [first, second] = [
+      of("one", 6, changes(["a"], [], [])),
+      of("one", 6, changes(["b"], ["c", "d"], [])),
+    ];
+    const urn = second.urn.replace("::pulumi", "::team:Site$pulumi");
+    const text = reportOn(first, of("two: eu", 6, changes(["e"], [], [])), { ...second, urn });
+    expect(text).toContain("<b>one</b>: +1 ~0 -0 (<code>+a</code>)");
+    expect(text).toContain("<b>one</b>: +1 ~2 -0 (<code>+b</code>, <code>~c</code>, <code>~d</code>)");
+    expect(text).toContain("<b>two: eu</b>: +1 ~0 -0 (<code>+e</code>)");
   });
 
   test("shows which keys written by others are pruned, each under its own prefix", () => {
-    const lines = [
-      `one: prune deletes 1 key that others wrote: "a/x"`,
-      `two: prune deletes 1,200 keys that others wrote: "b/1", "b/2", …`,
-    ];
+    const prunes = (prefix: string, ...keys: string[]): object => ({
+      prune: { prefix },
+      ...found({ prunes: list(...keys) }),
+    });
     const steps = [
-      of("one", 5, { prune: { prefix: "a/" } }),
-      of("two", 5, { prune: { prefix: "b/" } }),
+      of("one", 5, prunes("a/", "a/x")),
+      of("two", 5, prunes("b/", ...many(1200, "b/"))),
       of("none", 5),
     ];
-    const { dangers, text } = report(
-      JSON.stringify({
-        steps,
-        diagnostics: lines.map((line) => diagnostic(`edgeguard: KvEntries ${line}`, "info#err")),
-      }),
-      "markdown",
+    const warning = diagnostic(
+      'edgeguard: KvEntries one: prune deletes 1 key that others wrote: "a/x"',
+      "info#err",
     );
+    const { dangers, text } = report(JSON.stringify({ steps, diagnostics: [warning] }), "markdown");
     expect(dangers.map(({ kind, name, sentence }) => `${kind} ${name}: ${sentence.toString()}`)).toEqual([
-      `irreversible one: 1 key that others wrote under a/ will be deleted: "a/x"`,
-      `irreversible two: 1,200 keys that others wrote under b/ will be deleted: "b/1", "b/2", …`,
+      `irreversible one: 1 key that others wrote under a/ will be deleted: a/x`,
+      `irreversible two: 1,200 keys that others wrote under b/ will be deleted: ${many(10, "b/").join(", ")}, …`,
     ]);
     expect(text).not.toContain("warning");
   });
 
-  test("finds the danger in the prune warning that the resource prints today", async () => {
+  test.each(["products: prune deletes nothing", "one\ntwo", "x: +0 ~0 -0", "KvEntries one"])(
+    "shows the pruned keys of a resource with the name %j",
+    (name) => {
+      const step = of(name, 5, { prune: { prefix: "a/" }, ...found({ prunes: list("a/x") }) });
+      const { dangers } = report(planJson(step), "json");
+      expect(dangers.map(({ kind, sentence }) => `${kind}: ${sentence.toString()}`)).toEqual([
+        `irreversible: 1 key that others wrote under a/ will be deleted: a/x`,
+      ]);
+    },
+  );
+
+  test("finds the danger in what a preview finds out today", async () => {
     const api = await startLocalApi();
     try {
       const address = { accountId: api.accounts.main, namespaceId: api.namespaces.existing };
@@ -688,18 +706,19 @@ describe("the report on KV entries", () => {
         prune: { prefix: "config/" },
       };
       const { inputs } = await operation.preview("KvEntries", changed, recorded);
-      const diagnostics = [
-        ...operation.said.map((line) => diagnostic(line)),
-        ...operation.warned.map((line) => diagnostic(line, "info#err")),
-      ];
-      const step = stepOf("update", "KvEntries", "own", { old: recorded.inputs, new: inputs });
-      const { dangers, text } = report(JSON.stringify({ steps: [step], diagnostics }), "markdown");
+      const { inputs: old, outputs } = recorded;
+      const step = stepOf("update", "KvEntries", "own", { old, outputs, new: inputs });
+      const { dangers, text } = report(planJson(step), "markdown");
       expect(text).toContain(
         "<b>own</b>: +2 ~1 -1 (<code>+config/c</code>, <code>+config/d</code>, <code>~config/a</code>, <code>-plain/b</code>)",
       );
       expect(dangers.map(({ sentence }) => sentence.toString())).toEqual([
-        `1 key that others wrote under config/ will be deleted: "config/checkout"`,
+        `1 key that others wrote under config/ will be deleted: config/checkout`,
       ]);
+      // The warning says the same, so the report doesn't repeat it.
+      const diagnostics = operation.warned.map((line) => diagnostic(line, "info#err"));
+      expect(operation.warned.join()).toContain("prune deletes 1 key");
+      expect(report(JSON.stringify({ steps: [step], diagnostics }), "markdown").text).toBe(text);
     } finally {
       await api.close();
     }
@@ -720,7 +739,7 @@ describe("the report on KV entries", () => {
       const step = stepOf("create", "KvEntries", "own", { new: inputs });
       const { dangers, text } = report(JSON.stringify({ steps: [step], diagnostics }), "markdown");
       expect(dangers.map(({ kind, sentence }) => `${kind}: ${sentence.toString()}`)).toEqual([
-        `irreversible: 1 existing key will be overwritten: "config/checkout"`,
+        `irreversible: 1 existing key will be overwritten: config/checkout`,
       ]);
       expect(text).not.toContain("warning");
     } finally {
@@ -729,10 +748,8 @@ describe("the report on KV entries", () => {
   });
 
   test("shows which keys are adopted, and that a destroy deletes them", () => {
-    const line = `one: 2 declared keys already exist with matching content ("a", "b") and are adopted. Destroying the resource deletes them.`;
-    const text = reportOn([line], of("one", 5));
-    expect(text).toContain(
-      '2 existing keys will be adopted unchanged: `"a"`, `"b"`. Destroying the resource deletes the keys that it adopted.',
+    expect(reportOn(of("one", 5, found({ adopts: list("a", "b") })))).toContain(
+      "2 existing keys will be adopted unchanged: `a`, `b`. Destroying the resource deletes the keys that it adopted.",
     );
   });
 

@@ -1,6 +1,11 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { SEEN as KV } from "../../provider/kv/impact";
+import { SEEN as PAGE_SHIELD } from "../../provider/page-shield/impact";
 import { reportDrift } from "../../provider/report";
+import { EXISTING_JOB } from "../../provider/logpush/adopt-job";
+import { EXISTING_RULE } from "../../provider/rulesets/adoption";
+import { listOf, type Listed } from "../../provider/runtime/impact";
 import type { JsonObject } from "../../provider/runtime/values";
 
 /** Plans: the recorded ones, and small ones that are made where a case cannot be recorded. */
@@ -70,6 +75,25 @@ export function stepOf(
     ...(next === undefined ? {} : { newState: { custom: true, inputs: next } }),
   };
 }
+
+/** Everything that a check can look at. */
+export const EVERYTHING: readonly string[] = [
+  ...Object.values(KV),
+  ...Object.values(PAGE_SHIELD),
+  EXISTING_JOB,
+  EXISTING_RULE,
+];
+
+/** The input with what a check found out after it looked at everything. */
+export const found = (members: JsonObject = {}): { readonly impact: JsonObject } => ({
+  impact: { operation: "check", revision: 1, seen: EVERYTHING, ...members },
+});
+
+export const list = (...names: string[]): Listed => listOf(names);
+
+/** Names to fill a list. */
+export const many = (count: number, prefix = "key/"): string[] =>
+  Array.from({ length: count }, (_, index) => `${prefix}${index}`);
 
 export const planJson = (...steps: readonly MadeStep[]): string => JSON.stringify({ steps });
 

@@ -16,6 +16,15 @@ import { raw, TOKEN } from "../support/scenario";
  * them again if the difference is intended (`report.test.ts` says how).
  */
 
+/** The local API has a single account, so this is the response for the account that the program moves to. */
+const NO_NAMESPACES = {
+  kind: "raw",
+  status: 200,
+  contentType: "application/json",
+  body: JSON.stringify({ success: true, errors: [], messages: [], result: [] }),
+  match: { path: `/accounts/${"abc".padStart(32, "0")}/storage/kv/namespaces$` },
+} as const;
+
 interface Recordings {
   readonly [name: string]: (stage: RecordingStage) => Promise<void>;
 }
@@ -30,6 +39,7 @@ const RECORDINGS: Recordings = {
     };
     await stage.preview("changed", "second");
     await stage.engine("state", "unprotect", "--all", "--yes");
+    stage.api.fault({ ...NO_NAMESPACES, times: 99 });
     await stage.preview("replaced", "moved");
     await stage.preview("deleted", "nothing");
   },

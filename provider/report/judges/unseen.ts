@@ -5,7 +5,16 @@ import { SEEN as RULESETS } from "../../rulesets/impact";
 import { hasUnknown, ownMember, sameJson } from "../../runtime/values";
 import { joined, say, value, words, type Phrase } from "../phrase";
 import { impactOf } from "../impact";
-import { adoptedBy, isDeleted, isNew, isReplaced, losesObject, viewOf, type StepView } from "../sections/section";
+import {
+  adoptedBy,
+  isDeleted,
+  isNew,
+  isReplaced,
+  losesObject,
+  NOTHING,
+  viewOf,
+  type StepView,
+} from "../sections/section";
 import { asList, asNumber, asObject, cell, containsSecret } from "../values";
 import type { Judge } from "./sides";
 
@@ -75,7 +84,9 @@ export const RISKS: Readonly<Record<string, readonly Risk[]>> = {
       seen: KV.existingKeys,
       loses: (all) =>
         mayBe(all.new.inputs["adopt"], "takeOver") && !isNewNamespace(all)
-          ? say`may overwrite keys that others wrote: ${value('adopt: "takeOver"')} wasn't compared with the namespace`
+          ? words(
+              'may overwrite keys that others wrote: adopt: "takeOver" wasn\'t compared with the namespace',
+            )
           : undefined,
     },
     {
@@ -110,7 +121,7 @@ function takesOver(seen: string, what: string): Risk {
     seen,
     loses: ({ step, new: { inputs } }) =>
       (isNew(step) || isReplaced(step)) && mayBe(inputs["adopt"], "takeOver")
-        ? say`may change an existing ${words(what)}: ${value('adopt: "takeOver"')} wasn't compared with what exists`
+        ? words(`may change an existing ${what}: adopt: "takeOver" wasn't compared with what exists`)
         : undefined,
   };
 }
@@ -125,8 +136,13 @@ function isNewNamespace({ new: next, plan }: StepView): boolean {
   const sources = plan.steps.filter(({ urn }) => urns.includes(urn));
   if (sources.length !== 1 || !hasUnknown(next.inputs["namespaceId"])) return false;
   return sources.every((source) => {
-    const { kind, op, new: side } = source;
-    if (kind !== "KvNamespace" || !(op === "create" || op === "replace") || side === undefined) return false;
+    const { kind, op, old = NOTHING, new: side } = source;
+    if (kind !== "KvNamespace" || side === undefined) return false;
+    // A replacement with the same title finds the old namespace, with all its keys.
+    const isElsewhere = ["accountId", "title", "preview"].some(
+      (name) => !sameJson(old.inputs[name], side.inputs[name]),
+    );
+    if (op !== "create" && !(op === "replace" && isElsewhere)) return false;
     if (adoptedBy(viewOf(source, plan)) !== undefined) return false;
     // Any other mode adopts an empty namespace only.
     return !mayBe(side.inputs["adopt"], "takeOver") || impactOf(source).seen.has(KV.existingNamespace);

@@ -63,24 +63,30 @@ export function pruned(all: StepView): Phrase | undefined {
   const under = prefix === undefined ? words("") : say` under ${cell(prefix)}`;
   return namedKeys(
     entriesImpact(all).prunes,
+    "key",
     (keys) => say`${keys} that others wrote${under} will be deleted`,
   );
 }
 
 /** Says which existing keys `adopt: "takeOver"` overwrites. Undefined if there are none. */
 export function overwritten(all: StepView): Phrase | undefined {
-  return namedKeys(entriesImpact(all).overwrites, (keys) => say`${keys} will be overwritten`);
+  return namedKeys(entriesImpact(all).overwrites, "existing key", (keys) => say`${keys} will be overwritten`);
 }
 
 /** Says which existing keys match the program. Undefined if there are none. */
 function adopted(all: StepView): Phrase | undefined {
-  const sentence = namedKeys(entriesImpact(all).adopts, (keys) => say`${keys} will be adopted unchanged`);
+  const { adopts } = entriesImpact(all);
+  const sentence = namedKeys(adopts, "existing key", (keys) => say`${keys} will be adopted unchanged`);
   return sentence && say`${sentence}. Destroying the resource deletes the keys that it adopted.`;
 }
 
-function namedKeys(list: Listed | undefined, sentence: (keys: Phrase) => Phrase): Phrase | undefined {
+function namedKeys(
+  list: Listed | undefined,
+  noun: string,
+  sentence: (keys: Phrase) => Phrase,
+): Phrase | undefined {
   if (list === undefined || list.count === 0) return undefined;
-  const said = sentence(words(counted(list.count, "key")));
+  const said = sentence(words(counted(list.count, noun)));
   const shown = list.names.slice(0, SHOWN_KEYS).map((key) => value(escapeInvisible(key)));
   const more = words(list.count > shown.length ? ", …" : "");
   return shown.length === 0 ? said : say`${said}: ${joined(shown)}${more}`;

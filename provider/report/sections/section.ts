@@ -27,7 +27,7 @@ export interface StepView {
   readonly plan: Plan;
 }
 
-const NOTHING: Sides = {
+export const NOTHING: Sides = {
   id: undefined,
   protect: false,
   retained: false,
