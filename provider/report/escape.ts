@@ -8,7 +8,10 @@ import { truncate } from "./values";
 
 /** Keeps text from mentioning a user or linking to another issue on GitHub. */
 function unlinked(text: string): string {
-  return text.replace(/(?<!\w)@(?=\w)|#(?=\d)|(?<=\bGH)-(?=\d)|:(?=[\w+-]+:)/gi, (sign) => `${sign}&#8203;`);
+  return text.replace(
+    /(?<!\w)@(?=\w)|#(?=\d)|(?<=\bGH)-(?=\d)|:(?=[\w+-]+:)|\bwww(?=\.)/gi,
+    (sign) => `${sign}&#8203;`,
+  );
 }
 
 /** Formats text as one line of Markdown. */

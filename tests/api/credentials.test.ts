@@ -55,7 +55,7 @@ describe("when a credential is refused", () => {
     ["the error code for a wrong email and key", 400, 9106],
   ])("the error says the same after %s", async (_name, status, code) => {
     api.fault({ match: {}, kind: "status", status, code });
-    const { client } = clientOf(api.url, { credential: { ...fresh, origin: "x" }, purpose: refreshing });
+    const { client } = clientOf(api.url, { credential: { ...fresh, origin: "x" }, call: refreshing });
     const failure = await failureOf(client.get(settings, { what: WHAT, schema }));
     expect(failure.message).toContain("run `pulumi up` to save the new token");
     expect(api.requests).toHaveLength(1);

@@ -2,7 +2,7 @@ import { report, type DangerKind } from "../../provider/report";
 import { EFFECTS } from "../../provider/report/effects";
 import { omit, type JsonObject } from "../../provider/runtime/values";
 import { Shell } from "../cli/shell";
-import { stepOf, read, recorded, type MadePlan, type MadeStep } from "./plans";
+import { planJson, read, recorded, stepOf, type MadePlan, type MadeStep } from "./plans";
 
 /**
  * What `edgeguard report --fail-on` lets through. The recorded plans have a resource for each argument that can lower
@@ -23,7 +23,7 @@ const migration = { zoneId: ZONE, target: "finished" };
 const MADE: readonly MadeStep[] = [
   stepOf("update", "ManagedRulesetOverride", "accountId", { old: rule, new: { ...rule, accountId: "b" } }),
   stepOf("replace", "KvNamespace", "accountId", { old: { accountId: "a" }, new: { accountId: "b" } }),
-  stepOf("replace", "KvEntries", "accountId", { old: { accountId: "a" }, new: { accountId: "b" } }),
+  stepOf("replace", "KvEntries", "accountId", { old: { accountId: "a", keys: 1 }, new: { accountId: "b" } }),
   stepOf("replace", "WafMigration", "zoneId", { old: { ...migration, zoneId: "another" }, new: migration }),
   stepOf("create", "WafMigration", "target", { new: migration }),
   stepOf("create", "WafMigration", "configuration", { new: { ...migration, configuration: [] } }),
@@ -56,20 +56,12 @@ const ROWS = Object.entries(EFFECTS).flatMap(([kind, rows]) =>
     ]),
 );
 
-/** The plan of a single resource, with the recorded diagnostics. */
-function planOf(step: MadeStep): string {
-  const plan = LOWERING.map((name): MadePlan => recorded(name)).find(({ steps }) =>
-    steps.some(({ urn }) => urn === step.urn),
-  );
-  return JSON.stringify({ steps: [step], diagnostics: plan?.diagnostics ?? [] });
-}
-
 describe("lowering an argument stops the pipeline, and the report says so first:", () => {
   test.each(ROWS)("%s, %s (%s)", async (kind, argument, danger) => {
     const step = STEPS.find((each) => kindOf(each) === kind && nameOf(each) === argument);
     expect(step).toBeDefined();
     if (step === undefined) return;
-    const { code, stdout, stderr } = await here(["--fail-on", danger], { input: planOf(step) });
+    const { code, stdout, stderr } = await here(["--fail-on", danger], { input: planJson(step) });
     expect({ code, stderr }).toEqual({
       code: 1,
       stderr: expect.stringContaining(
@@ -105,7 +97,7 @@ describe("the report finds the same dangers without credentials, from the argume
   test.each(["weaker.rulesets", "weaker.page-shield", "weaker.logpush"])("%s", (name) => {
     const { steps, ...rest } = recorded(name);
     const unseen = steps.map((step) => {
-      const inputs = omit((step.newState?.["inputs"] ?? {}) as JsonObject, ["expansion"]);
+      const inputs = omit((step.newState?.["inputs"] ?? {}) as JsonObject, ["expansion", "impact"]);
       return step.newState === undefined ? step : { ...step, newState: { ...step.newState, inputs } };
     });
     const named = (plan: MadePlan): string[] => [

@@ -5,7 +5,7 @@ import { dangerLines } from "../../provider/report/lines";
 import { COMMENT_CHARACTERS } from "../../provider/report/markdown";
 import { Phrase } from "../../provider/report/phrase";
 import { readPlan } from "../../provider/report/plan";
-import { stepOf, diagnostic, type MadePlan, type MadeStep } from "./plans";
+import { diagnostic, found, list, stepOf, type MadePlan, type MadeStep } from "./plans";
 import { LONG } from "../support/long";
 
 /** Reports on large plans stay within a comment, and take time in proportion to the plan. */
@@ -42,7 +42,19 @@ const inputs = fc.record({
   action: fc.constant("allow"),
   enabled: fc.boolean(),
   forceDestroy: fc.boolean(),
-  wouldBlock: fc.record({ count: fc.constantFrom(1, 900), scripts: fc.array(text, { maxLength: 40 }) }),
+  impact: fc
+    .record({
+      count: fc.constantFrom(1, 900),
+      scripts: fc.array(text, { maxLength: 40 }),
+      prunes: fc.array(text, { maxLength: 40 }),
+    })
+    .map(
+      ({ count, scripts, prunes }) =>
+        found({
+          wouldBlock: { count, seen: 900, scripts, digest: scripts.join() },
+          prunes: list(...prunes),
+        }).impact,
+    ),
 });
 const kinds = fc.constantFrom(
   "PageShieldSettings",

@@ -1,7 +1,7 @@
 import { marked, type Token, type Tokens } from "marked";
 import { report } from "../../provider/report";
 import { COMMENT_CHARACTERS, marker } from "../../provider/report/markdown";
-import { stepOf, read, RECORDED, recorded, diagnostic, type MadeStep } from "./plans";
+import { diagnostic, found, list, planJson, read, RECORDED, recorded, stepOf, type MadeStep } from "./plans";
 
 /** The comment as GitHub renders it. */
 
@@ -216,14 +216,17 @@ describe("a plan that's too large for a comment", () => {
       const namespaceId = String(index % 40).padStart(32, "0");
       return stepOf("update", "KvEntries", name, {
         old: { namespaceId, keys: 1, bytes: 10 },
-        new: { namespaceId, keys: 2, bytes: index, ...more(index) },
+        new: {
+          namespaceId,
+          keys: 2,
+          bytes: index,
+          ...found({ added: list(`key/${index}`), changed: list(), removed: list() }),
+          ...more(index),
+        },
       });
     });
-    const diagnostics = steps.map((_, index) =>
-      diagnostic(`edgeguard: KvEntries entries-${String(index).padStart(4, "0")}: +1 ~0 -0 (+key/${index})`),
-    );
     const gone = stepOf("delete", "KvNamespace", "zz-last", { old: { title: "data", forceDestroy: true } });
-    return JSON.stringify({ steps: [...steps, gone], diagnostics });
+    return planJson(...steps, gone);
   };
 
   test("gives a comment within the limit that names what's left out, and keeps the dangers", () => {

@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { SEEN as KV } from "../../provider/kv/impact";
 import { SEEN as PAGE_SHIELD } from "../../provider/page-shield/impact";
 import { reportDrift } from "../../provider/report";
-import { EXISTING_JOB } from "../../provider/logpush/adopt-job";
-import { EXISTING_RULE } from "../../provider/rulesets/adoption";
+import { SEEN as LOGPUSH } from "../../provider/logpush/impact";
+import { SEEN as RULESETS } from "../../provider/rulesets/impact";
 import { listOf, type Listed } from "../../provider/runtime/impact";
 import type { JsonObject } from "../../provider/runtime/values";
 
@@ -80,8 +80,8 @@ export function stepOf(
 export const EVERYTHING: readonly string[] = [
   ...Object.values(KV),
   ...Object.values(PAGE_SHIELD),
-  EXISTING_JOB,
-  EXISTING_RULE,
+  LOGPUSH.existingJob,
+  ...Object.values(RULESETS),
 ];
 
 /** The input with what a check found out after it looked at everything. */

@@ -1,8 +1,11 @@
 import { readdirSync } from "node:fs";
-import { report } from "../../provider/report";
+import { report, reportDrift } from "../../provider/report";
+import { DANGERS } from "../../provider/report/model";
+import { omit } from "../../provider/runtime/values";
 import {
   pathOf,
   planJson,
+  plansIn,
   stepOf,
   read,
   RECORDED,
@@ -96,6 +99,41 @@ describe("the report on plans in another order", () => {
     }
     return groups;
   }
+});
+
+describe("messages decide nothing:", () => {
+  const OTHERS = [
+    'edgeguard: KvEntries config: prune deletes 900 keys that others wrote: "a"',
+    "edgeguard: live checks skipped: offline",
+    'edgeguard: managed ruleset "waf": Cloudflare Managed Ruleset 88 → 89: 1 rule block → log.',
+    "something else",
+  ];
+  /** The same plan with other texts of the same severity, about the same resources. */
+  const reworded = (name: string, text: string): string => {
+    const { diagnostics = [], ...plan } = recorded(name);
+    return JSON.stringify({
+      ...plan,
+      diagnostics: diagnostics.map((each) => ({ ...each, message: `${text}\n\n` })),
+    });
+  };
+  const judged = (plan: string): unknown => {
+    const { dangers, digest } = report(plan, "json", { failOn: DANGERS });
+    const { notes, newVersions } = JSON.parse(report(plan, "json").text) as Record<string, unknown>;
+    return { dangers, digest, notes, newVersions };
+  };
+
+  test.each(RECORDED)("dangers, digests and notes of %s come from the resources alone", (name) => {
+    for (const text of OTHERS) expect(judged(reworded(name, text))).toEqual(judged(read(`${name}.json`)));
+  });
+
+  test.each(plansIn("drift"))("drift in %s comes from the resources alone", (name) => {
+    const found = (text: string): unknown => {
+      const drift = JSON.parse(reportDrift([{ name, text }], "json").text) as Record<string, unknown>;
+      return omit(drift, ["warnings", "errors"]);
+    };
+    for (const text of OTHERS)
+      expect(found(reworded(`drift/${name}`, text))).toEqual(found(read(`drift/${name}.json`)));
+  });
 });
 
 describe("secrets in a plan", () => {

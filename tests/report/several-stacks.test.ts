@@ -1,5 +1,5 @@
 import { report, reportAll } from "../../provider/report";
-import { stepOf, planJson, diagnostic, type MadePlan } from "./plans";
+import { diagnostic, found, planJson, stepOf, type MadePlan } from "./plans";
 
 /** One report on the plans of several stacks. */
 
@@ -14,7 +14,7 @@ const drops = (name: string): MadePlan => ({
   steps: [
     stepOf("update", "PageShieldSettings", name, {
       old: { zoneId: name, enabled: true },
-      new: { zoneId: name, enabled: false },
+      new: { zoneId: name, enabled: false, ...found({ seen: [], skipped: ["offline"] }) },
     }),
   ],
   diagnostics: [
@@ -34,7 +34,7 @@ test("a report on several stacks adds up counts, names each resource's stack, an
   });
   expect(failed).toBe(false);
   expect(text).toMatch(
-    /^edgeguard: edge\/all stacks\n\n2 to update, 1 unchanged\n\nNote: blog, shop: Live checks were skipped.*offline/,
+    /^edgeguard: edge\/all stacks\n\n2 to update, 1 unchanged\n\nNote: blog, shop: Some live checks were skipped.*offline/,
   );
   expect(text.match(/^ {2}- unprotect: PageShieldSettings settings \(\w+\)/gm)).toEqual([
     "  - unprotect: PageShieldSettings settings (blog)",
