@@ -201,7 +201,8 @@ export function shownDestination(text: string): string {
 
 /** Registers the destination's secret parts with the redactor. */
 export function hideDestination(redactor: Redactor, text: string): void {
-  redactor.add(text, ...secretsOfDestination(text));
+  redactor.addWhole(text);
+  redactor.add(...secretsOfDestination(text));
 }
 
 /**
