@@ -16,7 +16,7 @@ import { ApiError, CancelledError, isUnroutable, type ApiErrorInit, type Purpose
 import { exchange, firstOf, type Bytes, type LostResponse, type Reply } from "./exchange";
 import { ProxyError } from "./proxy";
 import { WaitTooLongError, type RateBudget, type RateWindow } from "./rate-budget";
-import { Quotes, type Seen } from "./quote";
+import { quoteOwn, Quotes, type Seen } from "./quote";
 import { Redactor } from "./redact";
 import { hasTimedOut, outcomeOf, RETRY, retryAfterMs, retryDelayMs } from "./retry";
 import { adviceFor, cancelledError, lostReason } from "./wording";
@@ -286,9 +286,9 @@ export class EdgeApi {
     this.#options.log.warn(this.#redact(line));
   }
 
-  /** Quotes Cloudflare's words from a result. */
+  /** Quotes Cloudflare's words about the object from a result. */
   quote(text: string): string {
-    return this.#quotes(() => "").quote(text);
+    return quoteOwn(text, this.#redactors());
   }
 
   /** Closes the connections for every client that shares them. */

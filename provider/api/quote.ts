@@ -14,6 +14,26 @@ const QUOTED = /(["`])(?!(?:[\w.]+|\[secret\]|\[hidden\])\1)(.+?)\1/g;
 
 const BETWEEN_WORDS = /([\s"'`()<>[\]{},;]+)/;
 
+const NOT_SHOWN = "Cloudflare's message isn't shown, because it may quote a secret";
+
+/** Returns Cloudflare's words about the object itself as one line, unless they may quote a part of a secret. */
+export function quoteOwn(text: string, secrets: readonly Redactor[]): string {
+  const redacted = withoutSecrets(text, secrets);
+  return redacted === undefined ? NOT_SHOWN : asLine(redacted);
+}
+
+/** Undefined if the text may quote a part of a secret. */
+function withoutSecrets(text: string, secrets: readonly Redactor[], shown = ""): string | undefined {
+  if (text.length > MOST_READ_CHARACTERS) return undefined;
+  const redacted = secrets.reduce((rest, redactor) => redactor.redact(rest), text.trim());
+  return secrets.some((redactor) => redactor.quotes(redacted, shown)) ? undefined : redacted;
+}
+
+function asLine(text: string): string {
+  const isLong = text.length > MOST_SHOWN_CHARACTERS;
+  return escapeInvisible(isLong ? `${text.slice(0, MOST_SHOWN_CHARACTERS)}…` : text);
+}
+
 /** What Cloudflare's words may repeat. */
 export interface Repeatable {
   /** Secrets. A text that may quote a part of one isn't shown. */
@@ -50,9 +70,7 @@ export class Quotes {
 
   /** Returns the words as one line. Says instead that they aren't shown if they may quote a secret or other data. */
   quote(text: string): string {
-    return text === ""
-      ? ""
-      : (this.#quotable(text) ?? "Cloudflare's message isn't shown, because it may quote a secret");
+    return text === "" ? "" : (this.#quotable(text) ?? NOT_SHOWN);
   }
 
   /** Describes a body that isn't the API's. An HTML page is named by its title. */
@@ -66,14 +84,12 @@ export class Quotes {
   }
 
   #quotable(text: string): string | undefined {
-    if (text.length > MOST_READ_CHARACTERS || this.#given.seen?.isComplete === false) return undefined;
+    if (this.#given.seen?.isComplete === false) return undefined;
     const { secrets, values, shown } = (this.#known ??= this.#read());
-    const redacted = [...secrets, values.whole].reduce(
-      (rest, redactor) => redactor.redact(rest),
-      text.trim(),
-    );
-    if (DATA.test(redacted)) return undefined;
-    if ([...secrets, values.telling].some((redactor) => redactor.quotes(redacted, shown))) return undefined;
+    const known = withoutSecrets(text, secrets, shown);
+    const redacted = known === undefined ? undefined : values.whole.redact(known);
+    if (redacted === undefined || DATA.test(redacted) || values.telling.quotes(redacted, shown))
+      return undefined;
     const words = redacted.split(BETWEEN_WORDS);
     const line = words
       .map((word, at) => (at % 2 === 0 && isValue(word, shown) ? "[hidden]" : word))
@@ -81,8 +97,7 @@ export class Quotes {
       .replace(QUOTED, (all, mark: string, value: string) =>
         shown.includes(value) ? all : `${mark}[hidden]${mark}`,
       );
-    const isLong = line.length > MOST_SHOWN_CHARACTERS;
-    return trimEnd(escapeInvisible(isLong ? `${line.slice(0, MOST_SHOWN_CHARACTERS)}…` : line), ". ");
+    return trimEnd(asLine(line), ". ");
   }
 
   #read(): Known {

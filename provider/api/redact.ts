@@ -6,6 +6,7 @@ const PIECE_CHARACTERS = 8;
 /** Replaces secrets in any text that people read: errors, messages and debug lines. */
 export class Redactor {
   readonly #secrets = new Set<string>();
+  readonly #wholes = new Set<string>();
   #later: ((redactor: Redactor) => void) | undefined;
 
   /**
@@ -21,6 +22,11 @@ export class Redactor {
       if (secret !== undefined && secret.length >= SHORTEST_SECRET) this.#secrets.add(secret);
   }
 
+  /** Hides a text as a whole, of which parts may be shown. */
+  addWhole(text: string): void {
+    if (text.length >= SHORTEST_SECRET) this.#wholes.add(text);
+  }
+
   /** Hides every string in a value, and the credentials inside each. */
   addValue(value: unknown): void {
     for (const text of stringsIn(value)) {
@@ -34,7 +40,7 @@ export class Redactor {
   redact(given: string): string {
     const text = asciiLowerCase(given);
     const hidden = new Uint8Array(text.length);
-    for (const form of this.#forms(text.length)) {
+    for (const form of this.#forms([this.#secrets, this.#wholes], text.length)) {
       for (let at = text.indexOf(form); at !== -1; at = text.indexOf(form, at + 1))
         hidden.fill(1, at, at + form.length);
     }
@@ -50,17 +56,18 @@ export class Redactor {
     const known = asciiLowerCase(shown);
     const pieces = new Set([...piecesOf(asciiLowerCase(given))].filter((piece) => !known.includes(piece)));
     if (pieces.size === 0) return false;
-    for (const form of this.#forms(Infinity))
+    for (const form of this.#forms([this.#secrets], Infinity))
       for (const piece of piecesOf(form)) if (pieces.has(piece)) return true;
     return false;
   }
 
-  *#forms(longest: number): Generator<string> {
+  *#forms(sets: readonly ReadonlySet<string>[], longest: number): Generator<string> {
     const later = this.#later;
     this.#later = undefined;
     later?.(this);
-    for (const secret of this.#secrets)
-      if (secret.length <= longest) for (const form of formsOf(secret)) yield asciiLowerCase(form);
+    for (const set of sets)
+      for (const secret of set)
+        if (secret.length <= longest) for (const form of formsOf(secret)) yield asciiLowerCase(form);
   }
 }
 

@@ -223,7 +223,7 @@ export function showsWholeLocation(shown: string): boolean {
 
 /** Registers the destination's secret parts with the redactor. */
 export function hideDestination(redactor: Redactor, text: string): void {
-  if (text !== shownDestination(text)) redactor.add(text); // Otherwise, nothing of it is secret.
+  if (text !== shownDestination(text)) redactor.addWhole(text); // Otherwise, nothing of it is secret.
   redactor.add(...secretsOfDestination(text));
 }
 

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { EdgeApi, RequestOptions } from "../api/client";
+import { trimEnd } from "../api/printable";
 import { ApiError } from "../api/errors";
 import { inEitherForm, type BooleanForm } from "../runtime/boolean-form";
 import type { Scope } from "../runtime/composite-id";
@@ -182,7 +183,7 @@ export async function requestChallenge(
     repeatable: true, // At worst, a retry writes another file.
     ...writeOptions,
   });
-  const note = api.quote(message ?? "");
+  const note = trimEnd(api.quote(message ?? ""), ".");
   if (valid !== false && typeof filename === "string" && filename !== "") return { filename, note };
   throw new Error(
     `Cloudflare couldn't write the ownership token to ${shownDestination(destination)}${note === "" ? "" : `: ${note}`}. ` +

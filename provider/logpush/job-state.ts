@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { Quotes } from "../api/quote";
+import { quoteOwn } from "../api/quote";
 import { Redactor } from "../api/redact";
 import { omitAbsent, unknownMembers } from "../runtime/members";
 import { hideDestination, shownDestination } from "./destination-text";
@@ -53,8 +53,7 @@ export function jobStateOf(job: Job): LogpushJobState {
     ...omitAbsent({
       kind,
       filter: typeof raw["filter"] === "string" && raw["filter"] !== "" ? raw["filter"] : undefined,
-      errorMessage:
-        errorMessage === undefined ? undefined : new Quotes({ secrets: [redactor] }).quote(errorMessage),
+      errorMessage: errorMessage === undefined ? undefined : quoteOwn(errorMessage, [redactor]),
     }),
   };
 }

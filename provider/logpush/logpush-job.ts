@@ -30,6 +30,7 @@ import { defineLifecycle, type Context, type ProgramName } from "../runtime/life
 import { LOCK } from "../runtime/locks";
 import { refusal } from "../runtime/program";
 import { edgeResource } from "../runtime/resource";
+import { trimEnd } from "../api/printable";
 import { redactStrings } from "../runtime/secrets";
 import { isJsonObject, pick, UNKNOWN } from "../runtime/values";
 
@@ -489,6 +490,6 @@ function warnIfFailing(ctx: Context, { name }: JobArgs, job: Job): void {
       ? "Nothing has been pushed yet"
       : `Nothing has been pushed since ${lastComplete}`;
   ctx.say.warn(
-    `${jobLabel(name)} (job ${job.id}) is failing: ${ctx.api.quote(errorMessage)} (last error ${lastError}). ${since}.`,
+    `${jobLabel(name)} (job ${job.id}) is failing: ${trimEnd(ctx.api.quote(errorMessage), ".")} (last error ${lastError}). ${since}.`,
   );
 }
