@@ -65,7 +65,7 @@ export class VerbsPlayer implements Player {
   ): Promise<{ readonly stored: Stored; readonly replaced?: Stored }> {
     const { type } = resource;
     const inputs = written(resource, ids);
-    const { step, deletesFirst, inputs: checked } = await operation.preview(type, inputs, previous);
+    const { step, inputs: checked } = await operation.preview(type, inputs, previous);
     const more = { type, ...optionsOf(resource) };
     if (previous === undefined) return { stored: { ...(await operation.create(type, checked)), ...more } };
     const retried = step === "same" && previous.initErrors !== undefined;
@@ -77,10 +77,8 @@ export class VerbsPlayer implements Player {
     if (previous.protect === true) throw new Error("protected");
     // The engine checks the inputs of a replacement once more, without the old ones.
     const { inputs: again } = await operation.check(type, inputs);
-    const isKept = previous.retainOnDelete === true;
-    if (deletesFirst && !isKept) await operation.destroy(type, previous);
     const stored = { ...(await operation.create(type, again)), ...more };
-    return { stored, ...(deletesFirst && !isKept ? {} : { replaced: previous }) };
+    return { stored, replaced: previous };
   }
 
   async preview(
