@@ -41,7 +41,7 @@ const namespaceId = second.id;
 const inline = new edgeguard.KvEntries("inline", { accountId, namespaceId, entries: late({ a: secret, b: "1" }) });
 const file = new edgeguard.KvEntries("file", { accountId: late(accountId), namespaceId, file: late("entries.json") });
 
-export const values = [settings.updatedAt, policy.wouldBlock, owasp.rulesetVersion, migration.assessment, job.allFields, other.id];
+export const values = [settings.updatedAt, policy.impact, owasp.rulesetVersion, migration.assessment, job.allFields, other.id];
 export const keys = [second.fullTitle, inline.keys, file.bytes];
 `;
 
@@ -52,7 +52,7 @@ const { blog: zoneId } = new pulumi.Config().requireObject<Record<string, string
 const policy = new PageShieldPolicy("policy", {
   zoneId, description: "checkout", action: "allow", expression: "true", value: "script-src 'self'",
 });
-export const wouldBlock = policy.wouldBlock;
+export const impact = policy.impact;
 `;
 
 const onCli = surfaces().filter(({ engine }) => engine !== LOCAL_ENGINE);
@@ -126,7 +126,7 @@ function playPlans(surface: Surface): void {
     api.detect(api.zones.blog, { scripts: [{ url: "https://new.example/x.js" }] });
     const pinned = await apply();
     expect(pinned.code).not.toBe(0);
-    expect(pinned.text).toMatch(/violates plan: properties changed: \+\+wouldBlock/);
+    expect(pinned.text).toMatch(/violates plan: properties changed: [^\n]*impact/);
 
     expect(await save({ EDGEGUARD_SAVED_PLAN: "true" })).toContain("would block 4 of the 5 active scripts");
     api.detect(api.zones.blog, { scripts: [{ url: "https://newer.example/y.js" }] });
@@ -152,7 +152,7 @@ function playPlans(surface: Surface): void {
     const { code, text } = await project.run("up", "--yes");
     expect(code === 0).toBe(surface.by === "classes");
     if (surface.by === "SDK") {
-      expect(text).toMatch(/unexpected unknown property value for \\?"wouldBlock/); // The engine's.
+      expect(text).toMatch(/unexpected unknown property value for \\?"impact/); // The engine's.
       expect(writes()).toEqual([]);
     }
     expect(JSON.stringify(await project.export())).not.toContain(UNKNOWN);
