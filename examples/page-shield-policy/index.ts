@@ -16,4 +16,5 @@ const policy = new PageShieldPolicy("checkout", {
   },
 });
 
-export const { value, wouldBlock } = policy;
+export const value = policy.value;
+export const wouldBlock = policy.impact.apply((impact) => impact?.wouldBlock);

@@ -95,9 +95,12 @@ function playPlans(surface: Surface): void {
 
   it("applies a saved plan in which every resource had unknown arguments", async () => {
     const shown: string[] = [];
-    const update = async (program: string, env?: Record<string, string>): Promise<Record<string, number>> => {
+    const update = async (program: string): Promise<Record<string, number>> => {
       project.write(program);
-      shown.push(await save(env), readFileSync(join(project.dir, "plan.json"), "utf8"));
+      shown.push(
+        await save({ EDGEGUARD_SAVED_PLAN: "true" }),
+        readFileSync(join(project.dir, "plan.json"), "utf8"),
+      );
       const { text } = await applied();
       shown.push(text);
       await project.ok("preview", "--expect-no-changes");
@@ -108,7 +111,7 @@ function playPlans(surface: Surface): void {
     const edited = EVERYTHING.replaceAll("GATE", "third")
       .replace("zoneId, enabled: true", "zoneId: blog, enabled: late(true)")
       .replace("'self'", "'self' cdn.shop.example");
-    expect(await update(edited, { EDGEGUARD_SAVED_PLAN: "true" })).toMatchObject({
+    expect(await update(edited)).toMatchObject({
       create: 1,
       update: 1,
       delete: 1,
