@@ -16,5 +16,5 @@ const policy = new PageShieldPolicy("checkout", {
   },
 });
 
-export const { value } = policy;
+export const value = policy.value;
 export const wouldBlock = policy.impact.apply((impact) => impact?.wouldBlock);

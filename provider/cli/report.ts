@@ -96,7 +96,7 @@ Exit codes: 0 written; 1 the preview failed or --fail-on found a danger (the rep
 3 --drift found a manual change (the report is written).
 
 Examples:
-  $ pulumi preview --json --show-sames | edgeguard report --fail-on irreversible,unprotect,removes > comment.md
+  $ pulumi preview --json --show-sames | edgeguard report --fail-on irreversible,unprotect,removes,unseen > comment.md
   $ pulumi preview --refresh --json --show-sames | edgeguard report --drift > drift.md`;
 
 interface ReportOptions {

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startLocalApi, type LocalApi } from "edgeguard-local";
 import ts from "typescript";
+import { report } from "../../provider/report";
 import { edgeguardResources, engines, Project, REPOSITORY } from "../support/engine";
 import { packedModules } from "../support/packed";
 import { LONG } from "../support/long";
@@ -12,6 +13,8 @@ import { LONG } from "../support/long";
 interface Example {
   /** Its resources, by class. */
   readonly makes: readonly string[];
+  /** Classes that turn something off, which a preview without live checks can't rule out to be on. */
+  readonly turnsOff?: readonly string[];
   readonly config: (api: LocalApi) => Record<string, string>;
 }
 
@@ -29,6 +32,7 @@ afterAll(() => rmSync(home, { recursive: true, force: true }));
 const EXAMPLES: Readonly<Record<string, Example>> = {
   "page-shield-settings": {
     makes: ["PageShieldSettings"],
+    turnsOff: ["PageShieldSettings"],
     config: (api) => ({ zoneId: api.zones.empty }),
   },
   "page-shield-policy": {
@@ -86,7 +90,7 @@ describe.each(engines())("on $name", (engine) => {
 
   it.each(APPLIED)(
     "after %s is applied, a preview shows no changes",
-    async (name, { makes, config }) => {
+    async (name, { makes, turnsOff = [], config }) => {
       const project = new Project(engine, name);
       try {
         project.copy(join(FOLDER, name), modules);
@@ -97,6 +101,13 @@ describe.each(engines())("on $name", (engine) => {
           "edgeguard:accountId": api.accounts.main,
           ...config(api),
         });
+        for (const liveChecks of ["false", "true"]) {
+          await project.ok("config", "set", "edgeguard:liveChecks", liveChecks);
+          const { stdout } = await project.run("preview", "--json", "--show-sames");
+          const { dangers } = report(stdout, "json");
+          const unseen = dangers.filter(({ kind }) => kind === "unseen").map(({ type }) => type);
+          expect(unseen).toEqual(liveChecks === "false" ? turnsOff : []);
+        }
         const { text } = await project.ok("up", "--yes", "--skip-preview");
         await project.ok("preview", "--expect-no-changes");
         const made = [...edgeguardResources(await project.export()).values()];

@@ -1,6 +1,6 @@
 import { startLocalApi, type LocalApi } from "edgeguard-local";
 import { report } from "../../provider/report";
-import type { JsonObject } from "../../provider/runtime/values";
+import { omit, type JsonObject } from "../../provider/runtime/values";
 import { Operation, UNKNOWN, type Recorded } from "../support/operation";
 import { EVERYTHING, found, list, many, planJson, stepOf, type MadeStep } from "./plans";
 
@@ -169,7 +169,7 @@ describe("what a preview didn't look at", () => {
   test("isn't a danger where a new resource can change nothing that exists", async () => {
     const plain: readonly [string, JsonObject][] = [
       ...kinds.map((kind): [string, JsonObject] => {
-        const { adopt: _, useConnectionUrlPath: __, ...args } = ARGS[kind];
+        const args = omit(ARGS[kind], ["adopt", "useConnectionUrlPath"]);
         return [kind, { zoneId: api.zones[ZONE[kind] as "shop"], ...args }];
       }),
       ["KvNamespace", { accountId: existing.accountId, title: "plain" }],

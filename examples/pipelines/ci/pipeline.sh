@@ -8,7 +8,7 @@
 #
 # PULUMI_STACK names the stack. ACCEPT lists the digests of accepted dangers, separated by spaces. PULUMI and EDGEGUARD set other
 # commands than `pulumi` and `npx edgeguard`, OUT another output directory, and FAIL_ON other dangers to fail on (see
-# `edgeguard report --help`).
+# `edgeguard report --help`). `apply` always fails on `unseen`, too.
 #
 # PLAN names a file, which opts in to saved plans: `plan` and `preview` write it, and `apply` applies that plan or nothing. It's
 # encrypted with PLAN_PASSPHRASE. Takes git, jq and openssl. Pulumi calls saved plans experimental.
@@ -18,7 +18,10 @@ set -euo pipefail
 read -ra pulumi <<<"${PULUMI:-pulumi}"
 read -ra edgeguard <<<"${EDGEGUARD:-npx edgeguard}"
 out=${OUT:-out}
-gate=(--fail-on "${FAIL_ON:-irreversible,unprotect,removes}")
+fail_on=${FAIL_ON:-irreversible,unprotect,removes,unseen}
+# Without credentials, a preview sees nothing of the zone and may leave `unseen` out. An apply may not.
+[ "${1:-}" != apply ] || [[ ,$fail_on, == *,unseen,* ]] || fail_on+=,unseen
+gate=(--fail-on "$fail_on")
 read -ra accepted <<<"${ACCEPT:-}"
 for digest in ${accepted[@]+"${accepted[@]}"}; do gate+=(--accept "$digest"); done
 saved=${PLAN:-}
@@ -37,6 +40,7 @@ digest() { openssl dgst -sha256 -r | cut -d" " -f1; }
 
 # What a saved plan holds for, which Pulumi doesn't check: a plan pins the changes of the program, but neither the state nor the
 # zones. Which scripts a policy would block changes with the zones' visitors, so it doesn't count: --fail-on blocks judges it.
+# Nor does what only depends on the token: what the preview was allowed to look at, and digests that its key protects.
 basis() { # $1 what
   case $1 in
     plan) digest <"$work/plan.json" ;;
@@ -48,7 +52,7 @@ basis() { # $1 what
         { jq -r '.diagnostics[]? | select(.severity == "error").message' "$work/refreshed.json" >&2; return 1; }
       jq -cS '[.steps[] | {urn, op, replaceReasons, old: .oldState.inputs,
         new: (if .urn | contains("pulumi-nodejs:dynamic/edgeguard:") then .newState.inputs else null end)
-      } | del(.old.impact, .new.impact)] | sort' "$work/refreshed.json" | digest
+      } | del(.old, .new | objects | .impact | objects | .wouldBlock, .secrets, .seen, .skipped)] | sort' "$work/refreshed.json" | digest
       ;;
   esac
 }
