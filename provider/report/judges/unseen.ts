@@ -3,7 +3,15 @@ import { SEEN as PAGE_SHIELD } from "../../page-shield/impact";
 import { hasUnknown, ownMember, sameJson } from "../../runtime/values";
 import { joined, say, value, words, type Phrase } from "../phrase";
 import { impactOf } from "../impact";
-import { adoptedBy, isDeleted, isNew, isReplaced, losesObject, viewOf, type StepView } from "../sections/section";
+import {
+  adoptedBy,
+  isDeleted,
+  isNew,
+  isReplaced,
+  losesObject,
+  viewOf,
+  type StepView,
+} from "../sections/section";
 import { asNumber, asObject, cell, containsSecret } from "../values";
 import type { Judge } from "./sides";
 
@@ -11,6 +19,8 @@ import type { Judge } from "./sides";
 interface Risk {
   /** The member of `seen` that says that the preview looked. */
   readonly seen: string;
+  /** Whether the update may act even if no argument changes. */
+  readonly always?: true;
   /** Returns what the update could lose. Undefined if nothing. */
   loses(all: StepView): Phrase | undefined;
 }
@@ -49,6 +59,7 @@ export const RISKS: Readonly<Record<string, readonly Risk[]>> = {
   KvEntries: [
     {
       seen: KV.prunedKeys,
+      always: true,
       loses: (all) => {
         const { prune } = all.new.inputs;
         if (prune === undefined || isNewNamespace(all)) return undefined;
@@ -77,7 +88,7 @@ export const RISKS: Readonly<Record<string, readonly Risk[]>> = {
 /** Finds what the plan could lose where its preview didn't look. */
 export const unseen: Judge = (all) => {
   const { step, old, impact } = all;
-  if (step.op === "same" || step.op === "import") return [];
+  if (step.op === "import" || (step.op === "same" && impact.skipped.length === 0)) return [];
   if (isDeleted(step) || isReplaced(step)) {
     const isCounted = step.kind !== "KvEntries" || asNumber(old.inputs["keys"]) !== undefined;
     if (losesObject(all) && !isCounted)
@@ -85,6 +96,7 @@ export const unseen: Judge = (all) => {
   }
   if (isDeleted(step)) return [];
   return (ownMember(RISKS, step.kind ?? "") ?? []).flatMap((risk) => {
+    if (step.op === "same" && risk.always !== true) return [];
     const sentence = impact.seen.has(risk.seen) ? undefined : risk.loses(all);
     return sentence === undefined ? [] : [["unseen", sentence] as const];
   });

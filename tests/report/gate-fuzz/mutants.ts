@@ -39,9 +39,14 @@ export function mutants(): Mutant[] {
   ];
 }
 
-function replaced<T>(changes: readonly { readonly target: object; readonly change: object }[], work: () => T): T {
+function replaced<T>(
+  changes: readonly { readonly target: object; readonly change: object }[],
+  work: () => T,
+): T {
   const undo = changes.map(({ target, change }) => {
-    const before = Object.fromEntries(Object.keys(change).map((name) => [name, Reflect.get(target, name) as unknown]));
+    const before = Object.fromEntries(
+      Object.keys(change).map((name) => [name, Reflect.get(target, name) as unknown]),
+    );
     Object.assign(target, change);
     return () => Object.assign(target, before);
   });
