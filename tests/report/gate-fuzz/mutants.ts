@@ -1,4 +1,5 @@
 import { EFFECTS } from "../../../provider/report/effects";
+import { general } from "../../../provider/report/judges/general";
 import { RISKS } from "../../../provider/report/judges/unseen";
 
 /** The report's judges, each of which can be made to find nothing. Only the test of the fuzz itself uses them. */
@@ -14,6 +15,7 @@ export function mutants(): Mutant[] {
     Object.entries(effects).map(([path, effect]) => ({ kind, path, effect })),
   );
   const judges = new Set(rows.flatMap(({ effect }) => effect.judges));
+  judges.delete(general); // It finds replaced and deleted resources, which aren't losses.
   return [
     ...[...judges].map((judge): Mutant => {
       const affected = rows.filter(({ effect }) => effect.judges.includes(judge));

@@ -1,4 +1,5 @@
 import type { JsonObject } from "../../../provider/runtime/values";
+import { managedRulesets } from "edgeguard-local";
 import { EXTRA } from "./effect";
 import { fresh, type Declared, type KnownRules, type World } from "./generate";
 
@@ -269,7 +270,7 @@ export function scene(seed: number, world: SceneWorld, rules: KnownRules): Scene
       mark("unknown argument", name);
     }
   const entries = before.filter(({ type, name }) => type === "KvEntries" && inBoth().includes(name));
-  const [first] = wants("unfinished update", 0.1) ? random.some(entries, 1, 1) : [];
+  const [first] = wants("unfinished update", 0.16) ? random.some(entries, 1, 1) : [];
   let interrupted: Scene["interrupted"];
   if (first !== undefined) {
     const inputs = maker.changed(first, nameOf("space"));
@@ -299,13 +300,10 @@ export function scene(seed: number, world: SceneWorld, rules: KnownRules): Scene
   if (!preview.credential) has.set("no credential", "plan");
   if (preview.silent.length > 0) has.set("silent API", "plan");
   if (all.length > 1) has.set("several resources", "plan");
-  if (targets === undefined && seed % 10 === 3) {
-    const migration = { type: "WafMigration", name: "migration" } as const;
-    const inputs = { zoneId: world.migrating, plan: "pro" };
-    before = [...before, { ...migration, inputs: { ...inputs, target: "assessed" } }];
-    const confirmed = { ...inputs, target: "finished", confirm: { of: migration.name } };
-    after = [...after, { ...migration, inputs: confirmed }];
-  }
+  const rare = targets === undefined ? rareChange(seed, world) : undefined;
+  if (rare?.others !== undefined) others.push(rare.others);
+  before = [...before, ...(rare?.before ?? [])];
+  after = [...after, ...(rare?.after ?? [])];
   return {
     seed,
     others,
@@ -317,6 +315,70 @@ export function scene(seed: number, world: SceneWorld, rules: KnownRules): Scene
     preview,
     has,
   };
+}
+
+const POSTS = 'http.request.method eq "POST"';
+
+/** Changes that random arguments seldom make, each in resources of its own. */
+function rareChange(
+  seed: number,
+  { zone, migrating, account }: SceneWorld,
+): {
+  readonly others?: Resource;
+  readonly before?: readonly Resource[];
+  readonly after?: readonly Resource[];
+} {
+  const resource = (type: Resource["type"], name: string, inputs: JsonObject): Resource => ({
+    type,
+    name,
+    inputs,
+  });
+  switch (seed % 8) {
+    case 0: {
+      const migration = (inputs: JsonObject): Resource[] => [
+        resource("WafMigration", "migration", { zoneId: migrating, plan: "pro", ...inputs }),
+      ];
+      const confirm = { of: "migration" };
+      return {
+        before: migration({ target: "assessed" }),
+        after: migration({ target: "finished", confirm }),
+      };
+    }
+    case 1: {
+      // Behind another rule's exception, a rule no longer runs.
+      const rules = (position: string): Resource[] => [
+        resource("ManagedRulesetOverride", "skipping", {
+          ...{ zoneId: zone, accountId: account, ref: "scene/skipping", expression: POSTS },
+          ruleset: { id: managedRulesets.owasp },
+          exceptions: [{ expression: "true", skip: { rulesets: [managedRulesets.managed] } }],
+        }),
+        resource("ManagedRulesetOverride", "moving", {
+          ...{ zoneId: zone, accountId: account, ref: "scene/moving", expression: POSTS },
+          ruleset: { id: managedRulesets.managed },
+          position,
+        }),
+      ];
+      return { before: rules("first"), after: rules("last") };
+    }
+    case 2: {
+      const off = { enabled: true, useReportingEndpoint: false, onDestroy: "keep" };
+      return {
+        others: resource("PageShieldSettings", "on", { zoneId: zone, enabled: true, onDestroy: "keep" }),
+        after: [resource("PageShieldSettings", "off", { zoneId: zone, ...off })],
+      };
+    }
+    case 3: {
+      const policy = (action: string): Resource[] => [
+        resource("PageShieldPolicy", "enforced", {
+          ...{ zoneId: zone, description: "enforced", expression: "true", value: "script-src 'self'" },
+          action,
+        }),
+      ];
+      return { before: policy("log"), after: policy("allow") };
+    }
+    default:
+      return {};
+  }
 }
 
 const pickMembers = (from: JsonObject, names: readonly string[]): JsonObject =>
