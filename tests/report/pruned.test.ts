@@ -2,7 +2,7 @@ import { startLocalApi, type LocalApi } from "edgeguard-local";
 import { report } from "../../provider/report";
 import type { JsonObject } from "../../provider/runtime/values";
 import { Operation, rawSend } from "../support/operation";
-import { planJson, stepOf } from "./plans";
+import { planJson, stepOf, type MadeStep } from "./plans";
 
 /** Keys of others that an update prunes, where the plan alone doesn't show it. */
 
@@ -12,8 +12,8 @@ beforeEach(async () => {
 });
 afterEach(() => api.close());
 
-const dangersIn = (...steps: Parameters<typeof planJson>): string[] =>
-  report(planJson(...steps), "json").dangers.map(({ kind, sentence }) => `${kind}: ${sentence.toString()}`);
+const dangersIn = (step: MadeStep): string[] =>
+  report(planJson(step), "json").dangers.map(({ kind, sentence }) => `${kind}: ${sentence.toString()}`);
 
 async function namespace(title: string, ...keys: string[]): Promise<string> {
   const root = `/accounts/${api.accounts.main}/storage/kv/namespaces`;
