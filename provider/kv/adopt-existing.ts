@@ -63,9 +63,10 @@ export async function adoptExisting(
   const most = isPreview && !overwrites ? PREVIEW_KEYS : Infinity;
   const { wanted, others: unchecked } = newKeys(ctx, address, catalog, manifest, most);
   const read = (): Promise<ReadonlyMap<string, ExistingKey>> => readExisting(ctx, address, wanted, listing);
-  // A check and the diff that follows it ask about the same keys.
+  // A check and the diff that follows it ask about the same keys. A caller's listing has to be read each time, because the
+  // caller also collects from it.
   const key = `existing keys in ${namespaceId}: ${String(adopt)} ${digest([...wanted.keys()].join("\n"))}`;
-  const existing = await (isPreview ? ctx.once(key, read) : read());
+  const existing = await (isPreview && listing === undefined ? ctx.once(key, read) : read());
   const names = [...existing.values()].map(({ listed }) => listed.name);
   if (overwrites) return { adopts: [], overwrites: names, unchecked };
   const equal: string[] = [];

@@ -47,13 +47,17 @@ const REPLACEMENT_PARTS: ReadonlySet<Operation> = new Set([
 export function buildReport(plan: Plan, gate: Gate = GATE, unnamed = "plan"): Report {
   const steps = resourceSteps(plan);
   const changing = steps.filter((step) => isChange(step));
+  // Whether an unchanged KvEntries prunes anything is known only if the preview looked.
+  const unlooked = steps.filter(
+    (step) => step.op === "same" && step.kind === "KvEntries" && impactOf(step).skipped.length > 0,
+  );
   const own = changing.filter(({ kind }) => kind !== undefined);
   const others = changing.filter(({ kind }) => kind === undefined);
   const title = titleOf(plan, unnamed);
   const errors = errorsOf(plan.diagnostics);
   const { digest, dangers } = applyAcceptances(
     title,
-    dangersOf(plan, changing, gate.removal),
+    dangersOf(plan, [...new Set([...changing, ...unlooked])], gate.removal),
     gate.failOn,
     gate.accepted,
   );

@@ -115,8 +115,8 @@ export async function check<Shape extends z.ZodRawShape, Computed extends object
     if (mayBeSame) open.push(...carried.filter((key) => key in olds));
     for (const key of open) inputs[key] = UNKNOWN;
   }
-  // 7. What was found, for a resource that the update may change.
-  if (!same || collected.hasPendingWork) {
+  // 7. What was found, for a resource that the update may change: also if it couldn't look whether it will.
+  if (!same || collected.hasPendingWork || skipped.length > 0) {
     const { members, record } = await collected.impact(host, olds, pick(inputs, namesOfSecrets(news)));
     inputs[IMPACT] = news[SAVED_PLAN] === true ? UNKNOWN : record;
     host.tell(lifecycle.messages?.(members, { name: about.name, args: inputs }) ?? {});

@@ -22,6 +22,8 @@ import type { Judge } from "./sides";
 interface Risk {
   /** The member of `seen` that says that the preview looked. */
   readonly seen: string;
+  /** Whether the update may act even if no argument changes. */
+  readonly always?: true;
   /** Returns what the update could lose. Undefined if nothing. */
   loses(all: StepView): Phrase | undefined;
 }
@@ -72,6 +74,7 @@ export const RISKS: Readonly<Record<string, readonly Risk[]>> = {
   KvEntries: [
     {
       seen: KV.prunedKeys,
+      always: true,
       loses: (all) => {
         const { prune } = all.new.inputs;
         if (prune === undefined || isNewNamespace(all)) return undefined;
@@ -102,7 +105,7 @@ export const RISKS: Readonly<Record<string, readonly Risk[]>> = {
 /** Finds what the plan could lose where its preview didn't look. */
 export const unseen: Judge = (all) => {
   const { step, old, impact } = all;
-  if (step.op === "same" || step.op === "import") return [];
+  if (step.op === "import" || (step.op === "same" && impact.skipped.length === 0)) return [];
   if (isDeleted(step) || isReplaced(step)) {
     const isCounted = step.kind !== "KvEntries" || asNumber(old.inputs["keys"]) !== undefined;
     if (losesObject(all) && !isCounted)
@@ -110,6 +113,7 @@ export const unseen: Judge = (all) => {
   }
   if (isDeleted(step)) return [];
   return (ownMember(RISKS, step.kind ?? "") ?? []).flatMap((risk) => {
+    if (step.op === "same" && risk.always !== true) return [];
     const sentence = impact.seen.has(risk.seen) ? undefined : risk.loses(all);
     return sentence === undefined ? [] : [["unseen", sentence] as const];
   });

@@ -29,7 +29,9 @@ export function losses(before: Effect, after: Effect): Loss[] {
     const [kind = "", ...what] = name.split(" ");
     if (is >= was.strength) return [];
     const anyOf = kind === "ManagedRulesetOverride"; // An exception of one rule may skip what another runs.
-    return [{ kind, what: `${what.join(" ")}: ${was.strength} -> ${is}`, ...(anyOf ? {} : pickObjects(was)) }];
+    return [
+      { kind, what: `${what.join(" ")}: ${was.strength} -> ${is}`, ...(anyOf ? {} : pickObjects(was)) },
+    ];
   });
   const blocked = [...after.blocked].flatMap(([script, objects]): Loss[] =>
     before.blocked.has(script) ? [] : [{ kind: "PageShieldPolicy", what: `blocks ${script}`, objects }],
@@ -213,7 +215,10 @@ const LOADS: readonly { readonly what: string; readonly directives: readonly str
   ]);
 
 /** Scripts that the pages of the first host load. */
-export const ACTIVE_SCRIPTS: readonly string[] = ["https://cdn.example.com/lib.js", "https://evil.example/x.js"];
+export const ACTIVE_SCRIPTS: readonly string[] = [
+  "https://cdn.example.com/lib.js",
+  "https://evil.example/x.js",
+];
 
 interface StoredPolicy {
   readonly id: string;

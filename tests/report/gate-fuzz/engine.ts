@@ -3,7 +3,8 @@ import { join } from "node:path";
 import type { EngineCommand, LocalApi } from "edgeguard-local";
 import { isJsonObject } from "../../../provider/runtime/values";
 import { Project } from "../../support/engine";
-import { urnOf, VerbsPlayer } from "./verbs";
+import type { Ids } from "./play";
+import { urnOf, VerbsPlayer, written } from "./verbs";
 import type { Resource, Scene } from "./scene";
 
 /** Plays scenes through the provider's verbs, but lets an engine write the plan, from the same state. */
@@ -36,17 +37,20 @@ export class EnginePlayer extends VerbsPlayer {
     { targets, preview: { liveChecks, credential } }: Pick<Scene, "targets" | "preview">,
   ): Promise<string | undefined> {
     await this.#import();
-    this.#project.write(programText(program, this.api.accounts.main));
+    this.#project.write(programText(program, this.api.accounts.main, this.state));
     this.#project.env = {
       ...(credential ? { CLOUDFLARE_API_TOKEN: "local-token" } : {}),
       ...(liveChecks ? {} : { EDGEGUARD_LIVE_CHECKS: "false" }),
     };
     const declared = [...program, ...[...this.state].map(([name, { type }]) => ({ name, type }))];
-    const wanted = (targets ?? []).flatMap((name) => declared.filter((each) => each.name === name).slice(0, 1));
+    const wanted = (targets ?? []).flatMap((name) =>
+      declared.filter((each) => each.name === name).slice(0, 1),
+    );
     const gate = targets === undefined ? [] : [GATE];
     const flags = [...wanted, ...gate].flatMap(({ type, name }) => ["--target", urnOf(type, name)]);
     const { stdout, stderr, code } = await this.#project.run("preview", "--json", "--show-sames", ...flags);
-    if (code !== 0 && process.env["V"]) console.log("refused by engine", stderr.slice(-400), stdout.slice(-1200));
+    if (code !== 0 && process.env["V"])
+      console.log("refused by engine", stderr.slice(-400), stdout.slice(-1200));
     return code === 0 ? stdout : undefined;
   }
 
@@ -56,7 +60,11 @@ export class EnginePlayer extends VerbsPlayer {
     const deployment = (await this.#project.export()) as unknown as {
       readonly deployment: Readonly<Record<string, unknown>>;
     };
-    const root = { type: "pulumi:pulumi:Stack", custom: false, urn: "urn:pulumi:dev::edge::pulumi:pulumi:Stack::edge-dev" };
+    const root = {
+      type: "pulumi:pulumi:Stack",
+      custom: false,
+      urn: "urn:pulumi:dev::edge::pulumi:pulumi:Stack::edge-dev",
+    };
     const provider = {
       type: "pulumi:providers:pulumi-nodejs",
       custom: true,
@@ -71,7 +79,10 @@ export class EnginePlayer extends VerbsPlayer {
       parent: root.urn,
       provider: `${provider.urn}::${provider.id}`,
     }));
-    const next = { ...deployment, deployment: { ...deployment.deployment, resources: [root, provider, ...resources] } };
+    const next = {
+      ...deployment,
+      deployment: { ...deployment.deployment, resources: [root, provider, ...resources] },
+    };
     writeFileSync(exported, JSON.stringify(next));
     await this.#project.ok("stack", "import", "--file", exported);
   }
@@ -80,13 +91,17 @@ export class EnginePlayer extends VerbsPlayer {
 /** A new namespace, whose ID no preview knows. */
 const GATE = { type: "KvNamespace", name: "gate" } as const;
 
-function programText(program: readonly Resource[], accountId: string): string {
-  const lines = program.map(({ type, name, inputs, unknown = [], protect, retainOnDelete }) => {
-    const args = Object.entries(inputs).map(([argument, value]) => {
-      const isReference = argument === "namespaceId" && isJsonObject(value);
-      const text = isReference ? `made[${JSON.stringify(value["of"])}].id` : JSON.stringify(value);
-      return `${argument}: ${unknown.includes(argument) ? `late(${text})` : text}`;
-    });
+function programText(program: readonly Resource[], accountId: string, ids: Ids): string {
+  const lines = program.map((resource) => {
+    const { type, name, inputs, unknown = [], protect, retainOnDelete } = resource;
+    const { confirm } = written(resource, ids);
+    const args = Object.entries({ ...inputs, ...(confirm === undefined ? {} : { confirm }) }).map(
+      ([argument, value]) => {
+        const isReference = argument === "namespaceId" && isJsonObject(value);
+        const text = isReference ? `made[${JSON.stringify(value["of"])}].id` : JSON.stringify(value);
+        return `${argument}: ${unknown.includes(argument) ? `late(${text})` : text}`;
+      },
+    );
     const options = JSON.stringify({ protect, retainOnDelete });
     return `made[${JSON.stringify(name)}] = new edgeguard.${type}(${JSON.stringify(name)}, { ${args.join(", ")} }, ${options});`;
   });

@@ -3,7 +3,10 @@ import type { LocalApi } from "edgeguard-local";
 /** What the namespaces of an account hold, read from the local API's state, without the provider's code. */
 
 /** By namespace ID: its title, and its values by key. */
-export type Keys = ReadonlyMap<string, { readonly title: string; readonly values: ReadonlyMap<string, string> }>;
+export type Keys = ReadonlyMap<
+  string,
+  { readonly title: string; readonly values: ReadonlyMap<string, string> }
+>;
 
 export function keysIn(api: LocalApi): Keys {
   const { namespaces } = api.snapshot().kv ?? { namespaces: [] };
@@ -63,7 +66,9 @@ export function keyLosses({ before, after, were, are, namespaces }: Sides): KeyL
       }
       for (const owner of owners) removed.set(owner, (removed.get(owner) ?? 0) + 1);
       if (owners.length > 0) continue;
-      const pruning = are.filter((each) => inIt(each) && each.prunes !== undefined && key.startsWith(each.prunes));
+      const pruning = are.filter(
+        (each) => inIt(each) && each.prunes !== undefined && key.startsWith(each.prunes),
+      );
       const gone = left === undefined ? [{ kind: "KvNamespace", name: namespaces.get(namespace) ?? "" }] : [];
       lost.push({ by: [...gone, ...entries(pruning)], what: `${title}: key ${key} of others is deleted` });
     }
@@ -74,7 +79,10 @@ export function keyLosses({ before, after, were, are, namespaces }: Sides): KeyL
     // Whoever deletes the namespace deletes its keys, too.
     const name = after.has(owner.namespace) ? undefined : namespaces.get(owner.namespace);
     const gone = name === undefined ? [] : [{ kind: "KvNamespace", name }];
-    lost.push({ by: [...entries([owner]), ...gone], what: `${count} of ${held.length} own keys are deleted` });
+    lost.push({
+      by: [...entries([owner]), ...gone],
+      what: `${count} of ${held.length} own keys are deleted`,
+    });
   }
   return lost;
 }

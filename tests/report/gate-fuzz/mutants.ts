@@ -1,4 +1,5 @@
 import { EFFECTS } from "../../../provider/report/effects";
+import { general } from "../../../provider/report/judges/general";
 import { RISKS } from "../../../provider/report/judges/unseen";
 
 /** The report's judges, each of which can be made to find nothing. Only the test of the fuzz itself uses them. */
@@ -14,6 +15,7 @@ export function mutants(): Mutant[] {
     Object.entries(effects).map(([path, effect]) => ({ kind, path, effect })),
   );
   const judges = new Set(rows.flatMap(({ effect }) => effect.judges));
+  judges.delete(general); // It finds replaced and deleted resources, which aren't losses.
   return [
     ...[...judges].map((judge): Mutant => {
       const affected = rows.filter(({ effect }) => effect.judges.includes(judge));
@@ -39,9 +41,14 @@ export function mutants(): Mutant[] {
   ];
 }
 
-function replaced<T>(changes: readonly { readonly target: object; readonly change: object }[], work: () => T): T {
+function replaced<T>(
+  changes: readonly { readonly target: object; readonly change: object }[],
+  work: () => T,
+): T {
   const undo = changes.map(({ target, change }) => {
-    const before = Object.fromEntries(Object.keys(change).map((name) => [name, Reflect.get(target, name) as unknown]));
+    const before = Object.fromEntries(
+      Object.keys(change).map((name) => [name, Reflect.get(target, name) as unknown]),
+    );
     Object.assign(target, change);
     return () => Object.assign(target, before);
   });

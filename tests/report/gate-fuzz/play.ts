@@ -9,14 +9,23 @@ import type { Dimension, Resource, Scene } from "./scene";
 /** Plays a scene, and compares what was lost with the dangers that the report on its plan names. */
 
 /** The resources of a stack by name, with the IDs of their objects. */
-export type Ids = ReadonlyMap<string, { readonly type: string; readonly id: string }>;
+export type Ids = ReadonlyMap<
+  string,
+  { readonly type: string; readonly id: string; readonly outputs?: JsonObject }
+>;
 
 /** What runs the programs: an engine, or the provider's verbs as an engine calls them. */
 export interface Player {
   /** Updates the stack. Undefined if that fails, unless it may. */
-  up(program: readonly Resource[], limits?: { readonly targets?: readonly string[]; readonly mayFail?: true }): Promise<Ids | undefined>;
+  up(
+    program: readonly Resource[],
+    limits?: { readonly targets?: readonly string[]; readonly mayFail?: true },
+  ): Promise<Ids | undefined>;
   /** Returns the plan as `pulumi preview --json --show-sames` writes it. Undefined if the preview fails. */
-  preview(program: readonly Resource[], scene: Pick<Scene, "targets" | "preview">): Promise<string | undefined>;
+  preview(
+    program: readonly Resource[],
+    scene: Pick<Scene, "targets" | "preview">,
+  ): Promise<string | undefined>;
 }
 
 export interface NamedLoss {
@@ -35,7 +44,12 @@ export interface Outcome {
 }
 
 /** Undefined if the preview or an update refuses what the scene does. */
-export async function play(api: LocalApi, scene: Scene, player: Player, someoneElse: Player): Promise<Outcome | undefined> {
+export async function play(
+  api: LocalApi,
+  scene: Scene,
+  player: Player,
+  someoneElse: Player,
+): Promise<Outcome | undefined> {
   const zones = [api.zones.empty, api.zones.blog];
   const { before, after, interrupted, targets } = scene;
   for (const zone of zones)
@@ -44,19 +58,28 @@ export async function play(api: LocalApi, scene: Scene, player: Player, someoneE
   let had = await player.up(before);
   if (had === undefined) return undefined;
   if (interrupted !== undefined) {
-    api.fault({ kind: "unsuccessful", match: { method: interrupted.fails, path: "/bulk" }, fraction: 0.5, times: 9 });
+    api.fault({
+      kind: "unsuccessful",
+      match: { method: interrupted.fails, path: "/bulk" },
+      fraction: 0.5,
+      times: 9,
+    });
     had = await player.up(interrupted.program, { mayFail: true });
     api.clearFaults();
     if (had === undefined) return undefined;
   }
   for (const { namespace, keys } of scene.othersKeys) await writeKeys(api, namespace, keys);
 
-  for (const path of scene.preview.silent) api.fault({ kind: "dropBefore", match: { method: "GET", path }, times: 999 });
-  if (scene.preview.silent.includes("bulk/get")) api.fault({ kind: "dropBefore", match: { path: "bulk/get" }, times: 999 });
+  for (const path of scene.preview.silent)
+    api.fault({ kind: "dropBefore", match: { method: "GET", path }, times: 999 });
+  if (scene.preview.silent.includes("bulk/get"))
+    api.fault({ kind: "dropBefore", match: { path: "bulk/get" }, times: 999 });
   const plan = await player.preview(after, scene);
   api.clearFaults();
   if (plan === undefined) return undefined;
 
+  const migrating = api.zones.migratePro;
+  const phase = api.waf(migrating).phase;
   const [was, keysBefore] = [await effectOf(api, zones), keysIn(api)];
   const has = await player.up(after, targets === undefined ? {} : { targets });
   if (has === undefined) return undefined;
@@ -67,6 +90,15 @@ export async function play(api: LocalApi, scene: Scene, player: Player, someoneE
     const names = ids.filter(([, { type, id }]) => type === kind && objects?.includes(id) !== false);
     return { by: [...new Set(names.map(([name]) => name))].map((name) => ({ kind, name })), what };
   });
+  const migrated: NamedLoss[] =
+    api.waf(migrating).phase === phase
+      ? []
+      : [
+          {
+            by: [{ kind: "WafMigration", name: "migration" }],
+            what: `${migrating} can't go back to ${phase}`,
+          },
+        ];
   const written = [...before, ...(interrupted?.program ?? [])];
   const byKey = keyLosses({
     before: keysBefore,
@@ -75,7 +107,13 @@ export async function play(api: LocalApi, scene: Scene, player: Player, someoneE
     are: writersIn(after, has),
     namespaces: new Map(ids.flatMap(([name, { type, id }]) => (type === "KvNamespace" ? [[id, name]] : []))),
   });
-  return { seed: scene.seed, plan, losses: [...byObject, ...byKey], has: scene.has, changes: changesOf(before, after) };
+  return {
+    seed: scene.seed,
+    plan,
+    losses: [...byObject, ...byKey, ...migrated],
+    has: scene.has,
+    changes: changesOf(before, after),
+  };
 }
 
 /** The program's entries, each with all keys that any of the programs declares for it. */
@@ -85,7 +123,10 @@ function writersIn(program: readonly Resource[], ids: Ids): Writer[] {
     const namespace = namespaceOf(inputs, ids);
     if (type !== "KvEntries" || namespace === undefined || !ids.has(name)) continue;
     const { entries, prune } = inputs;
-    const keys = new Set([...(writers.get(name)?.keys ?? []), ...Object.keys(isJsonObject(entries) ? entries : {})]);
+    const keys = new Set([
+      ...(writers.get(name)?.keys ?? []),
+      ...Object.keys(isJsonObject(entries) ? entries : {}),
+    ]);
     const prunes = isJsonObject(prune) ? String(prune["prefix"]) : undefined;
     writers.set(name, { name, namespace, keys, prunes });
   }
@@ -93,7 +134,8 @@ function writersIn(program: readonly Resource[], ids: Ids): Writer[] {
 }
 
 export function namespaceOf({ namespaceId }: JsonObject, ids: Ids): string | undefined {
-  return isJsonObject(namespaceId) ? ids.get(String(namespaceId["of"]))?.id : namespaceId === undefined ? undefined : String(namespaceId);
+  if (isJsonObject(namespaceId)) return ids.get(String(namespaceId["of"]))?.id;
+  return typeof namespaceId === "string" ? namespaceId : undefined;
 }
 
 async function writeKeys(
@@ -106,7 +148,12 @@ async function writeKeys(
   const all = result as readonly { readonly id: string; readonly title: string }[];
   const found = "id" in namespace ? namespace : all.find(({ title }) => title === namespace.title);
   if (found === undefined) return; // The update creates it.
-  await rawSend(api, "PUT", `${root}/${found.id}/bulk`, keys.map((key) => ({ key, value: "theirs" })));
+  await rawSend(
+    api,
+    "PUT",
+    `${root}/${found.id}/bulk`,
+    keys.map((key) => ({ key, value: "theirs" })),
+  );
 }
 
 function changesOf(before: readonly Resource[], after: readonly Resource[]): string[] {
@@ -133,6 +180,7 @@ export function passed(
   dangers: readonly Pick<JudgedDanger, "type" | "name">[] = dangersIn(outcome),
 ): readonly NamedLoss[] {
   return outcome.losses.filter(
-    ({ by }) => !by.some(({ kind, name }) => dangers.some((each) => each.type === kind && each.name === name)),
+    ({ by }) =>
+      !by.some(({ kind, name }) => dangers.some((each) => each.type === kind && each.name === name)),
   );
 }

@@ -1,13 +1,14 @@
 import type { JsonObject } from "../../../provider/runtime/values";
+import { managedRulesets } from "edgeguard-local";
 import { EXTRA } from "./effect";
 import { fresh, type Declared, type KnownRules, type World } from "./generate";
 
 /** Generates scenes: what a stack has, what others have, what the program changes, and what the preview can see. */
 
 export interface Resource {
-  readonly type: Declared["type"] | "KvNamespace" | "KvEntries";
+  readonly type: Declared["type"] | "KvNamespace" | "KvEntries" | "WafMigration";
   readonly name: string;
-  /** A `namespaceId` may be `{ of: name }`, for a namespace of the program. */
+  /** A `namespaceId` may be `{ of: name }`, for a namespace of the program; a `confirm`, for what a migration showed. */
   readonly inputs: JsonObject;
   /** The arguments that only the update knows. */
   readonly unknown?: readonly string[];
@@ -65,7 +66,8 @@ export interface Scene {
   readonly has: ReadonlyMap<Dimension, "plan" | readonly string[]>;
 }
 
-type Slot = "owasp" | "managed" | "policy" | "second" | "settings" | "job" | "audit" | "space" | "keys" | "shared";
+type Slot =
+  "owasp" | "managed" | "policy" | "second" | "settings" | "job" | "audit" | "space" | "keys" | "shared";
 const SLOTS: readonly Slot[] = [
   ...(["owasp", "managed", "policy", "second", "settings", "job", "audit"] as const),
   ...(["space", "keys", "keys", "shared"] as const),
@@ -98,6 +100,8 @@ const HOSTILE = [
 export interface SceneWorld extends World {
   /** The ID of a namespace that others created. */
   readonly shared: string;
+  /** The ID of a zone that can be migrated. */
+  readonly migrating: string;
 }
 
 /** A scene, the same for the same seed. */
@@ -105,7 +109,8 @@ export function scene(seed: number, world: SceneWorld, rules: KnownRules): Scene
   const { random } = world;
   const focus = DIMENSIONS[seed % DIMENSIONS.length];
   const has = new Map<Dimension, "plan" | string[]>();
-  const wants = (dimension: Dimension, chance = 0.06): boolean => dimension === focus || random.chance(chance);
+  const wants = (dimension: Dimension, chance = 0.08): boolean =>
+    dimension === focus || random.chance(chance);
   const mark = (dimension: Dimension, ...names: string[]): void => {
     const known = has.get(dimension) ?? [];
     if (known !== "plan") has.set(dimension, [...known, ...names]);
@@ -162,7 +167,8 @@ export function scene(seed: number, world: SceneWorld, rules: KnownRules): Scene
     mark("namespace taken over", space.name, keys.name);
   }
   for (const dimension of ["keys under a pruned prefix", "keys taken over"] as const)
-    if (wants(dimension) && !added.some(({ type }) => type === "KvEntries")) slots.add(random.pick(["keys", "shared"]));
+    if (wants(dimension) && !added.some(({ type }) => type === "KvEntries"))
+      slots.add(random.pick(["keys", "shared"]));
   if (focus === "unfinished update") slots.add(random.pick(["keys", "shared"]));
   if (slots.has("keys") && !added.some(({ type }) => type === "KvNamespace")) slots.add("space");
   const isNewIn = new Set(random.chance(0.25) ? random.some([...slots], 1, 1) : []);
@@ -179,13 +185,24 @@ export function scene(seed: number, world: SceneWorld, rules: KnownRules): Scene
     return [{ ...each, inputs: maker.changed(each, nameOf("space")) }];
   });
   const inBoth = (fits: (each: Resource) => boolean = () => true): readonly string[] =>
-    after.filter((each) => fits(each) && before.some(({ name }) => name === each.name)).map(({ name }) => name);
+    after
+      .filter((each) => fits(each) && before.some(({ name }) => name === each.name))
+      .map(({ name }) => name);
   const edit = (name: string, change: (each: Resource) => Resource): void => {
     after = after.map((each) => (each.name === name ? change(each) : each));
   };
   const withInputs = (name: string, inputs: JsonObject): void =>
     edit(name, (each) => ({ ...each, inputs: { ...each.inputs, ...inputs } }));
   after = [...after, ...added];
+  if (slots.has("space") && !after.some(({ name }) => name === nameOf("space"))) {
+    // Without the namespace, the program can't have its entries. Keys of others go with it.
+    after = after.filter(({ name }) => name !== nameOf("keys"));
+    othersKeys.push({ namespace: { title: "space" }, keys: maker.othersKeys() });
+  }
+  if (random.chance(0.4)) {
+    const on = { enabled: true, useReportingEndpoint: true, useConnectionUrlPath: true, onDestroy: "keep" };
+    others.push({ type: "PageShieldSettings", name: "settings", inputs: { zoneId: world.zone, ...on } });
+  }
 
   for (const { name, inputs } of after.filter(({ type }) => type === "KvEntries")) {
     const { namespaceId } = inputs;
@@ -199,7 +216,10 @@ export function scene(seed: number, world: SceneWorld, rules: KnownRules): Scene
       mark("keys under a pruned prefix", name);
     } else if (wants("keys taken over")) {
       const keys = random.some(["a/theirs1", "a/theirs2", "b/theirs3"], 1, 3);
-      const entries = { ...(inputs["entries"] as JsonObject), ...Object.fromEntries(keys.map((key) => [key, "ours"])) };
+      const entries = {
+        ...(inputs["entries"] as JsonObject),
+        ...Object.fromEntries(keys.map((key) => [key, "ours"])),
+      };
       withInputs(name, { entries, adopt: "takeOver" });
       othersKeys.push({ namespace, keys });
       mark("keys taken over", name);
@@ -207,14 +227,15 @@ export function scene(seed: number, world: SceneWorld, rules: KnownRules): Scene
   }
 
   if (wants("replaced")) {
-    for (const name of random.some(inBoth(({ type }) => type !== "KvNamespace"), 1, 1)) {
-      const { type, inputs } = after.find((each) => each.name === name) ?? before[0]!;
+    const replaceable = after.filter(({ type, name }) => type !== "KvNamespace" && inBoth().includes(name));
+    for (const { name, type, inputs } of random.some(replaceable, 1, 1)) {
       if (type !== "KvEntries")
         withInputs(name, { zoneId: inputs["zoneId"] === world.zone ? world.otherZone : world.zone });
       else if (inputs["namespaceId"] === world.shared && after.some((each) => each.name === nameOf("space")))
         withInputs(name, { namespaceId: { of: nameOf("space") } });
       else if (inputs["namespaceId"] !== world.shared) withInputs(name, { namespaceId: world.shared });
       else continue;
+      if (type === "KvEntries" && random.chance(0.5)) withInputs(name, { prune: { prefix: "" } });
       mark("replaced", name);
     }
   }
@@ -225,7 +246,11 @@ export function scene(seed: number, world: SceneWorld, rules: KnownRules): Scene
       mark("retained", name);
     }
   if (wants("protected"))
-    for (const name of random.some(inBoth(({ name }) => changed.has(name)), 1, 2)) {
+    for (const name of random.some(
+      inBoth(({ name }) => changed.has(name)),
+      1,
+      2,
+    )) {
       before = before.map((each) => (each.name === name ? { ...each, protect: true } : each));
       const protect = random.chance(0.6);
       edit(name, (each) => ({ ...each, protect }));
@@ -245,7 +270,7 @@ export function scene(seed: number, world: SceneWorld, rules: KnownRules): Scene
       mark("unknown argument", name);
     }
   const entries = before.filter(({ type, name }) => type === "KvEntries" && inBoth().includes(name));
-  const [first] = wants("unfinished update", 0.1) ? random.some(entries, 1, 1) : [];
+  const [first] = wants("unfinished update", 0.16) ? random.some(entries, 1, 1) : [];
   let interrupted: Scene["interrupted"];
   if (first !== undefined) {
     const inputs = maker.changed(first, nameOf("space"));
@@ -256,7 +281,10 @@ export function scene(seed: number, world: SceneWorld, rules: KnownRules): Scene
     // Tried again, set back, or changed further.
     const next = random.pick(["again", "again", "back", "further"]);
     if (next !== "further")
-      withInputs(first.name, pickMembers(next === "again" ? inputs : first.inputs, ["entries", "prune", "adopt"]));
+      withInputs(
+        first.name,
+        pickMembers(next === "again" ? inputs : first.inputs, ["entries", "prune", "adopt"]),
+      );
     mark("unfinished update", first.name);
   }
   const all = [...new Set([...before, ...after].map(({ name }) => name))];
@@ -272,6 +300,10 @@ export function scene(seed: number, world: SceneWorld, rules: KnownRules): Scene
   if (!preview.credential) has.set("no credential", "plan");
   if (preview.silent.length > 0) has.set("silent API", "plan");
   if (all.length > 1) has.set("several resources", "plan");
+  const rare = targets === undefined ? rareChange(seed, world) : undefined;
+  if (rare?.others !== undefined) others.push(rare.others);
+  before = [...before, ...(rare?.before ?? [])];
+  after = [...after, ...(rare?.after ?? [])];
   return {
     seed,
     others,
@@ -285,8 +317,75 @@ export function scene(seed: number, world: SceneWorld, rules: KnownRules): Scene
   };
 }
 
+const POSTS = 'http.request.method eq "POST"';
+
+/** Changes that random arguments seldom make, each in resources of its own. */
+function rareChange(
+  seed: number,
+  { zone, migrating, account }: SceneWorld,
+): {
+  readonly others?: Resource;
+  readonly before?: readonly Resource[];
+  readonly after?: readonly Resource[];
+} {
+  const resource = (type: Resource["type"], name: string, inputs: JsonObject): Resource => ({
+    type,
+    name,
+    inputs,
+  });
+  switch (seed % 8) {
+    case 0: {
+      const migration = (inputs: JsonObject): Resource[] => [
+        resource("WafMigration", "migration", { zoneId: migrating, plan: "pro", ...inputs }),
+      ];
+      const confirm = { of: "migration" };
+      return {
+        before: migration({ target: "assessed" }),
+        after: migration({ target: "finished", confirm }),
+      };
+    }
+    case 1: {
+      // Behind another rule's exception, a rule no longer runs.
+      const rules = (position: string): Resource[] => [
+        resource("ManagedRulesetOverride", "skipping", {
+          ...{ zoneId: zone, accountId: account, ref: "scene/skipping", expression: POSTS },
+          ruleset: { id: managedRulesets.owasp },
+          exceptions: [{ expression: "true", skip: { rulesets: [managedRulesets.managed] } }],
+        }),
+        resource("ManagedRulesetOverride", "moving", {
+          ...{ zoneId: zone, accountId: account, ref: "scene/moving", expression: POSTS },
+          ruleset: { id: managedRulesets.managed },
+          position,
+        }),
+      ];
+      return { before: rules("first"), after: rules("last") };
+    }
+    case 2: {
+      const off = { enabled: true, useReportingEndpoint: false, onDestroy: "keep" };
+      return {
+        others: resource("PageShieldSettings", "on", { zoneId: zone, enabled: true, onDestroy: "keep" }),
+        after: [resource("PageShieldSettings", "off", { zoneId: zone, ...off })],
+      };
+    }
+    case 3: {
+      const policy = (action: string): Resource[] => [
+        resource("PageShieldPolicy", "enforced", {
+          ...{ zoneId: zone, description: "enforced", expression: "true", value: "script-src 'self'" },
+          action,
+        }),
+      ];
+      return { before: policy("log"), after: policy("allow") };
+    }
+    default:
+      return {};
+  }
+}
+
 const pickMembers = (from: JsonObject, names: readonly string[]): JsonObject =>
   Object.fromEntries(names.flatMap((name) => (name in from ? [[name, from[name]]] : [])));
+
+/** Arguments that are often the only one that changes, because few programs set them. */
+const RARE = ["position", "useReportingEndpoint", "useConnectionUrlPath", "extra", "outputOptions"];
 
 /** Makes a resource's arguments, and changes them. */
 class Maker {
@@ -301,14 +400,21 @@ class Maker {
   make(slot: Slot, space: string): Resource {
     const { account } = this.#world;
     if (slot === "space")
-      return { type: "KvNamespace", name: slot, inputs: { accountId: account, title: "space", ...this.#force() } };
+      return {
+        type: "KvNamespace",
+        name: slot,
+        inputs: { accountId: account, title: "space", ...this.#force() },
+      };
     if (slot === "keys" || slot === "shared") {
       const namespaceId = slot === "shared" ? this.#world.shared : { of: space };
       const inputs = { accountId: account, namespaceId, entries: this.#entries(slot), ...this.#options() };
       return { type: "KvEntries", name: slot, inputs };
     }
     const type = TYPES[slot];
-    const inputs = { ...fresh(this.#world, this.#rules, { type, name: slot, inputs: {} }), ...this.#rarer(slot) };
+    const inputs = {
+      ...fresh(this.#world, this.#rules, { type, name: slot, inputs: {} }),
+      ...this.#rarer(slot),
+    };
     return { type, name: slot, inputs: slot === "audit" ? { ...inputs, name: "audit" } : inputs };
   }
 
@@ -320,17 +426,23 @@ class Maker {
     const names = [...new Set([...Object.keys(inputs), ...Object.keys(other)])].filter(
       (name) => !fixed.includes(name) && JSON.stringify(inputs[name]) !== JSON.stringify(other[name]),
     );
-    const taken = random.some(names, 1, random.chance(0.6) ? 1 : names.length);
+    const rare = names.filter((name) => RARE.includes(name));
+    const taken =
+      rare.length > 0 && random.chance(0.4)
+        ? random.some(rare, 1, 1)
+        : random.some(names, 1, random.chance(0.6) ? 1 : names.length);
     const both: JsonObject = { ...inputs, ...pickMembers(other, taken) };
-    return Object.fromEntries(Object.entries(both).filter(([name]) => !taken.includes(name) || name in other));
+    return Object.fromEntries(
+      Object.entries(both).filter(([name]) => !taken.includes(name) || name in other),
+    );
   }
 
   /** Arguments that a program seldom sets. */
   #rarer(slot: Slot): JsonObject {
     const { random } = this.#world;
     if (slot === "owasp" || slot === "managed")
-      return random.maybe("position", () => random.pick(["first", "last"]), 0.3);
-    if (slot === "settings") return random.maybe("useConnectionUrlPath", () => random.chance(0.5), 0.3);
+      return random.maybe("position", () => random.pick(["first", "last"]), 0.4);
+    if (slot === "settings") return random.maybe("useConnectionUrlPath", () => random.chance(0.5));
     if (slot === "policy" || slot === "second")
       return random.maybe("extra", () => ({ [EXTRA]: random.int(1, 3) }), 0.2);
     const rare = {
@@ -364,7 +476,10 @@ class Maker {
     const { random } = this.#world;
     const prefix = slot === "shared" ? "shared/" : "a/";
     const count = random.pick([0, 1, 3, 14, 16, 20]);
-    const keys = Array.from({ length: count }, (_, index) => `${random.chance(0.8) ? prefix : "b/"}k${index}`);
+    const keys = Array.from(
+      { length: count },
+      (_, index) => `${random.chance(0.8) ? prefix : "b/"}k${index}`,
+    );
     return Object.fromEntries([...keys, `${prefix}always`].map((key) => [key, random.word()]));
   }
 }
@@ -387,4 +502,3 @@ function isOf(slot: Slot, type: Resource["type"], inputs: JsonObject, shared: st
   if (type === "ManagedRulesetOverride") return slot === (inputs["ref"] as string).split("/").at(-1);
   return TYPES[slot] === type;
 }
-

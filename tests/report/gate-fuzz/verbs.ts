@@ -1,6 +1,5 @@
 import type { LocalApi } from "edgeguard-local";
-import { UNKNOWN } from "../../../provider/runtime/values";
-import type { JsonObject } from "../../../provider/runtime/values";
+import { omit, UNKNOWN, type JsonObject } from "../../../provider/runtime/values";
 import { Operation, type Recorded } from "../../support/operation";
 import { diagnostic, type MadeStep } from "../plans";
 import { namespaceOf, type Ids, type Player } from "./play";
@@ -70,10 +69,8 @@ export class VerbsPlayer implements Player {
     if (previous === undefined) return { stored: { ...(await operation.create(type, checked)), ...more } };
     const retried = step === "same" && previous.initErrors !== undefined;
     if (step === "same" && !retried) return { stored: { ...previous, inputs: checked, ...more } };
-    if (step !== "replace") {
-      const { initErrors: _, ...known } = previous;
-      return { stored: { ...(await operation.update(type, checked, known)), ...more } };
-    }
+    if (step !== "replace")
+      return { stored: { ...(await operation.update(type, checked, previous)), ...more } };
     if (previous.protect === true) throw new Error("protected");
     // The engine checks the inputs of a replacement once more, without the old ones.
     const { inputs: again } = await operation.check(type, inputs);
@@ -91,7 +88,10 @@ export class VerbsPlayer implements Player {
     };
     const operation = new Operation(this.#api, { inNoTime: this.#api, config });
     const steps: MadeStep[] = [];
-    const ids = new Map<string, { readonly type: string; readonly id: string }>(this.state);
+    const ids = new Map<
+      string,
+      { readonly type: string; readonly id: string; readonly outputs?: JsonObject }
+    >(this.state);
     for (const resource of program) {
       const { type, name } = resource;
       const previous = this.state.get(name);
@@ -99,22 +99,30 @@ export class VerbsPlayer implements Player {
       const urn = urnOf(type, name);
       if (targets?.includes(name) === false) {
         const bare = { custom: true, type: urn.split("::").at(-2) ?? "" };
-        steps.push({ op: "same", urn, ...oldState, newState: previous === undefined ? bare : stateOf(previous) });
+        steps.push({
+          op: "same",
+          urn,
+          ...oldState,
+          newState: previous === undefined ? bare : stateOf(previous),
+        });
         continue;
       }
       const unknown = Object.fromEntries((resource.unknown ?? []).map((argument) => [argument, UNKNOWN]));
       const inputs = { ...written(resource, ids), ...unknown };
-      const first = await operation.check(type, inputs, previous);
-      if (first.failures.length > 0) return undefined;
       const diff = await tried(() => operation.preview(type, inputs, previous));
       if (diff === undefined) return undefined;
       const isReplaced = diff.step === "replace";
       if (isReplaced && previous?.protect === true) return undefined;
-      const { inputs: news, failures } = isReplaced ? await operation.check(type, inputs) : { ...diff, failures: [] };
+      const { inputs: news, failures } = isReplaced
+        ? await operation.check(type, inputs)
+        : { ...diff, failures: [] };
       if (failures.length > 0) return undefined;
       if (isReplaced || previous === undefined) ids.set(name, { type, id: UNKNOWN });
       const sources = Object.fromEntries(
-        Object.entries(resource.inputs).map(([argument, value]) => [argument, sourcesOf(argument, value, resource, program)]),
+        Object.entries(resource.inputs).map(([argument, value]) => [
+          argument,
+          sourcesOf(argument, value, resource, program),
+        ]),
       );
       steps.push({
         op: diff.step === "same" && previous?.initErrors !== undefined ? "update" : diff.step,
@@ -155,16 +163,30 @@ const optionsOf = ({ protect, retainOnDelete }: Resource): Pick<Resource, "prote
   ...(retainOnDelete === undefined ? {} : { retainOnDelete }),
 });
 
-const stateOf = ({ type: _, ...stored }: Stored): JsonObject => ({ custom: true, ...stored });
+const stateOf = (stored: Stored): JsonObject => ({ custom: true, ...omit({ ...stored }, ["type"]) });
 
 /** The inputs that the class sends. */
-function written({ name, inputs }: Resource, ids: Ids): JsonObject {
+export function written({ name, inputs }: Resource, ids: Ids): JsonObject {
   const namespaceId = namespaceOf(inputs, ids);
-  return { ...inputs, ...(namespaceId === undefined ? {} : { namespaceId }), __resourceName: name };
+  const confirm =
+    inputs["confirm"] === undefined ? undefined : ids.get(name)?.outputs?.["configurationDigest"];
+  return {
+    ...inputs,
+    ...(namespaceId === undefined ? {} : { namespaceId }),
+    ...(confirm === undefined ? {} : { confirm }),
+    __resourceName: name,
+  };
 }
 
-function sourcesOf(argument: string, value: unknown, { unknown = [] }: Resource, program: readonly Resource[]): string[] {
-  const gate = unknown.includes(argument) ? ["urn:pulumi:dev::edge::random:index/randomId:RandomId::gate"] : [];
+function sourcesOf(
+  argument: string,
+  value: unknown,
+  { unknown = [] }: Resource,
+  program: readonly Resource[],
+): string[] {
+  const gate = unknown.includes(argument)
+    ? ["urn:pulumi:dev::edge::random:index/randomId:RandomId::gate"]
+    : [];
   const isReference = typeof value === "object" && value !== null && "of" in value;
   const of = isReference ? program.find(({ name }) => name === String(value.of)) : undefined;
   return [...gate, ...(of === undefined ? [] : [urnOf(of.type, of.name)])];
