@@ -131,7 +131,8 @@ export const DEMO_STEPS: readonly DemoStep[] = [
     run: ["preview", "--diff"],
     prints: ["wouldBlock"],
     writes: 0,
-    summary: "`impact.wouldBlock` counts and lists the scripts seen on these pages that the policy doesn't allow.",
+    summary:
+      "`impact.wouldBlock` counts and lists the scripts seen on these pages that the policy doesn't allow.",
   },
   {
     title: "Retire the site: destroy puts everything back.",

@@ -1,6 +1,6 @@
 import { isNotFound } from "../api/errors";
-import type { Context, Findings } from "../runtime/lifecycle";
-import { unlessForbidden, type LiveChecks } from "../runtime/live";
+import type { Context, Findings, LiveChecks } from "../runtime/lifecycle";
+import { unlessForbidden } from "../runtime/live";
 import { nearest } from "../runtime/nearest";
 import { sameJson, type JsonObject } from "../runtime/values";
 import { adoptionOf, findJobToAdopt } from "./adopt-job";

@@ -112,23 +112,6 @@ type OverrideState = OverrideArgs & Computed;
  */
 const recordedArgs = (olds: JsonObject): OverrideArgs | undefined => args.safeParse(olds).data;
 
-/** Returns the version that the last update deployed, as its preview recorded it. */
-function recordedVersion(
-  args: OverrideArgs,
-  olds: JsonObject,
-): Parameters<typeof newsOfVersion>[1] | undefined {
-  const { ruleset, latest } = expansionIn(olds);
-  if (ruleset === undefined || latest === undefined) return undefined;
-  const version = recordedArgs(olds)?.version;
-  return {
-    ...args,
-    version: undefined,
-    rulesetId: ruleset.id,
-    rulesetVersion: latest,
-    known: omitAbsent({ version }),
-  };
-}
-
 /** Two resources are identical if these arguments are equal. */
 const COMPARED_ARGS = args.omit({ accountId: true, ref: true, position: true, adopt: true, onDestroy: true });
 
@@ -748,6 +731,23 @@ export class ManagedRulesetOverride extends edgeResource<ManagedRulesetOverrideA
   constructor(name: string, args: ManagedRulesetOverrideArgs, opts?: pulumi.CustomResourceOptions) {
     super(name, args, opts);
   }
+}
+
+/** Returns the version that the last update deployed, as its preview recorded it. */
+function recordedVersion(
+  args: OverrideArgs,
+  olds: JsonObject,
+): Parameters<typeof newsOfVersion>[1] | undefined {
+  const { ruleset, latest } = expansionIn(olds);
+  if (ruleset === undefined || latest === undefined) return undefined;
+  const version = recordedArgs(olds)?.version;
+  return {
+    ...args,
+    version: undefined,
+    rulesetId: ruleset.id,
+    rulesetVersion: latest,
+    known: omitAbsent({ version }),
+  };
 }
 
 /**

@@ -4,8 +4,8 @@ import { ADOPTED, adoptionLine } from "./adopted";
 import { IMPACT, revisionOf } from "./impact";
 import type { Host } from "./host";
 import { checkInputs, type CheckFailure } from "./inputs";
-import type { Args, Findings, Lifecycle, Rule } from "./lifecycle";
-import { liveFindings, type LiveChecks } from "./live";
+import type { Args, Findings, Lifecycle, LiveChecks, Rule } from "./lifecycle";
+import { liveFindings } from "./live";
 import { namesOfSecrets } from "./secrets";
 import {
   hasUnknown,

@@ -7,7 +7,6 @@ import type { CompositeId, ObjectAddress } from "./composite-id";
 import type { Listed, RecordShape } from "./impact";
 import type { CheckFailure } from "./inputs";
 import type { Holding } from "./ledger";
-import type { LiveChecks } from "./live";
 import type { Settings } from "./settings";
 import type { JsonObject } from "./values";
 
@@ -88,6 +87,9 @@ export interface Findings {
    */
   readonly adopts?: Adoption;
 }
+
+/** What a type's live checks return: what they found, or checks that don't stop each other. */
+export type LiveChecks = Findings | readonly (() => Promise<Findings>)[];
 
 /** What reviewing an existing resource in a preview finds. The engine passes on nothing of it, so it's never recorded. */
 export interface Review extends Pick<Findings, "failures"> {

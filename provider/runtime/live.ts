@@ -2,7 +2,7 @@ import { isUnauthenticated, missingPermission, MissingCredentialsError } from ".
 import { ApiError, CancelledError, isUnroutable } from "../api/errors";
 import { AdoptionError } from "./adoption";
 import type { Host } from "./host";
-import type { Context, Findings } from "./lifecycle";
+import type { Context, Findings, LiveChecks } from "./lifecycle";
 
 /**
  * Live checks read from the API in a preview. If a read fails, either that proves that the update would also fail, or
@@ -26,9 +26,6 @@ export async function liveCheck<T extends object>(
     return { skipped: host.redact(reason) };
   }
 }
-
-/** What a type's live checks return: what they found, or checks that don't stop each other. */
-export type LiveChecks = Findings | readonly (() => Promise<Findings>)[];
 
 /** Runs a type's live checks until one fails. */
 export async function* liveFindings(

@@ -80,12 +80,7 @@ describe.each(Object.entries(destinations))("a credential in a destination (%s)"
         const text = write(spell(credential));
         const redactor = new Redactor();
         hideDestination(redactor, text);
-        const echoed = [
-          text,
-          JSON.stringify(text),
-          encodeURIComponent(text),
-          `bad: ${credential}`,
-        ];
+        const echoed = [text, JSON.stringify(text), encodeURIComponent(text), `bad: ${credential}`];
         const shown = [
           shownDestination(text),
           ...destinationProblems(text).map(({ reason }) => reason),
