@@ -21,6 +21,7 @@ import {
   computed,
   exceptionIds,
   findOwnRule,
+  isPinned,
   outputsOf,
   prepare,
   prepareForWrite,
@@ -111,23 +112,6 @@ type OverrideState = OverrideArgs & Computed;
  * declare.
  */
 const recordedArgs = (olds: JsonObject): OverrideArgs | undefined => args.safeParse(olds).data;
-
-/** Returns the version that the last update deployed, as its preview recorded it. */
-function recordedVersion(
-  args: OverrideArgs,
-  olds: JsonObject,
-): Parameters<typeof newsOfVersion>[1] | undefined {
-  const { ruleset, latest } = expansionIn(olds);
-  if (ruleset === undefined || latest === undefined) return undefined;
-  const version = recordedArgs(olds)?.version;
-  return {
-    ...args,
-    version: undefined,
-    rulesetId: ruleset.id,
-    rulesetVersion: latest,
-    known: omitAbsent({ version }),
-  };
-}
 
 /** Two resources are identical if these arguments are equal. */
 const COMPARED_ARGS = args.omit({ accountId: true, ref: true, position: true, adopt: true, onDestroy: true });
@@ -393,14 +377,15 @@ export const managedRulesetOverride = defineLifecycle({
     const live = readLiveRule(state, facts, found, rule, { ref: state.ref, adopted: exceptionIds(state) });
     const skipped = (state.exceptions ?? []).map(({ skip }) => skip);
     const expansion = expansionIn(state);
+    // The next preview reports newer versions only. A ruleset or version that drifted isn't the declared one's latest.
+    const followsLatest = !isOtherRuleset && !isPinned(deploys?.version) && news.unread === undefined;
+    const reported =
+      expansion.latest === undefined || !followsLatest ? undefined : managed?.version || undefined;
     const now = {
       ...state,
       ...live,
       ...(versions.length === 0 ? {} : { impact: { versions } }),
-      // The next preview reports newer versions only.
-      ...(expansion.latest === undefined || managed === undefined
-        ? {}
-        : { expansion: { ...expansion, latest: managed.version || expansion.latest } }),
+      ...(reported === undefined ? {} : { expansion: { ...expansion, latest: reported } }),
       ruleset: isOtherRuleset ? { id: deploys.rulesetId } : state.ruleset,
       version: liveVersion(state, deploys?.version),
       exceptions: live.exceptions?.map((each, index) => ({
@@ -748,6 +733,23 @@ export class ManagedRulesetOverride extends edgeResource<ManagedRulesetOverrideA
   constructor(name: string, args: ManagedRulesetOverrideArgs, opts?: pulumi.CustomResourceOptions) {
     super(name, args, opts);
   }
+}
+
+/** Returns the version that the last update deployed, as its preview recorded it. */
+function recordedVersion(
+  args: OverrideArgs,
+  olds: JsonObject,
+): Parameters<typeof newsOfVersion>[1] | undefined {
+  const { ruleset, latest } = expansionIn(olds);
+  if (ruleset === undefined || latest === undefined) return undefined;
+  const version = recordedArgs(olds)?.version;
+  return {
+    ...args,
+    version: undefined,
+    rulesetId: ruleset.id,
+    rulesetVersion: latest,
+    known: omitAbsent({ version }),
+  };
 }
 
 /**
