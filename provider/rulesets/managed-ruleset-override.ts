@@ -21,6 +21,7 @@ import {
   computed,
   exceptionIds,
   findOwnRule,
+  isPinned,
   outputsOf,
   prepare,
   prepareForWrite,
@@ -376,14 +377,15 @@ export const managedRulesetOverride = defineLifecycle({
     const live = readLiveRule(state, facts, found, rule, { ref: state.ref, adopted: exceptionIds(state) });
     const skipped = (state.exceptions ?? []).map(({ skip }) => skip);
     const expansion = expansionIn(state);
+    // The next preview reports newer versions only. A ruleset or version that drifted isn't the declared one's latest.
+    const followsLatest = !isOtherRuleset && !isPinned(deploys?.version) && news.unread === undefined;
+    const reported =
+      expansion.latest === undefined || !followsLatest ? undefined : managed?.version || undefined;
     const now = {
       ...state,
       ...live,
       ...(versions.length === 0 ? {} : { impact: { versions } }),
-      // The next preview reports newer versions only.
-      ...(expansion.latest === undefined || managed === undefined
-        ? {}
-        : { expansion: { ...expansion, latest: managed.version || expansion.latest } }),
+      ...(reported === undefined ? {} : { expansion: { ...expansion, latest: reported } }),
       ruleset: isOtherRuleset ? { id: deploys.rulesetId } : state.ruleset,
       version: liveVersion(state, deploys?.version),
       exceptions: live.exceptions?.map((each, index) => ({

@@ -1,6 +1,6 @@
 import { startLocalApi, type LocalApi, type WafSettingsChange } from "edgeguard-local";
 import { omit, pick, type JsonObject } from "../../provider/runtime/values";
-import { Operation, rawGet, rawSend, type Recorded } from "../support/operation";
+import { Operation, rawGet, rawSend, refreshedInputs, type Recorded } from "../support/operation";
 import {
   migrated,
   withConfirmation,
@@ -497,7 +497,7 @@ test("a finished zone stays recorded as finished once Cloudflare retires the mig
   const finished = await migrated(api, { zoneId, target: "finished" });
   api.inDashboard(zoneId, { do: "retire", status: 410 });
   const op = new Operation(api);
-  expect(await op.refresh(TYPE, finished)).toEqual(finished);
+  expect(await op.refresh(TYPE, finished)).toEqual({ ...finished, inputs: refreshedInputs(finished) });
   expect(op.said).toEqual([expect.stringContaining("Cloudflare has retired the migration")]);
   expect(await new Operation(api).preview(TYPE, finished.inputs, finished)).toMatchObject({ step: "same" });
 });

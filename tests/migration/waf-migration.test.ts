@@ -606,7 +606,7 @@ describe("migrating a zone", () => {
     const inputs = { zoneId: zone("migrateOverrides"), target: "finished" };
     expect(await new Operation(api).refusals(TYPE, inputs)).toHaveLength(1);
     for (const { id } of api.waf(inputs.zoneId).overrides)
-      await rawSend(api, "DELETE", `/zones/${inputs.zoneId}/firewall/waf/overrides/${id}`);
+      api.inDashboard(inputs.zoneId, { do: "deleteOverride", id });
     expect((await migrated(api, inputs)).outputs).toMatchObject({ migrationState: "finished" });
   });
 });

@@ -1,6 +1,8 @@
 import { managedRulesets, OWASP_SCORE_RULE, seededRules } from "edgeguard-local";
+import { omit } from "../../provider/runtime/values";
+import { driftOf } from "../report/plans";
 import { refreshedInputs } from "../support/operation";
-import { RulesetsBench, OWASP, REF, TYPE, MANAGED } from "./support";
+import { inputsAfter, RulesetsBench, OWASP, REF, TYPE, MANAGED } from "./support";
 
 let bench: RulesetsBench;
 let othersBefore: string;
@@ -229,7 +231,9 @@ describe("an update", () => {
     expect(changed.id).toBe(recorded.id);
     expect(bench.writes()).toEqual(["PATCH /{id}/rules/{id}"]);
     expect(await bench.ownRule(String(declared["ref"]))).toMatchObject({ id: recorded.id, ...wanted });
-    await bench.expectNoChanges(declared, changed);
+    const versions =
+      "version" in change ? [expect.stringContaining("pinned to 87 (88 is available)")] : undefined;
+    await bench.expectNoChanges(declared, changed, versions);
   });
 
   test('writes nothing if only the notation changes: by name or by ID, with or without "latest"', async () => {
@@ -617,7 +621,9 @@ describe("after Cloudflare publishes a version of the ruleset,", () => {
     });
     const refreshed = await bench.operation().refresh(TYPE, recorded);
     expect(refreshed?.outputs).toMatchObject({ rulesetVersion: "38" });
-    expect(refreshed?.inputs).toEqual(refreshedInputs(recorded));
+    const versions = [expect.stringContaining(`${OWASP} 37 → 38: 1 new rule, 1 on in this zone (1 score).`)];
+    expect(refreshed?.inputs).toEqual(inputsAfter(recorded, { versions, latest: "38" }));
+    expect(driftOf(TYPE, recorded, refreshed)).toBeUndefined();
     expect(await bench.operation().preview(TYPE, declared, refreshed)).toMatchObject({ step: "same" });
   });
 
@@ -694,7 +700,8 @@ describe("the preview", () => {
     const { on, off } = await bench.effectiveDeployment();
     expect(inputs["expansion"]).toEqual({
       ruleset: { id: managedRulesets.owasp, name: OWASP },
-      version: "latest, now 37",
+      version: "latest",
+      latest: "37",
       paranoiaLevel: 2,
       levelsOff: ["paranoia-level-3", "paranoia-level-4"],
       scoreThreshold: 25,
@@ -709,11 +716,15 @@ describe("the preview", () => {
   test("shows what an update changes, rule by rule", async () => {
     const before = { owasp: { paranoiaLevel: 3, scoreThreshold: 40 }, ruleset: { name: OWASP } };
     const recorded = await bench.up(bench.declare(before));
+    const digests = new Set<string>();
     const preview = async (changes: object): Promise<unknown> => {
       const { inputs } = await bench
         .operation()
         .preview(TYPE, bench.declare({ ...before, ...changes }), recorded);
-      return (inputs["expansion"] as { readonly compared: unknown }).compared;
+      const { compared } = inputs["impact"] as { readonly compared: { readonly digest: string } };
+      expect(compared.digest).toMatch(/^[0-9a-f]{32}$/);
+      digests.add(compared.digest);
+      return omit({ ...compared }, ["digest"]);
     };
     expect(await preview({ description: "another" })).toEqual({ weaker: [], stronger: [], moved: [] });
     expect(await preview({ owasp: { paranoiaLevel: 1, scoreThreshold: 60, action: "log" } })).toEqual({
@@ -733,6 +744,8 @@ describe("the preview", () => {
     ).toMatchObject({
       weaker: [`"${OWASP}" no longer runs (164 rules on); "Cloudflare Managed Ruleset" runs instead`],
     });
+    // Changes of the same rules have the same digest, and two previews here change none.
+    expect(digests.size).toBe(3);
   });
 
   test("shows no effects without credentials, and that alone isn't a change", async () => {

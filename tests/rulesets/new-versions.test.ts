@@ -1,7 +1,8 @@
 import { managedRulesets, OWASP_SCORE_RULE } from "edgeguard-local";
 import type { JsonObject } from "../../provider/runtime/values";
+import { driftOf } from "../report/plans";
 import { rawGet, refreshedInputs, type Recorded } from "../support/operation";
-import { RulesetsBench, MANAGED, REF, TYPE, type Declaration, type Rule } from "./support";
+import { inputsAfter, RulesetsBench, MANAGED, REF, TYPE, type Declaration, type Rule } from "./support";
 
 let bench: RulesetsBench;
 beforeAll(async () => {
@@ -104,12 +105,19 @@ describe("a refresh or a preview after Cloudflare published a version", () => {
     expect(found.warned).toEqual([
       expect.stringMatching(/^these settings don.t apply to version 89 of .* and have no effect: rules/),
     ]);
+    const inputs = inputsAfter(recorded, { versions: found.said, latest: "89" });
     expect(found.recorded).toEqual({
       ...recorded,
-      inputs: refreshedInputs(recorded),
-      outputs: { ...recorded.outputs, rulesetVersion: "89" },
+      inputs,
+      outputs: { ...recorded.outputs, rulesetVersion: "89", expansion: inputs["expansion"] },
     });
+    // What the refresh reports isn't drift.
+    expect(driftOf(TYPE, recorded, found.recorded)).toBeUndefined();
     await expectUnchanged(declaration, found.recorded);
+    // Nor does the preview of a change report the version again.
+    const changing = bench.operation();
+    await changing.preview(TYPE, { ...declaration, description: "mine", rules: undefined }, found.recorded);
+    expect(changing.said).toEqual([]);
     expect(await refresh(found.recorded)).toMatchObject({
       said: [],
       requests: ["entrypoint", managedRulesets.managed],
@@ -377,7 +385,8 @@ describe("for a deployment that pins a version,", () => {
       managedRulesets.managed,
       `${managedRulesets.managed}/versions/87`,
     ]);
-    expect(found.recorded).toEqual({ ...recorded, inputs: refreshedInputs(recorded) });
+    expect(found.recorded).toEqual({ ...recorded, inputs: inputsAfter(recorded, { versions: found.said }) });
+    expect(driftOf(TYPE, recorded, found.recorded)).toBeUndefined();
     await expectUnchanged(declaration, found.recorded);
   });
 
@@ -427,7 +436,7 @@ describe("for a deployment that pins a version,", () => {
     const moved = bench.declareManaged({ version: "89" });
     expect(await bench.operation().preview(TYPE, moved, recorded)).toMatchObject({
       step: "update",
-      inputs: { expansion: { compared: { weaker: ["1 rule block → log"], stronger: [] } } },
+      inputs: { impact: { compared: { weaker: ["1 rule block → log"], stronger: [] } } },
     });
   });
 });
@@ -469,11 +478,16 @@ describe("when versions can't be compared,", () => {
           /^.*88 → 89: 141 rules now, .*\. Version 88 couldn't be read \(.*\), so what changed isn't known\.$/,
         ),
       ]);
-      expect(found.recorded.inputs).toEqual(refreshedInputs(recorded));
+      expect(found.recorded.inputs).toEqual(inputsAfter(recorded, { versions: found.said }));
       expect(await bench.operation().preview(TYPE, bench.declareManaged(), found.recorded)).toMatchObject({
         step: "same",
       });
       bench.api.clearFaults();
+      const changing = bench.operation();
+      await changing.preview(TYPE, bench.declareManaged({ description: "mine" }), found.recorded);
+      expect(changing.said.map(firstLine)).toEqual([
+        expect.stringContaining("88 → 89: 1 new rule, 1 on in this zone (1 block)."),
+      ]);
       const later = await refresh(found.recorded);
       expect(later.said.map(firstLine)).toEqual([
         "Cloudflare Managed Ruleset 88 → 89: 1 new rule, 1 on in this zone (1 block).",

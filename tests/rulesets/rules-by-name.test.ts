@@ -1,7 +1,7 @@
 import { managedRulesets, OWASP_SCORE_RULE } from "edgeguard-local";
 import { hasUnknown } from "../../provider/runtime/values";
 import { UNKNOWN, refreshedInputs, type Recorded } from "../support/operation";
-import { RulesetsBench, MANAGED, TYPE, type Rule } from "./support";
+import { inputsAfter, RulesetsBench, MANAGED, TYPE, type Rule } from "./support";
 
 let bench: RulesetsBench;
 beforeAll(async () => {
@@ -266,7 +266,8 @@ describe("when Cloudflare renames rules,", () => {
 
       const refresh = bench.operation();
       const refreshed = await refresh.refresh(TYPE, recorded);
-      expect(refreshed?.inputs).toEqual(refreshedInputs(recorded));
+      const versions = [expect.stringMatching(/^Cloudflare Managed Ruleset 88 → 89: /)];
+      expect(refreshed?.inputs).toEqual(inputsAfter(recorded, { versions, latest: "89" }));
       expect(refresh.warned).toEqual([expect.stringMatching(warning)]);
       expect(refresh.warned[0]).toContain(
         "To stop this warning, declare this ID or the ID of the rule that you mean.",

@@ -1,3 +1,5 @@
+import { revisionOf } from "../../provider/runtime/impact";
+import type { JsonObject } from "../../provider/runtime/values";
 import {
   managedRulesets,
   seededRules,
@@ -23,6 +25,19 @@ export const MANAGED = "Cloudflare Managed Ruleset";
 
 export type Rule = Record<string, unknown> & { readonly id: string; readonly ref: string };
 export type Declaration = Record<string, unknown> & { readonly zoneId: string };
+
+/** The inputs after a refresh that reported versions. It also records the number of a new latest version. */
+export function inputsAfter(
+  recorded: Recorded,
+  { versions, latest }: { readonly versions: readonly unknown[]; readonly latest?: string },
+): JsonObject {
+  const { expansion } = recorded.inputs;
+  return {
+    ...refreshedInputs(recorded),
+    ...(latest === undefined ? {} : { expansion: { ...(expansion as object), latest } }),
+    impact: { operation: "refresh", revision: revisionOf(recorded.inputs) + 1, seen: [], versions },
+  };
+}
 
 /** A local API and one of its zones: what a test declares there, what exists, and what was sent. */
 export class RulesetsBench {
@@ -162,13 +177,20 @@ export class RulesetsBench {
   /**
    * Preview, refresh and preview again find no changes. The previews send no request, and the refresh writes
    * nothing.
+   *
+   * @param versions what the refresh reports if the deployment pins a version.
    */
-  async expectNoChanges(declaration: Declaration, recorded: Recorded): Promise<void> {
+  async expectNoChanges(
+    declaration: Declaration,
+    recorded: Recorded,
+    versions?: readonly unknown[],
+  ): Promise<void> {
     this.api.clearRequests();
     expect(await this.operation().preview(TYPE, declaration, recorded)).toMatchObject({ step: "same" });
     expect(this.api.requests).toEqual([]);
     const refreshed = await this.operation().refresh(TYPE, recorded);
-    expect(refreshed).toEqual({ ...recorded, inputs: refreshedInputs(recorded) });
+    const inputs = versions === undefined ? refreshedInputs(recorded) : inputsAfter(recorded, { versions });
+    expect(refreshed).toEqual({ ...recorded, inputs });
     expect(await this.operation().preview(TYPE, declaration, refreshed)).toMatchObject({ step: "same" });
     expect(this.writes()).toEqual([]);
   }

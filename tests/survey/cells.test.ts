@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { managedRulesets } from "edgeguard-local";
 import { z } from "zod";
 import { controlOf, callerOf, idOf, result, type Call } from "../local-api/client";
 import { omit } from "../../provider/runtime/values";
@@ -114,10 +115,24 @@ async function expectedDeployments({ call, control, managed, latest }: Source, i
         ...(action === undefined ? {} : { action }),
         rulesOn: on,
         rulesOff: off,
+        onlyLogs: acting.every(({ enabled, action }) => !enabled || ["log", "score"].includes(action)),
       },
       stack: managed.has(ruleId) ? STACK : null,
     };
   });
+}
+
+/** Every zone of the local API has either a deployment that protects all requests, or none at all. */
+function expectedProtection(deployments: Awaited<ReturnType<typeof expectedDeployments>>) {
+  if (deployments.length === 0) return { requests: "none", lacking: ["no managed ruleset is deployed"] };
+  const protects = deployments.some(
+    ({ state, expression, rulesetId, effect }) =>
+      state === "on" &&
+      expression === "true" &&
+      !effect.onlyLogs &&
+      rulesetId !== managedRulesets.exposedCredentials,
+  );
+  return protects ? { requests: "all", lacking: [] } : { requests: "some or none" };
 }
 
 function expectedJobs(found: readonly Raw[], managed: ReadonlySet<unknown>) {
@@ -304,6 +319,7 @@ async function expectedZone(source: Source, id: string): Promise<Record<string, 
     scripts: scripts.status === 200 ? expectedScripts(seen) : REFUSED,
     deployments,
     accountDeployments: [],
+    protection: expectedProtection(deployments),
     owasp:
       owasp === undefined
         ? { state: "off" }
