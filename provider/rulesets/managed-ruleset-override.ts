@@ -398,7 +398,7 @@ export const managedRulesetOverride = defineLifecycle({
       ...live,
       ...(versions.length === 0 ? {} : { impact: { versions } }),
       // The next preview reports newer versions only.
-      ...(expansion.latest === undefined || managed === undefined
+      ...(expansion.latest === undefined || managed === undefined || isOtherRuleset
         ? {}
         : { expansion: { ...expansion, latest: managed.version || expansion.latest } }),
       ruleset: isOtherRuleset ? { id: deploys.rulesetId } : state.ruleset,

@@ -6,13 +6,13 @@ import { diagnostic, found, planJson, read, stepOf, type MadeStep } from "./plan
 
 const TYPE = "ManagedRulesetOverride";
 const NEWS = "Cloudflare Managed Ruleset 88 → 89: 1 rule block → log.";
-const ref = "edgeguard/a";
+const REF = "edgeguard/a";
 const refreshed = { operation: "refresh", revision: 1, seen: [] };
 
 /** The steps of a deployment that a refresh reads, and that then stays as it is. */
 const refresh = (versions?: readonly string[]): MadeStep[] => {
-  const recorded = { ref };
-  const now = versions === undefined ? recorded : { ref, impact: { ...refreshed, versions } };
+  const recorded = { ref: REF };
+  const now = versions === undefined ? recorded : { ref: REF, impact: { ...refreshed, versions } };
   return [
     stepOf("refresh", TYPE, "waf", { old: recorded, new: recorded }),
     stepOf("same", TYPE, "waf", { old: now, new: now }),
@@ -43,13 +43,16 @@ test("the drift report lists new ruleset versions beside manual changes, but not
 });
 
 test("lists what a preview finds out about a changed deployment", () => {
-  const step = stepOf("update", TYPE, "waf", { old: { ref }, new: { ref, ...found({ versions: [NEWS] }) } });
+  const step = stepOf("update", TYPE, "waf", {
+    old: { ref: REF },
+    new: { ref: REF, ...found({ versions: [NEWS] }) },
+  });
   expect(versionsIn(report(planJson(step), "json").text)).toEqual([{ about: `${TYPE} waf`, text: NEWS }]);
 });
 
 test("doesn't repeat what an earlier preview or refresh found out", () => {
-  const preview = { ref, ...found({ versions: [NEWS] }) };
-  const known = { ref, impact: { ...refreshed, versions: [NEWS] } };
+  const preview = { ref: REF, ...found({ versions: [NEWS] }) };
+  const known = { ref: REF, impact: { ...refreshed, versions: [NEWS] } };
   const repeated = [
     stepOf("update", TYPE, "waf", { old: preview, new: { ...preview, description: "a" } }),
     stepOf("update", TYPE, "waf", { old: known, new: { ...known, description: "a" } }),
