@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
+import { DANGERS } from "../../provider/report/model";
 import { stepOf, pathOf, planJson, read } from "../report/plans";
 import { Shell } from "./shell";
 import { BIN, ended } from "./support";
@@ -120,22 +121,22 @@ describe("edgeguard report --drift", () => {
 });
 
 describe("edgeguard report", () => {
-  const ALL = "irreversible,unprotect,blocks,replace,delete";
+  const ALL = DANGERS.join(",");
   test.each<[number, string, string | undefined]>([
     [0, "changed", undefined],
     [1, "changed", "irreversible"],
     [1, "changed", "unprotect"],
     [1, "changed", "blocks"],
-    [0, "changed", "replace,delete"],
+    [0, "changed", "unseen,replace,delete"],
     [1, "changed", " delete , irreversible"],
-    [0, "created", "irreversible,unprotect,replace,delete"],
+    [0, "created", "irreversible,unprotect,removes,unseen,replace,delete"],
     [1, "created", "blocks"],
     [1, "replaced", "replace"],
     [1, "replaced", "irreversible"],
     [1, "deleted", "delete"],
     [0, "deleted", "replace,blocks"],
     [1, "pruned", "irreversible"],
-    [0, "pruned", "unprotect,blocks,removes,replace,delete"],
+    [0, "pruned", "unprotect,blocks,removes,unseen,replace,delete"],
     [1, "migrations", "irreversible"],
     [0, "unchanged", ALL],
     [0, "imported", ALL],
@@ -179,7 +180,7 @@ describe("edgeguard report", () => {
       2,
       "an unknown danger",
       ["--fail-on", "irreversible,danger"],
-      /"danger" is not a kind of danger\. Choose from irreversible, unprotect, blocks, removes, replace, delete/,
+      /"danger" is not a kind of danger\. Choose from irreversible, unprotect, blocks, removes, unseen, replace, delete/,
     ],
     [2, "an empty kind", ["--fail-on", ""], /"" is not a kind of danger/],
     [2, "a short digest", ["--accept", "0d8f6deb"], /"0d8f6deb" is not a digest \(64 hex digits\)/],

@@ -587,7 +587,9 @@ describe("the report compares by meaning:", () => {
       ["unprotect it"],
     ],
   ])("%s", (_, kind, old, next, dangers) => {
-    expect(dangersOf(stepOf("update", kind, "it", { old: { ...old }, new: { ...next } }))).toEqual(dangers);
+    expect(
+      dangersOf(stepOf("update", kind, "it", { old: { ...old }, new: { ...next, ...found() } })),
+    ).toEqual(dangers);
   });
 });
 

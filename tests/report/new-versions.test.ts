@@ -1,25 +1,29 @@
 import { report, reportAll, reportDrift } from "../../provider/report";
 import { DANGERS } from "../../provider/report/model";
-import { diagnostic, planJson, read, stepOf } from "./plans";
+import { diagnostic, found, planJson, read, stepOf, type MadeStep } from "./plans";
 
-/** What a refresh says about new versions of managed rulesets, in the report. */
+/** What a refresh or preview finds out about new versions of managed rulesets, in the report. */
 
-const news = (ref: string): string =>
-  `edgeguard: managed ruleset ${JSON.stringify(ref)}: Cloudflare Managed Ruleset 88 → 89: 1 rule block → log.`;
-const deployment = (name: string, ref: string) =>
-  stepOf("same", "ManagedRulesetOverride", name, { old: { ref }, new: { ref } });
-const planOf = (
-  name: string,
-  ref: string,
-  ...messages: readonly string[]
-): { name: string; text: string } => {
-  const { steps } = JSON.parse(planJson(deployment("waf", ref))) as { steps: { urn: string }[] };
-  const named = steps.map((step) => ({ ...step, urn: step.urn.replace(":dev:", `:${name}:`) }));
-  return {
-    name,
-    text: JSON.stringify({ steps: named, diagnostics: messages.map((each) => diagnostic(each)) }),
-  };
+const TYPE = "ManagedRulesetOverride";
+const NEWS = "Cloudflare Managed Ruleset 88 → 89: 1 rule block → log.";
+const REF = "edgeguard/a";
+const refreshed = { operation: "refresh", revision: 1, seen: [] };
+
+/** The steps of a deployment that a refresh reads, and that then stays as it is. */
+const refresh = (versions?: readonly string[]): MadeStep[] => {
+  const recorded = { ref: REF };
+  const now = versions === undefined ? recorded : { ref: REF, impact: { ...refreshed, versions } };
+  return [
+    stepOf("refresh", TYPE, "waf", { old: recorded, new: recorded }),
+    stepOf("same", TYPE, "waf", { old: now, new: now }),
+  ];
 };
+const planOf = (stack: string, versions?: readonly string[]): { name: string; text: string } => ({
+  name: stack,
+  text: planJson(
+    ...refresh(versions).map((step) => ({ ...step, urn: step.urn.replace(":dev:", `:${stack}:`) })),
+  ),
+});
 const versionsIn = (text: string): unknown => (JSON.parse(text) as { newVersions: unknown }).newVersions;
 
 test("reports a new ruleset version as information, never as a danger, even if it protects less", () => {
@@ -38,30 +42,41 @@ test("the drift report lists new ruleset versions beside manual changes, but not
   expect(versionsIn(text)).toEqual(versionsIn(report(plan.text, "json").text));
 });
 
-test("names the rule's ref if the plan doesn't show which resource has that ref", () => {
-  const { text } = planOf("dev", "edgeguard/a", news('team/"b": c'));
-  expect(versionsIn(report(text, "json").text)).toEqual([
-    {
-      about: 'managed ruleset "team/\\"b\\": c"',
-      text: "Cloudflare Managed Ruleset 88 → 89: 1 rule block → log.",
-    },
-  ]);
+test("lists what a preview finds out about a changed deployment", () => {
+  const step = stepOf("update", TYPE, "waf", {
+    old: { ref: REF },
+    new: { ref: REF, ...found({ versions: [NEWS] }) },
+  });
+  expect(versionsIn(report(planJson(step), "json").text)).toEqual([{ about: `${TYPE} waf`, text: NEWS }]);
 });
 
-test("lists each message about a new ruleset version once, and no other messages", () => {
-  const others = [
-    'edgeguard: managed ruleset "edgeguard/a": adopted rule 1: action block → log: 1',
-    "edgeguard: Rule 1 of zone 2 stays as it is",
-    'managed ruleset "edgeguard/a": Cloudflare Managed Ruleset 88 → 89: not from this package',
+test("doesn't repeat what an earlier preview or refresh found out", () => {
+  const preview = { ref: REF, ...found({ versions: [NEWS] }) };
+  const known = { ref: REF, impact: { ...refreshed, versions: [NEWS] } };
+  const repeated = [
+    stepOf("update", TYPE, "waf", { old: preview, new: { ...preview, description: "a" } }),
+    stepOf("update", TYPE, "waf", { old: known, new: { ...known, description: "a" } }),
+    stepOf("same", TYPE, "waf", { old: preview, new: preview }),
   ];
-  const { text } = planOf("dev", "edgeguard/a", ...others, news("edgeguard/a"), news("edgeguard/a"));
-  expect(versionsIn(report(text, "json").text)).toHaveLength(1);
-  expect(report(planJson(deployment("waf", "edgeguard/a")), "text").text).not.toContain("New versions");
+  for (const step of repeated) expect(versionsIn(report(planJson(step), "json").text)).toEqual([]);
+});
+
+test("lists each new ruleset version once, whatever the messages say", () => {
+  const messages = [
+    `edgeguard: managed ruleset "edgeguard/a": ${NEWS}`,
+    'edgeguard: managed ruleset "edgeguard/a": adopted rule 1: action block → log: 1',
+    'edgeguard: managed ruleset "other": Cloudflare Managed Ruleset 89 → 90: 1 rule block → log.',
+  ].map((each) => diagnostic(each));
+  const versions = (...lines: readonly string[]): unknown =>
+    versionsIn(report(JSON.stringify({ steps: refresh(lines), diagnostics: messages }), "json").text);
+  expect(versions(NEWS, NEWS)).toEqual([{ about: `${TYPE} waf`, text: NEWS }]);
+  expect(versions()).toEqual([]);
+  expect(report(planOf("dev").text, "text").text).not.toContain("New versions");
 });
 
 test("a report on several stacks names the stack that runs the new ruleset version", () => {
-  const plans = [planOf("blog", "edgeguard/a", news("edgeguard/a")), planOf("shop", "edgeguard/a")];
+  const plans = [planOf("blog", [NEWS]), planOf("shop")];
   expect(reportAll(plans, "text").text).toContain(
-    "New versions of managed rulesets:\n  - blog: ManagedRulesetOverride waf: Cloudflare Managed Ruleset 88 → 89: 1 rule block → log.\n",
+    `New versions of managed rulesets:\n  - blog: ManagedRulesetOverride waf: ${NEWS}\n`,
   );
 });

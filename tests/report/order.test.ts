@@ -3,7 +3,7 @@ import { report } from "../../provider/report";
 import { readEntryPoint } from "../../provider/rulesets/entry-point";
 import type { JsonObject } from "../../provider/runtime/values";
 import { Operation, UNKNOWN, type Recorded } from "../support/operation";
-import { planJson, stepOf, type MadeStep } from "./plans";
+import { found, planJson, stepOf, type MadeStep } from "./plans";
 
 /** The order of a zone's managed rules that several steps of one plan result in. */
 
@@ -17,7 +17,7 @@ const dangersOf = (...steps: readonly MadeStep[]): string[] =>
     .map(({ name, sentence }) => `${name}: ${sentence.toString()}`);
 
 /** What the preview of an update records if it finds nothing that changes. */
-const compared = { expansion: { compared: { weaker: [], stronger: [], moved: [] } } };
+const compared = found({ compared: { weaker: [], stronger: [], moved: [], digest: "" } });
 const owasp: JsonObject = { zoneId: ZONE, ref: "owasp", ruleset: { name: "OWASP" }, enabled: true };
 const managed: JsonObject = { zoneId: ZONE, ref: "managed", ruleset: { name: "Managed" }, enabled: true };
 const skipsAll: JsonObject = { ...managed, exceptions: [{ expression: API_PATH, skip: "all" }] };

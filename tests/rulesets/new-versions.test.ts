@@ -366,6 +366,19 @@ describe("a refresh after a new version of the OWASP Core Ruleset", () => {
   });
 });
 
+test("a preview compares no versions if someone made the deployment run another ruleset", async () => {
+  const declaration = bench.declareManaged();
+  const recorded = await bench.up(declaration);
+  const own = await bench.ownRule();
+  const parameters = { ...(own["action_parameters"] as object), id: managedRulesets.free };
+  await bench.editRule(own, { action_parameters: parameters });
+  const { recorded: found } = await refresh(recorded);
+  expect(found.inputs["ruleset"]).toEqual({ id: managedRulesets.free });
+  const operation = bench.operation();
+  expect(await operation.preview(TYPE, declaration, found)).toMatchObject({ step: "update" });
+  expect(operation.said).toEqual([]);
+});
+
 describe("for a deployment that pins a version,", () => {
   const news = {
     add: [{ id: "a".repeat(32), description: "New", action: "log" }],

@@ -1,6 +1,6 @@
 import { LogpushJob } from "pulumi-edgeguard";
 
-// Its region is missing, and the engine repeats what it was given.
+// Its region is missing. The error mustn't repeat the destination, which has credentials.
 new LogpushJob("errors", {
   zoneId: "5a0c1e7f3b2d4968a7e1c0f2d3b4a501",
   dataset: "http_requests",
