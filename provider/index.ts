@@ -13,7 +13,8 @@ export {
 export { WafMigration, type WafMigrationArgs } from "./migration/waf-migration";
 export type { EntriesImpact } from "./kv/impact";
 export type { PolicyImpact, SettingsImpact, WouldBlock } from "./page-shield/impact";
-export type { Listed } from "./runtime/impact";
+export type { ComparedRules, RulesetImpact } from "./rulesets/impact";
+export type { ImpactRecord, Listed } from "./runtime/impact";
 export type { Dataset } from "./logpush/dataset-fields";
 export * as destination from "./logpush/destination";
 export * as filter from "./logpush/filter";

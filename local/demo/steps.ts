@@ -36,7 +36,7 @@ export const DEMO_STEPS: readonly DemoStep[] = [
   {
     title: "Open a pull request: what would the program do?",
     run: ["preview", "--diff"],
-    prints: ["useConnectionUrlPath", "script-src", "paranoia-level-3 and paranoia-level-4 are off"],
+    prints: ["useConnectionUrlPath", "script-src", 'levelsOff: ["paranoia-level-3", "paranoia-level-4"]'],
     neverPrints: ["log-collector-token"],
     writes: 0,
     summary: "A preview only reads. This one also shows what migrating the old zone's WAF would do.",

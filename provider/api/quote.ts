@@ -124,11 +124,14 @@ function parsed(text: string): unknown {
 /** Words that Cloudflare has cut short. */
 const SHORTENED = /(\.\.|…)$/;
 
+/** Cloudflare's name of a phase, such as `http_response_page_shield`. */
+const PHASE = /^http_(?:request|response)_[a-z_]+$/;
+
 /** Whether a word is more likely a key, an ID or other data than a word of a sentence, and isn't shown anyway. */
 function isValue(given: string, shown: string): boolean {
   const word = trimEnd(given, ".:!?…");
   return (
-    (word.length > 24 || (word.length >= 8 && /[\d@=%&]/.test(word)) || SHORTENED.test(given)) &&
+    ((word.length > 24 && !PHASE.test(word)) || (word.length >= 8 && /[\d@=%&]/.test(word)) || SHORTENED.test(given)) &&
     !shown.includes(word)
   );
 }

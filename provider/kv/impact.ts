@@ -1,23 +1,41 @@
 import { z } from "zod";
 import { formatNumber } from "../limits/workers";
-import { listed, type ImpactOf, type Listed } from "../runtime/impact";
+import { listed, type ImpactRecord, type Listed, type ShapeOf } from "../runtime/impact";
 import type { Messages } from "../runtime/lifecycle";
 import { quoteKeys, withEscapes } from "./entry";
 
 /** What an operation finds out about a `KvEntries`, and the messages about it. */
-export const entriesRecord = {
-  keys: listed.exactOptional().describe("The declared keys."),
-  added: listed.exactOptional().describe("Keys to write that the resource hasn't written before."),
-  changed: listed.exactOptional().describe("Keys to write again."),
-  removed: listed.exactOptional().describe("Keys to delete that the resource wrote and no longer declares."),
-  prunes: listed.exactOptional().describe("Keys to delete that others wrote under the pruned prefix."),
-  overwrites: listed.exactOptional().describe("Existing keys to overwrite."),
-  adopts: listed.exactOptional().describe("Existing keys that match the program."),
-  unchecked: z.int().exactOptional().describe("How many new keys the preview didn't look up."),
-} as const;
 
 /** What an operation found out about a `KvEntries`. */
-export type EntriesImpact = ImpactOf<typeof entriesRecord>;
+export interface EntriesImpact extends ImpactRecord {
+  /** The declared keys. */
+  readonly keys?: Listed;
+  /** Keys to write that the resource hasn't written before. */
+  readonly added?: Listed;
+  /** Keys to write again. */
+  readonly changed?: Listed;
+  /** Keys to delete that the resource wrote and no longer declares. */
+  readonly removed?: Listed;
+  /** Keys to delete that others wrote under the pruned prefix. */
+  readonly prunes?: Listed;
+  /** Existing keys to overwrite. */
+  readonly overwrites?: Listed;
+  /** Existing keys that match the program. */
+  readonly adopts?: Listed;
+  /** How many new keys the preview didn't look up. */
+  readonly unchecked?: number;
+}
+
+export const entriesRecord = {
+  keys: listed.exactOptional(),
+  added: listed.exactOptional(),
+  changed: listed.exactOptional(),
+  removed: listed.exactOptional(),
+  prunes: listed.exactOptional(),
+  overwrites: listed.exactOptional(),
+  adopts: listed.exactOptional(),
+  unchecked: z.int().exactOptional(),
+} as const satisfies ShapeOf<Omit<EntriesImpact, keyof ImpactRecord>>;
 
 /** What the report needs to have been looked at before it rules out a loss. */
 export const SEEN = {

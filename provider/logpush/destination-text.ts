@@ -1,5 +1,5 @@
-import type { Redactor } from "../api/redact";
 import { trimEnd } from "../api/printable";
+import { EVERYDAY_WORD, type Redactor } from "../api/redact";
 import { LOGPUSH } from "../limits";
 import { nearest } from "../runtime/nearest";
 import { compareText, ownMember } from "../runtime/values";
@@ -287,11 +287,12 @@ function locationParameters(parsed: ParsedDestination): ParsedDestination["param
     .sort(([a, one], [b, other]) => compareText(a, b) || compareText(one, other));
 }
 
-/** Returns the text as written and decoded. For `Bearer abc`, also `abc` alone. */
+/** Returns the text as written and decoded. For `Bearer abc-123`, also `abc-123` alone. */
 function spellings(written: string): string[] {
   const plain = decoded(written);
   const [last = ""] = plain.split(/\s+/).slice(1).slice(-1);
-  return [written, plain, last];
+  // A word such as "bucket" is no token, and is in the messages.
+  return [written, plain, ...(EVERYDAY_WORD.test(last) ? [] : [last])];
 }
 
 /** Whether two destinations are equal. The order and encoding of their parameters don't matter. */

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { entriesRecord } from "../kv/impact";
 import { policyRecord, settingsRecord } from "../page-shield/impact";
 import { rulesetRecord } from "../rulesets/impact";
-import { IMPACT, RECORD_SHAPE, type RecordShape } from "../runtime/impact";
+import { IMPACT, RECORD_SHAPE, type ImpactRecord, type RecordShape } from "../runtime/impact";
 import { isJsonObject, ownMember, type JsonObject } from "../runtime/values";
 import type { Sides, Step } from "./plan";
 
@@ -53,13 +53,13 @@ export function refreshImpact(kind: string | undefined, side: Sides | undefined)
   return record?.operation === "refresh" ? record.members : {};
 }
 
-const recordIn = (kind: string | undefined, side: Sides | undefined): ImpactRecord | undefined =>
+const recordIn = (kind: string | undefined, side: Sides | undefined): RecordRead | undefined =>
   recordOf(kind, side?.inputs);
 
 const base = z.object(RECORD_SHAPE);
-type ImpactRecord = z.output<typeof base> & { readonly members: JsonObject };
+type RecordRead = ImpactRecord & { readonly members: JsonObject };
 
-function recordOf(kind: string | undefined, bag: JsonObject | undefined): ImpactRecord | undefined {
+function recordOf(kind: string | undefined, bag: JsonObject | undefined): RecordRead | undefined {
   const given = bag?.[IMPACT];
   if (!isJsonObject(given)) return undefined;
   const common = base.safeParse(given);

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { ImpactOf } from "../runtime/impact";
+import type { ImpactRecord, ShapeOf } from "../runtime/impact";
 import type { Messages } from "../runtime/lifecycle";
 import { members } from "../runtime/published";
 
@@ -7,30 +7,40 @@ import { members } from "../runtime/published";
 
 const lines = z.array(z.string()).readonly();
 
-const compared = members({
-  weaker: lines.describe("Changes that protect less, or may protect less, such as `12 rules block → log`."),
-  stronger: lines.describe("Changes that protect more."),
-  moved: lines
-    .exactOptional()
-    .describe(
-      "What moving the deployment changes: skip rules that will now apply to it, and other deployments that its exceptions will now apply to. Absent if unknown.",
-    ),
-  digest: z.string().describe("A digest of the changes to each rule."),
-});
 /** What an update changes, compared with what runs now. */
-export type ComparedRules = z.output<typeof compared>;
+export interface ComparedRules {
+  /** Changes that protect less, or may protect less, such as `12 rules block → log`. */
+  readonly weaker: readonly string[];
+  /** Changes that protect more. */
+  readonly stronger: readonly string[];
+  /**
+   * What moving the deployment changes: skip rules that will now apply to it, and other deployments that its exceptions
+   * will now apply to. Absent if unknown.
+   */
+  readonly moved?: readonly string[];
+  /** A digest of the changes to each rule. */
+  readonly digest: string;
+}
 
-export const rulesetRecord = {
-  compared: compared
-    .exactOptional()
-    .describe("What changes compared with the current deployment. Absent if there is none."),
-  versions: lines
-    .exactOptional()
-    .describe("What new versions of the ruleset change for the deployment, and what a pinned version lacks."),
-} as const;
+const compared = members({
+  weaker: lines,
+  stronger: lines,
+  moved: lines.exactOptional(),
+  digest: z.string(),
+}) satisfies z.ZodType<ComparedRules>;
 
 /** What an operation found out about a deployment. */
-export type RulesetImpact = ImpactOf<typeof rulesetRecord>;
+export interface RulesetImpact extends ImpactRecord {
+  /** What changes compared with the current deployment. Absent if there is none. */
+  readonly compared?: ComparedRules;
+  /** What new versions of the ruleset change for the deployment, and what a pinned version lacks. */
+  readonly versions?: readonly string[];
+}
+
+export const rulesetRecord = {
+  compared: compared.exactOptional(),
+  versions: lines.exactOptional(),
+} as const satisfies ShapeOf<Omit<RulesetImpact, keyof ImpactRecord>>;
 
 /** What the report needs to have been looked at before it rules out a loss. */
 export const SEEN = { existingRule: "existingRule", zoneRules: "zoneRules" } as const;

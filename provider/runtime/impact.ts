@@ -15,46 +15,49 @@ export const IMPACT = "impact";
 const MOST_NAMES = 20;
 const MOST_CHARACTERS = 100;
 
+/** A list of any length, in a few hundred bytes. */
+export interface Listed {
+  /** How many names the list has. */
+  readonly count: number;
+  /** The first 20, each of at most 100 characters. Empty if they come from a secret argument. */
+  readonly names: readonly string[];
+  /** A digest of all names. Keyed by the credential if an argument is secret. */
+  readonly digest: string;
+}
+
 export const listed = members({
   count: z.int().min(0),
-  names: z
-    .array(z.string())
-    .readonly()
-    .describe("The first 20, each of at most 100 characters. Empty if they come from a secret argument."),
-  digest: z.string().describe("A digest of all names. Keyed by the credential if an argument is secret."),
-});
-/** A list of any length, in a few hundred bytes. */
-export type Listed = z.output<typeof listed>;
+  names: z.array(z.string()).readonly(),
+  digest: z.string(),
+}) satisfies z.ZodType<Listed>;
 
 /** What every type's record has. */
-export const RECORD_SHAPE = {
-  operation: z
-    .enum(["check", "refresh"])
-    .describe("What made the record: the check of a preview or an update, or a refresh."),
-  revision: z
-    .int()
-    .min(1)
-    .describe(
-      "One more than in the resource's previous record, so that an earlier operation's record is recognized.",
-    ),
-  seen: z
-    .array(z.string())
-    .readonly()
-    .describe("What the operation looked at. Anything else counts as not seen."),
-  skipped: z.array(z.string()).readonly().exactOptional().describe("Why it didn't look at the rest."),
-  secrets: z
-    .string()
-    .exactOptional()
-    .describe("A digest of the arguments that the program made secret, keyed by the credential."),
-} as const;
+export interface ImpactRecord {
+  /** What made the record: the check of a preview or an update, or a refresh. */
+  readonly operation: "check" | "refresh";
+  /** One more than in the resource's previous record, so that an earlier operation's record is recognized. */
+  readonly revision: number;
+  /** What the operation looked at. Anything else counts as not seen. */
+  readonly seen: readonly string[];
+  /** Why it didn't look at the rest. */
+  readonly skipped?: readonly string[];
+  /** A digest of the arguments that the program made secret, keyed by the credential. */
+  readonly secrets?: string;
+}
 
-/** The members that a resource type adds to the record. */
+/** The schemas of the members that a resource type adds to the record. */
 export type RecordShape = Readonly<Record<string, z.ZodType>>;
 
-/** The record of a type. */
-export type ImpactOf<Shape extends RecordShape> = Readonly<
-  z.output<z.ZodObject<typeof RECORD_SHAPE & Shape>>
->;
+/** The schemas of a record's members. The types in the published declarations are written out, because those can't import zod. */
+export type ShapeOf<Members> = { readonly [Name in keyof Members]-?: z.ZodType<Members[Name]> };
+
+export const RECORD_SHAPE = {
+  operation: z.enum(["check", "refresh"]),
+  revision: z.int().min(1),
+  seen: z.array(z.string()).readonly(),
+  skipped: z.array(z.string()).readonly().exactOptional(),
+  secrets: z.string().exactOptional(),
+} as const satisfies ShapeOf<ImpactRecord>;
 
 /**
  * Returns a list's first names, count and digest.

@@ -206,7 +206,9 @@ describe("the advice after a refusal", () => {
     expect(refusal).toContain("The credential from edgeguard:apiToken was refused");
     expect(refusal).not.toContain("last `pulumi up`");
     const { message } = await failureOf(new Operation(api).refresh("PageShieldSettings", made));
-    expect(message).toContain("A refresh or destroy uses the token saved by the last `pulumi up`");
+    expect(message).toContain(
+      "This operation uses the token that the last `pulumi up` saved: run `pulumi up` to save the new token",
+    );
   });
 
   test("says to remove the resource from state, not to refresh, if a refresh finds that the zone was deleted", async () => {

@@ -116,20 +116,15 @@ describe("the state", () => {
       await (await start({ persistTo: folder })).close();
     });
 
-    test.each(["/proc/nope", "/proc"])("prevents the API from starting if %s can't keep it", async (path) => {
-      const refused = startLocalApi({ persistTo: path });
-      await expect(refused).rejects.toThrow(LocalApiStartError);
-      await expect(refused).rejects.toThrow(
-        new RegExp(`^${path} can't keep the state \\(.*\\)\\. Choose a directory that you can write to\\.$`),
-      );
-    });
-
-    test.each(["/proc/nope", "/proc/nope/deeper", __filename])(
+    test.each(["/proc/nope", "/proc/nope/deeper", "/proc", __filename])(
       "prevents the API from starting if it can't write to %s, with a one-sentence error",
-      async (persistTo) => {
-        const failure = startLocalApi({ persistTo });
-        await expect(failure).rejects.toThrow(LocalApiStartError);
-        await expect(failure).rejects.toThrow(`Can't keep state in ${persistTo}: `);
+      async (path) => {
+        const refused = startLocalApi({ persistTo: path });
+        await expect(refused).rejects.toThrow(LocalApiStartError);
+        await expect(refused).rejects.toThrow(
+          /^\S+ can't keep the state \(.*\)\. Choose a directory that you can write to\.$/,
+        );
+        await expect(refused).rejects.toThrow(`${path} can't keep the state (`);
       },
     );
 

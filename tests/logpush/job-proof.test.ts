@@ -194,7 +194,7 @@ describe("a LogpushJob with an ownership token", () => {
 
     const old = { ...moved, ownershipChallenge: inputs["ownershipChallenge"] };
     const { message: refused } = await new Operation(b.api).failedUp(TYPE, old, recorded);
-    expect(refused).toContain("was not changed: prove that you own s3://other-logs/http.");
+    expect(refused).toContain("was not changed: prove that you own s3://other-logs/http?region=eu-west-1.");
     b.api.clearRequests();
 
     const fresh = { ...moved, ownershipChallenge: await token(ELSEWHERE) };

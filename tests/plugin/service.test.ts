@@ -265,6 +265,7 @@ test("a diff lists exactly the values that differ, says which force a replacemen
     "outputOptions.fieldNames[1]": "UPDATE",
     "outputOptions.sampleRate": "DELETE",
     "outputOptions.batchPrefix": "ADD",
+    "impact.revision": "UPDATE",
   });
   const secretly = await plugin.diff("LogpushJob", "job", made, {
     ...job,
