@@ -65,7 +65,7 @@ function protectionBy(deployment: DeployedRuleset, zone: KnownZone): Contributio
   const label = name === undefined ? (id ?? "a managed ruleset") : JSON.stringify(name);
   const none = (why: string): Contribution => ({ requests: "none", lack: `${label} ${why}` });
   const matches = expression === undefined ? undefined : matchesZone(expression, zone);
-  if (id === EXPOSED_CREDENTIALS.id || name === EXPOSED_CREDENTIALS.name)
+  if (id === EXPOSED_CREDENTIALS.id || name?.includes(EXPOSED_CREDENTIALS.name) === true)
     return none("only checks for exposed credentials");
   if (enabled === false) return none("is disabled");
   if (matches === false) return none("runs for no request");
@@ -85,10 +85,10 @@ const MOST_CHARACTERS = 120;
 const shortened = (text: string): string =>
   text.length > MOST_CHARACTERS ? `${text.slice(0, MOST_CHARACTERS - 1)}…` : text;
 
-/** The ruleset that only compares passwords with leaked ones. */
+/** The ruleset that only compares passwords with leaked ones. Cloudflare's pages differ in the rest of its name. */
 const EXPOSED_CREDENTIALS = {
   id: "c2e184081120413c86c3ab7e14069605",
-  name: "Cloudflare Exposed Credentials Check Ruleset",
+  name: "Exposed Credentials Check",
 };
 
 /**
