@@ -271,7 +271,12 @@ test("a diff lists exactly the values that differ, says which force a replacemen
     ...job,
     outputOptions: secret({ ...job.outputOptions, sampleRate: 0.5 }),
   });
-  expect(secretly.details).toEqual({ outputOptions: "UPDATE" });
+  expect(secretly.details).toEqual({
+    outputOptions: "UPDATE",
+    "impact.revision": "UPDATE",
+    "impact.secrets": "ADD", // A digest of the secret arguments.
+    "impact.seen[0]": "DELETE",
+  });
 });
 
 test("a preview of a create returns the arguments and sends no write", async () => {
