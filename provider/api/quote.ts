@@ -131,7 +131,9 @@ const PHASE = /^http_(?:request|response)_[a-z_]+$/;
 function isValue(given: string, shown: string): boolean {
   const word = trimEnd(given, ".:!?…");
   return (
-    ((word.length > 24 && !PHASE.test(word)) || (word.length >= 8 && /[\d@=%&]/.test(word)) || SHORTENED.test(given)) &&
+    ((word.length > 24 && !PHASE.test(word)) ||
+      (word.length >= 8 && /[\d@=%&]/.test(word)) ||
+      SHORTENED.test(given)) &&
     !shown.includes(word)
   );
 }
