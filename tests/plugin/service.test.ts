@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startLocalApi, type LocalApi } from "edgeguard-local";
@@ -6,6 +6,7 @@ import * as rpc from "@pulumi/pulumi/proto/provider_pb";
 import type { ServiceError } from "@grpc/grpc-js";
 import { Empty } from "google-protobuf/google/protobuf/empty_pb";
 import { parse } from "yaml";
+import { userDirectory } from "../../provider/runtime/user-directory";
 import { failureOf } from "../support/edge-client";
 import { describeLong } from "../support/long";
 import { rawSend, UNKNOWN } from "../support/operation";
@@ -184,16 +185,20 @@ describeLong("EDGEGUARD_SAVED_PLAN", () => {
 
 describeLong("two providers of one program, each in its own process", () => {
   let engine: FakeEngine;
+  let temporary: string;
   let [one, two]: (PluginClient | undefined)[] = [];
   beforeEach(async () => {
+    temporary = mkdtempSync(join(tmpdir(), "edgeguard-plugin-"));
+    const env = { TMPDIR: temporary };
     engine = await FakeEngine.start();
-    one = await PluginClient.start(settings(), { name: "one", engine });
-    two = await PluginClient.start(settings(), { name: "two", engine });
+    one = await PluginClient.start(settings(), { name: "one", engine, env });
+    two = await PluginClient.start(settings(), { name: "two", engine, env });
   });
   afterEach(() => {
     one?.stop();
     two?.stop();
     engine.stop();
+    rmSync(temporary, { recursive: true, force: true });
   });
 
   test("can't both manage the same object, but a resource can change its provider", async () => {
@@ -217,8 +222,10 @@ describeLong("two providers of one program, each in its own process", () => {
     const found = await two?.check("KvNamespace", "second", title);
     expect(found?.failures).toEqual([expect.stringContaining("keep one of them")]);
     expect(found?.failures.join()).not.toContain(CANARY);
-    const folders = readdirSync(tmpdir()).filter((name) => name.startsWith("edgeguard-ledger-"));
-    const books = folders.map((name) => join(tmpdir(), name, "claims")).filter(existsSync);
+    const folder = userDirectory(temporary);
+    const books = readdirSync(folder)
+      .filter((name) => name.startsWith("ledger-"))
+      .map((name) => join(folder, name));
     expect(books).not.toEqual([]);
     for (const book of books) expect(readFileSync(book, "utf8")).not.toContain(CANARY);
   });
@@ -271,7 +278,12 @@ test("a diff lists exactly the values that differ, says which force a replacemen
     ...job,
     outputOptions: secret({ ...job.outputOptions, sampleRate: 0.5 }),
   });
-  expect(secretly.details).toEqual({ outputOptions: "UPDATE" });
+  expect(secretly.details).toEqual({
+    outputOptions: "UPDATE",
+    "impact.revision": "UPDATE",
+    "impact.secrets": "ADD", // A digest of the secret arguments.
+    "impact.seen[0]": "DELETE",
+  });
 });
 
 test("a preview of a create returns the arguments and sends no write", async () => {
