@@ -1,7 +1,9 @@
 import { escapeInvisible } from "../api/printable";
 import { formatNumber } from "../limits/workers";
-import { isJsonObject, sameJson, UNKNOWN, type JsonObject } from "../runtime/values";
+import { isJsonObject, sameJson, truncate, UNKNOWN, type JsonObject } from "../runtime/values";
 import { value, words, type Phrase } from "./phrase";
+
+export { truncate };
 
 /** The text that the engine writes instead of a secret. */
 export const SECRET = "[secret]";
@@ -40,13 +42,6 @@ const withoutInvisible = (given: unknown): string => {
     ? escapeInvisible(given)
     : escapeInvisible(JSON.stringify(given));
 };
-
-export function truncate(text: string, limit: number): string {
-  if (text.length <= limit) return text;
-  const whole = text.slice(0, limit - 1);
-  // Avoids half of a surrogate pair.
-  return `${/[\ud800-\udbff]$/.test(whole) ? whole.slice(0, -1) : whole}…`;
-}
 
 export type Difference = readonly [name: string, before: Phrase, after: Phrase];
 

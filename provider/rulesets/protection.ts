@@ -1,4 +1,4 @@
-import { hasUnknown, isJsonObject, type JsonObject } from "../runtime/values";
+import { hasUnknown, isJsonObject, truncate, type JsonObject } from "../runtime/values";
 import * as declared from "./arguments";
 import { matchesZone, type KnownZone } from "./coverage";
 import { expansionIn } from "./effective";
@@ -77,13 +77,13 @@ function protectionBy(deployment: DeployedRuleset, zone: KnownZone): Contributio
     return { requests: "unknown", lack: `${label} isn't fully known` };
   return matches === true
     ? { requests: "all", lack: "" }
-    : { requests: "some", lack: `${label} runs only for some requests: ${shortened(expression ?? "")}` };
+    : {
+        requests: "some",
+        lack: `${label} runs only for some requests: ${truncate(expression ?? "", MOST_CHARACTERS)}`,
+      };
 }
 
 const MOST_CHARACTERS = 120;
-
-const shortened = (text: string): string =>
-  text.length > MOST_CHARACTERS ? `${text.slice(0, MOST_CHARACTERS - 1)}…` : text;
 
 /** The ruleset that only compares passwords with leaked ones. Cloudflare's pages differ in the rest of its name. */
 const EXPOSED_CREDENTIALS = {

@@ -1,7 +1,7 @@
 import { createHash, createHmac } from "node:crypto";
 import { z } from "zod";
 import { members } from "./published";
-import { canonicalJson, compareText, isJsonObject, type JsonObject } from "./values";
+import { canonicalJson, compareText, isJsonObject, truncate, type JsonObject } from "./values";
 
 /**
  * What an operation finds out about a resource, as data. It travels as the input `impact`, which `check` adds to a new
@@ -69,14 +69,8 @@ export function listOf(all: Iterable<string>, hide?: (value: unknown) => string)
   const count = names.length;
   const sorted = [...names].sort(compareText);
   if (hide !== undefined) return { count, names: [], digest: hide(sorted) };
-  const shown = names.slice(0, MOST_NAMES).map((name) => shortened(name, MOST_CHARACTERS));
+  const shown = names.slice(0, MOST_NAMES).map((name) => truncate(name, MOST_CHARACTERS));
   return { count, names: shown, digest: hexDigest(createHash("sha256"), sorted) };
-}
-
-/** Shortens a text without splitting a surrogate pair. */
-export function shortened(text: string, most: number): string {
-  if (text.length <= most) return text;
-  return `${text.slice(0, most - 1).replace(/[\ud800-\udbff]$/, "")}…`;
 }
 
 /** Returns a digest that nobody can compute from a guessed value without the key. */

@@ -79,3 +79,9 @@ export function inSeries(words: readonly string[], conjunction = "and"): string 
 export function pluralize(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? "" : "s"}`;
 }
+
+/** Shortens a text without splitting a surrogate pair. */
+export function truncate(text: string, limit: number): string {
+  if (text.length <= limit) return text;
+  return `${text.slice(0, limit - 1).replace(/[\ud800-\udbff]$/, "")}…`;
+}
